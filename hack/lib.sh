@@ -1,0 +1,38 @@
+# What every script in hack/ shares: places, messages, locks. Source it.
+# shellcheck shell=bash
+#
+#   TATARA_CACHE   what is built once and kept (default ${XDG_CACHE_HOME:-~/.cache}/tatara)
+#   TATARA_STATE   what runs now: fleets and their disks (default $TATARA_CACHE/state)
+
+HACK=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+REPO=${HACK%/*}
+CACHE=${TATARA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tatara}
+STATE=${TATARA_STATE:-$CACHE/state}
+export HACK REPO CACHE STATE
+# shellcheck source=hack/versions
+. "$HACK/versions"
+
+say() { printf '%s\n' "$*" >&2; }
+die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
+
+# usage: the header comment of the calling script is its help
+usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; }
+
+# elapsed SECONDS -> "41 s" or "2 min 05 s"
+elapsed() { if (($1 < 60)); then echo "$1 s"; else printf '%d min %02d s\n' $(($1 / 60)) $(($1 % 60)); fi; }
+
+# locked NAME COMMAND...: one at a time among all runs that share the cache. What COMMAND starts keeps
+# the lock until it ends, so a run after a kill waits for the orphan instead of working beside it.
+locked() {
+  local lock_file=$CACHE/lock/$1 lock_fd rc=0
+  shift
+  mkdir -p "$CACHE/lock"
+  exec {lock_fd}>"$lock_file"
+  if ! flock -n "$lock_fd"; then
+    say "waiting for another run that holds $lock_file"
+    flock "$lock_fd"
+  fi
+  "$@" || rc=$?
+  exec {lock_fd}>&-
+  return $rc
+}

@@ -1,0 +1,41 @@
+# Builds one program from its pinned Go module (or, pause, from hack/images/pause.c).
+# shellcheck shell=bash disable=SC2154
+# Expects the variables of describe() in hack/binaries, and $label for messages.
+
+build() {   # build OUTPUT
+  local log=$CACHE/log/$name-$version.log
+  mkdir -p "$CACHE/log"
+  if [[ $name == pause ]]; then
+    say "$label: compiling"
+    gcc -static -Os -s -DVERSION="\"$version\"" -o "$1" "$HACK/images/pause.c"
+    return
+  fi
+  local dir=$HACK/go/$module
+  [[ -f $dir/go.sum ]] || die "no hack/go/$module: \"$name $version\" is neither released where it can be reached nor pinned here"
+  grep -qE "[[:space:]]$(module_path) $version( |\$)" "$dir/go.mod" ||
+    die "hack/go/$module/go.mod does not pin $(module_path) $version, which hack/versions asks for"
+  command -v go >/dev/null || die "go is needed to build $name $version (the official release could not be used): run hack/doctor"
+  say "$label: building from its Go module"
+  compile "$1" "$dir" >"$log" 2>&1 &
+  follow $! || { tail -n 20 "$log" >&2; die "$name $version did not build; the whole log is $log"; }
+}
+
+module_path() { case $module in kubernetes-*) echo k8s.io/kubernetes ;; cni-plugins) echo github.com/containernetworking/plugins ;; *) echo "$package" ;; esac; }
+
+compile() {   # compile OUTPUT DIR
+  cd "$2" || return
+  CGO_ENABLED=$cgo GOOS=linux GOARCH=amd64 GOFLAGS='-mod=readonly -buildvcs=false' GOTOOLCHAIN=local GOWORK=off \
+    go build -trimpath -ldflags "-s -w $ldflags" -o "$1" "$package"
+}
+
+follow() {   # follow PID: wait for it, with a sign of life every half minute
+  local t=$SECONDS next=30
+  trap 'kill "$pid" 2>/dev/null; exit 130' INT TERM
+  pid=$1
+  while kill -0 "$pid" 2>/dev/null; do
+    sleep 0.5
+    if ((SECONDS - t >= next)); then say "$label: still building, $(elapsed $((SECONDS - t)))"; next=$((next + 30)); fi
+  done
+  trap - INT TERM
+  wait "$pid"
+}
