@@ -1,0 +1,151 @@
+//! Cluster: one Kubernetes cluster, its networks, and where its API is served.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::{CustomResource, KubeSchema};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::provider_spec::ProviderSpec;
+
+/// A Kubernetes cluster: its networks, how its API is reached, what is installed in it.
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[kube(
+    group = "cluster.k8s.io",
+    version = "v1alpha1",
+    kind = "Cluster",
+    namespaced,
+    status = "ClusterStatus",
+    shortname = "cl",
+    category = "cluster-api",
+    derive = "PartialEq",
+    printcolumn = r#"{"name":"Phase","type":"string","jsonPath":".status.phase"}"#,
+    printcolumn = r#"{"name":"Endpoint","type":"string","jsonPath":".status.endpoint"}"#,
+    printcolumn = r#"{"name":"CP Desired","type":"integer","jsonPath":".status.controlPlane.desired"}"#,
+    printcolumn = r#"{"name":"CP Ready","type":"integer","jsonPath":".status.controlPlane.ready"}"#,
+    printcolumn = r#"{"name":"W Desired","type":"integer","jsonPath":".status.workers.desired"}"#,
+    printcolumn = r#"{"name":"W Ready","type":"integer","jsonPath":".status.workers.ready"}"#,
+    printcolumn = r#"{"name":"Version","type":"string","jsonPath":".status.version"}"#,
+    printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#,
+    printcolumn = r#"{"name":"Reason","type":"string","priority":1,"jsonPath":".status.conditions[?(@.type==\"Ready\")].reason"}"#
+)]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterSpec {
+    /// Networks of the cluster. Fixed once the control plane is initialised.
+    pub cluster_network: ClusterNetwork,
+    /// Tatara's settings: a `tatara.dev/v1alpha1 ClusterProviderSpec` in `value`.
+    #[serde(default)]
+    pub provider_spec: ProviderSpec,
+}
+
+/// Networks of a cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new(
+    "self.pods.cidrBlocks.all(p, !isCIDR(p) || self.services.cidrBlocks.all(s, !isCIDR(s) || !(cidr(p).containsCIDR(s) || cidr(s).containsCIDR(p))))"
+).message("spec.clusterNetwork: pods.cidrBlocks and services.cidrBlocks overlap; give them ranges that share no address, such as pods 10.244.0.0/16 and services 10.96.0.0/16"))]
+pub struct ClusterNetwork {
+    /// Addresses of Services.
+    pub services: NetworkRanges,
+    /// Addresses of pods.
+    pub pods: NetworkRanges,
+    /// DNS domain of Services, such as `cluster.local`.
+    #[schemars(length(min = 1, max = 253))]
+    #[x_kube(validation = Rule::new("self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')").message("serviceDomain must be a DNS domain such as cluster.local"))]
+    pub service_domain: String,
+}
+
+/// Address ranges in CIDR notation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new("self.cidrBlocks.all(c, isCIDR(c) && cidr(c) == cidr(c).masked())")
+    .message("each of cidrBlocks must be a network in CIDR notation without host bits, such as 10.244.0.0/16"))]
+pub struct NetworkRanges {
+    /// One range, or one of each family.
+    #[schemars(length(min = 1, max = 2), inner(length(max = 43)))]
+    pub cidr_blocks: Vec<String>,
+}
+
+/// What was observed of a cluster.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterStatus {
+    /// Where the cluster's API answers (2019 API).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub api_endpoints: Vec<ApiEndpoint>,
+    /// `host:port` of the API, for the column.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<String>,
+    /// Pending, Provisioning, Running or Deleting: a summary for people; conditions are the truth.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// `gitVersion` of the cluster's API server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Control-plane Machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control_plane: Option<MachineCounts>,
+    /// Worker Machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workers: Option<MachineCounts>,
+    /// The newest `metadata.generation` that was acted upon.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// What holds and what does not, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "super::schema::conditions")]
+    pub conditions: Vec<Condition>,
+    /// Terminal error, as one word (2019 API).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_reason: Option<String>,
+    /// Terminal error, for people (2019 API).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_message: Option<String>,
+    /// Accepted as in 2019; Tatara writes nothing here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "super::schema::any_object")]
+    pub provider_status: Option<Value>,
+}
+
+/// An address at which the API is served.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ApiEndpoint {
+    /// IP address or DNS name.
+    pub host: String,
+    /// TCP port.
+    pub port: i32,
+}
+
+/// How many Machines there are, and how many of them are Ready.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MachineCounts {
+    /// Machines that are wanted.
+    pub desired: i32,
+    /// Machines whose Node is Ready.
+    pub ready: i32,
+}
+
+/// The control-plane turn: init, join, member removal and upgrade happen one at a time per cluster.
+/// Kept in the annotation [`super::names::ANNOTATION_TURN`], moved by compare-and-swap only.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Turn {
+    /// UID of the Machine that holds the turn.
+    pub machine: String,
+    /// Its name, for people.
+    pub name: String,
+    /// What it does with the turn.
+    pub action: TurnAction,
+}
+
+/// What a turn is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TurnAction {
+    /// `kubeadm init`: moves to another machine only on proof that it did not and will not happen.
+    Init,
+    /// `kubeadm join --control-plane`.
+    Join,
+    /// Removal of an etcd member before its machine goes.
+    Remove,
+}

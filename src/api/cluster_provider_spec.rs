@@ -1,0 +1,145 @@
+//! What stands in a Cluster's `providerSpec.value`: `tatara.dev/v1alpha1 ClusterProviderSpec`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::machine_provider_spec::strict;
+
+/// Tatara's settings of a cluster.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ClusterProviderSpec {
+    /// Where the cluster's API is served. Without it, at the first control-plane machine's address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control_plane_endpoint: Option<ControlPlaneEndpoint>,
+    /// Parts of kubeadm's configuration (v1beta4), merged over Tatara's.
+    #[serde(default)]
+    pub kubeadm: KubeadmSettings,
+    /// Parts of a `kubelet.config.k8s.io/v1beta1 KubeletConfiguration`.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[schemars(schema_with = "super::schema::any_object")]
+    pub kubelet_configuration: Map<String, Value>,
+    /// Parts of a `kubeproxy.config.k8s.io/v1alpha1 KubeProxyConfiguration`.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[schemars(schema_with = "super::schema::any_object")]
+    pub kube_proxy_configuration: Map<String, Value>,
+    /// Manifests that are applied once the API answers, in order, and again when they change.
+    #[serde(default)]
+    pub addons: Vec<Addon>,
+    /// Where ClusterProfiles are published.
+    #[serde(default)]
+    pub profile: ProfileSettings,
+}
+
+/// Where a cluster's API is served, and who holds that address.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ControlPlaneEndpoint {
+    /// IP address or DNS name.
+    pub host: String,
+    /// TCP port.
+    #[serde(default = "api_port")]
+    pub port: u16,
+    /// Who holds the address.
+    #[serde(default)]
+    pub held_by: EndpointHolder,
+    /// Settings of a virtual IP.
+    #[serde(default, rename = "virtualIP")]
+    pub virtual_ip: VirtualIp,
+}
+
+/// Who holds the endpoint's address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum EndpointHolder {
+    /// Somebody else: a load balancer, or DNS.
+    #[default]
+    #[serde(rename = "external")]
+    External,
+    /// The control-plane machines, by VRRP (keepalived).
+    #[serde(rename = "virtualIP")]
+    VirtualIp,
+}
+
+/// Settings of a virtual IP.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct VirtualIp {
+    /// Interface that carries the address; the one with the host's own address when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
+    /// VRRP virtual router id (RFC 9568), 1 to 255; derived from the address when absent.
+    #[serde(default, rename = "routerID", skip_serializing_if = "Option::is_none")]
+    pub router_id: Option<u8>,
+}
+
+/// Parts of kubeadm's configuration, merged over Tatara's; a contradiction is refused by field name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct KubeadmSettings {
+    /// Parts of a `ClusterConfiguration`.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[schemars(schema_with = "super::schema::any_object")]
+    pub cluster_configuration: Map<String, Value>,
+    /// Parts of an `InitConfiguration`.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[schemars(schema_with = "super::schema::any_object")]
+    pub init_configuration: Map<String, Value>,
+    /// Parts of a `JoinConfiguration`.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[schemars(schema_with = "super::schema::any_object")]
+    pub join_configuration: Map<String, Value>,
+}
+
+/// Manifests in a ConfigMap or Secret of the Cluster's namespace; every key is a YAML stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Addon {
+    /// ConfigMap or Secret.
+    #[serde(default)]
+    pub kind: AddonKind,
+    /// Name of the object.
+    pub name: String,
+}
+
+/// What holds an addon's manifests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum AddonKind {
+    /// A ConfigMap.
+    #[default]
+    ConfigMap,
+    /// A Secret.
+    Secret,
+}
+
+/// Where ClusterProfiles are published.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ProfileSettings {
+    /// Inventory namespaces; the Cluster's own when empty. Others need the manager's
+    /// `--profile-namespaces` to name them.
+    #[serde(default)]
+    pub namespaces: Vec<String>,
+}
+
+impl ClusterProviderSpec {
+    /// Reads `spec.providerSpec.value`; absent means all defaults, a mistake is named by its field.
+    pub fn decode(value: Option<&Value>) -> Result<Self, String> {
+        let Some(value) = value else {
+            return Ok(Self::default());
+        };
+        let text = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or("(none)");
+        if text("apiVersion") != "tatara.dev/v1alpha1" || text("kind") != "ClusterProviderSpec" {
+            return Err(format!(
+                "spec.providerSpec.value is {} {}; it must be tatara.dev/v1alpha1 ClusterProviderSpec",
+                text("apiVersion"),
+                text("kind")
+            ));
+        }
+        strict(value).map_err(|problem| format!("spec.providerSpec.value: {problem}"))
+    }
+}
+
+fn api_port() -> u16 {
+    6443
+}

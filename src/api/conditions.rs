@@ -1,0 +1,125 @@
+//! Conditions: one question each, positive polarity, always with a reason and a message for people.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::jiff::Timestamp;
+
+/// The answer of a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+pub enum Status {
+    /// It holds.
+    True,
+    /// It does not hold.
+    False,
+    /// Not known at the moment.
+    Unknown,
+}
+
+impl Status {
+    /// As it stands in the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::True => "True",
+            Self::False => "False",
+            Self::Unknown => "Unknown",
+        }
+    }
+}
+
+/// What a plan found out about one condition: the only source of conditions, events and the log line.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Finding {
+    /// The condition's type, CamelCase.
+    pub condition: &'static str,
+    /// Whether it holds.
+    pub status: Status,
+    /// Why, as one CamelCase word.
+    pub reason: &'static str,
+    /// Why, for people: how far, and what to do.
+    pub message: String,
+}
+
+impl Finding {
+    /// The condition holds.
+    pub fn yes(condition: &'static str, reason: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            condition,
+            status: Status::True,
+            reason,
+            message: message.into(),
+        }
+    }
+    /// The condition does not hold.
+    pub fn no(condition: &'static str, reason: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            condition,
+            status: Status::False,
+            reason,
+            message: message.into(),
+        }
+    }
+    /// Nobody knows at the moment.
+    pub fn unknown(
+        condition: &'static str,
+        reason: &'static str,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            condition,
+            status: Status::Unknown,
+            reason,
+            message: message.into(),
+        }
+    }
+}
+
+/// Longest message that a condition carries, in bytes: enough for the tail of a log.
+const MAX_MESSAGE: usize = 4096;
+
+/// The conditions that follow from the old ones and the findings. `lastTransitionTime` moves only
+/// when the status does; conditions that no finding speaks of stay as they are.
+pub fn merge(
+    old: &[Condition],
+    findings: &[Finding],
+    generation: Option<i64>,
+    now: Timestamp,
+) -> Vec<Condition> {
+    let mut merged = old.to_vec();
+    for finding in findings {
+        let status = finding.status.as_str();
+        let same = find(old, finding.condition).filter(|c| c.status == status);
+        let condition = Condition {
+            type_: finding.condition.into(),
+            status: status.into(),
+            reason: finding.reason.into(),
+            message: truncated(&finding.message),
+            last_transition_time: same.map_or(Time(now), |c| c.last_transition_time.clone()),
+            observed_generation: generation,
+        };
+        match merged.iter_mut().find(|c| c.type_ == finding.condition) {
+            Some(slot) => *slot = condition,
+            None => merged.push(condition),
+        }
+    }
+    merged
+}
+
+fn truncated(message: &str) -> String {
+    if message.len() <= MAX_MESSAGE {
+        return message.to_owned();
+    }
+    let cut = (0..=MAX_MESSAGE)
+        .rev()
+        .find(|&i| message.is_char_boundary(i))
+        .unwrap_or(0);
+    format!("{}…", &message[..cut])
+}
+
+/// The condition of this type.
+pub fn find<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Condition> {
+    conditions.iter().find(|c| c.type_ == type_)
+}
+
+/// Whether the condition of this type is True.
+pub fn is_true(conditions: &[Condition], type_: &str) -> bool {
+    find(conditions, type_).is_some_and(|c| c.status == "True")
+}

@@ -1,0 +1,213 @@
+//! Machine: one node of a cluster, from claim to release.
+
+use k8s_openapi::api::core::v1::{NodeAddress, ObjectReference, Taint};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use kube::KubeSchema;
+use kube::core::ObjectMeta;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::meta::EmbeddedMeta;
+use super::provider_spec::ProviderSpec;
+
+/// One node of a cluster. It is a control-plane node if and only if `versions.controlPlane` is set.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new(
+    "!has(self.versions) || !has(self.spec.versions) || self.versions == self.spec.versions"
+).message("versions stands both inside spec and beside it, and they differ; keep spec.versions"))]
+#[x_kube(validation = Rule::new(
+    "has(self.versions) || has(self.spec.versions)"
+).message("spec.versions is missing; set spec.versions.kubelet, such as v1.36.3"))]
+pub struct Machine {
+    /// Always `cluster.k8s.io/v1alpha1`.
+    #[serde(default = "api_version")]
+    pub api_version: String,
+    /// Always `Machine`.
+    #[serde(default = "kind")]
+    pub kind: String,
+    /// Standard object metadata.
+    #[schemars(schema_with = "super::schema::any_object")]
+    pub metadata: ObjectMeta,
+    /// What the machine shall be.
+    #[serde(default)]
+    pub spec: MachineSpec,
+    /// Alias of `spec.versions`, as widely published examples of 2019 have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versions: Option<MachineVersions>,
+    /// What was observed of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<MachineStatus>,
+}
+
+super::resource::cluster_resource!(Machine, "machines");
+
+fn api_version() -> String {
+    format!("{}/{}", super::CLUSTER_GROUP, super::VERSION)
+}
+fn kind() -> String {
+    "Machine".into()
+}
+
+impl Machine {
+    /// A Machine of this name and spec.
+    pub fn new(name: &str, spec: MachineSpec) -> Self {
+        let metadata = ObjectMeta {
+            name: Some(name.into()),
+            ..ObjectMeta::default()
+        };
+        Self {
+            api_version: api_version(),
+            kind: kind(),
+            metadata,
+            spec,
+            versions: None,
+            status: None,
+        }
+    }
+
+    /// The versions that are wanted: `spec.versions`, or the block beside `spec`.
+    pub fn versions(&self) -> Option<&MachineVersions> {
+        self.spec.versions.as_ref().or(self.versions.as_ref())
+    }
+
+    /// Whether this is a control-plane machine.
+    pub fn is_control_plane(&self) -> bool {
+        self.versions()
+            .is_some_and(|v| v.control_plane.as_deref().is_some_and(|c| !c.is_empty()))
+    }
+}
+
+/// What a machine shall be.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MachineSpec {
+    /// Labels, annotations and name of the Node.
+    #[serde(default)]
+    pub metadata: EmbeddedMeta,
+    /// Taints that the Node shall have; others stay.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32))]
+    pub taints: Vec<Taint>,
+    /// Where the machine comes from, and how it is prepared.
+    #[serde(default)]
+    pub provider_spec: ProviderSpec,
+    /// Versions of Kubernetes on the machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versions: Option<MachineVersions>,
+    /// Accepted as in 2019 and reported as ignored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "super::schema::any_object")]
+    pub config_source: Option<Value>,
+    /// Identity of the machine at its provider; written by the controller.
+    #[serde(
+        default,
+        rename = "providerID",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(length(max = 512))]
+    pub provider_id: Option<String>,
+    /// How long deletion waits for what.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deletion: Option<MachineDeletion>,
+}
+
+/// Versions of Kubernetes on a machine. `1.36.3` and `v1.36.3` mean the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new("self.kubelet.matches('^v?[0-9]+[.][0-9]+[.][0-9]+(-[0-9A-Za-z.-]+)?$')")
+    .message("versions.kubelet must be a full version such as v1.36.3"))]
+#[x_kube(validation = Rule::new("!has(self.controlPlane) || self.controlPlane == '' || self.controlPlane.matches('^v?[0-9]+[.][0-9]+[.][0-9]+(-[0-9A-Za-z.-]+)?$')")
+    .message("versions.controlPlane must be a full version such as v1.36.3, or absent on a worker"))]
+pub struct MachineVersions {
+    /// Version of the kubelet.
+    #[schemars(length(max = 64))]
+    pub kubelet: String,
+    /// Version of the control plane; its presence makes this a control-plane machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64))]
+    pub control_plane: Option<String>,
+}
+
+/// Time limits of a deletion, in seconds. Zero or absent waits without limit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MachineDeletion {
+    /// How long eviction of pods may take before the machine goes all the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub node_drain_timeout_seconds: Option<i64>,
+    /// How long volumes may stay attached before the machine goes all the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub node_volume_detach_timeout_seconds: Option<i64>,
+    /// How long a host that does not answer is waited for; then the Machine goes and the Host stays
+    /// quarantined until it answers and is reset.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub host_release_timeout_seconds: Option<i64>,
+}
+
+/// What was observed of a machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MachineStatus {
+    /// The Node, once it exists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_ref: Option<ObjectReference>,
+    /// When the status last changed (2019 API).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_updated: Option<Time>,
+    /// Versions that were seen on the Node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versions: Option<MachineVersions>,
+    /// Terminal error, as one word (2019 API).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_reason: Option<String>,
+    /// Terminal error, for people (2019 API).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_message: Option<String>,
+    /// Accepted as in 2019; Tatara writes nothing here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "super::schema::any_object")]
+    pub provider_status: Option<Value>,
+    /// Addresses of the machine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<NodeAddress>,
+    /// What holds and what does not, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "super::schema::conditions")]
+    pub conditions: Vec<Condition>,
+    /// The step that ran last (2019 API).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_operation: Option<LastOperation>,
+    /// Pending, Provisioning, Bootstrapping, Running, Updating, Deleting or Failed: a summary for
+    /// people; conditions are the truth.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// Name of the Host or virtual machine that this Machine runs on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The newest `metadata.generation` that was acted upon.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+}
+
+/// The step that ran last.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LastOperation {
+    /// What it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// When that was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_updated: Option<Time>,
+    /// Processing, Failed or Successful.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// Create, Update or Delete.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub type_: Option<String>,
+}

@@ -1,0 +1,146 @@
+//! MachineDeployment: steps MachineSets from one template to the next.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use kube::{CustomResource, KubeSchema};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::meta::MachineTemplate;
+
+/// Keeps a number of Machines, and rolls them to a new template one step at a time.
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[kube(
+    group = "cluster.k8s.io",
+    version = "v1alpha1",
+    kind = "MachineDeployment",
+    namespaced,
+    status = "MachineDeploymentStatus",
+    shortname = "md",
+    category = "cluster-api",
+    derive = "PartialEq",
+    scale(
+        spec_replicas_path = ".spec.replicas",
+        status_replicas_path = ".status.replicas",
+        label_selector_path = ".status.labelSelector"
+    ),
+    printcolumn = r#"{"name":"Cluster","type":"string","jsonPath":".metadata.labels.cluster\\.k8s\\.io/cluster-name"}"#,
+    printcolumn = r#"{"name":"Desired","type":"integer","jsonPath":".spec.replicas"}"#,
+    printcolumn = r#"{"name":"Current","type":"integer","jsonPath":".status.replicas"}"#,
+    printcolumn = r#"{"name":"Ready","type":"integer","jsonPath":".status.readyReplicas"}"#,
+    printcolumn = r#"{"name":"Available","type":"integer","jsonPath":".status.availableReplicas"}"#,
+    printcolumn = r#"{"name":"Up-to-date","type":"integer","jsonPath":".status.updatedReplicas"}"#,
+    printcolumn = r#"{"name":"Phase","type":"string","jsonPath":".status.phase"}"#,
+    printcolumn = r#"{"name":"Version","type":"string","jsonPath":".spec.template.spec.versions.kubelet"}"#,
+    printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#
+)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new(super::schema::SELECTOR_MATCHES).message(super::schema::SELECTOR_MESSAGE))]
+#[x_kube(validation = Rule::new(super::schema::SELECTOR_NOT_EMPTY).message(super::schema::SELECTOR_EMPTY_MESSAGE))]
+pub struct MachineDeploymentSpec {
+    /// How many Machines there shall be.
+    #[serde(default = "one")]
+    #[schemars(range(min = 0, max = 10000))]
+    pub replicas: i32,
+    /// Which Machines belong to the deployment; the template's labels must satisfy it.
+    #[schemars(schema_with = "super::schema::label_selector")]
+    pub selector: LabelSelector,
+    /// What Machines are made from.
+    #[serde(default)]
+    pub template: MachineTemplate,
+    /// How Machines of an old template give way to new ones.
+    #[serde(default)]
+    pub strategy: Strategy,
+    /// How long a Machine must be Ready before it counts as available, in seconds.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    pub min_ready_seconds: i32,
+    /// How many old MachineSets without Machines are kept, to go back to.
+    #[serde(default = "one")]
+    #[schemars(range(min = 0, max = 100))]
+    pub revision_history_limit: i32,
+    /// While true, nothing rolls; scaling goes on.
+    #[serde(default)]
+    pub paused: bool,
+    /// Seconds without progress after which the condition `Progressing` turns False.
+    #[serde(default = "progress_deadline")]
+    #[schemars(range(min = 0))]
+    pub progress_deadline_seconds: i32,
+}
+
+fn one() -> i32 {
+    1
+}
+fn progress_deadline() -> i32 {
+    600
+}
+
+/// How Machines of an old template give way to new ones.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Strategy {
+    /// The kind of roll.
+    #[serde(default, rename = "type")]
+    pub type_: StrategyType,
+    /// Limits of a RollingUpdate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rolling_update: Option<RollingUpdate>,
+}
+
+/// The kind of roll.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum StrategyType {
+    /// New Machines come and old ones go, within maxSurge and maxUnavailable.
+    #[default]
+    RollingUpdate,
+    /// A Machine is replaced when somebody deletes it.
+    OnDelete,
+}
+
+/// Limits of a RollingUpdate: numbers, or percentages of the wanted replicas.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RollingUpdate {
+    /// How many Machines may be missing during the roll; a percentage is rounded down. Default 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "super::schema::int_or_percent")]
+    pub max_unavailable: Option<IntOrString>,
+    /// How many Machines may be there beyond the wanted number; a percentage is rounded up. Default 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "super::schema::int_or_percent")]
+    pub max_surge: Option<IntOrString>,
+}
+
+/// What was observed of a deployment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MachineDeploymentStatus {
+    /// The newest `metadata.generation` that was acted upon.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// Machines of all sets.
+    #[serde(default)]
+    pub replicas: i32,
+    /// Machines of the current template.
+    #[serde(default)]
+    pub updated_replicas: i32,
+    /// Machines whose Node is Ready.
+    #[serde(default)]
+    pub ready_replicas: i32,
+    /// Machines that have been Ready for `minReadySeconds`.
+    #[serde(default)]
+    pub available_replicas: i32,
+    /// Machines that are wanted and not available.
+    #[serde(default)]
+    pub unavailable_replicas: i32,
+    /// The selector in its string form, for the scale subresource.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label_selector: Option<String>,
+    /// ScalingUp, ScalingDown, RollingOut or Running: a summary for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// What holds and what does not, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "super::schema::conditions")]
+    pub conditions: Vec<Condition>,
+}

@@ -1,0 +1,239 @@
+//! What stands in a Machine's `providerSpec.value`: decoded strictly, so that a misspelt field is an
+//! error that names it.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A machine's provider spec, by kind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MachineProviderSpec {
+    /// A bare-metal server or ready-made virtual machine, reached over SSH.
+    Ssh(Box<SshMachineProviderSpec>),
+    /// A machine in the manager's memory, for trials and scale tests.
+    Simulated(SimulatedMachineProviderSpec),
+}
+
+/// Why a provider spec could not be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProviderSpecError {
+    /// Nothing was given.
+    #[error("spec.providerSpec has neither value nor valueFrom.machineClass; set one of them")]
+    Missing,
+    /// Not one of our kinds: somebody else's machine, left alone.
+    #[error(
+        "spec.providerSpec.value is {api_version} {kind}, which is not Tatara's; supported are tatara.dev/v1alpha1 SSHMachineProviderSpec and SimulatedMachineProviderSpec"
+    )]
+    Foreign {
+        /// The object's `apiVersion`.
+        api_version: String,
+        /// The object's `kind`.
+        kind: String,
+    },
+    /// One of ours, but wrong inside.
+    #[error("spec.providerSpec.value ({kind}): {problem}")]
+    Invalid {
+        /// The object's `kind`.
+        kind: String,
+        /// Which field, and what about it.
+        problem: String,
+    },
+}
+
+impl MachineProviderSpec {
+    /// Reads a provider's object. `apiVersion` and `kind` decide what it is; unknown fields are errors.
+    pub fn decode(value: &Value) -> Result<Self, ProviderSpecError> {
+        let text = |field: &str| {
+            value
+                .get(field)
+                .and_then(Value::as_str)
+                .unwrap_or("(none)")
+                .to_owned()
+        };
+        let (api_version, kind) = (text("apiVersion"), text("kind"));
+        let invalid = |problem: String| ProviderSpecError::Invalid {
+            kind: kind.clone(),
+            problem,
+        };
+        if api_version != "tatara.dev/v1alpha1" {
+            return Err(ProviderSpecError::Foreign { api_version, kind });
+        }
+        match kind.as_str() {
+            "SSHMachineProviderSpec" => strict(value)
+                .map(|spec| Self::Ssh(Box::new(spec)))
+                .map_err(invalid),
+            "SimulatedMachineProviderSpec" => strict(value).map(Self::Simulated).map_err(invalid),
+            _ => Err(ProviderSpecError::Foreign { api_version, kind }),
+        }
+    }
+
+    /// The provider's name, as it stands in provider IDs.
+    pub fn provider(&self) -> &'static str {
+        match self {
+            Self::Ssh(_) => "ssh",
+            Self::Simulated(_) => "simulated",
+        }
+    }
+}
+
+/// Decodes an embedded object without its type fields; an error names the path of the field.
+pub(super) fn strict<T: serde::de::DeserializeOwned>(value: &Value) -> Result<T, String> {
+    let mut value = value.clone();
+    if let Some(map) = value.as_object_mut() {
+        map.remove("apiVersion");
+        map.remove("kind");
+        map.remove("metadata");
+    }
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = error.path().to_string();
+        if path == "." {
+            error.inner().to_string()
+        } else {
+            format!("{path}: {}", error.inner())
+        }
+    })
+}
+
+/// A machine that is one of our Hosts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SshMachineProviderSpec {
+    /// Which Hosts may be taken, by their labels. Empty takes any.
+    #[serde(default)]
+    #[schemars(schema_with = "super::schema::label_selector")]
+    pub host_selector: LabelSelector,
+    /// What a Host must have.
+    #[serde(default)]
+    pub requirements: HostRequirements,
+    /// Only Hosts of this failure domain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_domain: Option<String>,
+    /// How the node is prepared.
+    #[serde(default)]
+    pub node: NodeSettings,
+}
+
+/// What a Host must at least have, checked against its facts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HostRequirements {
+    /// Logical processors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<i64>,
+    /// Memory, such as `8Gi`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Quantity>,
+    /// Free space on the file system of /var/lib, such as `40Gi`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<Quantity>,
+    /// Go-style architecture: amd64, arm64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub architecture: Option<String>,
+}
+
+/// A machine in the manager's memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SimulatedMachineProviderSpec {
+    /// Time from creation until its Node registers, in milliseconds.
+    #[serde(default)]
+    pub boot_milliseconds: u64,
+    /// Time from deletion until it is gone, in milliseconds.
+    #[serde(default)]
+    pub delete_milliseconds: u64,
+    /// Time after registration until its Node is Ready, in milliseconds.
+    #[serde(default)]
+    pub ready_milliseconds: u64,
+    /// When set, the machine never boots and this is the error that it shows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fail: Option<String>,
+}
+
+/// How a node is prepared; every provider of real machines has this section.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NodeSettings {
+    /// How kubelet, kubeadm and kubectl get onto the machine.
+    #[serde(default)]
+    pub software: Software,
+    /// Proxy for package downloads and for containerd.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<Proxy>,
+    /// Mirrors of container registries: registry name to mirror URLs, tried in order.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub registry_mirrors: BTreeMap<String, Vec<String>>,
+    /// Files written before anything else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<NodeFile>,
+    /// Shell commands run as root before kubeadm.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pre_kubeadm_commands: Vec<String>,
+    /// Shell commands run as root after kubeadm.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub post_kubeadm_commands: Vec<String>,
+}
+
+/// How kubelet, kubeadm and kubectl get onto the machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Software {
+    /// Where they come from.
+    #[serde(default)]
+    pub source: SoftwareSource,
+    /// Base URL with the upstream release layout and checksums
+    /// (`<base>/release/v1.36.3/bin/linux/amd64/kubeadm` and `.sha256`). For `mirror`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mirror: Option<String>,
+    /// URLs of image archives to import (`docker save` form), each with its sha256 as `#sha256=…`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub image_archives: Vec<String>,
+}
+
+/// Where kubelet, kubeadm and kubectl come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum SoftwareSource {
+    /// They are on the machine already, in the wanted version.
+    #[default]
+    Preinstalled,
+    /// From the repository of Kubernetes packages that the machine is set up with, or pkgs.k8s.io.
+    Packages,
+    /// Binaries from an HTTP(S) server, checked against their checksums.
+    Mirror,
+}
+
+/// Proxy settings.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Proxy {
+    /// Proxy for http.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http_proxy: Option<String>,
+    /// Proxy for https.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub https_proxy: Option<String>,
+    /// Names and ranges that go direct; the cluster's own are added.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub no_proxy: Vec<String>,
+}
+
+/// A file on the machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NodeFile {
+    /// Absolute path.
+    pub path: String,
+    /// Permission bits in octal, such as "0644".
+    #[serde(default = "file_mode")]
+    pub mode: String,
+    /// The text of the file.
+    pub content: String,
+}
+
+fn file_mode() -> String {
+    "0644".into()
+}

@@ -1,0 +1,106 @@
+//! MachineSet: so many Machines of one template.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector};
+use kube::{CustomResource, KubeSchema};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::meta::MachineTemplate;
+
+/// Keeps a number of Machines of one template.
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[kube(
+    group = "cluster.k8s.io",
+    version = "v1alpha1",
+    kind = "MachineSet",
+    namespaced,
+    status = "MachineSetStatus",
+    shortname = "ms",
+    category = "cluster-api",
+    derive = "PartialEq",
+    scale(
+        spec_replicas_path = ".spec.replicas",
+        status_replicas_path = ".status.replicas",
+        label_selector_path = ".status.labelSelector"
+    ),
+    printcolumn = r#"{"name":"Cluster","type":"string","jsonPath":".metadata.labels.cluster\\.k8s\\.io/cluster-name"}"#,
+    printcolumn = r#"{"name":"Desired","type":"integer","jsonPath":".spec.replicas"}"#,
+    printcolumn = r#"{"name":"Current","type":"integer","jsonPath":".status.replicas"}"#,
+    printcolumn = r#"{"name":"Ready","type":"integer","jsonPath":".status.readyReplicas"}"#,
+    printcolumn = r#"{"name":"Available","type":"integer","jsonPath":".status.availableReplicas"}"#,
+    printcolumn = r#"{"name":"Version","type":"string","jsonPath":".spec.template.spec.versions.kubelet"}"#,
+    printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#
+)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new(super::schema::SELECTOR_MATCHES).message(super::schema::SELECTOR_MESSAGE))]
+#[x_kube(validation = Rule::new(super::schema::SELECTOR_NOT_EMPTY).message(super::schema::SELECTOR_EMPTY_MESSAGE))]
+pub struct MachineSetSpec {
+    /// How many Machines there shall be.
+    #[serde(default = "one")]
+    #[schemars(range(min = 0, max = 10000))]
+    pub replicas: i32,
+    /// How long a Machine must be Ready before it counts as available, in seconds.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    pub min_ready_seconds: i32,
+    /// Which Machines go first when the set shrinks.
+    #[serde(default)]
+    pub delete_policy: DeletePolicy,
+    /// Which Machines belong to the set; the template's labels must satisfy it.
+    #[schemars(schema_with = "super::schema::label_selector")]
+    pub selector: LabelSelector,
+    /// What Machines are made from.
+    #[serde(default)]
+    pub template: MachineTemplate,
+}
+
+fn one() -> i32 {
+    1
+}
+
+/// Which Machines go first when a set shrinks. Before any of these: those that are being deleted,
+/// those marked `cluster.k8s.io/delete-machine`, and those that are not healthy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum DeletePolicy {
+    /// In the order of a hash of the UID: no preference, and the same answer every time.
+    #[default]
+    Random,
+    /// The youngest first.
+    Newest,
+    /// The oldest first.
+    Oldest,
+}
+
+/// What was observed of a set.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MachineSetStatus {
+    /// Machines of the set.
+    #[serde(default)]
+    pub replicas: i32,
+    /// Machines that have all labels of the template.
+    #[serde(default)]
+    pub fully_labeled_replicas: i32,
+    /// Machines whose Node is Ready.
+    #[serde(default)]
+    pub ready_replicas: i32,
+    /// Machines that have been Ready for `minReadySeconds`.
+    #[serde(default)]
+    pub available_replicas: i32,
+    /// The selector in its string form, for the scale subresource.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label_selector: Option<String>,
+    /// The newest `metadata.generation` that was acted upon.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// What holds and what does not, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "super::schema::conditions")]
+    pub conditions: Vec<Condition>,
+    /// Terminal error, as one word (2019 API).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_reason: Option<String>,
+    /// Terminal error, for people (2019 API).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_message: Option<String>,
+}

@@ -1,0 +1,50 @@
+//! Parts that several kinds share.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::machine::MachineSpec;
+
+/// Metadata of an embedded object: the template of a set, or the Node of a Machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EmbeddedMeta {
+    /// Name. On a Machine's `spec.metadata` this is the Node's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 253))]
+    pub name: Option<String>,
+    /// Accepted as in 2019, not used: names of Machines are the lowest free ordinal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 253))]
+    pub generate_name: Option<String>,
+    /// Accepted as in 2019, not used: what a set makes lives in the set's namespace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 63))]
+    pub namespace: Option<String>,
+    /// Labels for the object.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 64))]
+    pub labels: BTreeMap<String, String>,
+    /// Annotations for the object.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 64))]
+    pub annotations: BTreeMap<String, String>,
+    /// Written as `null` by many generators; accepted and ignored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "super::schema::nullable_string")]
+    pub creation_timestamp: Option<String>,
+}
+
+/// What a MachineSet or MachineDeployment makes Machines from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MachineTemplate {
+    /// Labels and annotations of the Machines; the labels must satisfy the selector.
+    #[serde(default)]
+    pub metadata: EmbeddedMeta,
+    /// The Machines' spec.
+    #[serde(default)]
+    pub spec: MachineSpec,
+}

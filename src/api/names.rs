@@ -1,0 +1,79 @@
+//! Every label, annotation, finalizer and field manager, once.
+
+/// Label on every object of a cluster: the name of its Cluster (2019 API).
+pub const LABEL_CLUSTER: &str = "cluster.k8s.io/cluster-name";
+/// Label on Machines: the MachineSet that made them.
+pub const LABEL_MACHINE_SET: &str = "cluster.k8s.io/set-name";
+/// Label on MachineSets and Machines: the MachineDeployment above them.
+pub const LABEL_MACHINE_DEPLOYMENT: &str = "cluster.k8s.io/deployment-name";
+/// Label on Machines whose `versions.controlPlane` is set.
+pub const LABEL_CONTROL_PLANE: &str = "cluster.k8s.io/control-plane";
+/// Label that a MachineDeployment adds to the selector and template of its MachineSets (2019 API).
+pub const LABEL_TEMPLATE_HASH: &str = "machine-template-hash";
+/// Label on a MachineClass: "true" while a MachineDeployment or Machine uses it. Read by an
+/// admission policy, so that a class in use cannot be deleted.
+pub const LABEL_CLASS_IN_USE: &str = "tatara.dev/in-use";
+/// Label on Secrets that Tatara wrote, so that it can watch just these.
+pub const LABEL_MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+/// Value of [`LABEL_MANAGED_BY`].
+pub const MANAGED_BY: &str = "tatara";
+
+/// Annotation: nothing is done to this object or to what is below it.
+pub const ANNOTATION_PAUSED: &str = "cluster.k8s.io/paused";
+/// Annotation on a Machine: delete this one first when its set shrinks (2019 API).
+pub const ANNOTATION_DELETE_MACHINE: &str = "cluster.k8s.io/delete-machine";
+/// Annotation on a Node: `namespace/name` of its Machine (2019 API).
+pub const ANNOTATION_MACHINE: &str = "cluster.k8s.io/machine";
+/// Annotation on a Machine: do not cordon and drain its Node before it goes.
+pub const ANNOTATION_EXCLUDE_DRAIN: &str = "machine.cluster.k8s.io/exclude-node-draining";
+/// Annotation: try again after a terminal error; any change of its value counts.
+pub const ANNOTATION_RETRY: &str = "tatara.dev/retry";
+/// Annotation on a MachineSet: create no Machines (OnDelete keeps old sets from refilling).
+pub const ANNOTATION_DISABLE_CREATE: &str = "cluster.k8s.io/disable-machine-create";
+/// Annotation on a MachineSet: its revision (2019 API).
+pub const ANNOTATION_REVISION: &str = "machinedeployment.clusters.k8s.io/revision";
+/// Annotation on a MachineSet: earlier revisions that it stood for, comma-separated (2019 API).
+pub const ANNOTATION_REVISION_HISTORY: &str = "machinedeployment.clusters.k8s.io/revision-history";
+/// Annotation on a MachineSet: replicas that its MachineDeployment wants (2019 API).
+pub const ANNOTATION_DESIRED_REPLICAS: &str = "machinedeployment.clusters.k8s.io/desired-replicas";
+/// Annotation on a MachineSet: desired replicas plus surge (2019 API).
+pub const ANNOTATION_MAX_REPLICAS: &str = "machinedeployment.clusters.k8s.io/max-replicas";
+/// Annotation on a Cluster: who holds the control-plane turn, as JSON ([`crate::api::cluster::Turn`]).
+pub const ANNOTATION_TURN: &str = "tatara.dev/control-plane-turn";
+/// Annotation on a Cluster, and on its CA Secret: UID of the Machine that ran `kubeadm init`. Its
+/// presence is the record that the control plane exists; it is never removed.
+pub const ANNOTATION_INITIALIZED: &str = "tatara.dev/control-plane-initialized";
+
+/// Finalizer of a Cluster (2019 API).
+pub const FINALIZER_CLUSTER: &str = "cluster.cluster.k8s.io";
+/// Finalizer of a Machine (2019 API).
+pub const FINALIZER_MACHINE: &str = "machine.cluster.k8s.io";
+/// Finalizer of a MachineSet.
+pub const FINALIZER_MACHINE_SET: &str = "machineset.cluster.k8s.io";
+/// Finalizer of a MachineDeployment.
+pub const FINALIZER_MACHINE_DEPLOYMENT: &str = "machinedeployment.cluster.k8s.io";
+/// Finalizer on a Host that is claimed, and on Secrets and classes that a deletion still needs.
+pub const FINALIZER_IN_USE: &str = "tatara.dev/in-use";
+
+/// Label of a ClusterProfile: its cluster manager (KEP-4322).
+pub const LABEL_PROFILE_MANAGER: &str = "x-k8s.io/cluster-manager";
+/// Label of a ClusterProfile: a stable identity of the member (cluster-inventory-api).
+pub const LABEL_PROFILE_MEMBER_ID: &str = "multicluster.x-k8s.io/inventory-member-id";
+
+/// Field manager of everything that the manager applies.
+pub const FIELD_MANAGER: &str = "tatara";
+
+/// Provider ID of a machine: set on the kubelet before kubeadm runs, and found on the Node after.
+pub fn provider_id(provider: &str, machine_uid: &str) -> String {
+    format!("tatara://{provider}/{machine_uid}")
+}
+
+/// Name of the Secret with the administrator kubeconfig of a cluster (Cluster API convention).
+pub fn kubeconfig_secret(cluster: &str) -> String {
+    format!("{cluster}-kubeconfig")
+}
+
+/// Name of the Secret with the kubeconfig that consumers of the ClusterProfile use.
+pub fn profile_kubeconfig_secret(cluster: &str) -> String {
+    format!("{cluster}-profile-kubeconfig")
+}

@@ -1,0 +1,1 @@
+//! One folder per kind; each reads observe, plan, execute, report.

@@ -1,0 +1,1 @@
+//! kubeadm configuration and version rules; no I/O.

@@ -1,0 +1,28 @@
+//! Tatara turns machines that people own into Kubernetes clusters.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`api`] | types of the API; no I/O |
+//! | [`controllers`] | one folder per kind: observe → plan → execute → report |
+//! | [`kubeadm`] | kubeadm configuration and version rules; pure |
+//! | [`node`] | the steps that run on a host, rendered from `templates/node/`; pure |
+//! | [`pki`] | certificate authorities, kubeconfigs, bootstrap tokens |
+//! | [`provider`] | where machines come from: `ssh`, `simulated` |
+//! | [`remote`] | SSH: connections, commands, files, tunnels, following a step |
+//! | [`store`] | one watch per kind, indexed; wakes controllers |
+//! | [`workload`] | the clusters that we made: client, nodes, drain, health |
+//! | [`manager`] | wiring: leader election, health, metrics, run |
+//! | [`cli`] | the commands for people |
+
+pub mod api;
+pub mod cli;
+pub mod clock;
+pub mod controllers;
+pub mod kubeadm;
+pub mod manager;
+pub mod node;
+pub mod pki;
+pub mod provider;
+pub mod remote;
+pub mod store;
+pub mod workload;

@@ -1,0 +1,3 @@
+//! The `tatara` binary.
+
+fn main() {}

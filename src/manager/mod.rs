@@ -1,0 +1,1 @@
+//! Wiring: leader election, health, metrics, run.

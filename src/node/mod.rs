@@ -1,0 +1,1 @@
+//! The steps that run on a host, rendered from `templates/node/`; no I/O.

@@ -1,0 +1,1 @@
+//! Certificate authorities, kubeconfigs and bootstrap tokens.

@@ -1,0 +1,1 @@
+//! SSH: connections, commands, files, tunnels, and following a step.

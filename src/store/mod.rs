@@ -1,0 +1,1 @@
+//! One watch per kind, indexed; wakes controllers.

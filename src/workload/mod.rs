@@ -1,0 +1,1 @@
+//! The clusters that we made: client, nodes, drain, health.
