@@ -21,10 +21,12 @@ usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; }
 # elapsed SECONDS -> "41 s" or "2 min 05 s"
 elapsed() { if (($1 < 60)); then echo "$1 s"; else printf '%d min %02d s\n' $(($1 / 60)) $(($1 % 60)); fi; }
 
+command_of() { tr '\0' ' ' 2>/dev/null <"/proc/$1/cmdline" || true; }   # the command line of a process id
+
 # locked NAME COMMAND...: one at a time among all runs that share the cache. What COMMAND starts keeps
 # the lock until it ends, so a run after a kill waits for the orphan instead of working beside it.
 locked() {
-  local lock_file=$CACHE/lock/$1 lock_fd rc=0
+  local lock_file=$CACHE/lock/$1 lock_fd
   shift
   mkdir -p "$CACHE/lock"
   exec {lock_fd}>"$lock_file"
@@ -32,7 +34,6 @@ locked() {
     say "waiting for another run that holds $lock_file"
     flock "$lock_fd"
   fi
-  "$@" || rc=$?
+  "$@"     # plainly: after "||" a failure inside it would go unseen
   exec {lock_fd}>&-
-  return $rc
 }

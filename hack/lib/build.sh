@@ -1,4 +1,4 @@
-# Builds one program from its pinned Go module (or, pause, from hack/images/pause.c).
+# Builds one program from its pinned Go module (or, pause, from hack/image/pause.c).
 # shellcheck shell=bash disable=SC2154
 # Expects the variables of describe() in hack/binaries, and $label for messages.
 
@@ -7,7 +7,7 @@ build() {   # build OUTPUT
   mkdir -p "$CACHE/log"
   if [[ $name == pause ]]; then
     say "$label: compiling"
-    gcc -static -Os -s -DVERSION="\"$version\"" -o "$1" "$HACK/images/pause.c"
+    gcc -static -Os -s -DVERSION="\"$version\"" -o "$1" "$HACK/image/pause.c"
     return
   fi
   local dir=$HACK/go/$module

@@ -1,0 +1,85 @@
+# A cgroup subtree per host. PID 1 is put into it before it gets a cgroup namespace, so a host sees its
+# subtree as the root of every hierarchy.
+# Version 1 (and hybrid): one subtree in each hierarchy. Version 2: one subtree with all controllers.
+# shellcheck shell=bash disable=SC2153
+
+CGROUPS=/sys/fs/cgroup
+
+cgroup_version() { if [[ $(stat -fc %T "$CGROUPS") == cgroup2fs ]]; then echo 2; else echo 1; fi; }
+
+cgroup_hierarchies() {   # where the hierarchies are mounted
+  local h
+  if [[ $(cgroup_version) == 2 ]]; then echo "$CGROUPS"; return; fi
+  for h in "$CGROUPS"/*; do
+    if [[ -d $h && ! -L $h ]]; then echo "$h"; fi   # links are second names (cpu -> cpu,cpuacct)
+  done
+}
+
+cgroup_dirs() { cgroup_hierarchies | sed "s|\$|/tatara-$FLEET/$1|"; }   # of host NAME
+
+cgroup_make() {   # cgroup_make NAME [MEMORY_MB]
+  local dir parent
+  for dir in $(cgroup_dirs "$1"); do
+    mkdir -p "$dir"
+    parent=${dir%/*}
+    if [[ $(cgroup_version) == 2 ]]; then
+      delegate "${parent%/*}"
+      delegate "$parent"
+      [[ -z ${2:-} ]] || echo "$(($2 * 1024 * 1024))" >"$dir/memory.max"
+    elif [[ -f $dir/cpuset.cpus ]]; then
+      for parent in "$parent" "$dir"; do
+        cat "${parent%/*}/cpuset.cpus" >"$parent/cpuset.cpus"
+        cat "${parent%/*}/cpuset.mems" >"$parent/cpuset.mems"
+      done
+    elif [[ -n ${2:-} && -f $dir/memory.limit_in_bytes ]]; then
+      echo "$(($2 * 1024 * 1024))" >"$dir/memory.limit_in_bytes"
+    fi
+  done
+}
+
+delegate() {   # version 2: children of this cgroup get every controller that it has
+  local controllers
+  controllers=$(sed -E 's/(^| )([a-z])/\1+\2/g' "$1/cgroup.controllers")
+  echo "$controllers" >"$1/cgroup.subtree_control" 2>/dev/null ||
+    die "cannot hand cgroup controllers down in $1 (it holds processes itself, as in some containers); run on the machine itself"
+}
+
+cgroup_enter() { local dir; for dir in $(cgroup_dirs "$1"); do echo "$BASHPID" >"$dir/cgroup.procs"; done; }
+
+# every process of a host, found by its cgroup: needs no pid file and meets no stranger
+cgroup_kill() {
+  local dir pids
+  for _ in {1..100}; do
+    pids=''
+    for dir in $(cgroup_dirs "$1"); do
+      [[ ! -d $dir ]] || pids+=" $(find "$dir" -name cgroup.procs -exec cat {} + 2>/dev/null | sort -u | tr '\n' ' ')"
+    done
+    [[ -n ${pids// /} ]] || return 0
+    # shellcheck disable=SC2086
+    kill -KILL $pids 2>/dev/null || true
+    sleep 0.05
+  done
+  die "processes of host \"$1\" do not end: $pids"
+}
+
+cgroup_drop() {   # leaves first; a cgroup that is still busy is tried again
+  local dir left
+  for _ in {1..100}; do
+    left=''
+    for dir in $(cgroup_dirs "$1"); do
+      [[ ! -d $dir ]] || find "$dir" -depth -type d -exec rmdir {} + 2>/dev/null || left=1
+    done
+    [[ -n $left ]] || break
+    sleep 0.05
+  done
+  for dir in $(cgroup_hierarchies); do rmdir "$dir/tatara-$FLEET" 2>/dev/null || true; done
+  [[ -z $left ]] || say "cgroups of host \"$1\" are still busy"
+}
+
+cgroup_memory() {   # what a host uses, for people
+  local dir
+  for dir in $(cgroup_dirs "$1"); do
+    [[ -r $dir/memory.stat ]] || continue
+    awk '$1 == "total_rss" || $1 == "anon" {printf "%dM", $2 / 1048576; exit}' "$dir/memory.stat"
+  done
+}

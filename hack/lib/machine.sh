@@ -1,0 +1,50 @@
+# What fleets change on the machine itself: kernel settings and one packet filter table per fleet.
+# shellcheck shell=bash
+# Remembered in /run/tatara (gone with a reboot, like the settings) and put back with the last fleet.
+
+MACHINE=${TATARA_MACHINE:-/run/tatara}
+
+machine_locked() {
+  local fd
+  mkdir -p "$MACHINE/fleets" "$MACHINE/sysctl"
+  exec {fd}>"$MACHINE/lock"
+  flock "$fd"
+  "$@"
+  exec {fd}>&-
+}
+
+# register FLEET SUBNET STATE: a name and a subnet belong to one fleet
+register() {
+  local other name subnet state
+  for other in "$MACHINE"/fleets/*; do
+    [[ -f $other ]] || continue
+    name=${other##*/}
+    read -r subnet state <"$other"
+    if [[ $name == "$1" ]]; then
+      [[ $state == "$3" ]] || die "fleet \"$1\" is up already with its state in $state; set another FLEET, or take it down there"
+    else
+      [[ $subnet != "$2" ]] || die "fleet \"$name\" has the subnet $2 already; set another SUBNET for fleet \"$1\""
+    fi
+  done
+  echo "$2 $3" >"$MACHINE/fleets/$1"
+}
+
+unregister() {
+  local saved
+  rm -f "$MACHINE/fleets/$1"
+  [[ -z $(ls "$MACHINE/fleets") ]] || return 0
+  for saved in "$MACHINE"/sysctl/*; do
+    [[ -f $saved ]] || continue
+    cat "$saved" >"/proc/sys/$(basename "$saved" | tr . /)"
+    rm "$saved"
+  done
+}
+
+# at_least KEY VALUE: raise a kernel setting, remember what it was
+at_least() {
+  local file=/proc/sys/${1//.//} now
+  now=$(cat "$file")
+  ((now < $2)) || return 0
+  [[ -f $MACHINE/sysctl/$1 ]] || echo "$now" >"$MACHINE/sysctl/$1"
+  echo "$2" >"$file"
+}
