@@ -1,1 +1,147 @@
 //! One watch per kind, indexed; wakes controllers.
+//!
+//! kube's own [`reflector::Store`] has no indexes: finding the Machines of a set would scan them
+//! all. Here each kind keeps, beside that store, the keys under which its objects are looked up.
+//! Reads never leave memory. What is read here may *refuse* an irreversible act, never permit one:
+//! that needs a live read.
+
+mod index;
+mod keys;
+mod watch;
+
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::runtime::reflector::{self, ObjectRef};
+use kube::{Resource, ResourceExt};
+use tokio::sync::mpsc;
+
+pub use index::{Index, Key};
+pub use keys::Indexed;
+pub use watch::{Change, Hook, Scope, watch};
+
+use crate::api::{Cluster, Host, Machine, MachineClass, MachineDeployment, MachineSet};
+
+/// The objects of one kind.
+pub struct Kind<K: Resource<DynamicType = ()> + Clone + 'static> {
+    pub(crate) reader: reflector::Store<K>,
+    writer: Mutex<Option<reflector::store::Writer<K>>>,
+    index: RwLock<Index>,
+}
+
+impl<K> Default for Kind<K>
+where
+    K: Resource<DynamicType = ()> + Clone + 'static,
+{
+    fn default() -> Self {
+        let (reader, writer) = reflector::store();
+        Self {
+            reader,
+            writer: Mutex::new(Some(writer)),
+            index: RwLock::default(),
+        }
+    }
+}
+
+impl<K> Kind<K>
+where
+    K: Resource<DynamicType = ()> + Clone + 'static,
+{
+    /// kube's own store of the kind, which controllers read their primary object from.
+    pub fn reader(&self) -> reflector::Store<K> {
+        self.reader.clone()
+    }
+
+    /// The object of this name.
+    pub fn get(&self, namespace: &str, name: &str) -> Option<Arc<K>> {
+        self.reader.get(&ObjectRef::new(name).within(namespace))
+    }
+
+    /// The objects under a key, sorted by name.
+    pub fn by(&self, key: &Key) -> Vec<Arc<K>> {
+        let names = self
+            .index
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .find(key);
+        names
+            .iter()
+            .filter_map(|(namespace, name)| self.get(namespace, name))
+            .collect()
+    }
+
+    /// All objects of a namespace, sorted by name.
+    pub fn within(&self, namespace: &str) -> Vec<Arc<K>> {
+        self.by(&Key::Namespace(namespace.to_owned()))
+    }
+
+    /// The object with this UID.
+    pub fn by_uid(&self, uid: &str) -> Option<Arc<K>> {
+        self.by(&Key::Uid(uid.to_owned())).pop()
+    }
+}
+
+/// Everything that the manager watches in the management cluster.
+#[derive(Default)]
+pub struct Stores {
+    /// Clusters.
+    pub clusters: Kind<Cluster>,
+    /// Machines.
+    pub machines: Kind<Machine>,
+    /// MachineSets.
+    pub machine_sets: Kind<MachineSet>,
+    /// MachineDeployments.
+    pub machine_deployments: Kind<MachineDeployment>,
+    /// MachineClasses.
+    pub machine_classes: Kind<MachineClass>,
+    /// Hosts.
+    pub hosts: Kind<Host>,
+    /// Secrets of type `kubernetes.io/ssh-auth`, and no others.
+    pub credentials: Kind<Secret>,
+}
+
+/// Wakes one controller: what is sent here is reconciled soon, once.
+pub struct Waker<K: Resource<DynamicType = ()> + 'static>(mpsc::UnboundedSender<ObjectRef<K>>);
+
+impl<K: Resource<DynamicType = ()> + 'static> Clone for Waker<K> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<K: Resource<DynamicType = ()> + 'static> Waker<K> {
+    /// A waker and the stream that its controller listens to.
+    pub fn channel() -> (Self, mpsc::UnboundedReceiver<ObjectRef<K>>) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        (Self(sender), receiver)
+    }
+
+    /// Reconcile the object of this name. After the controller has stopped nothing happens.
+    pub fn wake(&self, namespace: &str, name: &str) {
+        self.0.send(ObjectRef::new(name).within(namespace)).ok();
+    }
+
+    /// Reconcile this object.
+    pub fn wake_object(&self, object: &K) {
+        self.wake(&object.namespace().unwrap_or_default(), &object.name_any());
+    }
+}
+
+/// The wakers of all controllers.
+#[derive(Clone)]
+pub struct Wakers {
+    /// Clusters.
+    pub clusters: Waker<Cluster>,
+    /// ClusterProfiles, by the Cluster that they stand for.
+    pub profiles: Waker<Cluster>,
+    /// Machines.
+    pub machines: Waker<Machine>,
+    /// MachineSets.
+    pub machine_sets: Waker<MachineSet>,
+    /// MachineDeployments.
+    pub machine_deployments: Waker<MachineDeployment>,
+    /// MachineClasses.
+    pub machine_classes: Waker<MachineClass>,
+    /// Hosts.
+    pub hosts: Waker<Host>,
+}
