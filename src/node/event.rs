@@ -1,0 +1,131 @@
+//! What the scripts that take a host and follow a unit print: one JSON object per line.
+
+use serde::Deserialize;
+
+use super::finding::Finding;
+use super::marker::Ownership;
+use super::render::ParseError;
+use super::unit::UnitName;
+
+/// Answer of [`super::take_host`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Take {
+    /// The marker was written: the host is the Machine's from now on.
+    Taken,
+    /// The Machine had it already.
+    AlreadyOurs,
+    /// The host is another's.
+    OwnedBy(Ownership),
+    /// There is no marker, but somebody's Kubernetes.
+    Occupied(Vec<Finding>),
+}
+
+/// A line of [`super::start_and_follow`] or [`super::follow`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A step begins.
+    Progress(Progress),
+    /// The unit has ended (or, when it was killed, is interrupted); the last line.
+    Ended(UnitStatus),
+    /// Nothing was started: the host is not the Machine's. The last line.
+    Refused(Ownership),
+    /// There is no such unit to follow. The last line.
+    Absent,
+}
+
+/// Where a unit is.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Progress {
+    /// Name of the step.
+    pub step: String,
+    /// Its number, from 1.
+    pub index: u32,
+    /// How many steps the unit has.
+    pub total: u32,
+}
+
+/// A unit as the host knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct UnitStatus {
+    /// UID of the Machine whose unit it is.
+    pub machine: String,
+    /// Which unit.
+    pub unit: UnitName,
+    /// [`super::Unit::identity`] of what was started.
+    pub identity: String,
+    /// How far it is.
+    #[serde(flatten)]
+    pub state: UnitState,
+}
+
+/// How far a unit is.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(tag = "state", rename_all = "lowercase")]
+pub enum UnitState {
+    /// A step runs, or waits for the host's lock.
+    Running(Progress),
+    /// All steps ended with exit code 0.
+    Succeeded,
+    /// A step ended with another exit code.
+    Failed(Failure),
+    /// A step was started, and neither runs nor left an exit code: power cut, reboot, killed.
+    Interrupted(Progress),
+}
+
+/// Why a step failed.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Failure {
+    /// Which step.
+    #[serde(flatten)]
+    pub at: Progress,
+    /// Its exit code; 124 when it took too long, 78 when the host was not ours any more.
+    #[serde(rename = "exitCode")]
+    pub exit_code: i32,
+    /// What the step found wrong with the host.
+    pub findings: Vec<Finding>,
+    /// The last lines that it wrote.
+    pub output: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Line {
+    Progress(Progress),
+    Ended(UnitStatus),
+    Refused { owner: Option<String> },
+    Absent {},
+    Taken {},
+    Ours {},
+    Owned { owner: Option<String> },
+    Occupied { findings: Vec<Finding> },
+}
+
+/// Reads a line of [`super::start_and_follow`] or [`super::follow`].
+pub fn parse_event(line: &str) -> Result<Event, ParseError> {
+    const WHAT: &str = "the progress of a unit";
+    match serde_json::from_str(line).map_err(|source| ParseError::new(WHAT, line, source))? {
+        Line::Progress(progress) => Ok(Event::Progress(progress)),
+        Line::Ended(status) => Ok(Event::Ended(status)),
+        Line::Refused { owner } => Ok(Event::Refused(Ownership::read(owner))),
+        Line::Absent {} => Ok(Event::Absent),
+        _ => Err(unexpected(WHAT, line)),
+    }
+}
+
+/// Reads what [`super::take_host`] printed.
+pub fn parse_take(stdout: &[u8]) -> Result<Take, ParseError> {
+    const WHAT: &str = "the answer to taking a host";
+    let text = String::from_utf8_lossy(stdout);
+    match serde_json::from_str(&text).map_err(|source| ParseError::new(WHAT, &text, source))? {
+        Line::Taken {} => Ok(Take::Taken),
+        Line::Ours {} => Ok(Take::AlreadyOurs),
+        Line::Owned { owner } => Ok(Take::OwnedBy(Ownership::read(owner))),
+        Line::Occupied { findings } => Ok(Take::Occupied(findings)),
+        _ => Err(unexpected(WHAT, &text)),
+    }
+}
+
+fn unexpected(what: &'static str, text: &str) -> ParseError {
+    let source = serde::de::Error::custom("an answer to another question");
+    ParseError::new(what, text, source)
+}

@@ -1,0 +1,80 @@
+//! Who has a host, as the host itself says it.
+
+use serde::{Deserialize, Serialize};
+
+/// The ownership marker of a host: `/var/lib/tatara/owner.json`, mode 0600. Every script of a Machine
+/// compares it before its first write, so that a lost, restored or duplicated management cluster
+/// cannot touch another's node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Marker {
+    /// UID of the management cluster: of its namespace kube-system.
+    pub management: String,
+    /// Namespace of the Machine.
+    pub namespace: String,
+    /// Name of the Machine's Cluster.
+    pub cluster: String,
+    /// Name of the Machine.
+    pub machine: String,
+    /// UID of the Machine.
+    pub uid: String,
+}
+
+impl Marker {
+    /// The same Machine of the same management cluster; names are for people.
+    pub fn is_same_machine(&self, other: &Self) -> bool {
+        self.management == other.management && self.uid == other.uid
+    }
+
+    pub(super) fn json(&self) -> String {
+        serde_json::json!({
+            "management": self.management,
+            "namespace": self.namespace,
+            "cluster": self.cluster,
+            "machine": self.machine,
+            "uid": self.uid,
+        })
+        .to_string()
+    }
+}
+
+/// A marker as it was read from a host.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Owner {
+    /// Which Machine has the host.
+    #[serde(flatten)]
+    pub marker: Marker,
+    /// `kubeadm init` succeeded here: the host holds a control plane that must not be made again.
+    #[serde(default)]
+    pub initialized: bool,
+}
+
+/// Who has a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ownership {
+    /// There is no marker.
+    Nobody,
+    /// A Machine, ours or not.
+    Owner(Owner),
+    /// There is a marker that cannot be read: to be left alone like another's.
+    Unreadable(String),
+}
+
+impl Ownership {
+    pub(super) fn read(text: Option<String>) -> Self {
+        match text {
+            None => Self::Nobody,
+            Some(text) => match serde_json::from_str(&text) {
+                Ok(owner) => Self::Owner(owner),
+                Err(_) => Self::Unreadable(text),
+            },
+        }
+    }
+
+    /// The marker's owner, when it is this Machine.
+    pub fn of(&self, marker: &Marker) -> Option<&Owner> {
+        match self {
+            Self::Owner(owner) if owner.marker.is_same_machine(marker) => Some(owner),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Everything that the manager wants to know of a host, in one round trip.
+
+use serde::Deserialize;
+
+use super::event::UnitStatus;
+use super::finding::Finding;
+use super::marker::Ownership;
+use super::render::ParseError;
+use crate::api::host::HostFacts;
+
+/// What [`super::observe`] found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observation {
+    /// The host's clock, in milliseconds since 1970.
+    pub clock: i64,
+    /// What the host is made of.
+    pub facts: HostFacts,
+    /// Whom the marker names.
+    pub owner: Ownership,
+    /// What says that somebody's Kubernetes is here. On a host with our marker it is our own.
+    pub occupied: Vec<Finding>,
+    /// Units that were started here, whoever's they are.
+    pub units: Vec<UnitStatus>,
+    /// What is installed.
+    pub versions: SoftwareVersions,
+    /// Whether systemd has the kubelet running.
+    pub kubelet_active: bool,
+}
+
+/// What is installed on a host, as the programs say it; `None` where one is missing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct SoftwareVersions {
+    /// Such as `v1.36.3`.
+    pub kubelet: Option<String>,
+    /// Such as `v1.36.3`.
+    pub kubeadm: Option<String>,
+    /// Such as `1.7.24`.
+    pub containerd: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Printed {
+    clock: i64,
+    owner: Option<String>,
+    occupied: Vec<Finding>,
+    facts: HostFacts,
+    versions: SoftwareVersions,
+    kubelet_active: bool,
+    units: Vec<UnitStatus>,
+}
+
+/// Reads what [`super::observe`] printed. Bytes that are not UTF-8 (in a step's output) are replaced.
+pub fn parse_observation(stdout: &[u8]) -> Result<Observation, ParseError> {
+    let text = String::from_utf8_lossy(stdout);
+    let printed: Printed = serde_json::from_str(&text)
+        .map_err(|source| ParseError::new("an observation of the host", &text, source))?;
+    Ok(Observation {
+        clock: printed.clock,
+        facts: printed.facts,
+        owner: Ownership::read(printed.owner),
+        occupied: printed.occupied,
+        units: printed.units,
+        versions: printed.versions,
+        kubelet_active: printed.kubelet_active,
+    })
+}
+
+impl Observation {
+    /// A unit of this Machine.
+    pub fn unit(&self, machine_uid: &str, unit: super::UnitName) -> Option<&UnitStatus> {
+        self.units
+            .iter()
+            .find(|status| status.machine == machine_uid && status.unit == unit)
+    }
+}

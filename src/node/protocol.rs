@@ -1,0 +1,96 @@
+//! Scripts that take a host, start and follow units, and observe.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use k8s_openapi::jiff::Timestamp;
+use minijinja::{Value, context};
+use secrecy::ExposeSecret as _;
+
+use super::marker::Marker;
+use super::render::{self, RenderError, Script};
+use super::unit::{SecretFile, Step, Unit, UnitName};
+
+/// A step that takes longer has hung; it ends with exit code 124 and lets go of the host's lock. Longer
+/// than kubeadm's own waits together (about 15 minutes when nothing answers) and a slow image pull.
+const STEP_SECONDS: u32 = 45 * 60;
+
+/// Writes the marker, if the host is nobody's. Answers [`super::Take`].
+pub fn take_host(marker: &Marker) -> Result<Script, RenderError> {
+    let values = context! { marker => marker_value(marker), marker_json => marker.json() };
+    render::script("take.sh", values)
+}
+
+/// Starts a unit, unless it runs or has succeeded with the same identity, and follows it. Prints
+/// [`super::Event`]s. A unit that failed or was interrupted is started again: who only wants to know
+/// how it is, asks [`follow`] or [`observe`].
+///
+/// `now` is the manager's clock; the host keeps the difference for its preflight.
+pub fn start_and_follow(
+    marker: &Marker,
+    unit: &Unit,
+    now: Timestamp,
+) -> Result<Script, RenderError> {
+    let run = render::text(
+        "run.sh",
+        context! { marker => marker_value(marker), step_seconds => STEP_SECONDS },
+    )?;
+    let mut files = vec![file("run.sh", &run)];
+    files.extend(unit.steps.iter().zip(1..).map(step_file));
+    let secrets: Vec<Value> = unit.secrets.iter().map(secret_file).collect();
+    render::script(
+        "start.sh",
+        context! {
+            marker => marker_value(marker),
+            unit => unit.name.as_str(),
+            identity => unit.identity(),
+            files,
+            secrets,
+            now => now.as_millisecond(),
+        },
+    )
+}
+
+/// Attaches to a unit until it has ended; starts nothing. Prints [`super::Event`]s.
+pub fn follow(marker: &Marker, unit: UnitName) -> Result<Script, RenderError> {
+    render::script(
+        "follow.sh",
+        context! { uid => &marker.uid, unit => unit.as_str() },
+    )
+}
+
+/// Gathers facts, marker, findings, units and versions. Prints what [`super::parse_observation`] reads.
+pub fn observe() -> Result<Script, RenderError> {
+    render::script("observe.sh", context! { units => unit_names() })
+}
+
+/// Prints the logs of a Machine's steps, of all or of one, in the order of its life; plain text.
+pub fn log(machine_uid: &str, step: Option<&str>) -> Result<Script, RenderError> {
+    render::script(
+        "log.sh",
+        context! { uid => machine_uid, step => step.unwrap_or_default(), units => unit_names() },
+    )
+}
+
+fn unit_names() -> Vec<&'static str> {
+    UnitName::ALL.map(UnitName::as_str).to_vec()
+}
+
+fn marker_value(marker: &Marker) -> Value {
+    context! {
+        management => &marker.management,
+        uid => &marker.uid,
+        machine => &marker.machine,
+    }
+}
+
+fn step_file((step, number): (&Step, u32)) -> Value {
+    file(&format!("{number:02}-{}.sh", step.name), &step.script)
+}
+
+fn secret_file(secret: &SecretFile) -> Value {
+    file(&secret.name, secret.content.expose_secret())
+}
+
+fn file(name: &str, text: &str) -> Value {
+    context! { name, content => STANDARD.encode(text) }
+}
