@@ -30,7 +30,7 @@ locked() {
   shift
   mkdir -p "$CACHE/lock"
   exec {lock_fd}>"$lock_file"
-  if ! flock -n "$lock_fd"; then
+  if ! flock -w 3 "$lock_fd"; then
     say "waiting for another run that holds $lock_file"
     flock "$lock_fd"
   fi

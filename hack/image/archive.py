@@ -163,7 +163,8 @@ def main():
         out.image(names("pause"), [program("pause", "")], "/pause", "65535:65535")
         out.image(names("etcd"), [base, program("etcd"), program("etcdctl")], "/usr/local/bin/etcd")
         out.image(names("coredns/coredns"), [base, program("coredns", "")], "/coredns")
-        out.image(names("flannel-io/flannel", "ghcr.io/"), [base, network, program("flanneld", "/opt/bin")], "/opt/bin/flanneld")
+        out.image(names("flannel-io/flannel", "ghcr.io/"),
+                  [base, network, program("flanneld", "/opt/bin"), program("flannel", "/opt/cni/bin")], "/opt/bin/flanneld")
         out.image(["localhost/tools:1"], [base, network], "/bin/sh")
     out.close()
 

@@ -52,7 +52,7 @@ cgroup_kill() {
   for _ in {1..100}; do
     pids=''
     for dir in $(cgroup_dirs "$1"); do
-      [[ ! -d $dir ]] || pids+=" $(find "$dir" -name cgroup.procs -exec cat {} + 2>/dev/null | sort -u | tr '\n' ' ')"
+      [[ ! -d $dir ]] || pids+=" $(find "$dir" -name cgroup.procs -exec cat {} + 2>/dev/null | sort -u | tr '\n' ' ' || true)"   # a cgroup may go meanwhile
     done
     [[ -n ${pids// /} ]] || return 0
     # shellcheck disable=SC2086

@@ -121,12 +121,14 @@ await() {   # until sshd answers
 }
 
 down() {
-  local name
+  local name pids=() pid
   [[ $(id -u) == 0 ]] || die "a fleet needs root"
-  for name in $(for dir in "$DIR"/*/; do [[ ! -d $dir ]] || basename "$dir"; done); do remove "$name"; done
+  for name in $(for dir in "$DIR"/*/; do [[ ! -d $dir ]] || basename "$dir"; done); do remove "$name" & pids+=($!); done
+  for pid in ${pids[@]+"${pids[@]}"}; do wait "$pid"; done
   for name in $(cd /run/netns 2>/dev/null && ls -d "$FLEET"-* 2>/dev/null); do   # whose folder is gone
     [[ $name == "$SWITCH" ]] || clear_away "${name#"$FLEET"-}"
   done
+  "$HACK/mirror" down
   net_down
   rm -rf "${DIR:?}"
 }

@@ -6,9 +6,12 @@ for user in debian nosudo; do
   chroot "$root" id "$user" >/dev/null 2>&1 || chroot "$root" useradd -m -s /bin/bash "$user"
 done
 chmod 440 "$root/etc/sudoers.d/debian"
-# no udev, no getty, no kernel settings of the machine, nothing periodic
+# Debian's own kernel settings are the machine's, and cannot be changed from a host (hack/host-init)
+mkdir -p "$root/etc/sysctl.d"
+for file in "$root"/usr/lib/sysctl.d/*; do ln -sfn /dev/null "$root/etc/sysctl.d/${file##*/}"; done
+# no udev, no getty, no kernel modules, nothing periodic
 for unit in systemd-udevd.service systemd-udev-trigger.service systemd-udevd-control.socket systemd-udevd-kernel.socket \
-  systemd-modules-load.service systemd-sysctl.service sys-kernel-debug.mount sys-kernel-tracing.mount \
+  systemd-modules-load.service sys-kernel-debug.mount sys-kernel-tracing.mount \
   sys-kernel-config.mount sys-fs-fuse-connections.mount dev-hugepages.mount dev-mqueue.mount \
   systemd-remount-fs.service systemd-binfmt.service proc-sys-fs-binfmt_misc.automount \
   getty.target console-getty.service getty@tty1.service \
