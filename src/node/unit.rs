@@ -75,10 +75,12 @@ impl Unit {
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part.as_bytes());
         }
-        hash.finalize().iter().fold(String::new(), |mut text, byte| {
-            // writing to a String does not fail
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+        hash.finalize()
+            .iter()
+            .fold(String::new(), |mut text, byte| {
+                // writing to a String does not fail
+                let _ = write!(text, "{byte:02x}");
+                text
+            })
     }
 }

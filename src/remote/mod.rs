@@ -1,1 +1,32 @@
-//! SSH: connections, commands, files, tunnels, and following a step.
+//! SSH: connections, commands, tunnels, and following a step.
+//!
+//! A [`Target`] says where a host is, whose keys it must show, and which key opens it. The
+//! [`Pool`] turns it into a [`Session`], one per host, shared by everybody; a session runs
+//! scripts as root and opens TCP tunnels. [`kube_client`] reaches a workload API through one.
+//!
+//! Nothing here retries: callers take [`backoff::delay`] and keep the attempt count themselves.
+
+pub mod backoff;
+mod command;
+mod connect;
+mod connect_error;
+mod credential;
+mod host_key;
+mod pool;
+mod run_error;
+mod running;
+mod session;
+mod stream;
+mod target;
+mod transport;
+mod tunnel;
+
+pub use command::Output;
+pub use connect_error::ConnectError;
+pub use credential::{Credential, CredentialError};
+pub use pool::Pool;
+pub use run_error::RunError;
+pub use session::Session;
+pub use stream::TcpTunnel;
+pub use target::{Hop, Target};
+pub use tunnel::{Route, kube_client};

@@ -1,0 +1,243 @@
+//! A script on a host: how it gets there whole, and what comes back.
+
+use std::fmt;
+
+use russh::ChannelMsg;
+
+use crate::api::host::Privilege;
+
+/// Bytes kept of each of stdout and stderr.
+pub const OUTPUT_LIMIT: usize = 4 << 20;
+/// Longest line handed out while following; a longer one comes in pieces.
+const LINE_LIMIT: usize = 64 << 10;
+/// Output of login scripts that is searched for [`GREETING`]; older bytes are dropped.
+const NOISE_LIMIT: usize = 64 << 10;
+
+const GREETING: &str = "tatara-shell uid=";
+const END: &str = "# tatara: end of script";
+
+/// What a script left behind.
+///
+/// `Debug` shows sizes only: scripts print secrets.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Output {
+    /// Exit code; absent where a signal ended it.
+    pub code: Option<u32>,
+    /// Signal that ended it, such as `KILL`.
+    pub signal: Option<String>,
+    /// Standard output, at most [`OUTPUT_LIMIT`] bytes.
+    pub stdout: Vec<u8>,
+    /// Standard error, at most [`OUTPUT_LIMIT`] bytes.
+    pub stderr: Vec<u8>,
+    /// True where one of the two was longer than the limit; its end is missing.
+    pub truncated: bool,
+}
+
+impl Output {
+    /// Whether it exited with 0.
+    pub fn success(&self) -> bool {
+        self.code == Some(0)
+    }
+}
+
+impl fmt::Debug for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Output")
+            .field("code", &self.code)
+            .field("signal", &self.signal)
+            .field("stdout_bytes", &self.stdout.len())
+            .field("stderr_bytes", &self.stderr.len())
+            .field("truncated", &self.truncated)
+            .finish()
+    }
+}
+
+/// The only thing that appears on a command line.
+pub(super) fn shell(privilege: Privilege) -> &'static str {
+    match privilege {
+        Privilege::Root => "/bin/bash --norc --noprofile -s",
+        Privilege::Sudo => "sudo -n -- /bin/bash --norc --noprofile -s",
+    }
+}
+
+/// What is fed to [`shell`]: `script` between a prologue and an end mark.
+///
+/// The prologue takes in the whole script before it runs any of it, so that a connection lost on
+/// the way runs nothing, and no command can eat the rest of the script as its input. Its greeting
+/// proves that bash runs, and as whom; the script runs as root or not at all.
+pub(super) fn envelope(script: &str) -> String {
+    format!(
+        "tatara_script=$(cat)\n\
+         case $tatara_script in *'{END}') ;; *) exit 125 ;; esac\n\
+         printf '%s%s\\n' '{GREETING}' \"$EUID\"\n\
+         [ \"$EUID\" = 0 ] || exit 126\n\
+         eval \"$tatara_script\" </dev/null\n\
+         {script}\n\
+         {END}\n"
+    )
+}
+
+/// How the channel ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// The script ran to its end.
+    Done(Output),
+    /// The shell ended before it greeted: what it said, for people.
+    NoShell(String),
+    /// The shell is not root's; nothing was run.
+    NotRoot(String),
+    /// The end was not seen.
+    Lost,
+}
+
+/// Takes a channel's messages and gives the lines of stdout to `on_line` as they come.
+pub(super) struct Transcript<F> {
+    output: Output,
+    noise: Vec<u8>,
+    uid: Option<String>,
+    line: Vec<u8>,
+    /// All output has come.
+    whole: bool,
+    /// The server did not start the shell.
+    refused: bool,
+    on_line: F,
+}
+
+impl<F: FnMut(&str)> Transcript<F> {
+    pub(super) fn new(on_line: F) -> Self {
+        Self {
+            output: Output::default(),
+            noise: Vec::new(),
+            uid: None,
+            line: Vec::new(),
+            whole: false,
+            refused: false,
+            on_line,
+        }
+    }
+
+    /// Takes one message; false after the last.
+    pub(super) fn take(&mut self, message: ChannelMsg) -> bool {
+        match message {
+            ChannelMsg::Data { data } => self.take_stdout(&data),
+            ChannelMsg::ExtendedData { data, .. } => {
+                self.output.truncated |= keep(&mut self.output.stderr, &data);
+            }
+            ChannelMsg::ExitStatus { exit_status } => self.output.code = Some(exit_status),
+            ChannelMsg::ExitSignal { signal_name, .. } => {
+                self.output.signal = Some(signal(&signal_name));
+            }
+            ChannelMsg::Eof => self.whole = true,
+            ChannelMsg::Close => {
+                self.whole = true;
+                return false;
+            }
+            ChannelMsg::Failure => {
+                self.refused = true;
+                return false;
+            }
+            _ => {}
+        }
+        true
+    }
+
+    /// Judges what came, once the channel is closed or lost.
+    pub(super) fn finish(mut self) -> Outcome {
+        let ended = self.output.code.is_some() || self.output.signal.is_some();
+        match self.uid.take() {
+            _ if self.refused => {
+                Outcome::NoShell("sshd does not run commands for this user".into())
+            }
+            _ if !(ended && self.whole) => Outcome::Lost,
+            None => Outcome::NoShell(self.complaint()),
+            Some(uid) if uid != "0" => Outcome::NotRoot(uid),
+            Some(_) => {
+                if !self.line.is_empty() {
+                    self.emit();
+                }
+                Outcome::Done(self.output)
+            }
+        }
+    }
+
+    fn take_stdout(&mut self, data: &[u8]) {
+        if self.uid.is_some() {
+            return self.take_script_output(data);
+        }
+        self.noise.extend_from_slice(data);
+        let Some(rest) = self.find_greeting() else {
+            let excess = self.noise.len().saturating_sub(NOISE_LIMIT);
+            self.noise.drain(..excess);
+            return;
+        };
+        self.take_script_output(&rest);
+    }
+
+    /// Finds the greeting after whatever login scripts printed; returns what follows it.
+    fn find_greeting(&mut self) -> Option<Vec<u8>> {
+        let length = GREETING.len();
+        let start = self
+            .noise
+            .windows(length)
+            .position(|at| at == GREETING.as_bytes())?
+            + length;
+        let end = start + self.noise[start..].iter().position(|byte| *byte == b'\n')?;
+        self.uid = Some(String::from_utf8_lossy(&self.noise[start..end]).into_owned());
+        let rest = self.noise.split_off(end + 1);
+        self.noise = Vec::new();
+        Some(rest)
+    }
+
+    fn take_script_output(&mut self, data: &[u8]) {
+        self.output.truncated |= keep(&mut self.output.stdout, data);
+        for byte in data {
+            if *byte == b'\n' {
+                self.emit();
+            } else {
+                self.line.push(*byte);
+                if self.line.len() >= LINE_LIMIT {
+                    self.emit();
+                }
+            }
+        }
+    }
+
+    fn emit(&mut self) {
+        (self.on_line)(&String::from_utf8_lossy(&self.line));
+        self.line.clear();
+    }
+
+    /// The first line of stderr, else of stdout, else the exit code.
+    fn complaint(&self) -> String {
+        let first = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes);
+            let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+            Some(line.chars().take(200).collect())
+        };
+        first(&self.output.stderr)
+            .or_else(|| first(&self.noise))
+            .unwrap_or_else(|| match (&self.output.code, &self.output.signal) {
+                (Some(code), _) => format!("exit code {code}"),
+                (None, Some(signal)) => format!("signal {signal}"),
+                (None, None) => "nothing".into(),
+            })
+    }
+}
+
+/// Keeps what fits; true where something did not.
+fn keep(kept: &mut Vec<u8>, data: &[u8]) -> bool {
+    let room = OUTPUT_LIMIT - kept.len();
+    kept.extend_from_slice(&data[..data.len().min(room)]);
+    data.len() > room
+}
+
+fn signal(signal: &russh::Sig) -> String {
+    match signal {
+        russh::Sig::Custom(name) => name.clone(),
+        other => format!("{other:?}"),
+    }
+}
+
+#[cfg(test)]
+#[path = "command_tests.rs"]
+mod tests;

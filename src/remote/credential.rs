@@ -1,0 +1,182 @@
+//! A private key that opens hosts: decoded once, shown never.
+
+use std::fmt;
+use std::sync::Arc;
+
+use russh::keys::{Algorithm, Error as KeyError, HashAlg, PrivateKey, decode_secret_key};
+use secrecy::{ExposeSecret, SecretString};
+
+/// A user's private key, decoded.
+///
+/// The PEM and the passphrase are not kept: the decoded key wipes itself when dropped.
+pub struct Credential {
+    key: Arc<PrivateKey>,
+    fingerprint: String,
+}
+
+/// Why a Secret of type `kubernetes.io/ssh-auth` holds no usable key.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CredentialError {
+    /// Not a private key, or damaged.
+    #[error(
+        "ssh-privatekey is not a private key: {detail}; store the file that ssh-keygen wrote, \
+         the one without .pub"
+    )]
+    NotAPrivateKey {
+        /// What was found instead; never a part of the key.
+        detail: &'static str,
+    },
+    /// Encrypted, and the Secret has no passphrase.
+    #[error("ssh-privatekey is encrypted; add its passphrase to the Secret under key passphrase")]
+    PassphraseRequired,
+    /// The passphrase does not open the key.
+    #[error("passphrase does not open ssh-privatekey; correct key passphrase of the Secret")]
+    WrongPassphrase,
+    /// A type that cannot be used.
+    #[error(
+        "ssh-privatekey is of the unsupported type {found}; use ed25519, ECDSA or RSA, in the \
+         format that ssh-keygen writes (ssh-keygen -p -f <file> rewrites an old one)"
+    )]
+    UnsupportedType {
+        /// The type or encryption that was found.
+        found: String,
+    },
+}
+
+impl CredentialError {
+    /// One word for a condition.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::NotAPrivateKey { .. } => "CredentialMalformed",
+            Self::PassphraseRequired => "PassphraseRequired",
+            Self::WrongPassphrase => "WrongPassphrase",
+            Self::UnsupportedType { .. } => "CredentialUnsupported",
+        }
+    }
+}
+
+impl Credential {
+    /// Decodes `pem` (OpenSSH, PKCS#8, PKCS#1 or SEC1), with `passphrase` where it is encrypted.
+    ///
+    /// A line end after the passphrase is dropped (files have one), and a passphrase that the key
+    /// does not need is ignored. An encrypted key takes tens of milliseconds of CPU: that is the
+    /// purpose of its key derivation.
+    pub fn parse(pem: &[u8], passphrase: Option<&[u8]>) -> Result<Self, CredentialError> {
+        let pem = text(pem).ok_or(CredentialError::NotAPrivateKey { detail: "not text" })?;
+        let pem = pem.expose_secret();
+        check_armour(pem)?;
+        let key = match open_plain(pem) {
+            Err(CredentialError::PassphraseRequired) => {
+                let passphrase = passphrase.ok_or(CredentialError::PassphraseRequired)?;
+                let passphrase = text(passphrase).ok_or(CredentialError::WrongPassphrase)?;
+                open_encrypted(pem, &passphrase)?
+            }
+            other => other?,
+        };
+        check_type(&key.algorithm())?;
+        let fingerprint = key.public_key().fingerprint(HashAlg::Sha256).to_string();
+        Ok(Self {
+            key: Arc::new(key),
+            fingerprint,
+        })
+    }
+
+    /// `SHA256:…` of the public key.
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    /// The type as in `authorized_keys`: `ssh-ed25519`, `ecdsa-sha2-nistp256`, `ssh-rsa`.
+    pub fn key_type(&self) -> String {
+        self.key.algorithm().to_string()
+    }
+
+    pub(super) fn key(&self) -> Arc<PrivateKey> {
+        Arc::clone(&self.key)
+    }
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Credential({} {})", self.key_type(), self.fingerprint)
+    }
+}
+
+fn text(bytes: &[u8]) -> Option<SecretString> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    Some(SecretString::from(text.trim_end_matches(['\r', '\n'])))
+}
+
+fn check_armour(pem: &str) -> Result<(), CredentialError> {
+    let not_a_key = |detail| Err(CredentialError::NotAPrivateKey { detail });
+    if pem.trim().is_empty() {
+        return not_a_key("it is empty");
+    }
+    if pem.trim_start().starts_with("PuTTY-User-Key-File-") {
+        return Err(CredentialError::UnsupportedType {
+            found: "PuTTY".into(),
+        });
+    }
+    if pem.contains("-----BEGIN DSA PRIVATE KEY-----") {
+        return Err(CredentialError::UnsupportedType {
+            found: "ssh-dss".into(),
+        });
+    }
+    if pem.contains("PRIVATE KEY-----") {
+        return Ok(());
+    }
+    if pem.trim_start().starts_with("ssh-") || pem.trim_start().starts_with("ecdsa-") {
+        return not_a_key("it is a public key");
+    }
+    not_a_key("it has no line -----BEGIN … PRIVATE KEY-----")
+}
+
+fn open_plain(pem: &str) -> Result<PrivateKey, CredentialError> {
+    if pem.contains("-----BEGIN ENCRYPTED PRIVATE KEY-----") {
+        return Err(CredentialError::PassphraseRequired);
+    }
+    if let Some(cipher) = pem.lines().find_map(|line| line.strip_prefix("DEK-Info: "))
+        && !(cipher.starts_with("AES-128-CBC,") && pem.contains("BEGIN RSA PRIVATE KEY"))
+    {
+        let cipher = cipher.split(',').next().unwrap_or_default();
+        return Err(CredentialError::UnsupportedType {
+            found: format!("PEM with {cipher}"),
+        });
+    }
+    decode_secret_key(pem, None).map_err(|error| match error {
+        KeyError::KeyIsEncrypted => CredentialError::PassphraseRequired,
+        KeyError::UnknownAlgorithm(oid) => CredentialError::UnsupportedType {
+            found: oid.to_string(),
+        },
+        KeyError::UnsupportedKeyType {
+            key_type_string, ..
+        } => CredentialError::UnsupportedType {
+            found: key_type_string,
+        },
+        _ => CredentialError::NotAPrivateKey {
+            detail: "it is damaged",
+        },
+    })
+}
+
+fn open_encrypted(pem: &str, passphrase: &SecretString) -> Result<PrivateKey, CredentialError> {
+    decode_secret_key(pem, Some(passphrase.expose_secret())).map_err(|error| match error {
+        KeyError::UnknownAlgorithm(oid) => CredentialError::UnsupportedType {
+            found: oid.to_string(),
+        },
+        _ => CredentialError::WrongPassphrase,
+    })
+}
+
+fn check_type(algorithm: &Algorithm) -> Result<(), CredentialError> {
+    match algorithm {
+        Algorithm::Ed25519 | Algorithm::Ecdsa { .. } | Algorithm::Rsa { .. } => Ok(()),
+        other => Err(CredentialError::UnsupportedType {
+            found: other.to_string(),
+        }),
+    }
+}
+
+#[cfg(test)]
+#[path = "credential_tests.rs"]
+mod tests;

@@ -1,0 +1,227 @@
+//! One shared connection per host, made when it is first needed and again when it was lost.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared, WeakShared};
+
+use super::connect::connect;
+use super::{ConnectError, Hop, Session, Target};
+use crate::api::host::Privilege;
+
+/// The connections to all hosts. Clones share them.
+///
+/// Callers who ask for the same target at once share one attempt; it goes on while one of them
+/// waits. Hops on the way are shared by all who go the same way, and close behind the last. The
+/// pool does not retry: an error is each caller's, and the next call tries again.
+#[derive(Clone, Default)]
+pub struct Pool {
+    shelves: Arc<Mutex<Shelves>>,
+}
+
+#[derive(Default)]
+struct Shelves {
+    lines: HashMap<Key, Line>,
+    /// Sessions that stay open between callers, by place: at most one for each.
+    kept: HashMap<Place, Arc<Session>>,
+    attempts: u64,
+}
+
+enum Line {
+    Connecting(u64, WeakShared<Attempt>),
+    Open(Weak<Session>),
+}
+
+type Attempt = BoxFuture<'static, Result<Arc<Session>, ConnectError>>;
+
+/// All that a connection was made with; with anything else it is another connection.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    way: Vec<(Stop, String, Vec<String>)>,
+    privilege: Privilege,
+    trust_on_first_use: bool,
+}
+
+/// Where a host is, whatever opens it.
+type Place = Vec<Stop>;
+
+/// Address, port and user of one hop.
+type Stop = (String, u16, String);
+
+impl Pool {
+    /// A pool without connections.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The connection to `target`, new where there is none or it was lost.
+    ///
+    /// A changed credential, pinned key or way makes another connection at once; the one before
+    /// closes when its last user ends.
+    pub async fn session(&self, target: &Target) -> Result<Arc<Session>, ConnectError> {
+        let mut via = None;
+        for end in 1..=target.jump.len() {
+            let (hop, before) = target.jump[..end]
+                .split_last()
+                .unwrap_or((&target.hop, &[]));
+            let leg = Leg {
+                hop,
+                before,
+                privilege: Privilege::Root,
+                trust_on_first_use: false,
+            };
+            let session = self
+                .leg(&leg, via)
+                .await
+                .map_err(|error| ConnectError::JumpFailed {
+                    hop: hop.to_string(),
+                    source: Box::new(error),
+                })?;
+            via = Some(session);
+        }
+        let leg = Leg::to(target);
+        let session = self.leg(&leg, via).await?;
+        self.lock().kept.insert(leg.place(), Arc::clone(&session));
+        Ok(session)
+    }
+
+    /// Lets go of the connection to `target`: it closes when its last user ends.
+    pub fn forget(&self, target: &Target) {
+        let leg = Leg::to(target);
+        let mut shelves = self.lock();
+        shelves.lines.remove(&leg.key());
+        let session = shelves.kept.remove(&leg.place());
+        drop(shelves);
+        drop(session);
+    }
+
+    async fn leg(
+        &self,
+        leg: &Leg<'_>,
+        via: Option<Arc<Session>>,
+    ) -> Result<Arc<Session>, ConnectError> {
+        let attempt = match self.find(leg, via) {
+            Found::Open(session) => return Ok(session),
+            Found::Attempt(attempt) => attempt,
+        };
+        attempt.await
+    }
+
+    fn find(&self, leg: &Leg<'_>, via: Option<Arc<Session>>) -> Found {
+        let key = leg.key();
+        let mut shelves = self.lock();
+        match shelves.lines.get(&key) {
+            Some(Line::Open(session)) => {
+                if let Some(session) = session.upgrade().filter(|session| !session.is_closed()) {
+                    return Found::Open(session);
+                }
+            }
+            Some(Line::Connecting(_, attempt)) => {
+                if let Some(attempt) = attempt.upgrade() {
+                    return Found::Attempt(attempt);
+                }
+            }
+            None => {}
+        }
+        shelves.attempts += 1;
+        let number = shelves.attempts;
+        let attempt = self.attempt(number, key.clone(), leg, via).shared();
+        shelves.lines.retain(|_, line| line.is_alive());
+        if let Some(weak) = attempt.downgrade() {
+            shelves.lines.insert(key, Line::Connecting(number, weak));
+        }
+        Found::Attempt(attempt)
+    }
+
+    fn attempt(&self, number: u64, key: Key, leg: &Leg<'_>, via: Option<Arc<Session>>) -> Attempt {
+        let pool = self.clone();
+        let hop = leg.hop.clone();
+        let (privilege, trust) = (leg.privilege, leg.trust_on_first_use);
+        async move {
+            let connected = connect(&hop, trust, via.as_deref()).await;
+            let session = connected.map(|new| Arc::new(Session::new(new, &hop, privilege, via)));
+            pool.settle(number, key, session.as_ref().ok());
+            session
+        }
+        .boxed()
+    }
+
+    /// Notes how attempt `number` ended, unless another has taken its place.
+    fn settle(&self, number: u64, key: Key, session: Option<&Arc<Session>>) {
+        let mut shelves = self.lock();
+        if !matches!(shelves.lines.get(&key), Some(Line::Connecting(n, _)) if *n == number) {
+            return;
+        }
+        match session {
+            Some(session) => shelves
+                .lines
+                .insert(key, Line::Open(Arc::downgrade(session))),
+            None => shelves.lines.remove(&key),
+        };
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Shelves> {
+        self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+enum Found {
+    Open(Arc<Session>),
+    Attempt(Shared<Attempt>),
+}
+
+impl Line {
+    fn is_alive(&self) -> bool {
+        match self {
+            Self::Open(session) => session.strong_count() > 0,
+            Self::Connecting(_, attempt) => attempt.upgrade().is_some(),
+        }
+    }
+}
+
+/// One hop with the hops before it.
+struct Leg<'a> {
+    hop: &'a Hop,
+    before: &'a [Hop],
+    privilege: Privilege,
+    trust_on_first_use: bool,
+}
+
+impl<'a> Leg<'a> {
+    fn to(target: &'a Target) -> Self {
+        Self {
+            hop: &target.hop,
+            before: &target.jump,
+            privilege: target.privilege,
+            trust_on_first_use: target.trust_on_first_use,
+        }
+    }
+
+    fn hops(&self) -> impl Iterator<Item = &Hop> {
+        self.before.iter().chain([self.hop])
+    }
+
+    fn key(&self) -> Key {
+        let part = |hop: &Hop| {
+            (
+                stop(hop),
+                hop.credential.fingerprint().to_string(),
+                hop.host_keys.clone(),
+            )
+        };
+        Key {
+            way: self.hops().map(part).collect(),
+            privilege: self.privilege,
+            trust_on_first_use: self.trust_on_first_use && self.hop.host_keys.is_empty(),
+        }
+    }
+
+    fn place(&self) -> Place {
+        self.hops().map(stop).collect()
+    }
+}
+
+fn stop(hop: &Hop) -> Stop {
+    (hop.address.clone(), hop.port, hop.user.clone())
+}

@@ -1,0 +1,107 @@
+//! The byte stream under an SSH connection, made safe to abandon.
+//!
+//! russh runs a connection in a task of its own and gives up on a silent peer only where a
+//! keep-alive is due: not before login, and not while a write is stuck. Both would leak the task,
+//! its socket, and every caller behind it.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep};
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+
+/// A write that makes no progress for so long is a dead peer: as long as keep-alive waits.
+pub(super) const WRITE_STALL: Duration = Duration::from_secs(45);
+
+/// What SSH can run over: a TCP connection, or a tunnel through the hop before.
+pub(super) trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for S {}
+
+/// A byte stream that fails when it is cut, and when a write is stuck.
+pub(super) struct Transport {
+    inner: Box<dyn ByteStream>,
+    cut: Pin<Box<WaitForCancellationFutureOwned>>,
+    stuck: Option<Pin<Box<Sleep>>>,
+}
+
+impl Transport {
+    /// Wraps `inner`; cancelling `cut` ends it, and with it russh's task.
+    pub(super) fn new(inner: Box<dyn ByteStream>, cut: CancellationToken) -> Self {
+        Self {
+            inner,
+            cut: Box::pin(cut.cancelled_owned()),
+            stuck: None,
+        }
+    }
+
+    fn check_cut(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        if self.cut.as_mut().poll(cx).is_ready() {
+            return Err(io::Error::new(
+                io::ErrorKind::ConnectionAborted,
+                "abandoned",
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_stuck<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        progress: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if progress.is_ready() {
+            self.stuck = None;
+            return progress;
+        }
+        let stuck = self
+            .stuck
+            .get_or_insert_with(|| Box::pin(sleep(WRITE_STALL)));
+        if stuck.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "peer takes no data",
+            )));
+        }
+        self.check_cut(cx)?;
+        Poll::Pending
+    }
+}
+
+impl AsyncRead for Transport {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.check_cut(cx)?;
+        Pin::new(&mut self.inner).poll_read(cx, buf)
+    }
+}
+
+impl AsyncWrite for Transport {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let progress = Pin::new(&mut self.inner).poll_write(cx, buf);
+        self.check_stuck(cx, progress)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let progress = Pin::new(&mut self.inner).poll_flush(cx);
+        self.check_stuck(cx, progress)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let progress = Pin::new(&mut self.inner).poll_shutdown(cx);
+        self.check_stuck(cx, progress)
+    }
+}
+
+#[cfg(test)]
+#[path = "transport_tests.rs"]
+mod tests;

@@ -1,0 +1,266 @@
+//! A real sshd on a loopback port, with keys and configuration of its own.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tatara::api::host::Privilege;
+use tatara::remote::{Credential, Hop, Target};
+
+/// A key pair made by ssh-keygen.
+pub struct Key {
+    pub private: PathBuf,
+    pub public: String,
+}
+
+impl Key {
+    /// `kind` is what `ssh-keygen -t` takes, with `:bits` where it matters.
+    pub fn new(dir: &Path, name: &str, kind: &str, passphrase: &str) -> Key {
+        let (kind, bits) = kind.split_once(':').unwrap_or((kind, ""));
+        let private = dir.join(name);
+        let mut command = Command::new("ssh-keygen");
+        command
+            .args(["-q", "-t", kind, "-N", passphrase, "-C", "test key", "-f"])
+            .arg(&private);
+        if !bits.is_empty() {
+            command.args(["-b", bits]);
+        }
+        assert!(command.status().unwrap().success(), "ssh-keygen -t {kind}");
+        let public = fs::read_to_string(private.with_extension("pub")).unwrap();
+        Key {
+            private,
+            public: public.trim().to_string(),
+        }
+    }
+
+    pub fn credential(&self, passphrase: Option<&str>) -> Arc<Credential> {
+        let pem = fs::read(&self.private).unwrap();
+        Arc::new(Credential::parse(&pem, passphrase.map(str::as_bytes)).unwrap())
+    }
+
+    /// `SHA256:…` as ssh-keygen computes it.
+    pub fn fingerprint(&self) -> String {
+        let output = Command::new("ssh-keygen")
+            .arg("-lf")
+            .arg(&self.private)
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.split_whitespace().nth(1).unwrap().to_string()
+    }
+}
+
+/// What an sshd is made of.
+pub struct Setup<'a> {
+    pub host_keys: &'a [&'a str],
+    pub user_key: &'a str,
+    pub config: &'a str,
+}
+
+impl Default for Setup<'_> {
+    fn default() -> Self {
+        Self {
+            host_keys: &["ed25519"],
+            user_key: "ed25519",
+            config: "",
+        }
+    }
+}
+
+/// A running sshd; killed with all its connections when dropped.
+pub struct Sshd {
+    dir: tempfile::TempDir,
+    listener: Child,
+    log: Arc<Mutex<Vec<String>>>,
+    pub port: u16,
+    pub host_keys: Vec<Key>,
+    pub user: Key,
+}
+
+impl Sshd {
+    pub fn new() -> Sshd {
+        Sshd::with(Setup::default())
+    }
+
+    pub fn with(setup: Setup) -> Sshd {
+        let dir = tempfile::tempdir().unwrap();
+        let host_keys: Vec<_> = setup
+            .host_keys
+            .iter()
+            .enumerate()
+            .map(|(n, kind)| Key::new(dir.path(), &format!("host{n}"), kind, ""))
+            .collect();
+        let user = Key::new(dir.path(), "user", setup.user_key, "");
+        fs::write(
+            dir.path().join("authorized_keys"),
+            format!("{}\n", user.public),
+        )
+        .unwrap();
+        fs::create_dir_all("/run/sshd").unwrap();
+        // Another process can take the port between the look and the start: then another one.
+        let (listener, log, port) = (0..5)
+            .find_map(|_| start(dir.path(), &host_keys, setup.config))
+            .expect("sshd listens on one of five ports");
+        Sshd {
+            dir,
+            listener,
+            log,
+            port,
+            host_keys,
+            user,
+        }
+    }
+
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub fn hop(&self) -> Hop {
+        Hop {
+            address: "127.0.0.1".into(),
+            port: self.port,
+            user: "root".into(),
+            host_keys: self
+                .host_keys
+                .iter()
+                .map(|key| key.public.clone())
+                .collect(),
+            credential: self.user.credential(None),
+        }
+    }
+
+    pub fn target(&self) -> Target {
+        Target {
+            hop: self.hop(),
+            privilege: Privilege::Root,
+            jump: Vec::new(),
+            trust_on_first_use: false,
+        }
+    }
+
+    /// Lets `key` in as well.
+    pub fn authorize(&self, key: &Key) {
+        let path = self.dir.path().join("authorized_keys");
+        let keys = fs::read_to_string(&path).unwrap();
+        fs::write(path, format!("{keys}{}\n", key.public)).unwrap();
+    }
+
+    /// Lines of sshd's log so far that contain `text`.
+    pub fn logged(&self, text: &str) -> usize {
+        self.log
+            .lock()
+            .unwrap()
+            .iter()
+            .filter(|line| line.contains(text))
+            .count()
+    }
+
+    /// Kills the processes that serve connections; the listener lives on.
+    pub fn kill_connections(&self) -> usize {
+        let children = children_of(self.listener.id());
+        for pid in &children {
+            kill(*pid);
+        }
+        children.len()
+    }
+
+    /// Kills all of it: nothing listens on the port any more.
+    pub fn stop(&mut self) {
+        let _ = self.listener.kill();
+        let _ = self.listener.wait();
+    }
+}
+
+impl Drop for Sshd {
+    fn drop(&mut self) {
+        self.kill_connections();
+        self.stop();
+    }
+}
+
+fn start(
+    dir: &Path,
+    host_keys: &[Key],
+    extra: &str,
+) -> Option<(Child, Arc<Mutex<Vec<String>>>, u16)> {
+    let port = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let path = dir.display();
+    // Of a repeated keyword sshd takes the first: `extra` comes before the defaults.
+    let mut config = format!(
+        "{extra}\nListenAddress 127.0.0.1\nPort {port}\nPidFile none\nUsePAM no\nStrictModes no\n\
+         AuthorizedKeysFile {path}/authorized_keys\nPasswordAuthentication no\n\
+         KbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\nMaxStartups 200\n\
+         LogLevel VERBOSE\n"
+    );
+    for key in host_keys {
+        writeln!(config, "HostKey {}", key.private.display()).unwrap();
+    }
+    let file = dir.join("sshd_config");
+    fs::write(&file, config).unwrap();
+    let mut child = Command::new("/usr/sbin/sshd")
+        .args(["-D", "-e", "-f"])
+        .arg(&file)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("/usr/sbin/sshd starts (apt-get install openssh-server)");
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let listening = follow(&mut child, Arc::clone(&log));
+    if listening.recv_timeout(Duration::from_secs(20)).is_ok() {
+        return Some((child, log, port));
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    eprintln!("sshd did not listen on {port}: {:?}", log.lock().unwrap());
+    None
+}
+
+/// Gathers sshd's log; the receiver hears when it listens, or fails when it ended.
+fn follow(child: &mut Child, log: Arc<Mutex<Vec<String>>>) -> Receiver<()> {
+    let (sender, receiver) = channel();
+    let stderr = BufReader::new(child.stderr.take().unwrap());
+    std::thread::spawn(move || {
+        for line in stderr.lines().map_while(Result::ok) {
+            let listening = line.contains("Server listening on");
+            log.lock().unwrap().push(line);
+            if listening {
+                let _ = sender.send(());
+            }
+        }
+    });
+    receiver
+}
+
+pub fn kill(pid: u32) {
+    let _ = Command::new("kill")
+        .args(["-9", &pid.to_string()])
+        .stderr(Stdio::null())
+        .status();
+}
+
+fn children_of(parent: u32) -> Vec<u32> {
+    let parent_of = |pid: u32| -> Option<u32> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit_once(')')?
+            .1
+            .split_whitespace()
+            .nth(1)?
+            .parse()
+            .ok()
+    };
+    let pids = fs::read_dir("/proc").unwrap().flatten();
+    pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|pid| parent_of(*pid) == Some(parent))
+        .collect()
+}
