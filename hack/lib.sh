@@ -8,7 +8,8 @@ HACK=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 REPO=${HACK%/*}
 CACHE=${TATARA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tatara}
 STATE=${TATARA_STATE:-$CACHE/state}
-export HACK REPO CACHE STATE
+PATH=$PATH:$CACHE/go/bin:${CARGO_HOME:-$HOME/.cargo}/bin     # where hack/doctor installs Go and Rust
+export HACK REPO CACHE STATE PATH
 # shellcheck source=hack/versions
 . "$HACK/versions"
 

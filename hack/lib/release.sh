@@ -45,6 +45,10 @@ download() {   # download OUTPUT
     rm -f "$part" "$part.sums"
     die "$url has sha256 $have, but $sums says \"${want:-nothing about it}\"; it was thrown away. Try again, or set TATARA_RELEASE_MIRROR=none to build it from source"
   fi
-  if [[ -n $member ]]; then tar -xzOf "$part" "$member" >"$1"; else cp "$part" "$1"; fi
+  if [[ -n $member ]]; then
+    tar -xzOf "$part" "$member" >"$1" || die "$url has no $member in it"
+  else
+    mv "$part" "$1"
+  fi
   rm -f "$part" "$part.sums"
 }
