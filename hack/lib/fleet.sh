@@ -1,5 +1,5 @@
 # Which fleet a command is about; source after lib.sh.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 #   FLEET    its name (default ttr); prefix of its namespaces, cgroups and interfaces
 #   SUBNET   its wire, three numbers of a /24 (default 10.77.0); .1 is the switch, .254 the machine
 

@@ -20,8 +20,9 @@ start() {
   [[ -z ${DISK_MB:-} || $DISK_MB =~ ^[0-9]+$ ]] || die "DISK_MB=\"$DISK_MB\" is not a disk size in MB"
   ! running "$name" || die "host \"$name\" is on already"
   if [[ ! -f $dir/addr ]]; then
-    [[ $addr =~ ^${SUBNET//./\\.}\.([0-9]{1,3})$ ]] && ((BASH_REMATCH[1] >= 2 && BASH_REMATCH[1] <= 253)) ||
+    if [[ ! $addr =~ ^${SUBNET//./\\.}\.([0-9]{1,3})$ ]] || ((BASH_REMATCH[1] < 2 || BASH_REMATCH[1] > 253)); then
       die "a new host needs an address from $SUBNET.2 to $SUBNET.253, not \"$addr\""
+    fi
     for other in $(hosts); do
       [[ $(address_of "$other") != "$addr" ]] || die "host \"$other\" has the address $addr already"
     done

@@ -20,6 +20,7 @@ net_up() {
     ip -n "$SWITCH" link show br0 >/dev/null 2>&1 || ip -n "$SWITCH" link add br0 type bridge forward_delay 0
     ip -n "$SWITCH" link set br0 up
     # hosts have the switch as their gateway; frames between ports are not for its packet filter
+    # shellcheck disable=SC2016
     in_ns "$SWITCH" sh -c 'cd /proc/sys/net; echo 1 >ipv4/ip_forward; echo 0 >ipv4/conf/all/send_redirects
       echo 0 >ipv4/conf/br0/send_redirects; for f in bridge/bridge-nf-call-*; do [ ! -e $f ] || echo 0 >$f; done'
     ip -n "$SWITCH" addr add "$SUBNET.1/24" dev br0

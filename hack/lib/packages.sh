@@ -7,7 +7,7 @@ GNUPG=$CACHE/gnupg
 signing_key() {
   [[ ! -f $GNUPG/Release.key ]] || return 0
   rm -rf "$GNUPG"
-  mkdir -p -m 700 "$GNUPG"
+  (umask 077 && mkdir -p "$GNUPG")
   gpg --homedir "$GNUPG" --batch --quiet --passphrase '' --quick-generate-key 'tatara hack/mirror' default sign never
   gpg --homedir "$GNUPG" --armor --export >"$GNUPG/Release.key.tmp"
   mv "$GNUPG/Release.key.tmp" "$GNUPG/Release.key"
