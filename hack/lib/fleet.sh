@@ -19,10 +19,10 @@ SSH_OPTIONS=(-i "$KEY" -o IdentitiesOnly=yes -o StrictHostKeyChecking=yes -o Use
 
 fleet_up() {
   [[ $(id -u) == 0 ]] || die "a fleet needs root: its hosts are made of namespaces"
+  net_up       # first: it refuses a name or a subnet that is taken
   mkdir -p "$DIR"
   echo "$SUBNET" >"$DIR/subnet"
   [[ -f $KEY ]] || ssh-keygen -q -t ed25519 -N '' -C "fleet $FLEET" -f "$KEY"
-  net_up
 }
 
 address_of() { cat "$DIR/$1/addr" 2>/dev/null || die "fleet \"$FLEET\" has no host \"$1\"; it has: $(hosts | paste -sd' ')"; }
