@@ -1,3 +1,29 @@
 //! The `tatara` binary.
 
-fn main() {}
+use std::error::Error;
+use std::process::ExitCode;
+
+use clap::Parser;
+use tatara::cli::Cli;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match Cli::parse().run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {}", with_causes(&*error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// An error and what caused it, on one line.
+fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}

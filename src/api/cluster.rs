@@ -43,26 +43,26 @@ pub struct ClusterSpec {
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new(
     "self.pods.cidrBlocks.all(p, !isCIDR(p) || self.services.cidrBlocks.all(s, !isCIDR(s) || !(cidr(p).containsCIDR(s) || cidr(s).containsCIDR(p))))"
-).message("spec.clusterNetwork: pods.cidrBlocks and services.cidrBlocks overlap; give them ranges that share no address, such as pods 10.244.0.0/16 and services 10.96.0.0/16"))]
+).message(Message::Expression("'pods.cidrBlocks ' + self.pods.cidrBlocks.join(', ') + ' and services.cidrBlocks ' + self.services.cidrBlocks.join(', ') + ' overlap; give them ranges that share no address, such as 10.244.0.0/16 and 10.96.0.0/16'".into())))]
+#[x_kube(validation = Rule::new(
+    "self.services.cidrBlocks.all(s, !isCIDR(s) || cidr(s).prefixLength() >= (cidr(s).ip().family() == 4 ? 12 : 108))"
+).message(Message::Expression("'services.cidrBlocks ' + self.services.cidrBlocks.join(', ') + ' is larger than kube-apiserver takes; use at most a /12 of IPv4 and a /108 of IPv6'".into())))]
 pub struct ClusterNetwork {
     /// Addresses of Services.
     pub services: NetworkRanges,
     /// Addresses of pods.
     pub pods: NetworkRanges,
     /// DNS domain of Services, such as `cluster.local`.
-    #[schemars(length(min = 1, max = 253))]
-    #[x_kube(validation = Rule::new("self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')").message("serviceDomain must be a DNS domain such as cluster.local"))]
+    #[schemars(schema_with = "super::schema::dns_domain")]
     pub service_domain: String,
 }
 
 /// Address ranges in CIDR notation.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("self.cidrBlocks.all(c, isCIDR(c) && cidr(c) == cidr(c).masked())")
-    .message("each of cidrBlocks must be a network in CIDR notation without host bits, such as 10.244.0.0/16"))]
 pub struct NetworkRanges {
     /// One range, or one of each family.
-    #[schemars(length(min = 1, max = 2), inner(length(max = 43)))]
+    #[schemars(schema_with = "super::schema::cidr_blocks")]
     pub cidr_blocks: Vec<String>,
 }
 

@@ -28,6 +28,15 @@ use serde::{Deserialize, Serialize};
     printcolumn = r#"{"name":"Message","type":"string","priority":1,"jsonPath":".status.message"}"#
 )]
 #[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new(
+    "!has(oldSelf.consumerRef) || !has(self.consumerRef) || (self.consumerRef.uid == oldSelf.consumerRef.uid && self.consumerRef.name == oldSelf.consumerRef.name)"
+).message(Message::Expression("'consumerRef is the claim of Machine ' + oldSelf.consumerRef.name + ' and passes to no other; set consumerRef.releasing: true and wait until the host is free'".into())).field_path(".consumerRef"))]
+#[x_kube(validation = Rule::new(
+    "!has(oldSelf.consumerRef) || has(self.consumerRef) || oldSelf.consumerRef.releasing"
+).message(Message::Expression("'consumerRef cannot be removed while Machine ' + oldSelf.consumerRef.name + ' holds the host; set consumerRef.releasing: true, then the host is reset and freed'".into())).field_path(".consumerRef"))]
+#[x_kube(validation = Rule::new(
+    "!has(oldSelf.consumerRef) || !has(self.consumerRef) || !oldSelf.consumerRef.releasing || self.consumerRef.releasing"
+).message("consumerRef.releasing cannot be taken back, the host may be half reset; wait until it is free").field_path(".consumerRef"))]
 pub struct HostSpec {
     /// How the host is reached.
     pub ssh: SshAccess,
@@ -46,16 +55,13 @@ pub struct HostSpec {
 /// How a server is reached over SSH.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("size(self.hostKeys) > 0 || self.trustOnFirstUse")
-    .message("ssh.hostKeys is empty; pin the host's public keys (ssh-keyscan, compared on its console), or set ssh.trustOnFirstUse: true to pin what answers first"))]
+#[x_kube(validation = Rule::new("(has(self.hostKeys) && size(self.hostKeys) > 0) || self.trustOnFirstUse")
+    .message("hostKeys is empty; pin the host's public keys (ssh-keyscan, compared on its console), or set trustOnFirstUse: true to pin what answers first"))]
 #[x_kube(validation = Rule::new("self.privilege != 'root' || self.user == 'root'")
-    .message("ssh.privilege is root but ssh.user is not; set privilege: sudo, or user: root"))]
+    .message(Message::Expression("'privilege is root but user is ' + self.user + '; set privilege: sudo, or user: root'".into())))]
 pub struct SshAccess {
     /// IP address or DNS name.
-    #[schemars(
-        length(min = 1, max = 253),
-        regex(pattern = r"^[A-Za-z0-9:]([A-Za-z0-9.:-]*[A-Za-z0-9])?$")
-    )]
+    #[schemars(schema_with = "super::schema::address")]
     pub address: String,
     /// TCP port of sshd.
     #[serde(default = "ssh_port")]
@@ -67,23 +73,15 @@ pub struct SshAccess {
     pub user: String,
     /// Secret of type `kubernetes.io/ssh-auth` (`ssh-privatekey`, and `passphrase` where it has one).
     pub credentials_ref: SecretRef,
-    /// The host's public keys, as in known_hosts without the name: `ssh-ed25519 AAAA…`.
-    #[serde(default)]
-    #[schemars(
-        length(max = 8),
-        inner(
-            length(min = 16, max = 2048),
-            regex(
-                pattern = r"^(ssh-ed25519|ecdsa-sha2-nistp(256|384|521)|ssh-rsa) [A-Za-z0-9+/=]+( .*)?$"
-            )
-        )
-    )]
+    /// The host's public keys, as in a known-hosts file, without the name: `ssh-ed25519 AAAA…`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "super::schema::host_keys")]
     pub host_keys: Vec<String>,
     /// Pin the keys that answer at first contact. Off unless you write it.
     #[serde(default)]
     pub trust_on_first_use: bool,
     /// Hosts to go through, nearest to the manager first.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 4))]
     pub jump: Vec<JumpHost>,
     /// How commands become root: `root` logs in as root, `sudo` uses passwordless sudo.
@@ -96,7 +94,7 @@ pub struct SshAccess {
 #[serde(rename_all = "camelCase")]
 pub struct JumpHost {
     /// IP address or DNS name.
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(schema_with = "super::schema::address")]
     pub address: String,
     /// TCP port of sshd.
     #[serde(default = "ssh_port")]
@@ -110,7 +108,7 @@ pub struct JumpHost {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials_ref: Option<SecretRef>,
     /// The jump host's public keys; required, they are never taken on trust.
-    #[schemars(length(min = 1, max = 8), inner(length(min = 16, max = 2048)))]
+    #[schemars(schema_with = "super::schema::jump_host_keys")]
     pub host_keys: Vec<String>,
 }
 

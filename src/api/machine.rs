@@ -15,11 +15,12 @@ use super::provider_spec::ProviderSpec;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new(
-    "!has(self.versions) || !has(self.spec.versions) || self.versions == self.spec.versions"
-).message("versions stands both inside spec and beside it, and they differ; keep spec.versions"))]
+    "!has(self.versions) || !has(self.spec.versions) || (self.versions.kubelet == self.spec.versions.kubelet && (has(self.versions.controlPlane) ? self.versions.controlPlane : '') == (has(self.spec.versions.controlPlane) ? self.spec.versions.controlPlane : ''))"
+).message("versions stands both inside spec and beside it, and they differ; keep spec.versions and remove the other")
+.field_path(".versions"))]
 #[x_kube(validation = Rule::new(
     "has(self.versions) || has(self.spec.versions)"
-).message("spec.versions is missing; set spec.versions.kubelet, such as v1.36.3"))]
+).message("missing; set spec.versions.kubelet, such as v1.36.3").field_path(".spec.versions"))]
 pub struct Machine {
     /// Always `cluster.k8s.io/v1alpha1`.
     #[serde(default = "api_version")]
@@ -31,7 +32,6 @@ pub struct Machine {
     #[schemars(schema_with = "super::schema::any_object")]
     pub metadata: ObjectMeta,
     /// What the machine shall be.
-    #[serde(default)]
     pub spec: MachineSpec,
     /// Alias of `spec.versions`, as widely published examples of 2019 have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -80,7 +80,7 @@ impl Machine {
 }
 
 /// What a machine shall be.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MachineSpec {
     /// Labels, annotations and name of the Node.
@@ -88,7 +88,7 @@ pub struct MachineSpec {
     pub metadata: EmbeddedMeta,
     /// Taints that the Node shall have; others stay.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 32))]
+    #[schemars(schema_with = "super::schema::taints")]
     pub taints: Vec<Taint>,
     /// Where the machine comes from, and how it is prepared.
     #[serde(default)]
@@ -114,19 +114,15 @@ pub struct MachineSpec {
 }
 
 /// Versions of Kubernetes on a machine. `1.36.3` and `v1.36.3` mean the same.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("self.kubelet.matches('^v?[0-9]+[.][0-9]+[.][0-9]+(-[0-9A-Za-z.-]+)?$')")
-    .message("versions.kubelet must be a full version such as v1.36.3"))]
-#[x_kube(validation = Rule::new("!has(self.controlPlane) || self.controlPlane == '' || self.controlPlane.matches('^v?[0-9]+[.][0-9]+[.][0-9]+(-[0-9A-Za-z.-]+)?$')")
-    .message("versions.controlPlane must be a full version such as v1.36.3, or absent on a worker"))]
 pub struct MachineVersions {
     /// Version of the kubelet.
-    #[schemars(length(max = 64))]
+    #[schemars(schema_with = "super::schema::version")]
     pub kubelet: String,
     /// Version of the control plane; its presence makes this a control-plane machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 64))]
+    #[schemars(schema_with = "super::schema::optional_version")]
     pub control_plane: Option<String>,
 }
 

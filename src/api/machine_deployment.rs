@@ -35,8 +35,8 @@ use super::meta::MachineTemplate;
     printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#
 )]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new(super::schema::SELECTOR_MATCHES).message(super::schema::SELECTOR_MESSAGE))]
-#[x_kube(validation = Rule::new(super::schema::SELECTOR_NOT_EMPTY).message(super::schema::SELECTOR_EMPTY_MESSAGE))]
+#[x_kube(validation = Rule::new(super::schema::SELECTOR_MATCHES).message(super::schema::SELECTOR_MESSAGE).field_path(".selector"))]
+#[x_kube(validation = Rule::new(super::schema::SELECTOR_NOT_EMPTY).message(super::schema::SELECTOR_EMPTY_MESSAGE).field_path(".selector"))]
 pub struct MachineDeploymentSpec {
     /// How many Machines there shall be.
     #[serde(default = "one")]
@@ -46,7 +46,6 @@ pub struct MachineDeploymentSpec {
     #[schemars(schema_with = "super::schema::label_selector")]
     pub selector: LabelSelector,
     /// What Machines are made from.
-    #[serde(default)]
     pub template: MachineTemplate,
     /// How Machines of an old template give way to new ones.
     #[serde(default)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,11 +26,11 @@ pub struct EmbeddedMeta {
     pub namespace: Option<String>,
     /// Labels for the object.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(extend("maxProperties" = 64))]
+    #[schemars(schema_with = "super::schema::labels")]
     pub labels: BTreeMap<String, String>,
     /// Annotations for the object.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(extend("maxProperties" = 64))]
+    #[schemars(schema_with = "super::schema::annotations")]
     pub annotations: BTreeMap<String, String>,
     /// Written as `null` by many generators; accepted and ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,13 +39,14 @@ pub struct EmbeddedMeta {
 }
 
 /// What a MachineSet or MachineDeployment makes Machines from.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new("has(self.spec.versions)")
+    .message("missing; set template.spec.versions.kubelet, such as v1.36.3").field_path(".spec.versions"))]
 pub struct MachineTemplate {
     /// Labels and annotations of the Machines; the labels must satisfy the selector.
     #[serde(default)]
     pub metadata: EmbeddedMeta,
     /// The Machines' spec.
-    #[serde(default)]
     pub spec: MachineSpec,
 }

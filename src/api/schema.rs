@@ -1,6 +1,20 @@
 //! Schema fragments that derive macros cannot say.
+//!
+//! Rules stand at the field that they are about, so that the API server's answer names it.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::{Value, json};
+
+/// A CEL rule about a plain value, and what it says when it fails; the server adds field and value.
+fn rule(rule: &str, message: &str) -> Value {
+    json!({ "rule": rule, "message": message })
+}
+
+/// A CEL rule about an object or list, whose value the server does not print: the message is a CEL
+/// expression that names what is wrong in it.
+fn rule_naming(rule: &str, message: &str) -> Value {
+    json!({ "rule": rule, "messageExpression": message })
+}
 
 /// Any object, kept as the user wrote it (`x-kubernetes-preserve-unknown-fields`).
 pub fn any_object(_: &mut SchemaGenerator) -> Schema {
@@ -45,8 +59,11 @@ pub fn int_or_percent(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "x-kubernetes-int-or-string": true,
         "anyOf": [{ "type": "integer" }, { "type": "string" }],
-        "pattern": "^[0-9]+%?$",
         "maxLength": 8,
+        "x-kubernetes-validations": [rule(
+            "type(self) == int ? self >= 0 : string(self).matches('^[0-9]+%$')",
+            "is neither a number nor a percentage; write one such as 1 or 25%",
+        )],
     })
 }
 
@@ -79,21 +96,157 @@ pub fn label_selector(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
+/// Labels or annotations of an embedded object; `limit` bounds the length of a value.
+fn string_map(limit: u32) -> Schema {
+    json_schema!({
+        "type": "object", "maxProperties": 64,
+        "additionalProperties": { "type": "string", "maxLength": limit },
+    })
+}
+
+/// Labels of an embedded object.
+pub fn labels(_: &mut SchemaGenerator) -> Schema {
+    let mut schema = string_map(63);
+    let values = "^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$";
+    schema.insert(
+        "x-kubernetes-validations".into(),
+        json!([rule_naming(
+            &format!("self.all(k, self[k].matches('{values}'))"),
+            &format!(
+                "'label ' + self.filter(k, !self[k].matches('{values}'))[0] + ' has a value that is no label value; \
+                 use at most 63 letters, digits, dots, dashes and underscores'"
+            ),
+        )]),
+    );
+    schema
+}
+
+/// Annotations of an embedded object.
+pub fn annotations(_: &mut SchemaGenerator) -> Schema {
+    string_map(16384)
+}
+
+/// Taints of a Node.
+pub fn taints(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array", "maxItems": 32, "x-kubernetes-list-type": "atomic",
+        "items": {
+            "type": "object", "required": ["key", "effect"],
+            "properties": {
+                "key": { "type": "string", "minLength": 1, "maxLength": 317,
+                    "description": "The taint's key." },
+                "value": { "type": "string", "maxLength": 63,
+                    "description": "The taint's value." },
+                "effect": { "type": "string", "enum": ["NoSchedule", "PreferNoSchedule", "NoExecute"],
+                    "description": "What happens to pods that do not tolerate the taint." },
+                "timeAdded": { "type": "string", "format": "date-time",
+                    "description": "When a NoExecute taint was added." },
+            },
+        },
+    })
+}
+
+/// A Kubernetes version that must be there.
+pub fn version(_: &mut SchemaGenerator) -> Schema {
+    versioned("")
+}
+
+/// A Kubernetes version that may be empty, which means absent.
+pub fn optional_version(_: &mut SchemaGenerator) -> Schema {
+    versioned("self == '' || ")
+}
+
+fn versioned(or: &str) -> Schema {
+    json_schema!({
+        "type": "string", "maxLength": 64,
+        "x-kubernetes-validations": [rule(
+            &format!("{or}self.matches('^v?[0-9]+[.][0-9]+[.][0-9]+(-[0-9A-Za-z.-]+)?$')"),
+            "is no full version; write one such as v1.36.3",
+        )],
+    })
+}
+
+/// Address ranges: one, or one of each family.
+pub fn cidr_blocks(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array", "minItems": 1, "maxItems": 2, "x-kubernetes-list-type": "atomic",
+        "items": {
+            "type": "string", "maxLength": 43,
+            "x-kubernetes-validations": [
+                rule("isCIDR(self)", "is no range in CIDR notation; write one such as 10.244.0.0/16"),
+                rule(
+                    "!isCIDR(self) || cidr(self) == cidr(self).masked()",
+                    "has host bits set; write the address of the network itself, such as 10.244.0.0/16",
+                ),
+            ],
+        },
+        "x-kubernetes-validations": [rule_naming(
+            "size(self) < 2 || !self.all(c, isCIDR(c)) || cidr(self[0]).ip().family() != cidr(self[1]).ip().family()",
+            "'both ' + self[0] + ' and ' + self[1] + ' are of one family; two ranges are one of IPv4 and one of IPv6'",
+        )],
+    })
+}
+
+/// A DNS domain.
+pub fn dns_domain(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string", "minLength": 1, "maxLength": 253,
+        "x-kubernetes-validations": [rule(
+            "self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",
+            "is no DNS domain; write one such as cluster.local",
+        )],
+    })
+}
+
+/// IP address or DNS name of a server.
+pub fn address(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string", "minLength": 1, "maxLength": 253,
+        "x-kubernetes-validations": [rule(
+            "isIP(self) || self.matches('^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$')",
+            "is neither an IP address nor a DNS name; write it alone, such as 192.0.2.10, \
+             with user and port in fields of their own",
+        )],
+    })
+}
+
+/// Public keys of a server, as in a known-hosts file, without the name.
+pub fn host_keys(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array", "maxItems": 8, "x-kubernetes-list-type": "atomic",
+        "items": {
+            "type": "string", "maxLength": 2048,
+            "x-kubernetes-validations": [rule(
+                "self.matches('^(ssh-ed25519|ecdsa-sha2-nistp(256|384|521)|ssh-rsa) [A-Za-z0-9+/]{40,}={0,2}( .*)?$')",
+                "is no public host key; write what ssh-keyscan prints without the name, \
+                 such as ssh-ed25519 AAAAC3Nza...",
+            )],
+        },
+    })
+}
+
+/// Public keys of a jump host: at least one.
+pub fn jump_host_keys(generator: &mut SchemaGenerator) -> Schema {
+    let mut schema = host_keys(generator);
+    schema.insert("minItems".into(), json!(1));
+    schema
+}
+
 /// CEL: the selector of a set selects what the set makes.
 pub const SELECTOR_MATCHES: &str = "\
 (!has(self.selector.matchLabels) || (has(self.template.metadata) && has(self.template.metadata.labels) && \
 self.selector.matchLabels.all(k, k in self.template.metadata.labels && self.template.metadata.labels[k] == self.selector.matchLabels[k]))) && \
 (!has(self.selector.matchExpressions) || self.selector.matchExpressions.all(e, \
-e.operator == 'Exists' ? has(self.template.metadata.labels) && e.key in self.template.metadata.labels : \
-e.operator == 'DoesNotExist' ? !has(self.template.metadata.labels) || !(e.key in self.template.metadata.labels) : \
-e.operator == 'In' ? has(self.template.metadata.labels) && e.key in self.template.metadata.labels && has(e.values) && self.template.metadata.labels[e.key] in e.values : \
-!has(self.template.metadata.labels) || !(e.key in self.template.metadata.labels) || !has(e.values) || !(self.template.metadata.labels[e.key] in e.values)))";
+e.operator == 'Exists' ? has(self.template.metadata) && has(self.template.metadata.labels) && e.key in self.template.metadata.labels : \
+e.operator == 'DoesNotExist' ? !has(self.template.metadata) || !has(self.template.metadata.labels) || !(e.key in self.template.metadata.labels) : \
+e.operator == 'In' ? has(self.template.metadata) && has(self.template.metadata.labels) && e.key in self.template.metadata.labels && has(e.values) && self.template.metadata.labels[e.key] in e.values : \
+!has(self.template.metadata) || !has(self.template.metadata.labels) || !(e.key in self.template.metadata.labels) || !has(e.values) || !(self.template.metadata.labels[e.key] in e.values)))";
 /// What [`SELECTOR_MATCHES`] says when it fails.
-pub const SELECTOR_MESSAGE: &str = "spec.selector does not match spec.template.metadata.labels; add the selected labels to the template";
+pub const SELECTOR_MESSAGE: &str = "selector does not match template.metadata.labels; write the labels that it selects into template.metadata.labels";
 /// CEL: a selector that selects everything is a mistake.
 pub const SELECTOR_NOT_EMPTY: &str = "\
 (has(self.selector.matchLabels) && size(self.selector.matchLabels) > 0) || \
 (has(self.selector.matchExpressions) && size(self.selector.matchExpressions) > 0)";
 /// What [`SELECTOR_NOT_EMPTY`] says when it fails.
 pub const SELECTOR_EMPTY_MESSAGE: &str =
-    "spec.selector is empty; set selector.matchLabels to labels of the template";
+    "selector is empty; set selector.matchLabels to labels of the template";

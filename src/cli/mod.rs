@@ -1,1 +1,33 @@
-//! The commands for people.
+//! The commands for people. One file per sub-command: its arguments, and a `run` that does it.
+
+pub mod crds;
+
+use clap::{Parser, Subcommand};
+
+/// What a sub-command may fail with; `main` prints it with its causes and exits with 1.
+pub type Error = Box<dyn std::error::Error + Send + Sync>;
+
+/// Turns machines that you own into Kubernetes clusters.
+#[derive(Debug, Parser)]
+#[command(name = "tatara", version, disable_help_subcommand = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The sub-commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Print the definitions of Tatara's kinds, to be applied to a management cluster
+    Crds(crds::Args),
+}
+
+impl Cli {
+    /// Does what the command line says.
+    pub async fn run(self) -> Result<(), Error> {
+        match self.command {
+            Command::Crds(args) => Ok(args.run().await?),
+        }
+    }
+}

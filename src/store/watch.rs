@@ -96,7 +96,7 @@ pub async fn watch<K>(
                 }
             }
             watcher::Event::InitDone => {
-                listed(kind, &known, listing.take().unwrap_or_default(), &hook)
+                listed(kind, &known, listing.take().unwrap_or_default(), &hook);
             }
             watcher::Event::Apply(object) => {
                 index_mut(kind, |index| index.insert(&name(&object), object.keys()));

@@ -1,5 +1,7 @@
 //! CustomResourceDefinitions, generated from the types.
 
+mod tidy;
+
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceColumnDefinition, CustomResourceDefinition, CustomResourceDefinitionNames,
     CustomResourceDefinitionSpec, CustomResourceDefinitionVersion, CustomResourceSubresourceStatus,
@@ -10,7 +12,14 @@ use kube::{CustomResourceExt, Resource, ResourceExt};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 
+use super::names::{LABEL_MANAGED_BY, MANAGED_BY};
 use super::{Cluster, Host, Machine, MachineClass, MachineDeployment, MachineSet};
+
+const CREATED: &str = ".metadata.creationTimestamp";
+const CLUSTER_NAME: &str = r".metadata.labels.cluster\.k8s\.io/cluster-name";
+const IN_USE: &str = r".metadata.labels.tatara\.dev/in-use";
+const INTERNAL_IP: &str = r#".status.addresses[?(@.type=="InternalIP")].address"#;
+const READY_REASON: &str = r#".status.conditions[?(@.type=="Ready")].reason"#;
 
 /// The definitions that Tatara installs, in the order in which they are applied.
 pub fn all() -> Vec<CustomResourceDefinition> {
@@ -27,40 +36,24 @@ pub fn all() -> Vec<CustomResourceDefinition> {
             "api-approved.kubernetes.io".into(),
             "unapproved, the 2019 Cluster API group continued by Tatara".into(),
         );
-        crd.labels_mut().insert(
-            super::names::LABEL_MANAGED_BY.into(),
-            super::names::MANAGED_BY.into(),
-        );
+        crd.labels_mut()
+            .insert(LABEL_MANAGED_BY.into(), MANAGED_BY.into());
+        tidy::tidy(crd);
     }
     all
 }
 
 fn machine() -> CustomResourceDefinition {
     let columns = vec![
-        column(
-            "Cluster",
-            "string",
-            r".metadata.labels.cluster\.k8s\.io/cluster-name",
-            0,
-        ),
+        column("Cluster", "string", CLUSTER_NAME, 0),
         column("Node", "string", ".status.nodeRef.name", 0),
         column("Provider ID", "string", ".spec.providerID", 0),
         column("Phase", "string", ".status.phase", 0),
         column("Version", "string", ".spec.versions.kubelet", 0),
-        column("Age", "date", ".metadata.creationTimestamp", 0),
-        column(
-            "Address",
-            "string",
-            ".status.addresses[?(@.type==\"InternalIP\")].address",
-            1,
-        ),
+        column("Age", "date", CREATED, 0),
+        column("Address", "string", INTERNAL_IP, 1),
         column("Host", "string", ".status.host", 1),
-        column(
-            "Reason",
-            "string",
-            ".status.conditions[?(@.type==\"Ready\")].reason",
-            1,
-        ),
+        column("Reason", "string", READY_REASON, 1),
     ];
     root::<Machine>("ma", columns, true)
 }
@@ -68,13 +61,8 @@ fn machine() -> CustomResourceDefinition {
 fn machine_class() -> CustomResourceDefinition {
     let columns = vec![
         column("Provider", "string", ".providerSpec.value.kind", 0),
-        column(
-            "In use",
-            "string",
-            r".metadata.labels.tatara\.dev/in-use",
-            0,
-        ),
-        column("Age", "date", ".metadata.creationTimestamp", 0),
+        column("In use", "string", IN_USE, 0),
+        column("Age", "date", CREATED, 0),
     ];
     root::<MachineClass>("mc", columns, false)
 }
@@ -143,6 +131,9 @@ fn schema<K: JsonSchema>() -> JSONSchemaProps {
         .into_generator();
     let mut schema = generator.into_root_schema_for::<K>();
     schema.remove("title");
+    if let Some(required) = schema.get_mut("required").and_then(|r| r.as_array_mut()) {
+        required.retain(|name| name != "metadata");
+    }
     if let Some(properties) = schema.get_mut("properties").and_then(|p| p.as_object_mut()) {
         // The API server owns these three; a definition only says that they are there.
         properties.insert("apiVersion".into(), serde_json::json!({ "type": "string" }));

@@ -1,0 +1,84 @@
+//! `tatara crds`: the definitions of our kinds, as YAML.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::ResourceExt;
+use tokio::fs;
+
+use crate::api::crd;
+
+/// Arguments of `tatara crds`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Write one file per kind into this directory, instead of a stream to standard output
+    #[arg(long, value_name = "DIR")]
+    directory: Option<PathBuf>,
+}
+
+/// Why the definitions could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A definition has no YAML form.
+    #[error("failed to write {name} as YAML")]
+    Yaml {
+        /// The definition.
+        name: String,
+        /// What the YAML writer says.
+        #[source]
+        source: serde_saphyr::SerializeError,
+    },
+    /// The disk, or whoever reads our output, did not take it.
+    #[error("failed to write {path}")]
+    Write {
+        /// Where to.
+        path: String,
+        /// What the system says.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+impl Args {
+    /// Writes the definitions where the arguments say.
+    pub async fn run(&self) -> Result<(), Error> {
+        match &self.directory {
+            Some(directory) => write_files(directory).await,
+            None => print(),
+        }
+    }
+}
+
+/// One definition as a YAML document.
+pub fn yaml(crd: &CustomResourceDefinition) -> Result<String, Error> {
+    serde_saphyr::to_string(crd).map_err(|source| Error::Yaml {
+        name: crd.name_any(),
+        source,
+    })
+}
+
+fn print() -> Result<(), Error> {
+    let mut out = std::io::stdout().lock();
+    for crd in crd::all() {
+        let text = yaml(&crd)?;
+        write!(out, "---\n{text}").map_err(|source| failed("standard output", source))?;
+    }
+    Ok(())
+}
+
+async fn write_files(directory: &Path) -> Result<(), Error> {
+    let made = fs::create_dir_all(directory).await;
+    made.map_err(|source| failed(&directory.to_string_lossy(), source))?;
+    for crd in crd::all() {
+        let path = directory.join(format!("{}.yaml", crd.name_any()));
+        let written = fs::write(&path, yaml(&crd)?).await;
+        written.map_err(|source| failed(&path.to_string_lossy(), source))?;
+    }
+    Ok(())
+}
+
+fn failed(path: &str, source: std::io::Error) -> Error {
+    let path = path.to_owned();
+    Error::Write { path, source }
+}
