@@ -19,6 +19,8 @@ const CREATED: &str = ".metadata.creationTimestamp";
 const CLUSTER_NAME: &str = r".metadata.labels.cluster\.k8s\.io/cluster-name";
 const IN_USE: &str = r".metadata.labels.tatara\.dev/in-use";
 const INTERNAL_IP: &str = r#".status.addresses[?(@.type=="InternalIP")].address"#;
+/// Inside spec, or beside it.
+const VERSION: &str = ".['spec.versions.kubelet','versions.kubelet']";
 const READY_REASON: &str = r#".status.conditions[?(@.type=="Ready")].reason"#;
 
 /// The definitions that Tatara installs, in the order in which they are applied.
@@ -49,7 +51,7 @@ fn machine() -> CustomResourceDefinition {
         column("Node", "string", ".status.nodeRef.name", 0),
         column("Provider ID", "string", ".spec.providerID", 0),
         column("Phase", "string", ".status.phase", 0),
-        column("Version", "string", ".spec.versions.kubelet", 0),
+        column("Version", "string", VERSION, 0),
         column("Age", "date", CREATED, 0),
         column("Address", "string", INTERNAL_IP, 1),
         column("Host", "string", ".status.host", 1),
@@ -84,10 +86,10 @@ fn root<K: Resource<DynamicType = ()> + JsonSchema>(
     status: bool,
 ) -> CustomResourceDefinition {
     let (kind, plural) = (K::kind(&()), K::plural(&()));
-    let subresources = CustomResourceSubresources {
-        status: status.then(CustomResourceSubresourceStatus::default),
+    let subresources = status.then(|| CustomResourceSubresources {
+        status: Some(CustomResourceSubresourceStatus(serde_json::json!({}))),
         ..CustomResourceSubresources::default()
-    };
+    });
     let mut crd = CustomResourceDefinition {
         spec: CustomResourceDefinitionSpec {
             group: K::group(&()).into(),
@@ -108,7 +110,7 @@ fn root<K: Resource<DynamicType = ()> + JsonSchema>(
                     open_api_v3_schema: Some(schema::<K>()),
                 }),
                 additional_printer_columns: Some(columns),
-                subresources: Some(subresources),
+                subresources,
                 ..CustomResourceDefinitionVersion::default()
             }],
             ..CustomResourceDefinitionSpec::default()
