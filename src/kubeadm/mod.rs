@@ -1,1 +1,28 @@
 //! kubeadm configuration and version rules; no I/O.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`version`] | which versions run, and which steps between them are safe |
+//! | [`config`] | the documents for `kubeadm init` and `kubeadm join`, ours with the user's parts |
+//! | [`labels`] | which labels the kubelet sets itself, and which are left to the controller |
+//! | [`difference`] | what differs between two configurations, for people |
+
+pub mod config;
+mod contradiction;
+mod difference;
+mod documents;
+mod input;
+pub mod labels;
+mod merge;
+mod network;
+mod rules;
+pub mod version;
+
+pub use config::{ClusterDocuments, ConfigError, check, cluster_documents, init, join};
+pub use contradiction::Contradiction;
+pub use difference::difference;
+pub use input::{
+    CERTIFICATES_DIR, CONTROL_PLANE_TAINT, CRI_SOCKET, ClusterInput, Discovery, Endpoint, LocalApi,
+    NodeInput,
+};
+pub use version::{KubernetesVersion, VersionError};

@@ -1,0 +1,188 @@
+//! The configuration that `kubeadm init` and `kubeadm join` read: our documents, with the parts that
+//! the user gives in a `ClusterProviderSpec` merged over them.
+
+use secrecy::SecretString;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::contradiction::{Contradiction, Part};
+use super::documents;
+use super::input::{ClusterInput, Discovery, LocalApi, NodeInput};
+use super::merge::merge;
+use super::rules::{self, Rule};
+use crate::api::ClusterProviderSpec;
+
+/// The documents that belong to a cluster and not to a machine. Serialized, they are the record that
+/// [`super::difference`] compares with.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterDocuments {
+    /// `ClusterConfiguration`.
+    pub cluster_configuration: Value,
+    /// `KubeletConfiguration`.
+    pub kubelet_configuration: Value,
+    /// `KubeProxyConfiguration`.
+    pub kube_proxy_configuration: Value,
+}
+
+/// Why there is no configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The user's parts say what stands elsewhere; all such fields.
+    #[error("{}", sentences(.0))]
+    Contradictions(Vec<Contradiction>),
+    /// The first service network holds no address for DNS.
+    #[error(
+        "spec.clusterNetwork.services.cidrBlocks[0] is {value:?}; it must be a network of at least 16 addresses, such as 10.96.0.0/16"
+    )]
+    ServiceNetwork {
+        /// What stands there.
+        value: String,
+    },
+    /// The documents could not be written as YAML.
+    #[error("failed to write the kubeadm configuration as YAML")]
+    Yaml(#[source] serde_saphyr::SerializeError),
+}
+
+fn sentences(all: &[Contradiction]) -> String {
+    let all: Vec<_> = all.iter().map(ToString::to_string).collect();
+    all.join("; ")
+}
+
+/// Judges all of the user's parts as far as that needs no machine, so that the Cluster can say what
+/// is wrong before a host is touched.
+pub fn check(cluster: &ClusterInput, user: &ClusterProviderSpec) -> Result<(), ConfigError> {
+    let ours = documents::of_cluster(cluster)?;
+    let (init, join) = (documents::init_anywhere(), documents::join_anywhere());
+    let mut parts = cluster_parts(&ours, user);
+    parts.push(init_part(&init, user, false));
+    parts.push(join_part(&join, user, false));
+    refuse_contradictions(&parts)
+}
+
+/// The cluster's own documents, ours with the user's over them.
+pub fn cluster_documents(
+    cluster: &ClusterInput,
+    user: &ClusterProviderSpec,
+) -> Result<ClusterDocuments, ConfigError> {
+    let ours = documents::of_cluster(cluster)?;
+    refuse_contradictions(&cluster_parts(&ours, user))?;
+    Ok(ours.with(user))
+}
+
+/// The YAML stream for `kubeadm init --config`. It holds no secret. Run it with `--skip-token-print`.
+pub fn init(
+    cluster: &ClusterInput,
+    node: &NodeInput,
+    api: &LocalApi,
+    user: &ClusterProviderSpec,
+) -> Result<String, ConfigError> {
+    let ours = documents::of_cluster(cluster)?;
+    let init = documents::init(node, api);
+    let mut parts = cluster_parts(&ours, user);
+    parts.push(init_part(&init, user, true));
+    refuse_contradictions(&parts)?;
+    let init = merge(init, &user.kubeadm.init_configuration);
+    let of_cluster = ours.with(user);
+    yaml(&[
+        init,
+        of_cluster.cluster_configuration,
+        of_cluster.kubelet_configuration,
+        of_cluster.kube_proxy_configuration,
+    ])
+}
+
+/// The YAML document for `kubeadm join --config` of a worker. It holds the token. The settings of
+/// kubelet and kube-proxy come from the cluster.
+pub fn join(
+    node: &NodeInput,
+    discovery: &Discovery,
+    user: &ClusterProviderSpec,
+) -> Result<SecretString, ConfigError> {
+    let join = documents::join(node, discovery);
+    refuse_contradictions(&[join_part(&join, user, true)])?;
+    yaml(&[merge(join, &user.kubeadm.join_configuration)]).map(SecretString::from)
+}
+
+impl ClusterDocuments {
+    fn with(self, user: &ClusterProviderSpec) -> Self {
+        Self {
+            cluster_configuration: merge(
+                self.cluster_configuration,
+                &user.kubeadm.cluster_configuration,
+            ),
+            kubelet_configuration: merge(self.kubelet_configuration, &user.kubelet_configuration),
+            kube_proxy_configuration: merge(
+                self.kube_proxy_configuration,
+                &user.kube_proxy_configuration,
+            ),
+        }
+    }
+}
+
+fn cluster_parts<'a>(ours: &'a ClusterDocuments, user: &'a ClusterProviderSpec) -> Vec<Part<'a>> {
+    let part = |path, user: &'a Map<String, Value>, ours, rules: &'static [&'static [Rule]]| Part {
+        path,
+        user,
+        ours,
+        rules,
+        of_machine: false,
+    };
+    vec![
+        part(
+            "spec.providerSpec.value.kubeadm.clusterConfiguration",
+            &user.kubeadm.cluster_configuration,
+            &ours.cluster_configuration,
+            &[rules::CLUSTER],
+        ),
+        part(
+            "spec.providerSpec.value.kubeletConfiguration",
+            &user.kubelet_configuration,
+            &ours.kubelet_configuration,
+            &[rules::KUBELET],
+        ),
+        part(
+            "spec.providerSpec.value.kubeProxyConfiguration",
+            &user.kube_proxy_configuration,
+            &ours.kube_proxy_configuration,
+            &[rules::KUBE_PROXY],
+        ),
+    ]
+}
+
+fn init_part<'a>(ours: &'a Value, user: &'a ClusterProviderSpec, of_machine: bool) -> Part<'a> {
+    Part {
+        path: "spec.providerSpec.value.kubeadm.initConfiguration",
+        user: &user.kubeadm.init_configuration,
+        ours,
+        rules: &[rules::INIT, rules::NODE],
+        of_machine,
+    }
+}
+
+fn join_part<'a>(ours: &'a Value, user: &'a ClusterProviderSpec, of_machine: bool) -> Part<'a> {
+    Part {
+        path: "spec.providerSpec.value.kubeadm.joinConfiguration",
+        user: &user.kubeadm.join_configuration,
+        ours,
+        rules: &[rules::JOIN, rules::NODE],
+        of_machine,
+    }
+}
+
+fn refuse_contradictions(parts: &[Part<'_>]) -> Result<(), ConfigError> {
+    let found: Vec<_> = parts.iter().flat_map(Part::contradictions).collect();
+    if found.is_empty() {
+        Ok(())
+    } else {
+        Err(ConfigError::Contradictions(found))
+    }
+}
+
+fn yaml(documents: &[Value]) -> Result<String, ConfigError> {
+    serde_saphyr::to_string_multiple(documents).map_err(ConfigError::Yaml)
+}
+
+#[cfg(test)]
+#[path = "config_tests.rs"]
+mod tests;

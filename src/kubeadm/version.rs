@@ -1,0 +1,209 @@
+//! Kubernetes versions: what this release of Tatara runs, and which steps between versions are safe.
+
+use core::fmt;
+use core::str::FromStr;
+
+/// Oldest minor of Kubernetes that a cluster may run: the first whose kubeadm reads v1beta4.
+pub const OLDEST_MINOR: u64 = 31;
+/// Newest minor of Kubernetes that a cluster may run.
+pub const NEWEST_MINOR: u64 = 36;
+/// How many minors a kubelet may be behind its API server (Kubernetes' version skew policy).
+pub const MAX_KUBELET_LAG: u64 = 3;
+
+/// A full version of Kubernetes; `1.36.3` and `v1.36.3` are the same one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KubernetesVersion(semver::Version);
+
+/// Why a version, or a step between two, is refused. The text names field, value and remedy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum VersionError {
+    /// Not a version at all.
+    #[error("{field} is {value:?}, which is not a version; write it in full, such as v1.36.3")]
+    Malformed {
+        /// Where it stands, such as `spec.versions.kubelet`.
+        field: String,
+        /// What stands there.
+        value: String,
+    },
+    /// Older than this release runs.
+    #[error(
+        "{field} is {version}, which is too old; this release of Tatara runs v1.{OLDEST_MINOR} to v1.{NEWEST_MINOR}, so set a version of that range"
+    )]
+    TooOld {
+        /// Where it stands.
+        field: String,
+        /// What stands there.
+        version: KubernetesVersion,
+    },
+    /// Newer than this release knows.
+    #[error(
+        "{field} is {version}, which is too new; this release of Tatara runs v1.{OLDEST_MINOR} to v1.{NEWEST_MINOR}, so set a version of that range or install a newer Tatara"
+    )]
+    TooNew {
+        /// Where it stands.
+        field: String,
+        /// What stands there.
+        version: KubernetesVersion,
+    },
+    /// The control plane would go back a minor.
+    #[error(
+        "spec.versions.controlPlane is {wanted}, but the control plane runs {running}, and Kubernetes cannot go back a minor version; set v1.{minor} or newer", minor = running.minor()
+    )]
+    ControlPlaneDowngrade {
+        /// What runs.
+        running: KubernetesVersion,
+        /// What is wanted.
+        wanted: KubernetesVersion,
+    },
+    /// The control plane would skip a minor.
+    #[error(
+        "spec.versions.controlPlane is {wanted}, but the control plane runs {running}, and it moves one minor version at a time; set v1.{next} first", next = running.minor() + 1
+    )]
+    ControlPlaneSkip {
+        /// What runs.
+        running: KubernetesVersion,
+        /// What is wanted.
+        wanted: KubernetesVersion,
+    },
+    /// A control-plane upgrade would leave a kubelet too far behind.
+    #[error(
+        "spec.versions.controlPlane is {wanted}, but machine {machine} still runs kubelet {kubelet}, and a kubelet may be at most {MAX_KUBELET_LAG} minor versions behind; upgrade that machine to v1.{oldest} or newer first", oldest = wanted.minor().saturating_sub(MAX_KUBELET_LAG)
+    )]
+    KubeletLeftBehind {
+        /// What is wanted.
+        wanted: KubernetesVersion,
+        /// The machine with that kubelet.
+        machine: String,
+        /// Its version.
+        kubelet: KubernetesVersion,
+    },
+    /// A kubelet newer than the control plane. It resolves itself when the control plane is upgraded.
+    #[error(
+        "spec.versions.kubelet is {kubelet}, ahead of the control plane at {control_plane}; the machine waits until spec.versions.controlPlane of the control-plane machines is v1.{minor} and rolled out", minor = kubelet.minor()
+    )]
+    KubeletAhead {
+        /// The kubelet's version.
+        kubelet: KubernetesVersion,
+        /// The control plane's.
+        control_plane: KubernetesVersion,
+    },
+    /// A kubelet older than the skew policy allows.
+    #[error(
+        "spec.versions.kubelet is {kubelet}, more than {MAX_KUBELET_LAG} minor versions behind the control plane at {control_plane}; set v1.{oldest} to v1.{newest}", oldest = control_plane.minor().saturating_sub(MAX_KUBELET_LAG), newest = control_plane.minor()
+    )]
+    KubeletTooFarBehind {
+        /// The kubelet's version.
+        kubelet: KubernetesVersion,
+        /// The control plane's.
+        control_plane: KubernetesVersion,
+    },
+}
+
+impl VersionError {
+    /// Whether time heals it: the machine waits its turn instead of failing.
+    pub fn is_wait(&self) -> bool {
+        matches!(self, Self::KubeletAhead { .. })
+    }
+}
+
+impl KubernetesVersion {
+    /// Reads the version that stands in `field`, whatever its age.
+    pub fn parse(field: &str, value: &str) -> Result<Self, VersionError> {
+        value.parse().map_err(|_| VersionError::Malformed {
+            field: field.to_owned(),
+            value: value.to_owned(),
+        })
+    }
+
+    /// Reads the version that stands in `field` and refuses what this release does not run.
+    pub fn supported(field: &str, value: &str) -> Result<Self, VersionError> {
+        let version = Self::parse(field, value)?;
+        let field = field.to_owned();
+        match (version.0.major, version.0.minor) {
+            (0, _) | (1, ..OLDEST_MINOR) => Err(VersionError::TooOld { field, version }),
+            (1, OLDEST_MINOR..=NEWEST_MINOR) => Ok(version),
+            _ => Err(VersionError::TooNew { field, version }),
+        }
+    }
+
+    /// The minor: 36 of v1.36.3.
+    pub fn minor(&self) -> u64 {
+        self.0.minor
+    }
+}
+
+impl FromStr for KubernetesVersion {
+    type Err = semver::Error;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        semver::Version::parse(text.strip_prefix('v').unwrap_or(text)).map(Self)
+    }
+}
+
+impl fmt::Display for KubernetesVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "v{}", self.0)
+    }
+}
+
+/// Whether the control plane may go from one version to another: within its minor in both
+/// directions, else one minor up.
+pub fn check_control_plane_step(
+    running: &KubernetesVersion,
+    wanted: &KubernetesVersion,
+) -> Result<(), VersionError> {
+    let (running, wanted) = (running.clone(), wanted.clone());
+    if wanted.minor() < running.minor() {
+        return Err(VersionError::ControlPlaneDowngrade { running, wanted });
+    }
+    if wanted.minor() > running.minor() + 1 {
+        return Err(VersionError::ControlPlaneSkip { running, wanted });
+    }
+    Ok(())
+}
+
+/// Whether a control plane of this version leaves every kubelet within the skew that Kubernetes
+/// supports. `kubelets` are pairs of machine name and version.
+pub fn check_kubelets_follow<'a>(
+    wanted: &KubernetesVersion,
+    kubelets: impl IntoIterator<Item = (&'a str, &'a KubernetesVersion)>,
+) -> Result<(), VersionError> {
+    for (machine, kubelet) in kubelets {
+        if kubelet.minor() + MAX_KUBELET_LAG < wanted.minor() {
+            return Err(VersionError::KubeletLeftBehind {
+                wanted: wanted.clone(),
+                machine: machine.to_owned(),
+                kubelet: kubelet.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Whether a kubelet may run under a control plane: not of a newer minor, at most three minors
+/// behind. Patch releases do not count, as in Kubernetes' policy and in kubeadm's preflight.
+pub fn check_kubelet(
+    kubelet: &KubernetesVersion,
+    control_plane: &KubernetesVersion,
+) -> Result<(), VersionError> {
+    let ahead = kubelet.minor() > control_plane.minor();
+    let behind = kubelet.minor() + MAX_KUBELET_LAG < control_plane.minor();
+    let (kubelet, control_plane) = (kubelet.clone(), control_plane.clone());
+    if ahead {
+        return Err(VersionError::KubeletAhead {
+            kubelet,
+            control_plane,
+        });
+    }
+    if behind {
+        return Err(VersionError::KubeletTooFarBehind {
+            kubelet,
+            control_plane,
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "version_tests.rs"]
+mod tests;

@@ -1,0 +1,48 @@
+//! Times and hashes of certificates.
+
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use rcgen::CertificateParams;
+use sha2::{Digest, Sha256};
+use x509_parser::time::ASN1Time;
+
+use super::error::PkiError;
+
+/// Certificates are valid from this long before they are made, as kubeadm's are: clocks differ.
+const BACKDATE: SignedDuration = SignedDuration::from_mins(5);
+
+/// When a certificate is due for renewal: after two thirds of its life.
+pub fn renew_at(not_before: Timestamp, not_after: Timestamp) -> Timestamp {
+    let life = not_after.duration_since(not_before);
+    not_before + life / 3 * 2
+}
+
+/// Sets the validity: from a little before `now` until `not_after`. Gives both back, to the second.
+pub(super) fn set_validity(
+    params: &mut CertificateParams,
+    now: Timestamp,
+    not_after: Timestamp,
+) -> Result<(Timestamp, Timestamp), PkiError> {
+    let not_before = now - BACKDATE;
+    let asn1 =
+        |at: Timestamp| ASN1Time::from_timestamp(at.as_second()).map_err(|_| PkiError::Time { at });
+    let (from, until) = (asn1(not_before)?, asn1(not_after)?);
+    params.not_before = from.to_datetime();
+    params.not_after = until.to_datetime();
+    Ok((timestamp(from), timestamp(until)))
+}
+
+/// A certificate's time; beyond the range of timestamps it is the end of that range.
+pub(super) fn timestamp(time: ASN1Time) -> Timestamp {
+    Timestamp::from_second(time.timestamp()).unwrap_or(Timestamp::MAX)
+}
+
+/// `sha256:<hex>` of a public key (`SubjectPublicKeyInfo`, DER), as kubeadm's discovery pins it.
+pub(super) fn public_key_hash(public_key: &[u8]) -> String {
+    let mut hash = String::from("sha256:");
+    for byte in Sha256::digest(public_key) {
+        for digit in [byte >> 4, byte & 0xf] {
+            hash.extend(char::from_digit(u32::from(digit), 16));
+        }
+    }
+    hash
+}
