@@ -26,6 +26,10 @@ pub const ANNOTATION_DELETE_MACHINE: &str = "cluster.k8s.io/delete-machine";
 pub const ANNOTATION_MACHINE: &str = "cluster.k8s.io/machine";
 /// Annotation on a Machine: do not cordon and drain its Node before it goes.
 pub const ANNOTATION_EXCLUDE_DRAIN: &str = "machine.cluster.k8s.io/exclude-node-draining";
+/// Label on a pod of a member cluster: what a drain does with it.
+pub const LABEL_DRAIN: &str = "tatara.dev/drain";
+/// Value of [`LABEL_DRAIN`]: leave the pod alone.
+pub const DRAIN_SKIP: &str = "skip";
 /// Annotation: try again after a terminal error; any change of its value counts.
 pub const ANNOTATION_RETRY: &str = "tatara.dev/retry";
 /// Annotation on a MachineSet: create no Machines (OnDelete keeps old sets from refilling).

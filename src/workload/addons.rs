@@ -1,0 +1,138 @@
+//! Server-side apply of manifests to a member cluster.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use kube::api::{Patch, PatchParams};
+use kube::core::{ApiResource, DynamicObject, GroupVersion};
+use kube::discovery::{Scope, pinned_group};
+use kube::{Api, Client};
+
+use super::error::{Error, code, reason};
+use super::manifests::{Document, in_order};
+use crate::api::names::FIELD_MANAGER;
+
+/// What became of manifests.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Objects that are now as written.
+    pub applied: usize,
+    /// Objects that something is still missing for: a kind that the API does not know yet, or a
+    /// namespace. To be tried again.
+    pub pending: Vec<Problem>,
+    /// Objects that the API refused.
+    pub failed: Vec<Problem>,
+}
+
+impl Outcome {
+    /// Whether everything is as written.
+    pub fn is_complete(&self) -> bool {
+        self.pending.is_empty() && self.failed.is_empty()
+    }
+}
+
+/// An object that could not be applied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Document, kind and name, for people.
+    pub object: String,
+    /// Why, in the API server's own words where it answered.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.object, self.message)
+    }
+}
+
+/// Applies documents with field manager `tatara`, Namespaces and definitions of kinds first,
+/// and takes fields over from other managers. Waits for nothing: a kind whose definition is not
+/// served yet is `pending`. An object that is refused does not keep the others back; only a member
+/// that does not answer ends the call with an error. Applying the same again writes nothing.
+pub async fn apply(client: &Client, documents: Vec<Document>) -> Result<Outcome, Error> {
+    let mut kinds = Kinds::default();
+    let mut outcome = Outcome::default();
+    for document in in_order(documents) {
+        let problem = |message: String| Problem {
+            object: document.to_string(),
+            message,
+        };
+        match apply_one(client, &mut kinds, &document).await {
+            Ok(Some(_)) => outcome.applied += 1,
+            Ok(None) => outcome.pending.push(problem(format!(
+                "the cluster does not serve {} {} yet",
+                document.group_version.api_version(),
+                document.kind
+            ))),
+            Err(error) => match code(&error) {
+                Some(404) => outcome.pending.push(problem(reason(&error))),
+                Some(_) => outcome.failed.push(problem(reason(&error))),
+                None => return Err(Error::new(format!("apply {document}"), error)),
+            },
+        }
+    }
+    Ok(outcome)
+}
+
+/// `None` when the kind is not served.
+async fn apply_one(
+    client: &Client,
+    kinds: &mut Kinds,
+    document: &Document,
+) -> kube::Result<Option<DynamicObject>> {
+    let Some((resource, scope)) = kinds.find(client, document).await? else {
+        return Ok(None);
+    };
+    let objects: Api<DynamicObject> = match scope {
+        Scope::Cluster => Api::all_with(client.clone(), &resource),
+        Scope::Namespaced => {
+            let namespace = document.namespace.as_deref().unwrap_or("default");
+            Api::namespaced_with(client.clone(), namespace, &resource)
+        }
+    };
+    let params = PatchParams::apply(FIELD_MANAGER).force();
+    let patch = Patch::Apply(&document.object);
+    objects
+        .patch(&document.name, &params, &patch)
+        .await
+        .map(Some)
+}
+
+/// Kinds that the member serves, asked once per group and version that the manifests name.
+#[derive(Default)]
+struct Kinds(HashMap<GroupVersion, Vec<(ApiResource, Scope)>>);
+
+impl Kinds {
+    async fn find(
+        &mut self,
+        client: &Client,
+        document: &Document,
+    ) -> kube::Result<Option<(ApiResource, Scope)>> {
+        let version = &document.group_version;
+        if !self.0.contains_key(version) {
+            let served = served(client, version).await?;
+            self.0.insert(version.clone(), served);
+        }
+        let mut served = self.0.get(version).into_iter().flatten();
+        Ok(served
+            .find(|(resource, _)| resource.kind == document.kind)
+            .cloned())
+    }
+}
+
+async fn served(
+    client: &Client,
+    version: &GroupVersion,
+) -> kube::Result<Vec<(ApiResource, Scope)>> {
+    match pinned_group(client, version).await {
+        Ok(group) => {
+            let resources = group.versioned_resources(&version.version).into_iter();
+            Ok(resources
+                .map(|(resource, can)| (resource, can.scope))
+                .collect())
+        }
+        Err(error) if code(&error) == Some(404) => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}

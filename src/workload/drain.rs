@@ -1,0 +1,166 @@
+//! Draining a node: the Eviction API, so that `PodDisruptionBudgets` are kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures::{StreamExt, stream};
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::policy::v1::{Eviction, PodDisruptionBudget};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{DeleteOptions, Preconditions};
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{ListParams, PostParams};
+use kube::core::{ObjectMeta, Selector, SelectorExt, Status};
+use kube::{Api, Client};
+
+use super::drain_plan::{Candidate, PodRef, plan};
+use super::drain_progress::{Blocked, Budget, DrainProgress};
+use super::error::{Error, code, reason};
+
+/// Evictions under way at a time: enough for a full node in a second, too few to crowd out others.
+const CONCURRENCY: usize = 16;
+
+/// Grace period on a node whose kubelet does not answer (Cluster API: 1 s): nobody would use it.
+const UNREACHABLE_GRACE_SECONDS: i64 = 1;
+
+/// What became of one eviction.
+enum Evicted {
+    Yes,
+    Gone,
+    No(String),
+}
+
+/// One pass over the pods of a node: evicts what may go, and says what still holds the rest. To be
+/// called again until [`DrainProgress::is_done`]. Cordon the node first. The client must not repeat
+/// requests by itself ([`client_config`](super::client_config)).
+///
+/// A pod that the API server refuses to evict is no error but an entry of
+/// [`DrainProgress::blocked`]; an error means that the member does not answer.
+pub async fn drain(
+    client: &Client,
+    node: &str,
+    unreachable: bool,
+    now: Timestamp,
+) -> Result<DrainProgress, Error> {
+    let pods = pods_on(client, node).await?;
+    let plan = plan(&pods, unreachable, now);
+    let grace = unreachable.then_some(UNREACHABLE_GRACE_SECONDS);
+    let mut progress = DrainProgress {
+        skipped: plan.skipped,
+        ..DrainProgress::default()
+    };
+    for (pod, killed_at) in plan.terminating {
+        let why = format!("is terminating, and is killed at {killed_at:.0}");
+        progress.waiting.push((pod, why));
+    }
+    let mut results = stream::iter(plan.evict)
+        .map(async |candidate| (evict(client, &candidate.pod, grace).await, candidate))
+        .buffered(CONCURRENCY);
+    let mut refused = Vec::new();
+    while let Some((result, candidate)) = results.next().await {
+        match result? {
+            Evicted::Yes => progress.evicted.push(candidate.pod),
+            Evicted::Gone => {}
+            Evicted::No(message) => refused.push((candidate, message)),
+        }
+    }
+    progress.blocked = with_budgets(client, refused).await;
+    Ok(progress)
+}
+
+/// The pods that are bound to a node.
+pub(super) async fn pods_on(client: &Client, node: &str) -> Result<Vec<Pod>, Error> {
+    let of_node = ListParams::default().fields(&format!("spec.nodeName={node}"));
+    let listed = Api::<Pod>::all(client.clone()).list(&of_node).await;
+    let pods =
+        listed.map_err(|error| Error::new(format!("list the pods of node {node}"), error))?;
+    Ok(pods.items)
+}
+
+async fn evict(client: &Client, pod: &PodRef, grace: Option<i64>) -> Result<Evicted, Error> {
+    // not kube's `Api::evict`, which spells `deleteOptions` so that the API server ignores it
+    let eviction = Eviction {
+        metadata: ObjectMeta {
+            name: Some(pod.name.clone()),
+            namespace: Some(pod.namespace.clone()),
+            ..ObjectMeta::default()
+        },
+        delete_options: Some(DeleteOptions {
+            grace_period_seconds: grace,
+            // not another pod that a StatefulSet has put in its place meanwhile
+            preconditions: Some(Preconditions {
+                uid: Some(pod.uid.clone()),
+                ..Preconditions::default()
+            }),
+            ..DeleteOptions::default()
+        }),
+    };
+    let pods: Api<Pod> = Api::namespaced(client.clone(), &pod.namespace);
+    let params = PostParams::default();
+    let answer = pods
+        .create_subresource::<_, Status>("eviction", &pod.name, &params, &eviction)
+        .await;
+    match answer {
+        Ok(_) => Ok(Evicted::Yes),
+        Err(error) => match code(&error) {
+            Some(404 | 409) => Ok(Evicted::Gone),
+            Some(_) => Ok(Evicted::No(refusal(&error))),
+            None => Err(Error::new(format!("evict pod {pod}"), error)),
+        },
+    }
+}
+
+/// The API server's words, with the cause that names the budget and its count.
+fn refusal(error: &kube::Error) -> String {
+    let mut message = reason(error);
+    if let kube::Error::Api(status) = error {
+        let causes = status.details.iter().flat_map(|details| &details.causes);
+        for cause in causes.filter(|cause| !cause.message.is_empty()) {
+            message.push(' ');
+            message.push_str(&cause.message);
+        }
+    }
+    message
+}
+
+/// Names the budgets that hold the refused pods. Budgets that cannot be read leave the API server's
+/// message to stand alone.
+async fn with_budgets(client: &Client, refused: Vec<(Candidate, String)>) -> Vec<Blocked> {
+    let namespaces: BTreeSet<_> = refused
+        .iter()
+        .map(|(c, _)| c.pod.namespace.clone())
+        .collect();
+    let mut budgets = BTreeMap::new();
+    for namespace in namespaces {
+        let api: Api<PodDisruptionBudget> = Api::namespaced(client.clone(), &namespace);
+        let listed = api.list(&ListParams::default()).await;
+        budgets.insert(namespace, listed.map(|list| list.items).unwrap_or_default());
+    }
+    let blocked = refused.into_iter().map(|(candidate, message)| {
+        let of_namespace = budgets.get(&candidate.pod.namespace).into_iter().flatten();
+        let holding = of_namespace.filter(|budget| selects(budget, &candidate));
+        Blocked {
+            budgets: holding.map(budget).collect(),
+            pod: candidate.pod,
+            message,
+        }
+    });
+    blocked.collect()
+}
+
+fn selects(budget: &PodDisruptionBudget, candidate: &Candidate) -> bool {
+    let selector = budget.spec.as_ref().and_then(|spec| spec.selector.clone());
+    // without a selector a budget of policy/v1 selects nothing; with an empty one, everything
+    selector
+        .and_then(|selector| Selector::try_from(selector).ok())
+        .is_some_and(|selector| selector.matches(&candidate.labels))
+}
+
+fn budget(budget: &PodDisruptionBudget) -> Budget {
+    let allowed = budget
+        .status
+        .as_ref()
+        .and_then(|status| status.disruptions_allowed);
+    Budget {
+        name: budget.metadata.name.clone().unwrap_or_default(),
+        disruptions_allowed: allowed.unwrap_or_default(),
+    }
+}

@@ -1,0 +1,131 @@
+//! What a drain does with each pod of a node. Pure: the rules of `kubectl drain` and of Cluster API.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+
+use crate::api::names::{DRAIN_SKIP, LABEL_DRAIN};
+
+/// Annotation of the mirror of a static pod; the kubelet, not the API, decides about it.
+const MIRROR_POD: &str = "kubernetes.io/config.mirror";
+
+/// How long after its end a pod on an unreachable node is still waited for (Cluster API: 1 s). Its
+/// kubelet will not confirm the end, so the API would show it for ever.
+const UNREACHABLE_PATIENCE: SignedDuration = SignedDuration::from_secs(1);
+
+/// A pod, by the UID that keeps it apart from a later one of the same name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PodRef {
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// UID.
+    pub uid: String,
+}
+
+impl fmt::Display for PodRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// Why a pod stays where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Skip {
+    /// A DaemonSet would put it back at once.
+    DaemonSet,
+    /// A static pod: the kubelet runs it from a file.
+    Static,
+    /// It succeeded or failed; nothing of it runs.
+    Finished,
+    /// Its label says so.
+    Label,
+    /// It should be gone already, and its node cannot confirm that.
+    Unconfirmed,
+}
+
+/// A pod that is to be evicted, with the labels by which its budgets are found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Which pod.
+    pub pod: PodRef,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+}
+
+/// What to do with the pods of a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DrainPlan {
+    /// To be evicted.
+    pub evict: Vec<Candidate>,
+    /// On their way out: nothing to do but wait. With the time at which they are killed.
+    pub terminating: Vec<(PodRef, Timestamp)>,
+    /// Left alone.
+    pub skipped: Vec<(PodRef, Skip)>,
+}
+
+/// Sorts the pods of a node by what a drain does with them. `unreachable` says that the kubelet of
+/// the node does not answer its control plane.
+pub fn plan(pods: &[Pod], unreachable: bool, now: Timestamp) -> DrainPlan {
+    let mut plan = DrainPlan::default();
+    for pod in pods {
+        let reference = PodRef {
+            namespace: pod.metadata.namespace.clone().unwrap_or_default(),
+            name: pod.metadata.name.clone().unwrap_or_default(),
+            uid: pod.metadata.uid.clone().unwrap_or_default(),
+        };
+        let killed_at = pod.metadata.deletion_timestamp.as_ref().map(|time| time.0);
+        if let Some(skip) = skip(pod) {
+            plan.skipped.push((reference, skip));
+        } else if let Some(killed_at) = killed_at {
+            if unreachable && now.duration_since(killed_at) > UNREACHABLE_PATIENCE {
+                plan.skipped.push((reference, Skip::Unconfirmed));
+            } else {
+                plan.terminating.push((reference, killed_at));
+            }
+        } else {
+            let labels = pod.metadata.labels.clone().unwrap_or_default();
+            plan.evict.push(Candidate {
+                pod: reference,
+                labels,
+            });
+        }
+    }
+    plan
+}
+
+fn skip(pod: &Pod) -> Option<Skip> {
+    let annotations = pod.metadata.annotations.as_ref();
+    let phase = pod
+        .status
+        .as_ref()
+        .and_then(|status| status.phase.as_deref());
+    if annotations.is_some_and(|all| all.contains_key(MIRROR_POD)) {
+        Some(Skip::Static)
+    } else if is_of_daemon_set(pod) {
+        Some(Skip::DaemonSet)
+    } else if matches!(phase, Some("Succeeded" | "Failed")) {
+        Some(Skip::Finished)
+    } else if label(pod, LABEL_DRAIN) == Some(DRAIN_SKIP) {
+        Some(Skip::Label)
+    } else {
+        None
+    }
+}
+
+fn is_of_daemon_set(pod: &Pod) -> bool {
+    let owners = pod.metadata.owner_references.iter().flatten();
+    let mut controllers = owners.filter(|owner| owner.controller == Some(true));
+    controllers.any(|owner| owner.kind == "DaemonSet" && owner.api_version.starts_with("apps/"))
+}
+
+fn label<'a>(pod: &'a Pod, key: &str) -> Option<&'a str> {
+    pod.metadata.labels.as_ref()?.get(key).map(String::as_str)
+}
+
+#[cfg(test)]
+#[path = "drain_plan_tests.rs"]
+mod tests;

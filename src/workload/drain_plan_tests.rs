@@ -1,0 +1,168 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::workload::drain_progress::{Blocked, Budget, DrainProgress};
+
+const NOW: &str = "2026-11-21T12:00:00Z";
+
+fn now() -> Timestamp {
+    NOW.parse().expect("a time")
+}
+
+/// What becomes of one pod, as one word.
+fn fate(change: Value, unreachable: bool) -> String {
+    let mut pod = json!({
+        "metadata": {"name": "p", "namespace": "default", "uid": "u", "labels": {}},
+        "status": {"phase": "Running"},
+    });
+    merge(&mut pod, change);
+    let pods = [serde_json::from_value::<Pod>(pod).expect("a Pod")];
+    let plan = plan(&pods, unreachable, now());
+    match (
+        plan.evict.len(),
+        plan.terminating.len(),
+        plan.skipped.as_slice(),
+    ) {
+        (1, 0, []) => "evict".into(),
+        (0, 1, []) => "wait".into(),
+        (0, 0, [(_, skip)]) => format!("{skip:?}"),
+        _ => panic!("{plan:?}"),
+    }
+}
+
+fn merge(into: &mut Value, from: Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (key, value) in from {
+                merge(into.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (into, from) => *into = from,
+    }
+}
+
+fn owned_by(kind: &str, api_version: &str, controller: bool) -> Value {
+    json!({"metadata": {"ownerReferences": [
+        {"kind": kind, "apiVersion": api_version, "name": "o", "uid": "o", "controller": controller}]}})
+}
+
+fn deleted_at(time: &str) -> Value {
+    json!({"metadata": {"deletionTimestamp": time}})
+}
+
+#[test]
+fn each_pod_has_the_fate_that_the_rules_give_it() {
+    let table = [
+        (json!({}), "evict"),
+        (owned_by("ReplicaSet", "apps/v1", true), "evict"),
+        (owned_by("DaemonSet", "apps/v1", true), "DaemonSet"),
+        (owned_by("DaemonSet", "apps/v1", false), "evict"),
+        (owned_by("DaemonSet", "apps.example.com/v1", true), "evict"),
+        (
+            json!({"metadata": {"annotations": {"kubernetes.io/config.mirror": "h"}}}),
+            "Static",
+        ),
+        (json!({"status": {"phase": "Succeeded"}}), "Finished"),
+        (json!({"status": {"phase": "Failed"}}), "Finished"),
+        (json!({"status": {"phase": "Pending"}}), "evict"),
+        (
+            json!({"metadata": {"labels": {"tatara.dev/drain": "skip"}}}),
+            "Label",
+        ),
+        (
+            json!({"metadata": {"labels": {"tatara.dev/drain": "other"}}}),
+            "evict",
+        ),
+    ];
+    for (change, expected) in table {
+        for unreachable in [false, true] {
+            assert_eq!(
+                fate(change.clone(), unreachable),
+                expected,
+                "{change}, {unreachable}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_pod_that_is_being_deleted_is_waited_for_unless_its_node_cannot_confirm() {
+    let table = [
+        ("2026-11-21T12:00:30Z", false, "wait"),
+        ("2026-11-21T11:00:00Z", false, "wait"),
+        ("2026-11-21T12:00:30Z", true, "wait"),
+        ("2026-11-21T11:59:59Z", true, "wait"),
+        ("2026-11-21T11:59:58Z", true, "Unconfirmed"),
+    ];
+    for (killed_at, unreachable, expected) in table {
+        assert_eq!(
+            fate(deleted_at(killed_at), unreachable),
+            expected,
+            "{killed_at}"
+        );
+    }
+}
+
+fn pod(name: &str) -> PodRef {
+    PodRef {
+        namespace: "default".into(),
+        name: name.into(),
+        uid: String::new(),
+    }
+}
+
+fn held(name: &str, budgets: &[(&str, i32)]) -> Blocked {
+    Blocked {
+        pod: pod(name),
+        budgets: budgets
+            .iter()
+            .map(|&(name, disruptions_allowed)| Budget {
+                name: name.into(),
+                disruptions_allowed,
+            })
+            .collect(),
+        message: "the API server's words".into(),
+    }
+}
+
+#[test]
+fn the_sentence_names_who_must_do_something_first_and_counts_the_rest() {
+    let mut progress = DrainProgress::default();
+    assert_eq!(progress.to_string(), "no pods left");
+    progress.blocked = vec![held("web-1", &[("web", 0)])];
+    assert_eq!(
+        progress.to_string(),
+        "1 pod left: default/web-1 is held by PodDisruptionBudget default/web (0 disruptions allowed)"
+    );
+    progress.waiting = vec![(pod("job"), "is terminating".into())];
+    assert!(
+        progress
+            .to_string()
+            .starts_with("2 pods left: default/web-1 is held")
+    );
+    assert!(
+        progress
+            .to_string()
+            .ends_with("; default/job is terminating")
+    );
+    progress.blocked.push(held("web-2", &[]));
+    assert!(
+        progress
+            .to_string()
+            .contains("default/web-2 cannot be evicted: the API server's words")
+    );
+    progress.blocked.push(held("web-3", &[("a", 1), ("b", 0)]));
+    assert!(
+        progress
+            .to_string()
+            .contains("PodDisruptionBudgets a, b of default")
+    );
+    progress.evicted = (0..3).map(|n| pod(&format!("e{n}"))).collect();
+    let sentence = progress.to_string();
+    assert!(sentence.starts_with("7 pods left: "), "{sentence}");
+    assert!(
+        sentence.ends_with("default/e0 was evicted and stops; and 2 more"),
+        "{sentence}"
+    );
+    assert!(!progress.is_done());
+}

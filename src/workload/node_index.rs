@@ -1,0 +1,88 @@
+//! The snapshot of a member's Nodes, indexed by name and by provider ID. No I/O.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use super::node_view::NodeView;
+
+/// Nodes by name, and names by provider ID.
+#[derive(Debug, Default)]
+pub(super) struct NodeIndex {
+    by_name: BTreeMap<String, Arc<NodeView>>,
+    by_provider_id: HashMap<String, BTreeSet<String>>,
+    listed: bool,
+}
+
+impl NodeIndex {
+    /// Takes a Node in; says whether somebody waits for such a change.
+    pub(super) fn apply(&mut self, view: &Arc<NodeView>) -> bool {
+        let before = self.by_name.insert(view.name.clone(), Arc::clone(view));
+        if let Some(before) = &before {
+            self.unlink(before);
+        }
+        if let Some(id) = &view.provider_id {
+            let names = self.by_provider_id.entry(id.clone()).or_default();
+            names.insert(view.name.clone());
+        }
+        before.is_none_or(|before| view.differs_meaningfully(&before))
+    }
+
+    /// Drops a Node; returns what was known of it.
+    pub(super) fn remove(&mut self, name: &str) -> Option<Arc<NodeView>> {
+        let view = self.by_name.remove(name)?;
+        self.unlink(&view);
+        Some(view)
+    }
+
+    /// Makes `listed` all there is. Returns the Nodes that changed meaningfully or are gone.
+    pub(super) fn replace(&mut self, listed: Vec<NodeView>) -> Vec<Arc<NodeView>> {
+        self.listed = true;
+        let names: BTreeSet<&str> = listed.iter().map(|view| view.name.as_str()).collect();
+        let is_gone = |name: &&String| !names.contains(name.as_str());
+        let gone: Vec<String> = self.by_name.keys().filter(is_gone).cloned().collect();
+        let mut changed: Vec<_> = gone.iter().filter_map(|name| self.remove(name)).collect();
+        for view in listed.into_iter().map(Arc::new) {
+            if self.apply(&view) {
+                changed.push(view);
+            }
+        }
+        changed
+    }
+
+    /// Whether there was ever a complete list.
+    pub(super) fn is_listed(&self) -> bool {
+        self.listed
+    }
+
+    pub(super) fn by_name(&self, name: &str) -> Option<Arc<NodeView>> {
+        self.by_name.get(name).cloned()
+    }
+
+    /// The Node with this provider ID. A machine that registered again under another name leaves
+    /// its old Node behind: the Ready one counts, else the newest.
+    pub(super) fn by_provider_id(&self, id: &str) -> Option<Arc<NodeView>> {
+        let names = self.by_provider_id.get(id)?;
+        let nodes = names.iter().filter_map(|name| self.by_name.get(name));
+        nodes
+            .max_by_key(|view| (view.ready == Some(true), view.created))
+            .cloned()
+    }
+
+    pub(super) fn all(&self) -> Vec<Arc<NodeView>> {
+        self.by_name.values().cloned().collect()
+    }
+
+    fn unlink(&mut self, view: &NodeView) {
+        let Some(id) = &view.provider_id else { return };
+        if let Some(names) = self.by_provider_id.get_mut(id) {
+            names.remove(&view.name);
+            if names.is_empty() {
+                self.by_provider_id.remove(id);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "node_index_tests.rs"]
+mod tests;

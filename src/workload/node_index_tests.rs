@@ -1,0 +1,60 @@
+use super::*;
+
+fn node(name: &str, id: &str, ready: bool) -> NodeView {
+    NodeView {
+        name: name.into(),
+        provider_id: Some(id.into()),
+        ready: Some(ready),
+        ..NodeView::default()
+    }
+}
+
+fn name_of(index: &NodeIndex, id: &str) -> Option<String> {
+    index.by_provider_id(id).map(|view| view.name.clone())
+}
+
+#[test]
+fn a_new_list_reports_what_changed_and_what_is_gone_and_nothing_else() {
+    let mut index = NodeIndex::default();
+    assert!(!index.is_listed());
+    index.replace(vec![
+        node("a", "1", true),
+        node("b", "2", true),
+        node("c", "3", true),
+    ]);
+    assert!(index.is_listed());
+    let changed = index.replace(vec![node("a", "1", true), node("b", "2", false)]);
+    let mut names: Vec<_> = changed.iter().map(|view| view.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["b", "c"]);
+    assert_eq!(name_of(&index, "3"), None);
+    assert_eq!(index.all().len(), 2);
+}
+
+#[test]
+fn a_provider_id_that_arrives_later_or_changes_is_found_under_its_new_value_only() {
+    let mut index = NodeIndex::default();
+    let without = NodeView {
+        provider_id: None,
+        ..node("a", "", false)
+    };
+    assert!(index.apply(&Arc::new(without)));
+    assert!(index.apply(&Arc::new(node("a", "1", false))));
+    assert_eq!(name_of(&index, "1").as_deref(), Some("a"));
+    assert!(index.apply(&Arc::new(node("a", "2", false))));
+    assert_eq!(name_of(&index, "1"), None);
+    assert_eq!(name_of(&index, "2").as_deref(), Some("a"));
+    assert!(
+        !index.apply(&Arc::new(node("a", "2", false))),
+        "nothing changed"
+    );
+}
+
+#[test]
+fn a_machine_that_registered_under_a_second_name_is_its_ready_node() {
+    let mut index = NodeIndex::default();
+    index.replace(vec![node("a", "1", true), node("z", "1", false)]);
+    assert_eq!(name_of(&index, "1").as_deref(), Some("a"));
+    index.remove("a");
+    assert_eq!(name_of(&index, "1").as_deref(), Some("z"));
+}

@@ -1,0 +1,163 @@
+//! The watch of a member's Nodes: follows them for as long as the [`Member`](super::Member) lives.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::Node;
+use kube::runtime::watcher::{self, Event};
+use kube::{Api, Client};
+
+use super::error;
+use super::member::{Connectivity, MemberKey, State, Wake};
+use super::node_view::NodeView;
+use crate::clock;
+
+/// First and longest pause before a member that does not answer is asked again. A pause of ten
+/// seconds costs an idle request, and a member that comes back is seen while people still look.
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(10));
+
+/// Why one watch ended.
+enum End {
+    /// Somebody asked for a new list.
+    Relist,
+    /// The member did not answer.
+    Failed(String),
+}
+
+/// Watches for ever; each failure is followed by a new list, so that nothing is missed.
+pub(super) async fn follow(key: MemberKey, client: Client, state: Arc<State>, wake: Wake) {
+    let mut follower = Follower {
+        key,
+        client,
+        state,
+        wake,
+        failures: 0,
+    };
+    loop {
+        match follower.watch_once().await {
+            End::Relist => follower.failures = 0,
+            End::Failed(why) => {
+                follower.disconnected(&why);
+                tokio::select! {
+                    () = tokio::time::sleep(pause(follower.failures)) => {}
+                    () = follower.state.relist_wanted() => {}
+                }
+                follower.failures = follower.failures.saturating_add(1);
+            }
+        }
+    }
+}
+
+/// The pause after this many failures in a row.
+fn pause(failures: u32) -> Duration {
+    let (first, longest) = BACKOFF;
+    first
+        .saturating_mul(2_u32.saturating_pow(failures))
+        .min(longest)
+}
+
+struct Follower {
+    key: MemberKey,
+    client: Client,
+    state: Arc<State>,
+    wake: Wake,
+    failures: u32,
+}
+
+impl Follower {
+    async fn watch_once(&mut self) -> End {
+        let nodes = Api::<Node>::all(self.client.clone());
+        let mut events = pin!(watcher::watcher(nodes, watcher::Config::default()));
+        let mut listed = Vec::new();
+        loop {
+            let event = tokio::select! {
+                event = events.next() => event,
+                () = self.state.relist_wanted() => return End::Relist,
+            };
+            match event {
+                Some(Ok(event)) => self.take(event, &mut listed),
+                // the history that the watch stood on is compacted; the watcher lists again
+                Some(Err(watcher::Error::WatchError(status))) if status.code == 410 => {}
+                Some(Err(failure)) => return End::Failed(explain(&failure)),
+                None => return End::Failed("the watch ended".to_owned()),
+            }
+        }
+    }
+
+    fn take(&mut self, event: Event<Node>, listed: &mut Vec<NodeView>) {
+        match event {
+            Event::Init => listed.clear(),
+            Event::InitApply(node) => listed.push(NodeView::from_node(node)),
+            Event::InitDone => {
+                let changed = self.state.nodes().replace(std::mem::take(listed));
+                self.connected();
+                for view in changed {
+                    (self.wake.node)(&self.key, &view);
+                }
+            }
+            Event::Apply(node) => {
+                let view = Arc::new(NodeView::from_node(node));
+                let wanted = self.state.nodes().apply(&view);
+                if wanted {
+                    (self.wake.node)(&self.key, &view);
+                }
+            }
+            Event::Delete(node) => {
+                let name = node.metadata.name.unwrap_or_default();
+                let gone = self.state.nodes().remove(&name);
+                if let Some(view) = gone {
+                    (self.wake.node)(&self.key, &view);
+                }
+            }
+        }
+    }
+
+    fn connected(&mut self) {
+        self.failures = 0;
+        let since = clock::now();
+        if self
+            .state
+            .set_connectivity(Connectivity::Connected { since })
+        {
+            tracing::info!(cluster = %self.key, "connected to the member cluster");
+            (self.wake.cluster)(&self.key);
+        }
+    }
+
+    fn disconnected(&self, why: &str) {
+        tracing::debug!(cluster = %self.key, error = %why, "the member cluster does not answer");
+        let since = clock::now();
+        let new = Connectivity::Disconnected {
+            since,
+            why: why.to_owned(),
+        };
+        if self.state.set_connectivity(new) {
+            tracing::info!(cluster = %self.key, error = %why, "disconnected from the member cluster");
+            (self.wake.cluster)(&self.key);
+        }
+    }
+}
+
+fn explain(failure: &watcher::Error) -> String {
+    match failure {
+        watcher::Error::InitialListFailed(inner)
+        | watcher::Error::WatchStartFailed(inner)
+        | watcher::Error::WatchFailed(inner) => error::reason(inner),
+        watcher::Error::WatchError(status) => status.message.clone(),
+        watcher::Error::NoResourceVersion => failure.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pause_doubles_from_a_quarter_of_a_second_to_ten_seconds() {
+        let millis: Vec<_> = (0..8).map(|n| pause(n).as_millis()).collect();
+        assert_eq!(millis, [250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000]);
+        assert_eq!(pause(u32::MAX), Duration::from_secs(10));
+    }
+}
