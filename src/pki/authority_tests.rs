@@ -1,4 +1,5 @@
 use super::*;
+use crate::pki::ClientCertificate;
 
 fn now() -> Timestamp {
     "2026-11-21T12:00:00Z".parse().unwrap()
