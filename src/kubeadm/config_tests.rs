@@ -161,15 +161,15 @@ fn two_families_of_addresses_are_joined_and_an_ipv6_endpoint_is_bracketed() {
 
 #[test]
 fn a_control_plane_keeps_its_taint_beside_those_of_the_machine_unless_the_user_lists_others() {
-    let no_schedule = |key: &str| Taint {
+    let taint = |key: &str| Taint {
         key: key.into(),
         effect: "NoSchedule".into(),
         ..Taint::default()
     };
     let mut node = node();
     node.taints = vec![
-        no_schedule("dedicated"),
-        no_schedule("node-role.kubernetes.io/control-plane"),
+        taint("dedicated"),
+        taint("node-role.kubernetes.io/control-plane"),
     ];
     let keys = |user: &ClusterProviderSpec| -> Vec<String> {
         let text = init(&cluster(), &node, &api(), user).unwrap();
@@ -184,9 +184,9 @@ fn a_control_plane_keeps_its_taint_beside_those_of_the_machine_unless_the_user_l
         keys(&ClusterProviderSpec::default()),
         ["node-role.kubernetes.io/control-plane", "dedicated"]
     );
-    let untainted =
+    let none =
         user(&json!({"kubeadm": {"initConfiguration": {"nodeRegistration": {"taints": []}}}}));
-    assert_eq!(keys(&untainted), Vec::<String>::new());
+    assert_eq!(keys(&none), Vec::<String>::new());
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod marker;
 mod observation;
 mod protocol;
 mod render;
+mod steps;
 mod unit;
 
 pub use event::{Event, Failure, Progress, Take, UnitState, UnitStatus, parse_event, parse_take};
@@ -27,4 +28,10 @@ pub use marker::{Marker, Owner, Ownership};
 pub use observation::{Observation, SoftwareVersions, parse_observation};
 pub use protocol::{follow, log, observe, start_and_follow, take_host};
 pub use render::{ParseError, RenderError, Script};
+pub use steps::{
+    Bootstrap, Prepare, Reset, Role, UnitError, VirtualIpInput, init, join, prepare, reset,
+};
 pub use unit::{SecretFile, Step, Unit, UnitName};
+
+#[cfg(test)]
+mod tests;

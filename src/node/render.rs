@@ -63,18 +63,42 @@ macro_rules! templates {
     };
 }
 
-const TEMPLATES: &[(&str, &str)] = templates!(
+pub(super) const TEMPLATES: &[(&str, &str)] = templates!(
     "follow.sh",
+    "lib/cleanup.sh",
+    "lib/containerd.sh",
     "lib/durable.sh",
     "lib/json.sh",
+    "lib/marker.sh",
     "lib/occupied.sh",
     "lib/owner.sh",
+    "lib/packages.sh",
     "lib/paths.sh",
+    "lib/software.sh",
+    "lib/step.sh",
     "lib/units.sh",
+    "lib/virtual-ip.sh",
     "log.sh",
     "observe.sh",
     "run.sh",
     "start.sh",
+    "steps/commands.sh",
+    "steps/containerd.sh",
+    "steps/files.sh",
+    "steps/images.sh",
+    "steps/init.sh",
+    "steps/join.sh",
+    "steps/kernel.sh",
+    "steps/kube.sh",
+    "steps/preflight.sh",
+    "steps/proxy.sh",
+    "steps/recover.sh",
+    "steps/reset-check.sh",
+    "steps/reset-host.sh",
+    "steps/reset-node.sh",
+    "steps/reset-release.sh",
+    "steps/reset-virtual-ip.sh",
+    "steps/virtual-ip.sh",
     "take.sh",
 );
 
@@ -104,14 +128,15 @@ fn environment() -> Result<Environment<'static>, Error> {
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     environment.add_filter("sh", shell_words);
-    for (name, source) in TEMPLATES {
-        environment.add_template(name, source)?;
-    }
+    environment.set_loader(|wanted| {
+        let found = TEMPLATES.iter().find(|(name, _)| *name == wanted);
+        Ok(found.map(|(_, source)| (*source).to_owned()))
+    });
     Ok(environment)
 }
 
 /// One shell word, or one per item of a list.
-fn shell_words(value: &Value) -> Result<String, Error> {
+pub(super) fn shell_words(value: &Value) -> Result<String, Error> {
     match value.kind() {
         ValueKind::Seq | ValueKind::Iterable => {
             let words: Result<Vec<_>, _> = value.try_iter()?.map(|item| word(&item)).collect();
@@ -124,7 +149,9 @@ fn shell_words(value: &Value) -> Result<String, Error> {
 fn word(value: &Value) -> Result<String, Error> {
     let refuse = |why: &'static str| Err(Error::new(ErrorKind::InvalidOperation, why));
     let text = match value.kind() {
-        ValueKind::String | ValueKind::Number | ValueKind::Bool => value.to_string(),
+        // bare, because quotes are no part of the shell's arithmetic
+        ValueKind::Number | ValueKind::Bool => return Ok(value.to_string()),
+        ValueKind::String => value.to_string(),
         ValueKind::None => String::new(),
         _ => return refuse("only text, numbers, booleans and lists of them go into a script"),
     };

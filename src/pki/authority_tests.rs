@@ -1,5 +1,4 @@
 use super::*;
-use crate::pki::ClientCertificate;
 
 fn now() -> Timestamp {
     "2026-11-21T12:00:00Z".parse().unwrap()

@@ -10,7 +10,7 @@ use serde_json::json;
 use x509_parser::certificate::X509Certificate;
 use x509_parser::prelude::FromDer;
 
-use super::client::ClientCertificate;
+use super::authority::ClientCertificate;
 use super::error::PkiError;
 use super::x509::{renew_at, timestamp};
 

@@ -6,8 +6,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`authority`] | one certificate authority: made, or loaded from a Secret |
-//! | [`client`] | the certificates that an authority signs for clients |
+//! | [`authority`] | one certificate authority: made, loaded, and the client certificates that it signs |
 //! | [`authorities`] | the three authorities and the service-account key of a cluster, and their files |
 //! | [`service_account`] | the key pair that signs tokens of service accounts |
 //! | [`kubeconfig`] | kubeconfigs by client certificate |
@@ -16,7 +15,6 @@
 pub mod authorities;
 pub mod authority;
 pub mod bootstrap_token;
-pub mod client;
 mod error;
 mod keys;
 pub mod kubeconfig;
@@ -24,9 +22,8 @@ pub mod service_account;
 mod x509;
 
 pub use authorities::{Authorities, AuthoritySecret, ControlPlaneFile};
-pub use authority::Authority;
+pub use authority::{Authority, ClientCertificate};
 pub use bootstrap_token::BootstrapToken;
-pub use client::ClientCertificate;
 pub use error::PkiError;
 pub use kubeconfig::{Kubeconfig, KubeconfigError};
 pub use service_account::ServiceAccountKey;

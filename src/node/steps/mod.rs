@@ -1,0 +1,60 @@
+//! The units of a machine's life, made of steps.
+
+mod bootstrap;
+mod prepare;
+mod reset;
+mod virtual_ip;
+
+pub use bootstrap::{Bootstrap, init, join};
+pub use prepare::{Prepare, Role, prepare};
+pub use reset::{Reset, reset};
+pub use virtual_ip::VirtualIpInput;
+
+use minijinja::Value;
+
+use super::render::{self, RenderError};
+use super::unit::Step;
+
+/// Why a unit could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum UnitError {
+    /// A template did not render.
+    #[error(transparent)]
+    Render(#[from] RenderError),
+    /// An image archive that could not be checked.
+    #[error(
+        "providerSpec.value.node.software.imageArchives[{index}] is {url:?}; it needs its checksum at the end: #sha256=<64 hexadecimal digits>"
+    )]
+    ImageArchive {
+        /// Position in the list, from 0.
+        index: usize,
+        /// What stands there.
+        url: String,
+    },
+}
+
+fn step(
+    name: &'static str,
+    title: &'static str,
+    template: &'static str,
+    values: Value,
+) -> Result<Step, RenderError> {
+    Ok(Step {
+        name,
+        title,
+        script: render::text(template, values)?,
+    })
+}
+
+fn commands(
+    name: &'static str,
+    title: &'static str,
+    field: &str,
+    commands: &[String],
+) -> Result<Option<Step>, RenderError> {
+    if commands.is_empty() {
+        return Ok(None);
+    }
+    let values = minijinja::context! { field, commands => commands.to_vec() };
+    step(name, title, "steps/commands.sh", values).map(Some)
+}

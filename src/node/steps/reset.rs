@@ -1,0 +1,45 @@
+//! A host as it was before: everything that Kubernetes and Tatara made is undone.
+
+use minijinja::context;
+
+use super::super::unit::{Unit, UnitName};
+use super::{UnitError, step};
+
+/// What [`reset`] needs to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reset<'a> {
+    /// The cluster's pod networks; routes into them are removed.
+    pub pod_cidrs: &'a [String],
+}
+
+/// The unit that frees a host. Its last step removes the marker, after the one that checks that the host
+/// is clean; when that fails, its findings say what is left, and the marker stays.
+pub fn reset(input: &Reset<'_>) -> Result<Unit, UnitError> {
+    let networks = || context! { pod_cidrs => input.pod_cidrs.to_vec() };
+    Ok(Unit {
+        name: UnitName::Reset,
+        steps: vec![
+            step(
+                "virtual-ip",
+                "The cluster's address",
+                "steps/reset-virtual-ip.sh",
+                context! {},
+            )?,
+            step("node", "Kubernetes' own", "steps/reset-node.sh", networks())?,
+            step("host", "Tatara's own", "steps/reset-host.sh", context! {})?,
+            step(
+                "check",
+                "Whether the host is clean",
+                "steps/reset-check.sh",
+                networks(),
+            )?,
+            step(
+                "release",
+                "The marker",
+                "steps/reset-release.sh",
+                context! {},
+            )?,
+        ],
+        secrets: Vec::new(),
+    })
+}
