@@ -24,6 +24,18 @@ elapsed() { if (($1 < 60)); then echo "$1 s"; else printf '%d min %02d s\n' $(($
 
 command_of() { tr '\0' ' ' 2>/dev/null <"/proc/$1/cmdline" || true; }   # the command line of a process id
 
+# detached LOG COMMAND... &: a process that outlives this script. Nothing of the caller stays open in it: a held
+# pipe or lock would make others wait.
+detached() {
+  local log=$1 fd
+  shift
+  for fd in "/proc/$BASHPID/fd"/*; do
+    fd=${fd##*/}
+    ((fd <= 2)) || eval "exec $fd>&-"
+  done
+  exec setsid "$@" </dev/null >>"$log" 2>&1
+}
+
 # locked NAME COMMAND...: one at a time among all runs that share the cache. What COMMAND starts keeps
 # the lock until it ends, so a run after a kill waits for the orphan instead of working beside it.
 locked() {

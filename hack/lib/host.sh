@@ -46,11 +46,7 @@ power_on() {
   fleet_up
   wire_in "$1" "$2"
   cgroup_make "$1" "$(cat "$dir/memory" 2>/dev/null || true)"
-  (
-    local fd
-    for fd in "/proc/$BASHPID/fd"/*; do ((${fd##*/} <= 2)) || eval "exec ${fd##*/}>&-"; done
-    exec setsid "$HACK/fleet" supervise "$dir" </dev/null >>"$dir/supervisor.log" 2>&1
-  ) &
+  detached "$dir/supervisor.log" "$HACK/fleet" supervise "$dir" &
   echo $! >"$dir/supervisor.pid"
 }
 

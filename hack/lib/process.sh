@@ -7,19 +7,9 @@ alive() {
   pid=$(cat "run/$1.pid" 2>/dev/null) && [[ -n $pid && $(command_of "$pid") == *"$PWD/"* ]]
 }
 
-# daemon NAME COMMAND...: nothing of the caller stays open in it (a held pipe or lock would make others wait)
-daemon() {
-  local name=$1
-  shift
-  (
-    local fd
-    for fd in "/proc/$BASHPID/fd"/*; do
-      fd=${fd##*/}
-      ((fd <= 2)) || eval "exec $fd>&-"
-    done
-    exec setsid "$@" </dev/null >>"log/$name.log" 2>&1
-  ) &
-  echo $! >"run/$name.pid"
+daemon() {   # daemon NAME COMMAND...
+  detached "log/$1.log" "${@:2}" &
+  echo $! >"run/$1.pid"
 }
 
 # stop NAME SECONDS: asked first, forced after so long (0: at once)
