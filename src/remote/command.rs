@@ -66,12 +66,15 @@ pub(super) fn shell(privilege: Privilege) -> &'static str {
 /// the way runs nothing, and no command can eat the rest of the script as its input. Its greeting
 /// proves that bash runs, and as whom; the script runs as root or not at all.
 pub(super) fn envelope(script: &str) -> String {
+    // Bash reads up to the closing brace before it runs any of it; the rest is left to `cat`.
     format!(
-        "tatara_script=$(cat)\n\
+        "{{ tatara_script=$(cat)\n\
          case $tatara_script in *'{END}') ;; *) exit 125 ;; esac\n\
          printf '%s%s\\n' '{GREETING}' \"$EUID\"\n\
          [ \"$EUID\" = 0 ] || exit 126\n\
          eval \"$tatara_script\" </dev/null\n\
+         exit\n\
+         }}\n\
          {script}\n\
          {END}\n"
     )
@@ -207,15 +210,15 @@ impl<F: FnMut(&str)> Transcript<F> {
         self.line.clear();
     }
 
-    /// The first line of stderr, else of stdout, else the exit code.
+    /// The last line of stderr, else of stdout, else the exit code: what login scripts say is before.
     fn complaint(&self) -> String {
-        let first = |bytes: &[u8]| {
+        let last = |bytes: &[u8]| {
             let text = String::from_utf8_lossy(bytes);
-            let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+            let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
             Some(line.chars().take(200).collect())
         };
-        first(&self.output.stderr)
-            .or_else(|| first(&self.noise))
+        last(&self.output.stderr)
+            .or_else(|| last(&self.noise))
             .unwrap_or_else(|| match (&self.output.code, &self.output.signal) {
                 (Some(code), _) => format!("exit code {code}"),
                 (None, Some(signal)) => format!("signal {signal}"),

@@ -1,18 +1,18 @@
 //! One hop: TCP or a tunnel, handshake with a verified host key, login.
 
-use std::io;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use russh::client::{self, AuthResult, DisconnectReason, Handle, Handler};
-use russh::keys::{Algorithm, HashAlg, PrivateKeyWithHashAlg, PublicKey, PublicKeyOrCertificate};
-use russh::{AlgorithmKind, Disconnect, Preferred};
+use russh::client::{self, Handle};
+use russh::{AlgorithmKind, Preferred};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::host_key::{HostKeys, fingerprint};
+use super::login::log_in;
 use super::transport::{ByteStream, Transport};
+use super::verifier::{HandshakeError, Seen, Verifier};
 use super::{ConnectError, Hop, Session};
 
 /// TCP, handshake and login of one hop together.
@@ -20,6 +20,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Silence before the peer is asked whether it lives; after [`KEEPALIVE_MISSES`] it does not.
 const KEEPALIVE: Duration = Duration::from_secs(15);
 const KEEPALIVE_MISSES: usize = 3;
+/// A write without progress for so long has no peer: what keep-alive grants it.
+const WRITE_STALL: Duration = Duration::from_secs(45);
 
 /// A connection that is logged in.
 pub(super) struct Connected {
@@ -40,8 +42,9 @@ pub(super) async fn connect(
         // Dropped on any failure, a timeout included: it ends russh's task and the socket.
         let cut = CancellationToken::new();
         let guard = cut.clone().drop_guard();
-        let mut greeted = handshake(hop, host_keys, Transport::new(stream, cut)).await?;
-        log_in(hop, &mut greeted).await?;
+        let mut greeted =
+            handshake(hop, host_keys, Transport::new(stream, cut, WRITE_STALL)).await?;
+        log_in(hop, &mut greeted.handle, &greeted.seen).await?;
         guard.disarm();
         Ok(greeted)
     };
@@ -86,18 +89,6 @@ async fn dial(hop: &Hop, via: Option<&Session>) -> Result<Box<dyn ByteStream>, C
             host: hop.to_string(),
             source: Arc::new(error),
         })
-}
-
-/// What the handler saw, for the errors.
-#[derive(Default)]
-struct Seen {
-    key: OnceLock<PublicKey>,
-    farewell: OnceLock<Farewell>,
-}
-
-struct Farewell {
-    text: String,
-    about_login: bool,
 }
 
 struct Greeted {
@@ -164,129 +155,11 @@ fn handshake_error(
         },
         russh::Error::Disconnect | russh::Error::HUP => ConnectError::Unreachable {
             host,
-            source: Arc::new(closed(seen, "the connection was closed before SSH was up")),
+            source: Arc::new(seen.closed("the connection was closed before SSH was up")),
         },
         error => ConnectError::Protocol {
             host,
             source: Arc::new(error),
         },
-    }
-}
-
-fn closed(seen: &Seen, otherwise: &str) -> io::Error {
-    let text = seen
-        .farewell
-        .get()
-        .map_or(otherwise, |farewell| farewell.text.as_str());
-    io::Error::new(io::ErrorKind::ConnectionReset, text.to_string())
-}
-
-async fn log_in(hop: &Hop, greeted: &mut Greeted) -> Result<(), ConnectError> {
-    let key = hop.credential.key();
-    let hash = match key.algorithm() {
-        Algorithm::Rsa { .. } => Some(rsa_hash(&greeted.handle).await),
-        _ => None,
-    };
-    let key = PrivateKeyWithHashAlg::new(key, hash);
-    let result = greeted.handle.authenticate_publickey(&hop.user, key).await;
-    let unreachable = |seen: &Seen| ConnectError::Unreachable {
-        host: hop.to_string(),
-        source: Arc::new(closed(seen, "the connection was closed during login")),
-    };
-    let (remaining, partial) = match result {
-        Ok(AuthResult::Success) => return Ok(()),
-        Ok(AuthResult::Failure {
-            remaining_methods,
-            partial_success,
-        }) => (remaining_methods, partial_success),
-        Err(_) => return Err(unreachable(&greeted.seen)),
-    };
-    // russh reports a connection lost during login as a refusal without any method left.
-    let refused = greeted
-        .seen
-        .farewell
-        .get()
-        .is_some_and(|farewell| farewell.about_login);
-    if greeted.handle.is_closed() && remaining.is_empty() && !refused {
-        return Err(unreachable(&greeted.seen));
-    }
-    let methods: Vec<&str> = remaining.iter().map(Into::into).collect();
-    let detail = match (partial, methods.is_empty()) {
-        (true, _) => format!(" (the server wants {} as well)", methods.join(", ")),
-        (false, false) => format!(" (the server accepts {})", methods.join(", ")),
-        (false, true) => String::new(),
-    };
-    Err(ConnectError::AuthenticationFailed {
-        host: hop.to_string(),
-        user: hop.user.clone(),
-        key: format!(
-            "{} {}",
-            hop.credential.key_type(),
-            hop.credential.fingerprint()
-        ),
-        detail,
-    })
-}
-
-/// The best SHA-2 that the server names. SHA-1 is never used: a server that knows nothing else
-/// refuses the login, as it should.
-async fn rsa_hash(handle: &Handle<Verifier>) -> HashAlg {
-    let supported = handle.best_supported_rsa_hash().await;
-    supported
-        .ok()
-        .flatten()
-        .flatten()
-        .unwrap_or(HashAlg::Sha512)
-}
-
-/// Checks the host key; remembers what the server showed and said.
-pub(super) struct Verifier {
-    host_keys: HostKeys,
-    seen: Arc<Seen>,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub(super) enum HandshakeError {
-    #[error("the host key is not pinned")]
-    KeyRefused,
-    #[error(transparent)]
-    Ssh(#[from] russh::Error),
-}
-
-impl Handler for Verifier {
-    type Error = HandshakeError;
-
-    async fn check_server_key(
-        &mut self,
-        shown: &PublicKeyOrCertificate,
-    ) -> Result<bool, Self::Error> {
-        let key = shown.public_key();
-        // No certificate algorithm is offered, so none can be accepted by the key inside it.
-        let accepted = shown.certificate().is_none() && self.host_keys.accept(&key);
-        let _ = self.seen.key.set(key);
-        if accepted {
-            Ok(true)
-        } else {
-            Err(HandshakeError::KeyRefused)
-        }
-    }
-
-    async fn disconnected(
-        &mut self,
-        reason: DisconnectReason<Self::Error>,
-    ) -> Result<(), Self::Error> {
-        match reason {
-            DisconnectReason::ReceivedDisconnect(info) => {
-                let about_login =
-                    matches!(info.reason_code, Disconnect::NoMoreAuthMethodsAvailable)
-                        || info.message.contains("authentication failures");
-                let _ = self.seen.farewell.set(Farewell {
-                    text: info.message,
-                    about_login,
-                });
-                Ok(())
-            }
-            DisconnectReason::Error(error) => Err(error),
-        }
     }
 }

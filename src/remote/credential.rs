@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use russh::keys::ssh_key::Error as SshKeyError;
 use russh::keys::{Algorithm, Error as KeyError, HashAlg, PrivateKey, decode_secret_key};
 use secrecy::{ExposeSecret, SecretString};
 
@@ -59,8 +60,8 @@ impl Credential {
     /// Decodes `pem` (OpenSSH, PKCS#8, PKCS#1 or SEC1), with `passphrase` where it is encrypted.
     ///
     /// A line end after the passphrase is dropped (files have one), and a passphrase that the key
-    /// does not need is ignored. An encrypted key takes tens of milliseconds of CPU: that is the
-    /// purpose of its key derivation.
+    /// does not need is ignored. An encrypted key takes CPU time for its key derivation, which is the
+    /// purpose of that: keep the result, and call this where blocking is allowed.
     pub fn parse(pem: &[u8], passphrase: Option<&[u8]>) -> Result<Self, CredentialError> {
         let pem = text(pem).ok_or(CredentialError::NotAPrivateKey { detail: "not text" })?;
         let pem = pem.expose_secret();
@@ -153,6 +154,11 @@ fn open_plain(pem: &str) -> Result<PrivateKey, CredentialError> {
         } => CredentialError::UnsupportedType {
             found: key_type_string,
         },
+        KeyError::SshKey(SshKeyError::AlgorithmUnsupported { algorithm }) => {
+            CredentialError::UnsupportedType {
+                found: algorithm.to_string(),
+            }
+        }
         _ => CredentialError::NotAPrivateKey {
             detail: "it is damaged",
         },

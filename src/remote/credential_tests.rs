@@ -1,1 +1,133 @@
+//! What is read, what is refused and why. Every format that ssh-keygen writes is tried in tests/ssh.
 
+use russh::keys::PrivateKey;
+use russh::keys::ssh_key::private::{Ed25519Keypair, KeypairData};
+use russh::keys::ssh_key::{Cipher, Kdf, LineEnding};
+
+use super::*;
+
+fn key() -> PrivateKey {
+    let pair = Ed25519Keypair::from_seed(&[7; 32]);
+    PrivateKey::new(KeypairData::Ed25519(pair), "someone").unwrap()
+}
+
+fn pem(key: &PrivateKey) -> Vec<u8> {
+    key.to_openssh(LineEnding::LF).unwrap().as_bytes().to_vec()
+}
+
+fn encrypted(passphrase: &str) -> Vec<u8> {
+    let kdf = Kdf::Bcrypt {
+        salt: vec![1; 16],
+        rounds: 1,
+    };
+    pem(&key()
+        .encrypt_with(Cipher::Aes256Ctr, kdf, 5, passphrase)
+        .unwrap())
+}
+
+fn refusal(pem: &[u8], passphrase: Option<&[u8]>) -> CredentialError {
+    Credential::parse(pem, passphrase).unwrap_err()
+}
+
+#[test]
+fn a_plain_key_is_read_and_an_idle_passphrase_is_ignored() {
+    for passphrase in [None, Some(&b"idle"[..])] {
+        let credential = Credential::parse(&pem(&key()), passphrase).unwrap();
+        assert_eq!(credential.key_type(), "ssh-ed25519");
+        let expected = key().public_key().fingerprint(HashAlg::Sha256).to_string();
+        assert_eq!(credential.fingerprint(), expected);
+    }
+}
+
+#[test]
+fn a_key_with_windows_line_ends_and_blank_lines_around_is_read() {
+    let text = String::from_utf8(pem(&key())).unwrap();
+    let text = format!("\n{}\n\n", text.replace('\n', "\r\n"));
+    assert!(Credential::parse(text.as_bytes(), None).is_ok());
+}
+
+#[test]
+fn an_encrypted_key_opens_with_its_passphrase_and_a_line_end_after_it() {
+    for passphrase in [&b"geheim"[..], b"geheim\n", b"geheim\r\n"] {
+        assert!(Credential::parse(&encrypted("geheim"), Some(passphrase)).is_ok());
+    }
+}
+
+#[test]
+fn an_encrypted_key_without_passphrase_says_which_key_of_the_secret_is_missing() {
+    let error = refusal(&encrypted("geheim"), None);
+    assert_eq!(error, CredentialError::PassphraseRequired);
+    assert!(
+        error.to_string().contains("under key passphrase"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_wrong_passphrase_is_told_apart() {
+    assert_eq!(
+        refusal(&encrypted("geheim"), Some(b"Geheim")),
+        CredentialError::WrongPassphrase
+    );
+    assert_eq!(
+        refusal(&encrypted("geheim"), Some(b"\xff")),
+        CredentialError::WrongPassphrase
+    );
+}
+
+#[test]
+fn what_is_not_a_private_key_says_what_it_is() {
+    let detail = |pem: &[u8]| match refusal(pem, None) {
+        CredentialError::NotAPrivateKey { detail } => detail,
+        other => panic!("{other:?}"),
+    };
+    let public = key().public_key().to_openssh().unwrap();
+    assert_eq!(detail(public.as_bytes()), "it is a public key");
+    assert_eq!(detail(b" \n"), "it is empty");
+    assert_eq!(detail(b"\xff\xfe"), "not text");
+    assert_eq!(
+        detail(b"hunter2"),
+        "it has no line -----BEGIN \u{2026} PRIVATE KEY-----"
+    );
+    let damaged = String::from_utf8(pem(&key()))
+        .unwrap()
+        .replace("AAAA", "AAAB");
+    assert_eq!(detail(damaged.as_bytes()), "it is damaged");
+}
+
+#[test]
+fn unsupported_kinds_are_named() {
+    let found = |pem: &str| match refusal(pem.as_bytes(), None) {
+        CredentialError::UnsupportedType { found } => found,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(found("PuTTY-User-Key-File-3: ssh-ed25519\n"), "PuTTY");
+    assert_eq!(found("-----BEGIN DSA PRIVATE KEY-----\nAAAA\n"), "ssh-dss");
+    let old =
+        "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: DES-EDE3-CBC,00\n";
+    assert_eq!(found(old), "PEM with DES-EDE3-CBC");
+}
+
+#[test]
+fn debug_shows_type_and_fingerprint_only() {
+    let credential = Credential::parse(&encrypted("geheim"), Some(b"geheim")).unwrap();
+    let shown = format!("{credential:?}");
+    assert_eq!(
+        shown,
+        format!("Credential(ssh-ed25519 {})", credential.fingerprint())
+    );
+}
+
+#[test]
+fn no_error_repeats_what_it_was_given() {
+    for error in [
+        refusal(&encrypted("geheim"), Some(b"hunter2")),
+        refusal(b"hunter2", None),
+    ] {
+        let shown = format!("{error} {error:?}");
+        assert!(
+            !shown.contains("hunter2") && !shown.contains("geheim"),
+            "{shown}"
+        );
+    }
+}

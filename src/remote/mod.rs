@@ -12,6 +12,7 @@ mod connect;
 mod connect_error;
 mod credential;
 mod host_key;
+mod login;
 mod pool;
 mod run_error;
 mod running;
@@ -20,6 +21,7 @@ mod stream;
 mod target;
 mod transport;
 mod tunnel;
+mod verifier;
 
 pub use command::Output;
 pub use connect_error::ConnectError;

@@ -60,6 +60,10 @@ impl Pool {
     /// A changed credential, pinned key or way makes another connection at once; the one before
     /// closes when its last user ends.
     pub async fn session(&self, target: &Target) -> Result<Arc<Session>, ConnectError> {
+        let leg = Leg::to(target);
+        if let Some(session) = self.lock().open(&leg.key()) {
+            return Ok(session);
+        }
         let mut via = None;
         for end in 1..=target.jump.len() {
             let (hop, before) = target.jump[..end]
@@ -80,7 +84,6 @@ impl Pool {
                 })?;
             via = Some(session);
         }
-        let leg = Leg::to(target);
         let session = self.leg(&leg, via).await?;
         self.lock().kept.insert(leg.place(), Arc::clone(&session));
         Ok(session)
@@ -111,18 +114,13 @@ impl Pool {
     fn find(&self, leg: &Leg<'_>, via: Option<Arc<Session>>) -> Found {
         let key = leg.key();
         let mut shelves = self.lock();
-        match shelves.lines.get(&key) {
-            Some(Line::Open(session)) => {
-                if let Some(session) = session.upgrade().filter(|session| !session.is_closed()) {
-                    return Found::Open(session);
-                }
-            }
-            Some(Line::Connecting(_, attempt)) => {
-                if let Some(attempt) = attempt.upgrade() {
-                    return Found::Attempt(attempt);
-                }
-            }
-            None => {}
+        if let Some(session) = shelves.open(&key) {
+            return Found::Open(session);
+        }
+        if let Some(Line::Connecting(_, attempt)) = shelves.lines.get(&key)
+            && let Some(attempt) = attempt.upgrade()
+        {
+            return Found::Attempt(attempt);
         }
         shelves.attempts += 1;
         let number = shelves.attempts;
@@ -163,6 +161,15 @@ impl Pool {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Shelves> {
         self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shelves {
+    fn open(&self, key: &Key) -> Option<Arc<Session>> {
+        match self.lines.get(key)? {
+            Line::Open(session) => session.upgrade().filter(|session| !session.is_closed()),
+            Line::Connecting(..) => None,
+        }
     }
 }
 

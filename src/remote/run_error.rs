@@ -23,7 +23,7 @@ pub enum RunError {
         host: String,
         /// Who asked.
         user: String,
-        /// First line of what it said.
+        /// The last line of what it said.
         said: String,
     },
     /// The login gave no bash.
@@ -36,7 +36,7 @@ pub enum RunError {
         host: String,
         /// Who logged in.
         user: String,
-        /// First line of what it said.
+        /// The last line of what it said.
         said: String,
     },
     /// A shell started, but not as root.

@@ -3,49 +3,64 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use russh::ChannelWriteHalf;
 use russh::client::Msg;
-use russh::{ChannelWriteHalf, Sig};
 use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
 
-/// Counts a command as running, holds its slot, and ends it on the host when dropped early.
+/// Commands of one connection: those that run, and those whose callers went away.
+#[derive(Default)]
+pub(super) struct Counts {
+    pub(super) running: AtomicUsize,
+    /// They may still run on the host, and the server counts them against `MaxSessions`.
+    pub(super) abandoned: AtomicUsize,
+}
+
+/// Counts a command as running, holds its slot, and closes its channel when dropped early.
 pub(super) struct Running {
     _slot: OwnedSemaphorePermit,
-    count: Arc<AtomicUsize>,
-    write: Option<Arc<ChannelWriteHalf<Msg>>>,
+    counts: Arc<Counts>,
+    write: Arc<ChannelWriteHalf<Msg>>,
+    ended: bool,
 }
 
 impl Running {
-    pub(super) fn new(slot: OwnedSemaphorePermit, count: Arc<AtomicUsize>) -> Self {
-        count.fetch_add(1, Ordering::AcqRel);
+    /// Takes a channel into care, with the slot that it fills.
+    pub(super) fn new(
+        slot: OwnedSemaphorePermit,
+        counts: Arc<Counts>,
+        write: ChannelWriteHalf<Msg>,
+    ) -> Self {
+        counts.running.fetch_add(1, Ordering::AcqRel);
         Self {
             _slot: slot,
-            count,
-            write: None,
+            counts,
+            write: Arc::new(write),
+            ended: false,
         }
     }
 
-    /// Takes the channel into care.
-    pub(super) fn own(&mut self, write: ChannelWriteHalf<Msg>) -> Arc<ChannelWriteHalf<Msg>> {
-        let write = Arc::new(write);
-        self.write = Some(Arc::clone(&write));
-        write
+    /// The channel to write to.
+    pub(super) fn channel(&self) -> Arc<ChannelWriteHalf<Msg>> {
+        Arc::clone(&self.write)
     }
 
-    /// The server closed the channel, or the connection is lost: nothing is left to end.
+    /// The server closed the channel, or the connection is lost: nothing is left to close.
     pub(super) fn ended(&mut self) {
-        self.write = None;
+        self.ended = true;
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.count.fetch_sub(1, Ordering::AcqRel);
-        if let (Some(write), Ok(runtime)) = (self.write.take(), Handle::try_current()) {
-            runtime.spawn(async move {
-                let _ = write.signal(Sig::TERM).await;
-                let _ = write.close().await;
-            });
+        self.counts.running.fetch_sub(1, Ordering::AcqRel);
+        if self.ended {
+            return;
+        }
+        self.counts.abandoned.fetch_add(1, Ordering::AcqRel);
+        if let Ok(runtime) = Handle::try_current() {
+            let write = Arc::clone(&self.write);
+            runtime.spawn(async move { write.close().await });
         }
     }
 }

@@ -5,34 +5,39 @@ use std::fmt;
 use std::future::pending;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::future::{Either, select};
-use russh::Channel;
-use russh::client::{Handle, Msg};
-use tokio::sync::Semaphore;
+use russh::ChannelReadHalf;
+use russh::client::Handle;
+use tokio::sync::{Mutex, Semaphore};
 
 use super::command::{Outcome, Output, Transcript, envelope, shell};
-use super::connect::{Connected, Verifier};
-use super::running::Running;
+use super::connect::Connected;
+use super::running::{Counts, Running};
+use super::verifier::Verifier;
 use super::{Hop, RunError, TcpTunnel};
 use crate::api::host::Privilege;
 
 /// Commands at a time on one connection: sshd's default of `MaxSessions`. Further ones wait. A
 /// server that allows fewer is found out and respected. Tunnels do not count.
 const COMMANDS: usize = 10;
+/// Commands whose callers went away, after which the connection is replaced: they may hold half of
+/// what the server allows.
+const ABANDONED: usize = COMMANDS / 2;
 
 /// A connection to a host, shared by all who work on it.
 ///
 /// It closes when its last user is gone; a tunnel is a user too.
 pub struct Session {
-    handle: Handle<Verifier>,
+    handle: Arc<Handle<Verifier>>,
     host: String,
     user: String,
     privilege: Privilege,
     first_contact: Vec<String>,
     slots: Arc<Semaphore>,
-    running: Arc<AtomicUsize>,
+    opening: Arc<Mutex<()>>,
+    counts: Arc<Counts>,
     refused: AtomicBool,
     /// The hop before; others who go the same way share it while somebody holds it.
     _via: Option<Arc<Session>>,
@@ -46,13 +51,14 @@ impl Session {
         via: Option<Arc<Session>>,
     ) -> Self {
         Self {
-            handle: connected.handle,
+            handle: Arc::new(connected.handle),
             host: hop.to_string(),
             user: hop.user.clone(),
             privilege,
             first_contact: connected.first_contact,
             slots: Arc::new(Semaphore::new(COMMANDS)),
-            running: Arc::new(AtomicUsize::new(0)),
+            opening: Arc::new(Mutex::new(())),
+            counts: Arc::default(),
             refused: AtomicBool::new(false),
             _via: via,
         }
@@ -62,8 +68,8 @@ impl Session {
     ///
     /// The script goes in over stdin, so that it shows on no command line, and runs only if it
     /// arrived whole; its own commands read from `/dev/null`. The end is that of the script *and of
-    /// all that hold its stdout or stderr*: a background process needs them redirected. When this
-    /// future is dropped, the server is asked to send `TERM` to the script, which it may refuse.
+    /// all that hold its stdout or stderr*: a background process needs them redirected. Dropping this
+    /// future lets go of the script but does not end it (sshd signals no command of root's).
     pub async fn run(&self, script: &str) -> Result<Output, RunError> {
         self.follow(script, |_| {}).await
     }
@@ -76,9 +82,8 @@ impl Session {
         script: &str,
         on_line: impl FnMut(&str) + Send,
     ) -> Result<Output, RunError> {
-        let (channel, mut running) = self.open_command().await?;
-        let (mut read, write) = channel.split();
-        let write = running.own(write);
+        let (mut read, mut running) = self.open_command().await?;
+        let write = running.channel();
         let mut transcript = Transcript::new(on_line);
         let feed = async {
             let _ = write.exec(true, shell(self.privilege)).await;
@@ -131,38 +136,47 @@ impl Session {
         &self.first_contact
     }
 
-    /// Whether the connection is of no more use: lost, or the server opens no command on it.
+    /// Whether the connection is to be replaced: it was lost, the server opens no command on it, or
+    /// abandoned ones hold too much of what it allows. In the last case it still works.
     pub fn is_closed(&self) -> bool {
-        self.handle.is_closed() || self.refused.load(Ordering::Relaxed)
+        self.handle.is_closed()
+            || self.refused.load(Ordering::Relaxed)
+            || self.counts.abandoned.load(Ordering::Relaxed) >= ABANDONED
     }
 
     /// Opens a channel for a command, waiting while the server has as many as it allows.
-    async fn open_command(&self) -> Result<(Channel<Msg>, Running), RunError> {
+    async fn open_command(&self) -> Result<(ChannelReadHalf, Running), RunError> {
         loop {
-            let slots = Arc::clone(&self.slots);
-            let slot = slots
-                .acquire_owned()
-                .await
-                .map_err(|_| self.disconnected())?;
-            match self.handle.channel_open_session().await {
-                Ok(channel) => {
-                    return Ok((channel, Running::new(slot, Arc::clone(&self.running))));
+            let slot = Arc::clone(&self.slots).acquire_owned().await;
+            let slot = slot.map_err(|_| self.disconnected())?;
+            // One after the other: what runs is known when the next is asked for.
+            let turn = Arc::clone(&self.opening).lock_owned().await;
+            let others_run = self.counts.running.load(Ordering::Acquire) > 0;
+            let (handle, counts) = (Arc::clone(&self.handle), Arc::clone(&self.counts));
+            // In a task of its own: see `open_tcp`.
+            let opening = tokio::spawn(async move {
+                let _turn = turn;
+                match handle.channel_open_session().await {
+                    Ok(channel) => {
+                        let (read, write) = channel.split();
+                        Ok((read, Running::new(slot, counts, write)))
+                    }
+                    Err(error) => Err((error, slot)),
                 }
-                // Others of ours run, so the server allows fewer than we thought: one slot less.
-                // Those others give theirs back, so that at least one is left.
-                Err(russh::Error::ChannelOpenFailure(_))
-                    if self.running.load(Ordering::Acquire) > 0 =>
-                {
-                    slot.forget();
-                }
-                Err(source @ russh::Error::ChannelOpenFailure(_)) => {
+            });
+            match opening.await {
+                Ok(Ok(opened)) => return Ok(opened),
+                // The server allows fewer than we thought: one slot less. Those that ran give
+                // theirs back, so that at least one is left.
+                Ok(Err((russh::Error::ChannelOpenFailure(_), slot))) if others_run => slot.forget(),
+                Ok(Err((source @ russh::Error::ChannelOpenFailure(_), _))) => {
                     self.refused.store(true, Ordering::Relaxed);
                     return Err(RunError::CommandRefused {
                         host: self.host.clone(),
                         source: Arc::new(source),
                     });
                 }
-                Err(_) => return Err(self.disconnected()),
+                Ok(Err(_)) | Err(_) => return Err(self.disconnected()),
             }
         }
     }

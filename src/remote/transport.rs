@@ -13,9 +13,6 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// A write that makes no progress for so long is a dead peer: as long as keep-alive waits.
-pub(super) const WRITE_STALL: Duration = Duration::from_secs(45);
-
 /// What SSH can run over: a TCP connection, or a tunnel through the hop before.
 pub(super) trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for S {}
@@ -24,15 +21,22 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for S {}
 pub(super) struct Transport {
     inner: Box<dyn ByteStream>,
     cut: Pin<Box<WaitForCancellationFutureOwned>>,
+    patience: Duration,
     stuck: Option<Pin<Box<Sleep>>>,
 }
 
 impl Transport {
-    /// Wraps `inner`; cancelling `cut` ends it, and with it russh's task.
-    pub(super) fn new(inner: Box<dyn ByteStream>, cut: CancellationToken) -> Self {
+    /// Wraps `inner`. Cancelling `cut` ends it, and with it russh's task; so does a write that makes
+    /// no progress within `patience`.
+    pub(super) fn new(
+        inner: Box<dyn ByteStream>,
+        cut: CancellationToken,
+        patience: Duration,
+    ) -> Self {
         Self {
             inner,
             cut: Box::pin(cut.cancelled_owned()),
+            patience,
             stuck: None,
         }
     }
@@ -56,9 +60,8 @@ impl Transport {
             self.stuck = None;
             return progress;
         }
-        let stuck = self
-            .stuck
-            .get_or_insert_with(|| Box::pin(sleep(WRITE_STALL)));
+        let patience = self.patience;
+        let stuck = self.stuck.get_or_insert_with(|| Box::pin(sleep(patience)));
         if stuck.as_mut().poll(cx).is_ready() {
             return Poll::Ready(Err(io::Error::new(
                 io::ErrorKind::TimedOut,

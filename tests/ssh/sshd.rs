@@ -7,7 +7,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use tatara::api::host::Privilege;
@@ -20,14 +20,16 @@ pub struct Key {
 }
 
 impl Key {
-    /// `kind` is what `ssh-keygen -t` takes, with `:bits` where it matters.
+    /// `kind` is a type, with `:bits` where they matter, and a format (`-m`) after a space.
     pub fn new(dir: &Path, name: &str, kind: &str, passphrase: &str) -> Key {
+        let (kind, format) = kind.split_once(' ').unwrap_or((kind, "RFC4716"));
         let (kind, bits) = kind.split_once(':').unwrap_or((kind, ""));
         let private = dir.join(name);
         let mut command = Command::new("ssh-keygen");
-        command
-            .args(["-q", "-t", kind, "-N", passphrase, "-C", "test key", "-f"])
-            .arg(&private);
+        command.args([
+            "-q", "-t", kind, "-m", format, "-N", passphrase, "-C", "test key",
+        ]);
+        command.args(["-a", "1", "-f"]).arg(&private);
         if !bits.is_empty() {
             command.args(["-b", bits]);
         }
@@ -73,11 +75,39 @@ impl Default for Setup<'_> {
     }
 }
 
+/// Lines of a log, and a way to wait for one.
+#[derive(Default)]
+struct Log {
+    lines: Mutex<Vec<String>>,
+    more: Condvar,
+}
+
+impl Log {
+    fn count(&self, text: &str) -> usize {
+        self.lines
+            .lock()
+            .unwrap()
+            .iter()
+            .filter(|line| line.contains(text))
+            .count()
+    }
+
+    fn wait(&self, text: &str, count: usize) {
+        let lines = self.lines.lock().unwrap();
+        let short = |lines: &mut Vec<String>| {
+            lines.iter().filter(|line| line.contains(text)).count() < count
+        };
+        let limit = Duration::from_secs(30);
+        let (lines, result) = self.more.wait_timeout_while(lines, limit, short).unwrap();
+        assert!(!result.timed_out(), "{count} x {text:?} in {lines:#?}");
+    }
+}
+
 /// A running sshd; killed with all its connections when dropped.
 pub struct Sshd {
     dir: tempfile::TempDir,
     listener: Child,
-    log: Arc<Mutex<Vec<String>>>,
+    log: Arc<Log>,
     pub port: u16,
     pub host_keys: Vec<Key>,
     pub user: Key,
@@ -85,10 +115,10 @@ pub struct Sshd {
 
 impl Sshd {
     pub fn new() -> Sshd {
-        Sshd::with(Setup::default())
+        Sshd::with(&Setup::default())
     }
 
-    pub fn with(setup: Setup) -> Sshd {
+    pub fn with(setup: &Setup) -> Sshd {
         let dir = tempfile::tempdir().unwrap();
         let host_keys: Vec<_> = setup
             .host_keys
@@ -153,12 +183,12 @@ impl Sshd {
 
     /// Lines of sshd's log so far that contain `text`.
     pub fn logged(&self, text: &str) -> usize {
-        self.log
-            .lock()
-            .unwrap()
-            .iter()
-            .filter(|line| line.contains(text))
-            .count()
+        self.log.count(text)
+    }
+
+    /// Waits until sshd's log has `count` lines that contain `text`.
+    pub fn wait_logged(&self, text: &str, count: usize) {
+        self.log.wait(text, count);
     }
 
     /// Kills the processes that serve connections; the listener lives on.
@@ -184,11 +214,7 @@ impl Drop for Sshd {
     }
 }
 
-fn start(
-    dir: &Path,
-    host_keys: &[Key],
-    extra: &str,
-) -> Option<(Child, Arc<Mutex<Vec<String>>>, u16)> {
+fn start(dir: &Path, host_keys: &[Key], extra: &str) -> Option<(Child, Arc<Log>, u16)> {
     let port = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -215,25 +241,29 @@ fn start(
         .stderr(Stdio::piped())
         .spawn()
         .expect("/usr/sbin/sshd starts (apt-get install openssh-server)");
-    let log = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::new(Log::default());
     let listening = follow(&mut child, Arc::clone(&log));
     if listening.recv_timeout(Duration::from_secs(20)).is_ok() {
         return Some((child, log, port));
     }
     let _ = child.kill();
     let _ = child.wait();
-    eprintln!("sshd did not listen on {port}: {:?}", log.lock().unwrap());
+    eprintln!(
+        "sshd did not listen on {port}: {:?}",
+        log.lines.lock().unwrap()
+    );
     None
 }
 
 /// Gathers sshd's log; the receiver hears when it listens, or fails when it ended.
-fn follow(child: &mut Child, log: Arc<Mutex<Vec<String>>>) -> Receiver<()> {
+fn follow(child: &mut Child, log: Arc<Log>) -> Receiver<()> {
     let (sender, receiver) = channel();
     let stderr = BufReader::new(child.stderr.take().unwrap());
     std::thread::spawn(move || {
         for line in stderr.lines().map_while(Result::ok) {
             let listening = line.contains("Server listening on");
-            log.lock().unwrap().push(line);
+            log.lines.lock().unwrap().push(line);
+            log.more.notify_all();
             if listening {
                 let _ = sender.send(());
             }
