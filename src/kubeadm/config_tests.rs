@@ -184,9 +184,9 @@ fn a_control_plane_keeps_its_taint_beside_those_of_the_machine_unless_the_user_l
         keys(&ClusterProviderSpec::default()),
         ["node-role.kubernetes.io/control-plane", "dedicated"]
     );
-    let none =
+    let untainted =
         user(&json!({"kubeadm": {"initConfiguration": {"nodeRegistration": {"taints": []}}}}));
-    assert_eq!(keys(&none), Vec::<String>::new());
+    assert_eq!(keys(&untainted), Vec::<String>::new());
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Kubeconfigs by client certificate: written for a Secret, and read back to see what they are worth.
+//! Kubeconfigs by client certificate or token: written for a Secret, and read back to see what they
+//! are worth.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,7 +7,7 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::json;
+use serde_json::{Value, json};
 use x509_parser::certificate::X509Certificate;
 use x509_parser::prelude::FromDer;
 
@@ -62,7 +63,33 @@ pub fn admin(
     authority_pem: &str,
     certificate: &ClientCertificate,
 ) -> Result<SecretString, PkiError> {
+    let credentials = json!({
+        "client-certificate-data": STANDARD.encode(&certificate.certificate_pem),
+        "client-key-data": STANDARD.encode(certificate.key_pem.expose_secret()),
+    });
     let user = format!("{cluster}-admin");
+    render(cluster, server, authority_pem, &user, &credentials)
+}
+
+/// The text of a kubeconfig with this bearer token.
+pub fn with_token(
+    cluster: &str,
+    server: &str,
+    authority_pem: &str,
+    user: &str,
+    token: &SecretString,
+) -> Result<SecretString, PkiError> {
+    let credentials = json!({"token": token.expose_secret()});
+    render(cluster, server, authority_pem, user, &credentials)
+}
+
+fn render(
+    cluster: &str,
+    server: &str,
+    authority_pem: &str,
+    user: &str,
+    credentials: &Value,
+) -> Result<SecretString, PkiError> {
     let context = format!("{user}@{cluster}");
     let document = json!({
         "apiVersion": "v1",
@@ -71,10 +98,7 @@ pub fn admin(
             "server": server,
             "certificate-authority-data": STANDARD.encode(authority_pem),
         }}],
-        "users": [{"name": user, "user": {
-            "client-certificate-data": STANDARD.encode(&certificate.certificate_pem),
-            "client-key-data": STANDARD.encode(certificate.key_pem.expose_secret()),
-        }}],
+        "users": [{"name": user, "user": credentials}],
         "contexts": [{"name": context, "context": {"cluster": cluster, "user": user}}],
         "current-context": context,
     });
