@@ -11,11 +11,13 @@
 //! | [`volumes`] | whether volumes are still attached to a Node |
 //! | [`addons`] | server-side apply of [`manifests`] |
 //! | [`tokens`] | bootstrap tokens |
+//! | [`consumer`] | the identity of those who read a ClusterProfile |
 //! | [`properties`] | ClusterProperties |
 //!
 //! Everything here works on a [`kube::Client`] and knows nothing of how it reaches the member.
 
 pub mod addons;
+pub mod consumer;
 pub mod drain;
 pub mod drain_plan;
 pub mod drain_progress;

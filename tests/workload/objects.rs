@@ -65,6 +65,6 @@ pub async fn eventually<T, F: Future<Output = Option<T>>>(what: &str, ask: impl 
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    let found = tokio::time::timeout(Duration::from_secs(60), asking).await;
+    let found = tokio::time::timeout(Duration::from_mins(1), asking).await;
     found.unwrap_or_else(|_| panic!("{what} did not come in time"))
 }

@@ -32,7 +32,7 @@ fn registry() -> (Registry, UnboundedReceiver<String>) {
 }
 
 async fn next(wakes: &mut UnboundedReceiver<String>) -> String {
-    let wake = tokio::time::timeout(Duration::from_secs(60), wakes.recv()).await;
+    let wake = tokio::time::timeout(Duration::from_mins(1), wakes.recv()).await;
     wake.expect("a wake in time").expect("an open channel")
 }
 

@@ -1,0 +1,65 @@
+use serde_json::json;
+
+use super::*;
+
+/// As a kube-apiserver 1.36 returns it after two managers wrote.
+fn profile() -> ClusterProfile {
+    let profile = json!({
+        "apiVersion": "multicluster.x-k8s.io/v1alpha1",
+        "kind": "ClusterProfile",
+        "metadata": {
+            "name": "forge", "namespace": "metal",
+            "labels": {"ours": "1", "theirs": "2"},
+            "ownerReferences": [
+                {"apiVersion": "v1", "kind": "X", "name": "a", "uid": "ours"},
+                {"apiVersion": "v1", "kind": "X", "name": "b", "uid": "theirs"}],
+            "managedFields": [
+                {"manager": "tatara", "operation": "Apply", "fieldsType": "FieldsV1", "fieldsV1": {
+                    "f:metadata": {"f:labels": {"f:ours": {}}, "f:ownerReferences": {"k:{\"uid\":\"ours\"}": {}}},
+                    "f:spec": {"f:displayName": {}, "f:clusterManager": {"f:name": {}}}}},
+                {"manager": "tatara", "operation": "Apply", "subresource": "status", "fieldsV1": {
+                    "f:status": {
+                        "f:conditions": {"k:{\"type\":\"Joined\"}": {}},
+                        "f:properties": {"k:{\"name\":\"z\"}": {}, "k:{\"name\":\"a\"}": {}},
+                        "f:accessProviders": {"k:{\"name\":\"kubeconfig-secretreader\"}": {}}}}},
+                {"manager": "other", "operation": "Apply", "subresource": "status", "fieldsV1": {
+                    "f:status": {"f:version": {}, "f:properties": {"k:{\"name\":\"m\"}": {}}}}},
+            ],
+        },
+        "spec": {"displayName": "forge", "clusterManager": {"name": "tatara"}},
+        "status": {
+            "version": {"kubernetes": "v1"},
+            "conditions": [
+                {"type": "Seen", "status": "True", "reason": "R", "message": "", "lastTransitionTime": "2026-11-21T10:00:00Z"},
+                {"type": "Joined", "status": "True", "reason": "R", "message": "", "lastTransitionTime": "2026-11-21T10:00:00Z"}],
+            "properties": [{"name": "z", "value": "1"}, {"name": "m", "value": "2"}, {"name": "a", "value": "3"}],
+            "accessProviders": [{"name": "google"}, {"name": "kubeconfig-secretreader"}],
+        },
+    });
+    serde_json::from_value(profile).expect("a profile")
+}
+
+#[test]
+fn only_what_we_applied_is_ours() {
+    let owned = Owned::of(&profile());
+    assert_eq!(owned.labels, [("ours".to_owned(), "1".to_owned())].into());
+    assert_eq!(owned.owners, ["ours".to_owned()].into());
+    assert_eq!(owned.display_name.as_deref(), Some("forge"));
+    let names: Vec<_> = owned
+        .status
+        .properties
+        .iter()
+        .map(|p| p.name.as_str())
+        .collect();
+    assert_eq!(names, ["a", "z"]);
+    assert_eq!(owned.status.conditions.len(), 1);
+    assert_eq!(owned.status.access_providers.len(), 1);
+    assert_eq!(owned.status.version, None);
+}
+
+#[test]
+fn what_nobody_applied_for_us_is_not_ours() {
+    let mut profile = profile();
+    profile.metadata.managed_fields = None;
+    assert_eq!(Owned::of(&profile), Owned::default());
+}

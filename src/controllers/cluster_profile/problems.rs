@@ -1,0 +1,111 @@
+//! What keeps a Cluster from being published, in words. Pure.
+
+use super::plan::{CONDITION, Observed, Ours, PATIENCE};
+use crate::api::cluster_provider_spec::ProfileSettings;
+use crate::api::conditions::Finding;
+
+/// Longest namespace and name together that Argo CD integrations can make a label value of.
+const LONGEST_REFERENCE: usize = 62;
+
+/// Why a namespace has no profile: a reason as one word, and for people.
+pub(super) type Problem = (&'static str, String);
+
+/// The inventory namespaces that a Cluster asks for: those that may be written to, and those that may
+/// not. Without any it is its own; others need the manager's leave.
+pub fn inventories(
+    settings: &ProfileSettings,
+    own: &str,
+    allowed: &[String],
+) -> (Vec<String>, Vec<String>) {
+    if settings.namespaces.is_empty() {
+        return (vec![own.to_owned()], Vec::new());
+    }
+    let mut asked = settings.namespaces.clone();
+    asked.sort();
+    asked.dedup();
+    asked
+        .into_iter()
+        .partition(|name| name == own || allowed.contains(name))
+}
+
+pub(super) fn definition_missing() -> Finding {
+    Finding::no(
+        CONDITION,
+        "DefinitionMissing",
+        "the management cluster does not serve clusterprofiles.multicluster.x-k8s.io; install its \
+         CustomResourceDefinition (templates/install/if-missing)",
+    )
+}
+
+pub(super) fn waiting() -> Problem {
+    let message = "published once the control plane answers and there is an identity for consumers";
+    ("WaitingForControlPlane", message.to_owned())
+}
+
+pub(super) fn being_deleted(namespace: &str) -> Problem {
+    let message = format!(
+        "the ClusterProfile in namespace {namespace} is being deleted by somebody else, and is made \
+         again when it is gone"
+    );
+    ("BeingDeleted", message)
+}
+
+pub(super) fn foreign(observed: &Observed, namespace: &str, whose: &str) -> Problem {
+    let name = &observed.cluster.name;
+    let message = format!(
+        "ClusterProfile {namespace}/{name} is {whose} and is left alone; delete it there, or name \
+         another namespace in spec.providerSpec.value.profile.namespaces"
+    );
+    ("ForeignProfile", message)
+}
+
+pub(super) fn forbidden(namespace: &str) -> Problem {
+    let message = format!(
+        "spec.providerSpec.value.profile.namespaces names {namespace}, which the manager's \
+         --profile-namespaces does not; add it there, or leave it out here"
+    );
+    ("NamespaceNotAllowed", message)
+}
+
+pub(super) fn withdrawing(observed: &Observed, namespace: &str, ours: &Ours) -> Finding {
+    let name = &observed.cluster.name;
+    let patience = PATIENCE.as_secs();
+    let held_by = if ours.finalizers.is_empty() {
+        String::new()
+    } else {
+        let finalizers = ours.finalizers.join(", ");
+        format!(", which the finalizers {finalizers} of its consumers hold")
+    };
+    let message = format!(
+        "ClusterProfile {namespace}/{name} goes first{held_by}; waiting at most {patience} s"
+    );
+    Finding::no(CONDITION, "Withdrawing", message)
+}
+
+/// The Cluster's condition: the first problem is the reason, all are the message.
+pub(super) fn finding(observed: &Observed, published: &[&str], problems: &[Problem]) -> Finding {
+    if let Some((reason, _)) = problems.first() {
+        let messages: Vec<_> = problems
+            .iter()
+            .map(|(_, message)| message.as_str())
+            .collect();
+        return Finding::no(CONDITION, reason, messages.join("; "));
+    }
+    let name = &observed.cluster.name;
+    let mut message = format!(
+        "ClusterProfile {name} in namespace {}",
+        published.join(", ")
+    );
+    if !observed.skipped.is_empty() {
+        message.push_str("; left out, for their values are empty or longer than 1024 bytes: ");
+        message.push_str(&observed.skipped.join(", "));
+    }
+    let longest = published.iter().map(|namespace| namespace.len()).max();
+    if longest.unwrap_or_default() + name.len() > LONGEST_REFERENCE {
+        message.push_str(
+            "; namespace and name together are longer than 62 characters, which Argo CD \
+             integrations refuse",
+        );
+    }
+    Finding::yes(CONDITION, "Published", message)
+}

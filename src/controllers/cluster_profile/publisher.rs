@@ -1,0 +1,177 @@
+//! One pass over the ClusterProfiles of a Cluster, and what is remembered between passes.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::{Stream, StreamExt};
+use k8s_openapi::jiff::Timestamp;
+use kube::core::PartialObjectMeta;
+use kube::runtime::reflector::ObjectRef;
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Api, Client, ResourceExt};
+
+use super::access::{Told, ask, keep_secret, provider};
+use super::execute::execute;
+use super::input::{Error, Input, Report};
+use super::memory::{Given, Name, Remembered};
+use super::observe::{Profiles, profiles};
+use super::plan::{ClusterFacts, Observed, plan};
+use crate::api::cluster_profile::AccessProvider;
+use crate::api::names::{
+    ANNOTATION_PAUSED, FINALIZER_PROFILE, LABEL_CLUSTER, LABEL_CLUSTER_NAMESPACE,
+    LABEL_PROFILE_MANAGER, PROFILE_MANAGER,
+};
+use crate::api::{Cluster, ClusterProfile};
+
+/// How soon a profile is tried again that was refused: a namespace may be made meanwhile.
+const REFUSED_AGAIN: Duration = Duration::from_secs(30);
+/// How soon a member is asked again that did not tell, or has no token for consumers yet.
+const ASK_AGAIN: Duration = Duration::from_secs(2);
+
+/// Publishes Clusters. What it remembers saves requests and is no progress: a new one does the same.
+pub struct Publisher {
+    client: Client,
+    memory: Mutex<HashMap<Name, Remembered>>,
+}
+
+impl Publisher {
+    /// One that writes to this management cluster.
+    pub fn new(client: Client) -> Self {
+        Self {
+            client,
+            memory: Mutex::default(),
+        }
+    }
+
+    /// One pass over the profiles of a Cluster: makes no request when nothing changed since the last
+    /// one found nothing to do.
+    pub async fn pass(&self, input: &Input, now: Timestamp) -> Result<Report, Error> {
+        let cluster = input.cluster.as_ref();
+        let name = (cluster.namespace().unwrap_or_default(), cluster.name_any());
+        let deleting = cluster.metadata.deletion_timestamp.is_some();
+        if cluster.annotations().contains_key(ANNOTATION_PAUSED) {
+            return Ok(Report::default());
+        }
+        let given = Given::of(input);
+        let mut remembered = self.memory().get(&name).cloned().unwrap_or_default();
+        if deleting {
+            self.memory().remove(&name);
+        } else if remembered.is_settled(&given, now) {
+            return Ok(Report {
+                findings: Vec::new(),
+                next: remembered.refresh_in(now),
+            });
+        }
+        let mut access = None;
+        if let Some(server) = given.server.as_ref().filter(|_| !deleting) {
+            if remembered.is_due(&given, now) {
+                self.ask(input, &mut remembered, now).await;
+            }
+            let token = remembered.told.token.as_ref();
+            let is_there = keep_secret(&self.client, cluster, server, token).await?;
+            access = is_there.then(|| provider(cluster, server));
+        }
+        let found = profiles(&self.client, cluster, &input.namespaces).await?;
+        remembered.versions.clone_from(&found.versions);
+        let plan = plan(&observed(input, &remembered.told, access, found), now);
+        let idle = plan.actions.is_empty();
+        let refused = execute(&self.client, cluster, plan.actions).await?;
+        let next = match (&refused, idle) {
+            (Some(_), _) => Some(REFUSED_AGAIN),
+            // what was done is looked at again, and remembered when nothing is left to do
+            (None, false) => Some(Duration::ZERO),
+            (None, true) if deleting => plan.next,
+            (None, true) if remembered.is_due(&given, now) => Some(ASK_AGAIN),
+            (None, true) => remembered.refresh_in(now),
+        };
+        if !deleting {
+            remembered.settled = idle.then_some(given);
+            self.memory().insert(name, remembered);
+        }
+        Ok(Report {
+            findings: refused.map_or(plan.findings, |refused| vec![refused]),
+            next,
+        })
+    }
+
+    /// Asks the member anew; what it does not tell now stays as it was told.
+    async fn ask(&self, input: &Input, remembered: &mut Remembered, now: Timestamp) {
+        let Some(member) = &input.member else { return };
+        let told = ask(member, &input.cluster.name_any()).await;
+        if told.properties.is_some() && told.token.is_some() {
+            remembered.told_at = Some(now);
+        }
+        if told.properties.is_some() {
+            remembered.told = told;
+        }
+    }
+
+    /// Clusters whose profiles somebody else changed or deleted: to be passed over again. Changes of
+    /// our own are left out.
+    pub fn changes(self: &Arc<Self>) -> impl Stream<Item = ObjectRef<Cluster>> + Send + 'static {
+        let publisher = Arc::clone(self);
+        let profiles = Api::<PartialObjectMeta<ClusterProfile>>::all(self.client.clone());
+        let ours = format!("{LABEL_PROFILE_MANAGER}={PROFILE_MANAGER}");
+        watcher(profiles, watcher::Config::default().labels(&ours))
+            .default_backoff()
+            .touched_objects()
+            .filter_map(move |profile| {
+                let changed = profile.ok().and_then(|profile| publisher.changed(&profile));
+                futures::future::ready(changed)
+            })
+    }
+
+    fn changed(&self, profile: &PartialObjectMeta<ClusterProfile>) -> Option<ObjectRef<Cluster>> {
+        let label = |key: &str| profile.labels().get(key).cloned();
+        let name = (label(LABEL_CLUSTER_NAMESPACE)?, label(LABEL_CLUSTER)?);
+        let mut memory = self.memory();
+        if let Some(remembered) = memory.get_mut(&name) {
+            let namespace = profile.namespace().unwrap_or_default();
+            if remembered.versions.get(&namespace) == profile.resource_version().as_ref() {
+                return None;
+            }
+            remembered.settled = None;
+        }
+        Some(ObjectRef::new(&name.1).within(&name.0))
+    }
+
+    fn memory(&self) -> MutexGuard<'_, HashMap<Name, Remembered>> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn observed(
+    input: &Input,
+    told: &Told,
+    access: Option<AccessProvider>,
+    found: Profiles,
+) -> Observed {
+    let cluster = input.cluster.as_ref();
+    let properties = told.properties.as_ref();
+    Observed {
+        cluster: ClusterFacts {
+            namespace: cluster.namespace().unwrap_or_default(),
+            name: cluster.name_any(),
+            uid: cluster.uid().unwrap_or_default(),
+            labels: cluster.labels().clone(),
+            deleting: cluster.metadata.deletion_timestamp.is_some(),
+            held: cluster
+                .finalizers()
+                .iter()
+                .any(|finalizer| finalizer == FINALIZER_PROFILE),
+        },
+        namespaces: input.namespaces.clone(),
+        forbidden: input.forbidden.clone(),
+        access,
+        verdict: input.verdict,
+        health: input.health.clone(),
+        version: input.version.clone(),
+        properties: properties.map(|properties| properties.values.clone()),
+        skipped: properties
+            .map(|properties| properties.skipped.clone())
+            .unwrap_or_default(),
+        served: found.served,
+        profiles: found.existing,
+    }
+}

@@ -1,0 +1,569 @@
+//! A management cluster in memory: a MachineDeployment, its MachineSets and Machines as API objects,
+//! changed by nothing but the two planners, the passing of time, and what a test does to them.
+
+#![allow(dead_code)]
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector, Time};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use kube::ResourceExt;
+use kube::core::ObjectMeta;
+use serde_json::{Value, json};
+use tatara::api::machine_deployment::{RollingUpdate, Strategy, StrategyType};
+use tatara::api::machine_set::DeletePolicy;
+use tatara::api::{
+    EmbeddedMeta, Machine, MachineDeployment, MachineDeploymentSpec, MachineSet, MachineSetStatus,
+    MachineSpec, MachineStatus, MachineTemplate, MachineVersions,
+};
+use tatara::controllers::machine_deployment::{self, plan as deployment_plan};
+use tatara::controllers::machine_set::{self, Gate, plan as set_plan};
+
+/// How Machines behave.
+#[derive(Clone, Debug, Default)]
+pub struct Physics {
+    /// Seconds from creation until a Machine has a Node that is Ready.
+    pub boot: i64,
+    /// Seconds from deletion until a Machine is gone.
+    pub vanish: i64,
+    /// Kubelet versions with which a Machine never gets a Node.
+    pub broken: BTreeSet<String>,
+    /// Machines whose deletion hangs, by name.
+    pub stuck: BTreeSet<String>,
+    /// Hosts in the pool; None for as many as are wanted.
+    pub hosts: Option<usize>,
+}
+
+/// A management cluster in memory.
+#[derive(Clone, Debug)]
+pub struct World {
+    pub now: Timestamp,
+    pub deployment: MachineDeployment,
+    /// The provider spec that the template's MachineClass holds.
+    pub class: Value,
+    pub sets: Vec<MachineSet>,
+    pub machines: Vec<Machine>,
+    pub physics: Physics,
+    /// Holds back creation in sets of this kubelet version.
+    pub gated: Option<String>,
+    /// Wanted replicas of the sets after each pass of the deployment, oldest set first.
+    pub sequence: Vec<Vec<i32>>,
+    /// Passes of the deployment.
+    pub passes: usize,
+    pub fewest_available: usize,
+    pub most_machines: usize,
+    pub transcript: String,
+    /// Replicas that a pass of the deployment changed, as (set, from, to).
+    pub steps: Vec<(String, i32, i32)>,
+    uids: u32,
+}
+
+/// A name for a set in a transcript: ms1 is the oldest.
+pub fn alias(world: &World, name: &str) -> String {
+    let at = world.sets.iter().position(|set| set.name_any() == name);
+    at.map_or_else(|| name.to_owned(), |at| format!("ms{}", at + 1))
+}
+
+pub fn rolling(surge: IntOrString, unavailable: IntOrString) -> Strategy {
+    let rolling_update = RollingUpdate {
+        max_surge: Some(surge),
+        max_unavailable: Some(unavailable),
+    };
+    Strategy {
+        type_: StrategyType::RollingUpdate,
+        rolling_update: Some(rolling_update),
+    }
+}
+
+pub fn on_delete() -> Strategy {
+    Strategy {
+        type_: StrategyType::OnDelete,
+        rolling_update: None,
+    }
+}
+
+impl World {
+    /// A deployment of v1.35.0 that nothing has been made for yet.
+    pub fn new(replicas: i32, strategy: Strategy) -> Self {
+        let labels = [("pool".to_owned(), "workers".to_owned())];
+        let template = MachineTemplate {
+            metadata: EmbeddedMeta {
+                labels: labels.clone().into(),
+                ..EmbeddedMeta::default()
+            },
+            spec: MachineSpec {
+                versions: Some(versions("v1.35.0")),
+                ..MachineSpec::default()
+            },
+        };
+        let spec = MachineDeploymentSpec {
+            replicas,
+            selector: LabelSelector {
+                match_labels: Some(labels.into()),
+                match_expressions: None,
+            },
+            template,
+            strategy,
+            revision_history_limit: 1,
+            progress_deadline_seconds: 600,
+            ..MachineDeploymentSpec::default()
+        };
+        let mut deployment = MachineDeployment::new("workers", spec);
+        deployment.metadata.namespace = Some("default".into());
+        deployment.metadata.uid = Some("deployment".into());
+        Self {
+            now: "2026-11-21T00:00:00Z".parse().expect("a time"),
+            deployment,
+            class: json!({"apiVersion": "tatara.dev/v1alpha1", "kind": "SimulatedMachineProviderSpec"}),
+            sets: Vec::new(),
+            machines: Vec::new(),
+            physics: Physics::default(),
+            gated: None,
+            sequence: Vec::new(),
+            passes: 0,
+            fewest_available: usize::MAX,
+            most_machines: 0,
+            transcript: String::new(),
+            steps: Vec::new(),
+            uids: 0,
+        }
+    }
+
+    /// The same, brought up in peace, and forgetting how.
+    pub fn running(replicas: i32, strategy: Strategy) -> Self {
+        let mut world = Self::new(replicas, strategy);
+        world.settle(50);
+        world.forget();
+        world
+    }
+
+    /// Starts the records anew.
+    pub fn forget(&mut self) {
+        self.sequence.clear();
+        self.transcript.clear();
+        self.steps.clear();
+        self.passes = 0;
+        self.fewest_available = usize::MAX;
+        self.most_machines = 0;
+    }
+
+    pub fn set_version(&mut self, version: &str) {
+        self.deployment.spec.template.spec.versions = Some(versions(version));
+    }
+
+    /// What a pass over the deployment would do.
+    pub fn deployment_plan(&self) -> deployment_plan::Plan {
+        deployment_plan::plan(&self.observe_deployment(), self.now)
+    }
+
+    fn observe_deployment(&self) -> machine_deployment::Observed {
+        machine_deployment::Observed::from_api(&self.deployment, Ok(self.class.clone()), &self.sets)
+    }
+
+    fn observe_set(&self, at: usize) -> machine_set::Observed {
+        let set = &self.sets[at];
+        let provider_spec = set.spec.template.spec.provider_spec.value.clone();
+        let kubelet = set
+            .spec
+            .template
+            .spec
+            .versions
+            .clone()
+            .unwrap_or_default()
+            .kubelet;
+        let gate = self
+            .gated
+            .as_ref()
+            .filter(|gated| **gated == kubelet)
+            .map(|_| Gate {
+                reason: "VersionSkew",
+                message: "waiting for the control plane".into(),
+            });
+        let resolved = provider_spec.ok_or(Gate {
+            reason: "Missing",
+            message: String::new(),
+        });
+        machine_set::Observed::from_api(set, resolved, gate, &self.machines)
+    }
+
+    /// What a pass over a set would do.
+    pub fn set_plan(&self, at: usize) -> set_plan::Plan {
+        set_plan::plan(&self.observe_set(at), self.now)
+    }
+
+    /// One pass over the deployment. Whether it did something.
+    pub fn reconcile_deployment(&mut self) -> bool {
+        self.now = later(self.now, 1);
+        let observed = self.observe_deployment();
+        let plan = deployment_plan::plan(&observed, self.now);
+        for action in &plan.actions {
+            self.apply_deployment(&observed, action);
+        }
+        self.passes += 1;
+        let wanted: Vec<i32> = self.sets.iter().map(|set| set.spec.replicas).collect();
+        if self.sequence.last() != Some(&wanted) {
+            self.sequence.push(wanted);
+        }
+        self.describe(&plan);
+        self.measure();
+        !plan.actions.is_empty()
+    }
+
+    fn apply_deployment(
+        &mut self,
+        observed: &machine_deployment::Observed,
+        action: &deployment_plan::Action,
+    ) {
+        use deployment_plan::Action;
+        match action {
+            Action::AdoptSet { .. } => panic!("nothing here is an orphan"),
+            Action::CreateSet(new) => {
+                let mut set = deployment_plan::desired_set(observed, new);
+                set.metadata.uid = Some(self.uid());
+                set.metadata.creation_timestamp = Some(Time(self.now));
+                set.spec.delete_policy = DeletePolicy::Oldest;
+                self.steps.push((new.name.clone(), 0, new.replicas));
+                self.sets.push(set);
+            }
+            Action::UpdateSet(update) => {
+                let set = self
+                    .sets
+                    .iter_mut()
+                    .find(|set| set.name_any() == update.name)
+                    .expect("the set");
+                assert_eq!(set.uid().as_ref(), Some(&update.uid));
+                if let Some((from, to)) = update.replicas {
+                    assert_eq!(set.spec.replicas, from);
+                    set.spec.replicas = to;
+                    self.steps.push((update.name.clone(), from, to));
+                }
+                let annotations = set.annotations_mut();
+                for (key, value) in &update.annotations {
+                    match value {
+                        Some(value) => annotations.insert(key.clone(), value.clone()),
+                        None => annotations.remove(key),
+                    };
+                }
+                set.labels_mut().extend(update.labels.clone());
+                if let Some(template) = &update.template {
+                    set.spec.template = (**template).clone();
+                }
+                set.spec.min_ready_seconds = update
+                    .min_ready_seconds
+                    .unwrap_or(set.spec.min_ready_seconds);
+            }
+            Action::DeleteSet { name, .. } => self.sets.retain(|set| set.name_any() != *name),
+        }
+    }
+
+    /// One pass over a set, and its status. Whether it did something.
+    pub fn reconcile_set(&mut self, at: usize) -> bool {
+        let observed = self.observe_set(at);
+        let plan = set_plan::plan(&observed, self.now);
+        for action in &plan.actions {
+            self.apply_set(&observed, action);
+        }
+        let counts = self.set_plan(at).counts;
+        let mut status = MachineSetStatus::default();
+        counts.write(&mut status);
+        self.sets[at].status = Some(status);
+        self.describe_set(at, &plan);
+        self.measure();
+        !plan.actions.is_empty()
+    }
+
+    fn apply_set(&mut self, observed: &machine_set::Observed, action: &set_plan::Action) {
+        use set_plan::Action;
+        match action {
+            Action::Adopt { .. } => panic!("nothing here is an orphan"),
+            Action::UpdateInPlace { name, changes, .. } => {
+                let machine = self.machine(name);
+                machine.labels_mut().extend(changes.labels.clone());
+                machine
+                    .annotations_mut()
+                    .extend(changes.annotations.clone());
+            }
+            Action::Delete { name, .. } => self.delete(&name.clone()),
+            Action::Create { name, .. } => {
+                assert!(
+                    self.machines
+                        .iter()
+                        .all(|machine| machine.name_any() != *name),
+                    "{name} is there"
+                );
+                let mut machine = set_plan::desired_machine(observed, name);
+                machine.metadata.uid = Some(self.uid());
+                machine.metadata.creation_timestamp = Some(Time(self.now));
+                self.machines.push(machine);
+            }
+        }
+        self.pass_time(0);
+    }
+
+    fn uid(&mut self) -> String {
+        self.uids += 1;
+        format!("uid-{}", self.uids)
+    }
+
+    pub fn machine(&mut self, name: &str) -> &mut Machine {
+        self.machines
+            .iter_mut()
+            .find(|machine| machine.name_any() == name)
+            .expect("the Machine")
+    }
+
+    /// Somebody, or a set, deletes a Machine.
+    pub fn delete(&mut self, name: &str) {
+        let now = self.now;
+        self.machine(name)
+            .metadata
+            .deletion_timestamp
+            .get_or_insert(Time(now));
+        self.pass_time(0);
+    }
+
+    /// A Machine is gone from one moment to the next.
+    pub fn lose(&mut self, name: &str) {
+        self.machines.retain(|machine| machine.name_any() != name);
+    }
+
+    /// The Machine that a set made since it had these.
+    pub fn newcomer(&self, at: usize, before: &[String]) -> Machine {
+        let name = self
+            .machines_of(at)
+            .into_iter()
+            .find(|name| !before.contains(name));
+        let machine = self
+            .machines
+            .iter()
+            .find(|machine| name.as_ref() == Some(&machine.name_any()));
+        machine.expect("a new Machine").clone()
+    }
+
+    /// A Machine ends in a terminal error.
+    pub fn fail(&mut self, name: &str) {
+        let machine = self.machine(name);
+        let status = machine.status.get_or_insert_default();
+        status.phase = Some("Failed".into());
+        status.conditions.clear();
+    }
+
+    /// Lets so many seconds pass: Machines get their Nodes, and those in deletion go.
+    pub fn pass_time(&mut self, seconds: i64) {
+        self.now = later(self.now, seconds);
+        let (now, physics) = (self.now, self.physics.clone());
+        // What takes time does not happen between two passes: only when time is let pass.
+        let has_time = |needed: i64| seconds > 0 || needed == 0;
+        self.machines.retain(|machine| {
+            let deleted = machine.metadata.deletion_timestamp.as_ref();
+            let gone = has_time(physics.vanish)
+                && deleted.is_some_and(|at| now >= later(at.0, physics.vanish));
+            !gone || physics.stuck.contains(&machine.name_any())
+        });
+        let hosts = physics.hosts.unwrap_or(usize::MAX);
+        for machine in self.machines.iter_mut().take(hosts) {
+            let created = machine
+                .metadata
+                .creation_timestamp
+                .as_ref()
+                .expect("a time")
+                .0;
+            let kubelet = machine.versions().expect("versions").kubelet.clone();
+            let untouched =
+                machine.status.is_none() && machine.metadata.deletion_timestamp.is_none();
+            if untouched
+                && has_time(physics.boot)
+                && now >= later(created, physics.boot)
+                && !physics.broken.contains(&kubelet)
+            {
+                machine.status = Some(ready(now));
+            }
+        }
+    }
+
+    /// Passes over everything, oldest set first, until nothing is left to do.
+    pub fn settle(&mut self, limit: usize) {
+        for _ in 0..limit {
+            if !self.pass() {
+                return;
+            }
+        }
+        panic!("not settled after {limit} passes:\n{}", self.transcript);
+    }
+
+    /// One pass over the deployment, then one over each set. Whether anything was done.
+    pub fn pass(&mut self) -> bool {
+        let mut acted = self.reconcile_deployment();
+        for at in 0..self.sets.len() {
+            acted |= self.reconcile_set(at);
+        }
+        acted
+    }
+
+    /// Whether no pass would do anything, and everything is as it shall be.
+    pub fn is_done(&self) -> bool {
+        let replicas = usize::try_from(self.deployment.spec.replicas).expect("not negative");
+        let quiet = self.deployment_plan().actions.is_empty()
+            && (0..self.sets.len()).all(|at| self.set_plan(at).actions.is_empty());
+        quiet
+            && self.machines.len() == replicas
+            && self.up_to_date() == replicas
+            && self.available() == replicas
+    }
+
+    /// Machines that are available and not in deletion.
+    pub fn available(&self) -> usize {
+        let live = self
+            .machines
+            .iter()
+            .filter(|machine| machine.metadata.deletion_timestamp.is_none());
+        live.filter(|machine| is_ready(machine)).count()
+    }
+
+    /// Machines of the wanted version and provider spec.
+    pub fn up_to_date(&self) -> usize {
+        let wanted = self.deployment.spec.template.spec.versions.as_ref();
+        let same = |machine: &&Machine| {
+            machine.spec.versions.as_ref() == wanted
+                && machine.spec.provider_spec.value.as_ref() == Some(&self.class)
+        };
+        self.machines.iter().filter(same).count()
+    }
+
+    /// Names of the Machines of a set that are not in deletion.
+    pub fn machines_of(&self, at: usize) -> Vec<String> {
+        let uid = self.sets[at].uid();
+        let own = self.machines.iter().filter(|machine| {
+            machine
+                .owner_references()
+                .iter()
+                .any(|owner| Some(&owner.uid) == uid.as_ref())
+                && machine.metadata.deletion_timestamp.is_none()
+        });
+        own.map(ResourceExt::name_any).collect()
+    }
+
+    fn measure(&mut self) {
+        self.fewest_available = self.fewest_available.min(self.available());
+        self.most_machines = self.most_machines.max(self.machines.len());
+    }
+
+    fn describe(&mut self, plan: &deployment_plan::Plan) {
+        let finding = plan
+            .findings
+            .iter()
+            .find(|f| f.condition == "Progressing")
+            .expect("Progressing");
+        let mut text = format!("{:?}, {}: {}", plan.phase, finding.reason, finding.message);
+        for set in &self.sets {
+            text = text.replace(&set.name_any(), &alias(self, &set.name_any()));
+        }
+        let _ = writeln!(self.transcript, "deployment  {text}");
+    }
+
+    fn describe_set(&mut self, at: usize, plan: &set_plan::Plan) {
+        let name = self.sets[at].name_any();
+        let short = |machine: &str| machine.replace(&name, &format!("ms{}", at + 1));
+        let count = |wanted: fn(&set_plan::Action) -> Option<&String>| {
+            let names: Vec<_> = plan
+                .actions
+                .iter()
+                .filter_map(wanted)
+                .map(|name| short(name))
+                .collect();
+            names.join(" ")
+        };
+        let made = count(|action| match action {
+            set_plan::Action::Create { name, .. } => Some(name),
+            _ => None,
+        });
+        let deleted = count(|action| match action {
+            set_plan::Action::Delete { name, .. } => Some(name),
+            _ => None,
+        });
+        let mut text = format!("{} Machines", self.machines_of(at).len());
+        for (names, what) in [(made, "made"), (deleted, "deleted")] {
+            if !names.is_empty() {
+                let _ = write!(text, ", {what} {names}");
+            }
+        }
+        let _ = writeln!(self.transcript, "ms{:<10}{text}", at + 1);
+    }
+
+    /// The numbers of Machines wanted in each set, step by step, as `3/1 → 2/1 → …`.
+    pub fn sequence(&self) -> String {
+        let steps: Vec<String> = self
+            .sequence
+            .iter()
+            .map(|wanted| {
+                wanted
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>()
+                    .join("/")
+            })
+            .collect();
+        steps.join(" → ")
+    }
+}
+
+pub fn later(time: Timestamp, seconds: i64) -> Timestamp {
+    time.checked_add(SignedDuration::from_secs(seconds))
+        .expect("a time")
+}
+
+pub fn versions(kubelet: &str) -> MachineVersions {
+    MachineVersions {
+        kubelet: kubelet.into(),
+        control_plane: None,
+    }
+}
+
+pub fn is_ready(machine: &Machine) -> bool {
+    let status = machine.status.as_ref();
+    status.is_some_and(|status| tatara::api::conditions::is_true(&status.conditions, "Ready"))
+}
+
+fn ready(now: Timestamp) -> MachineStatus {
+    let condition = Condition {
+        type_: "Ready".into(),
+        status: "True".into(),
+        reason: "NodeReady".into(),
+        message: String::new(),
+        last_transition_time: Time(now),
+        observed_generation: None,
+    };
+    MachineStatus {
+        node_ref: Some(k8s_openapi::api::core::v1::ObjectReference::default()),
+        conditions: vec![condition],
+        ..MachineStatus::default()
+    }
+}
+
+/// Small numbers that look random and are the same everywhere.
+#[derive(Clone, Debug)]
+pub struct Dice(u64);
+
+impl Dice {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    /// A number below `sides`.
+    pub fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).expect("31 bits") % sides.max(1)
+    }
+}
+
+/// Metadata of an object that the tests make by hand.
+pub fn meta(name: &str) -> ObjectMeta {
+    ObjectMeta {
+        name: Some(name.into()),
+        ..ObjectMeta::default()
+    }
+}
