@@ -1,6 +1,6 @@
 //! MachineSet: so many Machines of one template.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector, Time};
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -86,6 +86,18 @@ pub struct MachineSetStatus {
     /// Machines that have been Ready for `minReadySeconds`.
     #[serde(default)]
     pub available_replicas: i32,
+    /// Machines that failed, or whose Node has not been Ready for five minutes.
+    #[serde(default)]
+    pub unhealthy_replicas: i32,
+    /// Machines that have no Node yet.
+    #[serde(default)]
+    pub starting_replicas: i32,
+    /// Machines that are being deleted; no other counter has them.
+    #[serde(default)]
+    pub terminating_replicas: i32,
+    /// When a Machine of the set was last made, became Ready or was told to go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_progress_time: Option<Time>,
     /// The selector in its string form, for the scale subresource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label_selector: Option<String>,

@@ -18,6 +18,7 @@ pub mod machine_set;
 pub mod meta;
 pub mod names;
 pub mod provider_spec;
+pub mod quantity;
 mod resource;
 mod schema;
 

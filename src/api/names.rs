@@ -50,6 +50,8 @@ pub const ANNOTATION_INITIALIZED: &str = "tatara.dev/control-plane-initialized";
 
 /// Finalizer of a Cluster (2019 API).
 pub const FINALIZER_CLUSTER: &str = "cluster.cluster.k8s.io";
+/// Finalizer on a Cluster while a ClusterProfile stands for it: the profile goes first.
+pub const FINALIZER_PROFILE: &str = "clusterprofile.tatara.dev";
 /// Finalizer of a Machine (2019 API).
 pub const FINALIZER_MACHINE: &str = "machine.cluster.k8s.io";
 /// Finalizer of a MachineSet.
@@ -64,12 +66,25 @@ pub const LABEL_PROFILE_MANAGER: &str = "x-k8s.io/cluster-manager";
 /// Label of a ClusterProfile: a stable identity of the member (cluster-inventory-api).
 pub const LABEL_PROFILE_MEMBER_ID: &str = "multicluster.x-k8s.io/inventory-member-id";
 
+/// Label of a ClusterProfile: the namespace of its Cluster.
+pub const LABEL_CLUSTER_NAMESPACE: &str = "tatara.dev/cluster-namespace";
+/// Our name as a cluster manager (KEP-4322).
+pub const PROFILE_MANAGER: &str = "tatara";
+
 /// Field manager of everything that the manager applies.
 pub const FIELD_MANAGER: &str = "tatara";
 
 /// Provider ID of a machine: set on the kubelet before kubeadm runs, and found on the Node after.
 pub fn provider_id(provider: &str, machine_uid: &str) -> String {
     format!("tatara://{provider}/{machine_uid}")
+}
+
+/// UID of the Machine that a provider ID of ours names.
+pub fn machine_uid(provider_id: &str) -> Option<&str> {
+    provider_id
+        .strip_prefix("tatara://")?
+        .split_once('/')
+        .map(|(_, uid)| uid)
 }
 
 /// Name of the Secret with the administrator kubeconfig of a cluster (Cluster API convention).

@@ -1,6 +1,10 @@
 //! The commands for people. One file per sub-command: its arguments, and a `run` that does it.
 
+mod caller;
+pub mod completion;
 pub mod crds;
+pub mod describe;
+pub mod manager;
 
 use clap::{Parser, Subcommand};
 
@@ -21,6 +25,12 @@ pub struct Cli {
 pub enum Command {
     /// Print the definitions of Tatara's kinds, to be applied to a management cluster
     Crds(crds::Args),
+    /// Show an object with everything below it, and what it waits for
+    Describe(describe::Args),
+    /// Run the controllers
+    Manager(crate::manager::ManagerArgs),
+    /// Print a script that completes these commands in a shell
+    Completion(completion::Args),
 }
 
 impl Cli {
@@ -28,6 +38,9 @@ impl Cli {
     pub async fn run(self) -> Result<(), Error> {
         match self.command {
             Command::Crds(args) => Ok(args.run().await?),
+            Command::Describe(args) => Ok(args.run().await?),
+            Command::Manager(args) => Ok(manager::run(args).await?),
+            Command::Completion(args) => Ok(args.run()?),
         }
     }
 }

@@ -1,1 +1,19 @@
-//! Wiring: leader election, health, metrics, run.
+//! Wiring: what the manager is made of, and the order in which it starts and stops.
+
+mod args;
+mod context;
+mod controllers;
+mod error;
+mod hooks;
+mod http;
+mod leader;
+mod members;
+mod metrics;
+mod profiles;
+mod run;
+
+pub use args::ManagerArgs;
+pub use context::{Context, member_key};
+pub use error::ManagerError;
+pub use metrics::Metrics;
+pub use run::run;

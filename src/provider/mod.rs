@@ -1,1 +1,12 @@
-//! Where machines come from.
+//! Where machines come from. Backends stand beside each other: [`hosts`] are servers reached over
+//! SSH, [`simulated`] machines live in the manager's memory.
+
+pub mod credentials;
+pub mod follow;
+pub mod hosts;
+pub mod simulated;
+
+pub use credentials::Credentials;
+pub use follow::{Follow, Follows};
+pub use hosts::{ContactError, Hosts};
+pub use simulated::Simulated;

@@ -100,6 +100,19 @@ pub struct Stores {
     pub credentials: Kind<Secret>,
 }
 
+impl Stores {
+    /// Waits until every kind has been listed once: before that, what is missing means nothing.
+    pub async fn ready(&self) -> Result<(), reflector::store::WriterDropped> {
+        self.clusters.reader.wait_until_ready().await?;
+        self.machines.reader.wait_until_ready().await?;
+        self.machine_sets.reader.wait_until_ready().await?;
+        self.machine_deployments.reader.wait_until_ready().await?;
+        self.machine_classes.reader.wait_until_ready().await?;
+        self.hosts.reader.wait_until_ready().await?;
+        self.credentials.reader.wait_until_ready().await
+    }
+}
+
 /// Wakes one controller: what is sent here is reconciled soon, once.
 pub struct Waker<K: Resource<DynamicType = ()> + 'static>(mpsc::UnboundedSender<ObjectRef<K>>);
 

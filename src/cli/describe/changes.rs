@@ -1,0 +1,65 @@
+//! Plain lines, one for each change: for files, pipes, and trees higher than the terminal.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+
+use super::render::{Style, plain};
+use super::snapshot::Snapshot;
+use super::tree::{free_hosts, rows};
+
+/// What was printed of each object.
+#[derive(Debug)]
+pub struct Changes {
+    started: Timestamp,
+    said: BTreeMap<String, String>,
+}
+
+impl Changes {
+    /// Nothing was printed yet; times count from `started`.
+    pub fn since(started: Timestamp) -> Self {
+        Self {
+            started,
+            said: BTreeMap::new(),
+        }
+    }
+
+    /// The lines of objects that changed since they were last asked for, with the time since start.
+    pub fn lines(&mut self, snapshot: &Snapshot, now: Timestamp, style: Style) -> Vec<String> {
+        let rows = rows(snapshot);
+        let object = |row: &super::tree::Row| format!("{}/{}", row.kind, row.name);
+        let mut order: Vec<(String, String)> = rows
+            .iter()
+            .map(|row| (object(row), plain(row, style)))
+            .collect();
+        order.extend(free_hosts(snapshot).map(|text| (String::new(), text)));
+        let mut changed = Vec::new();
+        for (object, line) in &order {
+            if self.said.get(object) != Some(line) {
+                changed.push(line.clone());
+            }
+        }
+        let now_there: BTreeMap<String, String> = order.into_iter().collect();
+        let gone = self
+            .said
+            .keys()
+            .filter(|object| !now_there.contains_key(*object));
+        changed.extend(gone.map(|object| format!("  {object}  gone")));
+        self.said = now_there;
+        let time = time(now.duration_since(self.started));
+        changed
+            .into_iter()
+            .map(|line| format!("{time}  {line}"))
+            .collect()
+    }
+
+    /// A line about the whole, with the time since start.
+    pub fn line(&self, text: &str, now: Timestamp) -> String {
+        format!("{}  {text}", time(now.duration_since(self.started)))
+    }
+}
+
+fn time(elapsed: SignedDuration) -> String {
+    let tenths = elapsed.as_millis().max(0) / 100;
+    format!("{:>6}s", format!("{}.{}", tenths / 10, tenths % 10))
+}

@@ -1,0 +1,24 @@
+//! `tatara manager`: runs the controllers.
+
+use tracing_subscriber::EnvFilter;
+
+use crate::manager::{self, ManagerArgs, ManagerError};
+
+/// Sets up logging and the crypto backend, and runs the manager.
+pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
+    // With another provider installed already there is nothing to do.
+    rustls::crypto::ring::default_provider()
+        .install_default()
+        .ok();
+    let filter = EnvFilter::try_from_env("TATARA_LOG")
+        .unwrap_or_else(|_| EnvFilter::new("tatara=info,warn"));
+    let logs = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    if args.log_json {
+        logs.json().init();
+    } else {
+        logs.init();
+    }
+    manager::run(args).await
+}

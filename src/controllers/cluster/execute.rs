@@ -1,0 +1,267 @@
+//! Does what a plan says. Every action may be done again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::core::{NamespaceResourceScope, ObjectMeta};
+use kube::{Api, Resource, ResourceExt};
+use secrecy::ExposeSecret;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use super::addons;
+use super::observe::read_authorities;
+use super::plan::{Action, Observed, Plan};
+use crate::api::names::{
+    FIELD_MANAGER, FINALIZER_CLUSTER, LABEL_CLUSTER, LABEL_MANAGED_BY, MANAGED_BY,
+    kubeconfig_secret,
+};
+use crate::api::{Cluster, Machine};
+use crate::controllers::{Chain, ReconcileError, patch};
+use crate::manager::{Context, member_key};
+use crate::pki::{Authorities, kubeconfig};
+use crate::remote::{Route, kube_client};
+use crate::store::Key;
+use crate::workload;
+
+/// Does the plan's actions in order.
+pub async fn execute(
+    context: &Context,
+    observed: &Observed,
+    plan: &Plan,
+    now: Timestamp,
+) -> Result<(), ReconcileError> {
+    let cluster = observed.cluster.as_ref();
+    for action in &plan.actions {
+        context.must_lead()?;
+        match action {
+            Action::Adopt => {
+                let change = json!({ "metadata": { "finalizers": patch::with_finalizer(cluster, FINALIZER_CLUSTER) } });
+                patch::swap(&context.client, cluster, change).await?;
+            }
+            Action::MakeCertificates => make_certificates(context, cluster, now).await?,
+            Action::WriteKubeconfig => write_kubeconfig(context, observed, now).await?,
+            Action::Connect => connect(context, cluster).await?,
+            Action::ApplyAddons => {
+                if let Ok(spec) = &observed.spec {
+                    addons::apply(context, cluster, spec, now).await?;
+                }
+            }
+            Action::DeleteChildren => delete_children(context, cluster).await?,
+            Action::Finish => finish(context, cluster).await?,
+        }
+    }
+    Ok(())
+}
+
+fn namespace(cluster: &Cluster) -> String {
+    cluster.namespace().unwrap_or_default()
+}
+
+/// Makes the Secrets that are missing, each by a create: of two managers, one wins, and both read what
+/// is there.
+async fn make_certificates(
+    context: &Context,
+    cluster: &Cluster,
+    now: Timestamp,
+) -> Result<(), ReconcileError> {
+    let name = cluster.name_any();
+    let found = read_authorities(context, &namespace(cluster), &name).await?;
+    let (authorities, missing) =
+        Authorities::load_or_generate(&name, &found, now).map_err(|error| {
+            ReconcileError::other("make the certificate authorities", Chain(&error))
+        })?;
+    let secrets: Api<Secret> = Api::namespaced(context.client.clone(), &namespace(cluster));
+    for which in missing {
+        let secret = secret(cluster, which.name(&name), authorities.secret_data(which));
+        let what = ReconcileError::api(format!("create Secret {}", which.name(&name)));
+        secrets
+            .create(&PostParams::default(), &secret)
+            .await
+            .map_err(what)?;
+    }
+    tracing::info!(cluster = name, "certificate authorities made");
+    context.wakers.clusters.wake_object(cluster);
+    Ok(())
+}
+
+/// A Secret of the cluster, gone with it.
+fn secret(cluster: &Cluster, name: String, data: BTreeMap<String, ByteString>) -> Secret {
+    let labels = [
+        (LABEL_CLUSTER, cluster.name_any()),
+        (LABEL_MANAGED_BY, MANAGED_BY.into()),
+    ];
+    Secret {
+        metadata: ObjectMeta {
+            name: Some(name),
+            namespace: cluster.namespace(),
+            labels: Some(
+                labels
+                    .into_iter()
+                    .map(|(key, value)| (key.to_owned(), value))
+                    .collect(),
+            ),
+            owner_references: Some(vec![OwnerReference {
+                api_version: Cluster::api_version(&()).into_owned(),
+                kind: Cluster::kind(&()).into_owned(),
+                name: cluster.name_any(),
+                uid: cluster.uid().unwrap_or_default(),
+                ..OwnerReference::default()
+            }]),
+            ..ObjectMeta::default()
+        },
+        type_: Some("cluster.x-k8s.io/secret".into()),
+        data: Some(data),
+        ..Secret::default()
+    }
+}
+
+async fn write_kubeconfig(
+    context: &Context,
+    observed: &Observed,
+    now: Timestamp,
+) -> Result<(), ReconcileError> {
+    let (cluster, name) = (observed.cluster.as_ref(), observed.cluster.name_any());
+    let uid = cluster.uid().unwrap_or_default();
+    let (Some(endpoint), Some(authorities)) =
+        (&observed.endpoint, context.known.get(&uid).authorities)
+    else {
+        return Ok(());
+    };
+    let failed =
+        |error: crate::pki::PkiError| ReconcileError::other("make the kubeconfig", Chain(&error));
+    let certificate = authorities
+        .cluster
+        .client_certificate(
+            kubeconfig::ADMIN_USER,
+            Some(kubeconfig::ADMIN_GROUP),
+            kubeconfig::ADMIN_LIFE,
+            now,
+        )
+        .map_err(failed)?;
+    let text = kubeconfig::admin(
+        &name,
+        &format!("https://{endpoint}"),
+        authorities.cluster.certificate_pem(),
+        &certificate,
+    )
+    .map_err(failed)?;
+    let data = [(
+        "value".to_owned(),
+        ByteString(text.expose_secret().as_bytes().to_vec()),
+    )];
+    let secret = secret(cluster, kubeconfig_secret(&name), data.into());
+    let secrets: Api<Secret> = Api::namespaced(context.client.clone(), &namespace(cluster));
+    let params = PatchParams::apply(FIELD_MANAGER).force();
+    let what = ReconcileError::api(format!("apply Secret {}", kubeconfig_secret(&name)));
+    let apply = serde_json::to_value(&secret)
+        .map_err(|error| ReconcileError::other("make the kubeconfig", error))?;
+    secrets
+        .patch(&kubeconfig_secret(&name), &params, &Patch::Apply(&apply))
+        .await
+        .map_err(what)?;
+    context.known.update(&uid, |known| {
+        known.kubeconfig_renew_at = Some(certificate.renew_at());
+    });
+    Ok(())
+}
+
+/// Makes a client from the kubeconfig Secret, the same that people use, and watches the Nodes.
+async fn connect(context: &Context, cluster: &Cluster) -> Result<(), ReconcileError> {
+    let secrets: Api<Secret> = Api::namespaced(context.client.clone(), &namespace(cluster));
+    let name = kubeconfig_secret(&cluster.name_any());
+    let secret = secrets
+        .get_opt(&name)
+        .await
+        .map_err(ReconcileError::api(format!("read Secret {name}")))?;
+    let Some(value) = secret
+        .and_then(|secret| secret.data)
+        .and_then(|mut data| data.remove("value"))
+    else {
+        return Ok(());
+    };
+    let failed = |error: String| ReconcileError::other(format!("use Secret {name}"), error);
+    let text = String::from_utf8_lossy(&value.0);
+    let parsed = Kubeconfig::from_yaml(&text).map_err(|error| failed(error.to_string()))?;
+    let config = kube::Config::from_custom_kubeconfig(parsed, &KubeConfigOptions::default())
+        .await
+        .map_err(|error| failed(error.to_string()))?;
+    let client = kube_client(workload::client_config(config), route(context, cluster))
+        .map_err(|error| failed(error.to_string()))?;
+    context.members.connect(member_key(cluster), client);
+    context.wakers.clusters.wake_object(cluster);
+    Ok(())
+}
+
+/// Straight, or over the SSH connection of the first control-plane host where that has jump hosts.
+fn route(context: &Context, cluster: &Cluster) -> Route {
+    let by = cluster
+        .annotations()
+        .get(crate::api::names::ANNOTATION_INITIALIZED)
+        .cloned();
+    let host = by.and_then(|uid| context.stores.hosts.by(&Key::Claim(uid)).pop());
+    match host {
+        Some(host) if !host.spec.ssh.jump.is_empty() => {
+            context.hosts.route(&host).unwrap_or(Route::Direct)
+        }
+        _ => Route::Direct,
+    }
+}
+
+async fn delete_children(context: &Context, cluster: &Cluster) -> Result<(), ReconcileError> {
+    let key = Key::Cluster(namespace(cluster), cluster.name_any());
+    for deployment in context.stores.machine_deployments.by(&key) {
+        delete(context, &deployment).await?;
+    }
+    for set in context.stores.machine_sets.by(&key) {
+        delete(context, &set).await?;
+    }
+    let machines: Vec<Arc<Machine>> = context.stores.machines.by(&key);
+    for machine in machines {
+        delete(context, &machine).await?;
+    }
+    Ok(())
+}
+
+async fn delete<K>(context: &Context, object: &Arc<K>) -> Result<(), ReconcileError>
+where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Clone
+        + DeserializeOwned
+        + std::fmt::Debug,
+{
+    if object.meta().deletion_timestamp.is_some() {
+        return Ok(());
+    }
+    let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
+    let api: Api<K> = Api::namespaced(context.client.clone(), &namespace);
+    let params = DeleteParams {
+        preconditions: Some(Preconditions {
+            uid: object.uid(),
+            resource_version: None,
+        }),
+        ..DeleteParams::background()
+    };
+    match api.delete(&name, &params).await {
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        result => result.map(drop).map_err(ReconcileError::api(format!(
+            "delete {} {namespace}/{name}",
+            K::kind(&())
+        ))),
+    }
+}
+
+async fn finish(context: &Context, cluster: &Cluster) -> Result<(), ReconcileError> {
+    context.members.disconnect(&member_key(cluster));
+    context.known.forget(&cluster.uid().unwrap_or_default());
+    let change = json!({ "metadata": { "finalizers": patch::without_finalizer(cluster, FINALIZER_CLUSTER) } });
+    patch::swap(&context.client, cluster, change).await?;
+    tracing::info!(cluster = %cluster.name_any(), "cluster deleted");
+    Ok(())
+}

@@ -1,0 +1,32 @@
+//! A Cluster: certificates → endpoint → control plane → kubeconfig → addons → health; and its end.
+
+mod addons;
+mod execute;
+mod known;
+mod observe;
+pub mod plan;
+mod report;
+
+use std::sync::Arc;
+
+use kube::runtime::controller::Action;
+
+use super::ReconcileError;
+use crate::api::Cluster;
+use crate::manager::Context;
+
+pub use known::{Known, KnownClusters};
+pub use observe::cluster_input;
+
+/// One pass over a Cluster.
+pub async fn reconcile(
+    cluster: Arc<Cluster>,
+    context: Arc<Context>,
+) -> Result<Action, ReconcileError> {
+    let observed = observe::observe(&context, cluster).await?;
+    let now = crate::clock::now();
+    let plan = plan::plan(&observed);
+    report::write(&context, &observed, &plan, now).await?;
+    execute::execute(&context, &observed, &plan, now).await?;
+    Ok(plan.next.action())
+}

@@ -1,0 +1,87 @@
+//! Why a pass failed. What users did wrong is a condition, not an error.
+
+use std::error::Error;
+use std::fmt;
+
+/// Why a pass failed; it is repeated with back-off.
+#[derive(Debug, thiserror::Error)]
+pub enum ReconcileError {
+    /// The API server refused or did not answer.
+    #[error("failed to {what}")]
+    Api {
+        /// What was asked for.
+        what: String,
+        /// The server's answer.
+        #[source]
+        source: Box<kube::Error>,
+    },
+    /// Somebody else changed the object first; the next pass sees it.
+    #[error("{what}: changed by somebody else meanwhile")]
+    Conflict {
+        /// What was attempted.
+        what: String,
+    },
+    /// Something is wrong with us or with stored data.
+    #[error("failed to {what}: {problem}")]
+    Other {
+        /// What was attempted.
+        what: String,
+        /// What went wrong.
+        problem: String,
+    },
+    /// Leadership was lost; nothing irreversible may be done.
+    #[error("not the leader any more")]
+    NotLeading,
+}
+
+impl ReconcileError {
+    /// Wraps an answer of the API server. `what` completes "failed to …".
+    pub fn api(what: impl Into<String>) -> impl FnOnce(kube::Error) -> Self {
+        let what = what.into();
+        move |source| match &source {
+            kube::Error::Api(status) if status.code == 409 => Self::Conflict { what },
+            _ => Self::Api {
+                what,
+                source: Box::new(source),
+            },
+        }
+    }
+
+    /// Any other failure. `what` completes "failed to …".
+    pub fn other(what: impl Into<String>, problem: impl fmt::Display) -> Self {
+        Self::Other {
+            what: what.into(),
+            problem: problem.to_string(),
+        }
+    }
+
+    /// Whether the next pass will most likely just work.
+    pub fn is_conflict(&self) -> bool {
+        matches!(self, Self::Conflict { .. })
+    }
+
+    /// The kind of the error, for metrics.
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::Api { .. } => "api",
+            Self::Conflict { .. } => "conflict",
+            Self::Other { .. } => "other",
+            Self::NotLeading => "not_leading",
+        }
+    }
+}
+
+/// Shows an error with all its causes, for logs.
+pub struct Chain<'a>(pub &'a dyn Error);
+
+impl fmt::Display for Chain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)?;
+        let mut cause = self.0.source();
+        while let Some(error) = cause {
+            write!(f, ": {error}")?;
+            cause = error.source();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,84 @@
+//! Does what a plan says.
+
+use serde_json::{Value, json};
+
+use super::plan::{Action, Observed, Plan};
+use crate::api::names::FINALIZER_IN_USE;
+use crate::controllers::{ReconcileError, patch};
+use crate::manager::Context;
+use crate::node::{self, Marker, UnitName};
+use kube::ResourceExt;
+
+/// Does the plan's actions in order.
+pub async fn execute(
+    context: &Context,
+    observed: &Observed,
+    plan: &Plan,
+) -> Result<(), ReconcileError> {
+    for action in &plan.actions {
+        context.must_lead()?;
+        match action {
+            Action::PinKeys(keys) => pin(context, observed, keys).await?,
+            Action::Reset(marker) => reset(context, observed, marker).await?,
+            Action::Free => free(context, observed).await?,
+        }
+    }
+    Ok(())
+}
+
+async fn pin(
+    context: &Context,
+    observed: &Observed,
+    keys: &[String],
+) -> Result<(), ReconcileError> {
+    let change = json!({ "spec": { "ssh": { "hostKeys": keys } } });
+    patch::swap(&context.client, observed.host.as_ref(), change)
+        .await
+        .map(drop)
+}
+
+async fn reset(
+    context: &Context,
+    observed: &Observed,
+    marker: &Marker,
+) -> Result<(), ReconcileError> {
+    let pod_cidrs = pod_cidrs(context, marker);
+    let unit = node::reset(&node::Reset {
+        pod_cidrs: &pod_cidrs,
+    })
+    .map_err(|error| ReconcileError::other("render the reset", error))?;
+    let script = node::start_and_follow(marker, &unit, crate::clock::now())
+        .map_err(|error| ReconcileError::other("render the reset", error))?;
+    // A host that does not answer is the next pass's finding.
+    let Ok(session) = context.hosts.session(&observed.host).await else {
+        return Ok(());
+    };
+    let (waker, host) = (context.wakers.hosts.clone(), observed.host.clone());
+    let wake = Box::new(move || waker.wake_object(&host));
+    context
+        .follows
+        .start(&marker.uid, UnitName::Reset, session, script, wake);
+    Ok(())
+}
+
+/// The pod networks of the cluster that the host belonged to, as far as it still exists.
+fn pod_cidrs(context: &Context, marker: &Marker) -> Vec<String> {
+    let cluster = context
+        .stores
+        .clusters
+        .get(&marker.namespace, &marker.cluster);
+    cluster
+        .map(|cluster| cluster.spec.cluster_network.pods.cidr_blocks.clone())
+        .unwrap_or_default()
+}
+
+async fn free(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
+    let host = observed.host.as_ref();
+    let change = json!({
+        "metadata": { "finalizers": patch::without_finalizer(host, FINALIZER_IN_USE) },
+        "spec": { "consumerRef": Value::Null },
+    });
+    patch::swap(&context.client, host, change).await?;
+    tracing::info!(host = %host.name_any(), "host freed");
+    Ok(())
+}

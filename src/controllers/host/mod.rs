@@ -1,0 +1,24 @@
+//! A Host: reached, clean, free; and reset when its Machine has let go.
+
+mod execute;
+mod observe;
+pub mod plan;
+mod report;
+
+use std::sync::Arc;
+
+use kube::runtime::controller::Action;
+
+use super::ReconcileError;
+use crate::api::Host;
+use crate::manager::Context;
+
+/// One pass over a Host.
+pub async fn reconcile(host: Arc<Host>, context: Arc<Context>) -> Result<Action, ReconcileError> {
+    let observed = observe::observe(&context, host).await;
+    let now = crate::clock::now();
+    let plan = plan::plan(&observed, now);
+    report::write(&context, &observed, &plan, now).await?;
+    execute::execute(&context, &observed, &plan).await?;
+    Ok(plan.next.action())
+}

@@ -1,0 +1,76 @@
+//! Asks the host, where nobody else does.
+
+use std::sync::Arc;
+
+use kube::ResourceExt;
+
+use super::plan::{Contact, Observed};
+use crate::api::Host;
+use crate::manager::Context;
+use crate::node::{Ownership, UnitName};
+use crate::store::Key;
+
+/// What a pass over a Host knows.
+pub async fn observe(context: &Context, host: Arc<Host>) -> Observed {
+    let uid = host.uid();
+    let twins = context
+        .stores
+        .hosts
+        .by(&Key::Address(host.spec.ssh.address.clone()));
+    let twins = twins
+        .iter()
+        .filter(|twin| twin.uid() != uid && twin.spec.ssh.port == host.spec.ssh.port);
+    let consumer = host.spec.consumer_ref.clone();
+    let following = consumer
+        .as_ref()
+        .and_then(|consumer| context.follows.current(&consumer.uid));
+    let at_work = consumer
+        .as_ref()
+        .is_some_and(|consumer| !consumer.releasing)
+        && host.status.as_ref().is_some_and(|s| s.facts.is_some());
+    let (contact, first_contact_keys) = if at_work || following.is_some() {
+        (Contact::NotAsked, Vec::new())
+    } else {
+        ask(context, &host).await
+    };
+    let owner = match &contact {
+        Contact::Seen(seen) => match &seen.owner {
+            Ownership::Owner(owner) => Some(owner.marker.uid.clone()),
+            _ => None,
+        },
+        _ => None,
+    };
+    Observed {
+        twins: twins
+            .map(|twin| {
+                format!(
+                    "{}/{}",
+                    twin.namespace().unwrap_or_default(),
+                    twin.name_any()
+                )
+            })
+            .collect(),
+        owner_exists: owner
+            .as_ref()
+            .is_some_and(|uid| context.stores.machines.by_uid(uid).is_some()),
+        attempts: owner
+            .map(|uid| context.follows.attempts(&uid, UnitName::Reset))
+            .unwrap_or_default(),
+        management: context.management.clone(),
+        following,
+        contact,
+        first_contact_keys,
+        host,
+    }
+}
+
+async fn ask(context: &Context, host: &Host) -> (Contact, Vec<String>) {
+    let keys = match context.hosts.session(host).await {
+        Ok(session) if host.spec.ssh.host_keys.is_empty() => session.first_contact_keys().to_vec(),
+        _ => Vec::new(),
+    };
+    match context.hosts.observe(host).await {
+        Ok(seen) => (Contact::Seen(Box::new(seen)), keys),
+        Err(error) => (Contact::Failed(error), keys),
+    }
+}

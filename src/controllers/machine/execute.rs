@@ -1,0 +1,293 @@
+//! Does what a plan says. No choices are left here; every action may be done again.
+
+use std::sync::PoisonError;
+
+use kube::ResourceExt;
+use serde_json::json;
+
+use super::observed::{Contact, Held, Observed, Placement};
+use super::plan::{Action, Plan};
+use super::{nodes, turn, units};
+use crate::api::conditions::Finding;
+use crate::api::names::{FINALIZER_IN_USE, FINALIZER_MACHINE, LABEL_CONTROL_PLANE, provider_id};
+use crate::api::{Host, MachineProviderSpec};
+use crate::controllers::{ReconcileError, patch};
+use crate::manager::Context;
+use crate::node::{self, Take, UnitName, UnitState};
+
+/// What an action came to.
+pub(super) enum Done {
+    /// It is done; the next may follow.
+    Yes,
+    /// It has to be waited for: no further action.
+    NotYet(Finding),
+}
+
+/// Does the plan's actions in order. Stops at the first that has to be waited for, and returns what
+/// was found.
+pub async fn execute(
+    context: &Context,
+    observed: &Observed,
+    plan: &Plan,
+) -> Result<Vec<Finding>, ReconcileError> {
+    for action in &plan.actions {
+        if let Done::NotYet(finding) = perform(context, observed, action).await? {
+            return Ok(vec![finding]);
+        }
+    }
+    Ok(Vec::new())
+}
+
+async fn perform(
+    context: &Context,
+    observed: &Observed,
+    action: &Action,
+) -> Result<Done, ReconcileError> {
+    match action {
+        Action::Adopt => adopt(context, observed).await,
+        Action::Acquire { host } => acquire(context, observed, host).await,
+        Action::TakeHost => take_host(context, observed).await,
+        Action::RunUnit(unit) => run_unit(context, observed, *unit).await,
+        Action::TakeTurn(action) => turn::take(context, observed, *action)
+            .await
+            .map(|()| Done::Yes),
+        Action::ReturnTurn => turn::give_back(context, observed).await.map(|()| Done::Yes),
+        Action::RecordInitialized => turn::record_initialized(context, observed)
+            .await
+            .map(|()| Done::Yes),
+        Action::UpdateNode { node, uid } => nodes::update_node(context, observed, node, uid).await,
+        Action::Drain { node, uid } => nodes::drain(context, observed, node, uid).await,
+        Action::AwaitVolumes { node } => nodes::await_volumes(context, observed, node).await,
+        Action::Release => release(context, observed).await,
+        Action::RemoveToken => {
+            units::remove_token(context, observed).await;
+            Ok(Done::Yes)
+        }
+        Action::DeleteNode { node, uid } => nodes::delete_node(context, observed, node, uid).await,
+        Action::RemoveFinalizer => remove_finalizer(context, observed).await,
+    }
+}
+
+async fn adopt(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
+    let machine = observed.machine.as_ref();
+    let Ok(spec) = &observed.spec else {
+        return Ok(Done::Yes);
+    };
+    let id = provider_id(spec.provider(), observed.uid());
+    let mut change = json!({
+        "metadata": { "finalizers": patch::with_finalizer(machine, FINALIZER_MACHINE) },
+        "spec": { "providerID": machine.spec.provider_id.clone().unwrap_or(id) },
+    });
+    if machine.spec.provider_spec.value.is_none() {
+        change["spec"]["providerSpec"] = json!({ "value": observed.resolved });
+    }
+    if machine.is_control_plane() {
+        change["metadata"]["labels"] = json!({ (LABEL_CONTROL_PLANE): "true" });
+    }
+    patch::swap(&context.client, machine, change)
+        .await
+        .map(|_| Done::Yes)
+}
+
+/// Claims a host by compare-and-swap. The claim is remembered until the store shows it, so that a
+/// stale store never makes a Machine take a second host.
+async fn acquire(
+    context: &Context,
+    observed: &Observed,
+    name: &str,
+) -> Result<Done, ReconcileError> {
+    context.must_lead()?;
+    if let Ok(MachineProviderSpec::Simulated(spec)) = &observed.spec {
+        context
+            .simulated
+            .acquire(observed, spec, crate::clock::now());
+        wake_again(context, observed);
+        return Ok(Done::Yes);
+    }
+    let Some(host) = context.stores.hosts.get(&observed.marker.namespace, name) else {
+        return Ok(Done::Yes);
+    };
+    if claims(context).contains_key(observed.uid()) {
+        return Ok(Done::Yes);
+    }
+    let change = json!({
+        "metadata": { "finalizers": patch::with_finalizer(host.as_ref(), FINALIZER_IN_USE) },
+        "spec": { "consumerRef": {
+            "name": observed.marker.machine,
+            "uid": observed.uid(),
+            "cluster": observed.marker.cluster,
+            "releasing": false,
+        } },
+    });
+    patch::swap(&context.client, host.as_ref(), change).await?;
+    claims(context).insert(observed.uid().to_owned(), name.to_owned());
+    Ok(Done::Yes)
+}
+
+fn claims(
+    context: &Context,
+) -> std::sync::MutexGuard<'_, std::collections::HashMap<String, String>> {
+    context
+        .claims
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+}
+
+fn host(context: &Context, observed: &Observed) -> Result<std::sync::Arc<Host>, ReconcileError> {
+    let Placement::Held(Held { name, .. }) = &observed.placement else {
+        return Err(ReconcileError::other(
+            "find the host of a Machine",
+            "it holds none",
+        ));
+    };
+    let found = context.stores.hosts.get(&observed.marker.namespace, name);
+    found.ok_or_else(|| {
+        ReconcileError::other("find the host of a Machine", format!("Host {name} is gone"))
+    })
+}
+
+async fn take_host(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
+    context.must_lead()?;
+    let host = host(context, observed)?;
+    let answer = match context
+        .hosts
+        .run(&host, node::take_host(&observed.marker))
+        .await
+    {
+        Ok(answer) => answer,
+        Err(error) => {
+            return Ok(Done::NotYet(Finding::no(
+                "InfrastructureReady",
+                error.reason,
+                error.message,
+            )));
+        }
+    };
+    match node::parse_take(&answer).map_err(|error| ReconcileError::other("take a host", error))? {
+        Take::Taken | Take::AlreadyOurs => {
+            wake_again(context, observed);
+            Ok(Done::Yes)
+        }
+        Take::OwnedBy(_) | Take::Occupied(_) => Ok(Done::NotYet(Finding::no(
+            "HostClean",
+            "Occupied",
+            format!(
+                "Host {} belongs to somebody else and is left alone; its condition Clean says to whom",
+                host.name_any()
+            ),
+        ))),
+    }
+}
+
+async fn run_unit(
+    context: &Context,
+    observed: &Observed,
+    name: UnitName,
+) -> Result<Done, ReconcileError> {
+    context.must_lead()?;
+    let host = host(context, observed)?;
+    if is_running(observed, name) {
+        follow(
+            context,
+            observed,
+            &host,
+            name,
+            node::follow(&observed.marker, name),
+        )
+        .await
+    } else {
+        start(context, observed, &host, name).await
+    }
+}
+
+fn is_running(observed: &Observed, unit: UnitName) -> bool {
+    let Placement::Held(Held {
+        contact: Contact::Seen(seen),
+        ..
+    }) = &observed.placement
+    else {
+        return false;
+    };
+    seen.unit(observed.uid(), unit)
+        .is_some_and(|status| matches!(status.state, UnitState::Running(_)))
+}
+
+async fn start(
+    context: &Context,
+    observed: &Observed,
+    host: &Host,
+    name: UnitName,
+) -> Result<Done, ReconcileError> {
+    let unit = match units::build(context, observed, name).await? {
+        Ok(unit) => unit,
+        Err(finding) => return Ok(Done::NotYet(finding)),
+    };
+    let script = node::start_and_follow(&observed.marker, &unit, crate::clock::now());
+    follow(context, observed, host, name, script).await
+}
+
+async fn follow(
+    context: &Context,
+    observed: &Observed,
+    host: &Host,
+    name: UnitName,
+    script: Result<node::Script, node::RenderError>,
+) -> Result<Done, ReconcileError> {
+    let script = script
+        .map_err(|error| ReconcileError::other(format!("render unit {}", name.as_str()), error))?;
+    let session = match context.hosts.session(host).await {
+        Ok(session) => session,
+        Err(error) => {
+            return Ok(Done::NotYet(Finding::no(
+                "InfrastructureReady",
+                error.reason,
+                error.message,
+            )));
+        }
+    };
+    let (waker, namespace, machine) = (
+        context.wakers.machines.clone(),
+        observed.marker.namespace.clone(),
+        observed.marker.machine.clone(),
+    );
+    let wake = Box::new(move || waker.wake(&namespace, &machine));
+    context
+        .follows
+        .start(observed.uid(), name, session, script, wake);
+    Ok(Done::Yes)
+}
+
+fn wake_again(context: &Context, observed: &Observed) {
+    context
+        .wakers
+        .machines
+        .wake(&observed.marker.namespace, &observed.marker.machine);
+}
+
+async fn release(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
+    context.must_lead()?;
+    if let Ok(MachineProviderSpec::Simulated(spec)) = &observed.spec {
+        context
+            .simulated
+            .release(observed, spec, crate::clock::now());
+        return Ok(Done::Yes);
+    }
+    let host = host(context, observed)?;
+    patch::swap(
+        &context.client,
+        host.as_ref(),
+        json!({ "spec": { "consumerRef": { "releasing": true } } }),
+    )
+    .await?;
+    Ok(Done::Yes)
+}
+
+async fn remove_finalizer(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
+    let machine = observed.machine.as_ref();
+    let finalizers = patch::without_finalizer(machine, FINALIZER_MACHINE);
+    let change = json!({ "metadata": { "finalizers": finalizers } });
+    patch::swap(&context.client, machine, change).await?;
+    context.follows.forget(observed.uid());
+    claims(context).remove(observed.uid());
+    Ok(Done::Yes)
+}

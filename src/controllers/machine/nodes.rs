@@ -1,0 +1,115 @@
+//! What is done to the Node of a Machine, in its own cluster.
+
+use super::execute::Done;
+use super::observed::Observed;
+use super::plan::{expired, running};
+use crate::api::conditions::Finding;
+use crate::controllers::{Chain, ReconcileError};
+use crate::manager::Context;
+use crate::workload;
+
+/// The API of the Machine's cluster.
+fn member(
+    context: &Context,
+    observed: &Observed,
+) -> Result<std::sync::Arc<workload::Member>, ReconcileError> {
+    let cluster = context
+        .stores
+        .clusters
+        .get(&observed.marker.namespace, &observed.marker.cluster);
+    cluster
+        .and_then(|cluster| context.member(&cluster))
+        .ok_or_else(|| ReconcileError::other("reach the cluster of a Machine", "not connected"))
+}
+
+/// Brings labels, annotations and taints of the Node to what the Machine says.
+pub async fn update_node(
+    context: &Context,
+    observed: &Observed,
+    node: &str,
+    uid: &str,
+) -> Result<Done, ReconcileError> {
+    let member = member(context, observed)?;
+    workload::nodes::change(member.client(), node, uid, &running::wanted(observed))
+        .await
+        .map_err(|error| ReconcileError::other(format!("update Node {node}"), Chain(&error)))?;
+    Ok(Done::Yes)
+}
+
+/// One look at a drain: cordons, evicts, and says what is left.
+pub async fn drain(
+    context: &Context,
+    observed: &Observed,
+    node: &str,
+    uid: &str,
+) -> Result<Done, ReconcileError> {
+    let member = member(context, observed)?;
+    let failed =
+        |error: workload::Error| ReconcileError::other(format!("drain Node {node}"), Chain(&error));
+    workload::nodes::cordon(member.client(), node, uid)
+        .await
+        .map_err(failed)?;
+    let unreachable = member.node(node).is_some_and(|view| view.is_unreachable());
+    let progress = workload::drain::drain(member.client(), node, unreachable, crate::clock::now())
+        .await
+        .map_err(failed)?;
+    if progress.is_done() {
+        Ok(Done::Yes)
+    } else {
+        let reason = if progress.blocked.is_empty() {
+            "Draining"
+        } else {
+            "DrainBlocked"
+        };
+        Ok(Done::NotYet(Finding::yes(
+            "Deleting",
+            reason,
+            progress.to_string(),
+        )))
+    }
+}
+
+/// Whether volumes are still attached, and not given up waiting for.
+pub async fn await_volumes(
+    context: &Context,
+    observed: &Observed,
+    node: &str,
+) -> Result<Done, ReconcileError> {
+    let member = member(context, observed)?;
+    let attached = workload::volumes::still_attached(member.client(), node, crate::clock::now())
+        .await
+        .map_err(|error| {
+            ReconcileError::other(format!("read the volumes of Node {node}"), Chain(&error))
+        })?;
+    if attached.is_empty() {
+        return Ok(Done::Yes);
+    }
+    let limit = observed
+        .machine
+        .spec
+        .deletion
+        .as_ref()
+        .and_then(|d| d.node_volume_detach_timeout_seconds);
+    if expired(observed, limit, crate::clock::now()) {
+        return Ok(Done::Yes);
+    }
+    Ok(Done::NotYet(Finding::yes(
+        "Deleting",
+        "WaitingForVolumes",
+        format!("still attached to Node {node}: {}", attached.join(", ")),
+    )))
+}
+
+/// Deletes the Node, if it is still this one.
+pub async fn delete_node(
+    context: &Context,
+    observed: &Observed,
+    node: &str,
+    uid: &str,
+) -> Result<Done, ReconcileError> {
+    let member = member(context, observed)?;
+    workload::nodes::delete(member.client(), node, uid)
+        .await
+        .map_err(|error| ReconcileError::other(format!("delete Node {node}"), Chain(&error)))?;
+    Ok(Done::Yes)
+}

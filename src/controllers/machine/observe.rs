@@ -1,0 +1,310 @@
+//! Gathers what a pass over a Machine needs: from the stores, and from the host where nothing else
+//! can tell.
+
+use std::sync::{Arc, PoisonError};
+
+use kube::ResourceExt;
+
+use super::observed::{
+    Contact, Held, Observed, ObservedCluster, Placement, Refusal, Seen, SpecProblem,
+};
+use super::plan::claim;
+use crate::api::cluster::Turn;
+use crate::api::names::{
+    ANNOTATION_INITIALIZED, ANNOTATION_PAUSED, ANNOTATION_TURN, LABEL_CLUSTER,
+};
+use crate::api::{Cluster, ClusterProviderSpec, Host, Machine, MachineProviderSpec};
+use crate::controllers::ReconcileError;
+use crate::kubeadm::Endpoint;
+use crate::manager::Context;
+use crate::node::{Marker, UnitName};
+use crate::store::Key;
+use crate::workload::{Connectivity, NodeView};
+
+/// Gathers what a pass over a Machine needs.
+pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observed, ReconcileError> {
+    let namespace = machine.namespace().unwrap_or_default();
+    let label = machine
+        .labels()
+        .get(LABEL_CLUSTER)
+        .cloned()
+        .unwrap_or_default();
+    let cluster = context.stores.clusters.get(&namespace, &label);
+    let marker = Marker {
+        management: context.management.clone(),
+        namespace: namespace.clone(),
+        cluster: label.clone(),
+        machine: machine.name_any(),
+        uid: machine.uid().unwrap_or_default(),
+    };
+    let (spec, resolved) = resolve(context, &namespace, &machine);
+    let follow = context.follows.current(&marker.uid);
+    let node = node(context, cluster.as_deref(), &machine);
+    let mut observed = Observed {
+        cluster: cluster
+            .as_deref()
+            .map(|cluster| observed_cluster(context, &namespace, cluster)),
+        attempts: context.follows.attempts(&marker.uid, UnitName::Prepare),
+        placement: Placement::None(Err(Refusal {
+            reason: "Unknown",
+            message: String::new(),
+        })),
+        has_token: context
+            .tokens
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .contains_key(&marker.uid),
+        machine,
+        marker,
+        spec,
+        resolved,
+        node,
+        follow,
+    };
+    observed.placement = placement(context, &namespace, &observed).await;
+    let due =
+        [UnitName::Init, UnitName::Join].map(|unit| context.follows.attempts(observed.uid(), unit));
+    if let Some(attempts) = due.into_iter().find(|attempts| attempts.failed > 0) {
+        observed.attempts = attempts;
+    }
+    Ok(observed)
+}
+
+/// The provider spec: the user's own, or a copy of the class's.
+fn resolve(
+    context: &Context,
+    namespace: &str,
+    machine: &Machine,
+) -> (
+    Result<MachineProviderSpec, SpecProblem>,
+    Option<serde_json::Value>,
+) {
+    let resolved = crate::controllers::machine_class::resolve(
+        &context.stores,
+        namespace,
+        &machine.spec.provider_spec,
+    );
+    match resolved {
+        Err(problem) => (Err(problem), None),
+        Ok(value) => {
+            let spec = MachineProviderSpec::decode(&value).map_err(|error| SpecProblem {
+                foreign: matches!(
+                    error,
+                    crate::api::machine_provider_spec::ProviderSpecError::Foreign { .. }
+                ),
+                reason: "InvalidConfiguration",
+                message: error.to_string(),
+            });
+            (spec, Some(value))
+        }
+    }
+}
+
+fn observed_cluster(context: &Context, namespace: &str, cluster: &Cluster) -> ObservedCluster {
+    let annotation = |key: &str| cluster.annotations().get(key).cloned();
+    let name = cluster.name_any();
+    let spec = ClusterProviderSpec::decode(cluster.spec.provider_spec.value.as_ref());
+    let turn: Option<Turn> =
+        annotation(ANNOTATION_TURN).and_then(|text| serde_json::from_str(&text).ok());
+    let initialized_by = annotation(ANNOTATION_INITIALIZED);
+    let conditions = cluster
+        .status
+        .as_ref()
+        .map(|s| s.conditions.as_slice())
+        .unwrap_or_default();
+    let machines = context
+        .stores
+        .machines
+        .by(&Key::Cluster(namespace.to_owned(), name.clone()));
+    let first = initialized_by
+        .as_ref()
+        .or(turn.as_ref().map(|turn| &turn.machine));
+    ObservedCluster {
+        endpoint: cluster_endpoint(context, spec.as_ref().ok(), first),
+        workers_left: machines
+            .iter()
+            .filter(|machine| !machine.is_control_plane())
+            .count(),
+        uid: cluster.uid().unwrap_or_default(),
+        network: cluster.spec.cluster_network.clone(),
+        paused: annotation(ANNOTATION_PAUSED).is_some(),
+        deleting: cluster.metadata.deletion_timestamp.is_some(),
+        certificates_ready: crate::api::conditions::is_true(conditions, "CertificatesReady"),
+        external: crate::api::conditions::find(conditions, "ControlPlaneInitialized")
+            .is_some_and(|condition| condition.reason == "ExternalControlPlane"),
+        version: cluster
+            .status
+            .as_ref()
+            .and_then(|status| status.version.clone())
+            .or_else(|| {
+                machines
+                    .iter()
+                    .find_map(|machine| machine.versions()?.control_plane.clone())
+            }),
+        initialized_by,
+        turn,
+        spec,
+        name,
+    }
+}
+
+/// The endpoint that the Cluster names; without one, the address of its first control-plane machine.
+pub fn cluster_endpoint(
+    context: &Context,
+    spec: Option<&ClusterProviderSpec>,
+    first: Option<&String>,
+) -> Option<Endpoint> {
+    if let Some(endpoint) = spec.and_then(|spec| spec.control_plane_endpoint.as_ref()) {
+        return Some(Endpoint {
+            host: endpoint.host.clone(),
+            port: endpoint.port,
+        });
+    }
+    let host = context.stores.hosts.by(&Key::Claim(first?.clone())).pop()?;
+    Some(Endpoint {
+        host: host_address(&host),
+        port: 6443,
+    })
+}
+
+/// The address by which other nodes know a host: what it calls its own, else how we reach it.
+pub fn host_address(host: &Host) -> String {
+    let addresses = host
+        .status
+        .as_ref()
+        .and_then(|s| s.facts.as_ref())
+        .map(|facts| facts.addresses.as_slice());
+    let reached = &host.spec.ssh.address;
+    match addresses {
+        Some(addresses) if !addresses.contains(reached) => {
+            addresses.first().unwrap_or(reached).clone()
+        }
+        _ => reached.clone(),
+    }
+}
+
+fn node(
+    context: &Context,
+    cluster: Option<&Cluster>,
+    machine: &Machine,
+) -> Seen<Option<Arc<NodeView>>> {
+    let Some(cluster) = cluster else {
+        return Seen::Known(None);
+    };
+    let Some(member) = context.member(cluster) else {
+        let initialized = cluster.annotations().contains_key(ANNOTATION_INITIALIZED);
+        let known = machine
+            .status
+            .as_ref()
+            .is_some_and(|status| status.node_ref.is_some());
+        return if initialized || known {
+            Seen::Unknown(format!(
+                "not connected to the API of Cluster {} yet",
+                cluster.name_any()
+            ))
+        } else {
+            Seen::Known(None)
+        };
+    };
+    let found = machine
+        .spec
+        .provider_id
+        .as_deref()
+        .and_then(|id| member.node_by_provider_id(id));
+    match (found, member.connectivity()) {
+        (Some(node), Connectivity::Connected { .. }) => Seen::Known(Some(node)),
+        (None, Connectivity::Connected { .. }) => Seen::Known(None),
+        (_, state) => Seen::Unknown(format!(
+            "the API of Cluster {} does not answer{}",
+            cluster.name_any(),
+            why(&state)
+        )),
+    }
+}
+
+fn why(state: &Connectivity) -> String {
+    match state {
+        Connectivity::Disconnected { why, .. } => format!(": {why}"),
+        _ => " yet".into(),
+    }
+}
+
+async fn placement(context: &Context, namespace: &str, observed: &Observed) -> Placement {
+    match &observed.spec {
+        Ok(MachineProviderSpec::Simulated(spec)) => context.simulated.placement(observed, spec),
+        Ok(MachineProviderSpec::Ssh(spec)) => {
+            if let Some(host) = held_host(context, observed.uid()) {
+                return Placement::Held(held(context, observed, &host).await);
+            }
+            let hosts = context.stores.hosts.within(namespace);
+            Placement::None(claim::choose(
+                spec,
+                &hosts,
+                &observed.marker.cluster,
+                observed.uid(),
+            ))
+        }
+        // A Machine whose spec has become unusable may still hold a host.
+        Err(_) => match held_host(context, observed.uid()) {
+            Some(host) => Placement::Held(held(context, observed, &host).await),
+            None => Placement::None(Err(Refusal {
+                reason: "InvalidConfiguration",
+                message: String::new(),
+            })),
+        },
+    }
+}
+
+fn held_host(context: &Context, uid: &str) -> Option<Arc<Host>> {
+    let host = context.stores.hosts.by(&Key::Claim(uid.to_owned())).pop();
+    if host.is_some() {
+        // The store shows the claim; it need not be remembered any more.
+        context
+            .claims
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(uid);
+    }
+    host
+}
+
+async fn held(context: &Context, observed: &Observed, host: &Host) -> Held {
+    let releasing = host
+        .spec
+        .consumer_ref
+        .as_ref()
+        .is_some_and(|consumer| consumer.releasing);
+    Held {
+        name: host.name_any(),
+        address: Some(host_address(host)),
+        releasing,
+        contact: if releasing || !must_ask(observed) {
+            Contact::NotAsked
+        } else {
+            ask(context, host).await
+        },
+    }
+}
+
+/// The host is asked only where nothing else can tell: before there is a Node, and while no unit is
+/// followed whose end will wake us.
+fn must_ask(observed: &Observed) -> bool {
+    let is_there = matches!(observed.node, Seen::Known(Some(_)));
+    let was_there = observed
+        .machine
+        .status
+        .as_ref()
+        .is_some_and(|status| status.node_ref.is_some());
+    let deleting = observed.machine.metadata.deletion_timestamp.is_some();
+    observed.follow.is_none() && !is_there && !was_there && !deleting
+}
+
+async fn ask(context: &Context, host: &Host) -> Contact {
+    match context.hosts.observe(host).await {
+        Ok(observation) => Contact::Seen(Box::new(observation)),
+        Err(error) => Contact::Unreachable {
+            reason: error.reason,
+            message: error.message,
+        },
+    }
+}

@@ -1,0 +1,161 @@
+//! What a pass over a Machine knows, as plain data.
+
+use std::sync::Arc;
+
+use crate::api::cluster::{ClusterNetwork, Turn};
+use crate::api::{ClusterProviderSpec, Machine, MachineProviderSpec};
+use crate::kubeadm::Endpoint;
+use crate::node::{Marker, Observation};
+use crate::provider::Follow;
+use crate::provider::follow::Attempts;
+use crate::workload::NodeView;
+
+/// Something that was looked at, or could not be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Seen<T> {
+    /// It was looked at.
+    Known(T),
+    /// It could not be looked at; the text says why.
+    Unknown(String),
+}
+
+/// What a pass over a Machine knows.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// The Machine.
+    pub machine: Arc<Machine>,
+    /// Its ownership marker, as it stands on its host.
+    pub marker: Marker,
+    /// Its Cluster, if there is one of that name.
+    pub cluster: Option<ObservedCluster>,
+    /// Its provider spec, resolved through its class.
+    pub spec: Result<MachineProviderSpec, SpecProblem>,
+    /// The resolved provider object, to be copied inline.
+    pub resolved: Option<serde_json::Value>,
+    /// Where it runs.
+    pub placement: Placement,
+    /// Its Node.
+    pub node: Seen<Option<Arc<NodeView>>>,
+    /// The unit that runs on its host, if one is followed.
+    pub follow: Option<Follow>,
+    /// A bootstrap token of it may still be there.
+    pub has_token: bool,
+    /// Failures in a row of the unit that is due.
+    pub attempts: Attempts,
+}
+
+/// Why a provider spec cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecProblem {
+    /// It is another provider's: hands off.
+    pub foreign: bool,
+    /// One CamelCase word.
+    pub reason: &'static str,
+    /// For people.
+    pub message: String,
+}
+
+/// A Cluster, as its Machines look at it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ObservedCluster {
+    /// Name.
+    pub name: String,
+    /// UID.
+    pub uid: String,
+    /// Its networks.
+    pub network: ClusterNetwork,
+    /// Tatara's settings; an error is the Cluster's to report.
+    pub spec: Result<ClusterProviderSpec, String>,
+    /// It is paused, and so is everything below it.
+    pub paused: bool,
+    /// It is being deleted.
+    pub deleting: bool,
+    /// UID of the Machine that ran `kubeadm init`.
+    pub initialized_by: Option<String>,
+    /// Who has the control-plane turn.
+    pub turn: Option<Turn>,
+    /// Its certificate authorities exist.
+    pub certificates_ready: bool,
+    /// Its control plane is somebody else's; we have a kubeconfig.
+    pub external: bool,
+    /// Where its API is served, as far as that is known.
+    pub endpoint: Option<Endpoint>,
+    /// Version of its control plane, as the API server says it.
+    pub version: Option<String>,
+    /// Machines of the cluster that are no control plane.
+    pub workers_left: usize,
+}
+
+/// Where a Machine runs.
+#[derive(Clone, Debug)]
+pub enum Placement {
+    /// It holds nothing yet. The host that it would take, or why there is none.
+    None(Result<String, Refusal>),
+    /// It holds a host or a virtual machine.
+    Held(Held),
+}
+
+/// Why no host can be taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// One CamelCase word.
+    pub reason: &'static str,
+    /// For people: how many match, and what they are doing.
+    pub message: String,
+}
+
+/// A host or virtual machine that a Machine holds.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// Its name.
+    pub name: String,
+    /// Its address.
+    pub address: Option<String>,
+    /// It has been let go, and is being reset.
+    pub releasing: bool,
+    /// What it says.
+    pub contact: Contact,
+}
+
+/// What a host says.
+#[derive(Clone, Debug)]
+pub enum Contact {
+    /// It registers its Node by itself (simulated machines). An error is what it shows.
+    SelfRegistering(Option<String>),
+    /// It was not asked: a unit is followed, or its Node says enough.
+    NotAsked,
+    /// It could not be asked.
+    Unreachable {
+        /// One CamelCase word.
+        reason: &'static str,
+        /// For people.
+        message: String,
+    },
+    /// What it said.
+    Seen(Box<Observation>),
+}
+
+impl Observed {
+    /// UID of the Machine.
+    pub fn uid(&self) -> &str {
+        &self.marker.uid
+    }
+
+    /// Whether this Machine has the control-plane turn.
+    pub fn has_turn(&self) -> bool {
+        let turn = self
+            .cluster
+            .as_ref()
+            .and_then(|cluster| cluster.turn.as_ref());
+        turn.is_some_and(|turn| turn.machine == self.uid())
+    }
+
+    /// Whether this Machine ran `kubeadm init`.
+    pub fn is_initializer(&self) -> bool {
+        let by = self
+            .cluster
+            .as_ref()
+            .and_then(|cluster| cluster.initialized_by.as_deref());
+        by == Some(self.uid())
+    }
+}

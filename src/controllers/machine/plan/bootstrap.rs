@@ -1,0 +1,308 @@
+//! From a claimed host to a Node: prepare, wait for the turn, init or join.
+
+use std::time::Duration;
+
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+
+use super::super::observed::{Contact, Held, Observed, ObservedCluster, Seen};
+use super::super::units;
+use super::{Action, Plan, unreachable};
+use crate::api::cluster::TurnAction;
+use crate::api::conditions::Finding;
+use crate::controllers::Next;
+use crate::kubeadm::version;
+use crate::node::{Observation, Ownership, UnitName, UnitState};
+use crate::remote::backoff;
+
+/// What the condition of a machine on its way to a Node is called.
+const BOOTSTRAP: &str = "BootstrapReady";
+/// A host that does not answer is asked again after this time at the latest.
+const ASK_AGAIN: Duration = Duration::from_secs(10);
+
+/// The next step of a machine that has no Node yet.
+pub fn plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
+    let Some(cluster) = &observed.cluster else {
+        return Plan::default();
+    };
+    if let Some(finding) = unreachable(held) {
+        return Plan {
+            next: Next::After(ASK_AGAIN),
+            ..Plan::waiting(finding)
+        };
+    }
+    let mut plan = match &held.contact {
+        Contact::SelfRegistering(None) => waiting_for_node(observed),
+        Contact::SelfRegistering(Some(error)) => {
+            Plan::waiting(Finding::no(BOOTSTRAP, "SimulatedFailure", error.clone()))
+        }
+        Contact::NotAsked | Contact::Unreachable { .. } => followed(observed),
+        Contact::Seen(seen) => on_host(observed, cluster, seen, now),
+    };
+    plan.findings.insert(
+        0,
+        Finding::yes(
+            "InfrastructureReady",
+            "HostClaimed",
+            format!("runs on {}", held.name),
+        ),
+    );
+    plan
+}
+
+/// A unit runs: say how far it is.
+fn followed(observed: &Observed) -> Plan {
+    let Some(follow) = &observed.follow else {
+        return waiting_for_node(observed);
+    };
+    let (reason, what) = running_words(follow.unit);
+    let message = match &follow.progress {
+        Some(at) => format!("{}/{} {}", at.index, at.total, at.step),
+        None => format!("{what} starts"),
+    };
+    Plan::waiting(Finding::no(BOOTSTRAP, reason, message))
+}
+
+fn running_words(unit: UnitName) -> (&'static str, &'static str) {
+    match unit {
+        UnitName::Prepare => ("Preparing", "preparation"),
+        UnitName::Init => ("KubeadmInit", "kubeadm init"),
+        UnitName::Join => ("KubeadmJoin", "kubeadm join"),
+        UnitName::Reset => ("Resetting", "reset"),
+    }
+}
+
+fn on_host(
+    observed: &Observed,
+    cluster: &ObservedCluster,
+    seen: &Observation,
+    now: Timestamp,
+) -> Plan {
+    let Some(owner) = seen.owner.of(&observed.marker) else {
+        return not_ours(seen);
+    };
+    if owner.initialized && cluster.initialized_by.is_none() {
+        return Plan::act(
+            Action::RecordInitialized,
+            Finding::no(
+                BOOTSTRAP,
+                "KubeadmInit",
+                "kubeadm init succeeded; recording it on the Cluster",
+            ),
+        );
+    }
+    let prepare = match units::prepare(observed) {
+        Ok(unit) => unit,
+        Err(problem) => {
+            return Plan::waiting(Finding::no(BOOTSTRAP, "InvalidConfiguration", problem));
+        }
+    };
+    let done = |unit: UnitName| {
+        seen.unit(observed.uid(), unit)
+            .is_some_and(|s| s.state == UnitState::Succeeded)
+    };
+    let joined = done(UnitName::Init) || done(UnitName::Join);
+    let prepared = seen
+        .unit(observed.uid(), UnitName::Prepare)
+        .is_some_and(|s| {
+            s.state == UnitState::Succeeded && (joined || s.identity == prepare.identity())
+        });
+    if !prepared {
+        return run(observed, seen, UnitName::Prepare, now);
+    }
+    if observed.machine.is_control_plane() {
+        control_plane(observed, cluster, seen, now)
+    } else {
+        worker(observed, cluster, seen, now)
+    }
+}
+
+fn not_ours(seen: &Observation) -> Plan {
+    let occupied = |message: String| Plan::waiting(Finding::no("HostClean", "Occupied", message));
+    match &seen.owner {
+        Ownership::Nobody if seen.occupied.is_empty() => Plan::act(
+            Action::TakeHost,
+            Finding::no(
+                BOOTSTRAP,
+                "TakingHost",
+                "writing the ownership marker on the host",
+            ),
+        ),
+        Ownership::Nobody => {
+            let found: Vec<String> = seen.occupied.iter().map(ToString::to_string).collect();
+            occupied(format!(
+                "the host runs somebody else's Kubernetes and is left alone: {}",
+                found.join("; ")
+            ))
+        }
+        Ownership::Owner(other) => occupied(format!(
+            "the host's marker says that it belongs to Machine {}/{} (uid {}) of management cluster {}; it is left alone",
+            other.marker.namespace, other.marker.machine, other.marker.uid, other.marker.management
+        )),
+        Ownership::Unreadable(text) => occupied(format!(
+            "the host's marker /var/lib/tatara/owner.json cannot be read ({text}); the host is left alone"
+        )),
+    }
+}
+
+fn control_plane(
+    observed: &Observed,
+    cluster: &ObservedCluster,
+    seen: &Observation,
+    now: Timestamp,
+) -> Plan {
+    let wait = |reason, message: String| Plan::waiting(Finding::no(BOOTSTRAP, reason, message));
+    match (&cluster.initialized_by, &cluster.turn) {
+        (Some(_), _) if observed.is_initializer() => waiting_for_node(observed),
+        (Some(_), _) => wait(
+            "ControlPlaneJoinUnsupported",
+            "the control plane exists already, and this release runs one control-plane Machine per Cluster; delete this Machine".into(),
+        ),
+        (None, _) if !cluster.certificates_ready => {
+            wait("WaitingForCertificates", format!("Cluster {} has no certificate authorities yet", cluster.name))
+        }
+        (None, Some(turn)) if turn.machine != observed.uid() => wait(
+            "WaitingForTurn",
+            format!("Machine {} has the turn to run kubeadm init; it moves on only when that is proven not to have happened", turn.name),
+        ),
+        (None, Some(_)) => run(observed, seen, UnitName::Init, now),
+        (None, None) => Plan::act(
+            Action::TakeTurn(TurnAction::Init),
+            Finding::no(BOOTSTRAP, "TakingTurn", "taking the turn to run kubeadm init"),
+        ),
+    }
+}
+
+fn worker(
+    observed: &Observed,
+    cluster: &ObservedCluster,
+    seen: &Observation,
+    now: Timestamp,
+) -> Plan {
+    let wait = |reason, message: String| Plan::waiting(Finding::no(BOOTSTRAP, reason, message));
+    if cluster.initialized_by.is_none() {
+        return wait(
+            "WaitingForControlPlane",
+            format!(
+                "prepared; the control plane of Cluster {} is not initialised yet",
+                cluster.name
+            ),
+        );
+    }
+    if let Seen::Unknown(why) = &observed.node {
+        return wait("WaitingForControlPlane", why.clone());
+    }
+    let kubelet = observed
+        .machine
+        .versions()
+        .and_then(|versions| versions.kubelet.parse().ok());
+    let control_plane = cluster
+        .version
+        .as_ref()
+        .and_then(|version| version.parse().ok());
+    if let (Some(kubelet), Some(control_plane)) = (kubelet, control_plane)
+        && let Err(skew) = version::check_kubelet(&kubelet, &control_plane)
+    {
+        return wait("VersionSkew", skew.to_string());
+    }
+    run(observed, seen, UnitName::Join, now)
+}
+
+/// Starts a unit, attaches to it, or waits before it is tried again.
+fn run(observed: &Observed, seen: &Observation, unit: UnitName, now: Timestamp) -> Plan {
+    let (reason, what) = running_words(unit);
+    let go = |message: String| {
+        Plan::act(
+            Action::RunUnit(unit),
+            Finding::no(BOOTSTRAP, reason, message),
+        )
+    };
+    let state = seen.unit(observed.uid(), unit).map(|status| &status.state);
+    if let (None, Some(error)) = (state, &observed.attempts.error) {
+        return retry(
+            observed,
+            unit,
+            format!("{what} could not be started: {error}"),
+            now,
+        );
+    }
+    match state {
+        None => go(format!("{what} starts")),
+        Some(UnitState::Running(at)) => go(format!("{}/{} {}", at.index, at.total, at.step)),
+        Some(UnitState::Interrupted(at)) => go(format!(
+            "{what} was interrupted in step {} ({}/{}); starting again",
+            at.step, at.index, at.total
+        )),
+        Some(UnitState::Succeeded) if unit == UnitName::Prepare => {
+            go("the wanted preparation changed".into())
+        }
+        Some(UnitState::Succeeded) => waiting_for_node(observed),
+        Some(UnitState::Failed(failure)) => {
+            let findings: Vec<String> = failure.findings.iter().map(ToString::to_string).collect();
+            let why = if findings.is_empty() {
+                failure.output.trim().to_owned()
+            } else {
+                findings.join("; ")
+            };
+            let message = format!(
+                "{}/{} {} failed with exit code {}: {why}",
+                failure.at.index, failure.at.total, failure.at.step, failure.exit_code
+            );
+            retry(observed, unit, message, now)
+        }
+    }
+}
+
+fn retry(observed: &Observed, unit: UnitName, message: String, now: Timestamp) -> Plan {
+    let reason = match unit {
+        UnitName::Prepare => "PrepareFailed",
+        UnitName::Init => "KubeadmInitFailed",
+        UnitName::Join => "KubeadmJoinFailed",
+        UnitName::Reset => "ResetFailed",
+    };
+    let wait = observed.attempts.last.map_or(Duration::ZERO, |last| {
+        let due = backoff::delay(observed.attempts.failed, jitter(observed.uid()));
+        let since = now
+            .duration_since(last)
+            .max(SignedDuration::ZERO)
+            .unsigned_abs();
+        due.saturating_sub(since)
+    });
+    let finding = Finding::no(BOOTSTRAP, reason, message);
+    if wait.is_zero() {
+        Plan::act(Action::RunUnit(unit), finding)
+    } else {
+        Plan {
+            next: Next::After(wait),
+            ..Plan::waiting(finding)
+        }
+    }
+}
+
+/// A share of the back-off that differs between Machines and not between passes.
+fn jitter(uid: &str) -> f64 {
+    let sum: u32 = uid.bytes().map(u32::from).sum();
+    f64::from(sum % 100) / 100.0
+}
+
+fn waiting_for_node(observed: &Observed) -> Plan {
+    let finding = match &observed.node {
+        Seen::Unknown(why) => Finding::unknown("NodeHealthy", "ApiUnreachable", why.clone()),
+        Seen::Known(_) => Finding::no(
+            "NodeHealthy",
+            "WaitingForNode",
+            format!(
+                "kubeadm is done; no Node with providerID {} has registered yet",
+                observed
+                    .machine
+                    .spec
+                    .provider_id
+                    .as_deref()
+                    .unwrap_or_default()
+            ),
+        ),
+    };
+    Plan {
+        findings: vec![Finding::yes(BOOTSTRAP, "Bootstrapped", ""), finding],
+        ..Plan::default()
+    }
+}

@@ -1,0 +1,171 @@
+//! Which host a Machine takes. Pure; the claim itself is a compare-and-swap.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use kube::ResourceExt;
+use kube::core::{Selector, SelectorExt as _};
+
+use super::super::observed::Refusal;
+use crate::api::conditions::is_true;
+use crate::api::host::HostFacts;
+use crate::api::machine_provider_spec::HostRequirements;
+use crate::api::{Host, SshMachineProviderSpec};
+
+/// Why a host that the selector matches cannot be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Obstacle {
+    Claimed,
+    Maintenance,
+    Deleting,
+    Unreachable,
+    Dirty,
+    TooSmall,
+    Unavailable,
+}
+
+impl Obstacle {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Claimed => "claimed",
+            Self::Maintenance => "in maintenance",
+            Self::Deleting => "being deleted",
+            Self::Unreachable => "unreachable",
+            Self::Dirty => "not clean",
+            Self::TooSmall => "below the requirements",
+            Self::Unavailable => "not available",
+        }
+    }
+}
+
+/// The host that a Machine takes: available, matching, in the failure domain that holds the fewest of
+/// its cluster's machines. Among equals each Machine prefers another, so that many claim at once
+/// without meeting.
+pub fn choose(
+    spec: &SshMachineProviderSpec,
+    hosts: &[Arc<Host>],
+    cluster: &str,
+    machine_uid: &str,
+) -> Result<String, Refusal> {
+    let selector = selector(&spec.host_selector)?;
+    let matching: Vec<&Arc<Host>> = hosts
+        .iter()
+        .filter(|host| selector.matches(host.labels()))
+        .filter(|host| {
+            spec.failure_domain.is_none() || host.spec.failure_domain == spec.failure_domain
+        })
+        .collect();
+    if matching.is_empty() {
+        let message = format!(
+            "none of {} Hosts in the namespace matches hostSelector and failureDomain; label a Host, or correct the selector",
+            hosts.len()
+        );
+        return Err(Refusal {
+            reason: "NoMatchingHost",
+            message,
+        });
+    }
+    let mut used: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+    for host in hosts {
+        if host
+            .spec
+            .consumer_ref
+            .as_ref()
+            .is_some_and(|consumer| consumer.cluster == cluster)
+        {
+            *used.entry(host.spec.failure_domain.as_deref()).or_default() += 1;
+        }
+    }
+    let free = matching
+        .iter()
+        .filter(|host| obstacle(host, &spec.requirements).is_none());
+    let best = free.min_by_key(|host| {
+        let crowd = used
+            .get(&host.spec.failure_domain.as_deref())
+            .copied()
+            .unwrap_or_default();
+        (
+            crowd,
+            preference(machine_uid, &host.uid().unwrap_or_default()),
+            host.name_any(),
+        )
+    });
+    best.map(|host| host.name_any())
+        .ok_or_else(|| refusal(&matching, &spec.requirements))
+}
+
+fn selector(selector: &LabelSelector) -> Result<Selector, Refusal> {
+    Selector::try_from(selector.clone()).map_err(|error| Refusal {
+        reason: "InvalidConfiguration",
+        message: format!("spec.providerSpec.value.hostSelector: {error}"),
+    })
+}
+
+fn refusal(matching: &[&Arc<Host>], requirements: &HostRequirements) -> Refusal {
+    let mut counts: BTreeMap<Obstacle, usize> = BTreeMap::new();
+    for host in matching {
+        if let Some(obstacle) = obstacle(host, requirements) {
+            *counts.entry(obstacle).or_default() += 1;
+        }
+    }
+    let parts: Vec<String> = counts
+        .iter()
+        .map(|(obstacle, count)| format!("{count} {}", obstacle.words()))
+        .collect();
+    let hosts = if matching.len() == 1 {
+        "1 host matches"
+    } else {
+        &format!("{} hosts match", matching.len())
+    };
+    Refusal {
+        reason: "NoHostAvailable",
+        message: format!("{hosts} the selector: {}", parts.join(", ")),
+    }
+}
+
+fn obstacle(host: &Host, requirements: &HostRequirements) -> Option<Obstacle> {
+    let status = host.status.as_ref();
+    let conditions = status
+        .map(|status| status.conditions.as_slice())
+        .unwrap_or_default();
+    if host.spec.consumer_ref.is_some() {
+        Some(Obstacle::Claimed)
+    } else if host.spec.maintenance {
+        Some(Obstacle::Maintenance)
+    } else if host.metadata.deletion_timestamp.is_some() {
+        Some(Obstacle::Deleting)
+    } else if !is_true(conditions, "Reachable") {
+        Some(Obstacle::Unreachable)
+    } else if !is_true(conditions, "Clean") {
+        Some(Obstacle::Dirty)
+    } else if !status
+        .and_then(|s| s.facts.as_ref())
+        .is_some_and(|facts| meets(facts, requirements))
+    {
+        Some(Obstacle::TooSmall)
+    } else if !is_true(conditions, "Available") {
+        Some(Obstacle::Unavailable)
+    } else {
+        None
+    }
+}
+
+fn meets(facts: &HostFacts, wanted: &HostRequirements) -> bool {
+    let bytes = |quantity: &Option<_>| quantity.as_ref().and_then(crate::api::quantity::bytes);
+    wanted.cpus.is_none_or(|cpus| facts.cpus >= cpus)
+        && bytes(&wanted.memory).is_none_or(|memory| facts.memory_bytes >= memory)
+        && bytes(&wanted.disk).is_none_or(|disk| facts.disk_bytes >= disk)
+        && wanted
+            .architecture
+            .as_ref()
+            .is_none_or(|architecture| facts.architecture == *architecture)
+}
+
+/// How much a Machine likes a host: rendezvous hashing (FNV-1a) of the two UIDs.
+fn preference(machine: &str, host: &str) -> u64 {
+    let bytes = machine.bytes().chain([0]).chain(host.bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}

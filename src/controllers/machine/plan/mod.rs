@@ -1,0 +1,302 @@
+//! What is done next for a Machine, and why. Pure.
+
+mod bootstrap;
+pub mod claim;
+mod delete;
+pub use delete::expired;
+pub mod running;
+mod summary;
+
+use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
+
+use super::observed::{Contact, Held, Observed, Placement, Seen};
+use crate::api::cluster::TurnAction;
+use crate::api::conditions::Finding;
+use crate::api::names::{ANNOTATION_PAUSED, FINALIZER_MACHINE};
+use crate::controllers::Next;
+use crate::kubeadm::{KubernetesVersion, version};
+use crate::node::UnitName;
+use crate::workload::NodeView;
+
+pub use summary::Phase;
+
+/// What is done next for a Machine, and why.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[must_use]
+pub struct Plan {
+    /// What to do, in order. The next pass sees the result.
+    pub actions: Vec<Action>,
+    /// What is true of the Machine: its conditions.
+    pub findings: Vec<Finding>,
+    /// The summary for people.
+    pub phase: Phase,
+    /// When to look again, beside on every change.
+    pub next: Next,
+    /// The Machine is somebody else's: nothing is written.
+    pub hands_off: bool,
+}
+
+/// One thing to do, with everything decided.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub enum Action {
+    /// Write our finalizer, the provider ID and the resolved spec on the Machine.
+    Adopt,
+    /// Claim a host by compare-and-swap, or create the machine.
+    Acquire {
+        /// Name of the host.
+        host: String,
+    },
+    /// Write the ownership marker on the host.
+    TakeHost,
+    /// Start a unit of steps on the host, or attach to it.
+    RunUnit(UnitName),
+    /// Take the control-plane turn by compare-and-swap.
+    TakeTurn(TurnAction),
+    /// Give the control-plane turn back.
+    ReturnTurn,
+    /// Record on the Cluster and its CA Secret that the control plane exists.
+    RecordInitialized,
+    /// Bring labels, annotations and taints of the Node to what the Machine says.
+    UpdateNode {
+        /// Name of the Node.
+        node: String,
+        /// UID of the Node.
+        uid: String,
+    },
+    /// Cordon the Node and evict its pods.
+    Drain {
+        /// Name of the Node.
+        node: String,
+        /// UID of the Node.
+        uid: String,
+    },
+    /// Go on only when no volume is attached to the Node.
+    AwaitVolumes {
+        /// Name of the Node.
+        node: String,
+    },
+    /// Let go of the host or virtual machine.
+    Release,
+    /// Delete the Node, if it is still this one.
+    DeleteNode {
+        /// Name of the Node.
+        node: String,
+        /// UID of the Node.
+        uid: String,
+    },
+    /// Remove the token that the machine joined with.
+    RemoveToken,
+    /// Let the Machine go.
+    RemoveFinalizer,
+}
+
+/// What is done next for a Machine, and why.
+pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
+    let mut plan = decide(observed, now);
+    if !plan.hands_off {
+        summary::summarise(observed, &mut plan);
+    }
+    plan
+}
+
+fn decide(observed: &Observed, now: Timestamp) -> Plan {
+    let machine = &observed.machine;
+    if observed.spec.as_ref().is_err_and(|problem| problem.foreign) {
+        return Plan {
+            hands_off: true,
+            ..Plan::default()
+        };
+    }
+    let paused = machine.annotations().contains_key(ANNOTATION_PAUSED)
+        || observed
+            .cluster
+            .as_ref()
+            .is_some_and(|cluster| cluster.paused);
+    if paused {
+        return Plan::waiting(Finding::yes(
+            "Paused",
+            "Paused",
+            "nothing is done while the annotation cluster.k8s.io/paused is set on the Machine or its Cluster",
+        ));
+    }
+    if machine.metadata.deletion_timestamp.is_some() {
+        return delete::plan(observed, now);
+    }
+    if let Some(problem) = unusable(observed) {
+        return Plan::waiting(problem);
+    }
+    if needs_adoption(observed) {
+        return Plan {
+            actions: vec![Action::Adopt],
+            ..Plan::default()
+        };
+    }
+    let mut plan = match &observed.placement {
+        Placement::None(Ok(host)) => Plan {
+            actions: vec![Action::Acquire { host: host.clone() }],
+            findings: vec![Finding::no(
+                "InfrastructureReady",
+                "Claiming",
+                format!("claiming {host}"),
+            )],
+            ..Plan::default()
+        },
+        Placement::None(Err(refusal)) => Plan::waiting(Finding::no(
+            "InfrastructureReady",
+            refusal.reason,
+            refusal.message.clone(),
+        )),
+        Placement::Held(held) => held_plan(observed, held, now),
+    };
+    if observed.machine.spec.config_source.is_some() {
+        plan.findings.push(Finding::no("ConfigSourceUsed", "Ignored", "spec.configSource is accepted as in 2019 and not used; use kubeletConfiguration of the Cluster"));
+    }
+    plan
+}
+
+fn held_plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
+    if held.releasing {
+        return Plan::waiting(Finding::no(
+            "InfrastructureReady",
+            "Released",
+            format!(
+                "{} was released and is being reset; this Machine cannot go on, delete it",
+                held.name
+            ),
+        ));
+    }
+    match &observed.node {
+        Seen::Known(Some(node)) => running::plan(observed, node),
+        _ => bootstrap::plan(observed, held, now),
+    }
+}
+
+/// A mistake or a missing part that only somebody else can mend.
+fn unusable(observed: &Observed) -> Option<Finding> {
+    let no = |reason, message: String| Some(Finding::no("InfrastructureReady", reason, message));
+    let label = observed
+        .machine
+        .labels()
+        .get(crate::api::names::LABEL_CLUSTER);
+    let Some(cluster) = &observed.cluster else {
+        return match label {
+            None => no("ClusterLabelMissing", "metadata.labels has no cluster.k8s.io/cluster-name; set it to the name of a Cluster in this namespace".into()),
+            Some(name) => no("ClusterMissing", format!("Cluster {name}, named by the label cluster.k8s.io/cluster-name, does not exist in this namespace; create it")),
+        };
+    };
+    if let Err(problem) = &observed.spec {
+        return no(problem.reason, problem.message.clone());
+    }
+    if let Err(problem) = &cluster.spec {
+        return no(
+            "ClusterInvalid",
+            format!("Cluster {}: {problem}", cluster.name),
+        );
+    }
+    if let Some(refusal) = unsupported(observed) {
+        return no("UnsupportedVersion", refusal);
+    }
+    (cluster.deleting).then(|| {
+        Finding::no(
+            "InfrastructureReady",
+            "ClusterDeleting",
+            format!("Cluster {} is being deleted", cluster.name),
+        )
+    })
+}
+
+/// Why the wanted versions cannot be run, if they cannot.
+fn unsupported(observed: &Observed) -> Option<String> {
+    let versions = observed.machine.versions();
+    let kubelet = versions.map_or("", |versions| versions.kubelet.as_str());
+    let control_plane = versions
+        .and_then(|versions| versions.control_plane.as_deref())
+        .filter(|v| !v.is_empty());
+    let kubelet = KubernetesVersion::supported("spec.versions.kubelet", kubelet);
+    let control_plane = control_plane
+        .map(|v| KubernetesVersion::supported("spec.versions.controlPlane", v))
+        .transpose();
+    match (kubelet, control_plane) {
+        (Err(error), _) | (_, Err(error)) => Some(error.to_string()),
+        (Ok(kubelet), Ok(Some(control_plane))) => version::check_kubelet(&kubelet, &control_plane)
+            .err()
+            .map(|e| e.to_string()),
+        (Ok(_), Ok(None)) => None,
+    }
+}
+
+fn needs_adoption(observed: &Observed) -> bool {
+    let machine = &observed.machine;
+    !machine.finalizers().iter().any(|f| f == FINALIZER_MACHINE)
+        || machine.spec.provider_id.is_none()
+        || machine.spec.provider_spec.value.is_none()
+}
+
+impl Plan {
+    /// Nothing to do until something changes; the finding says what.
+    fn waiting(finding: Finding) -> Self {
+        Self {
+            findings: vec![finding],
+            ..Self::default()
+        }
+    }
+
+    /// All that is done is quick, and the next pass follows at once: its findings are worth writing,
+    /// these are not yet.
+    pub fn is_quick(&self) -> bool {
+        let quick = |action: &Action| {
+            matches!(
+                action,
+                Action::Adopt
+                    | Action::Acquire { .. }
+                    | Action::TakeHost
+                    | Action::TakeTurn(_)
+                    | Action::RecordInitialized
+            )
+        };
+        !self.actions.is_empty() && self.actions.iter().all(quick)
+    }
+
+    /// Takes in what was found while acting. Says whether that was anything new.
+    pub fn learn(&mut self, observed: &Observed, found: Vec<Finding>) -> bool {
+        if found.is_empty() {
+            return false;
+        }
+        self.findings.retain(|old| {
+            old.condition != "Ready" && found.iter().all(|new| new.condition != old.condition)
+        });
+        self.findings.extend(found);
+        self.findings
+            .retain(|finding| finding.condition != "Paused");
+        summary::summarise(observed, self);
+        true
+    }
+
+    /// One action, and the finding that says why.
+    fn act(action: Action, finding: Finding) -> Self {
+        Self {
+            actions: vec![action],
+            findings: vec![finding],
+            ..Self::default()
+        }
+    }
+}
+
+/// The Node of an observed Machine, when it is known.
+fn known_node(observed: &Observed) -> Option<&NodeView> {
+    match &observed.node {
+        Seen::Known(Some(node)) => Some(node),
+        _ => None,
+    }
+}
+
+/// What a host that could not be asked means for the Machine.
+fn unreachable(held: &Held) -> Option<Finding> {
+    match &held.contact {
+        Contact::Unreachable { reason, message } => {
+            Some(Finding::no("InfrastructureReady", reason, message.clone()))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,103 @@
+//! The conditions that sum up the others, and the phase.
+
+use serde::Serialize;
+
+use super::super::observed::{Observed, Placement};
+use super::Plan;
+use crate::api::conditions::{Finding, Status};
+
+/// Where a Machine is in its life: a summary for people; conditions are the truth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub enum Phase {
+    /// It holds nothing yet.
+    #[default]
+    Pending,
+    /// It holds a host that is not ours to work on yet.
+    Provisioning,
+    /// Its host is prepared, or kubeadm runs.
+    Bootstrapping,
+    /// Its Node is there.
+    Running,
+    /// It is on its way out.
+    Deleting,
+}
+
+impl Phase {
+    /// As it stands in the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "Pending",
+            Self::Provisioning => "Provisioning",
+            Self::Bootstrapping => "Bootstrapping",
+            Self::Running => "Running",
+            Self::Deleting => "Deleting",
+        }
+    }
+}
+
+/// In the order in which a machine comes to life: the first that does not hold is the reason.
+const PARTS: [&str; 4] = [
+    "InfrastructureReady",
+    "HostClean",
+    "BootstrapReady",
+    "NodeHealthy",
+];
+
+/// Adds `Ready`, `Paused`, and the phase.
+pub fn summarise(observed: &Observed, plan: &mut Plan) {
+    plan.phase = phase(observed, plan);
+    let find =
+        |plan: &Plan, name: &str| plan.findings.iter().find(|f| f.condition == name).cloned();
+    if find(plan, "Paused").is_some() {
+        return;
+    }
+    plan.findings.push(Finding::no("Paused", "NotPaused", ""));
+    let blocking = ["Deleting"]
+        .iter()
+        .chain(&PARTS)
+        .filter_map(|name| find(plan, name))
+        .find(|finding| {
+            if finding.condition == "Deleting" {
+                finding.status == Status::True
+            } else {
+                finding.status != Status::True
+            }
+        });
+    let healthy = find(plan, "NodeHealthy").is_some_and(|finding| finding.status == Status::True);
+    let ready = match blocking {
+        Some(finding) if finding.condition == "Deleting" => {
+            Finding::no("Ready", "Deleting", finding.message)
+        }
+        Some(finding) => Finding {
+            condition: "Ready",
+            ..finding
+        },
+        None if healthy => Finding::yes("Ready", "NodeReady", ""),
+        None => Finding::no("Ready", "Starting", "taken in; nothing has been done yet"),
+    };
+    plan.findings.push(ready);
+}
+
+fn phase(observed: &Observed, plan: &Plan) -> Phase {
+    if observed.machine.metadata.deletion_timestamp.is_some() {
+        return Phase::Deleting;
+    }
+    let is = |name: &str| {
+        plan.findings
+            .iter()
+            .any(|f| f.condition == name && f.status == Status::True)
+    };
+    let has = |name: &str| plan.findings.iter().any(|f| f.condition == name);
+    match &observed.placement {
+        Placement::None(_) => Phase::Pending,
+        Placement::Held(_)
+            if has("NodeHealthy")
+                && is("BootstrapReady")
+                && super::known_node(observed).is_some() =>
+        {
+            Phase::Running
+        }
+        Placement::Held(_) if has("BootstrapReady") => Phase::Bootstrapping,
+        Placement::Held(_) => Phase::Provisioning,
+    }
+}

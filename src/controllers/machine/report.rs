@@ -1,0 +1,141 @@
+//! Writes what a plan found on the Machine: conditions, phase, Events. Only what differs is written.
+
+use k8s_openapi::api::core::v1::{NodeAddress, ObjectReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
+
+use super::observed::{Observed, Placement, Seen};
+use super::plan::Plan;
+use crate::api::conditions::{self, Finding};
+use crate::api::machine::{MachineStatus, MachineVersions};
+use crate::controllers::{ReconcileError, patch};
+use crate::manager::Context;
+
+/// Conditions whose news is worth an Event.
+const TOLD: [&str; 4] = [
+    "InfrastructureReady",
+    "BootstrapReady",
+    "NodeHealthy",
+    "Deleting",
+];
+
+/// Writes the status, if it differs, and an Event for each condition that is news.
+pub async fn write(
+    context: &Context,
+    observed: &Observed,
+    plan: &Plan,
+    now: Timestamp,
+) -> Result<(), ReconcileError> {
+    let machine = observed.machine.as_ref();
+    let old = machine.status.clone().unwrap_or_default();
+    let new = status(observed, plan, &old, now);
+    if new == old {
+        return Ok(());
+    }
+    let stamped = MachineStatus {
+        last_updated: Some(Time(now)),
+        ..new.clone()
+    };
+    let body = serde_json::to_value(&stamped)
+        .map_err(|error| ReconcileError::other("write the status", error))?;
+    patch::status(&context.client, machine, with_removed(body, &old)).await?;
+    if old.phase != new.phase {
+        tracing::info!(
+            cluster = observed.marker.cluster,
+            machine = observed.marker.machine,
+            host = new.host.as_deref(),
+            phase = plan.phase.as_str(),
+            "machine"
+        );
+    }
+    for finding in plan
+        .findings
+        .iter()
+        .filter(|finding| is_news(&old, finding))
+    {
+        context.event(machine, finding).await;
+    }
+    Ok(())
+}
+
+/// A merge patch removes what is `null`: fields that the old status had and the new has not.
+fn with_removed(mut body: serde_json::Value, old: &MachineStatus) -> serde_json::Value {
+    if let (Ok(serde_json::Value::Object(old)), Some(new)) =
+        (serde_json::to_value(old), body.as_object_mut())
+    {
+        for key in old.keys() {
+            new.entry(key.clone()).or_insert(serde_json::Value::Null);
+        }
+    }
+    body
+}
+
+/// A condition tells news when its reason changed, and it did not merely begin by waiting.
+fn is_news(old: &MachineStatus, finding: &Finding) -> bool {
+    if !TOLD.contains(&finding.condition) {
+        return false;
+    }
+    match conditions::find(&old.conditions, finding.condition) {
+        Some(before) => before.reason != finding.reason,
+        None => finding.reason != "WaitingForNode",
+    }
+}
+
+fn status(observed: &Observed, plan: &Plan, old: &MachineStatus, now: Timestamp) -> MachineStatus {
+    let generation = observed.machine.metadata.generation;
+    let mut conditions = old.conditions.clone();
+    // What no finding speaks of any more is over, not unknown.
+    conditions.retain(|c| {
+        matches!(c.type_.as_str(), "Ready" | "Paused")
+            || plan.findings.iter().any(|f| f.condition == c.type_)
+            || keeps(plan, &c.type_)
+    });
+    let mut status = MachineStatus {
+        conditions: conditions::merge(&conditions, &plan.findings, generation, now),
+        phase: Some(plan.phase.as_str().into()),
+        observed_generation: generation,
+        ..old.clone()
+    };
+    match &observed.placement {
+        Placement::Held(held) => {
+            status.host = Some(held.name.clone());
+            if let Some(address) = &held.address {
+                status.addresses = vec![NodeAddress {
+                    type_: "InternalIP".into(),
+                    address: address.clone(),
+                }];
+            }
+        }
+        Placement::None(_) => status.host = None,
+    }
+    if let Seen::Known(Some(node)) = &observed.node {
+        status.node_ref = Some(ObjectReference {
+            api_version: Some("v1".into()),
+            kind: Some("Node".into()),
+            name: Some(node.name.clone()),
+            uid: Some(node.uid.clone()),
+            ..ObjectReference::default()
+        });
+        status.addresses.clone_from(&node.addresses);
+        let control_plane = observed
+            .machine
+            .versions()
+            .and_then(|versions| versions.control_plane.clone());
+        status.versions = Some(MachineVersions {
+            kubelet: node.kubelet_version.clone(),
+            control_plane,
+        });
+    }
+    status
+}
+
+/// While a Machine is paused or being deleted, what was true of it stays to be read.
+fn keeps(plan: &Plan, condition: &str) -> bool {
+    let set_aside = plan.findings.iter().any(|f| {
+        matches!(
+            (f.condition, f.status),
+            ("Paused" | "Deleting", conditions::Status::True)
+        )
+    });
+    set_aside && condition != "Paused"
+}

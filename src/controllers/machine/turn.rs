@@ -1,0 +1,138 @@
+//! The control-plane turn, and the record that a control plane exists. Both are judged on a live read
+//! and moved by compare-and-swap: of two Machines, or two managers, one wins.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Api, ResourceExt};
+use serde_json::{Value, json};
+
+use super::observed::Observed;
+use crate::api::Cluster;
+use crate::api::cluster::{Turn, TurnAction};
+use crate::api::names::{ANNOTATION_INITIALIZED, ANNOTATION_TURN};
+use crate::controllers::{ReconcileError, patch};
+use crate::manager::Context;
+
+/// Takes the turn, if nobody has it. For `init`: only if no control plane was ever recorded.
+pub async fn take(
+    context: &Context,
+    observed: &Observed,
+    action: TurnAction,
+) -> Result<(), ReconcileError> {
+    context.must_lead()?;
+    let cluster = live(context, observed).await?;
+    let taken = cluster.annotations().contains_key(ANNOTATION_TURN);
+    let initialized = cluster.annotations().contains_key(ANNOTATION_INITIALIZED);
+    if taken
+        || (action == TurnAction::Init
+            && (initialized || ca_says_initialized(context, observed).await?))
+    {
+        return Err(ReconcileError::Conflict {
+            what: "take the control-plane turn".into(),
+        });
+    }
+    let turn = Turn {
+        machine: observed.uid().into(),
+        name: observed.marker.machine.clone(),
+        action,
+    };
+    let text = serde_json::to_string(&turn)
+        .map_err(|error| ReconcileError::other("write the turn", error))?;
+    patch::swap(
+        &context.client,
+        &cluster,
+        annotate(ANNOTATION_TURN, &json!(text)),
+    )
+    .await?;
+    Ok(())
+}
+
+/// Gives the turn back, if it is this Machine's.
+pub async fn give_back(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
+    let cluster = live(context, observed).await?;
+    if holder(&cluster).is_some_and(|turn| turn.machine == observed.uid()) {
+        patch::swap(
+            &context.client,
+            &cluster,
+            annotate(ANNOTATION_TURN, &Value::Null),
+        )
+        .await?;
+    }
+    Ok(())
+}
+
+/// Records that this Machine made the control plane, on the CA Secret and on the Cluster, in this
+/// order: what is on the Cluster is then never missing on the Secret.
+pub async fn record_initialized(
+    context: &Context,
+    observed: &Observed,
+) -> Result<(), ReconcileError> {
+    context.must_lead()?;
+    let cluster = live(context, observed).await?;
+    if let Some(other) = cluster.annotations().get(ANNOTATION_INITIALIZED) {
+        if other == observed.uid() {
+            return Ok(());
+        }
+        return Err(ReconcileError::other(
+            "record the control plane",
+            format!(
+                "the Cluster says that Machine {other} made it, and the host of this one says it did; look at both hosts"
+            ),
+        ));
+    }
+    let secrets: Api<Secret> = Api::namespaced(context.client.clone(), &observed.marker.namespace);
+    let name = format!("{}-ca", observed.marker.cluster);
+    let secret = secrets
+        .get(&name)
+        .await
+        .map_err(ReconcileError::api(format!("read Secret {name}")))?;
+    let record = annotate(ANNOTATION_INITIALIZED, &json!(observed.uid()));
+    patch::write(&context.client, &secret, record.clone()).await?;
+    let mut change = record;
+    if holder(&cluster).is_some_and(|turn| turn.machine == observed.uid()) {
+        change["metadata"]["annotations"][ANNOTATION_TURN] = Value::Null;
+    }
+    patch::swap(&context.client, &cluster, change).await?;
+    Ok(())
+}
+
+/// Whether the CA Secret remembers a control plane that the Cluster does not, as after a restore of
+/// one without the other.
+async fn ca_says_initialized(
+    context: &Context,
+    observed: &Observed,
+) -> Result<bool, ReconcileError> {
+    let secrets: Api<Secret> = Api::namespaced(context.client.clone(), &observed.marker.namespace);
+    let name = format!("{}-ca", observed.marker.cluster);
+    let secret = secrets
+        .get_opt(&name)
+        .await
+        .map_err(ReconcileError::api(format!("read Secret {name}")))?;
+    Ok(secret.is_some_and(|secret| secret.annotations().contains_key(ANNOTATION_INITIALIZED)))
+}
+
+async fn live(context: &Context, observed: &Observed) -> Result<Cluster, ReconcileError> {
+    let known: Option<Arc<Cluster>> = context
+        .stores
+        .clusters
+        .get(&observed.marker.namespace, &observed.marker.cluster);
+    match known {
+        Some(known) => patch::live(&context.client, known.as_ref()).await,
+        None => Err(ReconcileError::other(
+            "read the Cluster of a Machine",
+            "it is gone",
+        )),
+    }
+}
+
+fn holder(cluster: &Cluster) -> Option<Turn> {
+    cluster
+        .annotations()
+        .get(ANNOTATION_TURN)
+        .and_then(|text| serde_json::from_str(text).ok())
+}
+
+fn annotate(key: &str, value: &Value) -> Value {
+    json!({ "metadata": { "annotations": { (key): value } } })
+}

@@ -1,0 +1,73 @@
+use serde_json::json;
+
+use super::*;
+
+fn set(name: &str, owner: Option<&str>) -> MachineSet {
+    let owners = owner.map(|uid| {
+        json!([{"apiVersion": "cluster.k8s.io/v1alpha1", "kind": "MachineDeployment", "name": "md",
+            "uid": uid, "controller": true}])
+    });
+    let set = json!({
+        "metadata": {"name": name, "uid": name, "ownerReferences": owners, "annotations": {
+            "machinedeployment.clusters.k8s.io/revision": "7",
+            "machinedeployment.clusters.k8s.io/desired-replicas": "3"}},
+        "spec": {"replicas": 4, "selector": {"matchLabels": {"a": "b"}},
+            "template": {"metadata": {"labels": {"machine-template-hash": "h"}}, "spec": {}}},
+        "status": {"replicas": 5, "readyReplicas": 3, "availableReplicas": 2, "unhealthyReplicas": 1,
+            "startingReplicas": 1, "terminatingReplicas": 6, "lastProgressTime": "2026-11-21T00:00:00Z"},
+    });
+    serde_json::from_value(set).expect("a MachineSet")
+}
+
+#[test]
+fn a_set_is_read_from_its_spec_and_status() {
+    let observed = ObservedSet::from_api(&set("ms", Some("md")), "md");
+    let expected = Counts {
+        wanted: 4,
+        current: 5,
+        ready: 3,
+        available: 2,
+        unhealthy: 1,
+        starting: 1,
+        deleting: 6,
+    };
+    assert_eq!(observed.counts, expected);
+    assert_eq!(
+        (
+            observed.revision(),
+            observed.desired_replicas(),
+            observed.hash()
+        ),
+        (7, Some(3), Some("h"))
+    );
+    assert_eq!(observed.owner, Owner::Ours);
+    assert_eq!(observed.last_progress, "2026-11-21T00:00:00Z".parse().ok());
+}
+
+#[test]
+fn annotations_that_are_no_numbers_count_as_absent() {
+    let mut other = set("ms", None);
+    other.metadata.annotations = Some([(ANNOTATION_REVISION.to_owned(), "x".to_owned())].into());
+    let observed = ObservedSet::from_api(&other, "md");
+    assert_eq!(
+        (observed.revision(), observed.desired_replicas()),
+        (0, None)
+    );
+}
+
+#[test]
+fn sets_of_others_are_known_by_name_only() {
+    let deployment = json!({"metadata": {"name": "md", "uid": "md"}, "spec": {"selector": {}, "template": {"spec": {}}}});
+    let deployment: MachineDeployment =
+        serde_json::from_value(deployment).expect("a MachineDeployment");
+    let sets = [
+        set("ours", Some("md")),
+        set("orphan", None),
+        set("theirs", Some("other")),
+    ];
+    let observed = Observed::from_api(&deployment, Ok(json!({})), &sets);
+    let names: Vec<&str> = observed.sets.iter().map(|set| set.name.as_str()).collect();
+    assert_eq!(names, ["ours", "orphan"]);
+    assert!(observed.taken.contains("theirs"));
+    assert_eq!((observed.replicas, observed.revision_history_limit), (1, 1));
+}

@@ -1,0 +1,61 @@
+//! What goes when nothing else would ever go again.
+//!
+//! A roll can stand still although something could be given up without loss: old Machines that are
+//! not available hold hosts, or the room that `maxSurge` leaves, while the new ones wait for just
+//! that. One such Machine goes at a time.
+
+use super::roll::{Roll, Target, Targets};
+
+/// Gives up one Machine, or what was lost, when no other step was found.
+pub fn step(roll: &Roll, targets: &mut Targets) {
+    let is_moving = targets.all().any(|t| t.counts.wanted != t.counts.current);
+    let is_held = targets.changes() || targets.old.iter().all(|target| target.to == 0);
+    if is_held || (!roll.stalled && (is_moving || roll.in_deletion() > 0)) {
+        return;
+    }
+    if roll.stalled && give_up_missing(roll, targets) {
+        return;
+    }
+    let new = &targets.current.counts;
+    let new_is_well = new.available == new.current && new.current == new.wanted;
+    if !new_is_well && !roll.stalled {
+        return;
+    }
+    let unavailable = |target: &Target| {
+        let uncertain = if roll.stalled { target.unsettled() } else { 0 };
+        target.unhealthy() + uncertain
+    };
+    let nothing_available = targets.available() == 0;
+    let Some(target) = targets
+        .old
+        .iter_mut()
+        .find(|target| unavailable(target) > 0)
+    else {
+        return;
+    };
+    if nothing_available {
+        let text = "no Machine is available: they may only be out of sight, so none is given up";
+        targets.waiting.push(text.into());
+        return;
+    }
+    let to = target.staying() - 1;
+    target.set(
+        to,
+        format!(
+            "nothing else can go on, and {} Machines of it are not available",
+            unavailable(target)
+        ),
+    );
+}
+
+/// What an old set could not make again in time is not waited for any longer.
+fn give_up_missing(roll: &Roll, targets: &mut Targets) -> bool {
+    let limit = roll.observed.progress_deadline_seconds;
+    for target in &mut targets.old {
+        if target.missing() > 0 {
+            let text = format!("lost Machines could not be made again within {limit} s");
+            target.set(target.counts.current, text);
+        }
+    }
+    targets.changes()
+}

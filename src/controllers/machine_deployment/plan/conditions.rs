@@ -1,0 +1,210 @@
+//! The conditions of a MachineDeployment. Names are those of Cluster API, and
+//! `Progressing` of Kubernetes' Deployment.
+
+use super::phase::{Phase, phase};
+use super::roll::{Roll, Target, Targets};
+use super::sets::is_complete;
+use super::{Action, Plan, SetUpdate, StatusCounts};
+use crate::api::conditions::Finding;
+use crate::api::names::ANNOTATION_DISABLE_CREATE;
+
+const AVAILABLE: &str = "Available";
+const PROGRESSING: &str = "Progressing";
+const ROLLING_OUT: &str = "RollingOut";
+const PAUSED: &str = "Paused";
+
+/// The spec cannot be used, so nothing is done.
+pub fn invalid(problem: String) -> (Phase, Vec<Finding>) {
+    (
+        Phase::Failed,
+        vec![Finding::no(PROGRESSING, "InvalidConfiguration", problem)],
+    )
+}
+
+/// Fills in what people read.
+pub fn report(roll: &Roll, targets: &Targets, plan: &mut Plan) {
+    plan.counts = counts(roll);
+    let progressing = progressing(roll, targets, &plan.actions);
+    plan.phase = phase(roll, targets, &progressing);
+    let settled = is_complete(roll, targets) || targets.changes() || roll.stalled;
+    plan.wake_at = roll.deadline.filter(|_| !settled);
+    plan.findings = vec![
+        available(roll, &plan.counts),
+        rolling_out(roll),
+        progressing,
+        paused(roll),
+    ];
+}
+
+fn counts(roll: &Roll) -> StatusCounts {
+    let sum = |count: fn(&super::super::observed::Counts) -> i32| -> i32 {
+        roll.sets().map(|set| count(&set.counts)).sum()
+    };
+    let available = sum(|counts| counts.available);
+    StatusCounts {
+        replicas: sum(|counts| counts.current),
+        updated: roll.current.map_or(0, |set| set.counts.current),
+        ready: sum(|counts| counts.ready),
+        available,
+        unavailable: (roll.replicas() - available).max(0),
+    }
+}
+
+fn available(roll: &Roll, counts: &StatusCounts) -> Finding {
+    let (have, replicas, minimum) = (counts.available, roll.replicas(), roll.min_available());
+    let text = |sign: &str| {
+        let missing = roll.limits.unavailable;
+        format!(
+            "{have} available replicas {sign} {minimum} required ({replicas} spec.replicas − {missing} maxUnavailable)"
+        )
+    };
+    if have >= minimum {
+        Finding::yes(AVAILABLE, "MinimumReplicasAvailable", text("≥"))
+    } else {
+        Finding::no(AVAILABLE, "MinimumReplicasUnavailable", text("<"))
+    }
+}
+
+fn rolling_out(roll: &Roll) -> Finding {
+    let old: Vec<String> = roll
+        .old
+        .iter()
+        .filter(|set| set.is_active())
+        .map(|set| {
+            format!(
+                "{} ({} Machines)",
+                set.name,
+                set.counts.current + set.counts.deleting
+            )
+        })
+        .collect();
+    if old.is_empty() {
+        return Finding::no(ROLLING_OUT, "NotRollingOut", "");
+    }
+    let new = roll.current.map_or(0, |set| set.counts.available);
+    let text = format!(
+        "{new}/{} available of the current template; left of old ones: {}",
+        roll.replicas(),
+        old.join(", ")
+    );
+    Finding::yes(ROLLING_OUT, "RollingOut", text)
+}
+
+/// What is done now and why, before it is done; else what is waited for.
+fn progressing(roll: &Roll, targets: &Targets, actions: &[Action]) -> Finding {
+    if let Err(problem) = &roll.observed.provider_spec {
+        return Finding::no(PROGRESSING, problem.reason, problem.message.clone());
+    }
+    if roll.observed.deleting {
+        return Finding::no(
+            PROGRESSING,
+            "Deleting",
+            "the MachineDeployment is being deleted",
+        );
+    }
+    let steps = steps(roll, actions);
+    if is_complete(roll, targets) {
+        let all = format!(
+            "all {} Machines are available and of the current template",
+            roll.replicas()
+        );
+        let text = [all]
+            .into_iter()
+            .chain(steps)
+            .collect::<Vec<_>>()
+            .join("; ");
+        return Finding::yes(PROGRESSING, "Complete", text);
+    }
+    if !steps.is_empty() {
+        return Finding::yes(PROGRESSING, "MachineSetUpdated", steps.join("; "));
+    }
+    let waiting = waiting(targets);
+    if roll.observed.paused || roll.observed.paused_by.is_some() {
+        return Finding::no(PROGRESSING, "Paused", waiting);
+    }
+    if roll.stalled {
+        let limit = roll.observed.progress_deadline_seconds;
+        let text = format!("no progress for {limit} s (spec.progressDeadlineSeconds): {waiting}");
+        return Finding::no(PROGRESSING, "ProgressDeadlineExceeded", text);
+    }
+    Finding::yes(PROGRESSING, "WaitingForMachines", waiting)
+}
+
+/// Everything that is about to be done, each with its reasons. Bookkeeping on sets goes without.
+fn steps(roll: &Roll, actions: &[Action]) -> Vec<String> {
+    let describe = |action: &Action| match action {
+        Action::AdoptSet { name, .. } => {
+            Some(format!("taking in MachineSet {name}: it was left over"))
+        }
+        Action::CreateSet(new) => {
+            let reasons = new.because.join("; ");
+            Some(format!(
+                "new MachineSet {} with {} Machines: {reasons}",
+                new.name, new.replicas
+            ))
+        }
+        Action::UpdateSet(update) => {
+            let current = roll.current.is_some_and(|set| set.name == update.name);
+            let which = if current { "current" } else { "old" };
+            let what = update_text(update)?;
+            Some(format!("{which} MachineSet {} {what}", update.name))
+        }
+        Action::DeleteSet { name, because, .. } => {
+            Some(format!("deleting MachineSet {name}: {because}"))
+        }
+    };
+    actions.iter().filter_map(describe).collect()
+}
+
+fn update_text(update: &SetUpdate) -> Option<String> {
+    if let Some((from, to)) = update.replicas {
+        return Some(format!(
+            "from {from} to {to}: {}",
+            update.because.join(", ")
+        ));
+    }
+    let disabled = update
+        .annotations
+        .get(ANNOTATION_DISABLE_CREATE)
+        .is_some_and(Option::is_some);
+    if disabled {
+        return Some("makes no more Machines: spec.strategy is OnDelete".into());
+    }
+    let in_place = update.template.is_some() || update.min_ready_seconds.is_some();
+    in_place.then(|| "is brought up to date in place".into())
+}
+
+fn waiting(targets: &Targets) -> String {
+    let sum = |count: fn(&Target) -> i32| -> i32 { targets.all().map(count).sum() };
+    let mut waiting = targets.waiting.clone();
+    for (count, what) in [
+        (sum(Target::missing), "to be made"),
+        (sum(|t| t.counts.starting), "without a Node yet"),
+        (sum(|t| t.counts.unhealthy), "unhealthy"),
+        (sum(|t| t.counts.deleting), "in deletion"),
+    ] {
+        if count > 0 {
+            waiting.push(format!("{count} Machines {what}"));
+        }
+    }
+    if waiting.is_empty() {
+        "waiting for Machines to become available".into()
+    } else {
+        waiting.join("; ")
+    }
+}
+
+fn paused(roll: &Roll) -> Finding {
+    match (&roll.observed.paused_by, roll.observed.paused) {
+        (Some(object), _) => {
+            let text = format!("{object} has the annotation cluster.k8s.io/paused");
+            Finding::yes(PAUSED, "PausedByAnnotation", text)
+        }
+        (None, true) => Finding::yes(
+            PAUSED,
+            "PausedBySpec",
+            "spec.paused is true: scaling goes on, rolling does not",
+        ),
+        (None, false) => Finding::no(PAUSED, "NotPaused", ""),
+    }
+}

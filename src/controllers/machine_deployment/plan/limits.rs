@@ -1,0 +1,93 @@
+//! What `maxSurge` and `maxUnavailable` allow.
+
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use crate::api::machine_deployment::{RollingUpdate, Strategy, StrategyType};
+
+/// Machines that may be there beyond the wanted number when nothing is said.
+const DEFAULT_SURGE: IntOrString = IntOrString::Int(1);
+/// Machines that may be missing when nothing is said.
+const DEFAULT_UNAVAILABLE: IntOrString = IntOrString::Int(0);
+
+/// What a roll may do to the number of Machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Machines that may be there beyond the wanted number.
+    pub surge: i32,
+    /// Machines that may be missing.
+    pub unavailable: i32,
+}
+
+impl Limits {
+    /// The limits for so many replicas. A percentage of surge is rounded up, one of unavailability
+    /// down; where both come to nothing, one Machine may be missing, or no roll could ever start.
+    pub fn of(strategy: &Strategy, replicas: i32) -> Result<Self, String> {
+        if strategy.type_ == StrategyType::OnDelete {
+            return Ok(Self {
+                surge: 0,
+                unavailable: 0,
+            });
+        }
+        let RollingUpdate {
+            max_surge,
+            max_unavailable,
+        } = strategy.rolling_update.clone().unwrap_or_default();
+        let surge = max_surge.unwrap_or(DEFAULT_SURGE);
+        let unavailable = max_unavailable.unwrap_or(DEFAULT_UNAVAILABLE);
+        let limits = Self {
+            surge: resolve("maxSurge", &surge, replicas, Round::Up)?,
+            unavailable: resolve("maxUnavailable", &unavailable, replicas, Round::Down)?,
+        };
+        if limits.surge == 0 && limits.unavailable == 0 {
+            return Ok(Self {
+                surge: 0,
+                unavailable: 1,
+            });
+        }
+        Ok(limits)
+    }
+
+    /// The fewest available Machines that a step may leave.
+    pub fn min_available(&self, replicas: i32) -> i32 {
+        replicas.saturating_sub(self.unavailable).max(0)
+    }
+
+    /// The most Machines that there may be, those in deletion included.
+    pub fn max_total(&self, replicas: i32) -> i32 {
+        replicas.saturating_add(self.surge)
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Round {
+    Up,
+    Down,
+}
+
+fn resolve(field: &str, value: &IntOrString, replicas: i32, round: Round) -> Result<i32, String> {
+    let wrong = |shown: String| {
+        format!(
+            "spec.strategy.rollingUpdate.{field} is {shown}; write a number such as 1 or a percentage such as \"25%\""
+        )
+    };
+    match value {
+        IntOrString::Int(number) if *number >= 0 => Ok(*number),
+        IntOrString::Int(number) => Err(wrong(number.to_string())),
+        IntOrString::String(text) => {
+            let percent = text
+                .strip_suffix('%')
+                .and_then(|digits| digits.parse::<u32>().ok());
+            let percent = percent.ok_or_else(|| wrong(format!("{text:?}")))?;
+            let hundredths = i64::from(percent) * i64::from(replicas.max(0));
+            let machines = match round {
+                Round::Up => (hundredths + 99) / 100,
+                Round::Down => hundredths / 100,
+            };
+            Ok(i32::try_from(machines).unwrap_or(i32::MAX))
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "limits_tests.rs"]
+mod tests;

@@ -1,0 +1,187 @@
+//! What is done next for a MachineDeployment, and why. Pure.
+//!
+//! | file | what it decides |
+//! |---|---|
+//! | `limits` | what `maxSurge` and `maxUnavailable` allow |
+//! | `roll` | the sets, which of them is the current one, and how many Machines each shall have |
+//! | `rolling_update`, `on_delete` | the next step of a roll |
+//! | `scale` | scaling without rolling, and old sets' share of a scale-up in mid-roll |
+//! | `breaker` | what goes when nothing else would ever go again |
+//! | `revision` | revision numbers, and which old sets are forgotten |
+//! | `sets` | what is written on each set |
+//! | `conditions`, `phase` | what people read |
+
+mod breaker;
+mod conditions;
+mod limits;
+mod on_delete;
+mod phase;
+mod revision;
+mod roll;
+mod rolling_update;
+mod scale;
+mod sets;
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::jiff::Timestamp;
+use kube::core::Selector;
+use serde::Serialize;
+
+use super::observed::Observed;
+use crate::api::MachineTemplate;
+use crate::api::conditions::Finding;
+use crate::api::machine_deployment::StrategyType;
+
+pub use limits::Limits;
+pub use phase::Phase;
+pub use sets::desired_set;
+
+/// What is done next for a MachineDeployment, and why.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[must_use]
+pub struct Plan {
+    /// What to do, in this order: any prefix of it leaves a state that the next pass goes on from.
+    pub actions: Vec<Action>,
+    /// What is true of the deployment: its conditions.
+    pub findings: Vec<Finding>,
+    /// The counters of its status.
+    pub counts: StatusCounts,
+    /// The summary for people.
+    pub phase: Phase,
+    /// The selector in its string form, for the scale subresource.
+    pub label_selector: Option<String>,
+    /// When the deadline for progress passes.
+    pub wake_at: Option<Timestamp>,
+}
+
+/// The counters of a deployment's status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct StatusCounts {
+    /// Machines of all sets.
+    pub replicas: i32,
+    /// Machines of the current template.
+    pub updated: i32,
+    /// Machines whose Node is Ready.
+    pub ready: i32,
+    /// Machines that have been Ready for `minReadySeconds`.
+    pub available: i32,
+    /// Machines that are wanted and not available.
+    pub unavailable: i32,
+}
+
+/// One thing to do, with everything decided.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub enum Action {
+    /// Make the deployment the controller of a set that an earlier deployment of its name made.
+    AdoptSet {
+        /// Name of the set.
+        name: String,
+        /// UID that the set must still have.
+        uid: String,
+    },
+    /// Create the set that [`desired_set`] gives.
+    CreateSet(Box<NewSet>),
+    /// Write on a set, in one request.
+    UpdateSet(Box<SetUpdate>),
+    /// Delete a set that has no Machines and that nobody will go back to.
+    DeleteSet {
+        /// Name of the set.
+        name: String,
+        /// UID that the set must still have.
+        uid: String,
+        /// Why.
+        because: String,
+    },
+}
+
+/// A set to be made.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NewSet {
+    /// Its name.
+    pub name: String,
+    /// Its first number of Machines.
+    pub replicas: i32,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Its annotations.
+    pub annotations: BTreeMap<String, String>,
+    /// Which Machines belong to it.
+    pub selector: LabelSelector,
+    /// What it makes Machines from, with the provider spec inline.
+    pub template: MachineTemplate,
+    /// Its `minReadySeconds`.
+    pub min_ready_seconds: i32,
+    /// Why it is made, and with so many Machines.
+    pub because: Vec<String>,
+}
+
+/// What to write on a set.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SetUpdate {
+    /// Name of the set.
+    pub name: String,
+    /// UID that the set must still have.
+    pub uid: String,
+    /// The number of Machines, before and after.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<(i32, i32)>,
+    /// Annotations to set, or to remove.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub annotations: BTreeMap<String, Option<String>>,
+    /// Labels to set.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// The whole new `spec.template`: it differs in parts that need no new Machines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub template: Option<Box<MachineTemplate>>,
+    /// The new `spec.minReadySeconds`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_ready_seconds: Option<i32>,
+    /// Why the number changes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub because: Vec<String>,
+}
+
+/// What is done next for a MachineDeployment, and why.
+pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
+    let selector = Selector::try_from(observed.selector.clone());
+    let label_selector = selector.ok().map(|selector| selector.to_string());
+    let limits = match Limits::of(&observed.strategy, observed.replicas) {
+        Ok(limits) => limits,
+        Err(problem) => {
+            let (phase, findings) = conditions::invalid(problem);
+            return Plan {
+                findings,
+                phase,
+                label_selector,
+                ..Plan::default()
+            };
+        }
+    };
+    let roll = roll::Roll::new(observed, limits, now);
+    let stopped = observed.deleting || observed.paused_by.is_some();
+    let targets = if stopped {
+        roll::Targets::unchanged(&roll)
+    } else if observed.paused || roll.wanted.is_none() {
+        scale::targets(&roll)
+    } else {
+        match observed.strategy.type_ {
+            StrategyType::RollingUpdate => rolling_update::targets(&roll),
+            StrategyType::OnDelete => on_delete::targets(&roll),
+        }
+    };
+    let mut plan = Plan {
+        label_selector,
+        ..Plan::default()
+    };
+    if !stopped {
+        plan.actions = sets::actions(&roll, &targets);
+    }
+    conditions::report(&roll, &targets, &mut plan);
+    plan
+}
+
+#[cfg(test)]
+mod tests;

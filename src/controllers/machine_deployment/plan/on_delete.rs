@@ -1,0 +1,60 @@
+//! The next step under OnDelete: a Machine is replaced when somebody deletes it.
+//!
+//! Old sets make no Machines (`sets` marks them), so what somebody deleted stays missing there until
+//! the set is shrunk to what is left; then the current set grows. A Machine that is told to go is
+//! replaced at once, not when it is gone: a deletion that hangs must not keep its replacement away.
+
+use super::roll::{Roll, Target, Targets};
+
+const ALIGN: &str = "scale down to align to existing Machines";
+const SCALE_DOWN: &str = "scale down to spec.replicas of the MachineDeployment";
+
+/// The next step under OnDelete.
+pub fn targets(roll: &Roll) -> Targets {
+    let mut targets = Targets::unchanged(roll);
+    let replicas = roll.replicas();
+    let total = targets.most();
+    let wanted = targets.current.to;
+    if wanted > replicas {
+        targets.current.set(replicas, SCALE_DOWN);
+    } else if wanted < replicas && total < replicas {
+        let text = format!("{total} current Machines < {replicas} spec.replicas");
+        targets.current.set(wanted + (replicas - total), text);
+    }
+    for target in &mut targets.old {
+        target.set(target.staying(), ALIGN);
+    }
+    scale_down(&mut targets, replicas);
+    let left: i32 = targets.old.iter().map(|target| target.to).sum();
+    if left > 0 {
+        targets.waiting.push(format!(
+            "{left} old Machines are replaced when they are deleted"
+        ));
+    }
+    targets
+}
+
+/// Takes what is too many: from old sets first, but what is not available before what is.
+fn scale_down(targets: &mut Targets, replicas: i32) {
+    let sum: i32 = targets.all().map(|target| target.to).sum();
+    let mut excess = (sum - replicas).max(0);
+    let Targets { current, old, .. } = targets;
+    for target in &mut *old {
+        let unavailable = target.to - target.available();
+        take(target, unavailable, &mut excess);
+    }
+    let unavailable = current.to - current.available();
+    let available_old: i32 = old.iter().map(Target::available).sum();
+    take(current, unavailable.min(available_old), &mut excess);
+    for target in old {
+        take(target, target.to, &mut excess);
+    }
+}
+
+fn take(target: &mut Target, at_most: i32, excess: &mut i32) {
+    let step = at_most.min(*excess);
+    if step > 0 {
+        *excess -= step;
+        target.set(target.to - step, SCALE_DOWN);
+    }
+}

@@ -1,0 +1,225 @@
+//! What is written on each set: its number, its annotations, and what needs no new Machines.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::Resource;
+use kube::core::ObjectMeta;
+
+use super::super::observed::{Observed, ObservedSet};
+use super::super::revision::set_name;
+use super::roll::{Roll, Target, Targets};
+use super::{Action, NewSet, SetUpdate, revision};
+use crate::api::machine_deployment::StrategyType;
+use crate::api::names::{
+    ANNOTATION_DESIRED_REPLICAS, ANNOTATION_DISABLE_CREATE, ANNOTATION_MAX_REPLICAS, LABEL_CLUSTER,
+    LABEL_MACHINE_DEPLOYMENT, LABEL_TEMPLATE_HASH,
+};
+use crate::api::{MachineDeployment, MachineSet, MachineSetSpec, MachineTemplate, ProviderSpec};
+
+/// Longest value of a label.
+const MAX_LABEL: usize = 63;
+
+/// Everything that is to be written. Old sets come first: were the manager to stop after the
+/// current set is made, Machines that the old ones should give up would look like ones to wait for.
+pub fn actions(roll: &Roll, targets: &Targets) -> Vec<Action> {
+    let mut actions = revision::adopt(roll);
+    let old = roll.old.iter().zip(&targets.old);
+    actions.extend(old.filter_map(|(set, target)| update(roll, set, target, false)));
+    match roll.current {
+        Some(set) => actions.extend(update(roll, set, &targets.current, true)),
+        None if roll.observed.paused => {}
+        None => actions.extend(create(roll, &targets.current)),
+    }
+    if is_complete(roll, targets) {
+        actions.extend(revision::forget(roll));
+    }
+    actions
+}
+
+/// Whether the roll is over: all Machines are of the current set, and available.
+pub fn is_complete(roll: &Roll, targets: &Targets) -> bool {
+    let replicas = roll.replicas();
+    let counts = &targets.current.counts;
+    let old_gone = !roll.old.iter().any(|set| set.is_active());
+    let all_there = [counts.wanted, counts.current, counts.available] == [replicas; 3];
+    roll.current.is_some() && !targets.changes() && old_gone && all_there
+}
+
+fn create(roll: &Roll, target: &Target) -> Option<Action> {
+    let observed = roll.observed;
+    let wanted = roll.wanted.as_ref()?;
+    let name = set_name(&observed.name, wanted, &observed.taken);
+    let template = desired_template(observed, Some(&name.hash), None);
+    let mut selector = observed.selector.clone();
+    let labels = selector.match_labels.get_or_insert_default();
+    labels.insert(LABEL_TEMPLATE_HASH.into(), name.hash);
+    let nearest = roll.old.iter().max_by_key(|set| set.revision());
+    let reason = match nearest {
+        None => "there is no MachineSet yet".into(),
+        Some(set) => {
+            let differences =
+                super::super::revision::Revision::of_set(&set.template).differences(wanted);
+            format!(
+                "no MachineSet has this template; from {}: {}",
+                set.name,
+                differences.join(", ")
+            )
+        }
+    };
+    let mut annotations = sizes(roll);
+    annotations.extend(revision::annotations(roll));
+    Some(Action::CreateSet(Box::new(NewSet {
+        name: name.name,
+        replicas: target.to,
+        labels: template.metadata.labels.clone(),
+        annotations: annotations
+            .into_iter()
+            .map(|(key, value)| (key.into(), value))
+            .collect(),
+        selector,
+        template,
+        min_ready_seconds: observed.min_ready_seconds,
+        because: [reason].into_iter().chain(target.because.clone()).collect(),
+    })))
+}
+
+fn update(roll: &Roll, set: &ObservedSet, target: &Target, is_current: bool) -> Option<Action> {
+    let mut update = SetUpdate {
+        replicas: target
+            .changes()
+            .then_some((target.counts.wanted, target.to)),
+        annotations: changed_annotations(roll, set, target, is_current),
+        because: target.because.clone(),
+        ..SetUpdate::default()
+    };
+    if is_current || set.is_active() {
+        let template = desired_template(roll.observed, set.hash(), Some(set));
+        let labels = template.metadata.labels.iter();
+        let missing = labels.filter(|(key, value)| set.labels.get(*key) != Some(*value));
+        update.labels = missing
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
+        update.template = (template != set.template).then(|| Box::new(template));
+        let seconds = roll.observed.min_ready_seconds;
+        update.min_ready_seconds = (seconds != set.min_ready_seconds).then_some(seconds);
+    }
+    if update == SetUpdate::default() {
+        return None;
+    }
+    update.name.clone_from(&set.name);
+    update.uid.clone_from(&set.uid);
+    Some(Action::UpdateSet(Box::new(update)))
+}
+
+fn changed_annotations(
+    roll: &Roll,
+    set: &ObservedSet,
+    target: &Target,
+    is_current: bool,
+) -> BTreeMap<String, Option<String>> {
+    let mut wanted: Vec<(&str, Option<String>)> = Vec::new();
+    if is_current || target.to > 0 || target.counts.wanted > 0 {
+        wanted.extend(
+            sizes(roll)
+                .into_iter()
+                .map(|(key, value)| (key, Some(value))),
+        );
+    }
+    if is_current && !roll.observed.paused {
+        let newest = revision::annotations(roll).into_iter();
+        wanted.extend(newest.map(|(key, value)| (key, Some(value))));
+    }
+    let on_delete = roll.observed.strategy.type_ == StrategyType::OnDelete;
+    let rolls = roll.wanted.is_some() && !roll.observed.paused;
+    if is_current || rolls {
+        let disabled = on_delete && !is_current && set.is_active();
+        wanted.push((ANNOTATION_DISABLE_CREATE, disabled.then(|| "true".into())));
+    }
+    let changed = wanted
+        .into_iter()
+        .filter(|(key, value)| set.annotations.get(*key) != value.as_ref());
+    changed
+        .map(|(key, value)| (key.to_owned(), value))
+        .collect()
+}
+
+fn sizes(roll: &Roll) -> Vec<(&'static str, String)> {
+    vec![
+        (ANNOTATION_DESIRED_REPLICAS, roll.replicas().to_string()),
+        (ANNOTATION_MAX_REPLICAS, roll.max_total().to_string()),
+    ]
+}
+
+/// What a set's template shall be. What needs new Machines is the set's own, if there is one: that
+/// is what makes it this set.
+fn desired_template(
+    observed: &Observed,
+    hash: Option<&str>,
+    set: Option<&ObservedSet>,
+) -> MachineTemplate {
+    let mut template = observed.template.clone();
+    let labels = &mut template.metadata.labels;
+    if let Some(cluster) = observed.labels.get(LABEL_CLUSTER) {
+        labels
+            .entry(LABEL_CLUSTER.into())
+            .or_insert_with(|| cluster.clone());
+    }
+    if observed.name.len() <= MAX_LABEL {
+        labels.insert(LABEL_MACHINE_DEPLOYMENT.into(), observed.name.clone());
+    }
+    if let Some(hash) = hash {
+        labels.insert(LABEL_TEMPLATE_HASH.into(), hash.into());
+    }
+    if let Some(set) = set {
+        // A set's selector cannot change; the template must go on to satisfy it.
+        labels.extend(set.selector.match_labels.clone().unwrap_or_default());
+        template
+            .spec
+            .versions
+            .clone_from(&set.template.spec.versions);
+        template
+            .spec
+            .provider_spec
+            .clone_from(&set.template.spec.provider_spec);
+    } else {
+        let value = observed.provider_spec.as_ref().ok().cloned();
+        template.spec.provider_spec = ProviderSpec {
+            value,
+            value_from: None,
+        };
+    }
+    template.spec.provider_id = None;
+    template.spec.metadata.name = None;
+    template
+}
+
+/// The set that a deployment wants.
+pub fn desired_set(observed: &Observed, new: &NewSet) -> MachineSet {
+    let owner = OwnerReference {
+        api_version: MachineDeployment::api_version(&()).into_owned(),
+        kind: MachineDeployment::kind(&()).into_owned(),
+        name: observed.name.clone(),
+        uid: observed.uid.clone(),
+        controller: Some(true),
+        block_owner_deletion: Some(true),
+    };
+    MachineSet {
+        metadata: ObjectMeta {
+            name: Some(new.name.clone()),
+            namespace: Some(observed.namespace.clone()),
+            labels: Some(new.labels.clone()),
+            annotations: Some(new.annotations.clone()),
+            owner_references: Some(vec![owner]),
+            ..ObjectMeta::default()
+        },
+        spec: MachineSetSpec {
+            replicas: new.replicas,
+            min_ready_seconds: new.min_ready_seconds,
+            selector: new.selector.clone(),
+            template: new.template.clone(),
+            ..MachineSetSpec::default()
+        },
+        status: None,
+    }
+}

@@ -1,0 +1,72 @@
+//! Which Machines a set makes, and how they look.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::Resource;
+
+use super::super::observed::Observed;
+use super::Action;
+use crate::api::names::{LABEL_CLUSTER, LABEL_MACHINE_SET};
+use crate::api::{Machine, MachineSet};
+
+/// Longest value of a label.
+const MAX_LABEL: usize = 63;
+
+/// Machines for what is missing, with the lowest ordinals that no Machine has: those in deletion
+/// and those of others keep theirs.
+pub fn create(observed: &Observed, have: usize, wanted: usize) -> Vec<Action> {
+    let taken: BTreeSet<&str> = observed.machines.iter().map(|m| m.name.as_str()).collect();
+    let because = format!("{have} Machines < {wanted} spec.replicas");
+    (0..)
+        .map(|ordinal: u32| (format!("{}-{ordinal}", observed.name), ordinal))
+        .filter(|(name, _)| !taken.contains(name.as_str()))
+        .take(wanted.saturating_sub(have))
+        .map(|(name, ordinal)| Action::Create {
+            name,
+            ordinal,
+            because: because.clone(),
+        })
+        .collect()
+}
+
+/// The Machine of this name that the set wants. A Node name in the template is not taken over: all
+/// of the set's Machines would have it.
+pub fn desired_machine(observed: &Observed, name: &str) -> Machine {
+    let mut spec = observed.template.spec.clone();
+    spec.provider_id = None;
+    spec.metadata.name = None;
+    let mut machine = Machine::new(name, spec);
+    machine.metadata.namespace = Some(observed.namespace.clone());
+    machine.metadata.labels = Some(labels(observed));
+    let annotations = &observed.template.metadata.annotations;
+    machine.metadata.annotations = (!annotations.is_empty()).then(|| annotations.clone());
+    machine.metadata.owner_references = Some(vec![controller_reference(observed)]);
+    machine
+}
+
+/// The labels that every Machine of the set has.
+pub fn labels(observed: &Observed) -> BTreeMap<String, String> {
+    let mut labels = observed.template.metadata.labels.clone();
+    if let Some(cluster) = observed.labels.get(LABEL_CLUSTER) {
+        labels
+            .entry(LABEL_CLUSTER.into())
+            .or_insert_with(|| cluster.clone());
+    }
+    if observed.name.len() <= MAX_LABEL {
+        labels.insert(LABEL_MACHINE_SET.into(), observed.name.clone());
+    }
+    labels
+}
+
+/// The set, as the controller of a Machine.
+pub fn controller_reference(observed: &Observed) -> OwnerReference {
+    OwnerReference {
+        api_version: MachineSet::api_version(&()).into_owned(),
+        kind: MachineSet::kind(&()).into_owned(),
+        name: observed.name.clone(),
+        uid: observed.uid.clone(),
+        controller: Some(true),
+        block_owner_deletion: Some(true),
+    }
+}

@@ -1,0 +1,142 @@
+//! Writes to objects of the management cluster. Every write to an existing object carries its UID, so
+//! that nothing that was deleted is made again, and nothing lands on a namesake.
+
+use kube::api::{Patch, PatchParams};
+use kube::core::NamespaceResourceScope;
+use kube::{Api, Client, Resource, ResourceExt};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::ReconcileError;
+
+/// Merges `change` into an object that is still as we know it: a compare-and-swap on its
+/// resourceVersion. Somebody else's change meanwhile is [`ReconcileError::Conflict`].
+pub async fn swap<K>(client: &Client, known: &K, change: Value) -> Result<K, ReconcileError>
+where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Clone
+        + DeserializeOwned
+        + std::fmt::Debug,
+{
+    let guard =
+        json!({ "metadata": { "uid": known.uid(), "resourceVersion": known.resource_version() } });
+    merge(client, known, guard, change, "").await
+}
+
+/// Merges `change` into an object, whatever else changed on it meanwhile.
+pub async fn write<K>(client: &Client, known: &K, change: Value) -> Result<K, ReconcileError>
+where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Clone
+        + DeserializeOwned
+        + std::fmt::Debug,
+{
+    merge(
+        client,
+        known,
+        json!({ "metadata": { "uid": known.uid() } }),
+        change,
+        "",
+    )
+    .await
+}
+
+/// Merges `status` into the status of an object.
+pub async fn status<K>(client: &Client, known: &K, status: Value) -> Result<K, ReconcileError>
+where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Clone
+        + DeserializeOwned
+        + std::fmt::Debug,
+{
+    let guard = json!({ "metadata": { "uid": known.uid() } });
+    merge(client, known, guard, json!({ "status": status }), "status").await
+}
+
+/// The object as the API server has it now.
+pub async fn live<K>(client: &Client, known: &K) -> Result<K, ReconcileError>
+where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Clone
+        + DeserializeOwned
+        + std::fmt::Debug,
+{
+    let (kind, namespace, name) = parts(known);
+    let api: Api<K> = Api::namespaced(client.clone(), &namespace);
+    let object = api.get(&name).await.map_err(ReconcileError::api(format!(
+        "read {kind} {namespace}/{name}"
+    )))?;
+    if object.uid() != known.uid() {
+        return Err(ReconcileError::Conflict {
+            what: format!("{kind} {namespace}/{name} was deleted and made again"),
+        });
+    }
+    Ok(object)
+}
+
+async fn merge<K>(
+    client: &Client,
+    known: &K,
+    guard: Value,
+    change: Value,
+    subresource: &str,
+) -> Result<K, ReconcileError>
+where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Clone
+        + DeserializeOwned
+        + std::fmt::Debug,
+{
+    let (kind, namespace, name) = parts(known);
+    let api: Api<K> = Api::namespaced(client.clone(), &namespace);
+    let mut body = guard;
+    deep_merge(&mut body, change);
+    let params = PatchParams {
+        field_manager: Some(crate::api::names::FIELD_MANAGER.into()),
+        ..PatchParams::default()
+    };
+    let what = format!("write {kind} {namespace}/{name}");
+    let result = match subresource {
+        "status" => api.patch_status(&name, &params, &Patch::Merge(&body)).await,
+        _ => api.patch(&name, &params, &Patch::Merge(&body)).await,
+    };
+    result.map_err(ReconcileError::api(what))
+}
+
+fn parts<K: Resource<DynamicType = ()>>(object: &K) -> (String, String, String) {
+    (
+        K::kind(&()).into_owned(),
+        object.namespace().unwrap_or_default(),
+        object.name_any(),
+    )
+}
+
+fn deep_merge(into: &mut Value, from: Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (key, value) in from {
+                deep_merge(into.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (into, from) => *into = from,
+    }
+}
+
+/// The finalizers of an object with ours added.
+pub fn with_finalizer<K: Resource<DynamicType = ()>>(object: &K, ours: &str) -> Vec<String> {
+    let mut finalizers = object.finalizers().to_vec();
+    if !finalizers.iter().any(|finalizer| finalizer == ours) {
+        finalizers.push(ours.to_owned());
+    }
+    finalizers
+}
+
+/// The finalizers of an object without ours.
+pub fn without_finalizer<K: Resource<DynamicType = ()>>(object: &K, ours: &str) -> Vec<String> {
+    object
+        .finalizers()
+        .iter()
+        .filter(|finalizer| *finalizer != ours)
+        .cloned()
+        .collect()
+}

@@ -1,0 +1,107 @@
+//! What all reconciles share.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use kube::runtime::events::{Event, EventType, Recorder};
+use kube::{Client, Resource, ResourceExt};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::leader::Leadership;
+use super::metrics::Metrics;
+use crate::api::Cluster;
+use crate::api::conditions::{Finding, Status};
+use crate::controllers::cluster::KnownClusters;
+use crate::controllers::cluster_profile::Publisher;
+use crate::controllers::{Failures, ReconcileError};
+use crate::provider::{Follows, Hosts, Simulated};
+use crate::store::{Stores, Wakers};
+use crate::workload::{Member, MemberKey, Registry};
+
+/// What all reconciles share.
+pub struct Context {
+    /// Client of the management cluster.
+    pub client: Client,
+    /// What is watched there.
+    pub stores: Arc<Stores>,
+    /// Wakes controllers.
+    pub wakers: Wakers,
+    /// Hosts over SSH.
+    pub hosts: Arc<Hosts>,
+    /// Units of steps that are followed.
+    pub follows: Follows,
+    /// Machines in memory.
+    pub simulated: Simulated,
+    /// The clusters that we made.
+    pub members: Arc<Registry>,
+    /// Publishes ClusterProfiles.
+    pub publisher: Arc<Publisher>,
+    /// What was found out about clusters.
+    pub known: KnownClusters,
+    /// Claims that were made and may not be in the store yet: UID of the Machine to name of the Host.
+    pub claims: Mutex<HashMap<String, String>>,
+    /// Bootstrap tokens that were made: UID of the Machine to name of the Secret in its cluster.
+    pub tokens: Mutex<HashMap<String, String>>,
+    /// Whether this process leads.
+    pub leadership: Leadership,
+    /// Writes Events.
+    pub recorder: Recorder,
+    /// Counts.
+    pub metrics: Metrics,
+    /// Failures in a row.
+    pub failures: Failures,
+    /// UID of the management cluster: of its namespace kube-system.
+    pub management: String,
+    /// Namespaces beside a Cluster's own in which ClusterProfiles may be published.
+    pub profile_namespaces: Vec<String>,
+    /// Background work; waited for at the end.
+    pub tasks: TaskTracker,
+    /// Ends background work.
+    pub stop: CancellationToken,
+}
+
+impl Context {
+    /// The member cluster of a Cluster, once it is connected.
+    pub fn member(&self, cluster: &Cluster) -> Option<Arc<Member>> {
+        self.members.get(&member_key(cluster))
+    }
+
+    /// Refuses to go on when another process may lead.
+    pub fn must_lead(&self) -> Result<(), ReconcileError> {
+        if self.leadership.is_held() {
+            Ok(())
+        } else {
+            Err(ReconcileError::NotLeading)
+        }
+    }
+
+    /// Writes an Event on an object for a finding that is news. A failure to do so is logged: an Event
+    /// is worth no retry.
+    pub async fn event<K: Resource<DynamicType = ()>>(&self, object: &K, finding: &Finding) {
+        let bad = finding.status != Status::True;
+        let event = Event {
+            type_: if bad {
+                EventType::Warning
+            } else {
+                EventType::Normal
+            },
+            reason: finding.reason.into(),
+            note: Some(finding.message.chars().take(1000).collect()),
+            action: finding.condition.into(),
+            secondary: None,
+        };
+        if let Err(error) = self.recorder.publish(&event, &object.object_ref(&())).await {
+            tracing::warn!(%error, object = %object.name_any(), reason = finding.reason, "failed to write an Event");
+        }
+    }
+}
+
+/// Key of a Cluster's member.
+pub fn member_key(cluster: &Cluster) -> MemberKey {
+    MemberKey {
+        namespace: cluster.namespace().unwrap_or_default(),
+        name: cluster.name_any(),
+        uid: cluster.uid().unwrap_or_default(),
+    }
+}

@@ -1,0 +1,51 @@
+//! Why the manager could not start, or had to stop.
+
+/// Why the manager could not start, or had to stop.
+#[derive(Debug, thiserror::Error)]
+pub enum ManagerError {
+    /// No kubeconfig, and not in a cluster.
+    #[error(
+        "failed to find out how to reach the management cluster; set KUBECONFIG, or run inside a cluster"
+    )]
+    Config(#[from] kube::config::InferConfigError),
+    /// A client could not be made.
+    #[error("failed to make a client for the management cluster")]
+    Client(#[source] kube::Error),
+    /// The API server refused or did not answer.
+    #[error("failed to {what}")]
+    Api {
+        /// What was asked for.
+        what: String,
+        /// The server's answer.
+        #[source]
+        source: kube::Error,
+    },
+    /// A kind is missing in the management cluster.
+    #[error(
+        "{kind} is not served by the management cluster; install the definitions first: tatara crds | kubectl apply --server-side -f -"
+    )]
+    MissingDefinition {
+        /// The kind, as `plural.group`.
+        kind: String,
+    },
+    /// The Lease cannot be used.
+    #[error("failed to take part in leader election with Lease {namespace}/tatara: {problem}")]
+    Lease {
+        /// Namespace of the Lease.
+        namespace: String,
+        /// What went wrong.
+        problem: String,
+    },
+    /// Another manager leads now.
+    #[error("leadership lost; another manager leads now, and this one must do nothing more")]
+    LeadershipLost,
+    /// The address of the probes is taken, or not ours.
+    #[error("failed to listen on {address}; choose another with --http-address")]
+    Listen {
+        /// The address.
+        address: std::net::SocketAddr,
+        /// The system's error.
+        #[source]
+        source: std::io::Error,
+    },
+}

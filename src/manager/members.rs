@@ -1,0 +1,46 @@
+//! How the clusters that we made wake the controllers of the management cluster.
+
+use std::sync::Arc;
+
+use crate::api::names;
+use crate::provider::simulated::{FindApi, WakeMachine};
+use crate::store::{Key, Stores, Wakers};
+use crate::workload::{MemberKey, Registry, Wake};
+
+/// A registry whose members wake Machines by the provider ID of their Nodes.
+pub fn registry(stores: Arc<Stores>, wakers: Wakers) -> Registry {
+    let (clusters, all) = (wakers.clone(), stores.clone());
+    Registry::new(Wake {
+        node: Arc::new(move |_, node| {
+            let uid = node.provider_id.as_deref().and_then(names::machine_uid);
+            if let Some(machine) = uid.and_then(|uid| stores.machines.by_uid(uid)) {
+                wakers.machines.wake_object(&machine);
+            }
+        }),
+        cluster: Arc::new(move |key: &MemberKey| {
+            clusters.clusters.wake(&key.namespace, &key.name);
+            clusters.profiles.wake(&key.namespace, &key.name);
+            for machine in all
+                .machines
+                .by(&Key::Cluster(key.namespace.clone(), key.name.clone()))
+            {
+                clusters.machines.wake_object(&machine);
+            }
+        }),
+    })
+}
+
+/// Finds the API of a Cluster for simulated machines.
+pub fn find_api(stores: Arc<Stores>, members: Arc<Registry>) -> FindApi {
+    Arc::new(move |namespace, name| {
+        let cluster = stores.clusters.get(namespace, name)?;
+        members
+            .get(&super::member_key(&cluster))
+            .map(|member| member.client().clone())
+    })
+}
+
+/// Wakes Machines by name.
+pub fn wake_machine(wakers: Wakers) -> WakeMachine {
+    Arc::new(move |namespace, name| wakers.machines.wake(namespace, name))
+}

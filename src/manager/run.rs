@@ -1,0 +1,292 @@
+//! Starts the manager, and ends it in order.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::runtime::events::{Recorder, Reporter};
+use kube::{Api, Client, ResourceExt};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::args::ManagerArgs;
+use super::context::Context;
+use super::controllers::{DEBOUNCE_COUNTS, Running};
+use super::error::ManagerError;
+use super::leader::Leadership;
+use super::metrics::Metrics;
+use super::{hooks, http, members, profiles};
+use crate::api::{Cluster, Host, Machine, MachineClass, MachineDeployment, MachineSet};
+use crate::controllers::cluster_profile::Publisher;
+use crate::controllers::{self, Failures};
+use crate::provider::{Follows, Hosts, Simulated};
+use crate::store::{Scope, Stores, Waker, Wakers, watch};
+use kube::runtime::reflector::ObjectRef;
+
+/// How long the end of background work is waited for.
+const GRACE: Duration = Duration::from_secs(10);
+
+struct Woken {
+    clusters: UnboundedReceiver<ObjectRef<Cluster>>,
+    profiles: UnboundedReceiver<ObjectRef<Cluster>>,
+    machines: UnboundedReceiver<ObjectRef<Machine>>,
+    machine_sets: UnboundedReceiver<ObjectRef<MachineSet>>,
+    machine_deployments: UnboundedReceiver<ObjectRef<MachineDeployment>>,
+    machine_classes: UnboundedReceiver<ObjectRef<MachineClass>>,
+    hosts: UnboundedReceiver<ObjectRef<Host>>,
+}
+
+/// Runs the manager until it is told to stop, or may not lead any more.
+pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
+    let config = kube::Config::infer().await?;
+    let client = Client::try_from(config).map_err(ManagerError::Client)?;
+    let stop = stop_on_signal();
+    let metrics = Metrics::default();
+    let ready = http::Ready::default();
+    let probes = tokio::spawn(http::serve(
+        args.http_address,
+        ready.clone(),
+        metrics.clone(),
+        stop.clone(),
+    ));
+    let management = management_uid(&client).await?;
+    let mut leadership = Leadership::campaign(client.clone(), &args.lease_namespace).await?;
+    ready.set();
+    tracing::info!(management, "waiting to lead");
+    tokio::select! {
+        won = leadership.won() => won?,
+        () = stop.cancelled() => return Ok(()),
+        ended = probes => return ended.unwrap_or(Ok(())),
+    }
+    tracing::info!("leading");
+    let (context, woken) = context(
+        &args,
+        client,
+        management,
+        leadership.clone(),
+        metrics,
+        &stop,
+    );
+    let tasks = context.tasks.clone();
+    let work = work(&args, context, woken, stop.clone());
+    let result = tokio::select! {
+        () = work => Ok(()),
+        () = leadership.lost() => Err(ManagerError::LeadershipLost),
+    };
+    stop.cancel();
+    tasks.close();
+    if result.is_ok() {
+        tokio::time::timeout(GRACE, tasks.wait()).await.ok();
+    }
+    result
+}
+
+fn stop_on_signal() -> CancellationToken {
+    let stop = CancellationToken::new();
+    let signalled = stop.clone();
+    tokio::spawn(async move {
+        let terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
+        let Ok(mut terminate) = terminate else { return };
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = tokio::signal::ctrl_c() => {}
+        }
+        tracing::info!("stopping");
+        signalled.cancel();
+    });
+    stop
+}
+
+/// The management cluster is known by the UID of its kube-system.
+async fn management_uid(client: &Client) -> Result<String, ManagerError> {
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    let system = namespaces.get("kube-system").await;
+    let system = system.map_err(|source| ManagerError::Api {
+        what: "read namespace kube-system".into(),
+        source,
+    })?;
+    Ok(system.uid().unwrap_or_default())
+}
+
+fn context(
+    args: &ManagerArgs,
+    client: Client,
+    management: String,
+    leadership: Leadership,
+    metrics: Metrics,
+    stop: &CancellationToken,
+) -> (Arc<Context>, Woken) {
+    let (clusters, clusters_woken) = Waker::channel();
+    let (profiles, profiles_woken) = Waker::channel();
+    let (machines, machines_woken) = Waker::channel();
+    let (machine_sets, machine_sets_woken) = Waker::channel();
+    let (machine_deployments, machine_deployments_woken) = Waker::channel();
+    let (machine_classes, machine_classes_woken) = Waker::channel();
+    let (hosts, hosts_woken) = Waker::channel();
+    let wakers = Wakers {
+        clusters,
+        profiles,
+        machines,
+        machine_sets,
+        machine_deployments,
+        machine_classes,
+        hosts,
+    };
+    let stores = Arc::new(Stores::default());
+    let tasks = TaskTracker::new();
+    let members = Arc::new(members::registry(stores.clone(), wakers.clone()));
+    let reporter = Reporter {
+        controller: "tatara".into(),
+        instance: None,
+    };
+    let context = Context {
+        recorder: Recorder::new(client.clone(), reporter),
+        hosts: Arc::new(Hosts::new(stores.clone())),
+        follows: Follows::new(tasks.clone(), stop.clone(), metrics.clone()),
+        simulated: Simulated::new(
+            members::find_api(stores.clone(), members.clone()),
+            members::wake_machine(wakers.clone()),
+            tasks.clone(),
+            stop.clone(),
+        ),
+        publisher: Arc::new(Publisher::new(client.clone())),
+        known: controllers::cluster::KnownClusters::default(),
+        claims: std::sync::Mutex::default(),
+        tokens: std::sync::Mutex::default(),
+        failures: Failures::default(),
+        profile_namespaces: args.profile_namespaces.clone(),
+        stop: stop.clone(),
+        client,
+        stores,
+        wakers,
+        members,
+        leadership,
+        metrics,
+        management,
+        tasks,
+    };
+    let woken = Woken {
+        clusters: clusters_woken,
+        profiles: profiles_woken,
+        machines: machines_woken,
+        machine_sets: machine_sets_woken,
+        machine_deployments: machine_deployments_woken,
+        machine_classes: machine_classes_woken,
+        hosts: hosts_woken,
+    };
+    (Arc::new(context), woken)
+}
+
+/// All watches and controllers, until they are stopped.
+async fn work(args: &ManagerArgs, context: Arc<Context>, woken: Woken, stop: CancellationToken) {
+    let wakers = context.wakers.clone();
+    let touched = context.publisher.changes().for_each(|cluster| {
+        let namespace = cluster.namespace.as_deref().unwrap_or_default();
+        wakers.profiles.wake(namespace, &cluster.name);
+        std::future::ready(())
+    });
+    tokio::select! {
+        () = watches(args, &context) => {}
+        () = controllers(context.clone(), woken, stop) => {}
+        () = touched => {}
+    }
+}
+
+/// Keeps the stores equal to the API server.
+async fn watches(args: &ManagerArgs, context: &Context) {
+    let all = Scope {
+        namespace: args.namespace.clone(),
+        fields: None,
+    };
+    let ssh = Scope {
+        fields: Some("type=kubernetes.io/ssh-auth".into()),
+        ..all.clone()
+    };
+    let (client, stores, wakers) = (&context.client, &context.stores, &context.wakers);
+    let hook = || (stores.clone(), wakers.clone());
+    macro_rules! watch {
+        ($field:ident, $scope:expr, $hook:path) => {{
+            let (stores, wakers) = hook();
+            let hook = $hook(stores.clone(), wakers);
+            watch(
+                client.clone(),
+                $scope.clone(),
+                stores,
+                |stores| &stores.$field,
+                hook,
+            )
+        }};
+    }
+    tokio::join!(
+        watch!(clusters, all, hooks::cluster),
+        watch!(machines, all, hooks::machine),
+        watch!(machine_sets, all, hooks::machine_set),
+        watch!(machine_deployments, all, hooks::machine_deployment),
+        watch!(machine_classes, all, hooks::machine_class),
+        watch!(hosts, all, hooks::host),
+        watch!(credentials, ssh, hooks::credential),
+    );
+}
+
+/// Runs the controllers, once everything has been listed.
+async fn controllers(context: Arc<Context>, woken: Woken, stop: CancellationToken) {
+    let stores = context.stores.clone();
+    if stores.ready().await.is_err() {
+        return;
+    }
+    let running = Running { context, stop };
+    macro_rules! run {
+        ($name:literal, $field:ident, $woken:ident, $debounce:expr, $reconcile:path) => {
+            running.run($name, &stores.$field, woken.$woken, $debounce, $reconcile)
+        };
+    }
+    let now = Duration::ZERO;
+    let counts = DEBOUNCE_COUNTS;
+    tokio::join!(
+        run!(
+            "cluster",
+            clusters,
+            clusters,
+            now,
+            controllers::cluster::reconcile
+        ),
+        run!(
+            "cluster-profile",
+            clusters,
+            profiles,
+            now,
+            profiles::reconcile
+        ),
+        run!(
+            "machine",
+            machines,
+            machines,
+            now,
+            controllers::machine::reconcile
+        ),
+        run!(
+            "machine-set",
+            machine_sets,
+            machine_sets,
+            counts,
+            controllers::machine_set::reconcile
+        ),
+        run!(
+            "machine-deployment",
+            machine_deployments,
+            machine_deployments,
+            counts,
+            controllers::machine_deployment::reconcile
+        ),
+        run!(
+            "machine-class",
+            machine_classes,
+            machine_classes,
+            counts,
+            controllers::machine_class::reconcile
+        ),
+        run!("host", hosts, hosts, now, controllers::host::reconcile),
+    );
+}

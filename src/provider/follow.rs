@@ -1,0 +1,206 @@
+//! Units of steps that run on hosts, followed on their open channel: no polling, and nothing is lost
+//! when the channel breaks, for the host knows how far it is.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use k8s_openapi::jiff::Timestamp;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::manager::Metrics;
+use crate::node::{Event, Progress, Script, UnitName, UnitState, parse_event};
+use crate::remote::Session;
+
+/// A unit that is followed, or that ended while it was.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Follow {
+    /// Which unit.
+    pub unit: UnitName,
+    /// The step that runs, once the host has said so.
+    pub progress: Option<Progress>,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// Failures of a unit in a row, kept in memory: a restart tries again at once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attempts {
+    /// How many in a row.
+    pub failed: u32,
+    /// When the last one ended.
+    pub last: Option<Timestamp>,
+    /// What was wrong, where the host keeps no record of it.
+    pub error: Option<String>,
+}
+
+#[derive(Default)]
+struct Machine {
+    follow: Option<Follow>,
+    attempts: HashMap<UnitName, Attempts>,
+}
+
+/// All units that are followed, by UID of their Machine.
+pub struct Follows {
+    machines: Arc<Mutex<HashMap<String, Machine>>>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+    metrics: Metrics,
+}
+
+/// Called when a followed unit goes on, and when it ends.
+pub type WakeMachine = Box<dyn Fn() + Send + Sync>;
+
+impl Follows {
+    /// Nothing is followed yet. `stop` ends all following; the units themselves go on.
+    pub fn new(tasks: TaskTracker, stop: CancellationToken, metrics: Metrics) -> Self {
+        Self {
+            machines: Arc::default(),
+            tasks,
+            stop,
+            metrics,
+        }
+    }
+
+    /// What is followed for a Machine now.
+    pub fn current(&self, machine: &str) -> Option<Follow> {
+        self.lock()
+            .get(machine)
+            .and_then(|machine| machine.follow.clone())
+    }
+
+    /// How often a unit of a Machine has failed in a row.
+    pub fn attempts(&self, machine: &str, unit: UnitName) -> Attempts {
+        self.lock()
+            .get(machine)
+            .and_then(|m| m.attempts.get(&unit).cloned())
+            .unwrap_or_default()
+    }
+
+    /// Forgets a Machine that is gone, or whose failures a user wants forgotten.
+    pub fn forget(&self, machine: &str) {
+        let mut machines = self.lock();
+        if let Some(entry) = machines.get_mut(machine) {
+            entry.attempts.clear();
+            if entry.follow.is_none() {
+                machines.remove(machine);
+            }
+        }
+    }
+
+    /// Runs a script that starts or re-attaches to a unit, and follows it in the background. Does
+    /// nothing when a unit of the Machine is followed already.
+    pub fn start(
+        &self,
+        machine: &str,
+        unit: UnitName,
+        session: Arc<Session>,
+        script: Script,
+        wake: WakeMachine,
+    ) {
+        let mut machines = self.lock();
+        let entry = machines.entry(machine.to_owned()).or_default();
+        if entry.follow.is_some() {
+            return;
+        }
+        entry.follow = Some(Follow {
+            unit,
+            progress: None,
+            since: crate::clock::now(),
+        });
+        drop(machines);
+        let (machines, machine, stop) =
+            (self.machines.clone(), machine.to_owned(), self.stop.clone());
+        let metrics = self.metrics.clone();
+        self.tasks.spawn(async move {
+            let mut ended = None;
+            let on_line = |line: &str| match parse_event(line) {
+                Ok(Event::Progress(progress)) => {
+                    set_progress(&machines, &machine, progress);
+                    wake();
+                }
+                Ok(event) => ended = Some(event),
+                Err(error) => tracing::debug!(%error, "line that is no event"),
+            };
+            let output = tokio::select! {
+                output = session.follow(script.as_str(), on_line) => output,
+                () = stop.cancelled() => return,
+            };
+            let error = match (&output, &ended) {
+                (Err(error), _) => Some(error.to_string()),
+                (Ok(_), Some(_)) => None,
+                (Ok(output), None) => Some(format!(
+                    "exit code {:?}: {}",
+                    output.code,
+                    String::from_utf8_lossy(&output.stderr).trim()
+                )),
+            };
+            if let Some(error) = &error {
+                tracing::warn!(
+                    machine,
+                    unit = unit.as_str(),
+                    error,
+                    "a unit could not be followed to its end"
+                );
+            }
+            let result = if output.is_ok() && ended.is_none() {
+                "unstarted"
+            } else {
+                result_of(ended.as_ref())
+            };
+            metrics.step_ended(unit.as_str(), result);
+            end(&machines, &machine, unit, result, error);
+            wake();
+        });
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Machine>> {
+        self.machines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn result_of(event: Option<&Event>) -> &'static str {
+    match event {
+        Some(Event::Ended(status)) => match status.state {
+            UnitState::Succeeded => "succeeded",
+            UnitState::Failed(_) => "failed",
+            UnitState::Running(_) | UnitState::Interrupted(_) => "interrupted",
+        },
+        Some(Event::Refused(_)) => "refused",
+        _ => "disconnected",
+    }
+}
+
+fn set_progress(machines: &Mutex<HashMap<String, Machine>>, machine: &str, progress: Progress) {
+    let mut machines = machines.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(follow) = machines.get_mut(machine).and_then(|m| m.follow.as_mut()) {
+        follow.progress = Some(progress);
+    }
+}
+
+fn end(
+    machines: &Mutex<HashMap<String, Machine>>,
+    machine: &str,
+    unit: UnitName,
+    result: &str,
+    error: Option<String>,
+) {
+    let mut machines = machines.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(entry) = machines.get_mut(machine) else {
+        return;
+    };
+    entry.follow = None;
+    let attempts = entry.attempts.entry(unit).or_default();
+    match result {
+        "succeeded" => *attempts = Attempts::default(),
+        // A broken channel says nothing about the unit.
+        "disconnected" => {}
+        _ => {
+            *attempts = Attempts {
+                failed: attempts.failed + 1,
+                last: Some(crate::clock::now()),
+                error,
+            }
+        }
+    }
+}
