@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help check test test-slow
+.PHONY: help quickstart quickstart-down check test test-slow crds
 
 # one build folder for quickstart, tests and CI, outside the checkout
 TATARA_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tatara
@@ -11,6 +11,15 @@ export CARGO_TARGET_DIR ?= $(TATARA_CACHE)/target
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS=$$'\t' read -r name text; do printf '  make %-18s %s\n' "$$name" "$$text"; done
+
+quickstart: ## a management plane, the manager, three hosts and a cluster on them
+	@hack/quickstart
+
+quickstart-down: ## takes all of that away again
+	@hack/quickstart-down
+
+crds: ## writes crds/ from the types
+	@cargo run --quiet -- crds --directory crds
 
 check: ## formatting, lints, dependencies, scripts, and the tests that need nothing
 	@hack/lint
