@@ -168,6 +168,10 @@ fn shellcheck_where_it_is_installed_finds_no_warning_in_any_script() {
     // SC2034, SC2317: a shared part defines more than each script uses
     // SC2154: assigned by another function; SC1091: /etc/os-release is the host's
     let mut command = Command::new("shellcheck");
-    command.args(["--shell=bash", "--severity=warning", "--exclude=SC2034,SC2317,SC1091,SC2154"]);
+    command.args([
+        "--shell=bash",
+        "--severity=warning",
+        "--exclude=SC2034,SC2317,SC1091,SC2154",
+    ]);
     check(&mut command, folder.path());
 }
