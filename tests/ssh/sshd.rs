@@ -82,21 +82,27 @@ struct Log {
     more: Condvar,
 }
 
+/// Whether sshd said this. That a connection ended it says in two ways: a peer that leaves with data
+/// unread resets it.
+fn says(line: &str, text: &str) -> bool {
+    line.contains(text)
+        || (text == "Connection closed" && line.contains("Connection reset by peer"))
+}
+
 impl Log {
     fn count(&self, text: &str) -> usize {
         self.lines
             .lock()
             .unwrap()
             .iter()
-            .filter(|line| line.contains(text))
+            .filter(|line| says(line, text))
             .count()
     }
 
     fn wait(&self, text: &str, count: usize) {
         let lines = self.lines.lock().unwrap();
-        let short = |lines: &mut Vec<String>| {
-            lines.iter().filter(|line| line.contains(text)).count() < count
-        };
+        let short =
+            |lines: &mut Vec<String>| lines.iter().filter(|line| says(line, text)).count() < count;
         let limit = Duration::from_secs(30);
         let (lines, result) = self.more.wait_timeout_while(lines, limit, short).unwrap();
         assert!(!result.timed_out(), "{count} x {text:?} in {lines:#?}");
