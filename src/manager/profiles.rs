@@ -22,8 +22,11 @@ pub async fn reconcile(
     let uid = cluster.uid().unwrap_or_default();
     let own = cluster.namespace().unwrap_or_default();
     // A mistake in the settings is the Cluster controller's to report; its profile stays as it is.
-    let Ok(spec) = ClusterProviderSpec::decode(cluster.spec.provider_spec.value.as_ref()) else {
-        return Ok(Action::await_change());
+    // A Cluster that goes must be let go whatever its settings say.
+    let spec = match ClusterProviderSpec::decode(cluster.spec.provider_spec.value.as_ref()) {
+        Ok(spec) => spec,
+        Err(_) if cluster.metadata.deletion_timestamp.is_some() => ClusterProviderSpec::default(),
+        Err(_) => return Ok(Action::await_change()),
     };
     let known = context.known.get(&uid);
     let (namespaces, forbidden) = inventories(&spec.profile, &own, &context.profile_namespaces);

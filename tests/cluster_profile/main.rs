@@ -9,4 +9,5 @@ mod end;
 #[path = "../support/plane.rs"]
 mod plane;
 mod publish;
+mod upstream;
 mod world;
