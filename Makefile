@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help quickstart quickstart-down check test test-slow crds
+.PHONY: help quickstart quickstart-down check test test-slow crds docs
 
 # one build folder for quickstart, tests and CI, outside the checkout
 TATARA_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tatara
@@ -18,9 +18,6 @@ quickstart: ## a management plane, the manager, three hosts and a cluster on the
 quickstart-down: ## takes all of that away again
 	@hack/quickstart-down
 
-crds: ## writes crds/ from the types
-	@cargo run --quiet -- crds --directory crds
-
 check: ## formatting, lints, dependencies, scripts, and the tests that need nothing
 	@hack/lint
 	@hack/test unit
@@ -31,3 +28,10 @@ test: check ## everything below the slow tier: also on a real API server and on 
 
 test-slow: ## what needs a second Kubernetes version
 	@hack/test slow
+
+crds: ## the definitions in crds/, from the types
+	@cargo run --locked --quiet -- crds --directory crds
+
+docs: ## the reference of the API in docs/api.md, from the types
+	@mkdir -p docs
+	@cargo run --locked --quiet -- crds --markdown >docs/api.md

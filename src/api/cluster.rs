@@ -19,6 +19,7 @@ use super::provider_spec::ProviderSpec;
     shortname = "cl",
     category = "cluster-api",
     derive = "PartialEq",
+    selectable = ".status.phase",
     printcolumn = r#"{"name":"Phase","type":"string","jsonPath":".status.phase"}"#,
     printcolumn = r#"{"name":"Endpoint","type":"string","jsonPath":".status.endpoint"}"#,
     printcolumn = r#"{"name":"CP Desired","type":"integer","jsonPath":".status.controlPlane.desired"}"#,

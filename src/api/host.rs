@@ -18,6 +18,8 @@ use serde::{Deserialize, Serialize};
     category = "cluster-api",
     derive = "PartialEq",
     selectable = ".spec.ssh.address",
+    selectable = ".spec.consumerRef.name",
+    selectable = ".status.state",
     printcolumn = r#"{"name":"Address","type":"string","jsonPath":".spec.ssh.address"}"#,
     printcolumn = r#"{"name":"State","type":"string","jsonPath":".status.state"}"#,
     printcolumn = r#"{"name":"Consumer","type":"string","jsonPath":".spec.consumerRef.name"}"#,

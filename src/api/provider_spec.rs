@@ -1,5 +1,6 @@
 //! `providerSpec` of the 2019 API: a provider's own object, written inline or taken from a class.
 
+use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -18,8 +19,10 @@ pub struct ProviderSpec {
 }
 
 /// A place that holds a provider's object.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new("has(self.machineClass)")
+    .message("names no source; set valueFrom.machineClass.name, or write the provider's object into value"))]
 pub struct ProviderSpecSource {
     /// The class whose `providerSpec` is used. It is copied when the Machine is made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,4 +52,16 @@ pub struct MachineClassRef {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 63))]
     pub kind: Option<String>,
+    /// Accepted as in 2019, not used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 63))]
+    pub uid: Option<String>,
+    /// Accepted as in 2019, not used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 63))]
+    pub resource_version: Option<String>,
+    /// Accepted as in 2019, not used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 253))]
+    pub field_path: Option<String>,
 }

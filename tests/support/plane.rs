@@ -1,8 +1,10 @@
 //! A real management plane (etcd, kube-apiserver, kube-controller-manager) for tests: made by
-//! `hack/management-plane`, shared by the tests that run at the same time, taken down by the last.
+//! `hack/management-plane`, shared by the tests that run at the same time, taken down by the last,
+//! and also when the tests are killed.
 
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -13,6 +15,8 @@ static SHARED: Mutex<Weak<Plane>> = Mutex::new(Weak::new());
 
 pub struct Plane {
     dir: TempDir,
+    /// Waits for the end of this process, however it comes, and takes the plane down.
+    _reaper: Child,
 }
 
 impl Plane {
@@ -28,8 +32,10 @@ impl Plane {
 
     /// One for this test alone, which may break it.
     pub fn own() -> Self {
+        let dir = TempDir::new().expect("a temporary folder");
         let plane = Self {
-            dir: TempDir::new().expect("a temporary folder"),
+            _reaper: reaper(dir.path()),
+            dir,
         };
         plane.run(&["up"], &[]);
         plane
@@ -67,6 +73,21 @@ impl Plane {
         command.args(action).arg(self.dir()).args(arguments);
         command
     }
+}
+
+/// A process of its own group, so that ^C does not reach it. Its standard input ends with ours.
+fn reaper(dir: &Path) -> Child {
+    let tool = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("hack/management-plane");
+    let script = r#"cat; [ ! -d "$2" ] || { "$1" down "$2" --erase; rm -rf "$2"; }"#;
+    Command::new("sh")
+        .args(["-c", script, "reaper"])
+        .args([tool.as_path(), dir])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .expect("sh")
 }
 
 impl Drop for Plane {

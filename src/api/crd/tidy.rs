@@ -13,12 +13,29 @@ pub fn tidy(crd: &mut CustomResourceDefinition) {
             .as_mut()
             .and_then(|schema| schema.open_api_v3_schema.as_mut());
         if let Some(root) = root {
+            describe(root);
             schema(root);
         }
     }
 }
 
-fn schema(node: &mut JSONSchemaProps) {
+/// The doc comment of a derived kind stands at its `spec`, where the types have it; people read it
+/// at the kind.
+fn describe(root: &mut JSONSchemaProps) {
+    let derived = root.description.as_ref();
+    let spec = root
+        .properties
+        .as_mut()
+        .and_then(|fields| fields.get_mut("spec"));
+    if derived.is_none_or(|text| text.starts_with("Auto-generated"))
+        && let Some(spec) = spec
+    {
+        root.description = spec.description.replace("What is wanted.".into());
+    }
+}
+
+/// Mends a schema, and all below it.
+pub fn schema(node: &mut JSONSchemaProps) {
     // A default such as `{}` adds nothing but noise to every stored object.
     if node.default.as_ref().is_some_and(|d| says_nothing(&d.0)) {
         node.default = None;

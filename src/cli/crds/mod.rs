@@ -1,4 +1,6 @@
-//! `tatara crds`: the definitions of our kinds, as YAML.
+//! `tatara crds`: the definitions of our kinds, as YAML or as a reference for people.
+
+mod markdown;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,12 +11,18 @@ use tokio::fs;
 
 use crate::api::crd;
 
+pub use markdown::reference;
+
 /// Arguments of `tatara crds`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Write one file per kind into this directory, instead of a stream to standard output
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
+
+    /// Print the reference of the API as Markdown instead
+    #[arg(long, conflicts_with = "directory")]
+    markdown: bool,
 }
 
 /// Why the definitions could not be written.
@@ -45,7 +53,8 @@ impl Args {
     pub async fn run(&self) -> Result<(), Error> {
         match &self.directory {
             Some(directory) => write_files(directory).await,
-            None => print(),
+            None if self.markdown => print(&reference()),
+            None => print(&stream()?),
         }
     }
 }
@@ -58,13 +67,18 @@ pub fn yaml(crd: &CustomResourceDefinition) -> Result<String, Error> {
     })
 }
 
-fn print() -> Result<(), Error> {
-    let mut out = std::io::stdout().lock();
-    for crd in crd::all() {
-        let text = yaml(&crd)?;
-        write!(out, "---\n{text}").map_err(|source| failed("standard output", source))?;
-    }
-    Ok(())
+/// All definitions as one YAML stream.
+fn stream() -> Result<String, Error> {
+    let documents = crd::all().iter().map(yaml).collect::<Result<Vec<_>, _>>()?;
+    Ok(documents
+        .iter()
+        .map(|text| format!("---\n{text}"))
+        .collect())
+}
+
+fn print(text: &str) -> Result<(), Error> {
+    let written = std::io::stdout().lock().write_all(text.as_bytes());
+    written.map_err(|source| failed("standard output", source))
 }
 
 async fn write_files(directory: &Path) -> Result<(), Error> {

@@ -1,0 +1,153 @@
+//! The reference of the API as Markdown, from the definitions.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
+};
+
+use crate::api::crd;
+
+const HEAD: &str = "\
+# The API
+
+Made from the types by `tatara crds --markdown` (`make docs`); do not edit. `kubectl explain` says the same.
+
+Fields marked **required** must be there. What stands in a MachineSet's or MachineDeployment's
+`spec.template.spec` is the `spec` of a Machine. Conditions have the form of every Kubernetes API: `type`,
+`status`, `reason`, `message`, `lastTransitionTime`, `observedGeneration`.
+";
+
+const EMBEDDED: &str = "
+## Provider specs
+
+They stand in `spec.providerSpec.value`, in a MachineClass, or in a template. The API server keeps them as they
+are; Tatara checks them, and an unknown or malformed field is named in a condition.
+";
+
+/// The whole reference.
+pub fn reference() -> String {
+    let mut out = HEAD.to_owned();
+    for crd in crd::all() {
+        kind(&mut out, &crd);
+    }
+    out.push_str(EMBEDDED);
+    for (kind, schema) in crd::provider_specs() {
+        heading(&mut out, "###", kind, "tatara.dev/v1alpha1", &schema);
+        table(&mut out, &schema);
+    }
+    out
+}
+
+fn kind(out: &mut String, crd: &CustomResourceDefinition) {
+    let names = &crd.spec.names;
+    for version in &crd.spec.versions {
+        let Some(schema) = version
+            .schema
+            .as_ref()
+            .and_then(|schema| schema.open_api_v3_schema.as_ref())
+        else {
+            continue;
+        };
+        let group = format!("{}/{}", crd.spec.group, version.name);
+        heading(out, "##", &names.kind, &group, schema);
+        let short = names.short_names.iter().flatten();
+        let short = short.map(|name| format!(", `{name}`")).collect::<String>();
+        out.push_str(&format!("\n`kubectl get {}`{short}.", names.plural));
+        let selectable = version.selectable_fields.iter().flatten();
+        let fields = selectable
+            .map(|field| format!("`{}`", field.json_path.trim_start_matches('.')))
+            .collect::<Vec<_>>();
+        if !fields.is_empty() {
+            out.push_str(&format!(" Field selectors: {}.", fields.join(", ")));
+        }
+        out.push_str("\n");
+        table(out, schema);
+    }
+}
+
+fn heading(out: &mut String, level: &str, kind: &str, group: &str, schema: &JSONSchemaProps) {
+    let about = schema.description.as_deref().unwrap_or_default();
+    out.push_str(&format!("\n{level} {kind} (`{group}`)\n\n{about}\n"));
+}
+
+fn table(out: &mut String, schema: &JSONSchemaProps) {
+    out.push_str("\n| field | type | what it says |\n|---|---|---|\n");
+    fields(out, schema, "");
+}
+
+/// One row for each field below `schema`, depth first.
+fn fields(out: &mut String, schema: &JSONSchemaProps, path: &str) {
+    let required = schema.required.as_deref().unwrap_or_default();
+    for (name, field) in schema.properties.iter().flatten() {
+        if path.is_empty() && ["apiVersion", "kind", "metadata"].contains(&name.as_str()) {
+            continue;
+        }
+        let path = format!("{path}{name}");
+        let about = about(field, required.contains(name)).replace('|', "\\|");
+        out.push_str(&format!("| `{path}` | {} | {about} |\n", type_of(field)));
+        // Said once, under Machine and in the head.
+        if path != "spec.template.spec" && name != "conditions" {
+            below(out, field, &path);
+        }
+    }
+}
+
+fn below(out: &mut String, field: &JSONSchemaProps, path: &str) {
+    fields(out, field, &format!("{path}."));
+    if let Some(JSONSchemaPropsOrArray::Schema(items)) = &field.items {
+        fields(out, items, &format!("{path}[]."));
+    }
+}
+
+fn type_of(field: &JSONSchemaProps) -> String {
+    if field.x_kubernetes_int_or_string == Some(true) {
+        return "integer or string".into();
+    }
+    if let Some(JSONSchemaPropsOrArray::Schema(items)) = &field.items {
+        return format!("list of {}", type_of(items));
+    }
+    if let Some(JSONSchemaPropsOrBool::Schema(values)) = &field.additional_properties {
+        return format!("map to {}", type_of(values));
+    }
+    field.type_.clone().unwrap_or_else(|| "any".into())
+}
+
+/// Description, then what is allowed.
+fn about(field: &JSONSchemaProps, required: bool) -> String {
+    let mut parts = Vec::new();
+    if required {
+        parts.push("**Required.**".to_owned());
+    }
+    parts.extend(
+        field
+            .description
+            .as_ref()
+            .map(|text| text.replace('\n', " ")),
+    );
+    parts.extend(range(field));
+    if let Some(values) = &field.enum_ {
+        let values = values.iter().map(|value| format!("`{}`", plain(&value.0)));
+        parts.push(format!("One of {}.", values.collect::<Vec<_>>().join(", ")));
+    }
+    parts.extend(
+        field
+            .default
+            .as_ref()
+            .map(|default| format!("Default `{}`.", plain(&default.0))),
+    );
+    parts.join(" ")
+}
+
+fn range(field: &JSONSchemaProps) -> Option<String> {
+    match (field.minimum, field.maximum) {
+        (Some(low), Some(high)) => Some(format!("From {low} to {high}.")),
+        (Some(low), None) => Some(format!("At least {low}.")),
+        (None, Some(high)) => Some(format!("At most {high}.")),
+        (None, None) => None,
+    }
+}
+
+fn plain(value: &serde_json::Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
