@@ -25,57 +25,58 @@ are; Tatara checks them, and an unknown or malformed field is named in a conditi
 
 /// The whole reference.
 pub fn reference() -> String {
-    let mut out = HEAD.to_owned();
-    for crd in crd::all() {
-        kind(&mut out, &crd);
-    }
-    out.push_str(EMBEDDED);
-    for (kind, schema) in crd::provider_specs() {
-        heading(&mut out, "###", kind, "tatara.dev/v1alpha1", &schema);
-        table(&mut out, &schema);
-    }
-    out
+    let mut parts = vec![HEAD.to_owned()];
+    parts.extend(crd::all().iter().map(kind));
+    parts.push(EMBEDDED.to_owned());
+    let embedded = crd::provider_specs();
+    let embedded = embedded.iter().map(|(kind, schema)| {
+        let head = heading("###", kind, "tatara.dev/v1alpha1", schema);
+        format!("{head}\n{}", table(schema))
+    });
+    parts.extend(embedded);
+    parts.concat()
 }
 
-fn kind(out: &mut String, crd: &CustomResourceDefinition) {
+fn kind(crd: &CustomResourceDefinition) -> String {
     let names = &crd.spec.names;
-    for version in &crd.spec.versions {
-        let Some(schema) = version
-            .schema
-            .as_ref()
-            .and_then(|schema| schema.open_api_v3_schema.as_ref())
-        else {
-            continue;
-        };
-        let group = format!("{}/{}", crd.spec.group, version.name);
-        heading(out, "##", &names.kind, &group, schema);
-        let short = names.short_names.iter().flatten();
-        let short = short.map(|name| format!(", `{name}`")).collect::<String>();
-        out.push_str(&format!("\n`kubectl get {}`{short}.", names.plural));
-        let selectable = version.selectable_fields.iter().flatten();
-        let fields = selectable
-            .map(|field| format!("`{}`", field.json_path.trim_start_matches('.')))
-            .collect::<Vec<_>>();
-        if !fields.is_empty() {
-            out.push_str(&format!(" Field selectors: {}.", fields.join(", ")));
-        }
-        out.push_str("\n");
-        table(out, schema);
-    }
+    let version = crd.spec.versions.first();
+    let schema = version.and_then(|v| v.schema.as_ref()?.open_api_v3_schema.as_ref());
+    let (Some(version), Some(schema)) = (version, schema) else {
+        return String::new();
+    };
+    let group = format!("{}/{}", crd.spec.group, version.name);
+    let head = heading("##", &names.kind, &group, schema);
+    let short = names.short_names.iter().flatten();
+    let mut calls = vec![format!("`kubectl get {}`", names.plural)];
+    calls.extend(short.map(|name| format!("`{name}`")));
+    let selectable = version.selectable_fields.iter().flatten();
+    let fields = selectable.map(|field| format!("`{}`", field.json_path.trim_start_matches('.')));
+    let fields = fields.collect::<Vec<_>>().join(", ");
+    let selectors = if fields.is_empty() {
+        String::new()
+    } else {
+        format!(" Field selectors: {fields}.")
+    };
+    format!(
+        "{head}\n{}.{selectors}\n\n{}",
+        calls.join(", "),
+        table(schema)
+    )
 }
 
-fn heading(out: &mut String, level: &str, kind: &str, group: &str, schema: &JSONSchemaProps) {
+fn heading(level: &str, kind: &str, group: &str, schema: &JSONSchemaProps) -> String {
     let about = schema.description.as_deref().unwrap_or_default();
-    out.push_str(&format!("\n{level} {kind} (`{group}`)\n\n{about}\n"));
+    format!("\n{level} {kind} (`{group}`)\n\n{about}\n")
 }
 
-fn table(out: &mut String, schema: &JSONSchemaProps) {
-    out.push_str("\n| field | type | what it says |\n|---|---|---|\n");
-    fields(out, schema, "");
+fn table(schema: &JSONSchemaProps) -> String {
+    let mut rows = vec!["| field | type | what it says |\n|---|---|---|\n".to_owned()];
+    fields(&mut rows, schema, "");
+    rows.concat()
 }
 
 /// One row for each field below `schema`, depth first.
-fn fields(out: &mut String, schema: &JSONSchemaProps, path: &str) {
+fn fields(rows: &mut Vec<String>, schema: &JSONSchemaProps, path: &str) {
     let required = schema.required.as_deref().unwrap_or_default();
     for (name, field) in schema.properties.iter().flatten() {
         if path.is_empty() && ["apiVersion", "kind", "metadata"].contains(&name.as_str()) {
@@ -83,18 +84,14 @@ fn fields(out: &mut String, schema: &JSONSchemaProps, path: &str) {
         }
         let path = format!("{path}{name}");
         let about = about(field, required.contains(name)).replace('|', "\\|");
-        out.push_str(&format!("| `{path}` | {} | {about} |\n", type_of(field)));
+        rows.push(format!("| `{path}` | {} | {about} |\n", type_of(field)));
         // Said once, under Machine and in the head.
         if path != "spec.template.spec" && name != "conditions" {
-            below(out, field, &path);
+            fields(rows, field, &format!("{path}."));
+            if let Some(JSONSchemaPropsOrArray::Schema(items)) = &field.items {
+                fields(rows, items, &format!("{path}[]."));
+            }
         }
-    }
-}
-
-fn below(out: &mut String, field: &JSONSchemaProps, path: &str) {
-    fields(out, field, &format!("{path}."));
-    if let Some(JSONSchemaPropsOrArray::Schema(items)) = &field.items {
-        fields(out, items, &format!("{path}[]."));
     }
 }
 

@@ -69,11 +69,12 @@ pub fn yaml(crd: &CustomResourceDefinition) -> Result<String, Error> {
 
 /// All definitions as one YAML stream.
 fn stream() -> Result<String, Error> {
-    let documents = crd::all().iter().map(yaml).collect::<Result<Vec<_>, _>>()?;
-    Ok(documents
-        .iter()
-        .map(|text| format!("---\n{text}"))
-        .collect())
+    let mut stream = String::new();
+    for crd in crd::all() {
+        stream.push_str("---\n");
+        stream.push_str(&yaml(&crd)?);
+    }
+    Ok(stream)
 }
 
 fn print(text: &str) -> Result<(), Error> {
