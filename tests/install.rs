@@ -54,6 +54,7 @@ fn the_manager_may_do_its_work() {
         "create leases.coordination.k8s.io -n tatara-system",
         "patch leases.coordination.k8s.io -n tatara-system",
         "get customresourcedefinitions.apiextensions.k8s.io/machines.cluster.k8s.io",
+        "get namespaces/kube-system",
     ] {
         assert!(may(MANAGER, what), "{what}");
     }
@@ -66,6 +67,7 @@ fn the_manager_may_do_nothing_else() {
         "* *",
         "delete namespaces",
         "list namespaces",
+        "get namespaces/default",
         "list pods -A",
         "create pods -A",
         "list nodes",
