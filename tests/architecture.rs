@@ -16,12 +16,14 @@ const CEILING: usize = 400;
 fn sources(folder: &str) -> Vec<(String, String)> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(src.join(folder)).expect("a folder") {
+    for entry in std::fs::read_dir(src.join(folder.trim_start_matches('/'))).expect("a folder") {
         let entry = entry.expect("an entry");
         let path = format!("{folder}/{}", entry.file_name().display());
         if entry.path().is_dir() {
             found.extend(sources(&path));
-        } else if !names(&path).any(|name| name.ends_with("tests")) {
+        } else if names(&path).last() == Some("rs")
+            && !names(&path).any(|name| name.ends_with("tests"))
+        {
             let text = std::fs::read_to_string(entry.path()).expect("text");
             found.push((path, text));
         }
@@ -42,7 +44,7 @@ fn is_pure(path: &str) -> bool {
 /// Code without comments, spaces, and the tests at its end; `use a::{b, c}` also as `a::b a::c`.
 fn code(text: &str) -> String {
     let text = text.split("#[cfg(test)]").next().unwrap_or_default();
-    let lines = text.lines().flat_map(|line| line.split("//").next());
+    let lines = text.lines().filter_map(|line| line.split("//").next());
     let mut code = lines.collect::<String>().replace(' ', "");
     for statement in code.clone().split(';') {
         let (base, list) = statement.split_once("::{").unwrap_or_default();

@@ -1,5 +1,6 @@
 //! One folder per kind; each reads observe, plan, execute, report.
 
+pub mod backoff;
 mod error;
 mod failures;
 pub mod patch;

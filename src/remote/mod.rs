@@ -4,9 +4,8 @@
 //! [`Pool`] turns it into a [`Session`], one per host, shared by everybody; a session runs
 //! scripts as root and opens TCP tunnels. [`kube_client`] reaches a workload API through one.
 //!
-//! Nothing here retries: callers take [`backoff::delay`] and keep the attempt count themselves.
+//! Nothing here retries: callers wait (`controllers::backoff`) and keep the attempt count themselves.
 
-pub mod backoff;
 mod command;
 mod connect;
 mod connect_error;

@@ -154,7 +154,7 @@ impl Installed {
     /// Asks until the answer is right: what was installed takes effect after a moment.
     #[allow(clippy::disallowed_methods, reason = "a test has no other clock")]
     pub fn until(&self, what: &str, mut right: impl FnMut(&Self) -> bool) {
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_mins(1);
         while !right(self) {
             assert!(Instant::now() < deadline, "{what}: not after 60 s");
         }

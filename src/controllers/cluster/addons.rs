@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::{Api, ResourceExt};
 
-use super::plan::Addons;
+use super::observed::Addons;
 use crate::api::cluster_provider_spec::{Addon, AddonKind};
 use crate::api::{Cluster, ClusterProviderSpec};
 use crate::controllers::ReconcileError;

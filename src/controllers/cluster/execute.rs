@@ -17,7 +17,8 @@ use serde_json::json;
 
 use super::addons;
 use super::observe::read_authorities;
-use super::plan::{Action, Observed, Plan};
+use super::observed::Observed;
+use super::plan::{Action, Plan};
 use crate::api::names::{
     FIELD_MANAGER, FINALIZER_CLUSTER, LABEL_CLUSTER, LABEL_MANAGED_BY, MANAGED_BY,
     kubeconfig_secret,

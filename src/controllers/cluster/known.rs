@@ -10,7 +10,7 @@ use crate::api::conditions::Finding;
 use crate::pki::Authorities;
 use crate::workload::health::Judgement;
 
-use super::plan::Addons;
+use super::observed::Addons;
 
 /// What was found out about one cluster.
 #[derive(Clone, Default)]

@@ -4,6 +4,7 @@ mod addons;
 mod execute;
 mod known;
 mod observe;
+mod observed;
 pub mod plan;
 mod report;
 
@@ -17,6 +18,7 @@ use crate::manager::Context;
 
 pub use known::{Known, KnownClusters};
 pub use observe::cluster_input;
+pub use observed::{Addons, Certificates, Health, MachineFact, Observed};
 
 /// One pass over a Cluster.
 pub async fn reconcile(

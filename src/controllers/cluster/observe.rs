@@ -12,7 +12,7 @@ use kube::{Api, ResourceExt};
 
 use super::addons;
 use super::known::Known;
-use super::plan::{Certificates, Health, MachineFact, Observed};
+use super::observed::{Certificates, Health, MachineFact, Observed};
 use crate::api::conditions::is_true;
 use crate::api::names::{
     ANNOTATION_INITIALIZED, ANNOTATION_TURN, LABEL_MANAGED_BY, MANAGED_BY, kubeconfig_secret,
@@ -62,7 +62,7 @@ pub async fn observe(context: &Context, cluster: Arc<Cluster>) -> Result<Observe
     };
     let addons = match &spec {
         Ok(spec) if health.is_some() => addons::observe(context, &cluster, spec, now),
-        _ => super::plan::Addons::Applied,
+        _ => super::observed::Addons::Applied,
     };
     Ok(Observed {
         sets_left: sets_left(context, &key),

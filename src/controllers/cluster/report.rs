@@ -2,7 +2,8 @@
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::plan::{MachineFact, Observed, Plan};
+use super::observed::{MachineFact, Observed};
+use super::plan::Plan;
 use crate::api::ClusterStatus;
 use crate::api::cluster::{ApiEndpoint, MachineCounts};
 use crate::api::conditions::{self, Finding};

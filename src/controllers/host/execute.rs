@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::plan::{Action, Observed, Plan};
+use super::observed::Observed;
+use super::plan::{Action, Plan};
 use crate::api::names::FINALIZER_IN_USE;
 use crate::controllers::{ReconcileError, patch};
 use crate::manager::Context;

@@ -2,8 +2,11 @@
 
 mod execute;
 mod observe;
+mod observed;
 pub mod plan;
 mod report;
+
+pub use observed::{Contact, Observed};
 
 use std::sync::Arc;
 

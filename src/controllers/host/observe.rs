@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kube::ResourceExt;
 
-use super::plan::{Contact, Observed};
+use super::observed::{Contact, Observed};
 use crate::api::Host;
 use crate::manager::Context;
 use crate::node::{Ownership, UnitName};

@@ -2,7 +2,8 @@
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::plan::{Contact, Observed, Plan, State};
+use super::observed::{Contact, Observed};
+use super::plan::{Plan, State};
 use crate::api::HostStatus;
 use crate::api::conditions::{self, Status};
 use crate::api::host::HostFacts;

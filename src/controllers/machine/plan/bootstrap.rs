@@ -10,9 +10,9 @@ use super::{Action, Plan, unreachable};
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::Finding;
 use crate::controllers::Next;
+use crate::controllers::backoff;
 use crate::kubeadm::version;
 use crate::node::{Observation, Ownership, UnitName, UnitState};
-use crate::remote::backoff;
 
 /// What the condition of a machine on its way to a Node is called.
 const BOOTSTRAP: &str = "BootstrapReady";

@@ -1,0 +1,89 @@
+//! What a pass over a Cluster knows, as plain data.
+
+use std::sync::Arc;
+
+use crate::api::cluster::Turn;
+use crate::api::conditions::Finding;
+use crate::api::{Cluster, ClusterProviderSpec};
+use crate::kubeadm::Endpoint;
+use crate::workload::health::Judgement;
+
+/// A Machine, as its Cluster looks at it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MachineFact {
+    /// It is a control-plane machine.
+    pub control_plane: bool,
+    /// Its Node is Ready.
+    pub ready: bool,
+    /// It is being deleted.
+    pub deleting: bool,
+}
+
+/// The certificate authorities of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Certificates {
+    /// All four are there.
+    Ready,
+    /// These Secrets are missing.
+    Missing(Vec<String>),
+    /// They are there and cannot be used.
+    Broken(String),
+}
+
+/// How addons stand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Addons {
+    /// None are asked for, or all are applied as they are now.
+    #[default]
+    Applied,
+    /// They have to be applied.
+    Due,
+    /// Some wait for a kind to be served.
+    Pending(String),
+    /// Some were refused, or their source is missing.
+    Failed(String),
+}
+
+/// What a pass over a Cluster knows.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// The Cluster.
+    pub cluster: Arc<Cluster>,
+    /// Tatara's settings, judged as far as that needs no machine.
+    pub spec: Result<ClusterProviderSpec, String>,
+    /// Its Machines.
+    pub machines: Vec<MachineFact>,
+    /// MachineSets and MachineDeployments that are not being deleted yet.
+    pub sets_left: usize,
+    /// Its certificate authorities.
+    pub certificates: Certificates,
+    /// UID of the Machine that ran `kubeadm init`.
+    pub initialized_by: Option<String>,
+    /// A kubeconfig was given for a control plane that is somebody else's.
+    pub external: bool,
+    /// Who has the control-plane turn.
+    pub turn: Option<Turn>,
+    /// Where its API is served.
+    pub endpoint: Option<Endpoint>,
+    /// Its kubeconfig Secret is there, and good for a while.
+    pub kubeconfig_ready: bool,
+    /// A client of its API exists.
+    pub connected: bool,
+    /// What its API said when it was asked, and how that is to be judged.
+    pub health: Option<Health>,
+    /// Its addons.
+    pub addons: Addons,
+    /// What the ClusterProfile controller found.
+    pub profile: Vec<Finding>,
+}
+
+/// What the API of a cluster said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Health {
+    /// The judgement over the last probes.
+    pub judgement: Judgement,
+    /// For people.
+    pub sentence: String,
+    /// `gitVersion` of the API server.
+    pub version: Option<String>,
+}

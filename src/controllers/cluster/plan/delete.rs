@@ -1,0 +1,57 @@
+//! The way out: profile → workers → control plane → the rest.
+
+use kube::ResourceExt;
+
+use super::super::observed::Observed;
+use super::{Action, Plan};
+use crate::api::conditions::{Finding, Status};
+use crate::api::names::{FINALIZER_CLUSTER, FINALIZER_PROFILE};
+
+/// The profile first, so that consumers let go; then workers, then the control plane, then the rest.
+pub fn plan(observed: &Observed) -> Plan {
+    let mut plan = Plan {
+        phase: "Deleting",
+        ..Plan::default()
+    };
+    let finalizers = observed.cluster.finalizers();
+    let finding = if !finalizers.iter().any(|f| f == FINALIZER_CLUSTER) {
+        return plan;
+    } else if finalizers.iter().any(|f| f == FINALIZER_PROFILE) {
+        Finding::yes(
+            "Deleting",
+            "WithdrawingProfile",
+            "the ClusterProfile goes first, so that its consumers let go",
+        )
+    } else if observed.machines.is_empty() && observed.sets_left == 0 {
+        plan.actions.push(Action::Finish);
+        Finding::yes("Deleting", "Finishing", "")
+    } else {
+        if observed.sets_left > 0 || observed.machines.iter().any(|machine| !machine.deleting) {
+            plan.actions.push(Action::DeleteChildren);
+        }
+        let count = |control_plane: bool| {
+            observed
+                .machines
+                .iter()
+                .filter(|m| m.control_plane == control_plane)
+                .count()
+        };
+        Finding::yes(
+            "Deleting",
+            "WaitingForMachines",
+            format!(
+                "{} workers and {} control-plane Machines are left",
+                count(false),
+                count(true)
+            ),
+        )
+    };
+    plan.findings.push(Finding {
+        condition: "Ready",
+        status: Status::False,
+        reason: "Deleting",
+        message: finding.message.clone(),
+    });
+    plan.findings.push(finding);
+    plan
+}

@@ -1,0 +1,57 @@
+//! The condition that sums up the others, and the phase.
+
+use super::super::observed::Observed;
+use super::Plan;
+use crate::api::conditions::{Finding, Status};
+
+/// In the order in which a cluster comes to life: the first that does not hold is the reason.
+const PARTS: [&str; 5] = [
+    "ConfigurationValid",
+    "CertificatesReady",
+    "ControlPlaneInitialized",
+    "ControlPlaneHealthy",
+    "AddonsApplied",
+];
+
+/// Adds `Ready`, and the phase.
+pub fn summarise(observed: &Observed, plan: &mut Plan) {
+    let blocking = PARTS
+        .iter()
+        .filter_map(|name| {
+            plan.findings
+                .iter()
+                .find(|finding| finding.condition == *name)
+        })
+        .find(|finding| finding.status != Status::True)
+        .cloned();
+    let ready = observed
+        .machines
+        .iter()
+        .filter(|machine| machine.ready)
+        .count();
+    let finding = match blocking {
+        Some(finding) => Finding {
+            condition: "Ready",
+            ..finding
+        },
+        None if ready < observed.machines.len() => Finding::no(
+            "Ready",
+            "WaitingForMachines",
+            format!("{ready} of {} Machines are ready", observed.machines.len()),
+        ),
+        None => Finding::yes("Ready", "Ready", ""),
+    };
+    let is_true = |name: &str| {
+        plan.findings
+            .iter()
+            .any(|f| f.condition == name && f.status == Status::True)
+    };
+    plan.phase = if is_true("ControlPlaneInitialized") {
+        "Running"
+    } else if observed.machines.is_empty() {
+        "Pending"
+    } else {
+        "Provisioning"
+    };
+    plan.findings.push(finding);
+}

@@ -1,0 +1,39 @@
+//! What a pass over a Host knows, as plain data.
+
+use std::sync::Arc;
+
+use crate::api::Host;
+use crate::node::Observation;
+use crate::provider::{ContactError, Follow, follow::Attempts};
+
+/// What a pass over a Host knows.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// The Host.
+    pub host: Arc<Host>,
+    /// UID of this management cluster.
+    pub management: String,
+    /// Other Hosts with the same address and port, as `namespace/name`.
+    pub twins: Vec<String>,
+    /// What it says.
+    pub contact: Contact,
+    /// Keys that it showed, when none is pinned and the user trusts on first use.
+    pub first_contact_keys: Vec<String>,
+    /// The unit that runs on it, if one is followed.
+    pub following: Option<Follow>,
+    /// The Machine that its marker names exists here.
+    pub owner_exists: bool,
+    /// Failed resets in a row.
+    pub attempts: Attempts,
+}
+
+/// What a host says.
+#[derive(Clone, Debug)]
+pub enum Contact {
+    /// It was not asked: its Machine talks to it, or a reset is followed.
+    NotAsked,
+    /// It could not be asked.
+    Failed(ContactError),
+    /// What it said.
+    Seen(Box<Observation>),
+}

@@ -1,0 +1,130 @@
+//! A host that belongs to somebody, by its marker or by what runs on it: reset only what is ours and
+//! was let go, and leave everything else alone.
+
+use std::time::Duration;
+
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use kube::ResourceExt;
+
+use super::super::observed::Observed;
+use super::{ASK_AGAIN, Action, Plan, State, claimed, consumer, unavailable};
+use crate::api::conditions::Finding;
+use crate::controllers::{Next, backoff};
+use crate::node::{Marker, Observation, Owner, UnitName, UnitState};
+
+/// Somebody else's: nothing is done to it. A claim of ours on it was never fulfilled, and may go.
+pub fn occupied(observed: &Observed, message: String) -> Plan {
+    let mut plan = unavailable(
+        State::Quarantined,
+        "Occupied",
+        message.clone(),
+        Next::After(ASK_AGAIN),
+    );
+    plan.findings
+        .insert(0, Finding::no("Clean", "Occupied", message));
+    if consumer(observed).is_some_and(|consumer| consumer.releasing) {
+        plan.actions.push(Action::Free);
+    }
+    plan
+}
+
+/// The marker names a Machine of this management cluster.
+pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner, now: Timestamp) -> Plan {
+    match consumer(observed) {
+        Some(consumer) if consumer.uid == owner.marker.uid && consumer.releasing => {
+            reset(observed, seen, owner, now)
+        }
+        Some(consumer) if consumer.uid == owner.marker.uid => {
+            let mut plan = claimed(observed);
+            plan.findings.insert(0, Finding::yes("Clean", "InUse", ""));
+            plan
+        }
+        _ => orphaned(observed, owner),
+    }
+}
+
+/// Ours by its marker, and nobody's by its claim: a live node, for all we know, as after the restore
+/// of an old backup. Never reset without being told.
+fn orphaned(observed: &Observed, owner: &Owner) -> Plan {
+    let Marker {
+        namespace,
+        machine,
+        uid,
+        cluster,
+        ..
+    } = &owner.marker;
+    let exists = if observed.owner_exists {
+        "exists, but does not claim it"
+    } else {
+        "does not exist here"
+    };
+    let message = format!(
+        "its marker names Machine {namespace}/{machine} (uid {uid}), which {exists}; it may be a live node, and is left alone. To have it reset: \
+         kubectl -n {} patch host {} --type=merge -p '{{\"spec\":{{\"consumerRef\":{{\"name\":\"{machine}\",\"uid\":\"{uid}\",\"cluster\":\"{cluster}\",\"releasing\":true}}}}}}'",
+        observed.host.namespace().unwrap_or_default(),
+        observed.host.name_any(),
+    );
+    let mut plan = unavailable(
+        State::Quarantined,
+        "Orphaned",
+        message.clone(),
+        Next::After(ASK_AGAIN),
+    );
+    plan.findings
+        .insert(0, Finding::no("Clean", "Orphaned", message));
+    plan
+}
+
+fn reset(observed: &Observed, seen: &Observation, owner: &Owner, now: Timestamp) -> Plan {
+    let go = |message: String| Plan {
+        actions: vec![Action::Reset(owner.marker.clone())],
+        ..unavailable(State::Releasing, "Resetting", message, Next::OnChange)
+    };
+    let mut plan = match seen
+        .unit(&owner.marker.uid, UnitName::Reset)
+        .map(|status| &status.state)
+    {
+        None => go("reset starts".into()),
+        Some(UnitState::Running(at)) => go(format!("reset: {}/{} {}", at.index, at.total, at.step)),
+        Some(UnitState::Interrupted(at)) => go(format!(
+            "reset was interrupted in step {}; starting again",
+            at.step
+        )),
+        Some(UnitState::Succeeded) => {
+            go("reset had ended, and the marker is still there; starting again".into())
+        }
+        Some(UnitState::Failed(failure)) => {
+            let findings: Vec<String> = failure.findings.iter().map(ToString::to_string).collect();
+            let why = if findings.is_empty() {
+                failure.output.trim().to_owned()
+            } else {
+                findings.join("; ")
+            };
+            let message = format!(
+                "reset failed in step {} with exit code {}: {why}",
+                failure.at.step, failure.exit_code
+            );
+            let wait = observed.attempts.last.map_or(Duration::ZERO, |last| {
+                let since = now
+                    .duration_since(last)
+                    .max(SignedDuration::ZERO)
+                    .unsigned_abs();
+                backoff::delay(observed.attempts.failed, 0.5).saturating_sub(since)
+            });
+            let mut plan = unavailable(
+                State::Quarantined,
+                "ResetFailed",
+                message,
+                Next::After(wait),
+            );
+            if wait.is_zero() {
+                plan.actions.push(Action::Reset(owner.marker.clone()));
+                plan.next = Next::OnChange;
+            }
+            plan
+        }
+    };
+    plan.findings
+        .insert(0, Finding::no("Clean", "NotResetYet", ""));
+    plan
+}

@@ -1,0 +1,166 @@
+//! What is wrong in a MachineClass or a Host.
+
+use serde_json::{Value, json};
+
+use crate::manifests::{KEY, bad, class, host, refuse};
+
+#[test]
+#[ignore = "needs a management plane"]
+fn a_bad_machine_class_is_refused_with_field_value_and_remedy() {
+    let with =
+        |case, path: &str, value, says: &[&'static str]| bad(case, class("bad"), path, value, says);
+    refuse(vec![
+        with(
+            "misspelt field",
+            "providerSpecs",
+            json!({}),
+            &["unknown field \"providerSpecs\""],
+        ),
+        with(
+            "no provider spec",
+            "providerSpec",
+            Value::Null,
+            &["providerSpec: Required value"],
+        ),
+        with(
+            "text",
+            "providerSpec",
+            json!("ssh"),
+            &["providerSpec", "must be of type object: \"string\""],
+        ),
+    ]);
+}
+
+#[test]
+#[ignore = "needs a management plane"]
+fn a_bad_host_is_refused_with_field_value_and_remedy() {
+    let with =
+        |case, path: &str, value, says: &[&'static str]| bad(case, host("bad"), path, value, says);
+    let jump = |host_keys: Value| json!([{ "address": "bastion", "hostKeys": host_keys }]);
+    refuse(vec![
+        with(
+            "misspelt field",
+            "spec.ssh.hostkeys",
+            json!([]),
+            &["unknown field \"spec.ssh.hostkeys\""],
+        ),
+        with(
+            "no key",
+            "spec.ssh.hostKeys",
+            Value::Null,
+            &[
+                "spec.ssh",
+                "hostKeys is empty; pin the host's public keys",
+                "or set trustOnFirstUse: true",
+            ],
+        ),
+        with(
+            "empty keys",
+            "spec.ssh.hostKeys",
+            json!([]),
+            &["spec.ssh", "hostKeys is empty; pin the host's public keys"],
+        ),
+        with(
+            "malformed key",
+            "spec.ssh.hostKeys",
+            json!(["ssh-ed25519 AAAA"]),
+            &[
+                "spec.ssh.hostKeys[0]",
+                "\"ssh-ed25519 AAAA\"",
+                "write what ssh-keyscan prints without the name",
+            ],
+        ),
+        with(
+            "key with name",
+            "spec.ssh.hostKeys",
+            json!([format!("node-1 {KEY}")]),
+            &[
+                "spec.ssh.hostKeys[0]",
+                "node-1 ssh-ed25519",
+                "without the name",
+            ],
+        ),
+        with(
+            "weak key",
+            "spec.ssh.hostKeys",
+            json!([KEY.replace("ssh-ed25519", "ssh-dss")]),
+            &["spec.ssh.hostKeys[0]", "ssh-dss", "is no public host key"],
+        ),
+        with(
+            "root as another",
+            "spec.ssh.user",
+            json!("debian"),
+            &[
+                "spec.ssh",
+                "privilege is root but user is debian",
+                "set privilege: sudo, or user: root",
+            ],
+        ),
+        with(
+            "bad privilege",
+            "spec.ssh.privilege",
+            json!("doas"),
+            &["spec.ssh.privilege", "\"doas\"", "\"root\", \"sudo\""],
+        ),
+        with(
+            "port 0",
+            "spec.ssh.port",
+            json!(0),
+            &["spec.ssh.port", "0", "greater than or equal to 1"],
+        ),
+        with(
+            "port too high",
+            "spec.ssh.port",
+            json!(65536),
+            &["spec.ssh.port", "65536", "less than or equal to 65535"],
+        ),
+        with(
+            "port as text",
+            "spec.ssh.port",
+            json!("22"),
+            &["spec.ssh.port", "must be of type integer: \"string\""],
+        ),
+        with(
+            "user in address",
+            "spec.ssh.address",
+            json!("root@192.0.2.10"),
+            &[
+                "spec.ssh.address",
+                "\"root@192.0.2.10\"",
+                "with user and port in fields of their own",
+            ],
+        ),
+        with(
+            "port in address",
+            "spec.ssh.address",
+            json!("192.0.2.10:22"),
+            &[
+                "spec.ssh.address",
+                "\"192.0.2.10:22\"",
+                "with user and port in fields of their own",
+            ],
+        ),
+        with(
+            "no credentials",
+            "spec.ssh.credentialsRef",
+            Value::Null,
+            &["spec.ssh.credentialsRef: Required value"],
+        ),
+        with(
+            "jump on trust",
+            "spec.ssh.jump",
+            jump(json!([])),
+            &["spec.ssh.jump[0].hostKeys", "at least 1 items"],
+        ),
+        with(
+            "jump with a bad key",
+            "spec.ssh.jump",
+            jump(json!(["x"])),
+            &[
+                "spec.ssh.jump[0].hostKeys[0]",
+                "\"x\"",
+                "write what ssh-keyscan prints",
+            ],
+        ),
+    ]);
+}
