@@ -1,5 +1,7 @@
 //! `tatara manager`: runs the controllers.
 
+use std::io::IsTerminal as _;
+
 use tracing_subscriber::EnvFilter;
 
 use crate::manager::{self, ManagerArgs, ManagerError};
@@ -14,7 +16,8 @@ pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
         .unwrap_or_else(|_| EnvFilter::new("tatara=info,warn"));
     let logs = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr);
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal());
     if args.log_json {
         logs.json().init();
     } else {

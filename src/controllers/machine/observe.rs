@@ -191,19 +191,18 @@ fn node(
     let Some(cluster) = cluster else {
         return Seen::Known(None);
     };
+    let status = machine.status.as_ref();
+    let was_seen = status.is_some_and(|status| status.node_ref.is_some());
     let Some(member) = context.member(cluster) else {
+        let not_connected = format!(
+            "not connected to the API of Cluster {} yet",
+            cluster.name_any()
+        );
         let initialized = cluster.annotations().contains_key(ANNOTATION_INITIALIZED);
-        let known = machine
-            .status
-            .as_ref()
-            .is_some_and(|status| status.node_ref.is_some());
-        return if initialized || known {
-            Seen::Unknown(format!(
-                "not connected to the API of Cluster {} yet",
-                cluster.name_any()
-            ))
-        } else {
-            Seen::Known(None)
+        return match (was_seen, initialized) {
+            (true, _) => Seen::NotYet(not_connected),
+            (false, true) => Seen::Unknown(not_connected),
+            (false, false) => Seen::Known(None),
         };
     };
     let found = machine
@@ -214,6 +213,10 @@ fn node(
     match (found, member.connectivity()) {
         (Some(node), Connectivity::Connected { .. }) => Seen::Known(Some(node)),
         (None, Connectivity::Connected { .. }) => Seen::Known(None),
+        (_, Connectivity::Connecting) if was_seen => Seen::NotYet(format!(
+            "the API of Cluster {} has not answered yet",
+            cluster.name_any()
+        )),
         (_, state) => Seen::Unknown(format!(
             "the API of Cluster {} does not answer{}",
             cluster.name_any(),

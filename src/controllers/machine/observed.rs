@@ -17,6 +17,8 @@ pub enum Seen<T> {
     Known(T),
     /// It could not be looked at; the text says why.
     Unknown(String),
+    /// It is about to be looked at for the first time since we started; what was said before stands.
+    NotYet(String),
 }
 
 /// What a pass over a Machine knows.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use kube::ResourceExt;
 
 use super::observed::{Addons, Certificates, Observed};
-use crate::api::conditions::{Finding, Status};
+use crate::api::conditions::{self, Finding, Status};
 use crate::api::names::{ANNOTATION_PAUSED, FINALIZER_CLUSTER};
 use crate::controllers::Next;
 use crate::workload::health::Verdict;
@@ -91,8 +91,37 @@ pub fn plan(observed: &Observed) -> Plan {
             .push(Finding::yes("ConfigurationValid", "Valid", ""));
         live(observed, &mut plan);
     }
+    if is_news_to_come(observed) {
+        return Plan {
+            actions: plan.actions,
+            next: plan.next,
+            ..Plan::default()
+        };
+    }
     summary::summarise(observed, &mut plan);
     plan
+}
+
+/// Whether the cluster was judged before, and not yet since we started: what was said stands, for a
+/// restart of ours is no news.
+fn is_news_to_come(observed: &Observed) -> bool {
+    let was_judged = was(observed, "ControlPlaneHealthy").is_some_and(|status| status != "Unknown");
+    let verdict = observed
+        .health
+        .as_ref()
+        .map(|health| health.judgement.verdict);
+    let is_live = observed.initialized_by.is_some() || observed.external;
+    was_judged
+        && is_live
+        && observed.spec.is_ok()
+        && !matches!(verdict, Some(Verdict::Healthy | Verdict::Unhealthy))
+}
+
+/// The status of a condition, as it was last written.
+fn was<'a>(observed: &'a Observed, condition: &str) -> Option<&'a str> {
+    let status = observed.cluster.status.as_ref()?;
+    let condition = conditions::find(&status.conditions, condition)?;
+    Some(condition.status.as_str())
 }
 
 fn live(observed: &Observed, plan: &mut Plan) {
@@ -117,7 +146,11 @@ fn live(observed: &Observed, plan: &mut Plan) {
     if observed.connected && !matches!(observed.addons, Addons::Applied | Addons::Failed(_)) {
         plan.actions.push(Action::ApplyAddons);
     }
-    plan.findings.push(addons);
+    // Applying what is applied already is no news; only its outcome is.
+    let was_applied = was(observed, "AddonsApplied").is_some_and(|status| status == "True");
+    if observed.addons != Addons::Due || !was_applied {
+        plan.findings.push(addons);
+    }
     plan.findings.extend(observed.profile.iter().cloned());
     plan.next = plan.next.sooner(again);
 }

@@ -188,7 +188,7 @@ fn worker(
             ),
         );
     }
-    if let Seen::Unknown(why) = &observed.node {
+    if let Seen::Unknown(why) | Seen::NotYet(why) = &observed.node {
         return wait("WaitingForControlPlane", why.clone());
     }
     let kubelet = observed
@@ -286,7 +286,9 @@ fn jitter(uid: &str) -> f64 {
 
 fn waiting_for_node(observed: &Observed) -> Plan {
     let finding = match &observed.node {
-        Seen::Unknown(why) => Finding::unknown("NodeHealthy", "ApiUnreachable", why.clone()),
+        Seen::Unknown(why) | Seen::NotYet(why) => {
+            Finding::unknown("NodeHealthy", "ApiUnreachable", why.clone())
+        }
         Seen::Known(_) => Finding::no(
             "NodeHealthy",
             "WaitingForNode",

@@ -81,7 +81,7 @@ fn let_go(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
         .annotations()
         .contains_key(ANNOTATION_EXCLUDE_DRAIN);
     let Some(node) = known_node(observed) else {
-        if let (Seen::Unknown(why), false, true) =
+        if let (Seen::Unknown(why) | Seen::NotYet(why), false, true) =
             (&observed.node, cluster_goes(observed), was_node(observed))
         {
             let limit = observed

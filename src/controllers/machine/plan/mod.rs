@@ -33,7 +33,7 @@ pub struct Plan {
     pub phase: Phase,
     /// When to look again, beside on every change.
     pub next: Next,
-    /// The Machine is somebody else's: nothing is written.
+    /// Nothing is said or done: the Machine is somebody else's, or all that is known of it is old.
     pub hands_off: bool,
 }
 
@@ -129,6 +129,13 @@ fn decide(observed: &Observed, now: Timestamp) -> Plan {
     if needs_adoption(observed) {
         return Plan {
             actions: vec![Action::Adopt],
+            ..Plan::default()
+        };
+    }
+    if matches!(observed.node, Seen::NotYet(_)) {
+        // A restart of ours is no news: the member's first answer wakes us, and so does its failure.
+        return Plan {
+            hands_off: true,
             ..Plan::default()
         };
     }

@@ -1,0 +1,12 @@
+//! Clusters of the quickstart on real hosts, from their manifests to their end, and what goes wrong in between.
+
+// what fails here fails the test
+#![allow(clippy::expect_used, clippy::panic)]
+
+#[path = "../support/audit.rs"]
+mod audit;
+mod crash;
+mod hosts;
+mod power;
+mod whole;
+mod world;
