@@ -21,11 +21,11 @@ cached() {
   esac
 }
 
-# forget_old KIND: keeps the two newest products of a kind, and whatever a host still stands on
+# forget_old KIND [COUNT]: keeps the newest products of a kind (two), and whatever a host still stands on
 forget_old() {
   local product
   # shellcheck disable=SC2012
-  for product in $(ls -1dt "$CACHE/$1"/* 2>/dev/null | tail -n +3); do
+  for product in $(ls -1dt "$CACHE/$1"/* 2>/dev/null | tail -n "+$((${2:-2} + 1))"); do
     if ! grep -qF -- "lowerdir=$product," /proc/[0-9]*/mounts 2>/dev/null && ! grep -qxF -- "$product" "$STATE"/*/*/rootfs 2>/dev/null; then
       rm -rf "$product"
     fi

@@ -46,7 +46,7 @@ debian_packages() {   # debian_packages TARGET: downloaded by the apt of a bare 
   rm -rf "$root"
   index "$1.tmp"
   mv "$1.tmp" "$1"
-  forget_old packages
+  forget_old packages/debian
 }
 
 # package TARGET-FOLDER NAME VERSION DEPENDS FILE=SOURCE...
@@ -79,5 +79,5 @@ kubernetes_packages() {   # kubernetes_packages TARGET VERSION
     "/usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf=$units/kubelet.service.d/10-kubeadm.conf"
   index "$1.tmp"
   mv "$1.tmp" "$1"
-  forget_old packages
+  forget_old packages/kubernetes 4    # of two versions
 }
