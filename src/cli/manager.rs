@@ -12,8 +12,9 @@ pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
     rustls::crypto::ring::default_provider()
         .install_default()
         .ok();
+    // What kube's client and watcher warn of, the caller says in its own words.
     let filter = EnvFilter::try_from_env("TATARA_LOG")
-        .unwrap_or_else(|_| EnvFilter::new("tatara=info,warn"));
+        .unwrap_or_else(|_| EnvFilter::new("tatara=info,kube_client=off,kube_runtime=off,warn"));
     let logs = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

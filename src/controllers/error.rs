@@ -79,9 +79,33 @@ impl fmt::Display for Chain<'_> {
         write!(f, "{}", self.0)?;
         let mut cause = self.0.source();
         while let Some(error) = cause {
+            // kube adds the whole answer as debug text, twice
+            let boxed = error.downcast_ref::<Box<kube::Error>>().map(AsRef::as_ref);
+            if let Some(error) = error.downcast_ref::<kube::Error>().or(boxed) {
+                return write!(f, ": {}", crate::workload::error::reason(error));
+            }
             write!(f, ": {error}")?;
             cause = error.source();
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_of_the_api_server_is_shown_once_in_its_own_words() {
+        let status = kube::core::Status {
+            message: "hosts is forbidden".into(),
+            code: 403,
+            ..Default::default()
+        };
+        let error = ReconcileError::api("list Hosts")(kube::Error::Api(Box::new(status)));
+        assert_eq!(
+            Chain(&error).to_string(),
+            "failed to list Hosts: hosts is forbidden"
+        );
     }
 }

@@ -9,9 +9,60 @@ use serde_json::{Value, json};
 
 use super::ReconcileError;
 
-/// Merges `change` into an object that is still as we know it: a compare-and-swap on its
-/// resourceVersion. Somebody else's change meanwhile is [`ReconcileError::Conflict`].
-pub async fn swap<K>(client: &Client, known: &K, change: Value) -> Result<K, ReconcileError>
+/// How often somebody may come first with a change that does not matter to us.
+const SWAPS: usize = 5;
+
+/// Merges a change into an object of which the `part` that was decided upon is still as we know it: a
+/// compare-and-swap. When somebody changed the object first, it is read again, live; a change of that
+/// part is [`ReconcileError::Conflict`], and any other (a status, an annotation of somebody else) does
+/// not keep us back.
+pub async fn swap<K, P: PartialEq>(
+    client: &Client,
+    known: &K,
+    part: impl Fn(&K) -> P,
+    change: impl Fn(&K) -> Value,
+) -> Result<K, ReconcileError>
+where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Clone
+        + DeserializeOwned
+        + std::fmt::Debug,
+{
+    let decided_upon = part(known);
+    let mut current = known.clone();
+    for _ in 1..SWAPS {
+        match swap_whole(client, &current, change(&current)).await {
+            Err(error) if error.is_conflict() => {
+                current = live(client, known).await?;
+                if part(&current) != decided_upon {
+                    return Err(error);
+                }
+            }
+            result => return result,
+        }
+    }
+    swap_whole(client, &current, change(&current)).await
+}
+
+/// Takes a finalizer of ours off an object, whatever else changed on it meanwhile.
+pub async fn remove_finalizer<K>(
+    client: &Client,
+    known: &K,
+    ours: &str,
+) -> Result<K, ReconcileError>
+where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Clone
+        + DeserializeOwned
+        + std::fmt::Debug,
+{
+    let change =
+        |object: &K| json!({ "metadata": { "finalizers": without_finalizer(object, ours) } });
+    swap(client, known, |_| (), change).await
+}
+
+/// Merges `change` into an object that is still as we know it, whole.
+async fn swap_whole<K>(client: &Client, known: &K, change: Value) -> Result<K, ReconcileError>
 where
     K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
         + Clone
@@ -63,9 +114,9 @@ where
 {
     let (kind, namespace, name) = parts(known);
     let api: Api<K> = Api::namespaced(client.clone(), &namespace);
-    let object = api.get(&name).await.map_err(ReconcileError::api(format!(
-        "read {kind} {namespace}/{name}"
-    )))?;
+    let object = api.get(&name).await;
+    let object =
+        object.map_err(|error| changed(format!("read {kind} {namespace}/{name}"), error))?;
     if object.uid() != known.uid() {
         return Err(ReconcileError::Conflict {
             what: format!("{kind} {namespace}/{name} was deleted and made again"),
@@ -100,7 +151,15 @@ where
         "status" => api.patch_status(&name, &params, &Patch::Merge(&body)).await,
         _ => api.patch(&name, &params, &Patch::Merge(&body)).await,
     };
-    result.map_err(ReconcileError::api(what))
+    result.map_err(|error| changed(what, error))
+}
+
+/// An object that is gone was changed by somebody else as well: the next pass sees it.
+fn changed(what: String, error: kube::Error) -> ReconcileError {
+    match &error {
+        kube::Error::Api(status) if status.code == 404 => ReconcileError::Conflict { what },
+        _ => ReconcileError::api(what)(error),
+    }
 }
 
 fn parts<K: Resource<DynamicType = ()>>(object: &K) -> (String, String, String) {

@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 
 use super::index::{Index, Name};
 use super::{Indexed, Kind};
+use crate::workload::error::reason;
 
 /// What happened to an object. After a broken watch everything is told again as `Applied`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +78,7 @@ pub async fn watch<K>(
             Ok(Some(event)) => event,
             Ok(None) => return,
             Err(error) => {
-                tracing::warn!(kind = %K::kind(&()), %error, "watch broken, taking it up again");
+                tracing::warn!(kind = %K::kind(&()), error = said(&error), "watch broken, taking it up again");
                 continue;
             }
         };
@@ -151,4 +152,15 @@ fn index_mut<K: Resource<DynamicType = ()> + Clone + 'static>(
 
 fn name<K: Resource<DynamicType = ()>>(object: &K) -> Name {
     (object.namespace().unwrap_or_default(), object.name_any())
+}
+
+/// What the API server said, without the debug text that kube adds.
+fn said(error: &watcher::Error) -> String {
+    match error {
+        watcher::Error::InitialListFailed(error)
+        | watcher::Error::WatchStartFailed(error)
+        | watcher::Error::WatchFailed(error) => reason(error),
+        watcher::Error::WatchError(status) => status.message.clone(),
+        watcher::Error::NoResourceVersion => error.to_string(),
+    }
 }

@@ -43,8 +43,9 @@ pub async fn execute(
         context.must_lead()?;
         match action {
             Action::Adopt => {
-                let change = json!({ "metadata": { "finalizers": patch::with_finalizer(cluster, FINALIZER_CLUSTER) } });
-                patch::swap(&context.client, cluster, change).await?;
+                let change = |cluster: &Cluster| json!({ "metadata": { "finalizers": patch::with_finalizer(cluster, FINALIZER_CLUSTER) } });
+                let deleted = |cluster: &Cluster| cluster.metadata.deletion_timestamp.clone();
+                patch::swap(&context.client, cluster, deleted, change).await?;
             }
             Action::MakeCertificates => make_certificates(context, cluster, now).await?,
             Action::WriteKubeconfig => write_kubeconfig(context, observed, now).await?,
@@ -261,8 +262,7 @@ where
 async fn finish(context: &Context, cluster: &Cluster) -> Result<(), ReconcileError> {
     context.members.disconnect(&member_key(cluster));
     context.known.forget(&cluster.uid().unwrap_or_default());
-    let change = json!({ "metadata": { "finalizers": patch::without_finalizer(cluster, FINALIZER_CLUSTER) } });
-    patch::swap(&context.client, cluster, change).await?;
+    patch::remove_finalizer(&context.client, cluster, FINALIZER_CLUSTER).await?;
     tracing::info!(cluster = %cluster.name_any(), "cluster deleted");
     Ok(())
 }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::observed::Observed;
 use super::plan::{Action, Plan};
+use crate::api::Host;
 use crate::api::names::FINALIZER_IN_USE;
 use crate::controllers::{ReconcileError, patch};
 use crate::manager::Context;
@@ -32,8 +33,9 @@ async fn pin(
     observed: &Observed,
     keys: &[String],
 ) -> Result<(), ReconcileError> {
-    let change = json!({ "spec": { "ssh": { "hostKeys": keys } } });
-    patch::swap(&context.client, observed.host.as_ref(), change)
+    let host = observed.host.as_ref();
+    let change = |_: &Host| json!({ "spec": { "ssh": { "hostKeys": keys } } });
+    patch::swap(&context.client, host, |host| host.spec.ssh.clone(), change)
         .await
         .map(drop)
 }
@@ -75,11 +77,14 @@ fn pod_cidrs(context: &Context, marker: &Marker) -> Vec<String> {
 
 async fn free(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
     let host = observed.host.as_ref();
-    let change = json!({
-        "metadata": { "finalizers": patch::without_finalizer(host, FINALIZER_IN_USE) },
-        "spec": { "consumerRef": Value::Null },
-    });
-    patch::swap(&context.client, host, change).await?;
+    let change = |host: &Host| {
+        json!({
+            "metadata": { "finalizers": patch::without_finalizer(host, FINALIZER_IN_USE) },
+            "spec": { "consumerRef": Value::Null },
+        })
+    };
+    let claim = |host: &Host| host.spec.consumer_ref.clone();
+    patch::swap(&context.client, host, claim, change).await?;
     tracing::info!(host = %host.name_any(), "host freed");
     Ok(())
 }

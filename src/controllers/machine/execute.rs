@@ -8,9 +8,9 @@ use serde_json::json;
 use super::observed::{Contact, Held, Observed, Placement};
 use super::plan::{Action, Plan};
 use super::{nodes, turn, units};
-use crate::api::conditions::Finding;
+use crate::api::conditions::{self, Finding};
 use crate::api::names::{FINALIZER_IN_USE, FINALIZER_MACHINE, LABEL_CONTROL_PLANE, provider_id};
-use crate::api::{Host, MachineProviderSpec};
+use crate::api::{Host, Machine, MachineProviderSpec};
 use crate::controllers::{ReconcileError, patch};
 use crate::manager::Context;
 use crate::node::{self, Take, UnitName, UnitState};
@@ -74,17 +74,26 @@ async fn adopt(context: &Context, observed: &Observed) -> Result<Done, Reconcile
         return Ok(Done::Yes);
     };
     let id = provider_id(spec.provider(), observed.uid());
-    let mut change = json!({
-        "metadata": { "finalizers": patch::with_finalizer(machine, FINALIZER_MACHINE) },
-        "spec": { "providerID": machine.spec.provider_id.clone().unwrap_or(id) },
-    });
-    if machine.spec.provider_spec.value.is_none() {
-        change["spec"]["providerSpec"] = json!({ "value": observed.resolved });
-    }
-    if machine.is_control_plane() {
-        change["metadata"]["labels"] = json!({ (LABEL_CONTROL_PLANE): "true" });
-    }
-    patch::swap(&context.client, machine, change)
+    let change = |machine: &Machine| {
+        let mut change = json!({
+            "metadata": { "finalizers": patch::with_finalizer(machine, FINALIZER_MACHINE) },
+            "spec": { "providerID": machine.spec.provider_id.as_ref().unwrap_or(&id) },
+        });
+        if machine.spec.provider_spec.value.is_none() {
+            change["spec"]["providerSpec"] = json!({ "value": observed.resolved });
+        }
+        if machine.is_control_plane() {
+            change["metadata"]["labels"] = json!({ (LABEL_CONTROL_PLANE): "true" });
+        }
+        change
+    };
+    let part = |machine: &Machine| {
+        (
+            machine.spec.clone(),
+            machine.metadata.deletion_timestamp.clone(),
+        )
+    };
+    patch::swap(&context.client, machine, part, change)
         .await
         .map(|_| Done::Yes)
 }
@@ -110,16 +119,25 @@ async fn acquire(
     if claims(context).contains_key(observed.uid()) {
         return Ok(Done::Yes);
     }
-    let change = json!({
-        "metadata": { "finalizers": patch::with_finalizer(host.as_ref(), FINALIZER_IN_USE) },
-        "spec": { "consumerRef": {
-            "name": observed.marker.machine,
-            "uid": observed.uid(),
-            "cluster": observed.marker.cluster,
-            "releasing": false,
-        } },
-    });
-    patch::swap(&context.client, host.as_ref(), change).await?;
+    let change = |host: &Host| {
+        json!({
+            "metadata": { "finalizers": patch::with_finalizer(host, FINALIZER_IN_USE) },
+            "spec": { "consumerRef": {
+                "name": observed.marker.machine,
+                "uid": observed.uid(),
+                "cluster": observed.marker.cluster,
+                "releasing": false,
+            } },
+        })
+    };
+    // everything that the choice rested on
+    let part = |host: &Host| {
+        let status = host.status.as_ref();
+        let is_available = status.is_some_and(|s| conditions::is_true(&s.conditions, "Available"));
+        let deleted = host.metadata.deletion_timestamp.clone();
+        (host.spec.clone(), deleted, is_available)
+    };
+    patch::swap(&context.client, host.as_ref(), part, change).await?;
     claims(context).insert(observed.uid().to_owned(), name.to_owned());
     Ok(Done::Yes)
 }
@@ -276,7 +294,8 @@ async fn release(context: &Context, observed: &Observed) -> Result<Done, Reconci
     patch::swap(
         &context.client,
         host.as_ref(),
-        json!({ "spec": { "consumerRef": { "releasing": true } } }),
+        |host| host.spec.consumer_ref.clone(),
+        |_| json!({ "spec": { "consumerRef": { "releasing": true } } }),
     )
     .await?;
     Ok(Done::Yes)
@@ -284,9 +303,7 @@ async fn release(context: &Context, observed: &Observed) -> Result<Done, Reconci
 
 async fn remove_finalizer(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
     let machine = observed.machine.as_ref();
-    let finalizers = patch::without_finalizer(machine, FINALIZER_MACHINE);
-    let change = json!({ "metadata": { "finalizers": finalizers } });
-    patch::swap(&context.client, machine, change).await?;
+    patch::remove_finalizer(&context.client, machine, FINALIZER_MACHINE).await?;
     context.follows.forget(observed.uid());
     claims(context).remove(observed.uid());
     Ok(Done::Yes)

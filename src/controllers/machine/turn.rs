@@ -39,11 +39,9 @@ pub async fn take(
     };
     let text = serde_json::to_string(&turn)
         .map_err(|error| ReconcileError::other("write the turn", error))?;
-    patch::swap(
-        &context.client,
-        &cluster,
-        annotate(ANNOTATION_TURN, &json!(text)),
-    )
+    patch::swap(&context.client, &cluster, marks, |_| {
+        annotate(ANNOTATION_TURN, &json!(text))
+    })
     .await?;
     Ok(())
 }
@@ -52,11 +50,9 @@ pub async fn take(
 pub async fn give_back(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
     let cluster = live(context, observed).await?;
     if holder(&cluster).is_some_and(|turn| turn.machine == observed.uid()) {
-        patch::swap(
-            &context.client,
-            &cluster,
-            annotate(ANNOTATION_TURN, &Value::Null),
-        )
+        patch::swap(&context.client, &cluster, marks, |_| {
+            annotate(ANNOTATION_TURN, &Value::Null)
+        })
         .await?;
     }
     Ok(())
@@ -93,7 +89,7 @@ pub async fn record_initialized(
     if holder(&cluster).is_some_and(|turn| turn.machine == observed.uid()) {
         change["metadata"]["annotations"][ANNOTATION_TURN] = Value::Null;
     }
-    patch::swap(&context.client, &cluster, change).await?;
+    patch::swap(&context.client, &cluster, marks, |_| change.clone()).await?;
     Ok(())
 }
 
@@ -131,6 +127,11 @@ fn holder(cluster: &Cluster) -> Option<Turn> {
         .annotations()
         .get(ANNOTATION_TURN)
         .and_then(|text| serde_json::from_str(text).ok())
+}
+
+/// What turns and the record are decided upon.
+fn marks(cluster: &Cluster) -> [Option<String>; 2] {
+    [ANNOTATION_TURN, ANNOTATION_INITIALIZED].map(|key| cluster.annotations().get(key).cloned())
 }
 
 fn annotate(key: &str, value: &Value) -> Value {

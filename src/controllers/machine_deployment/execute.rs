@@ -103,9 +103,14 @@ async fn write(
     if set.uid().as_deref() != Some(uid) {
         return Ok(());
     }
-    patch::swap(&context.client, set.as_ref(), change)
-        .await
-        .map(drop)
+    patch::swap(
+        &context.client,
+        set.as_ref(),
+        |set| set.spec.clone(),
+        |_| change.clone(),
+    )
+    .await
+    .map(drop)
 }
 
 fn change(update: &SetUpdate) -> Value {

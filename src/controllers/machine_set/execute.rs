@@ -118,7 +118,12 @@ async fn write(
     if machine.uid().as_deref() != Some(uid) {
         return Ok(());
     }
-    patch::swap(&context.client, machine.as_ref(), change)
+    let part = |machine: &Machine| {
+        let meta = &machine.metadata;
+        let owned = (meta.labels.clone(), meta.owner_references.clone());
+        (machine.spec.clone(), owned)
+    };
+    patch::swap(&context.client, machine.as_ref(), part, |_| change.clone())
         .await
         .map(drop)
 }
