@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help quickstart quickstart-down check test test-slow crds docs
+.PHONY: help quickstart quickstart-down check test test-slow crds bench-bootstrap docs
 
 # one build folder for quickstart, tests and CI, outside the checkout
 TATARA_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tatara
@@ -35,3 +35,7 @@ crds: ## the definitions in crds/, from the types
 docs: ## the reference of the API in docs/api.md, from the types
 	@mkdir -p docs
 	@cargo run --locked --quiet -- crds --markdown >docs/api.md
+
+bench-bootstrap: ## from apply to all Nodes Ready, against kubeadm by hand: ratios (needs a quiet machine)
+	@cargo build --release --locked
+	@hack/bench-bootstrap

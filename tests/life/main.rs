@@ -8,5 +8,6 @@ mod audit;
 mod crash;
 mod hosts;
 mod power;
+mod restored;
 mod whole;
 mod world;

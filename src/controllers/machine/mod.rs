@@ -11,7 +11,7 @@ mod units;
 
 pub use observe::{cluster_endpoint, host_address};
 pub use observed::{
-    Contact, Held, Observed, ObservedCluster, Placement, Refusal, Seen, SpecProblem,
+    Contact, Held, Namesake, Observed, ObservedCluster, Placement, Refusal, Seen, SpecProblem,
 };
 
 use std::sync::Arc;

@@ -6,12 +6,13 @@ use std::sync::{Arc, PoisonError};
 use kube::ResourceExt;
 
 use super::observed::{
-    Contact, Held, Observed, ObservedCluster, Placement, Refusal, Seen, SpecProblem,
+    Contact, Held, Namesake, Observed, ObservedCluster, Placement, Refusal, Seen, SpecProblem,
 };
 use super::plan::claim;
+use super::units::node_name;
 use crate::api::cluster::Turn;
 use crate::api::names::{
-    ANNOTATION_INITIALIZED, ANNOTATION_PAUSED, ANNOTATION_TURN, LABEL_CLUSTER,
+    self, ANNOTATION_INITIALIZED, ANNOTATION_PAUSED, ANNOTATION_TURN, LABEL_CLUSTER,
 };
 use crate::api::{Cluster, ClusterProviderSpec, Host, Machine, MachineProviderSpec};
 use crate::controllers::ReconcileError;
@@ -58,10 +59,12 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
         marker,
         spec,
         resolved,
+        namesake: None,
         node,
         follow,
     };
     observed.placement = placement(context, &namespace, &observed).await;
+    observed.namesake = namesake(context, cluster.as_deref(), &observed);
     let due =
         [UnitName::Init, UnitName::Join].map(|unit| context.follows.attempts(observed.uid(), unit));
     if let Some(attempts) = due.into_iter().find(|attempts| attempts.failed > 0) {
@@ -223,6 +226,18 @@ fn node(
             why(&state)
         )),
     }
+}
+
+/// A Node that a host's last Machine left behind, as when that Machine was lost with the management
+/// cluster's state: a kubelet of the same name would take it over, provider ID and all.
+fn namesake(context: &Context, cluster: Option<&Cluster>, observed: &Observed) -> Option<Namesake> {
+    let (Placement::Held(held), Seen::Known(None)) = (&observed.placement, &observed.node) else {
+        return None;
+    };
+    let node = context.member(cluster?)?.node(node_name(observed, held))?;
+    let owner = node.provider_id.as_deref().and_then(names::machine_uid);
+    let is_left_over = owner.is_some_and(|uid| context.stores.machines.by_uid(uid).is_none());
+    Some(Namesake { node, is_left_over })
 }
 
 fn why(state: &Connectivity) -> String {

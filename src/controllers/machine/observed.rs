@@ -36,6 +36,8 @@ pub struct Observed {
     pub resolved: Option<serde_json::Value>,
     /// Where it runs.
     pub placement: Placement,
+    /// A Node that has the name of the one to come, and is another's.
+    pub namesake: Option<Namesake>,
     /// Its Node.
     pub node: Seen<Option<Arc<NodeView>>>,
     /// The unit that runs on its host, if one is followed.
@@ -86,6 +88,15 @@ pub struct ObservedCluster {
     pub version: Option<String>,
     /// Machines of the cluster that are no control plane.
     pub workers_left: usize,
+}
+
+/// A Node that has the name of a Machine's own Node to come.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Namesake {
+    /// The Node.
+    pub node: Arc<NodeView>,
+    /// The Machine that its provider ID names does not exist (any more).
+    pub is_left_over: bool,
 }
 
 /// Where a Machine runs.

@@ -118,7 +118,7 @@ fn versions(
 }
 
 /// The Node's name: `spec.metadata.name`, else the host's.
-fn node_name<'a>(observed: &'a Observed, held: &'a Held) -> &'a str {
+pub fn node_name<'a>(observed: &'a Observed, held: &'a Held) -> &'a str {
     observed
         .machine
         .spec

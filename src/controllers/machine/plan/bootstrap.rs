@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
-use super::super::observed::{Contact, Held, Observed, ObservedCluster, Seen};
+use super::super::observed::{Contact, Held, Namesake, Observed, ObservedCluster, Seen};
 use super::super::units;
 use super::{Action, Plan, unreachable};
 use crate::api::cluster::TurnAction;
@@ -18,6 +18,8 @@ use crate::node::{Observation, Ownership, UnitName, UnitState};
 const BOOTSTRAP: &str = "BootstrapReady";
 /// A host that does not answer is asked again after this time at the latest.
 const ASK_AGAIN: Duration = Duration::from_secs(10);
+/// How soon a Node that was deleted is looked for again: its end wakes the Machine that it had.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// The next step of a machine that has no Node yet.
 pub fn plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
@@ -204,7 +206,40 @@ fn worker(
     {
         return wait("VersionSkew", skew.to_string());
     }
+    let join = seen.unit(observed.uid(), UnitName::Join);
+    let is_joining =
+        join.is_some_and(|unit| matches!(unit.state, UnitState::Running(_) | UnitState::Succeeded));
+    if let Some(namesake) = &observed.namesake
+        && !is_joining
+    {
+        return displace(namesake);
+    }
     run(observed, seen, UnitName::Join, now)
+}
+
+/// The host is this Machine's and was clean, so a Node of its name that a Machine which is gone left
+/// behind runs nowhere: it goes. Any other stays, and stands in the way.
+fn displace(namesake: &Namesake) -> Plan {
+    let (name, id) = (&namesake.node.name, &namesake.node.provider_id);
+    if namesake.is_left_over {
+        let action = Action::DeleteNode {
+            node: name.clone(),
+            uid: namesake.node.uid.clone(),
+        };
+        let message = format!("deleting Node {name}, which a Machine that is gone left behind");
+        return Plan {
+            next: Next::After(LOOK_AGAIN),
+            ..Plan::act(action, Finding::no(BOOTSTRAP, "DeletingOldNode", message))
+        };
+    }
+    Plan::waiting(Finding::no(
+        BOOTSTRAP,
+        "NodeNameTaken",
+        format!(
+            "the cluster has a Node {name} already (providerID {}); delete it, or set spec.metadata.name of a new Machine to another name",
+            id.as_deref().unwrap_or("not set")
+        ),
+    ))
 }
 
 /// Starts a unit, attaches to it, or waits before it is tried again.

@@ -8,7 +8,7 @@ use kube::ResourceExt;
 use kube::core::{Selector, SelectorExt as _};
 
 use super::super::observed::Refusal;
-use crate::api::conditions::is_true;
+use crate::api::conditions::{find, is_true};
 use crate::api::host::HostFacts;
 use crate::api::machine_provider_spec::HostRequirements;
 use crate::api::{Host, SshMachineProviderSpec};
@@ -19,6 +19,7 @@ enum Obstacle {
     Claimed,
     Maintenance,
     Deleting,
+    NotSeen,
     Unreachable,
     Dirty,
     TooSmall,
@@ -31,6 +32,7 @@ impl Obstacle {
             Self::Claimed => "claimed",
             Self::Maintenance => "in maintenance",
             Self::Deleting => "being deleted",
+            Self::NotSeen => "not looked at yet",
             Self::Unreachable => "unreachable",
             Self::Dirty => "not clean",
             Self::TooSmall => "below the requirements",
@@ -135,6 +137,8 @@ fn obstacle(host: &Host, requirements: &HostRequirements) -> Option<Obstacle> {
         Some(Obstacle::Maintenance)
     } else if host.metadata.deletion_timestamp.is_some() {
         Some(Obstacle::Deleting)
+    } else if find(conditions, "Reachable").is_none() {
+        Some(Obstacle::NotSeen)
     } else if !is_true(conditions, "Reachable") {
         Some(Obstacle::Unreachable)
     } else if !is_true(conditions, "Clean") {

@@ -1,0 +1,122 @@
+//! The management cluster's state is lost and restored from a backup, while the cluster that it made runs on.
+
+use std::process::Command;
+
+use k8s_openapi::api::core::v1::Node;
+use kube::{Api, ResourceExt};
+
+use crate::world::{World, done, eventually};
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs hosts"]
+async fn an_old_backup_wipes_no_live_node_and_says_who_must_do_what() {
+    let world = World::with_cluster("life5", "10.97.0").await;
+    scale(&world, 1);
+    let host = a_free_host(&world).await;
+    backup(&world).await;
+    scale(&world, 2);
+    world.until_ready(3, 180).await;
+    let nodes: Api<Node> = Api::all(world.member().await);
+    let resets = world.starts(&host, "reset");
+
+    restore(&world).await;
+    let said = eventually("the orphaned host", 90, async || {
+        let said = world.host_says(&host, "Clean").await;
+        said.starts_with("False/Orphaned: ").then_some(said)
+    })
+    .await;
+    scale(&world, 2);
+    let refused = eventually("a Machine without a host", 30, async || {
+        let machines = world.list::<tatara::api::Machine>().await;
+        for machine in machines {
+            let said = world
+                .machine_says(&machine.name_any(), "InfrastructureReady")
+                .await;
+            if said.starts_with("False/NoHostAvailable: ") {
+                return Some(said);
+            }
+        }
+        None
+    })
+    .await;
+    assert!(
+        refused.contains("2 hosts match the selector: 1 claimed, 1 "),
+        "{refused}"
+    );
+    assert!(
+        is_ready(&nodes, &host).await,
+        "the node of the lost Machine lives on"
+    );
+    assert_eq!(world.starts(&host, "reset"), resets);
+
+    // the message holds the command that gives the host up
+    let command = said
+        .split_once("To have it reset: kubectl ")
+        .map(|(_, command)| command);
+    let command = command.unwrap_or_else(|| panic!("no command in {said}"));
+    let kubectl = world.kubectl_command();
+    let kubectl = format!(
+        "{} --kubeconfig {}",
+        kubectl.get_program().display(),
+        world.run().join("management/admin.kubeconfig").display()
+    );
+    done(Command::new("bash").args(["-c", &format!("{kubectl} {command}")]));
+    world.until_ready(3, 240).await;
+    assert_eq!(world.starts(&host, "reset"), resets + 1);
+    assert!(is_ready(&nodes, &host).await);
+}
+
+fn scale(world: &World, replicas: u32) {
+    let replicas = format!("--replicas={replicas}");
+    world.kubectl(&["scale", "machinedeployment/quickstart-workers", &replicas]);
+}
+
+async fn a_free_host(world: &World) -> String {
+    eventually("a free host", 120, async || world.available().await.pop()).await
+}
+
+async fn is_ready(nodes: &Api<Node>, name: &str) -> bool {
+    let node = nodes.get_opt(name).await.expect("an answer");
+    let conditions = node
+        .and_then(|node| node.status?.conditions)
+        .unwrap_or_default();
+    conditions
+        .iter()
+        .any(|c| c.type_ == "Ready" && c.status == "True")
+}
+
+/// With everything stopped, as `etcdctl snapshot` would have it.
+async fn backup(world: &World) {
+    world.kill_manager().await;
+    world.plane("down", &[]);
+    let dir = world.run().join("management");
+    done(
+        Command::new("cp")
+            .arg("-a")
+            .arg(dir.join("etcd"))
+            .arg(dir.join("backup")),
+    );
+    start(world);
+}
+
+async fn restore(world: &World) {
+    world.kill_manager().await;
+    world.plane("down", &[]);
+    let dir = world.run().join("management");
+    std::fs::remove_dir_all(dir.join("etcd")).expect("etcd's data");
+    std::fs::rename(dir.join("backup"), dir.join("etcd")).expect("the backup");
+    start(world);
+}
+
+fn start(world: &World) {
+    world.plane("up", &[]);
+    world.kubectl(&[
+        "-n",
+        "tatara-system",
+        "delete",
+        "lease",
+        "tatara",
+        "--ignore-not-found",
+    ]);
+    world.quickstart("manager");
+}
