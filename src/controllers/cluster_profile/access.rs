@@ -54,6 +54,18 @@ pub(super) struct Told {
     pub(super) token: Option<SecretString>,
 }
 
+impl Told {
+    /// Whether this says what the other says.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let token = |told: &Self| {
+            told.token
+                .as_ref()
+                .map(|token| token.expose_secret().to_owned())
+        };
+        self.properties == other.properties && token(self) == token(other)
+    }
+}
+
 /// Asks a member for its properties and for the token of its consumers, whose account is made if need
 /// be. A member that does not answer tells nothing: its profile still says so.
 pub(super) async fn ask(member: &Client, cluster: &str) -> Told {
