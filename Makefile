@@ -36,6 +36,10 @@ docs: ## the reference of the API in docs/api.md, from the types
 	@mkdir -p docs
 	@cargo run --locked --quiet -- crds --markdown >docs/api.md
 
+bench-idle: ## requests and memory of the quickstart's manager at rest, from 60 s after Ready
+	@hack/bench-idle
+.PHONY: bench-idle
+
 bench-bootstrap: ## from apply to all Nodes Ready, against kubeadm by hand: ratios (needs a quiet machine)
 	@cargo build --release --locked
 	@hack/bench-bootstrap
