@@ -49,7 +49,7 @@ def with_libraries(rootfs, tools):
             todo.append(os.path.normpath(os.path.join(os.path.dirname(path), target)))
             continue
         files[path] = ("file", real)
-        ldd = subprocess.run(["chroot", rootfs, "ldd", path], capture_output=True, text=True, check=False)
+        ldd = subprocess.run(["chroot", rootfs or "/", "ldd", path], capture_output=True, text=True, check=False)
         todo += re.findall(r"(/\S+) \(0x", ldd.stdout)
     return files
 

@@ -108,7 +108,7 @@ remove() {
 }
 
 await() {   # until sshd answers
-  local addr limit=$((SECONDS + ${2:-60}))
+  local addr limit=$((SECONDS + ${2:-180}))
   addr=$(address_of "$1")
   # shellcheck disable=SC2016
   until in_ns "$SWITCH" timeout 2 bash -c 'exec 3<>"/dev/tcp/$0/22" && read -r -t 1 banner <&3 && [[ $banner == SSH-* ]]' "$addr" 2>/dev/null; do

@@ -1,6 +1,9 @@
 //! Prometheus metrics, with few and bounded labels.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use k8s_openapi::jiff::Timestamp;
 
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
@@ -30,7 +33,14 @@ pub struct StepLabels {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct PhaseLabels {
     /// Phase of a Machine.
-    pub phase: String,
+    pub phase: &'static str,
+}
+
+/// Labels of requests to the management cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct RequestLabels {
+    /// GET, PATCH, POST or DELETE.
+    pub method: String,
 }
 
 /// What the manager counts.
@@ -42,6 +52,10 @@ pub struct Metrics {
     pub steps: Family<StepLabels, Counter>,
     /// Seconds that Machines spent in a phase before the next.
     pub phases: Family<PhaseLabels, Histogram>,
+    /// Requests to the API server of the management cluster, by method.
+    pub requests: Family<RequestLabels, Counter>,
+    /// Since when Machines are in their phase, by UID.
+    since: Arc<Mutex<HashMap<String, (&'static str, Timestamp)>>>,
     registry: Arc<Registry>,
 }
 
@@ -49,6 +63,7 @@ impl Default for Metrics {
     fn default() -> Self {
         let reconciles = Family::<ReconcileLabels, Counter>::default();
         let steps = Family::<StepLabels, Counter>::default();
+        let requests = Family::<RequestLabels, Counter>::default();
         let phases = Family::<PhaseLabels, Histogram>::new_with_constructor(|| {
             Histogram::new(exponential_buckets(0.5, 2.0, 14))
         });
@@ -68,10 +83,17 @@ impl Default for Metrics {
             "Time of Machines in a phase",
             phases.clone(),
         );
+        registry.register(
+            "api_requests",
+            "Requests to the management cluster's API server by method",
+            requests.clone(),
+        );
         Self {
             reconciles,
             steps,
             phases,
+            requests,
+            since: Arc::default(),
             registry: Arc::new(registry),
         }
     }
@@ -85,6 +107,34 @@ impl Metrics {
             .inc();
     }
 
+    /// Counts one request to the management cluster.
+    pub fn requested(&self, method: &str) {
+        let method = method.to_owned();
+        self.requests.get_or_create(&RequestLabels { method }).inc();
+    }
+
+    /// A Machine is in this phase now: counts how long it was in the one before.
+    pub fn entered(&self, uid: &str, phase: &'static str, now: Timestamp) {
+        let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        match since.insert(uid.to_owned(), (phase, now)) {
+            Some((before, at)) if before != phase => {
+                let seconds = now.duration_since(at).as_secs_f64();
+                let labels = PhaseLabels { phase: before };
+                self.phases.get_or_create(&labels).observe(seconds);
+            }
+            Some(same) => {
+                since.insert(uid.to_owned(), same);
+            }
+            None => {}
+        }
+    }
+
+    /// A Machine is gone.
+    pub fn gone(&self, uid: &str) {
+        let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        since.remove(uid);
+    }
+
     /// Counts the end of a unit of steps.
     pub fn step_ended(&self, unit: &'static str, result: &'static str) {
         self.steps.get_or_create(&StepLabels { unit, result }).inc();
@@ -96,5 +146,25 @@ impl Metrics {
         // Writing into a String cannot fail; an empty answer would be seen by the scraper.
         text::encode(&mut out, &self.registry).ok();
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_in_a_phase_is_told_when_it_ends() {
+        let metrics = Metrics::default();
+        let at = |second| Timestamp::from_second(second).expect("a time");
+        metrics.entered("m", "Pending", at(100));
+        metrics.entered("m", "Pending", at(103));
+        metrics.entered("m", "Running", at(110));
+        let text = metrics.text();
+        assert!(
+            text.contains("tatara_machine_phase_seconds_sum{phase=\"Pending\"} 10.0"),
+            "{text}"
+        );
+        assert!(!text.contains("phase=\"Running\""), "{text}");
     }
 }

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::http::Request;
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::Namespace;
+use kube::client::{Body, ClientBuilder};
 use kube::runtime::events::{Recorder, Reporter};
 use kube::{Api, Client, ResourceExt};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tower::util::MapRequestLayer;
 
 use super::args::ManagerArgs;
 use super::context::Context;
@@ -41,9 +44,9 @@ struct Woken {
 /// Runs the manager until it is told to stop, or may not lead any more.
 pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
     let config = kube::Config::infer().await?;
-    let client = Client::try_from(config).map_err(ManagerError::Client)?;
-    let stop = stop_on_signal();
     let metrics = Metrics::default();
+    let client = client(config, metrics.clone()).map_err(ManagerError::Client)?;
+    let stop = stop_on_signal();
     let ready = http::Ready::default();
     let probes = tokio::spawn(http::serve(
         args.http_address,
@@ -81,6 +84,15 @@ pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
         tokio::time::timeout(GRACE, tasks.wait()).await.ok();
     }
     result
+}
+
+/// A client whose requests are counted.
+fn client(config: kube::Config, metrics: Metrics) -> Result<Client, kube::Error> {
+    let count = MapRequestLayer::new(move |request: Request<Body>| {
+        metrics.requested(request.method().as_str());
+        request
+    });
+    Ok(ClientBuilder::try_from(config)?.with_layer(&count).build())
 }
 
 fn stop_on_signal() -> CancellationToken {

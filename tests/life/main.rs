@@ -7,6 +7,7 @@
 mod audit;
 mod crash;
 mod hosts;
+mod install;
 mod power;
 mod restored;
 mod whole;

@@ -15,6 +15,7 @@ use tatara::api::{
 };
 
 use crate::audit::{MANAGER, Mark};
+use crate::install;
 use crate::world::{World, eventually};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -24,6 +25,7 @@ async fn a_cluster_is_made_kept_scaled_and_deleted_and_its_hosts_come_back() {
     run_again_it_changes_nothing(&world).await;
     restarted_the_manager_writes_nothing(&world).await;
     idle_it_asks_nothing(&world).await;
+    install::runs_in_a_cluster(&world).await;
     a_budget_holds_a_drain_and_is_named(&world).await;
     the_freed_host_is_taken_again(&world).await;
     deleted_the_profile_goes_first_and_every_host_comes_back(&world).await;

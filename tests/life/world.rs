@@ -40,9 +40,16 @@ impl World {
             .install_default()
             .ok();
         let state = tempfile::tempdir().expect("a temporary folder");
-        let mut command = Command::new(root().join("hack/quickstart"));
-        surround(&mut command, name, subnet, &state);
-        done(command.arg("prepare"));
+        let run = |script: &str, part: Option<&str>| {
+            let mut command = Command::new(root().join("hack").join(script));
+            surround(&mut command, name, subnet, &state);
+            command.args(part).output().expect("a script of hack/")
+        };
+        let made = run("quickstart", Some("prepare"));
+        if !made.status.success() {
+            run("quickstart-down", None);
+            panic!("{}", both(&made));
+        }
         let kubeconfig = state.path().join("quickstart/management/admin.kubeconfig");
         let client = client_of(&kubeconfig).await;
         Self {
@@ -114,10 +121,18 @@ impl World {
     }
 
     pub fn kubectl_command(&self) -> Command {
+        self.kubectl_with("management/admin.kubeconfig")
+    }
+
+    /// `kubectl` as administrator of the cluster that was made.
+    pub fn member_kubectl(&self) -> Command {
+        self.kubectl_with("quickstart.kubeconfig")
+    }
+
+    fn kubectl_with(&self, kubeconfig: &str) -> Command {
         let program = done(self.hack("binaries").args(["path", "kubectl"]));
         let mut command = Command::new(program.trim());
-        let kubeconfig = self.run().join("management/admin.kubeconfig");
-        command.arg("--kubeconfig").arg(kubeconfig);
+        command.arg("--kubeconfig").arg(self.run().join(kubeconfig));
         command
     }
 

@@ -305,6 +305,7 @@ async fn remove_finalizer(context: &Context, observed: &Observed) -> Result<Done
     let machine = observed.machine.as_ref();
     patch::remove_finalizer(&context.client, machine, FINALIZER_MACHINE).await?;
     context.follows.forget(observed.uid());
+    context.metrics.gone(observed.uid());
     claims(context).remove(observed.uid());
     Ok(Done::Yes)
 }

@@ -39,6 +39,8 @@ pub async fn write(
     let body = serde_json::to_value(&stamped)
         .map_err(|error| ReconcileError::other("write the status", error))?;
     patch::status(&context.client, machine, with_removed(body, &old)).await?;
+    let uid = observed.uid();
+    context.metrics.entered(uid, plan.phase.as_str(), now);
     if old.phase != new.phase {
         tracing::info!(
             cluster = observed.marker.cluster,
