@@ -8,7 +8,7 @@ use kube::ResourceExt;
 
 use crate::api::names::{ANNOTATION_INITIALIZED, ANNOTATION_TURN, LABEL_CLUSTER};
 use crate::api::{Cluster, Host, Machine, MachineClass, MachineDeployment, MachineSet};
-use crate::store::{Change, Hook, Key, Stores, Wakers};
+use crate::store::{Change, Hook, Indexed, Key, Stores, Wakers};
 
 /// A Cluster wakes itself and its profile; its Machines only when something changed that they
 /// look at, for there may be many.
@@ -159,12 +159,16 @@ pub fn machine_class(stores: Arc<Stores>, wakers: Wakers) -> Hook<MachineClass> 
     })
 }
 
-/// A Host wakes itself, the Machine that holds or held it, and, when it is free, all Machines of its
-/// namespace that hold none.
+/// A Host wakes itself, its twins, the Machine that holds or held it, and, when it is free, all
+/// Machines of its namespace that hold none.
 pub fn host(stores: Arc<Stores>, wakers: Wakers) -> Hook<Host> {
-    Box::new(move |host, before, _| {
+    Box::new(move |host, before, change| {
         let namespace = host.namespace().unwrap_or_default();
         wakers.hosts.wake_object(host);
+        match change {
+            Change::Applied => wake_twins(&stores, &wakers, Some(host), before),
+            Change::Deleted => wake_twins(&stores, &wakers, None, Some(host)),
+        }
         let consumer = |host: &Host| host.spec.consumer_ref.as_ref().map(|c| c.name.clone());
         let (now, then) = (consumer(host), before.and_then(consumer));
         for name in now
@@ -185,6 +189,21 @@ pub fn host(stores: Arc<Stores>, wakers: Wakers) -> Hook<Host> {
             }
         }
     })
+}
+
+/// What a Host must have alone and got or lost concerns the others that have it.
+fn wake_twins(stores: &Stores, wakers: &Wakers, now: Option<&Host>, then: Option<&Host>) {
+    let own = |host: Option<&Host>| -> Vec<Key> {
+        let mut keys = host.map(Indexed::keys).unwrap_or_default();
+        keys.retain(|key| matches!(key, Key::Address(_) | Key::MachineId(_) | Key::Hostname(..)));
+        keys
+    };
+    let (now, then) = (own(now), own(then));
+    let got = now.iter().filter(|key| !then.contains(key));
+    let lost = then.iter().filter(|key| !now.contains(key));
+    for twin in got.chain(lost).flat_map(|key| stores.hosts.by(key)) {
+        wakers.hosts.wake_object(&twin);
+    }
 }
 
 /// An SSH credential wakes the Hosts that use it.

@@ -24,6 +24,10 @@ pub enum Key {
     Secret(String, String),
     /// An address that it is reached at.
     Address(String),
+    /// Its `/etc/machine-id`.
+    MachineId(String),
+    /// Namespace, and the name that it calls itself.
+    Hostname(String, String),
 }
 
 /// Keys to names, and back.

@@ -107,6 +107,14 @@ impl Indexed for Host {
                 .iter()
                 .map(|c| Key::Claim(c.uid.clone())),
         );
+        if let Some(facts) = self
+            .status
+            .as_ref()
+            .and_then(|status| status.facts.as_ref())
+        {
+            keys.push(Key::MachineId(facts.machine_id.clone()));
+            keys.push(Key::Hostname(namespace.to_owned(), facts.hostname.clone()));
+        }
         keys
     }
 }

@@ -5,6 +5,7 @@ mod observe;
 mod observed;
 pub mod plan;
 mod report;
+pub mod twins;
 
 pub use observed::{Contact, Observed};
 

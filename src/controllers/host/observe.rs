@@ -2,24 +2,15 @@
 
 use std::sync::Arc;
 
-use kube::ResourceExt;
-
 use super::observed::{Contact, Observed};
+use super::twins::Twins;
 use crate::api::Host;
+use crate::api::host::HostFacts;
 use crate::manager::Context;
 use crate::node::{Ownership, UnitName};
-use crate::store::Key;
 
 /// What a pass over a Host knows.
 pub async fn observe(context: &Context, host: Arc<Host>) -> Observed {
-    let uid = host.uid();
-    let twins = context
-        .stores
-        .hosts
-        .by(&Key::Address(host.spec.ssh.address.clone()));
-    let twins = twins
-        .iter()
-        .filter(|twin| twin.uid() != uid && twin.spec.ssh.port == host.spec.ssh.port);
     let consumer = host.spec.consumer_ref.clone();
     let following = consumer
         .as_ref()
@@ -41,15 +32,7 @@ pub async fn observe(context: &Context, host: Arc<Host>) -> Observed {
         _ => None,
     };
     Observed {
-        twins: twins
-            .map(|twin| {
-                format!(
-                    "{}/{}",
-                    twin.namespace().unwrap_or_default(),
-                    twin.name_any()
-                )
-            })
-            .collect(),
+        twins: Twins::find(&host, facts(&contact), |key| context.stores.hosts.by(key)),
         owner_exists: owner
             .as_ref()
             .is_some_and(|uid| context.stores.machines.by_uid(uid).is_some()),
@@ -61,6 +44,13 @@ pub async fn observe(context: &Context, host: Arc<Host>) -> Observed {
         contact,
         first_contact_keys,
         host,
+    }
+}
+
+fn facts(contact: &Contact) -> Option<&HostFacts> {
+    match contact {
+        Contact::Seen(seen) => Some(&seen.facts),
+        _ => None,
     }
 }
 

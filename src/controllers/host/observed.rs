@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::twins::Twins;
 use crate::api::Host;
 use crate::node::Observation;
 use crate::provider::{ContactError, Follow, follow::Attempts};
@@ -13,8 +14,8 @@ pub struct Observed {
     pub host: Arc<Host>,
     /// UID of this management cluster.
     pub management: String,
-    /// Other Hosts with the same address and port, as `namespace/name`.
-    pub twins: Vec<String>,
+    /// Other Hosts that are the same server, or look so.
+    pub twins: Twins,
     /// What it says.
     pub contact: Contact,
     /// Keys that it showed, when none is pinned and the user trusts on first use.

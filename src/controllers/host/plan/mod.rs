@@ -157,7 +157,7 @@ fn failed(observed: &Observed, error: &ContactError) -> Plan {
 
 fn answered(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
     let mut plan = match &seen.owner {
-        Ownership::Nobody if seen.occupied.is_empty() => clean(observed),
+        Ownership::Nobody if seen.occupied.is_empty() => clean(observed, seen),
         Ownership::Nobody => {
             let found: Vec<String> = seen.occupied.iter().map(ToString::to_string).collect();
             owned::occupied(
@@ -190,7 +190,7 @@ fn answered(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
     plan
 }
 
-fn clean(observed: &Observed) -> Plan {
+fn clean(observed: &Observed, seen: &Observation) -> Plan {
     let mut plan = match consumer(observed) {
         Some(consumer) if consumer.releasing => Plan {
             actions: vec![Action::Free],
@@ -202,25 +202,16 @@ fn clean(observed: &Observed) -> Plan {
             )
         },
         Some(_) => claimed(observed),
-        None => free(observed),
+        None => free(observed, seen),
     };
     plan.findings.insert(0, Finding::yes("Clean", "Clean", ""));
     plan
 }
 
-fn free(observed: &Observed) -> Plan {
+fn free(observed: &Observed, seen: &Observation) -> Plan {
     let again = Next::After(ASK_AGAIN);
-    if !observed.twins.is_empty() {
-        let address = &observed.host.spec.ssh.address;
-        return unavailable(
-            State::Quarantined,
-            "DuplicateAddress",
-            format!(
-                "spec.ssh.address {address} is also that of Host {}; one server must be one Host: delete the other",
-                observed.twins.join(", ")
-            ),
-            again,
-        );
+    if let Some((reason, message)) = observed.twins.problem(&observed.host, Some(&seen.facts)) {
+        return unavailable(State::Quarantined, reason, message, again);
     }
     if observed.host.spec.maintenance {
         return unavailable(

@@ -1,0 +1,87 @@
+use serde_json::json;
+
+use super::*;
+use crate::store::Indexed as _;
+
+fn host(namespace: &str, name: &str, address: &str, machine_id: &str, hostname: &str) -> Arc<Host> {
+    let host = json!({
+        "apiVersion": "tatara.dev/v1alpha1",
+        "kind": "Host",
+        "metadata": {"namespace": namespace, "name": name, "uid": format!("{namespace}-{name}")},
+        "spec": {"ssh": {"address": address, "user": "root", "credentialsRef": {"name": "key"}}},
+        "status": {"facts": {"hostname": hostname, "os": "debian 12", "architecture": "amd64", "kernel": "6.1",
+            "cpus": 2, "memoryBytes": 1, "diskBytes": 1, "machineID": machine_id}},
+    });
+    Arc::new(serde_json::from_value(host).unwrap())
+}
+
+fn facts(host: &Host) -> Option<&HostFacts> {
+    host.status.as_ref()?.facts.as_ref()
+}
+
+/// What `host` is told with all of `hosts` in the store.
+fn problem(host: &Host, hosts: &[Arc<Host>]) -> Option<(&'static str, String)> {
+    let by = |key: &Key| {
+        let found = hosts.iter().filter(|host| host.keys().contains(key));
+        found.cloned().collect()
+    };
+    Twins::find(host, facts(host), by).problem(host, facts(host))
+}
+
+#[test]
+fn hosts_that_have_nothing_in_common_are_no_twins() {
+    let one = host("a", "one", "10.0.0.1", "11", "one");
+    // names are free in each namespace; what is not known is not the same
+    let others = [
+        host("b", "one", "10.0.0.2", "22", "one"),
+        host("a", "two", "10.0.0.3", "", ""),
+        host("a", "three", "10.0.0.4", "", ""),
+        Arc::clone(&one),
+    ];
+    for host in &others {
+        assert_eq!(problem(host, &others), None, "{}", name(host));
+    }
+}
+
+#[test]
+fn a_copied_disk_is_told_on_both_hosts_with_what_to_do() {
+    let one = host("a", "one", "10.0.0.1", "11", "one");
+    let two = host("b", "two", "10.0.0.2", "11", "two");
+    let all = [Arc::clone(&one), Arc::clone(&two)];
+    let (reason, message) = problem(&one, &all).unwrap();
+    assert_eq!(reason, "DuplicateMachineID");
+    assert!(
+        message.contains("machine-id 11 is also that of Host b/two"),
+        "{message}"
+    );
+    assert!(message.contains("systemd-machine-id-setup"), "{message}");
+    assert!(problem(&two, &all).unwrap().1.contains("Host a/one"));
+    // a host is looked up by what it says now, not by what it said before
+    let by = |key: &Key| {
+        all.iter()
+            .filter(|host| host.keys().contains(key))
+            .cloned()
+            .collect()
+    };
+    let changed = HostFacts {
+        machine_id: "33".into(),
+        ..facts(&one).unwrap().clone()
+    };
+    assert_eq!(Twins::find(&one, Some(&changed), by), Twins::default());
+}
+
+#[test]
+fn everything_that_two_hosts_share_is_told_at_once() {
+    let one = host("a", "one", "10.0.0.1", "11", "debian");
+    let two = host("a", "two", "10.0.0.1", "11", "debian");
+    let (reason, message) = problem(&one, &[Arc::clone(&one), two]).unwrap();
+    assert_eq!(reason, "DuplicateAddress");
+    for part in [
+        "spec.ssh.address 10.0.0.1",
+        "machine-id 11",
+        "it calls itself debian, as Host a/two does",
+        "hostnamectl",
+    ] {
+        assert!(message.contains(part), "{message}");
+    }
+}
