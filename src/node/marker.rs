@@ -46,6 +46,9 @@ pub struct Owner {
     /// `kubeadm init` succeeded here: the host holds a control plane that must not be made again.
     #[serde(default)]
     pub initialized: bool,
+    /// `kubeadm join` succeeded here: the host is a node that must not be undone for another attempt.
+    #[serde(default)]
+    pub joined: bool,
 }
 
 /// Who has a host.

@@ -74,6 +74,7 @@ pub(super) const TEMPLATES: &[(&str, &str)] = templates!(
     "lib/owner.sh",
     "lib/packages.sh",
     "lib/paths.sh",
+    "lib/pki.sh",
     "lib/software.sh",
     "lib/step.sh",
     "lib/units.sh",
@@ -150,7 +151,9 @@ fn word(value: &Value) -> Result<String, Error> {
     let refuse = |why: &'static str| Err(Error::new(ErrorKind::InvalidOperation, why));
     let text = match value.kind() {
         // bare, because quotes are no part of the shell's arithmetic
-        ValueKind::Number | ValueKind::Bool => return Ok(value.to_string()),
+        ValueKind::Number => return Ok(value.to_string()),
+        // as the shell and TOML have it; the engine prints them as Python does
+        ValueKind::Bool => return Ok(value.is_true().to_string()),
         ValueKind::String => value.to_string(),
         ValueKind::None => String::new(),
         _ => return refuse("only text, numbers, booleans and lists of them go into a script"),

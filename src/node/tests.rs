@@ -7,6 +7,7 @@ use serde_json::{Map, json};
 use super::*;
 use crate::api::machine_provider_spec::{NodeFile, NodeSettings, Proxy, Software, SoftwareSource};
 use crate::kubeadm::KubernetesVersion;
+use crate::pki::ControlPlaneFile;
 
 fn version(text: &str) -> KubernetesVersion {
     text.parse().unwrap()
@@ -70,6 +71,14 @@ fn everything() -> NodeSettings {
     }
 }
 
+fn key_file(name: &str, text: &str) -> ControlPlaneFile {
+    ControlPlaneFile {
+        path: format!("/etc/kubernetes/pki/{name}"),
+        mode: 0o600,
+        content: text.to_owned().into(),
+    }
+}
+
 fn text(unit: &Unit) -> String {
     let steps = unit.steps.iter();
     let texts =
@@ -122,6 +131,8 @@ fn values_are_quoted_for_the_shell() {
     assert_eq!(quoted("it's $(x)\n`y`".into()), "'it'\\''s $(x)\n`y`'");
     assert_eq!(quoted("".into()), "''");
     assert_eq!(quoted(51.into()), "51");
+    assert_eq!(quoted(true.into()), "true");
+    assert_eq!(quoted(false.into()), "false");
     assert_eq!(quoted(vec!["a b", "c"].into()), "'a b' 'c'");
     assert_eq!(quoted(Vec::<String>::new().into()), "");
     assert!(render::shell_words(&"a\0b".into()).is_err());
@@ -151,7 +162,7 @@ fn a_script_does_not_show_what_is_in_it() {
 fn the_identity_is_that_of_the_steps_without_secrets_tokens_and_times() {
     let bootstrap = |token: &str| Bootstrap {
         kubeadm: format!("token: {token}").into(),
-        pki: vec![("ca.key".into(), token.to_owned().into())],
+        pki: vec![key_file("ca.key", token)],
         virtual_ip: None,
         pod_cidrs: &[],
         post_kubeadm_commands: &[],
@@ -192,7 +203,7 @@ fn software_from_packages() {
 fn a_first_control_plane_with_a_virtual_ip() {
     let unit = init(Bootstrap {
         kubeadm: "kind: InitConfiguration".to_owned().into(),
-        pki: vec![("etcd/ca.key".into(), "key".to_owned().into())],
+        pki: vec![key_file("etcd/ca.key", "key")],
         virtual_ip: Some(VirtualIpInput {
             address: "10.77.0.100",
             own_address: "10.77.0.11",
@@ -206,7 +217,10 @@ fn a_first_control_plane_with_a_virtual_ip() {
     })
     .unwrap();
     let names: Vec<_> = unit.secrets.iter().map(|file| file.name.as_str()).collect();
-    assert_eq!(names, ["kubeadm.yaml", "pki/etcd/ca.key"]);
+    assert_eq!(
+        names,
+        ["kubeadm.yaml", "root/etc/kubernetes/pki/etcd/ca.key"]
+    );
     insta::assert_snapshot!(text(&unit));
 }
 

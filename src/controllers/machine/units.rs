@@ -13,9 +13,7 @@ use crate::api::machine_provider_spec::NodeSettings;
 use crate::api::{ClusterProviderSpec, MachineProviderSpec};
 use crate::controllers::cluster::cluster_input;
 use crate::controllers::{Chain, ReconcileError};
-use crate::kubeadm::{
-    self, CERTIFICATES_DIR, CRI_SOCKET, Discovery, KubernetesVersion, LocalApi, NodeInput,
-};
+use crate::kubeadm::{self, CRI_SOCKET, Discovery, KubernetesVersion, LocalApi, NodeInput};
 use crate::manager::Context;
 use crate::node::{self, Bootstrap, Prepare, Role, Unit, UnitName, VirtualIpInput};
 use crate::pki::{BootstrapToken, authorities};
@@ -202,23 +200,13 @@ fn init(context: &Context, observed: &Observed) -> Result<Unit, String> {
     input.cert_sans.push(address.clone());
     let document = kubeadm::init(&input, &node_input(observed, held), &api, spec)
         .map_err(|error| error.to_string())?;
-    let files = authorities::control_plane_files(&known)
-        .into_iter()
-        .map(|file| {
-            let path = file
-                .path
-                .trim_start_matches(CERTIFICATES_DIR)
-                .trim_start_matches('/')
-                .to_owned();
-            (path, file.content)
-        });
     let holder = spec
         .control_plane_endpoint
         .as_ref()
         .filter(|endpoint| endpoint.held_by == EndpointHolder::VirtualIp);
     node::init(Bootstrap {
         kubeadm: SecretString::from(document),
-        pki: files.collect(),
+        pki: authorities::control_plane_files(&known),
         virtual_ip: holder.map(|holder| VirtualIpInput {
             address: &holder.host,
             own_address: &address,

@@ -6,6 +6,7 @@ use secrecy::SecretString;
 use super::super::unit::{SecretFile, Step, Unit, UnitName};
 use super::virtual_ip::{VirtualIpInput, virtual_ip};
 use super::{UnitError, commands, step};
+use crate::pki::ControlPlaneFile;
 
 /// What [`init`] and [`join`] need to know. The documents and keys are no part of the unit's identity:
 /// a token is another one each time.
@@ -13,9 +14,8 @@ use super::{UnitError, commands, step};
 pub struct Bootstrap<'a> {
     /// kubeadm's configuration, all documents.
     pub kubeadm: SecretString,
-    /// Files of `/etc/kubernetes/pki`: path in that folder (`ca.crt`, `etcd/ca.key`) and text. Empty on
-    /// a worker.
-    pub pki: Vec<(String, SecretString)>,
+    /// Certificates and keys of a control plane; none on a worker.
+    pub pki: Vec<ControlPlaneFile>,
     /// The cluster's virtual IP, on a control plane whose endpoint is held that way.
     pub virtual_ip: Option<VirtualIpInput<'a>>,
     /// The cluster's pod networks; an earlier attempt's routes into them are removed.
@@ -55,9 +55,9 @@ fn unit(name: UnitName, kubeadm: Step, input: Bootstrap<'_>) -> Result<Unit, Uni
         "postKubeadmCommands",
         input.post_kubeadm_commands,
     )?);
-    let pki = input.pki.into_iter().map(|(path, content)| SecretFile {
-        name: format!("pki/{path}"),
-        content,
+    let pki = input.pki.into_iter().map(|file| SecretFile {
+        name: format!("root{}", file.path),
+        content: file.content,
     });
     let configuration = SecretFile {
         name: "kubeadm.yaml".to_owned(),
