@@ -30,7 +30,11 @@ impl Fleet {
     }
 
     pub fn command(&self) -> Command {
-        let mut command = Command::new(root().join("hack/fleet"));
+        self.hack_command("hack/fleet")
+    }
+
+    fn hack_command(&self, script: &str) -> Command {
+        let mut command = Command::new(root().join(script));
         command
             .env("FLEET", self.name)
             .env("SUBNET", self.subnet)
@@ -53,7 +57,19 @@ impl Fleet {
     }
 
     pub fn fleet(&self, arguments: &[&str]) -> String {
-        let mut command = self.command();
+        self.hack("hack/fleet", arguments)
+    }
+
+    /// The power is cut, and comes back.
+    pub fn power_cycle(&self, host: &str) {
+        self.fleet(&["kill", host]);
+        self.fleet(&["start", host]);
+        self.fleet(&["wait", host]);
+    }
+
+    /// Runs a script of `hack/` for this fleet.
+    pub fn hack(&self, script: &str, arguments: &[&str]) -> String {
+        let mut command = self.hack_command(script);
         command.args(arguments);
         done(command)
     }
@@ -82,7 +98,12 @@ impl Fleet {
     }
 
     fn feed(&self, host: &str, text: &str) -> Output {
-        let mut child = self.bash(host);
+        self.feed_as("root", host, &["bash", "-s"], text)
+    }
+
+    /// Feeds a text to a command on a host.
+    pub fn feed_as(&self, login: &str, host: &str, command: &[&str], text: &str) -> Output {
+        let mut child = self.ssh(login, host, command);
         let mut stdin = child.stdin.take().unwrap();
         let text = text.to_owned();
         let writer = std::thread::spawn(move || stdin.write_all(text.as_bytes()));
@@ -91,9 +112,12 @@ impl Fleet {
         output
     }
 
-    fn bash(&self, host: &str) -> Child {
+    fn ssh(&self, login: &str, host: &str, on_host: &[&str]) -> Child {
         let mut command = self.command();
-        command.args(["ssh", host, "bash", "-s"]);
+        command
+            .env("LOGIN", login)
+            .args(["ssh", host])
+            .args(on_host);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         command.stderr(Stdio::piped());
         command.spawn().unwrap()
@@ -116,7 +140,7 @@ impl Fleet {
 
     /// Sends a script and does not wait for its end.
     pub fn attach(&self, host: &str, script: &Script) -> Attached {
-        let mut child = self.bash(host);
+        let mut child = self.ssh("root", host, &["bash", "-s"]);
         let mut stdin = child.stdin.take().unwrap();
         stdin.write_all(script.as_str().as_bytes()).unwrap();
         drop(stdin);
