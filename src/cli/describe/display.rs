@@ -7,7 +7,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::Error;
 use super::age::age;
 use super::changes::Changes;
-use super::render::render;
+use super::render::{fit, render};
 use super::screen::Screen;
 use super::snapshot::Snapshot;
 use super::terminal::Terminal;
@@ -37,7 +37,7 @@ impl Display {
     }
 
     /// Shows the whole tree.
-    pub fn once(&mut self, snapshot: &Snapshot, now: Timestamp) -> Result<(), Error> {
+    pub fn once(&self, snapshot: &Snapshot, now: Timestamp) -> Result<(), Error> {
         write(&(render(snapshot, now, self.terminal.style()).join("\n") + "\n"))
     }
 
@@ -52,9 +52,9 @@ impl Display {
         let style = self.terminal.style();
         if let Some((columns, height)) = self.terminal.size() {
             let mut lines = render(snapshot, now, style);
-            lines.extend(
-                interrupted.map(|(since, why)| format!("no news for {}: {why}", age(*since, now))),
-            );
+            lines.extend(interrupted.map(|(since, why)| {
+                fit(format!("no news for {}: {why}", age(*since, now)), style)
+            }));
             if lines.len() < height {
                 return write(&self.screen.frame(&lines, columns));
             }
@@ -64,14 +64,19 @@ impl Display {
         let news = interrupted.filter(|(since, _)| self.interruption != Some(*since));
         lines.extend(news.map(|(_, why)| self.changes.line(why, now)));
         self.interruption = interrupted.map(|(since, _)| *since);
-        lines.push(String::new());
-        write(&lines.join("\n"))
+        write_lines(&lines)
     }
 
     /// Says something about the whole, where the tree does not say it.
-    pub fn say(&mut self, text: &str, now: Timestamp) -> Result<(), Error> {
+    pub fn say(&self, text: &str, now: Timestamp) -> Result<(), Error> {
         write(&format!("{}\n", self.changes.line(text, now)))
     }
+}
+
+fn write_lines(lines: &[String]) -> Result<(), Error> {
+    lines
+        .iter()
+        .try_for_each(|line| write(&format!("{line}\n")))
 }
 
 fn write(text: &str) -> Result<(), Error> {

@@ -3,6 +3,7 @@
 mod age;
 mod changes;
 mod display;
+mod kinds;
 mod render;
 mod screen;
 mod snapshot;
@@ -118,7 +119,7 @@ impl ClusterArgs {
         if watch.snapshot.cluster().is_none() {
             return Err(self.not_found(&caller).await?);
         }
-        let mut display = Display::new(started);
+        let display = Display::new(started);
         if !self.watch {
             return display.once(&watch.snapshot, crate::clock::now());
         }

@@ -56,7 +56,7 @@ pub fn render(snapshot: &Snapshot, now: Timestamp, style: Style) -> Vec<String> 
         })
         .collect();
     let waiting = waiting::sentence(&rows, now);
-    lines.extend(free_hosts(snapshot).map(|text| line(&[(Colour::new(), text)], style)));
+    lines.extend(free_hosts(snapshot).map(|text| fit(text, style)));
     lines.push(line(
         &[(Colour::new().effects(Effects::BOLD), waiting)],
         style,
@@ -78,6 +78,11 @@ pub fn plain(row: &Row, style: Style) -> String {
         standing.state,
         note(standing, style)
     );
+    fit(text, style)
+}
+
+/// A text of its own, such as a message about the whole.
+pub fn fit(text: String, style: Style) -> String {
     line(&[(Colour::new(), text)], style)
 }
 
@@ -169,7 +174,11 @@ fn line(pieces: &[(Colour, String)], style: Style) -> String {
         let kept = cut(text, room);
         room -= kept.width();
         if style.colour && !colour.is_plain() && !kept.is_empty() {
-            line.extend([colour.render().to_string().as_str(), kept, "\u{1b}[0m"]);
+            line.extend([
+                colour.render().to_string(),
+                kept.into(),
+                colour.render_reset().to_string(),
+            ]);
         } else {
             line.push_str(kept);
         }

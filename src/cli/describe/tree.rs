@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use kube::ResourceExt;
 
+use super::kinds;
 use super::snapshot::Snapshot;
-use super::standing::{self, Standing};
+use super::standing::Standing;
 use crate::api::{Cluster, Host, Machine, MachineSet};
 
 /// One object.
@@ -45,7 +46,7 @@ pub fn free_hosts(snapshot: &Snapshot) -> Option<String> {
         .into_iter()
         .filter(|host| host.spec.consumer_ref.is_none())
     {
-        let Standing { state, reason, .. } = standing::host(host);
+        let Standing { state, reason, .. } = kinds::host(host);
         if state == "Available" {
             free.push(host.name_any());
         } else if reason.is_empty() {
@@ -123,14 +124,14 @@ impl<'a> Forest<'a> {
     /// The control plane, MachineDeployments, sets and Machines of nobody, profile, hosts that are
     /// still being given back.
     fn root(&self, cluster: &Cluster) -> Branch {
-        let mut root = branch("Cluster", cluster, standing::cluster(cluster));
+        let mut root = branch("Cluster", cluster, kinds::cluster(cluster));
         let deployments = self.snapshot.deployments.sorted();
         let known: HashSet<String> = deployments.iter().filter_map(|d| d.uid()).collect();
         let deployments = deployments.into_iter().map(|deployment| {
             let mut below = branch(
                 "MachineDeployment",
                 deployment,
-                standing::deployment(deployment),
+                kinds::deployment(deployment),
             );
             let uid = deployment.uid().unwrap_or_default();
             let sets = self.sets.get(uid.as_str()).into_iter().flatten();
@@ -155,7 +156,7 @@ impl<'a> Forest<'a> {
         below.sort_by_key(|branch| !branch.row.control_plane);
         let profiles = self.snapshot.profiles.sorted().into_iter();
         below.extend(
-            profiles.map(|profile| branch("ClusterProfile", profile, standing::profile(profile))),
+            profiles.map(|profile| branch("ClusterProfile", profile, kinds::profile(profile))),
         );
         below.extend(self.hosts_given_back(cluster));
         root.below = below;
@@ -163,7 +164,7 @@ impl<'a> Forest<'a> {
     }
 
     fn set(&self, set: &MachineSet) -> Branch {
-        let mut below = branch("MachineSet", set, standing::set(set));
+        let mut below = branch("MachineSet", set, kinds::set(set));
         let uid = set.uid().unwrap_or_default();
         let machines = self.machines.get(uid.as_str()).into_iter().flatten();
         below.below = machines.map(|machine| self.machine(machine)).collect();
@@ -172,11 +173,11 @@ impl<'a> Forest<'a> {
 
     fn machine(&self, machine: &Machine) -> Branch {
         let host = machine.uid().and_then(|uid| self.hosts.get(uid.as_str()));
-        let place = host.map(|host| match standing::host(host).state.as_str() {
+        let place = host.map(|host| match kinds::host(host).state.as_str() {
             "Claimed" => host.name_any(),
             state => format!("{} ({state})", host.name_any()),
         });
-        let mut below = branch("Machine", machine, standing::machine(machine, place));
+        let mut below = branch("Machine", machine, kinds::machine(machine, place));
         below.row.control_plane = machine.is_control_plane();
         below
     }
@@ -195,7 +196,7 @@ impl<'a> Forest<'a> {
             consumer.is_some_and(|c| c.cluster == cluster.name_any() && !machines.contains(&c.uid))
         });
         hosts
-            .map(|host| branch("Host", host, standing::host(host)))
+            .map(|host| branch("Host", host, kinds::host(host)))
             .collect()
     }
 }

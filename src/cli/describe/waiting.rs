@@ -53,13 +53,17 @@ fn blocking(rows: &[Row], now: Timestamp) -> Option<String> {
         - 1;
     let more = match more {
         0 => String::new(),
-        n => format!(", and for {n} more"),
+        n => format!(" and {n} more"),
     };
+    let Row {
+        kind,
+        name,
+        standing,
+        ..
+    } = first;
     Some(format!(
-        "waiting for {} {}: {}{more}",
-        first.kind,
-        first.name,
-        reason(&first.standing, now)
+        "waiting for {kind} {name}{more}: {}",
+        reason(standing, now)
     ))
 }
 

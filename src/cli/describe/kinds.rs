@@ -1,0 +1,143 @@
+//! How an object of each kind stands, by its own conditions and counts.
+
+use super::standing::{Judged, Mark, Standing, stand};
+use crate::api::conditions::find;
+use crate::api::{Cluster, ClusterProfile, Host, Machine, MachineDeployment, MachineSet};
+
+/// How a Cluster stands.
+pub fn cluster(cluster: &Cluster) -> Standing {
+    let status = cluster.status.clone().unwrap_or_default();
+    let ready = find(&status.conditions, "Ready");
+    stand(
+        cluster,
+        Judged {
+            conditions: &status.conditions,
+            headline: ready,
+            ready: ready.is_some_and(|c| c.status == "True"),
+            failed: status.error_reason.is_some(),
+            state: status.phase.unwrap_or_default(),
+            facts: [status.endpoint, status.version]
+                .into_iter()
+                .flatten()
+                .collect(),
+        },
+    )
+}
+
+/// How a MachineDeployment stands.
+pub fn deployment(deployment: &MachineDeployment) -> Standing {
+    let status = deployment.status.clone().unwrap_or_default();
+    let replicas = deployment.spec.replicas;
+    let complete = [
+        status.replicas,
+        status.updated_replicas,
+        status.ready_replicas,
+    ];
+    stand(
+        deployment,
+        Judged {
+            conditions: &status.conditions,
+            headline: find(&status.conditions, "Progressing"),
+            ready: complete == [replicas; 3]
+                && status.observed_generation == deployment.metadata.generation,
+            failed: status.phase.as_deref() == Some("Failed"),
+            state: counts(status.ready_replicas, replicas),
+            facts: kubelet(&deployment.spec.template.spec),
+        },
+    )
+}
+
+/// How a MachineSet stands.
+pub fn set(set: &MachineSet) -> Standing {
+    let status = set.status.clone().unwrap_or_default();
+    let conditions = &status.conditions;
+    let replicas = set.spec.replicas;
+    let scaling = ["ScalingUp", "ScalingDown"].map(|name| find(conditions, name));
+    let scaling = scaling.into_iter().flatten().find(|c| c.status == "True");
+    stand(
+        set,
+        Judged {
+            conditions,
+            headline: scaling.or(find(conditions, "MachinesReady")),
+            ready: [status.replicas, status.ready_replicas] == [replicas; 2]
+                && status.observed_generation == set.metadata.generation,
+            failed: status.error_reason.is_some(),
+            state: counts(status.ready_replicas, replicas),
+            facts: kubelet(&set.spec.template.spec),
+        },
+    )
+}
+
+/// How a Machine stands; `host` is what it runs on, if anything.
+pub fn machine(machine: &Machine, host: Option<String>) -> Standing {
+    let status = machine.status.clone().unwrap_or_default();
+    let ready = find(&status.conditions, "Ready");
+    let place = host.or(status.host).map(|host| format!("on {host}"));
+    let version = status.versions.map(|versions| versions.kubelet);
+    let mut standing = stand(
+        machine,
+        Judged {
+            conditions: &status.conditions,
+            headline: ready,
+            ready: ready.is_some_and(|c| c.status == "True"),
+            failed: status.error_reason.is_some(),
+            state: status.phase.unwrap_or_default(),
+            facts: [place, version].into_iter().flatten().collect(),
+        },
+    );
+    // Ready stays False from step to step: the step, and not the whole way, is what takes so long.
+    if standing.mark != Mark::Ready {
+        standing.since = status.last_updated.map(|time| time.0).or(standing.since);
+    }
+    standing
+}
+
+/// How a Host stands.
+pub fn host(host: &Host) -> Standing {
+    let status = host.status.clone().unwrap_or_default();
+    let state = status.state.unwrap_or_else(|| "Registering".into());
+    stand(
+        host,
+        Judged {
+            conditions: &status.conditions,
+            headline: find(&status.conditions, "Available"),
+            ready: ["Available", "Claimed"].contains(&state.as_str()),
+            failed: ["Quarantined", "Unreachable"].contains(&state.as_str()),
+            state,
+            facts: Vec::new(),
+        },
+    )
+}
+
+/// How a ClusterProfile stands.
+pub fn profile(profile: &ClusterProfile) -> Standing {
+    let status = profile.status.clone().unwrap_or_default();
+    let parts = ["ControlPlaneHealthy", "Joined"].map(|name| find(&status.conditions, name));
+    let healthy = parts
+        .iter()
+        .all(|part| part.is_some_and(|c| c.status == "True"));
+    let blocking = parts.into_iter().flatten().find(|c| c.status != "True");
+    let state = if healthy { "Healthy" } else { "NotHealthy" };
+    stand(
+        profile,
+        Judged {
+            conditions: &status.conditions,
+            headline: blocking.or(parts[0]),
+            ready: healthy,
+            failed: false,
+            state: state.into(),
+            facts: Vec::new(),
+        },
+    )
+}
+
+fn counts(ready: i32, wanted: i32) -> String {
+    format!("{ready}/{wanted} ready")
+}
+
+fn kubelet(spec: &crate::api::MachineSpec) -> Vec<String> {
+    spec.versions
+        .iter()
+        .map(|versions| versions.kubelet.clone())
+        .collect()
+}
