@@ -29,6 +29,10 @@ test: check ## everything below the slow tier: also on a real API server and on 
 test-slow: ## what needs a second Kubernetes version
 	@hack/test slow
 
+bench-simulated: ## requests and processor time per Machine, 0 to 500 simulated machines
+	@hack/bench-simulated
+.PHONY: bench-simulated
+
 crds: ## the definitions in crds/, from the types
 	@cargo run --locked --quiet -- crds --directory crds
 

@@ -4,29 +4,28 @@
 // what fails here fails the test
 #![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
+#[path = "support/kinds.rs"]
+mod kinds;
 #[path = "support/plane.rs"]
 mod plane;
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::Namespace;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use k8s_openapi::jiff::Timestamp;
-use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
+use kube::api::DeleteParams;
 use kube::core::NamespaceResourceScope;
-use kube::runtime::wait::{await_condition, conditions::is_crd_established};
 use kube::{Api, Client, Resource, ResourceExt};
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tatara::api::{Cluster, Host, Machine, crd};
+use tatara::api::{Cluster, Host, Machine};
 
+use crate::kinds::{apply, condition};
 use crate::plane::Plane;
 
 /// A namespace of its own on the shared plane, with our kinds installed.
 struct Site {
-    plane: std::sync::Arc<Plane>,
+    plane: Arc<Plane>,
     client: Client,
     namespace: &'static str,
 }
@@ -35,8 +34,8 @@ impl Site {
     async fn new(namespace: &'static str) -> Self {
         let plane = Plane::shared();
         let client = plane.client().await;
-        install(&client).await;
-        make_namespace(&client, namespace).await;
+        kinds::install(&client).await;
+        kinds::make_namespace(&client, namespace).await;
         Self {
             plane,
             client,
@@ -51,27 +50,6 @@ impl Site {
         Api::namespaced(self.client.clone(), self.namespace)
     }
 
-    async fn apply<K>(&self, object: Value, status: Value) -> K
-    where
-        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
-        K: Clone + DeserializeOwned + std::fmt::Debug,
-    {
-        let api = self.api::<K>();
-        let name = object["metadata"]["name"]
-            .as_str()
-            .expect("a name")
-            .to_owned();
-        let parameters = PatchParams::apply("test").force();
-        api.patch(&name, &parameters, &Patch::Apply(&object))
-            .await
-            .expect("an object");
-        let status = Patch::Merge(json!({"status": status}));
-        let patched = api
-            .patch_status(&name, &PatchParams::default(), &status)
-            .await;
-        patched.expect("a status")
-    }
-
     async fn cluster(&self, ready: &str, reason: &str) {
         let object = json!({"apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Cluster",
             "metadata": {"name": "demo"},
@@ -79,7 +57,7 @@ impl Site {
                 "pods": {"cidrBlocks": ["10.244.0.0/16"]}, "serviceDomain": "cluster.local"}}});
         let status =
             json!({"phase": "Provisioning", "conditions": [condition("Ready", ready, reason, "")]});
-        self.apply::<Cluster>(object, status).await;
+        apply(&self.api::<Cluster>(), object, status).await;
     }
 
     async fn machine(&self, phase: &str, ready: &str, reason: &str, message: &str) {
@@ -88,17 +66,29 @@ impl Site {
             "spec": {"versions": {"kubelet": "v1.36.3", "controlPlane": "v1.36.3"}}});
         let status =
             json!({"phase": phase, "conditions": [condition("Ready", ready, reason, message)]});
-        let machine = self.apply::<Machine>(object, status).await;
-        let host = |name: &str, consumer: Value| {
-            json!({"apiVersion": "tatara.dev/v1alpha1", "kind": "Host", "metadata": {"name": name},
-                "spec": {"consumerRef": consumer, "ssh": {"address": format!("{name}.test"),
-                    "credentialsRef": {"name": "key"}, "trustOnFirstUse": true}}})
+        let machine = apply(&self.api::<Machine>(), object, status).await;
+        let host = |name: &str, consumer: Option<Value>| {
+            let mut spec = json!({"ssh": {"address": format!("{name}.test"),
+                "credentialsRef": {"name": "key"}, "trustOnFirstUse": true}});
+            if let Some(consumer) = consumer {
+                spec["consumerRef"] = consumer;
+            }
+            json!({"apiVersion": "tatara.dev/v1alpha1", "kind": "Host",
+                "metadata": {"name": name}, "spec": spec})
         };
         let claim = json!({"name": "demo-0", "uid": machine.uid(), "cluster": "demo"});
-        self.apply::<Host>(host("a", claim), json!({"state": "Claimed"}))
-            .await;
-        self.apply::<Host>(host("b", Value::Null), json!({"state": "Available"}))
-            .await;
+        apply(
+            &self.api::<Host>(),
+            host("a", Some(claim)),
+            json!({"state": "Claimed"}),
+        )
+        .await;
+        apply(
+            &self.api::<Host>(),
+            host("b", None),
+            json!({"state": "Available"}),
+        )
+        .await;
     }
 
     fn tatara(&self, arguments: &[&str]) -> Command {
@@ -108,41 +98,6 @@ impl Site {
             arguments,
         )
     }
-}
-
-fn condition(type_: &str, status: &str, reason: &str, message: &str) -> Value {
-    json!({"type": type_, "status": status, "reason": reason, "message": message,
-        "lastTransitionTime": Timestamp::now().to_string(), "observedGeneration": 1})
-}
-
-async fn install(client: &Client) {
-    let api = Api::<CustomResourceDefinition>::all(client.clone());
-    for crd in crd::all() {
-        let parameters = PatchParams::apply("test").force();
-        let made = api
-            .patch(&crd.name_any(), &parameters, &Patch::Apply(&crd))
-            .await;
-        made.expect("a definition");
-    }
-    for crd in crd::all() {
-        let name = crd.name_any();
-        let served = await_condition(api.clone(), &name, is_crd_established());
-        served.await.expect("a served definition");
-    }
-}
-
-async fn make_namespace(client: &Client, name: &str) {
-    let namespace = Namespace {
-        metadata: ObjectMeta {
-            name: Some(name.into()),
-            ..ObjectMeta::default()
-        },
-        ..Namespace::default()
-    };
-    let api = Api::<Namespace>::all(client.clone());
-    api.create(&PostParams::default(), &namespace)
-        .await
-        .expect("a namespace");
 }
 
 fn tatara(kubeconfig: &Path, namespace: &str, arguments: &[&str]) -> Command {
@@ -239,7 +194,7 @@ async fn a_watch_of_a_deletion_ends_when_the_cluster_is_gone() {
     read_until(&mut lines, "✓ Cluster/demo");
     let deleted = site
         .api::<Cluster>()
-        .delete("demo", &Default::default())
+        .delete("demo", &DeleteParams::default())
         .await;
     deleted.expect("a deletion");
     read_until(&mut lines, "the Cluster is gone");
@@ -268,8 +223,8 @@ async fn a_missing_cluster_and_refused_access_each_give_one_sentence_with_the_re
     let wanted = "error: namespace empty has no Cluster demo; it has no Clusters: apply one, or name another namespace with --namespace\n";
     assert_eq!(error, wanted);
 
-    let mut make = site.plane.command(&["kubeconfig"], &["default", "empty"]);
-    let made = make.output().expect("a kubeconfig");
+    let mut kubeconfig_of = site.plane.command(&["kubeconfig"], &["default", "empty"]);
+    let made = kubeconfig_of.output().expect("a kubeconfig");
     assert!(made.status.success());
     let kubeconfig: PathBuf = site.plane.dir().join("nobody.kubeconfig");
     std::fs::write(&kubeconfig, made.stdout).expect("a file");

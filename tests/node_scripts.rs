@@ -8,8 +8,8 @@ use std::process::Command;
 use tatara::api::machine_provider_spec::{NodeFile, NodeSettings, Proxy, Software, SoftwareSource};
 use tatara::kubeadm::KubernetesVersion;
 use tatara::node::{
-    Bootstrap, Marker, Prepare, Reset, Role, Unit, UnitName, VirtualIpInput, follow, init, join,
-    log, observe, prepare, reset, start_and_follow, take_host,
+    Bootstrap, Marker, Prepare, Reset, Role, Unit, UnitName, VirtualIpInput, follow, follow_log,
+    init, join, log, observe, prepare, reset, start_and_follow, take_host,
 };
 
 fn settings(source: SoftwareSource, full: bool) -> NodeSettings {
@@ -126,6 +126,10 @@ fn write_all(folder: &Path) {
     );
     write("observe.sh", observe().unwrap().as_str());
     write("log.sh", log("u", None).unwrap().as_str());
+    write(
+        "follow-log.sh",
+        follow_log("u", Some("x")).unwrap().as_str(),
+    );
 }
 
 fn check(command: &mut Command, folder: &Path) {

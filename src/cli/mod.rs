@@ -4,6 +4,7 @@ mod caller;
 pub mod completion;
 pub mod crds;
 pub mod describe;
+pub mod logs;
 pub mod manager;
 
 use clap::{Parser, Subcommand};
@@ -27,6 +28,8 @@ pub enum Command {
     Crds(crds::Args),
     /// Show an object with everything below it, and what it waits for
     Describe(describe::Args),
+    /// Print what Tatara's steps wrote on a host
+    Logs(logs::Args),
     /// Run the controllers
     Manager(crate::manager::ManagerArgs),
     /// Print a script that completes these commands in a shell
@@ -39,6 +42,7 @@ impl Cli {
         match self.command {
             Command::Crds(args) => Ok(args.run().await?),
             Command::Describe(args) => Ok(args.run().await?),
+            Command::Logs(args) => Ok(args.run().await?),
             Command::Manager(args) => Ok(manager::run(args).await?),
             Command::Completion(args) => Ok(args.run()?),
         }

@@ -65,9 +65,19 @@ pub fn observe() -> Result<Script, RenderError> {
 
 /// Prints the logs of a Machine's steps, of all or of one, in the order of its life; plain text.
 pub fn log(machine_uid: &str, step: Option<&str>) -> Result<Script, RenderError> {
+    log_script(machine_uid, step, false)
+}
+
+/// As [`log`], and goes on while a unit runs, with what its steps write as they write it.
+pub fn follow_log(machine_uid: &str, step: Option<&str>) -> Result<Script, RenderError> {
+    log_script(machine_uid, step, true)
+}
+
+fn log_script(uid: &str, step: Option<&str>, follow: bool) -> Result<Script, RenderError> {
+    let step = step.unwrap_or_default();
     render::script(
         "log.sh",
-        context! { uid => machine_uid, step => step.unwrap_or_default(), units => unit_names() },
+        context! { uid, step, follow, units => unit_names() },
     )
 }
 

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use kube::ResourceExt;
 
-use super::Credentials;
+use super::{Credentials, target};
 use crate::api::Host;
-use crate::api::host::JumpHost;
 use crate::controllers::Chain;
 use crate::node::{self, Observation};
-use crate::remote::{Credential, Hop, Pool, Route, Session, Target};
+use crate::remote::{Credential, Pool, Route, Session, Target};
 use crate::store::Stores;
 
 /// Why a host could not be asked, in the words of a condition.
@@ -98,34 +97,7 @@ impl Hosts {
 
     fn target(&self, host: &Host) -> Result<Target, ContactError> {
         let namespace = host.namespace().unwrap_or_default();
-        let ssh = &host.spec.ssh;
-        let credential = |name: &str| self.credential(&namespace, name);
-        let own = credential(&ssh.credentials_ref.name)?;
-        let hop = |jump: &JumpHost| -> Result<Hop, ContactError> {
-            let credential = match &jump.credentials_ref {
-                Some(reference) => credential(&reference.name)?,
-                None => own.clone(),
-            };
-            Ok(Hop {
-                address: jump.address.clone(),
-                port: jump.port,
-                user: jump.user.clone(),
-                host_keys: jump.host_keys.clone(),
-                credential,
-            })
-        };
-        Ok(Target {
-            jump: ssh.jump.iter().map(hop).collect::<Result<_, _>>()?,
-            hop: Hop {
-                address: ssh.address.clone(),
-                port: ssh.port,
-                user: ssh.user.clone(),
-                host_keys: ssh.host_keys.clone(),
-                credential: own,
-            },
-            privilege: ssh.privilege,
-            trust_on_first_use: ssh.trust_on_first_use,
-        })
+        target::target(host, |name| self.credential(&namespace, name))
     }
 
     fn credential(&self, namespace: &str, name: &str) -> Result<Arc<Credential>, ContactError> {

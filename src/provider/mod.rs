@@ -5,6 +5,7 @@ pub mod credentials;
 pub mod follow;
 pub mod hosts;
 pub mod simulated;
+pub mod target;
 
 pub use credentials::Credentials;
 pub use follow::{Follow, Follows};

@@ -3,26 +3,29 @@
 //! those of real machines.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Node, NodeCondition, NodeSpec, NodeStatus, NodeSystemInfo};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use k8s_openapi::jiff::Timestamp;
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::json;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::api::SimulatedMachineProviderSpec;
-use crate::controllers::machine::{Contact, Held, Observed, Placement, Seen};
+use crate::controllers::machine::{Contact, Held, Observed, Placement, Refusal, Seen};
 
 /// A machine in memory.
-#[derive(Clone, Debug)]
 struct Simulation {
     error: Option<String>,
     releasing: bool,
+    /// Ends its life before its time.
+    end: CancellationToken,
+    /// Its life from power-on to a Node that is Ready.
+    life: Option<JoinHandle<()>>,
 }
 
 /// Finds the API of the cluster that a machine is to join; `None` while it is not known.
@@ -30,9 +33,11 @@ pub type FindApi = Arc<dyn Fn(&str, &str) -> Option<Client> + Send + Sync>;
 /// Wakes a Machine, by namespace and name.
 pub type WakeMachine = Arc<dyn Fn(&str, &str) + Send + Sync>;
 
+type Machines = Arc<Mutex<HashMap<String, Simulation>>>;
+
 /// All simulated machines, by UID of their Machine.
 pub struct Simulated {
-    machines: Arc<Mutex<HashMap<String, Simulation>>>,
+    machines: Machines,
     api: FindApi,
     wake: WakeMachine,
     tasks: TaskTracker,
@@ -57,9 +62,7 @@ impl Simulated {
     }
 
     /// Where a Machine runs. After a restart of the manager a machine exists if its Node does.
-    pub fn placement(&self, observed: &Observed, _: &SimulatedMachineProviderSpec) -> Placement {
-        let simulation = self.lock().get(observed.uid()).cloned();
-        let has_node = matches!(observed.node, Seen::Known(Some(_)));
+    pub fn placement(&self, observed: &Observed) -> Placement {
         let name = observed.marker.machine.clone();
         let held = |releasing, error| {
             Placement::Held(Held {
@@ -69,116 +72,168 @@ impl Simulated {
                 contact: Contact::SelfRegistering(error),
             })
         };
-        match simulation {
-            Some(simulation) => held(simulation.releasing, simulation.error),
-            None if has_node && observed.machine.metadata.deletion_timestamp.is_none() => {
-                held(false, None)
-            }
-            None => Placement::None(Ok(name)),
+        if let Some(simulation) = lock(&self.machines).get(observed.uid()) {
+            return held(simulation.releasing, simulation.error.clone());
+        }
+        let machine = &observed.machine;
+        let status = machine.status.as_ref();
+        let was_node = status.is_some_and(|status| status.node_ref.is_some());
+        let is_node = match &observed.node {
+            Seen::Known(node) => node.is_some(),
+            Seen::Unknown(_) | Seen::NotYet(_) => was_node,
+        };
+        if is_node && machine.metadata.deletion_timestamp.is_none() {
+            return held(false, None);
+        }
+        let cluster = &observed.marker.cluster;
+        let connected = (self.api)(&observed.marker.namespace, cluster).is_some();
+        match &observed.node {
+            Seen::Known(_) if connected => Placement::None(Ok(name)),
+            _ => Placement::None(Err(Refusal {
+                reason: "WaitingForApi",
+                message: format!(
+                    "a simulated machine registers its Node by itself, and the API of Cluster {cluster} is not connected yet"
+                ),
+            })),
         }
     }
 
     /// Makes the machine, once. It boots, registers its Node, and turns Ready in its own time.
-    pub fn acquire(&self, observed: &Observed, spec: &SimulatedMachineProviderSpec, _: Timestamp) {
+    pub fn acquire(&self, observed: &Observed, spec: &SimulatedMachineProviderSpec) {
+        let Some(client) = (self.api)(&observed.marker.namespace, &observed.marker.cluster) else {
+            return;
+        };
         let uid = observed.uid().to_owned();
-        let mut machines = self.lock();
+        let mut machines = lock(&self.machines);
         if machines.contains_key(&uid) {
             return;
         }
-        machines.insert(
-            uid,
-            Simulation {
-                error: spec.fail.clone(),
-                releasing: false,
-            },
-        );
-        drop(machines);
-        if spec.fail.is_some() {
-            return;
-        }
-        let Some(client) = (self.api)(&observed.marker.namespace, &observed.marker.cluster) else {
-            self.lock().remove(observed.uid());
-            return;
-        };
-        let node = node(observed);
-        let (boot, ready) = (
-            Duration::from_millis(spec.boot_milliseconds),
-            Duration::from_millis(spec.ready_milliseconds),
-        );
-        let stop = self.stop.clone();
-        self.tasks.spawn(async move {
-            tokio::select! {
-                () = register(client, node, boot, ready) => {}
-                () = stop.cancelled() => {}
-            }
+        let end = self.stop.child_token();
+        let life = spec.fail.is_none().then(|| {
+            let birth = Birth {
+                client,
+                node: node(observed),
+                boot: Duration::from_millis(spec.boot_milliseconds),
+                ready: Duration::from_millis(spec.ready_milliseconds),
+                end: end.clone(),
+            };
+            self.tasks.spawn(self.live(observed, birth))
         });
+        let simulation = Simulation {
+            error: spec.fail.clone(),
+            releasing: false,
+            end,
+            life,
+        };
+        machines.insert(uid, simulation);
+    }
+
+    /// The life of a machine; what goes wrong in it is what the machine shows.
+    fn live(&self, observed: &Observed, birth: Birth) -> impl Future<Output = ()> + use<> {
+        let (machines, wake) = (self.machines.clone(), self.wake.clone());
+        let marker = observed.marker.clone();
+        async move {
+            if let Err(error) = birth.run().await {
+                if let Some(simulation) = lock(&machines).get_mut(&marker.uid) {
+                    simulation.error = Some(format!("failed to register its Node: {error}"));
+                }
+                wake(&marker.namespace, &marker.machine);
+            }
+        }
     }
 
     /// Ends the machine, in its own time.
-    pub fn release(&self, observed: &Observed, spec: &SimulatedMachineProviderSpec, _: Timestamp) {
-        let uid = observed.uid().to_owned();
-        self.lock()
-            .entry(uid.clone())
-            .or_insert(Simulation {
-                error: None,
-                releasing: false,
-            })
-            .releasing = true;
-        let (machines, wake) = (self.machines.clone(), self.wake.clone());
-        let (namespace, name) = (
-            observed.marker.namespace.clone(),
-            observed.marker.machine.clone(),
-        );
-        let (delay, stop) = (
-            Duration::from_millis(spec.delete_milliseconds),
-            self.stop.clone(),
-        );
-        self.tasks.spawn(async move {
-            tokio::select! {
-                () = tokio::time::sleep(delay) => {}
-                () = stop.cancelled() => return,
+    pub fn release(&self, observed: &Observed, spec: &SimulatedMachineProviderSpec) {
+        let marker = observed.marker.clone();
+        let life = {
+            let mut machines = lock(&self.machines);
+            let simulation = machines
+                .entry(marker.uid.clone())
+                .or_insert_with(|| Simulation {
+                    error: None,
+                    releasing: false,
+                    end: self.stop.child_token(),
+                    life: None,
+                });
+            if simulation.releasing {
+                return;
             }
-            machines
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .remove(&uid);
-            wake(&namespace, &name);
+            simulation.releasing = true;
+            simulation.end.cancel();
+            simulation.life.take()
+        };
+        let (machines, wake) = (self.machines.clone(), self.wake.clone());
+        let delay = Duration::from_millis(spec.delete_milliseconds);
+        let stop = self.stop.clone();
+        self.tasks.spawn(async move {
+            if let Some(life) = life {
+                life.await.ok();
+            }
+            if pause(delay, &stop).await {
+                lock(&machines).remove(&marker.uid);
+                wake(&marker.namespace, &marker.machine);
+            }
         });
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Simulation>> {
-        self.machines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-async fn register(client: Client, node: Node, boot: Duration, ready: Duration) {
-    tokio::time::sleep(boot).await;
-    let nodes: Api<Node> = Api::all(client);
-    let name = node.metadata.name.clone().unwrap_or_default();
-    if let Err(error) = nodes.create(&PostParams::default(), &node).await {
-        tracing::warn!(node = name, %error, "simulated machine failed to register its Node");
-        return;
+// a panic leaves a consistent map behind: each change is one call
+fn lock(machines: &Machines) -> MutexGuard<'_, HashMap<String, Simulation>> {
+    machines.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Lets time pass; `false` when it was ended before.
+async fn pause(time: Duration, end: &CancellationToken) -> bool {
+    tokio::select! {
+        biased;
+        () = end.cancelled() => false,
+        () = tokio::time::sleep(time) => true,
     }
-    tokio::time::sleep(ready).await;
-    let now = crate::clock::now();
-    let condition = NodeCondition {
-        type_: "Ready".into(),
-        status: "True".into(),
-        reason: Some("Simulated".into()),
-        message: Some("simulated machine".into()),
-        last_transition_time: Some(Time(now)),
-        ..NodeCondition::default()
-    };
-    let body = json!({ "status": NodeStatus {
-        conditions: Some(vec![condition]),
-        node_info: node.status.and_then(|status| status.node_info),
-        ..NodeStatus::default()
-    } });
-    if let Err(error) = nodes
-        .patch_status(&name, &PatchParams::default(), &Patch::Merge(&body))
-        .await
-    {
-        tracing::warn!(node = name, %error, "simulated machine failed to turn Ready");
+}
+
+/// From power-on to a Node that is Ready.
+struct Birth {
+    client: Client,
+    node: Node,
+    boot: Duration,
+    ready: Duration,
+    end: CancellationToken,
+}
+
+impl Birth {
+    /// Only the pauses can be ended: a request that was sent may have been heard.
+    async fn run(self) -> Result<(), kube::Error> {
+        if !pause(self.boot, &self.end).await {
+            return Ok(());
+        }
+        let nodes: Api<Node> = Api::all(self.client);
+        let name = self.node.metadata.name.clone().unwrap_or_default();
+        nodes.create(&PostParams::default(), &self.node).await?;
+        if !pause(self.ready, &self.end).await {
+            // nobody may have seen the Node yet, and nobody would take it away
+            return nodes
+                .delete(&name, &DeleteParams::default())
+                .await
+                .map(drop);
+        }
+        let condition = NodeCondition {
+            type_: "Ready".into(),
+            status: "True".into(),
+            reason: Some("Simulated".into()),
+            message: Some("simulated machine".into()),
+            last_transition_time: Some(Time(crate::clock::now())),
+            ..NodeCondition::default()
+        };
+        let status = NodeStatus {
+            conditions: Some(vec![condition]),
+            ..NodeStatus::default()
+        };
+        let body = Patch::Merge(json!({ "status": status }));
+        let parameters = PatchParams::default();
+        nodes
+            .patch_status(&name, &parameters, &body)
+            .await
+            .map(drop)
     }
 }
 

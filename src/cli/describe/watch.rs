@@ -40,7 +40,9 @@ impl Watch {
             changes(caller, labelled.clone(), |s| &mut s.sets),
             changes(caller, labelled, |s| &mut s.machines),
             changes(caller, watcher::Config::default(), |s| &mut s.hosts),
-            changes(caller, one, |s| &mut s.profiles),
+            changes(caller, one, |s| &mut s.profiles)
+                .map(without_profiles)
+                .boxed(),
         ]
         .into_iter()
         .collect();
@@ -94,6 +96,18 @@ where
         .map_ok(move |event| -> Change { Box::new(move |snapshot| of(snapshot).take(event)) })
         .map_err(move |error| caller.explain_watch::<K>(error))
         .boxed()
+}
+
+/// ClusterProfile is not our kind: where nobody installed it, there are none. The watch is tried again
+/// with back-off, in case somebody does.
+fn without_profiles(change: Result<Change, ApiError>) -> Result<Change, ApiError> {
+    match change {
+        Err(ApiError::KindMissing { .. }) => Ok(Box::new(|snapshot| {
+            snapshot.profiles.take(watcher::Event::Init);
+            snapshot.profiles.take(watcher::Event::InitDone);
+        })),
+        change => change,
+    }
 }
 
 /// The API server no longer knows where the watch was: it makes a new list, and nothing is wrong.

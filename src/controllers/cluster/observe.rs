@@ -42,17 +42,17 @@ pub async fn observe(context: &Context, cluster: Arc<Cluster>) -> Result<Observe
     let initialized_by = annotation(ANNOTATION_INITIALIZED);
     let spec = spec(&cluster, &machines);
     let now = crate::clock::now();
-    let certificates = if deleting {
-        Certificates::Ready
-    } else {
-        certificates(context, &namespace, &name, &uid, now).await?
-    };
     let known = context.known.get(&uid);
     let settled = initialized_by.is_some() && !deleting;
-    let known = if deleting || known.kubeconfig_renew_at.is_some() {
+    let known = if deleting || known.external || known.kubeconfig_renew_at.is_some() {
         known
     } else {
         kubeconfig(context, &namespace, &name, &uid).await?
+    };
+    let certificates = if deleting || known.external {
+        Certificates::Ready
+    } else {
+        certificates(context, &namespace, &name, &uid, now).await?
     };
     let turn = annotation(ANNOTATION_TURN).and_then(|text| serde_json::from_str(&text).ok());
     let health = if settled || known.external {

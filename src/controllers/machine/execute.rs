@@ -107,9 +107,7 @@ async fn acquire(
 ) -> Result<Done, ReconcileError> {
     context.must_lead()?;
     if let Ok(MachineProviderSpec::Simulated(spec)) = &observed.spec {
-        context
-            .simulated
-            .acquire(observed, spec, crate::clock::now());
+        context.simulated.acquire(observed, spec);
         wake_again(context, observed);
         return Ok(Done::Yes);
     }
@@ -285,9 +283,7 @@ fn wake_again(context: &Context, observed: &Observed) {
 async fn release(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
     context.must_lead()?;
     if let Ok(MachineProviderSpec::Simulated(spec)) = &observed.spec {
-        context
-            .simulated
-            .release(observed, spec, crate::clock::now());
+        context.simulated.release(observed, spec);
         return Ok(Done::Yes);
     }
     let host = host(context, observed)?;

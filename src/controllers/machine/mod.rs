@@ -27,18 +27,18 @@ pub async fn reconcile(
     machine: Arc<Machine>,
     context: Arc<Context>,
 ) -> Result<Action, ReconcileError> {
-    let observed = observe::observe(&context, machine).await?;
+    let mut observed = observe::observe(&context, machine).await?;
     let now = crate::clock::now();
     let mut plan = plan::plan(&observed, now);
     if plan.hands_off {
         return Ok(Action::await_change());
     }
     if !plan.is_quick() {
-        report::write(&context, &observed, &plan, now).await?;
+        report::write(&context, &mut observed, &plan, now).await?;
     }
     let outcome = execute::execute(&context, &observed, &plan).await?;
     if plan.learn(&observed, outcome) {
-        report::write(&context, &observed, &plan, now).await?;
+        report::write(&context, &mut observed, &plan, now).await?;
     }
     Ok(plan.next.action())
 }

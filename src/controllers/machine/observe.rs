@@ -249,7 +249,7 @@ fn why(state: &Connectivity) -> String {
 
 async fn placement(context: &Context, namespace: &str, observed: &Observed) -> Placement {
     match &observed.spec {
-        Ok(MachineProviderSpec::Simulated(spec)) => context.simulated.placement(observed, spec),
+        Ok(MachineProviderSpec::Simulated(_)) => context.simulated.placement(observed),
         Ok(MachineProviderSpec::Ssh(spec)) => {
             if let Some(host) = held_host(context, observed.uid()) {
                 return Placement::Held(held(context, observed, &host).await);

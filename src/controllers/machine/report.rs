@@ -1,5 +1,7 @@
 //! Writes what a plan found on the Machine: conditions, phase, Events. Only what differs is written.
 
+use std::sync::Arc;
+
 use k8s_openapi::api::core::v1::{NodeAddress, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
@@ -19,14 +21,15 @@ const TOLD: [&str; 4] = [
     "Deleting",
 ];
 
-/// Writes the status, if it differs, and an Event for each condition that is news.
+/// Writes the status, if it differs, and an Event for each condition that is news. The Machine is from
+/// then on observed as it was written, so that what follows does not meet our own write as somebody's.
 pub async fn write(
     context: &Context,
-    observed: &Observed,
+    observed: &mut Observed,
     plan: &Plan,
     now: Timestamp,
 ) -> Result<(), ReconcileError> {
-    let machine = observed.machine.as_ref();
+    let machine = observed.machine.clone();
     let old = machine.status.clone().unwrap_or_default();
     let new = status(observed, plan, &old, now);
     if new == old {
@@ -38,7 +41,9 @@ pub async fn write(
     };
     let body = serde_json::to_value(&stamped)
         .map_err(|error| ReconcileError::other("write the status", error))?;
-    patch::status(&context.client, machine, with_removed(body, &old)).await?;
+    let body = with_removed(body, &old);
+    let written = patch::status(&context.client, machine.as_ref(), body).await?;
+    observed.machine = Arc::new(written);
     let uid = observed.uid();
     context.metrics.entered(uid, plan.phase.as_str(), now);
     if old.phase != new.phase {
@@ -55,7 +60,7 @@ pub async fn write(
         .iter()
         .filter(|finding| is_news(&old, finding))
     {
-        context.event(machine, finding).await;
+        context.event(machine.as_ref(), finding).await;
     }
     Ok(())
 }

@@ -176,7 +176,9 @@ fn gone(observed: &Observed) -> Plan {
         findings: vec![deleting("Finishing", "")],
         ..Plan::default()
     };
-    if let (Some(node), false) = (known_node(observed), cluster_goes(observed)) {
+    // somebody else's control plane outlives its Cluster, and with it what we leave there
+    let external = observed.cluster.as_ref().is_some_and(|c| c.external);
+    if let (Some(node), true) = (known_node(observed), external || !cluster_goes(observed)) {
         plan.actions.push(Action::DeleteNode {
             node: node.name.clone(),
             uid: node.uid.clone(),

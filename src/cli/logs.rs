@@ -1,0 +1,242 @@
+//! `tatara logs machine`: what the steps of a Machine wrote on its host, read over SSH by the
+//! caller's own rights. The manager has no part in it.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::ListParams;
+use kube::{Api, ResourceExt};
+use tokio::sync::mpsc;
+
+use super::caller::{ApiError, Caller};
+use crate::api::conditions::find;
+use crate::api::{Host, Machine};
+use crate::node;
+use crate::provider::{ContactError, Credentials, target};
+use crate::remote::{ConnectError, Credential, Pool, RunError, Session, Target};
+
+/// Arguments of `tatara logs`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// The steps of a Machine, read from its host over SSH with the Host's Secret
+    Machine(MachineArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct MachineArgs {
+    /// Name of the Machine
+    name: String,
+    /// Its namespace; that of the kubeconfig's context by default
+    #[arg(short, long)]
+    namespace: Option<String>,
+    /// Only this step, such as containerd; `tatara describe` names the one that runs
+    #[arg(short, long)]
+    step: Option<String>,
+    /// Go on while steps run
+    #[arg(short, long)]
+    follow: bool,
+}
+
+/// Why there is nothing to show.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The management cluster gave no answer.
+    #[error(transparent)]
+    Api(#[from] ApiError),
+    /// There is no such Machine.
+    #[error(
+        "namespace {namespace} has no Machine {name}; these there are: \
+         kubectl -n {namespace} get machines"
+    )]
+    NotFound {
+        /// Where it was looked for.
+        namespace: String,
+        /// The name that was asked for.
+        name: String,
+    },
+    /// The Machine holds no Host.
+    #[error("Machine {name} holds no Host, so there are no steps to read: {why}")]
+    NoHost {
+        /// Name of the Machine.
+        name: String,
+        /// What its condition Ready says.
+        why: String,
+    },
+    /// The Host's Secret holds no usable key.
+    #[error(transparent)]
+    Credential(#[from] ContactError),
+    /// The host cannot be reached.
+    #[error("failed to reach Host {host}")]
+    Connect {
+        /// Name of the Host.
+        host: String,
+        /// What happened on the way.
+        #[source]
+        source: ConnectError,
+    },
+    /// The host did not run the script to its end.
+    #[error("failed to read the logs on Host {host}")]
+    Run {
+        /// Name of the Host.
+        host: String,
+        /// What happened.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// Nothing was printed.
+    #[error(
+        "Host {host} has no logs of Machine {name}{step}; see what it does: tatara describe cluster"
+    )]
+    Nothing {
+        /// Name of the Host.
+        host: String,
+        /// Name of the Machine.
+        name: String,
+        /// The step that was asked for.
+        step: String,
+    },
+    /// Standard output cannot be written to.
+    #[error("failed to write to standard output")]
+    Output(#[source] std::io::Error),
+}
+
+impl Args {
+    /// Prints what the arguments name.
+    pub async fn run(&self) -> Result<(), Error> {
+        let What::Machine(machine) = &self.what;
+        match machine.run().await {
+            // who reads has seen enough, as `head` has
+            Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            result => result,
+        }
+    }
+}
+
+impl MachineArgs {
+    async fn run(&self) -> Result<(), Error> {
+        let caller = Caller::from_environment(self.namespace.as_deref()).await?;
+        let machine = self.machine(&caller).await?;
+        let uid = machine.uid().unwrap_or_default();
+        let host = host_of(&caller, &machine, &uid).await?;
+        let name = host.name_any();
+        let target = target_of(&caller, &host).await?;
+        let session = Pool::new().session(&target).await;
+        let session = session.map_err(|source| Error::Connect {
+            host: name.clone(),
+            source,
+        })?;
+        let script = if self.follow {
+            node::follow_log
+        } else {
+            node::log
+        };
+        let failed = |source| Error::Run {
+            host: name.clone(),
+            source,
+        };
+        let script = script(&uid, self.step.as_deref()).map_err(|error| failed(error.into()))?;
+        if print(&session, &script, &failed).await? == 0 {
+            let step = self.step.as_ref().map(|step| format!(", step {step}"));
+            return Err(Error::Nothing {
+                host: name,
+                name: self.name.clone(),
+                step: step.unwrap_or_default(),
+            });
+        }
+        Ok(())
+    }
+
+    async fn machine(&self, caller: &Caller) -> Result<Machine, Error> {
+        let api: Api<Machine> = Api::namespaced(caller.client.clone(), &caller.namespace);
+        // a list, because a get does not tell a missing object from a missing kind
+        let named = ListParams::default().fields(&format!("metadata.name={}", self.name));
+        let list = api.list(&named).await;
+        let list = list.map_err(|error| caller.explain::<Machine>(error))?;
+        list.items
+            .into_iter()
+            .next()
+            .ok_or_else(|| Error::NotFound {
+                namespace: caller.namespace.clone(),
+                name: self.name.clone(),
+            })
+    }
+}
+
+async fn host_of(caller: &Caller, machine: &Machine, uid: &str) -> Result<Host, Error> {
+    let api: Api<Host> = Api::namespaced(caller.client.clone(), &caller.namespace);
+    let list = api.list(&ListParams::default()).await;
+    let hosts = list.map_err(|error| caller.explain::<Host>(error))?;
+    let holds = |host: &Host| {
+        host.spec
+            .consumer_ref
+            .as_ref()
+            .is_some_and(|c| c.uid == uid)
+    };
+    hosts.items.into_iter().find(holds).ok_or_else(|| {
+        let conditions = machine
+            .status
+            .as_ref()
+            .map(|status| status.conditions.as_slice());
+        let why = find(conditions.unwrap_or_default(), "Ready");
+        Error::NoHost {
+            name: machine.name_any(),
+            why: match why {
+                Some(ready) => format!("{}: {}", ready.reason, ready.message),
+                None => "no controller has said anything of it yet".into(),
+            },
+        }
+    })
+}
+
+/// How the host is reached: as the manager reaches it, but never on trust.
+async fn target_of(caller: &Caller, host: &Host) -> Result<Target, Error> {
+    let api: Api<Secret> = Api::namespaced(caller.client.clone(), &caller.namespace);
+    let decoded = Credentials::default();
+    let mut credentials: HashMap<&str, Result<Arc<Credential>, ContactError>> = HashMap::new();
+    for name in target::secrets(host) {
+        let secret = api.get_opt(name).await;
+        let secret = secret.map_err(|error| caller.explain::<Secret>(error))?;
+        let secret = secret.filter(|s| s.type_.as_deref() == Some("kubernetes.io/ssh-auth"));
+        credentials.insert(name, decoded.of(&caller.namespace, name, secret.as_ref()));
+    }
+    let mut target = target::target(host, |name| credentials[name].clone())?;
+    target.trust_on_first_use = false;
+    Ok(target)
+}
+
+/// Prints what a script prints, as it comes; how many lines there were.
+async fn print(
+    session: &Session,
+    script: &node::Script,
+    failed: &impl Fn(Box<dyn std::error::Error + Send + Sync>) -> Error,
+) -> Result<usize, Error> {
+    let (sender, mut lines) = mpsc::unbounded_channel::<String>();
+    let run = async {
+        let on_line = move |line: &str| drop(sender.send(line.to_owned()));
+        let output = session.follow(script.as_str(), on_line).await;
+        output.map_err(|error: RunError| failed(error.into()))
+    };
+    let write = async {
+        let mut count = 0;
+        while let Some(line) = lines.recv().await {
+            writeln!(std::io::stdout(), "{line}").map_err(Error::Output)?;
+            count += 1;
+        }
+        Ok(count)
+    };
+    let (output, count) = tokio::try_join!(run, write)?;
+    if output.success() {
+        return Ok(count);
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    let said = format!("the script ended with exit code {:?}: {said}", output.code);
+    Err(failed(said.into()))
+}

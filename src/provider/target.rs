@@ -1,0 +1,55 @@
+//! What it takes to reach a Host, from its spec and the keys that its Secrets hold.
+
+use std::sync::Arc;
+
+use crate::api::Host;
+use crate::api::host::JumpHost;
+use crate::remote::{Credential, Hop, Target};
+
+/// Where a Host is and how it is opened. `credential_of` finds the key in a Secret by its name; a
+/// jump host that names none is opened with the host's own.
+pub fn target<E>(
+    host: &Host,
+    credential_of: impl Fn(&str) -> Result<Arc<Credential>, E>,
+) -> Result<Target, E> {
+    let ssh = &host.spec.ssh;
+    let own = credential_of(&ssh.credentials_ref.name)?;
+    let hop = |jump: &JumpHost| -> Result<Hop, E> {
+        let credential = match &jump.credentials_ref {
+            Some(reference) => credential_of(&reference.name)?,
+            None => own.clone(),
+        };
+        Ok(Hop {
+            address: jump.address.clone(),
+            port: jump.port,
+            user: jump.user.clone(),
+            host_keys: jump.host_keys.clone(),
+            credential,
+        })
+    };
+    Ok(Target {
+        jump: ssh.jump.iter().map(hop).collect::<Result<_, _>>()?,
+        hop: Hop {
+            address: ssh.address.clone(),
+            port: ssh.port,
+            user: ssh.user.clone(),
+            host_keys: ssh.host_keys.clone(),
+            credential: own,
+        },
+        privilege: ssh.privilege,
+        trust_on_first_use: ssh.trust_on_first_use,
+    })
+}
+
+/// Names of the Secrets that [`target`] asks for.
+pub fn secrets(host: &Host) -> Vec<&str> {
+    let ssh = &host.spec.ssh;
+    let jumps = ssh
+        .jump
+        .iter()
+        .filter_map(|jump| jump.credentials_ref.as_ref());
+    let references = std::iter::once(&ssh.credentials_ref).chain(jumps);
+    references
+        .map(|reference| reference.name.as_str())
+        .collect()
+}

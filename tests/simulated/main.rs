@@ -1,0 +1,132 @@
+//! Simulated machines: the manager with its shipped rights on a real management plane, and a second real
+//! kube-apiserver that the machines register their Nodes in.
+
+// what fails here fails the test
+#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+
+#[path = "../support/audit.rs"]
+mod audit;
+#[allow(dead_code)]
+#[path = "../support/plane.rs"]
+mod plane;
+mod site;
+
+use std::collections::BTreeMap;
+
+use kube::ResourceExt;
+use serde_json::json;
+use tatara::api::{Cluster, Machine, MachineDeployment};
+
+use crate::site::{Site, eventually, ready};
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a management plane"]
+async fn simulated_machines_come_go_and_fail_and_leave_nothing_in_their_api_server() {
+    let site = Site::new().await;
+
+    site.deployment(
+        "pool",
+        3,
+        json!({"bootMilliseconds": 50, "readyMilliseconds": 50}),
+    );
+    site.until_ready("pool", 3).await;
+    let by_provider_id: BTreeMap<_, _> = site
+        .nodes()
+        .await
+        .into_iter()
+        .map(|node| {
+            (
+                node.spec.and_then(|spec| spec.provider_id),
+                node.metadata.name,
+            )
+        })
+        .collect();
+    for machine in site.machines("pool").await {
+        let uid = machine.uid().expect("a UID");
+        let id = machine.spec.provider_id.clone();
+        assert_eq!(id, Some(format!("tatara://simulated/{uid}")));
+        let status = machine.status.expect("a status");
+        assert_eq!(status.phase.as_deref(), Some("Running"));
+        let node = status.node_ref.and_then(|node| node.name);
+        assert_eq!(by_provider_id.get(&id), Some(&node));
+    }
+
+    let mark = site.audit();
+    site.scale("pool", 20);
+    site.until_ready("pool", 20).await;
+    let requests = mark.requests_of(audit::MANAGER);
+    let mut kinds = BTreeMap::<_, usize>::new();
+    for request in &requests {
+        *kinds
+            .entry((&request.verb, &request.object_ref.resource))
+            .or_default() += 1;
+    }
+    let count = requests.len();
+    assert!(count <= 17 * 12, "{count} for 17 Machines: {kinds:?}");
+
+    site.scale("pool", 2);
+    site.until_ready("pool", 2).await;
+    eventually("two Nodes", async || {
+        (site.nodes().await.len() == 2).then_some(())
+    })
+    .await;
+
+    site.deployment("broken", 1, json!({"fail": "no power supply"}));
+    let says = eventually("a failure", async || {
+        let machine = site.machines("broken").await.pop()?;
+        let status = machine.status?;
+        let ready = status.conditions.iter().find(|c| c.type_ == "Ready")?;
+        (ready.reason == "SimulatedFailure").then(|| ready.message.clone())
+    })
+    .await;
+    assert_eq!(says, "no power supply");
+
+    let cluster = site.api::<Cluster>();
+    cluster
+        .delete("simulated", &Default::default())
+        .await
+        .expect("a deletion");
+    eventually("the end of the Cluster", async || {
+        let gone = cluster.get_opt("simulated").await.expect("an answer");
+        gone.is_none().then_some(())
+    })
+    .await;
+    let machines = site.api::<Machine>().list(&Default::default()).await;
+    assert_eq!(machines.expect("a list").items.len(), 0);
+    let names: Vec<_> = site
+        .nodes()
+        .await
+        .iter()
+        .map(ResourceExt::name_any)
+        .collect();
+    assert_eq!(names, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a management plane"]
+async fn a_manager_at_rest_reads_and_writes_nothing_and_its_restart_writes_nothing() {
+    let mut site = Site::new().await;
+    site.deployment("pool", 3, json!({}));
+    site.until_ready("pool", 3).await;
+    site.until_quiet().await;
+
+    site.restart_manager();
+    let mark = site.audit();
+    eventually("the manager's look at its Machines", async || {
+        let requests = mark.requests_of(audit::MANAGER);
+        requests
+            .iter()
+            .any(|request| request.object_ref.resource == "machines")
+            .then_some(())
+    })
+    .await;
+    site.until_quiet().await;
+    let requests = mark.requests_of(audit::MANAGER);
+    let writes: Vec<_> = requests.iter().filter(|r| r.is_write()).collect();
+    assert_eq!(writes.len(), 0, "{writes:?}");
+
+    let deployment = site.api::<MachineDeployment>().get("pool").await;
+    let status = deployment.expect("a MachineDeployment").status;
+    assert_eq!(status.map(|status| status.available_replicas), Some(3));
+    assert!(site.machines("pool").await.iter().all(ready));
+}

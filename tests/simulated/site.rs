@@ -1,0 +1,223 @@
+//! Two management planes, and the manager between them.
+
+use std::fs::File;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use k8s_openapi::api::core::v1::Node;
+use kube::api::ListParams;
+use kube::core::NamespaceResourceScope;
+use kube::{Api, Client, Resource};
+use serde_json::{Value, json};
+use tatara::api::Machine;
+
+use crate::audit::{MANAGER, Mark};
+use crate::plane::Plane;
+
+pub struct Site {
+    client: Client,
+    member: Client,
+    manager: Option<Child>,
+    management: Plane,
+    other: Plane,
+}
+
+impl Site {
+    /// To a Cluster whose control plane is the second plane.
+    pub async fn new() -> Self {
+        rustls::crypto::ring::default_provider()
+            .install_default()
+            .ok();
+        let (management, other) = (Plane::own(), Plane::own());
+        let mut site = Self {
+            client: management.client().await,
+            member: other.client().await,
+            manager: None,
+            management,
+            other,
+        };
+        site.install();
+        site.start_manager();
+        let kubeconfig = site.other.dir().join("admin.kubeconfig");
+        let from = format!("--from-file=value={}", kubeconfig.display());
+        site.kubectl(
+            &["create", "secret", "generic", "simulated-kubeconfig", &from],
+            "",
+        );
+        let cluster = json!({"apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Cluster",
+            "metadata": {"name": "simulated", "namespace": "default"},
+            "spec": {"clusterNetwork": {"services": {"cidrBlocks": ["10.96.0.0/12"]},
+                "pods": {"cidrBlocks": ["10.244.0.0/16"]}, "serviceDomain": "cluster.local"}}});
+        site.apply(&cluster.to_string());
+        site
+    }
+
+    fn install(&self) {
+        let crds = Command::new(env!("CARGO_BIN_EXE_tatara"))
+            .arg("crds")
+            .output();
+        self.apply(&String::from_utf8_lossy(&crds.expect("definitions").stdout));
+        let root = env!("CARGO_MANIFEST_DIR");
+        for file in [
+            "00-namespace.yaml",
+            "10-service-account.yaml",
+            "20-controller-roles.yaml",
+            "21-role-bindings.yaml",
+            "if-missing/clusterprofiles.multicluster.x-k8s.io.yaml",
+        ] {
+            let text = std::fs::read_to_string(format!("{root}/templates/install/{file}"));
+            self.apply(&text.expect("a manifest"));
+        }
+    }
+
+    fn start_manager(&mut self) {
+        let kubeconfig = self.management.dir().join("manager.kubeconfig");
+        let account = ["tatara-manager", "tatara-system"];
+        let made = self.management.command(&["kubeconfig"], &account).output();
+        std::fs::write(&kubeconfig, made.expect("a kubeconfig").stdout).expect("a file");
+        let log = self.management.dir().join("manager.log");
+        let log = File::options().create(true).append(true).open(log);
+        let manager = Command::new(env!("CARGO_BIN_EXE_tatara"))
+            .args(["manager", "--http-address", "127.0.0.1:0"])
+            .env("KUBECONFIG", kubeconfig)
+            .stdin(Stdio::null())
+            .stdout(log.expect("a log"))
+            .spawn();
+        self.manager = Some(manager.expect("a manager"));
+    }
+
+    fn stop_manager(&mut self) {
+        if let Some(mut manager) = self.manager.take() {
+            manager.kill().expect("a signal");
+            manager.wait().expect("an end");
+        }
+    }
+
+    /// `kill -9`, and another one that leads at once.
+    pub fn restart_manager(&mut self) {
+        self.stop_manager();
+        // a dead leader's Lease would be waited for
+        self.kubectl(
+            &["delete", "lease", "tatara", "--namespace=tatara-system"],
+            "",
+        );
+        self.start_manager();
+    }
+
+    pub fn kubectl(&self, arguments: &[&str], input: &str) {
+        let path = self.management.dir().join("run/kubectl.path");
+        let kubectl = std::fs::read_to_string(path).expect("the path of kubectl");
+        let mut child = Command::new(kubectl.trim())
+            .arg("--kubeconfig")
+            .arg(self.management.dir().join("admin.kubeconfig"))
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("kubectl");
+        let mut stdin = child.stdin.take().expect("its standard input");
+        std::io::Write::write_all(&mut stdin, input.as_bytes()).expect("room in a pipe");
+        drop(stdin);
+        assert!(child.wait().expect("its end").success(), "{arguments:?}");
+    }
+
+    fn apply(&self, manifest: &str) {
+        self.kubectl(&["apply", "--server-side", "-f", "-"], manifest);
+    }
+
+    /// A MachineDeployment of simulated machines with these settings.
+    pub fn deployment(&self, name: &str, replicas: u32, settings: Value) {
+        let mut value = settings;
+        value["apiVersion"] = json!("tatara.dev/v1alpha1");
+        value["kind"] = json!("SimulatedMachineProviderSpec");
+        let labels = json!({"pool": name, "cluster.k8s.io/cluster-name": "simulated"});
+        let deployment = json!({"apiVersion": "cluster.k8s.io/v1alpha1", "kind": "MachineDeployment",
+            "metadata": {"name": name, "namespace": "default",
+                "labels": {"cluster.k8s.io/cluster-name": "simulated"}},
+            "spec": {"replicas": replicas, "selector": {"matchLabels": {"pool": name}},
+                "template": {"metadata": {"labels": labels}, "spec": {
+                    "versions": {"kubelet": "v1.36.3"}, "providerSpec": {"value": value}}}}});
+        self.apply(&deployment.to_string());
+    }
+
+    pub fn scale(&self, name: &str, replicas: u32) {
+        let replicas = format!("--replicas={replicas}");
+        self.kubectl(&["scale", "machinedeployment", name, &replicas], "");
+    }
+
+    pub fn api<K>(&self) -> Api<K>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+    {
+        Api::namespaced(self.client.clone(), "default")
+    }
+
+    pub async fn machines(&self, pool: &str) -> Vec<Machine> {
+        let parameters = ListParams::default().labels(&format!("pool={pool}"));
+        let list = self.api::<Machine>().list(&parameters).await;
+        list.expect("a list").items
+    }
+
+    pub async fn nodes(&self) -> Vec<Node> {
+        let list = Api::<Node>::all(self.member.clone())
+            .list(&ListParams::default())
+            .await;
+        list.expect("a list").items
+    }
+
+    /// Waits until there are `count` Machines in a pool, and all are Ready.
+    pub async fn until_ready(&self, pool: &str, count: usize) {
+        eventually("Machines that are Ready", async || {
+            let machines = self.machines(pool).await;
+            (machines.len() == count && machines.iter().all(ready)).then_some(())
+        })
+        .await;
+    }
+
+    /// From now on, what the management plane is asked.
+    pub fn audit(&self) -> Mark {
+        Mark::end_of(&self.management.dir().join("audit.log"))
+    }
+
+    /// Waits for three seconds in which the manager asks nothing.
+    pub async fn until_quiet(&self) {
+        let mut mark = self.audit();
+        let mut since = Instant::now();
+        eventually("rest", async || {
+            if !mark.requests_of(MANAGER).is_empty() {
+                (mark, since) = (self.audit(), Instant::now());
+            }
+            (since.elapsed() > Duration::from_secs(3)).then_some(())
+        })
+        .await;
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        self.stop_manager();
+        if std::thread::panicking() {
+            let log = std::fs::read_to_string(self.management.dir().join("manager.log"));
+            let log = log.unwrap_or_default();
+            let lines: Vec<_> = log.lines().collect();
+            eprintln!("{}", lines[lines.len().saturating_sub(60)..].join("\n"));
+        }
+    }
+}
+
+pub fn ready(machine: &Machine) -> bool {
+    let status = machine.status.as_ref();
+    status.is_some_and(|status| tatara::api::conditions::is_true(&status.conditions, "Ready"))
+}
+
+/// Polls until there is an answer.
+pub async fn eventually<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
+    let limit = Instant::now() + Duration::from_mins(3);
+    loop {
+        if let Some(answer) = ask().await {
+            return answer;
+        }
+        assert!(Instant::now() < limit, "{what}: not in time");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
