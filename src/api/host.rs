@@ -54,6 +54,17 @@ pub struct HostSpec {
     pub consumer_ref: Option<ConsumerRef>,
 }
 
+impl HostSpec {
+    /// Names of the Secrets that it takes to reach the host.
+    pub fn credentials(&self) -> impl Iterator<Item = &str> {
+        let jumps = self.ssh.jump.iter();
+        let of_jumps = jumps.filter_map(|jump| jump.credentials_ref.as_ref());
+        core::iter::once(&self.ssh.credentials_ref)
+            .chain(of_jumps)
+            .map(|reference| reference.name.as_str())
+    }
+}
+
 /// How a server is reached over SSH.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]

@@ -201,7 +201,7 @@ async fn target_of(caller: &Caller, host: &Host) -> Result<Target, Error> {
     let api: Api<Secret> = Api::namespaced(caller.client.clone(), &caller.namespace);
     let decoded = Credentials::default();
     let mut credentials: HashMap<&str, Result<Arc<Credential>, ContactError>> = HashMap::new();
-    for name in target::secrets(host) {
+    for name in host.spec.credentials() {
         let secret = api.get_opt(name).await;
         let secret = secret.map_err(|error| caller.explain::<Secret>(error))?;
         let secret = secret.filter(|s| s.type_.as_deref() == Some("kubernetes.io/ssh-auth"));

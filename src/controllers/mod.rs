@@ -7,6 +7,7 @@ pub mod patch;
 
 pub mod cluster;
 pub mod cluster_profile;
+pub mod credential;
 pub mod host;
 pub mod machine;
 pub mod machine_class;

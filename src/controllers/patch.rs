@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::ReconcileError;
+use crate::api::names::FINALIZER_IN_USE;
 
 /// How often somebody may come first with a change that does not matter to us.
 const SWAPS: usize = 5;
@@ -198,4 +199,36 @@ pub fn without_finalizer<K: Resource<DynamicType = ()>>(object: &K, ours: &str) 
         .filter(|finalizer| *finalizer != ours)
         .cloned()
         .collect()
+}
+
+/// The finalizers of an object that bears [`FINALIZER_IN_USE`] exactly while it is `needed`; `None` when
+/// it has just these. Nothing can be added to an object that is being deleted already.
+pub fn held<K: Resource<DynamicType = ()>>(object: &K, needed: bool) -> Option<Vec<String>> {
+    let is_held = object.finalizers().iter().any(|f| f == FINALIZER_IN_USE);
+    match (needed, is_held) {
+        (true, false) if object.meta().deletion_timestamp.is_none() => {
+            Some(with_finalizer(object, FINALIZER_IN_USE))
+        }
+        (false, true) => Some(without_finalizer(object, FINALIZER_IN_USE)),
+        _ => None,
+    }
+}
+
+/// Keeps an object from going while it is `needed`, and lets it go after.
+pub async fn hold<K>(client: &Client, known: &K, needed: bool) -> Result<(), ReconcileError>
+where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Clone
+        + DeserializeOwned
+        + std::fmt::Debug,
+{
+    if held(known, needed).is_none() {
+        return Ok(());
+    }
+    let change = |object: &K| {
+        let finalizers = held(object, needed).unwrap_or_else(|| object.finalizers().to_vec());
+        json!({ "metadata": { "finalizers": finalizers } })
+    };
+    let deleted = |object: &K| object.meta().deletion_timestamp.clone();
+    swap(client, known, deleted, change).await.map(drop)
 }

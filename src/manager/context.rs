@@ -12,11 +12,12 @@ use super::leader::Leadership;
 use super::metrics::Metrics;
 use crate::api::Cluster;
 use crate::api::conditions::{Finding, Status};
-use crate::controllers::cluster::KnownClusters;
+use crate::controllers::cluster::{KnownClusters, Sources};
 use crate::controllers::cluster_profile::Publisher;
 use crate::controllers::{Failures, ReconcileError};
 use crate::provider::{Follows, Hosts, Simulated};
 use crate::store::{Stores, Wakers};
+use crate::workload::drain_watch::DrainWatches;
 use crate::workload::{Member, MemberKey, Registry};
 
 /// What all reconciles share.
@@ -39,6 +40,10 @@ pub struct Context {
     pub publisher: Arc<Publisher>,
     /// What was found out about clusters.
     pub known: KnownClusters,
+    /// Nodes that are being drained.
+    pub drains: DrainWatches,
+    /// Watches what addons are read from.
+    pub sources: Sources,
     /// Claims that were made and may not be in the store yet: UID of the Machine to name of the Host.
     pub claims: Mutex<HashMap<String, String>>,
     /// Bootstrap tokens that were made: UID of the Machine to name of the Secret in its cluster.

@@ -83,7 +83,7 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
         if let Some(cluster) = machine.labels().get(LABEL_CLUSTER) {
             wakers.clusters.wake(&namespace, cluster);
         }
-        if before.is_none() {
+        if before.is_none() || change == Change::Deleted {
             wake_class(&wakers, &namespace, &machine.spec.provider_spec);
         }
     })
@@ -102,9 +102,9 @@ fn wake_control_plane(stores: &Stores, wakers: &Wakers, gone: &Machine, namespac
     }
 }
 
-/// A MachineSet wakes itself, its MachineDeployment and its Cluster.
+/// A MachineSet wakes itself, its MachineDeployment, its Cluster and its class.
 pub fn machine_set(_: Arc<Stores>, wakers: Wakers) -> Hook<MachineSet> {
-    Box::new(move |set, _, _| {
+    Box::new(move |set, before, change| {
         let namespace = set.namespace().unwrap_or_default();
         wakers.machine_sets.wake_object(set);
         for owner in set
@@ -113,6 +113,9 @@ pub fn machine_set(_: Arc<Stores>, wakers: Wakers) -> Hook<MachineSet> {
             .filter(|o| o.kind == "MachineDeployment")
         {
             wakers.machine_deployments.wake(&namespace, &owner.name);
+        }
+        if before.is_none() || change == Change::Deleted {
+            wake_class(&wakers, &namespace, &set.spec.template.spec.provider_spec);
         }
         if let Some(cluster) = set.labels().get(LABEL_CLUSTER) {
             wakers.clusters.wake(&namespace, cluster);
@@ -159,7 +162,7 @@ pub fn machine_class(stores: Arc<Stores>, wakers: Wakers) -> Hook<MachineClass> 
     })
 }
 
-/// A Host wakes itself, its twins, the Machine that holds or held it, and, when it is free, all
+/// A Host wakes itself, its twins, its credentials, the Machine that holds or held it, and, when it is free, all
 /// Machines of its namespace that hold none.
 pub fn host(stores: Arc<Stores>, wakers: Wakers) -> Hook<Host> {
     Box::new(move |host, before, change| {
@@ -168,6 +171,13 @@ pub fn host(stores: Arc<Stores>, wakers: Wakers) -> Hook<Host> {
         match change {
             Change::Applied => wake_twins(&stores, &wakers, Some(host), before),
             Change::Deleted => wake_twins(&stores, &wakers, None, Some(host)),
+        }
+        if before.is_none_or(|before| before.spec != host.spec) || change == Change::Deleted {
+            for host in before.iter().copied().chain([host]) {
+                for name in host.spec.credentials() {
+                    wakers.credentials.wake(&namespace, name);
+                }
+            }
         }
         let consumer = |host: &Host| host.spec.consumer_ref.as_ref().map(|c| c.name.clone());
         let (now, then) = (consumer(host), before.and_then(consumer));
@@ -206,9 +216,10 @@ fn wake_twins(stores: &Stores, wakers: &Wakers, now: Option<&Host>, then: Option
     }
 }
 
-/// An SSH credential wakes the Hosts that use it.
+/// An SSH credential wakes itself and the Hosts that use it.
 pub fn credential(stores: Arc<Stores>, wakers: Wakers) -> Hook<Secret> {
     Box::new(move |secret, _, _| {
+        wakers.credentials.wake_object(secret);
         let key = Key::Secret(secret.namespace().unwrap_or_default(), secret.name_any());
         for host in stores.hosts.by(&key) {
             wakers.hosts.wake_object(&host);

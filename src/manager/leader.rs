@@ -1,9 +1,13 @@
 //! Leader election by a Lease. A lost Lease ends the process: nothing that an old leader had begun
 //! may go on beside a new one.
 
+use std::time::Duration;
+
 use kube::Client;
 use kube_lease_manager::{LeaseCreateMode, LeaseManagerBuilder};
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 use super::error::ManagerError;
 
@@ -11,6 +15,8 @@ use super::error::ManagerError;
 const LEASE_SECONDS: u64 = 15;
 /// How long before its end it is renewed, in seconds: a renewal every 10 s.
 const GRACE_SECONDS: u64 = 5;
+/// How long giving it back may take.
+const FAREWELL: Duration = Duration::from_secs(3);
 
 /// Whether this process leads, at any moment.
 #[derive(Clone)]
@@ -18,7 +24,10 @@ pub struct Leadership(watch::Receiver<bool>);
 
 impl Leadership {
     /// Joins the election. The returned value turns true when this process leads.
-    pub async fn campaign(client: Client, namespace: &str) -> Result<Self, ManagerError> {
+    pub async fn campaign(
+        client: Client,
+        namespace: &str,
+    ) -> Result<(Self, Candidacy), ManagerError> {
         let problem = |error: kube_lease_manager::LeaseManagerError| ManagerError::Lease {
             namespace: namespace.to_owned(),
             problem: error.to_string(),
@@ -32,8 +41,27 @@ impl Leadership {
             .build()
             .await
             .map_err(problem)?;
-        let (receiver, _renewal) = lease.watch().await;
-        Ok(Self(receiver))
+        let (mut lease, renewal) = lease.watch().await;
+        let (told, held) = watch::channel(false);
+        let leave = CancellationToken::new();
+        let left = leave.clone();
+        let relay = tokio::spawn(async move {
+            loop {
+                told.send_replace(*lease.borrow_and_update());
+                let ended = tokio::select! {
+                    changed = lease.changed() => changed.is_err(),
+                    () = left.cancelled() => true,
+                };
+                if ended {
+                    break;
+                }
+            }
+            // nobody goes on as the leader when the Lease is another's to take
+            told.send_replace(false);
+            drop(lease);
+            renewal.await.ok();
+        });
+        Ok((Self(held), Candidacy { leave, relay }))
     }
 
     /// Leadership that is always held, for tests with one manager.
@@ -59,5 +87,22 @@ impl Leadership {
     /// Waits until this process leads no more.
     pub async fn lost(mut self) {
         self.0.wait_for(|held| !*held).await.ok();
+    }
+}
+
+/// This process' place in the election.
+pub struct Candidacy {
+    leave: CancellationToken,
+    relay: JoinHandle<()>,
+}
+
+impl Candidacy {
+    /// Gives the Lease back, so that the next manager need not wait until it has run out. To be called
+    /// when nothing is done any more.
+    pub async fn give_back(self) {
+        self.leave.cancel();
+        if tokio::time::timeout(FAREWELL, self.relay).await.is_err() {
+            tracing::warn!("failed to give the Lease back in time; it runs out by itself");
+        }
     }
 }

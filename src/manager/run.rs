@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ::http::Request;
 use futures::StreamExt;
-use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::api::core::v1::{Namespace, Secret};
 use kube::client::{Body, ClientBuilder};
 use kube::runtime::events::{Recorder, Reporter};
 use kube::{Api, Client, ResourceExt};
@@ -26,6 +26,7 @@ use crate::controllers::cluster_profile::Publisher;
 use crate::controllers::{self, Failures};
 use crate::provider::{Follows, Hosts, Simulated};
 use crate::store::{Scope, Stores, Waker, Wakers, watch};
+use crate::workload::drain_watch::DrainWatches;
 use kube::runtime::reflector::ObjectRef;
 
 /// How long the end of background work is waited for.
@@ -39,6 +40,7 @@ struct Woken {
     machine_deployments: UnboundedReceiver<ObjectRef<MachineDeployment>>,
     machine_classes: UnboundedReceiver<ObjectRef<MachineClass>>,
     hosts: UnboundedReceiver<ObjectRef<Host>>,
+    credentials: UnboundedReceiver<ObjectRef<Secret>>,
 }
 
 /// Runs the manager until it is told to stop, or may not lead any more.
@@ -55,7 +57,8 @@ pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
         stop.clone(),
     ));
     let management = management_uid(&client).await?;
-    let mut leadership = Leadership::campaign(client.clone(), &args.lease_namespace).await?;
+    let (mut leadership, candidacy) =
+        Leadership::campaign(client.clone(), &args.lease_namespace).await?;
     ready.set();
     tracing::info!(management, "waiting to lead");
     tokio::select! {
@@ -82,6 +85,7 @@ pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
     tasks.close();
     if result.is_ok() {
         tokio::time::timeout(GRACE, tasks.wait()).await.ok();
+        candidacy.give_back().await;
     }
     result
 }
@@ -137,6 +141,7 @@ fn context(
     let (machine_deployments, machine_deployments_woken) = Waker::channel();
     let (machine_classes, machine_classes_woken) = Waker::channel();
     let (hosts, hosts_woken) = Waker::channel();
+    let (credentials, credentials_woken) = Waker::channel();
     let wakers = Wakers {
         clusters,
         profiles,
@@ -145,6 +150,7 @@ fn context(
         machine_deployments,
         machine_classes,
         hosts,
+        credentials,
     };
     let stores = Arc::new(Stores::default());
     let tasks = TaskTracker::new();
@@ -163,8 +169,15 @@ fn context(
             tasks.clone(),
             stop.clone(),
         ),
+        drains: DrainWatches::new(tasks.clone(), stop.clone()),
         publisher: Arc::new(Publisher::new(client.clone())),
         known: controllers::cluster::KnownClusters::default(),
+        sources: controllers::cluster::Sources::new(
+            client.clone(),
+            wakers.clusters.clone(),
+            tasks.clone(),
+            stop.clone(),
+        ),
         claims: std::sync::Mutex::default(),
         tokens: std::sync::Mutex::default(),
         failures: Failures::default(),
@@ -187,6 +200,7 @@ fn context(
         machine_deployments: machine_deployments_woken,
         machine_classes: machine_classes_woken,
         hosts: hosts_woken,
+        credentials: credentials_woken,
     };
     (Arc::new(context), woken)
 }
@@ -300,5 +314,12 @@ async fn controllers(context: Arc<Context>, woken: Woken, stop: CancellationToke
             controllers::machine_class::reconcile
         ),
         run!("host", hosts, hosts, now, controllers::host::reconcile),
+        run!(
+            "credential",
+            credentials,
+            credentials,
+            counts,
+            controllers::credential::reconcile
+        ),
     );
 }

@@ -40,16 +40,3 @@ pub fn target<E>(
         trust_on_first_use: ssh.trust_on_first_use,
     })
 }
-
-/// Names of the Secrets that [`target`] asks for.
-pub fn secrets(host: &Host) -> Vec<&str> {
-    let ssh = &host.spec.ssh;
-    let jumps = ssh
-        .jump
-        .iter()
-        .filter_map(|jump| jump.credentials_ref.as_ref());
-    let references = std::iter::once(&ssh.credentials_ref).chain(jumps);
-    references
-        .map(|reference| reference.name.as_str())
-        .collect()
-}

@@ -91,16 +91,8 @@ impl Indexed for Host {
     fn own_keys(&self, namespace: &str) -> Vec<Key> {
         let ssh = &self.spec.ssh;
         let secret = |name: &str| Key::Secret(namespace.to_owned(), name.to_owned());
-        let mut keys = vec![
-            secret(&ssh.credentials_ref.name),
-            Key::Address(ssh.address.clone()),
-        ];
-        keys.extend(
-            ssh.jump
-                .iter()
-                .filter_map(|j| j.credentials_ref.as_ref())
-                .map(|r| secret(&r.name)),
-        );
+        let mut keys = vec![Key::Address(ssh.address.clone())];
+        keys.extend(self.spec.credentials().map(secret));
         keys.extend(
             self.spec
                 .consumer_ref

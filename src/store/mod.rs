@@ -157,4 +157,6 @@ pub struct Wakers {
     pub machine_classes: Waker<MachineClass>,
     /// Hosts.
     pub hosts: Waker<Host>,
+    /// Secrets of type `kubernetes.io/ssh-auth`.
+    pub credentials: Waker<Secret>,
 }

@@ -40,11 +40,12 @@ pub async fn drain(
     unreachable: bool,
     now: Timestamp,
 ) -> Result<DrainProgress, Error> {
-    let pods = pods_on(client, node).await?;
+    let (pods, version) = pods_on(client, node).await?;
     let plan = plan(&pods, unreachable, now);
     let grace = unreachable.then_some(UNREACHABLE_GRACE_SECONDS);
     let mut progress = DrainProgress {
         skipped: plan.skipped,
+        version,
         ..DrainProgress::default()
     };
     for (pod, killed_at) in plan.terminating {
@@ -66,13 +67,16 @@ pub async fn drain(
     Ok(progress)
 }
 
-/// The pods that are bound to a node.
-pub(super) async fn pods_on(client: &Client, node: &str) -> Result<Vec<Pod>, Error> {
+/// The pods that are bound to a node, and the resourceVersion of that list.
+pub(super) async fn pods_on(client: &Client, node: &str) -> Result<(Vec<Pod>, String), Error> {
     let of_node = ListParams::default().fields(&format!("spec.nodeName={node}"));
     let listed = Api::<Pod>::all(client.clone()).list(&of_node).await;
     let pods =
         listed.map_err(|error| Error::new(format!("list the pods of node {node}"), error))?;
-    Ok(pods.items)
+    Ok((
+        pods.items,
+        pods.metadata.resource_version.unwrap_or_default(),
+    ))
 }
 
 async fn evict(client: &Client, pod: &PodRef, grace: Option<i64>) -> Result<Evicted, Error> {

@@ -18,6 +18,8 @@ pub struct DrainProgress {
     pub blocked: Vec<Blocked>,
     /// Pods that a drain leaves alone.
     pub skipped: Vec<(PodRef, Skip)>,
+    /// The resourceVersion of the list that this pass began with.
+    pub version: String,
 }
 
 /// A pod that the API server refused to evict.

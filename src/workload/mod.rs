@@ -7,7 +7,7 @@
 //! | [`node_view`] | what we keep of a Node, and which of its changes matter |
 //! | [`health`] | `/readyz` and `/version`, and the failure threshold |
 //! | [`nodes`] | writing to Nodes: labels, annotations, taints, cordon, deletion |
-//! | [`drain`] | evicting pods; [`drain_plan`] holds the rules |
+//! | [`drain`] | evicting pods; [`drain_plan`] holds the rules; [`drain_watch`] tells when one has gone |
 //! | [`volumes`] | whether volumes are still attached to a Node |
 //! | [`addons`] | server-side apply of [`manifests`] |
 //! | [`tokens`] | bootstrap tokens |
@@ -21,6 +21,7 @@ pub mod consumer;
 pub mod drain;
 pub mod drain_plan;
 pub mod drain_progress;
+pub mod drain_watch;
 pub mod error;
 pub mod health;
 pub mod manifests;

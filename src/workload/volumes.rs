@@ -43,7 +43,7 @@ pub async fn still_attached(
     if attached.is_empty() && reported.is_empty() {
         return Ok(Vec::new());
     }
-    let kept_claims = claims_left_by_drain(&pods_on(client, node).await?, now);
+    let kept_claims = claims_left_by_drain(&pods_on(client, node).await?.0, now);
     for name in attached.clone() {
         let Some(volume) = volume(client, &name).await? else {
             continue;

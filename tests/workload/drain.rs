@@ -14,7 +14,10 @@ use serde_json::{Value, json};
 use tatara::workload::drain::drain;
 use tatara::workload::drain_plan::Skip;
 use tatara::workload::drain_progress::DrainProgress;
+use tatara::workload::drain_watch::DrainWatches;
 use tatara::workload::volumes::still_attached;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::objects::{from, make_namespace, make_node};
 use crate::plane::Plane;
@@ -276,4 +279,32 @@ async fn volumes_are_waited_for_unless_a_pod_that_stays_uses_them() {
         .await
         .expect("a status");
     assert_eq!(attached().await.expect("an answer"), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a management plane, run by make test"]
+async fn the_end_of_a_pod_is_heard_also_when_it_came_before_the_watch() {
+    let plane = Plane::shared();
+    let client = plane.client().await;
+    let node = "drain-heard";
+    make_node(&client, node, "").await;
+    make_namespace(&client, node).await;
+    let watches = DrainWatches::new(TaskTracker::new(), CancellationToken::new());
+    for (name, is_late) in [("web-1", false), ("web-2", true)] {
+        make_pod(&client, node, name, json!({})).await;
+        let progress = pass(&client, node, false).await;
+        assert_eq!(names(&progress.evicted), [name]);
+        if is_late {
+            stopped(&client, node, name).await;
+        }
+        let (told, heard) = tokio::sync::oneshot::channel();
+        let look_again = Box::new(move || told.send(()).expect("a listener"));
+        watches.start("uid", client.clone(), node, progress.version, look_again);
+        if !is_late {
+            stopped(&client, node, name).await;
+        }
+        let heard = tokio::time::timeout(Duration::from_mins(1), heard).await;
+        heard.expect("in time").expect("an event");
+        assert!(pass(&client, node, false).await.is_done());
+    }
 }

@@ -12,30 +12,32 @@ use crate::controllers::ReconcileError;
 use crate::manager::Context;
 use crate::workload::{addons, manifests};
 
-/// How old what was read of the sources may be.
-const SOURCE_AGE: SignedDuration = SignedDuration::from_secs(300);
+/// How long after a refusal it is tried again, although nothing has changed: what refused may be the
+/// cluster itself, which has only just been made.
+const RETRY: SignedDuration = SignedDuration::from_secs(300);
 
-/// How the addons of a cluster stand. Their sources are read again when the Cluster changed, when
-/// something is still to be done, and every five minutes.
+/// How the addons of a cluster stand. Their sources are read again when they or the Cluster changed, and
+/// when something is still to be done.
 pub fn observe(
     context: &Context,
     cluster: &Cluster,
     spec: &ClusterProviderSpec,
     now: Timestamp,
 ) -> Addons {
+    let uid = cluster.uid().unwrap_or_default();
     if spec.addons.is_empty() {
+        context.sources.forget(&uid);
         return Addons::Applied;
     }
-    let known = context.known.get(&cluster.uid().unwrap_or_default());
-    let fresh = known
+    let known = context.known.get(&uid);
+    let is_same = known.addons_generation == cluster.metadata.generation
+        && known.addons_revision == context.sources.revision(&uid);
+    let is_early = known
         .addons_read_at
-        .is_some_and(|at| now.duration_since(at) < SOURCE_AGE);
+        .is_some_and(|at| now.duration_since(at) < RETRY);
     match &known.addons {
-        Some((_, state @ (Addons::Applied | Addons::Failed(_))))
-            if fresh && known.addons_generation == cluster.metadata.generation =>
-        {
-            state.clone()
-        }
+        Some((_, Addons::Applied)) if is_same => Addons::Applied,
+        Some((_, state @ Addons::Failed(_))) if is_same && is_early => state.clone(),
         Some((_, state @ Addons::Pending(_))) => state.clone(),
         _ => Addons::Due,
     }
@@ -52,10 +54,13 @@ pub async fn apply(
         return Ok(());
     };
     let uid = cluster.uid().unwrap_or_default();
+    context.sources.follow(cluster, &spec.addons);
+    let revision = context.sources.revision(&uid);
     let remember = |digest: String, state: Addons| {
         context.known.update(&uid, |known| {
             known.addons = Some((digest, state));
             known.addons_read_at = Some(now);
+            known.addons_revision = revision;
             known.addons_generation = cluster.metadata.generation;
         });
     };

@@ -15,13 +15,13 @@ use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::addons;
 use super::observe::read_authorities;
 use super::observed::Observed;
 use super::plan::{Action, Plan};
+use super::{addons, secrets};
 use crate::api::names::{
-    FIELD_MANAGER, FINALIZER_CLUSTER, LABEL_CLUSTER, LABEL_MANAGED_BY, MANAGED_BY,
-    kubeconfig_secret,
+    FIELD_MANAGER, FINALIZER_CLUSTER, FINALIZER_IN_USE, LABEL_CLUSTER, LABEL_MANAGED_BY,
+    MANAGED_BY, kubeconfig_secret,
 };
 use crate::api::{Cluster, Machine};
 use crate::controllers::{Chain, ReconcileError, patch};
@@ -54,6 +54,13 @@ pub async fn execute(
                 if let Ok(spec) = &observed.spec {
                     addons::apply(context, cluster, spec, now).await?;
                 }
+            }
+            Action::HoldSecrets => {
+                secrets::hold(context, cluster, true).await?;
+                let uid = cluster.uid().unwrap_or_default();
+                context
+                    .known
+                    .update(&uid, |known| known.secrets_held = true);
             }
             Action::DeleteChildren => delete_children(context, cluster).await?,
             Action::Finish => finish(context, cluster).await?,
@@ -93,7 +100,7 @@ async fn make_certificates(
     Ok(())
 }
 
-/// A Secret of the cluster, gone with it.
+/// A Secret of the cluster: held until the cluster is gone, and gone with it.
 fn secret(cluster: &Cluster, name: String, data: BTreeMap<String, ByteString>) -> Secret {
     let labels = [
         (LABEL_CLUSTER, cluster.name_any()),
@@ -116,6 +123,7 @@ fn secret(cluster: &Cluster, name: String, data: BTreeMap<String, ByteString>) -
                 uid: cluster.uid().unwrap_or_default(),
                 ..OwnerReference::default()
             }]),
+            finalizers: Some(vec![FINALIZER_IN_USE.into()]),
             ..ObjectMeta::default()
         },
         type_: Some("cluster.x-k8s.io/secret".into()),
@@ -260,8 +268,11 @@ where
 }
 
 async fn finish(context: &Context, cluster: &Cluster) -> Result<(), ReconcileError> {
+    secrets::hold(context, cluster, false).await?;
     context.members.disconnect(&member_key(cluster));
-    context.known.forget(&cluster.uid().unwrap_or_default());
+    let uid = cluster.uid().unwrap_or_default();
+    context.known.forget(&uid);
+    context.sources.forget(&uid);
     patch::remove_finalizer(&context.client, cluster, FINALIZER_CLUSTER).await?;
     tracing::info!(cluster = %cluster.name_any(), "cluster deleted");
     Ok(())

@@ -17,6 +17,8 @@ use super::observed::Addons;
 pub struct Known {
     /// Its certificate authorities.
     pub authorities: Option<Arc<Authorities>>,
+    /// Its Secrets are held until it is gone.
+    pub secrets_held: bool,
     /// When its kubeconfig has to be renewed.
     pub kubeconfig_renew_at: Option<Timestamp>,
     /// The kubeconfig Secret was not written by us.
@@ -35,6 +37,8 @@ pub struct Known {
     pub profile_findings: Vec<Finding>,
     /// When the sources of the addons were last read.
     pub addons_read_at: Option<Timestamp>,
+    /// Their revision at that time.
+    pub addons_revision: u64,
     /// The Cluster's generation at that time.
     pub addons_generation: Option<i64>,
 }

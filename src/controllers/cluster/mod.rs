@@ -7,6 +7,8 @@ mod observe;
 mod observed;
 pub mod plan;
 mod report;
+mod secrets;
+mod sources;
 
 use std::sync::Arc;
 
@@ -19,6 +21,7 @@ use crate::manager::Context;
 pub use known::{Known, KnownClusters};
 pub use observe::cluster_input;
 pub use observed::{Addons, Certificates, Health, MachineFact, Observed};
+pub use sources::Sources;
 
 /// One pass over a Cluster.
 pub async fn reconcile(

@@ -69,6 +69,7 @@ pub async fn observe(context: &Context, cluster: Arc<Cluster>) -> Result<Observe
         endpoint: cluster_endpoint(context, spec.as_ref().ok(), initialized_by.as_ref()),
         kubeconfig_ready: known.external
             || known.kubeconfig_renew_at.is_some_and(|renew| now < renew),
+        secrets_held: known.secrets_held,
         connected: context.member(&cluster).is_some(),
         external: known.external,
         machines: machines.iter().map(|machine| fact(machine)).collect(),

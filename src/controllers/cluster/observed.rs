@@ -67,6 +67,8 @@ pub struct Observed {
     pub endpoint: Option<Endpoint>,
     /// Its kubeconfig Secret is there, and good for a while.
     pub kubeconfig_ready: bool,
+    /// Its Secrets are held until it is gone.
+    pub secrets_held: bool,
     /// A client of its API exists.
     pub connected: bool,
     /// What its API said when it was asked, and how that is to be judged.

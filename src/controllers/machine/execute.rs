@@ -266,7 +266,12 @@ async fn follow(
         observed.marker.namespace.clone(),
         observed.marker.machine.clone(),
     );
-    let wake = Box::new(move || waker.wake(&namespace, &machine));
+    // a host that was let go meanwhile is reset once the unit has ended
+    let (hosts, host) = (context.wakers.hosts.clone(), host.name_any());
+    let wake = Box::new(move || {
+        waker.wake(&namespace, &machine);
+        hosts.wake(&namespace, &host);
+    });
     context
         .follows
         .start(observed.uid(), name, session, script, wake);

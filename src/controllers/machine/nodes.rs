@@ -56,6 +56,14 @@ pub async fn drain(
     if progress.is_done() {
         Ok(Done::Yes)
     } else {
+        let (waker, machine) = (context.wakers.machines.clone(), observed.machine.clone());
+        context.drains.start(
+            observed.uid(),
+            member.client().clone(),
+            node,
+            progress.version.clone(),
+            Box::new(move || waker.wake_object(&machine)),
+        );
         let reason = if progress.blocked.is_empty() {
             "Draining"
         } else {

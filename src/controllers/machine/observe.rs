@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, PoisonError};
 
+use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::observed::{
@@ -11,6 +12,7 @@ use super::observed::{
 use super::plan::claim;
 use super::units::node_name;
 use crate::api::cluster::Turn;
+use crate::api::conditions::find;
 use crate::api::names::{
     self, ANNOTATION_INITIALIZED, ANNOTATION_PAUSED, ANNOTATION_TURN, LABEL_CLUSTER,
 };
@@ -301,7 +303,14 @@ async fn held(context: &Context, observed: &Observed, host: &Host) -> Held {
         } else {
             ask(context, host).await
         },
+        silent_since: silent_since(host).filter(|_| releasing),
     }
+}
+
+/// When the host's own controller last lost touch with it.
+fn silent_since(host: &Host) -> Option<Timestamp> {
+    let reachable = find(&host.status.as_ref()?.conditions, "Reachable")?;
+    (reachable.status == "False").then_some(reachable.last_transition_time.0)
 }
 
 /// The host is asked only where nothing else can tell: before there is a Node, and while no unit is

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use k8s_openapi::jiff::Timestamp;
+
 use crate::api::cluster::{ClusterNetwork, Turn};
 use crate::api::{ClusterProviderSpec, Machine, MachineProviderSpec};
 use crate::kubeadm::Endpoint;
@@ -128,6 +130,8 @@ pub struct Held {
     pub releasing: bool,
     /// What it says.
     pub contact: Contact,
+    /// Since when it has not answered those who reset it.
+    pub silent_since: Option<Timestamp>,
 }
 
 /// What a host says.

@@ -60,7 +60,8 @@ pub fn resolve(
     Ok(class.value().clone())
 }
 
-/// One pass over a MachineClass: the label that an admission policy reads says whether it is in use.
+/// One pass over a MachineClass: the label that an admission policy reads says whether it is in use. The
+/// finalizer says it to namespace deletion, which that policy lets pass.
 pub async fn reconcile(
     class: Arc<MachineClass>,
     context: Arc<Context>,
@@ -70,11 +71,12 @@ pub async fn reconcile(
     let used = !stores.machine_deployments.by(&key).is_empty()
         || !stores.machine_sets.by(&key).is_empty()
         || !stores.machines.by(&key).is_empty();
-    let labelled = class.labels().contains_key(LABEL_CLASS_IN_USE);
-    if used != labelled {
+    // the label first: once the finalizer is off, a deleted class is gone
+    if used != class.labels().contains_key(LABEL_CLASS_IN_USE) {
         let value = if used { json!("true") } else { Value::Null };
         let change = json!({ "metadata": { "labels": { (LABEL_CLASS_IN_USE): value } } });
         patch::write(&context.client, class.as_ref(), change).await?;
     }
+    patch::hold(&context.client, class.as_ref(), used).await?;
     Ok(Action::await_change())
 }

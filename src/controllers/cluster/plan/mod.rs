@@ -31,6 +31,8 @@ pub enum Action {
     Connect,
     /// Apply the addons.
     ApplyAddons,
+    /// Keep its Secrets until it is gone.
+    HoldSecrets,
     /// Delete all MachineDeployments, MachineSets and Machines of the cluster.
     DeleteChildren,
     /// Forget the cluster and let it go.
@@ -127,6 +129,9 @@ fn was<'a>(observed: &'a Observed, condition: &str) -> Option<&'a str> {
 fn live(observed: &Observed, plan: &mut Plan) {
     if !certificates(observed, plan) {
         return;
+    }
+    if !observed.secrets_held {
+        plan.actions.push(Action::HoldSecrets);
     }
     let initialized = initialized(observed);
     let is_initialized = initialized.status == Status::True;

@@ -76,7 +76,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         plan.actions
             .insert(0, Action::PinKeys(observed.first_contact_keys.clone()));
     }
-    if observed.host.metadata.deletion_timestamp.is_some()
+    if is_deleted(observed)
         && observed.host.spec.consumer_ref.is_none()
         && observed
             .host
@@ -111,12 +111,11 @@ fn not_asked(observed: &Observed) -> Plan {
 
 fn claimed(observed: &Observed) -> Plan {
     let name = consumer(observed).map_or("", |consumer| consumer.name.as_str());
-    unavailable(
-        State::Claimed,
-        "Claimed",
-        format!("Machine {name} has it"),
-        Next::OnChange,
-    )
+    let mut message = format!("Machine {name} has it");
+    if is_deleted(observed) {
+        message.push_str("; the Host goes when that Machine has let go of it");
+    }
+    unavailable(State::Claimed, "Claimed", message, Next::OnChange)
 }
 
 fn unavailable(state: State, reason: &'static str, message: impl Into<String>, next: Next) -> Plan {
@@ -139,12 +138,11 @@ fn failed(observed: &Observed, error: &ContactError) -> Plan {
     } else {
         State::Unreachable
     };
-    let mut plan = unavailable(
-        state,
-        error.reason,
-        error.message.clone(),
-        Next::After(next),
-    );
+    let mut message = error.message.clone();
+    if is_deleted(observed) && consumer(observed).is_some_and(|c| c.releasing) {
+        message.push_str(&forget(observed));
+    }
+    let mut plan = unavailable(state, error.reason, message, Next::After(next));
     plan.findings.insert(
         0,
         Finding::no("Reachable", error.reason, error.message.clone()),
@@ -153,6 +151,19 @@ fn failed(observed: &Observed, error: &ContactError) -> Plan {
         plan.state = State::Claimed;
     }
     plan
+}
+
+/// How a Host is let go that will never answer again.
+fn forget(observed: &Observed) -> String {
+    format!(
+        ". The Host goes once it is reset; if the server is gone for good: kubectl -n {} patch host {} --type=json -p '[{{\"op\":\"remove\",\"path\":\"/metadata/finalizers\"}}]'",
+        observed.host.namespace().unwrap_or_default(),
+        observed.host.name_any(),
+    )
+}
+
+fn is_deleted(observed: &Observed) -> bool {
+    observed.host.metadata.deletion_timestamp.is_some()
 }
 
 fn answered(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {

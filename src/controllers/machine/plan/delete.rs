@@ -11,8 +11,9 @@ use crate::api::conditions::Finding;
 use crate::api::names::{ANNOTATION_EXCLUDE_DRAIN, FINALIZER_MACHINE};
 use crate::controllers::Next;
 
-/// How soon a drain is looked at again: pods end by themselves, and we do not watch pods.
-const DRAIN_AGAIN: Duration = Duration::from_secs(1);
+/// How soon an eviction that was refused is tried again, as `kubectl drain` does. That a pod has gone is
+/// heard at once.
+const DRAIN_AGAIN: Duration = Duration::from_secs(5);
 
 /// The next step of a Machine that is being deleted.
 pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
@@ -143,31 +144,53 @@ fn was_node(observed: &Observed) -> bool {
         .is_some_and(|status| status.node_ref.is_some())
 }
 
+/// The host is being reset. One that does not answer cannot be, and then nothing says that its pods
+/// have ended: the Machine and its Node stay until the time limit, which is the user's word for it.
 fn released(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
-    let limit = observed
-        .machine
-        .spec
-        .deletion
-        .as_ref()
-        .and_then(|d| d.host_release_timeout_seconds);
-    if expired(observed, limit, now) && limit.is_some() {
+    let Some(silent_since) = held.silent_since else {
+        return Plan::waiting(deleting(
+            "WaitingForHost",
+            format!(
+                "Host {} is being reset; its conditions say how far that is",
+                held.name
+            ),
+        ));
+    };
+    let since = deleted_at(observed).map_or(silent_since, |deleted| deleted.max(silent_since));
+    let deletion = observed.machine.spec.deletion.as_ref();
+    let limit = deletion.and_then(|deletion| deletion.host_release_timeout_seconds);
+    let end = limit
+        .filter(|limit| *limit > 0)
+        .and_then(|limit| since.checked_add(SignedDuration::from_secs(limit)).ok());
+    if end.is_some_and(|end| end <= now) {
         return gone(observed);
     }
-    let again = match limit {
-        Some(_) => Next::After(Duration::from_secs(5)),
-        None => Next::OnChange,
-    };
-    let finding = deleting(
-        "WaitingForHost",
-        format!(
-            "Host {} is being reset; its conditions say how far that is",
-            held.name
-        ),
-    );
+    let finding = deleting("HostUnreachable", silence(observed, held, since, end));
     Plan {
-        next: again,
+        next: Next::at(end, now),
         ..Plan::waiting(finding)
     }
+}
+
+/// What is unsafe about a host that does not answer, and who must do what.
+fn silence(observed: &Observed, held: &Held, since: Timestamp, end: Option<Timestamp>) -> String {
+    let kept = match known_node(observed) {
+        Some(node) if !cluster_goes(observed) => format!(
+            ", and Node {} is kept: without it pods and volumes that may be in use only once would start elsewhere",
+            node.name
+        ),
+        _ => String::new(),
+    };
+    let end = match end {
+        Some(end) => format!(
+            "this Machine goes at {end:.0}, by spec.deletion.hostReleaseTimeoutSeconds"
+        ),
+        None => "if the server is off for good, set spec.deletion.hostReleaseTimeoutSeconds of this Machine, and it goes after that time".into(),
+    };
+    format!(
+        "Host {} does not answer since {since:.0}, so it may still run its pods{kept}. The Host stays quarantined, and is reset when it answers; {end}",
+        held.name
+    )
 }
 
 /// Nothing is held any more: the Node and the Machine may go.
@@ -193,16 +216,19 @@ fn gone(observed: &Observed) -> Plan {
 
 /// Whether more than `limit` seconds have passed since the deletion began. No limit never expires.
 pub fn expired(observed: &Observed, limit: Option<i64>, now: Timestamp) -> bool {
-    let since = observed
-        .machine
-        .metadata
-        .deletion_timestamp
-        .as_ref()
-        .map(|time| time.0);
-    match (limit, since) {
+    match (limit, deleted_at(observed)) {
         (Some(limit), Some(since)) if limit > 0 => {
             now.duration_since(since) >= SignedDuration::from_secs(limit)
         }
         _ => false,
     }
 }
+
+fn deleted_at(observed: &Observed) -> Option<Timestamp> {
+    let deleted = observed.machine.metadata.deletion_timestamp.as_ref();
+    deleted.map(|time| time.0)
+}
+
+#[cfg(test)]
+#[path = "delete_tests.rs"]
+mod tests;

@@ -1,0 +1,13 @@
+//! The manager as it is shipped, under its own rights, on a real management plane. Its hosts are addresses at
+//! which nobody answers.
+
+// what fails here fails the test
+#![allow(clippy::expect_used, clippy::panic)]
+#![allow(dead_code, reason = "the support modules serve other files as well")]
+
+mod addons;
+mod deletion;
+mod leader;
+#[path = "../support/plane.rs"]
+mod plane;
+mod world;
