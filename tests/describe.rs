@@ -246,7 +246,7 @@ async fn a_server_without_our_kinds_and_one_that_is_down_are_told_apart() {
     assert_eq!(code, Some(1));
     assert!(error.contains("does not serve "), "{error}");
     assert!(
-        error.contains("tatara crds | kubectl apply --server-side -f -"),
+        error.contains("tatara crds | kubectl apply --server-side --field-manager=tatara -f -"),
         "{error}"
     );
     plane.run(&["down"], &[]);

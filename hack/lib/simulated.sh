@@ -17,7 +17,7 @@ simulated_up() {
   for plane in management member; do "$HACK/management-plane" up "$SIMULATED/$plane" >/dev/null; done
   # shellcheck disable=SC2034   # for the caller
   AUDIT_LOG=$SIMULATED/management/audit.log
-  "$binary" crds | admin apply --server-side -f - >/dev/null
+  "$binary" crds | admin apply --server-side --field-manager=tatara -f - >/dev/null
   for file in "$REPO"/templates/install/[0-3]*.yaml "$REPO"/templates/install/if-missing; do
     admin apply --server-side -f "$file" >/dev/null
   done

@@ -34,6 +34,16 @@ pub enum ProviderSpecError {
         /// The object's `kind`.
         kind: String,
     },
+    /// Of our group, but no kind that this release knows.
+    #[error(
+        "spec.providerSpec.value is {api_version} {kind}, which this release of Tatara does not know; write tatara.dev/v1alpha1 SSHMachineProviderSpec or SimulatedMachineProviderSpec"
+    )]
+    Unknown {
+        /// The object's `apiVersion`.
+        api_version: String,
+        /// The object's `kind`.
+        kind: String,
+    },
     /// One of ours, but wrong inside.
     #[error("spec.providerSpec.value ({kind}): {problem}")]
     Invalid {
@@ -59,15 +69,18 @@ impl MachineProviderSpec {
             kind: kind.clone(),
             problem,
         };
-        if api_version != "tatara.dev/v1alpha1" {
+        if !api_version.starts_with("tatara.dev/") {
             return Err(ProviderSpecError::Foreign { api_version, kind });
         }
         match kind.as_str() {
+            _ if api_version != "tatara.dev/v1alpha1" => {
+                Err(ProviderSpecError::Unknown { api_version, kind })
+            }
             "SSHMachineProviderSpec" => strict(value)
                 .map(|spec| Self::Ssh(Box::new(spec)))
                 .map_err(invalid),
             "SimulatedMachineProviderSpec" => strict(value).map(Self::Simulated).map_err(invalid),
-            _ => Err(ProviderSpecError::Foreign { api_version, kind }),
+            _ => Err(ProviderSpecError::Unknown { api_version, kind }),
         }
     }
 

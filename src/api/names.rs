@@ -47,6 +47,8 @@ pub const ANNOTATION_TURN: &str = "tatara.dev/control-plane-turn";
 /// Annotation on a Cluster, and on its CA Secret: UID of the Machine that ran `kubeadm init`. Its
 /// presence is the record that the control plane exists; it is never removed.
 pub const ANNOTATION_INITIALIZED: &str = "tatara.dev/control-plane-initialized";
+/// On a Machine: the Cluster's kubeadm settings that its node was made with, as JSON.
+pub const ANNOTATION_SETTINGS: &str = "tatara.dev/kubeadm-settings";
 
 /// Finalizer of a Cluster (2019 API).
 pub const FINALIZER_CLUSTER: &str = "cluster.cluster.k8s.io";

@@ -64,7 +64,7 @@ pub enum ApiError {
     /// The kind is not installed.
     #[error(
         "{server} does not serve {plural}; install Tatara's definitions: \
-         tatara crds | kubectl apply --server-side -f -"
+         tatara crds | kubectl apply --server-side --field-manager=tatara -f -"
     )]
     KindMissing {
         /// URL of the API server.

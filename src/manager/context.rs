@@ -14,10 +14,12 @@ use crate::api::Cluster;
 use crate::api::conditions::{Finding, Status};
 use crate::controllers::cluster::{KnownClusters, Sources};
 use crate::controllers::cluster_profile::Publisher;
+use crate::controllers::machine::PendingClaim;
 use crate::controllers::{Failures, ReconcileError};
 use crate::provider::{Follows, Hosts, Simulated};
 use crate::store::{Stores, Wakers};
 use crate::workload::drain_watch::DrainWatches;
+use crate::workload::error::reason;
 use crate::workload::{Member, MemberKey, Registry};
 
 /// What all reconciles share.
@@ -44,8 +46,8 @@ pub struct Context {
     pub drains: DrainWatches,
     /// Watches what addons are read from.
     pub sources: Sources,
-    /// Claims that were made and may not be in the store yet: UID of the Machine to name of the Host.
-    pub claims: Mutex<HashMap<String, String>>,
+    /// Claims that were made and may not be in the store yet, by UID of the Machine.
+    pub claims: Mutex<HashMap<String, PendingClaim>>,
     /// Bootstrap tokens that were made: UID of the Machine to name of the Secret in its cluster.
     pub tokens: Mutex<HashMap<String, String>>,
     /// Whether this process leads.
@@ -96,10 +98,24 @@ impl Context {
             action: finding.condition.into(),
             secondary: None,
         };
-        if let Err(error) = self.recorder.publish(&event, &object.object_ref(&())).await {
-            tracing::warn!(%error, object = %object.name_any(), reason = finding.reason, "failed to write an Event");
+        let published = self.recorder.publish(&event, &object.object_ref(&())).await;
+        if let Err(error) = published
+            && !is_refused_by_an_end(&error)
+        {
+            tracing::warn!(error = %reason(&error), object = %object.name_any(), reason = finding.reason, "failed to write an Event");
         }
     }
+}
+
+/// A namespace that is being deleted takes nothing new, and nobody will read its Events.
+fn is_refused_by_an_end(error: &kube::Error) -> bool {
+    let kube::Error::Api(status) = error else {
+        return false;
+    };
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    causes
+        .into_iter()
+        .any(|cause| cause.reason == "NamespaceTerminating")
 }
 
 /// Key of a Cluster's member.

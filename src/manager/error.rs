@@ -22,9 +22,18 @@ pub enum ManagerError {
     },
     /// A kind is missing in the management cluster.
     #[error(
-        "{kind} is not served by the management cluster; install the definitions first: tatara crds | kubectl apply --server-side -f -"
+        "{kind} is not served by the management cluster; install the definitions first: tatara crds | kubectl apply --server-side --field-manager=tatara -f -"
     )]
     MissingDefinition {
+        /// The kind, as `plural.group`.
+        kind: String,
+    },
+    /// A kind of ours is somebody else's in this management cluster.
+    #[error(
+        "{kind} is defined by somebody else in the management cluster (it has no label app.kubernetes.io/managed-by: tatara), and was left alone; \
+         use another management cluster, or remove that product and then its definition, with all its objects: kubectl delete crd {kind}"
+    )]
+    ForeignDefinition {
         /// The kind, as `plural.group`.
         kind: String,
     },

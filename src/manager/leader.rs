@@ -43,14 +43,14 @@ impl Leadership {
             .map_err(problem)?;
         let (mut lease, renewal) = lease.watch().await;
         let (told, held) = watch::channel(false);
-        let leave = CancellationToken::new();
-        let left = leave.clone();
+        let end = CancellationToken::new();
+        let ended_by_us = end.clone();
         let relay = tokio::spawn(async move {
             loop {
                 told.send_replace(*lease.borrow_and_update());
                 let ended = tokio::select! {
                     changed = lease.changed() => changed.is_err(),
-                    () = left.cancelled() => true,
+                    () = ended_by_us.cancelled() => true,
                 };
                 if ended {
                     break;
@@ -61,7 +61,7 @@ impl Leadership {
             drop(lease);
             renewal.await.ok();
         });
-        Ok((Self(held), Candidacy { leave, relay }))
+        Ok((Self(held), Candidacy { end, relay }))
     }
 
     /// Leadership that is always held, for tests with one manager.
@@ -92,7 +92,7 @@ impl Leadership {
 
 /// This process' place in the election.
 pub struct Candidacy {
-    leave: CancellationToken,
+    end: CancellationToken,
     relay: JoinHandle<()>,
 }
 
@@ -100,7 +100,7 @@ impl Candidacy {
     /// Gives the Lease back, so that the next manager need not wait until it has run out. To be called
     /// when nothing is done any more.
     pub async fn give_back(self) {
-        self.leave.cancel();
+        self.end.cancel();
         if tokio::time::timeout(FAREWELL, self.relay).await.is_err() {
             tracing::warn!("failed to give the Lease back in time; it runs out by itself");
         }

@@ -3,6 +3,7 @@
 mod args;
 mod context;
 mod controllers;
+mod definitions;
 mod error;
 mod hooks;
 mod http;

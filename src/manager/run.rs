@@ -20,7 +20,7 @@ use super::controllers::{DEBOUNCE_COUNTS, Running};
 use super::error::ManagerError;
 use super::leader::Leadership;
 use super::metrics::Metrics;
-use super::{hooks, http, members, profiles};
+use super::{definitions, hooks, http, members, profiles};
 use crate::api::{Cluster, Host, Machine, MachineClass, MachineDeployment, MachineSet};
 use crate::controllers::cluster_profile::Publisher;
 use crate::controllers::{self, Failures};
@@ -56,6 +56,7 @@ pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
         metrics.clone(),
         stop.clone(),
     ));
+    definitions::check(&client).await?;
     let management = management_uid(&client).await?;
     let (mut leadership, candidacy) =
         Leadership::campaign(client.clone(), &args.lease_namespace).await?;

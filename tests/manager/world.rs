@@ -336,6 +336,6 @@ async fn eventually(what: &str, mut ask: impl FnMut() -> bool) {
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
     };
-    let answer = tokio::time::timeout(Duration::from_secs(120), asking).await;
+    let answer = tokio::time::timeout(Duration::from_mins(2), asking).await;
     answer.unwrap_or_else(|_| panic!("{what}: not within 120 s"));
 }

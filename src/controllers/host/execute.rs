@@ -6,6 +6,7 @@ use super::observed::Observed;
 use super::plan::{Action, Plan};
 use crate::api::Host;
 use crate::api::names::FINALIZER_IN_USE;
+use crate::controllers::machine::turn;
 use crate::controllers::{ReconcileError, patch};
 use crate::manager::Context;
 use crate::node::{self, Marker, UnitName};
@@ -77,6 +78,17 @@ fn pod_cidrs(context: &Context, marker: &Marker) -> Vec<String> {
 
 async fn free(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
     let host = observed.host.as_ref();
+    if let Some(consumer) = &host.spec.consumer_ref {
+        // What was reset runs no control plane: the proof on which the turn moves.
+        let owner = Marker {
+            management: context.management.clone(),
+            namespace: host.namespace().unwrap_or_default(),
+            cluster: consumer.cluster.clone(),
+            machine: consumer.name.clone(),
+            uid: consumer.uid.clone(),
+        };
+        turn::give_back(context, &owner).await?;
+    }
     let change = |host: &Host| {
         json!({
             "metadata": { "finalizers": patch::without_finalizer(host, FINALIZER_IN_USE) },

@@ -7,7 +7,7 @@ pub mod plan;
 mod report;
 pub mod twins;
 
-pub use observed::{Contact, Observed};
+pub use observed::{Contact, Observed, Owner};
 
 use std::sync::Arc;
 

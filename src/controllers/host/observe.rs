@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use super::observed::{Contact, Observed};
+use kube::ResourceExt;
+
+use super::observed::{Contact, Observed, Owner};
 use super::twins::Twins;
 use crate::api::Host;
 use crate::api::host::HostFacts;
 use crate::manager::Context;
 use crate::node::{Ownership, UnitName};
+use crate::store::Key;
 
 /// What a pass over a Host knows.
 pub async fn observe(context: &Context, host: Arc<Host>) -> Observed {
@@ -33,9 +36,10 @@ pub async fn observe(context: &Context, host: Arc<Host>) -> Observed {
     };
     Observed {
         twins: Twins::find(&host, facts(&contact), |key| context.stores.hosts.by(key)),
-        owner_exists: owner
+        owner: owner_here(context, owner.as_deref()),
+        consumer_exists: consumer
             .as_ref()
-            .is_some_and(|uid| context.stores.machines.by_uid(uid).is_some()),
+            .is_some_and(|consumer| context.stores.machines.by_uid(&consumer.uid).is_some()),
         attempts: owner
             .map(|uid| context.follows.attempts(&uid, UnitName::Reset))
             .unwrap_or_default(),
@@ -51,6 +55,18 @@ fn facts(contact: &Contact) -> Option<&HostFacts> {
     match contact {
         Contact::Seen(seen) => Some(&seen.facts),
         _ => None,
+    }
+}
+
+/// What is known here of the Machine that a marker names.
+fn owner_here(context: &Context, uid: Option<&str>) -> Owner {
+    let stores = &context.stores;
+    match uid {
+        Some(uid) if stores.machines.by_uid(uid).is_some() => {
+            let host = stores.hosts.by(&Key::Claim(uid.to_owned())).pop();
+            host.map_or(Owner::WithoutHost, |host| Owner::On(host.name_any()))
+        }
+        _ => Owner::Unknown,
     }
 }
 

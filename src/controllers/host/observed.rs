@@ -22,10 +22,24 @@ pub struct Observed {
     pub first_contact_keys: Vec<String>,
     /// The unit that runs on it, if one is followed.
     pub following: Option<Follow>,
-    /// The Machine that its marker names exists here.
-    pub owner_exists: bool,
+    /// The Machine that its marker names, as it is here.
+    pub owner: Owner,
+    /// The Machine that claims it exists here.
+    pub consumer_exists: bool,
     /// Failed resets in a row.
     pub attempts: Attempts,
+}
+
+/// The Machine that a host's marker names, as it is here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Owner {
+    /// There is no such Machine, or no marker.
+    #[default]
+    Unknown,
+    /// It exists, and claims no Host.
+    WithoutHost,
+    /// It exists, and claims the Host of this name.
+    On(String),
 }
 
 /// What a host says.

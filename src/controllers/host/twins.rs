@@ -61,7 +61,7 @@ impl Twins {
         let mut found = Vec::new();
         if !self.address.is_empty() {
             found.push(("DuplicateAddress", format!(
-                "spec.ssh.address {} is also that of Host {}; one server must be one Host: delete the other",
+                "spec.ssh.address {} is also that of Host {}; one server must be one Host: delete one of them",
                 host.spec.ssh.address,
                 self.address.join(", "),
             )));

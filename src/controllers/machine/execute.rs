@@ -5,11 +5,14 @@ use std::sync::PoisonError;
 use kube::ResourceExt;
 use serde_json::json;
 
-use super::observed::{Contact, Held, Observed, Placement};
+use super::observed::{Contact, Held, Observed, PendingClaim, Placement};
 use super::plan::{Action, Plan};
-use super::{nodes, turn, units};
+use super::{nodes, settings, turn, units};
 use crate::api::conditions::{self, Finding};
-use crate::api::names::{FINALIZER_IN_USE, FINALIZER_MACHINE, LABEL_CONTROL_PLANE, provider_id};
+use crate::api::names::{
+    ANNOTATION_PAUSED, ANNOTATION_SETTINGS, FINALIZER_IN_USE, FINALIZER_MACHINE,
+    LABEL_CONTROL_PLANE, provider_id,
+};
 use crate::api::{Host, Machine, MachineProviderSpec};
 use crate::controllers::{ReconcileError, patch};
 use crate::manager::Context;
@@ -48,10 +51,13 @@ async fn perform(
         Action::Acquire { host } => acquire(context, observed, host).await,
         Action::TakeHost => take_host(context, observed).await,
         Action::RunUnit(unit) => run_unit(context, observed, *unit).await,
-        Action::TakeTurn(action) => turn::take(context, observed, *action)
+        Action::TakeTurn(action) => {
+            let doubt = turn::take(context, observed, *action).await?;
+            Ok(doubt.map_or(Done::Yes, Done::NotYet))
+        }
+        Action::ReturnTurn => turn::give_back(context, &observed.marker)
             .await
             .map(|()| Done::Yes),
-        Action::ReturnTurn => turn::give_back(context, observed).await.map(|()| Done::Yes),
         Action::RecordInitialized => turn::record_initialized(context, observed)
             .await
             .map(|()| Done::Yes),
@@ -114,9 +120,6 @@ async fn acquire(
     let Some(host) = context.stores.hosts.get(&observed.marker.namespace, name) else {
         return Ok(Done::Yes);
     };
-    if claims(context).contains_key(observed.uid()) {
-        return Ok(Done::Yes);
-    }
     let change = |host: &Host| {
         json!({
             "metadata": { "finalizers": patch::with_finalizer(host, FINALIZER_IN_USE) },
@@ -133,16 +136,21 @@ async fn acquire(
         let status = host.status.as_ref();
         let is_available = status.is_some_and(|s| conditions::is_true(&s.conditions, "Available"));
         let deleted = host.metadata.deletion_timestamp.clone();
-        (host.spec.clone(), deleted, is_available)
+        let is_paused = host.annotations().contains_key(ANNOTATION_PAUSED);
+        (host.spec.clone(), deleted, is_available, is_paused)
     };
-    patch::swap(&context.client, host.as_ref(), part, change).await?;
-    claims(context).insert(observed.uid().to_owned(), name.to_owned());
+    let claimed = patch::swap(&context.client, host.as_ref(), part, change).await?;
+    let claim = PendingClaim {
+        host: name.to_owned(),
+        generation: claimed.metadata.generation,
+    };
+    claims(context).insert(observed.uid().to_owned(), claim);
     Ok(Done::Yes)
 }
 
 fn claims(
     context: &Context,
-) -> std::sync::MutexGuard<'_, std::collections::HashMap<String, String>> {
+) -> std::sync::MutexGuard<'_, std::collections::HashMap<String, PendingClaim>> {
     context
         .claims
         .lock()
@@ -234,12 +242,45 @@ async fn start(
     host: &Host,
     name: UnitName,
 ) -> Result<Done, ReconcileError> {
+    if name == UnitName::Init {
+        turn::must_have_init(context, observed).await?;
+    }
     let unit = match units::build(context, observed, name).await? {
         Ok(unit) => unit,
         Err(finding) => return Ok(Done::NotYet(finding)),
     };
+    record_settings(context, observed, name).await?;
     let script = node::start_and_follow(&observed.marker, &unit, crate::clock::now());
     follow(context, observed, host, name, script).await
+}
+
+/// Writes down what the node is about to be made with.
+async fn record_settings(
+    context: &Context,
+    observed: &Observed,
+    name: UnitName,
+) -> Result<(), ReconcileError> {
+    let cluster = observed.cluster.as_ref();
+    let (UnitName::Init | UnitName::Join, Some(cluster)) = (name, cluster) else {
+        return Ok(());
+    };
+    let Ok(spec) = &cluster.spec else {
+        return Ok(());
+    };
+    let machines = &context.stores.machines;
+    let initializer = cluster
+        .initialized_by
+        .as_deref()
+        .and_then(|uid| machines.by_uid(uid));
+    let settings = settings::of(spec, name, initializer.as_deref()).to_string();
+    let machine = observed.machine.as_ref();
+    if machine.annotations().get(ANNOTATION_SETTINGS) == Some(&settings) {
+        return Ok(());
+    }
+    let change = json!({ "metadata": { "annotations": { (ANNOTATION_SETTINGS): settings } } });
+    patch::write(&context.client, machine, change)
+        .await
+        .map(drop)
 }
 
 async fn follow(

@@ -6,12 +6,14 @@ mod observe;
 mod observed;
 pub mod plan;
 mod report;
-mod turn;
+mod settings;
+pub mod turn;
 mod units;
 
 pub use observe::{cluster_endpoint, host_address};
 pub use observed::{
-    Contact, Held, Namesake, Observed, ObservedCluster, Placement, Refusal, Seen, SpecProblem,
+    Contact, Held, Namesake, Observed, ObservedCluster, PendingClaim, Placement, Refusal, Seen,
+    SpecProblem,
 };
 
 use std::sync::Arc;

@@ -52,6 +52,7 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
             reason: "Unknown",
             message: String::new(),
         })),
+        claiming: None,
         has_token: context
             .tokens
             .lock()
@@ -67,6 +68,9 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
     };
     observed.placement = placement(context, &namespace, &observed).await;
     observed.namesake = namesake(context, cluster.as_deref(), &observed);
+    if matches!(observed.placement, Placement::None(_)) {
+        observed.claiming = claiming(context, &namespace, observed.uid());
+    }
     let due =
         [UnitName::Init, UnitName::Join].map(|unit| context.follows.attempts(observed.uid(), unit));
     if let Some(attempts) = due.into_iter().find(|attempts| attempts.failed > 0) {
@@ -286,6 +290,22 @@ fn held_host(context: &Context, uid: &str) -> Option<Arc<Host>> {
             .remove(uid);
     }
     host
+}
+
+/// The host of a claim that the store does not show yet. One that it shows, or that is gone, need not
+/// be remembered any more.
+fn claiming(context: &Context, namespace: &str, uid: &str) -> Option<String> {
+    let mut claims = context
+        .claims
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    let claim = claims.get(uid)?;
+    let host = context.stores.hosts.get(namespace, &claim.host);
+    if host.is_some_and(|host| host.metadata.generation < claim.generation) {
+        return Some(claim.host.clone());
+    }
+    claims.remove(uid);
+    None
 }
 
 async fn held(context: &Context, observed: &Observed, host: &Host) -> Held {

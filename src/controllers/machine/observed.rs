@@ -5,6 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::jiff::Timestamp;
 
 use crate::api::cluster::{ClusterNetwork, Turn};
+use crate::api::names::FINALIZER_MACHINE;
 use crate::api::{ClusterProviderSpec, Machine, MachineProviderSpec};
 use crate::kubeadm::Endpoint;
 use crate::node::{Marker, Observation};
@@ -40,6 +41,8 @@ pub struct Observed {
     pub placement: Placement,
     /// A Node that has the name of the one to come, and is another's.
     pub namesake: Option<Namesake>,
+    /// The host that it has just claimed, and that the store does not show as claimed yet.
+    pub claiming: Option<String>,
     /// Its Node.
     pub node: Seen<Option<Arc<NodeView>>>,
     /// The unit that runs on its host, if one is followed.
@@ -110,6 +113,15 @@ pub enum Placement {
     Held(Held),
 }
 
+/// A claim that was made, and may not be in the store yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PendingClaim {
+    /// Name of the Host.
+    pub host: String,
+    /// Generation of the Host that the claim made.
+    pub generation: Option<i64>,
+}
+
 /// Why no host can be taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
@@ -156,6 +168,18 @@ impl Observed {
     /// UID of the Machine.
     pub fn uid(&self) -> &str {
         &self.marker.uid
+    }
+
+    /// Whether its Node was seen in an earlier pass.
+    pub fn had_node(&self) -> bool {
+        let status = self.machine.status.as_ref();
+        status.is_some_and(|status| status.node_ref.is_some())
+    }
+
+    /// Whether our finalizer is on the Machine: what it holds is ours to let go.
+    pub fn is_adopted(&self) -> bool {
+        let finalizers = self.machine.metadata.finalizers.iter().flatten();
+        finalizers.into_iter().any(|name| name == FINALIZER_MACHINE)
     }
 
     /// Whether this Machine has the control-plane turn.

@@ -10,27 +10,32 @@ use serde_json::{Value, json};
 use super::observed::Observed;
 use crate::api::Cluster;
 use crate::api::cluster::{Turn, TurnAction};
+use crate::api::conditions::Finding;
 use crate::api::names::{ANNOTATION_INITIALIZED, ANNOTATION_TURN};
 use crate::controllers::{ReconcileError, patch};
 use crate::manager::Context;
+use crate::node::Marker;
 
-/// Takes the turn, if nobody has it. For `init`: only if no control plane was ever recorded.
+/// Takes the turn, if nobody has it. For `init`: only if no control plane was ever recorded; a record
+/// that the Cluster does not have is a finding, for a person has to look at it.
 pub async fn take(
     context: &Context,
     observed: &Observed,
     action: TurnAction,
-) -> Result<(), ReconcileError> {
+) -> Result<Option<Finding>, ReconcileError> {
     context.must_lead()?;
     let cluster = live(context, observed).await?;
     let taken = cluster.annotations().contains_key(ANNOTATION_TURN);
     let initialized = cluster.annotations().contains_key(ANNOTATION_INITIALIZED);
-    if taken
-        || (action == TurnAction::Init
-            && (initialized || ca_says_initialized(context, observed).await?))
-    {
+    if taken || (action == TurnAction::Init && initialized) {
         return Err(ReconcileError::Conflict {
             what: "take the control-plane turn".into(),
         });
+    }
+    if action == TurnAction::Init
+        && let Some(by) = ca_says_initialized(context, observed).await?
+    {
+        return Ok(Some(in_doubt(observed, &by)));
     }
     let turn = Turn {
         machine: observed.uid().into(),
@@ -43,13 +48,46 @@ pub async fn take(
         annotate(ANNOTATION_TURN, &json!(text))
     })
     .await?;
-    Ok(())
+    Ok(None)
 }
 
-/// Gives the turn back, if it is this Machine's.
-pub async fn give_back(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
+fn in_doubt(observed: &Observed, by: &str) -> Finding {
+    let cluster = &observed.marker.cluster;
+    Finding::no(
+        "BootstrapReady",
+        "ControlPlaneInDoubt",
+        format!(
+            "Secret {cluster}-ca says that Machine {by} made a control plane, and Cluster {cluster} does not know of it, as after a restore of one without the other; nothing is initialised. \
+             If that control plane runs: kubectl -n {} annotate cluster {cluster} {ANNOTATION_INITIALIZED}={by}. If it does not: kubectl -n {} annotate secret {cluster}-ca {ANNOTATION_INITIALIZED}-",
+            observed.marker.namespace, observed.marker.namespace
+        ),
+    )
+}
+
+/// Whether this Machine may initialise the control plane, as the API server has it now.
+pub async fn must_have_init(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
     let cluster = live(context, observed).await?;
-    if holder(&cluster).is_some_and(|turn| turn.machine == observed.uid()) {
+    let mine = holder(&cluster)
+        .is_some_and(|turn| turn.machine == observed.uid() && turn.action == TurnAction::Init);
+    if mine && !cluster.annotations().contains_key(ANNOTATION_INITIALIZED) {
+        return Ok(());
+    }
+    Err(ReconcileError::Conflict {
+        what: "run kubeadm init without the turn".into(),
+    })
+}
+
+/// Gives the turn back, if it is this Machine's and the Cluster is still there.
+pub async fn give_back(context: &Context, owner: &Marker) -> Result<(), ReconcileError> {
+    let known = context
+        .stores
+        .clusters
+        .get(&owner.namespace, &owner.cluster);
+    let Some(known) = known.filter(|known| holder(known).is_some()) else {
+        return Ok(());
+    };
+    let cluster = patch::live(&context.client, known.as_ref()).await?;
+    if holder(&cluster).is_some_and(|turn| turn.machine == owner.uid) {
         patch::swap(&context.client, &cluster, marks, |_| {
             annotate(ANNOTATION_TURN, &Value::Null)
         })
@@ -93,19 +131,19 @@ pub async fn record_initialized(
     Ok(())
 }
 
-/// Whether the CA Secret remembers a control plane that the Cluster does not, as after a restore of
-/// one without the other.
+/// The Machine that made a control plane which the CA Secret remembers and the Cluster does not, as
+/// after a restore of one without the other.
 async fn ca_says_initialized(
     context: &Context,
     observed: &Observed,
-) -> Result<bool, ReconcileError> {
+) -> Result<Option<String>, ReconcileError> {
     let secrets: Api<Secret> = Api::namespaced(context.client.clone(), &observed.marker.namespace);
     let name = format!("{}-ca", observed.marker.cluster);
     let secret = secrets
         .get_opt(&name)
         .await
         .map_err(ReconcileError::api(format!("read Secret {name}")))?;
-    Ok(secret.is_some_and(|secret| secret.annotations().contains_key(ANNOTATION_INITIALIZED)))
+    Ok(secret.and_then(|secret| secret.annotations().get(ANNOTATION_INITIALIZED).cloned()))
 }
 
 async fn live(context: &Context, observed: &Observed) -> Result<Cluster, ReconcileError> {

@@ -35,13 +35,6 @@ pub async fn execute(
                 .await?;
             }
             Action::CreateSet(new) => {
-                tracing::info!(
-                    deployment = observed.name,
-                    set = new.name,
-                    replicas = new.replicas,
-                    because = new.because.join("; "),
-                    "creating a MachineSet"
-                );
                 let made = sets
                     .create(&PostParams::default(), &desired_set(observed, new))
                     .await;
@@ -49,6 +42,13 @@ pub async fn execute(
                     "create MachineSet {}",
                     new.name
                 )))?;
+                tracing::info!(
+                    deployment = observed.name,
+                    set = new.name,
+                    replicas = new.replicas,
+                    because = new.because.join("; "),
+                    "made a MachineSet"
+                );
             }
             Action::UpdateSet(update) => {
                 if let Some((from, to)) = update.replicas {

@@ -54,17 +54,17 @@ async fn act(
 ) -> Result<(), ReconcileError> {
     match action {
         Action::Create { name, because, .. } => {
+            let made = machines
+                .create(&PostParams::default(), &desired_machine(observed, name))
+                .await;
+            made.map_err(ReconcileError::api(format!("create Machine {name}")))?;
             tracing::info!(
                 set = observed.name,
                 machine = name,
                 because,
-                "creating a Machine"
+                "made a Machine"
             );
-            let made = machines
-                .create(&PostParams::default(), &desired_machine(observed, name))
-                .await;
-            made.map(drop)
-                .map_err(ReconcileError::api(format!("create Machine {name}")))
+            Ok(())
         }
         Action::Delete { name, uid, because } => {
             tracing::info!(

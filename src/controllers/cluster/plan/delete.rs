@@ -24,7 +24,7 @@ pub fn plan(observed: &Observed) -> Plan {
         )
     } else if observed.machines.is_empty() && observed.sets_left == 0 {
         plan.actions.push(Action::Finish);
-        Finding::yes("Deleting", "Finishing", "")
+        Finding::yes("Deleting", "Finishing", "nothing is left of it")
     } else {
         if observed.sets_left > 0 || observed.machines.iter().any(|machine| !machine.deleting) {
             plan.actions.push(Action::DeleteChildren);

@@ -178,6 +178,16 @@ fn certificates(observed: &Observed, plan: &mut Plan) -> bool {
                 names.join(", ")
             ),
         ),
+        // The one that has the turn may be running `kubeadm init` with what is gone.
+        Certificates::Missing(names) if let Some(turn) = &observed.turn => Finding::no(
+            "CertificatesReady",
+            "Lost",
+            format!(
+                "Secret {} is gone, and Machine {} may have made a control plane of what it held; it is not made again: restore it, or delete that Machine to start anew",
+                names.join(", "),
+                turn.name
+            ),
+        ),
         Certificates::Missing(_) => {
             plan.actions.push(Action::MakeCertificates);
             Finding::no(
@@ -256,3 +266,6 @@ fn addons(observed: &Observed) -> (Finding, Next) {
         Addons::Failed(what) => (Finding::no(NAME, "Refused", what.clone()), Next::OnChange),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,7 +10,7 @@ use kube::ResourceExt;
 use super::observed::{Contact, Observed};
 use crate::api::conditions::Finding;
 use crate::api::host::ConsumerRef;
-use crate::api::names::FINALIZER_IN_USE;
+use crate::api::names::{ANNOTATION_PAUSED, FINALIZER_IN_USE};
 use crate::controllers::Next;
 use crate::node::{Marker, Observation, Ownership, UnitName};
 use crate::provider::ContactError;
@@ -67,6 +67,9 @@ pub struct Plan {
 
 /// What is done next for a Host, and why.
 pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
+    if observed.host.annotations().contains_key(ANNOTATION_PAUSED) {
+        return paused(observed);
+    }
     let mut plan = match &observed.contact {
         Contact::NotAsked => not_asked(observed),
         Contact::Failed(error) => failed(observed, error),
@@ -87,6 +90,20 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     {
         plan.actions.push(Action::Free);
     }
+    plan.findings.push(Finding::no("Paused", "NotPaused", ""));
+    plan
+}
+
+/// Nothing is done to it; it is not handed out either.
+fn paused(observed: &Observed) -> Plan {
+    let message = "nothing is done to the Host while the annotation cluster.k8s.io/paused is set";
+    let state = match consumer(observed) {
+        Some(_) => State::Claimed,
+        None => State::Maintenance,
+    };
+    let mut plan = unavailable(state, "Paused", message, Next::OnChange);
+    plan.findings
+        .push(Finding::yes("Paused", "Paused", message));
     plan
 }
 
@@ -110,6 +127,9 @@ fn not_asked(observed: &Observed) -> Plan {
 }
 
 fn claimed(observed: &Observed) -> Plan {
+    if !observed.consumer_exists {
+        return owned::abandoned(observed);
+    }
     let name = consumer(observed).map_or("", |consumer| consumer.name.as_str());
     let mut message = format!("Machine {name} has it");
     if is_deleted(observed) {
@@ -168,6 +188,10 @@ fn is_deleted(observed: &Observed) -> bool {
 
 fn answered(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
     let mut plan = match &seen.owner {
+        _ if consumer(observed).is_none() && !observed.twins.address.is_empty() => {
+            // whatever the server says, another Host speaks for it too
+            twin(observed, seen).unwrap_or_else(|| free(observed, seen))
+        }
         Ownership::Nobody if seen.occupied.is_empty() => clean(observed, seen),
         Ownership::Nobody => {
             let found: Vec<String> = seen.occupied.iter().map(ToString::to_string).collect();
@@ -179,12 +203,7 @@ fn answered(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
                 ),
             )
         }
-        Ownership::Unreadable(text) => owned::occupied(
-            observed,
-            format!(
-                "its marker /var/lib/tatara/owner.json cannot be read ({text}); it is left alone: look at it, and remove the marker if it is nobody's"
-            ),
-        ),
+        Ownership::Unreadable(text) => owned::unreadable(text),
         Ownership::Owner(owner) if owner.marker.management != observed.management => {
             owned::occupied(
                 observed,
@@ -219,11 +238,18 @@ fn clean(observed: &Observed, seen: &Observation) -> Plan {
     plan
 }
 
-fn free(observed: &Observed, seen: &Observation) -> Plan {
+/// Something of it is another Host's as well.
+fn twin(observed: &Observed, seen: &Observation) -> Option<Plan> {
+    let (reason, message) = observed.twins.problem(&observed.host, Some(&seen.facts))?;
     let again = Next::After(ASK_AGAIN);
-    if let Some((reason, message)) = observed.twins.problem(&observed.host, Some(&seen.facts)) {
-        return unavailable(State::Quarantined, reason, message, again);
+    Some(unavailable(State::Quarantined, reason, message, again))
+}
+
+fn free(observed: &Observed, seen: &Observation) -> Plan {
+    if let Some(plan) = twin(observed, seen) {
+        return plan;
     }
+    let again = Next::After(ASK_AGAIN);
     if observed.host.spec.maintenance {
         return unavailable(
             State::Maintenance,
@@ -247,3 +273,6 @@ fn free(observed: &Observed, seen: &Observation) -> Plan {
         ..Plan::default()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,14 +6,29 @@ use std::time::Duration;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
-use super::super::observed::Observed;
+use super::super::observed::{Observed, Owner as Known};
 use super::{ASK_AGAIN, Action, Plan, State, claimed, consumer, unavailable};
 use crate::api::conditions::Finding;
 use crate::controllers::{Next, backoff};
 use crate::node::{Marker, Observation, Owner, UnitName, UnitState};
 
+/// Its marker cannot be read, and may be ours: a claim stays until somebody has looked.
+pub fn unreadable(text: &str) -> Plan {
+    left_alone(format!(
+        "its marker /var/lib/tatara/owner.json cannot be read ({text}); it is left alone: look at it, and remove the marker if it is nobody's"
+    ))
+}
+
 /// Somebody else's: nothing is done to it. A claim of ours on it was never fulfilled, and may go.
 pub fn occupied(observed: &Observed, message: String) -> Plan {
+    let mut plan = left_alone(message);
+    if consumer(observed).is_some_and(|consumer| consumer.releasing) {
+        plan.actions.push(Action::Free);
+    }
+    plan
+}
+
+fn left_alone(message: String) -> Plan {
     let mut plan = unavailable(
         State::Quarantined,
         "Occupied",
@@ -22,9 +37,6 @@ pub fn occupied(observed: &Observed, message: String) -> Plan {
     );
     plan.findings
         .insert(0, Finding::no("Clean", "Occupied", message));
-    if consumer(observed).is_some_and(|consumer| consumer.releasing) {
-        plan.actions.push(Action::Free);
-    }
     plan
 }
 
@@ -39,31 +51,31 @@ pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner, now: Timesta
             plan.findings.insert(0, Finding::yes("Clean", "InUse", ""));
             plan
         }
-        _ => orphaned(observed, owner),
+        _ => orphaned(observed, &owner.marker),
     }
 }
 
-/// Ours by its marker, and nobody's by its claim: a live node, for all we know, as after the restore
-/// of an old backup. Never reset without being told.
-fn orphaned(observed: &Observed, owner: &Owner) -> Plan {
-    let Marker {
-        namespace,
-        machine,
-        uid,
-        cluster,
-        ..
-    } = &owner.marker;
-    let exists = if observed.owner_exists {
-        "exists, but does not claim it"
-    } else {
-        "does not exist here"
-    };
-    let message = format!(
-        "its marker names Machine {namespace}/{machine} (uid {uid}), which {exists}; it may be a live node, and is left alone. To have it reset: \
-         kubectl -n {} patch host {} --type=merge -p '{{\"spec\":{{\"consumerRef\":{{\"name\":\"{machine}\",\"uid\":\"{uid}\",\"cluster\":\"{cluster}\",\"releasing\":true}}}}}}'",
-        observed.host.namespace().unwrap_or_default(),
-        observed.host.name_any(),
+/// Ours by its marker, and not its Machine's by its claim: a live node, for all we know, as after the
+/// restore of an old backup. Never reset without being told. The claim of another Machine was never
+/// fulfilled, and may go.
+fn orphaned(observed: &Observed, marker: &Marker) -> Plan {
+    let whose = format!(
+        "its marker names Machine {}/{} (uid {})",
+        marker.namespace, marker.machine, marker.uid
     );
+    let message = match &observed.owner {
+        Known::Unknown => format!(
+            "{whose}, which does not exist here; it may be a live node, and is left alone. To have it reset: {}",
+            claim_command(observed, marker, true)
+        ),
+        Known::WithoutHost => format!(
+            "{whose}, which exists and claims no Host, as after a restore; it may be a live node, and is left alone. To give it back to its Machine: {}",
+            claim_command(observed, marker, false)
+        ),
+        Known::On(host) => format!(
+            "{whose}, which claims Host {host}; it may be a live node, and is left alone. If both Hosts are one server, delete this one; else delete that Machine first"
+        ),
+    };
     let mut plan = unavailable(
         State::Quarantined,
         "Orphaned",
@@ -72,7 +84,40 @@ fn orphaned(observed: &Observed, owner: &Owner) -> Plan {
     );
     plan.findings
         .insert(0, Finding::no("Clean", "Orphaned", message));
+    if consumer(observed).is_some_and(|consumer| consumer.releasing) {
+        plan.actions.push(Action::Free);
+    }
     plan
+}
+
+fn claim_command(observed: &Observed, marker: &Marker, releasing: bool) -> String {
+    let claim = format!(
+        "{{\"spec\":{{\"consumerRef\":{{\"name\":\"{}\",\"uid\":\"{}\",\"cluster\":\"{}\",\"releasing\":{releasing}}}}}}}",
+        marker.machine, marker.uid, marker.cluster
+    );
+    format!(
+        "kubectl -n {} patch host {} --type=merge -p '{claim}'",
+        observed.host.namespace().unwrap_or_default(),
+        observed.host.name_any(),
+    )
+}
+
+/// Claimed by a Machine that is gone without letting go, as when its finalizer was removed by hand.
+pub fn abandoned(observed: &Observed) -> Plan {
+    let (namespace, name) = (
+        observed.host.namespace().unwrap_or_default(),
+        observed.host.name_any(),
+    );
+    let machine = consumer(observed).map_or("", |consumer| consumer.name.as_str());
+    unavailable(
+        State::Claimed,
+        "MachineGone",
+        format!(
+            "Machine {machine} claims it and does not exist; it may be a live node, and is left alone. To have it reset and freed: \
+             kubectl -n {namespace} patch host {name} --type=merge -p '{{\"spec\":{{\"consumerRef\":{{\"releasing\":true}}}}}}'"
+        ),
+        Next::OnChange,
+    )
 }
 
 fn reset(observed: &Observed, seen: &Observation, owner: &Owner, now: Timestamp) -> Plan {
@@ -124,7 +169,13 @@ fn reset(observed: &Observed, seen: &Observation, owner: &Owner, now: Timestamp)
             plan
         }
     };
-    plan.findings
-        .insert(0, Finding::no("Clean", "NotResetYet", ""));
+    plan.findings.insert(
+        0,
+        Finding::no(
+            "Clean",
+            "NotResetYet",
+            "what its Machine left is removed before it is free",
+        ),
+    );
     plan
 }

@@ -9,6 +9,7 @@ use super::super::units;
 use super::{Action, Plan, unreachable};
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::Finding;
+use crate::api::names::ANNOTATION_TURN;
 use crate::controllers::Next;
 use crate::controllers::backoff;
 use crate::kubeadm::version;
@@ -164,7 +165,11 @@ fn control_plane(
         }
         (None, Some(turn)) if turn.machine != observed.uid() => wait(
             "WaitingForTurn",
-            format!("Machine {} has the turn to run kubeadm init; it moves on only when that is proven not to have happened", turn.name),
+            format!(
+                "Machine {} (uid {}) has the turn to run kubeadm init; it moves on when that Machine is deleted and its host was reset. If its host will never come back: \
+                 kubectl -n {} annotate cluster {} {ANNOTATION_TURN}-",
+                turn.name, turn.machine, observed.marker.namespace, cluster.name
+            ),
         ),
         (None, Some(_)) => run(observed, seen, UnitName::Init, now),
         (None, None) => Plan::act(

@@ -11,12 +11,14 @@ use super::super::observed::Refusal;
 use crate::api::conditions::{find, is_true};
 use crate::api::host::HostFacts;
 use crate::api::machine_provider_spec::HostRequirements;
+use crate::api::names::ANNOTATION_PAUSED;
 use crate::api::{Host, SshMachineProviderSpec};
 
 /// Why a host that the selector matches cannot be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Obstacle {
     Claimed,
+    Paused,
     Maintenance,
     Deleting,
     NotSeen,
@@ -30,6 +32,7 @@ impl Obstacle {
     fn words(self) -> &'static str {
         match self {
             Self::Claimed => "claimed",
+            Self::Paused => "paused",
             Self::Maintenance => "in maintenance",
             Self::Deleting => "being deleted",
             Self::NotSeen => "not looked at yet",
@@ -133,11 +136,16 @@ fn obstacle(host: &Host, requirements: &HostRequirements) -> Option<Obstacle> {
         .unwrap_or_default();
     if host.spec.consumer_ref.is_some() {
         Some(Obstacle::Claimed)
+    } else if host.annotations().contains_key(ANNOTATION_PAUSED) {
+        Some(Obstacle::Paused)
     } else if host.spec.maintenance {
         Some(Obstacle::Maintenance)
     } else if host.metadata.deletion_timestamp.is_some() {
         Some(Obstacle::Deleting)
-    } else if find(conditions, "Reachable").is_none() {
+    } else if find(conditions, "Reachable").is_none()
+        // what stands in its status was said of another address, or with other keys
+        || status.and_then(|status| status.observed_generation) != host.metadata.generation
+    {
         Some(Obstacle::NotSeen)
     } else if !is_true(conditions, "Reachable") {
         Some(Obstacle::Unreachable)

@@ -8,21 +8,18 @@ use kube::ResourceExt;
 use super::super::observed::{Held, Observed, Placement, Seen};
 use super::{Action, Plan, known_node};
 use crate::api::conditions::Finding;
-use crate::api::names::{ANNOTATION_EXCLUDE_DRAIN, FINALIZER_MACHINE};
+use crate::api::names::ANNOTATION_EXCLUDE_DRAIN;
 use crate::controllers::Next;
 
 /// How soon an eviction that was refused is tried again, as `kubectl drain` does. That a pod has gone is
 /// heard at once.
 const DRAIN_AGAIN: Duration = Duration::from_secs(5);
+/// How soon an API that does not answer is looked at again; a timeout may have passed by then.
+const API_AGAIN: Duration = Duration::from_secs(10);
 
 /// The next step of a Machine that is being deleted.
 pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
-    if !observed
-        .machine
-        .finalizers()
-        .iter()
-        .any(|f| f == FINALIZER_MACHINE)
-    {
+    if !observed.is_adopted() {
         return Plan::default();
     }
     if let Some(finding) = must_wait(observed) {
@@ -31,7 +28,18 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     match &observed.placement {
         Placement::Held(held) if held.releasing => released(observed, held, now),
         Placement::Held(held) => let_go(observed, held, now),
-        Placement::None(_) => gone(observed),
+        Placement::None(_) => match &observed.claiming {
+            Some(host) => Plan::waiting(deleting(
+                "WaitingForHost",
+                format!("claimed Host {host}; waiting to see it, to let go of it"),
+            )),
+            None => match silent_api(observed, now) {
+                Some(why) => waiting_for_api(&format!(
+                    "no host is held any more; the Node cannot be deleted: {why}"
+                )),
+                None => gone(observed, HostIs::Free),
+            },
+        },
     }
 }
 
@@ -77,42 +85,16 @@ fn let_go(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
         Action::Release,
         deleting("Releasing", format!("letting go of {}", held.name)),
     );
-    let excluded = observed
-        .machine
-        .annotations()
-        .contains_key(ANNOTATION_EXCLUDE_DRAIN);
+    if let Some(why) = silent_api(observed, now) {
+        return waiting_for_api(&format!("the Node cannot be drained: {why}"));
+    }
     let Some(node) = known_node(observed) else {
-        if let (Seen::Unknown(why) | Seen::NotYet(why), false, true) =
-            (&observed.node, cluster_goes(observed), was_node(observed))
-        {
-            let limit = observed
-                .machine
-                .spec
-                .deletion
-                .as_ref()
-                .and_then(|d| d.node_drain_timeout_seconds);
-            if !expired(observed, limit, now) {
-                let finding = deleting(
-                    "WaitingForApi",
-                    format!(
-                        "the Node cannot be drained: {why}; set spec.deletion.nodeDrainTimeoutSeconds, or the annotation {ANNOTATION_EXCLUDE_DRAIN}, to go on without"
-                    ),
-                );
-                return Plan {
-                    next: Next::After(Duration::from_secs(10)),
-                    ..Plan::waiting(finding)
-                };
-            }
-        }
         return release;
     };
-    let limit = observed
-        .machine
-        .spec
-        .deletion
-        .as_ref()
-        .and_then(|d| d.node_drain_timeout_seconds);
-    if excluded || cluster_goes(observed) || expired(observed, limit, now) {
+    if is_excluded(observed)
+        || cluster_goes(observed)
+        || expired(observed, drain_limit(observed), now)
+    {
         return release;
     }
     Plan {
@@ -136,14 +118,6 @@ fn let_go(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
     }
 }
 
-fn was_node(observed: &Observed) -> bool {
-    observed
-        .machine
-        .status
-        .as_ref()
-        .is_some_and(|status| status.node_ref.is_some())
-}
-
 /// The host is being reset. One that does not answer cannot be, and then nothing says that its pods
 /// have ended: the Machine and its Node stay until the time limit, which is the user's word for it.
 fn released(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
@@ -163,7 +137,7 @@ fn released(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
         .filter(|limit| *limit > 0)
         .and_then(|limit| since.checked_add(SignedDuration::from_secs(limit)).ok());
     if end.is_some_and(|end| end <= now) {
-        return gone(observed);
+        return gone(observed, HostIs::NotReset);
     }
     let finding = deleting("HostUnreachable", silence(observed, held, since, end));
     Plan {
@@ -193,10 +167,52 @@ fn silence(observed: &Observed, held: &Held, since: Timestamp, end: Option<Times
     )
 }
 
+/// What became of the host of a Machine that goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum HostIs {
+    /// It was reset, or there never was one.
+    Free,
+    /// It did not answer in time, and keeps its claim and its marker.
+    NotReset,
+}
+
+/// Why the Node, which was there, cannot be looked at; nothing where nobody has to wait for that.
+fn silent_api(observed: &Observed, now: Timestamp) -> Option<&str> {
+    let (Seen::Unknown(why) | Seen::NotYet(why)) = &observed.node else {
+        return None;
+    };
+    let waits = observed.had_node()
+        && !cluster_goes(observed)
+        && !is_excluded(observed)
+        && !expired(observed, drain_limit(observed), now);
+    waits.then_some(why)
+}
+
+fn waiting_for_api(what: &str) -> Plan {
+    let message = format!(
+        "{what}; set spec.deletion.nodeDrainTimeoutSeconds, or the annotation {ANNOTATION_EXCLUDE_DRAIN}, to go on without"
+    );
+    Plan {
+        next: Next::After(API_AGAIN),
+        ..Plan::waiting(deleting("WaitingForApi", message))
+    }
+}
+
+fn is_excluded(observed: &Observed) -> bool {
+    let annotations = observed.machine.annotations();
+    annotations.contains_key(ANNOTATION_EXCLUDE_DRAIN)
+}
+
+/// How long a drain may take, in seconds.
+fn drain_limit(observed: &Observed) -> Option<i64> {
+    let deletion = observed.machine.spec.deletion.as_ref();
+    deletion.and_then(|deletion| deletion.node_drain_timeout_seconds)
+}
+
 /// Nothing is held any more: the Node and the Machine may go.
-fn gone(observed: &Observed) -> Plan {
+fn gone(observed: &Observed, host: HostIs) -> Plan {
     let mut plan = Plan {
-        findings: vec![deleting("Finishing", "")],
+        findings: vec![deleting("Finishing", "nothing is held any more")],
         ..Plan::default()
     };
     // somebody else's control plane outlives its Cluster, and with it what we leave there
@@ -207,7 +223,8 @@ fn gone(observed: &Observed) -> Plan {
             uid: node.uid.clone(),
         });
     }
-    if observed.has_turn() {
+    // A host that was not reset may have run, or may yet run, `kubeadm init`: the turn stays until it is.
+    if observed.has_turn() && host == HostIs::Free {
         plan.actions.push(Action::ReturnTurn);
     }
     plan.actions.push(Action::RemoveFinalizer);
@@ -228,7 +245,3 @@ fn deleted_at(observed: &Observed) -> Option<Timestamp> {
     let deleted = observed.machine.metadata.deletion_timestamp.as_ref();
     deleted.map(|time| time.0)
 }
-
-#[cfg(test)]
-#[path = "delete_tests.rs"]
-mod tests;

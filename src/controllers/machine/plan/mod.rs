@@ -11,9 +11,10 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::observed::{Contact, Held, Observed, Placement, Seen};
+use crate::api::MachineProviderSpec;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::Finding;
-use crate::api::names::{ANNOTATION_PAUSED, FINALIZER_MACHINE};
+use crate::api::names::ANNOTATION_PAUSED;
 use crate::controllers::Next;
 use crate::kubeadm::{KubernetesVersion, version};
 use crate::node::UnitName;
@@ -102,7 +103,8 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
 
 fn decide(observed: &Observed, now: Timestamp) -> Plan {
     let machine = &observed.machine;
-    if observed.spec.as_ref().is_err_and(|problem| problem.foreign) {
+    let foreign = observed.spec.as_ref().is_err_and(|problem| problem.foreign);
+    if foreign && !observed.is_adopted() {
         return Plan {
             hands_off: true,
             ..Plan::default()
@@ -140,6 +142,12 @@ fn decide(observed: &Observed, now: Timestamp) -> Plan {
         };
     }
     let mut plan = match &observed.placement {
+        Placement::None(_) if observed.claiming.is_some() => claiming(observed),
+        Placement::None(_) if has_lost_its_host(observed) => Plan::waiting(Finding::no(
+            "InfrastructureReady",
+            "HostLost",
+            "the Host that it ran on is gone, or is not claimed by it any more; a Machine never moves to another: delete it, and its MachineSet makes a new one",
+        )),
         Placement::None(Ok(host)) => Plan {
             actions: vec![Action::Acquire { host: host.clone() }],
             findings: vec![Finding::no(
@@ -160,6 +168,23 @@ fn decide(observed: &Observed, now: Timestamp) -> Plan {
         plan.findings.push(Finding::no("ConfigSourceUsed", "Ignored", "spec.configSource is accepted as in 2019 and not used; use kubeletConfiguration of the Cluster"));
     }
     plan
+}
+
+/// Its claim is not in the store yet: nothing is known of the host.
+fn claiming(observed: &Observed) -> Plan {
+    let host = observed.claiming.as_deref().unwrap_or_default();
+    Plan::waiting(Finding::no(
+        "InfrastructureReady",
+        "Claiming",
+        format!("claimed Host {host}; waiting to see it"),
+    ))
+}
+
+/// A Node of it was seen, and no Host is its own. Simulated machines end with the manager, and are
+/// made again.
+fn has_lost_its_host(observed: &Observed) -> bool {
+    let is_simulated = matches!(observed.spec, Ok(MachineProviderSpec::Simulated(_)));
+    !is_simulated && (observed.had_node() || known_node(observed).is_some())
 }
 
 fn held_plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
@@ -235,7 +260,7 @@ fn unsupported(observed: &Observed) -> Option<String> {
 
 fn needs_adoption(observed: &Observed) -> bool {
     let machine = &observed.machine;
-    !machine.finalizers().iter().any(|f| f == FINALIZER_MACHINE)
+    !observed.is_adopted()
         || machine.spec.provider_id.is_none()
         || machine.spec.provider_spec.value.is_none()
 }
@@ -307,3 +332,6 @@ fn unreachable(held: &Held) -> Option<Finding> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

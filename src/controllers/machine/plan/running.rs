@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::Taint;
 
 use super::super::observed::Observed;
+use super::super::settings;
 use super::{Action, Plan};
 use crate::api::conditions::Finding;
 use crate::kubeadm::KubernetesVersion;
@@ -97,26 +98,25 @@ fn health(node: &NodeView) -> Finding {
 }
 
 fn up_to_date(observed: &Observed, node: &NodeView) -> Finding {
-    let wanted = observed
-        .machine
-        .versions()
-        .map_or("", |v| v.kubelet.as_str());
-    if wanted.parse::<KubernetesVersion>().ok()
-        == node.kubelet_version.parse::<KubernetesVersion>().ok()
-    {
-        Finding::yes(
-            "UpToDate",
-            "VersionsEqual",
-            format!("kubelet {}", node.kubelet_version),
-        )
-    } else {
-        Finding::no(
-            "UpToDate",
-            "KubeletVersionDiffers",
-            format!(
-                "spec.versions.kubelet is {wanted}, and the kubelet runs {}; replace the Machine to change it",
-                node.kubelet_version
-            ),
-        )
+    let machine = observed.machine.as_ref();
+    let wanted = machine.versions().map_or("", |v| v.kubelet.as_str());
+    let runs = &node.kubelet_version;
+    if wanted.parse::<KubernetesVersion>().ok() != runs.parse::<KubernetesVersion>().ok() {
+        let message = format!(
+            "spec.versions.kubelet is {wanted}, and the kubelet runs {runs}; replace the Machine to change it"
+        );
+        return Finding::no("UpToDate", "KubeletVersionDiffers", message);
     }
+    let spec = observed.cluster.as_ref().and_then(|c| c.spec.as_ref().ok());
+    let behind = spec
+        .map(|spec| settings::behind(machine, spec))
+        .unwrap_or_default();
+    if !behind.is_empty() {
+        let message = format!(
+            "the Cluster's settings were changed after this node was made with them: {}; a running node is not changed: set them back, or replace the Machine for those of joinConfiguration",
+            behind.join("; ")
+        );
+        return Finding::no("UpToDate", "SettingsDiffer", message);
+    }
+    Finding::yes("UpToDate", "VersionsEqual", format!("kubelet {runs}"))
 }

@@ -1,0 +1,272 @@
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::super::observed::{Health, MachineFact};
+use super::*;
+use crate::api::cluster::{Turn, TurnAction};
+use crate::api::names::FINALIZER_PROFILE;
+use crate::api::{Cluster, ClusterProviderSpec};
+use crate::kubeadm::Endpoint;
+use crate::workload::health::Judgement;
+
+fn observed(metadata: &Value) -> Observed {
+    let mut manifest = json!({
+        "apiVersion": "cluster.k8s.io/v1alpha1",
+        "kind": "Cluster",
+        "metadata": { "name": "a", "namespace": "default", "finalizers": [FINALIZER_CLUSTER] },
+        "spec": { "clusterNetwork": {
+            "services": { "cidrBlocks": ["10.96.0.0/16"] },
+            "pods": { "cidrBlocks": ["10.244.0.0/16"] },
+            "serviceDomain": "cluster.local",
+        } },
+    });
+    for (name, value) in metadata.as_object().into_iter().flatten() {
+        manifest["metadata"][name] = value.clone();
+    }
+    let cluster: Cluster = serde_json::from_value(manifest).expect("a Cluster");
+    Observed {
+        cluster: Arc::new(cluster),
+        spec: Ok(ClusterProviderSpec::default()),
+        machines: Vec::new(),
+        sets_left: 0,
+        certificates: Certificates::Ready,
+        initialized_by: None,
+        external: false,
+        turn: None,
+        endpoint: None,
+        kubeconfig_ready: false,
+        secrets_held: true,
+        connected: false,
+        health: None,
+        addons: Addons::Applied,
+        profile: Vec::new(),
+    }
+}
+
+fn machine(control_plane: bool, deleting: bool) -> MachineFact {
+    MachineFact {
+        control_plane,
+        ready: true,
+        deleting,
+    }
+}
+
+fn turn() -> Turn {
+    Turn {
+        machine: "m".into(),
+        name: "cp-0".into(),
+        action: TurnAction::Init,
+    }
+}
+
+fn running() -> Observed {
+    Observed {
+        initialized_by: Some("m".into()),
+        machines: vec![machine(true, false)],
+        endpoint: Some(Endpoint {
+            host: "192.0.2.100".into(),
+            port: 6443,
+        }),
+        kubeconfig_ready: true,
+        connected: true,
+        health: Some(Health {
+            judgement: Judgement {
+                verdict: Verdict::Healthy,
+                ..Judgement::default()
+            },
+            sentence: String::new(),
+            version: None,
+        }),
+        ..observed(&json!({}))
+    }
+}
+
+fn missing() -> Certificates {
+    Certificates::Missing(vec!["a-ca".into(), "a-etcd".into()])
+}
+
+#[track_caller]
+fn expect(case: &str, observed: &Observed, actions: &[Action], says: (&str, &str, &[&str])) {
+    let plan = plan(observed);
+    let (condition, reason, parts) = says;
+    assert_eq!(plan.actions, actions, "{case}");
+    let found = plan.findings.iter().find(|f| f.condition == condition);
+    let finding = found.unwrap_or_else(|| panic!("{case}: {:#?}", plan.findings));
+    assert_eq!(finding.reason, reason, "{case}: {}", finding.message);
+    for part in parts {
+        let message = &finding.message;
+        assert!(
+            message.contains(part),
+            "{case}: no \"{part}\" in: {message}"
+        );
+    }
+    for finding in plan.findings.iter().filter(|f| f.condition != "Paused") {
+        let says = finding.status == Status::True || !finding.message.is_empty();
+        assert!(says, "{case}: without a message: {finding:?}");
+    }
+}
+
+#[test]
+fn certificates_are_made_once_and_never_in_place_of_what_a_control_plane_may_use() {
+    let with = |certificates, change: fn(&mut Observed)| {
+        let mut observed = observed(&json!({}));
+        observed.certificates = certificates;
+        change(&mut observed);
+        observed
+    };
+    let condition = "CertificatesReady";
+    let make = [Action::MakeCertificates];
+    expect(
+        "new",
+        &with(missing(), |_| ()),
+        &make,
+        (condition, "Making", &[]),
+    );
+    let lost = with(missing(), |o| o.turn = Some(turn()));
+    expect(
+        "init may run",
+        &lost,
+        &[],
+        (
+            condition,
+            "Lost",
+            &["a-ca, a-etcd", "Machine cp-0", "restore it"],
+        ),
+    );
+    let mut lost = running();
+    lost.certificates = missing();
+    expect(
+        "control plane runs",
+        &lost,
+        &[],
+        (condition, "Lost", &["a-ca, a-etcd", "restore it"]),
+    );
+    let broken = Certificates::Broken("Secret a-ca: tls.key is no key".into());
+    expect(
+        "malformed",
+        &with(broken, |_| ()),
+        &[],
+        (condition, "Malformed", &["Secret a-ca"]),
+    );
+}
+
+#[test]
+fn a_cluster_says_what_it_waits_for() {
+    let condition = "Ready";
+    let new = observed(&json!({}));
+    expect(
+        "no machine",
+        &new,
+        &[],
+        (
+            condition,
+            "NoControlPlaneMachine",
+            &["spec.versions.controlPlane", "create one"],
+        ),
+    );
+    let mut preparing = observed(&json!({}));
+    preparing.machines = vec![machine(true, false)];
+    expect(
+        "preparing",
+        &preparing,
+        &[],
+        (condition, "WaitingForMachine", &[]),
+    );
+    preparing.turn = Some(turn());
+    expect(
+        "init",
+        &preparing,
+        &[],
+        (condition, "Initializing", &["Machine cp-0"]),
+    );
+    expect("running", &running(), &[], (condition, "Ready", &[]));
+    let mut fresh = running();
+    (fresh.kubeconfig_ready, fresh.connected, fresh.health) = (false, false, None);
+    let actions = [Action::WriteKubeconfig, Action::Connect];
+    expect(
+        "just made",
+        &fresh,
+        &actions,
+        (condition, "NotAskedYet", &[]),
+    );
+    let mut waiting = running();
+    waiting.machines[0].ready = false;
+    expect(
+        "machine",
+        &waiting,
+        &[],
+        (condition, "WaitingForMachines", &["0 of 1"]),
+    );
+    let mut refused = running();
+    refused.addons = Addons::Failed("ConfigMap flannel does not exist".into());
+    expect(
+        "addon",
+        &refused,
+        &[],
+        (condition, "Refused", &["ConfigMap flannel"]),
+    );
+}
+
+#[test]
+fn settings_that_cannot_be_used_are_said_and_nothing_is_done() {
+    let mut overlapping = running();
+    let problem = "spec.clusterNetwork: pods 10.0.0.0/8 and services 10.96.0.0/16 overlap";
+    overlapping.spec = Err(problem.into());
+    let says = ("ConfigurationValid", "InvalidConfiguration", &[problem][..]);
+    expect("overlap", &overlapping, &[], says);
+}
+
+#[test]
+fn nothing_is_done_while_it_is_paused_not_even_its_deletion() {
+    let paused = json!({ "annotations": { (ANNOTATION_PAUSED): "" } });
+    let mut deleting = paused.clone();
+    deleting["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+    for metadata in [paused, deleting] {
+        let says = ("Paused", "Paused", &[ANNOTATION_PAUSED][..]);
+        let mut observed = observed(&metadata);
+        observed.certificates = missing();
+        expect("paused", &observed, &[], says);
+    }
+}
+
+#[test]
+fn the_profile_goes_first_then_the_machines_then_the_rest() {
+    let deleting = |finalizers: &[&str]| {
+        let deleted = "2026-01-01T00:00:00Z";
+        observed(&json!({ "deletionTimestamp": deleted, "finalizers": finalizers }))
+    };
+    let condition = "Deleting";
+    let mut profile = deleting(&[FINALIZER_CLUSTER, FINALIZER_PROFILE]);
+    profile.machines = vec![machine(false, false)];
+    expect(
+        "profile",
+        &profile,
+        &[],
+        (condition, "WithdrawingProfile", &["goes first"]),
+    );
+    let mut machines = deleting(&[FINALIZER_CLUSTER]);
+    machines.machines = vec![machine(true, false), machine(false, true)];
+    let says = (
+        condition,
+        "WaitingForMachines",
+        &["1 workers and 1 control-plane"][..],
+    );
+    expect("machines", &machines, &[Action::DeleteChildren], says);
+    machines.machines[0].deleting = true;
+    expect("on their way", &machines, &[], says);
+    machines.machines.clear();
+    machines.sets_left = 1;
+    assert_eq!(
+        plan(&machines).actions,
+        [Action::DeleteChildren],
+        "a set would make new ones"
+    );
+    machines.sets_left = 0;
+    expect(
+        "nothing left",
+        &machines,
+        &[Action::Finish],
+        (condition, "Finishing", &[]),
+    );
+}

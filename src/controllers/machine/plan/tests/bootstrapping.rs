@@ -1,0 +1,327 @@
+//! From nothing to a Node.
+
+use super::*;
+
+/// Parts of a message.
+type Parts = &'static [&'static str];
+
+#[test]
+fn a_new_machine_is_adopted_before_anything_is_claimed() {
+    for change in [
+        json!({ "metadata": { "finalizers": [] } }),
+        json!({ "spec": { "providerID": null } }),
+        json!({ "spec": { "providerSpec": { "value": null } } }),
+    ] {
+        let plan = plan(&edited(worker(), &change), at(0));
+        assert_eq!(plan.actions, [Action::Adopt], "{change}");
+    }
+}
+
+#[test]
+fn hosts_are_claimed_and_prepared_before_the_control_plane_is_there() {
+    let claim = plan(&worker(), at(0));
+    let host = "host-a".to_owned();
+    let says = ("InfrastructureReady", "Claiming", &["host-a"][..]);
+    expect("free host", &claim, &[Action::Acquire { host }], says);
+    assert_eq!(claim.phase, Phase::Pending);
+
+    let unmarked = plan(&on(worker(), Ownership::Nobody, Vec::new()), at(0));
+    let says = ("BootstrapReady", "TakingHost", &[][..]);
+    expect("unmarked", &unmarked, &[Action::TakeHost], says);
+
+    let taken = plan(&ours(worker(), Vec::new()), at(0));
+    let says = ("BootstrapReady", "Preparing", &[][..]);
+    let prepare = [Action::RunUnit(UnitName::Prepare)];
+    expect("marked", &taken, &prepare, says);
+
+    let waiting = plan(&prepared(worker(), &[]), at(0));
+    let says = (
+        "BootstrapReady",
+        "WaitingForControlPlane",
+        &["Cluster a"][..],
+    );
+    expect("prepared", &waiting, &[], says);
+    assert_eq!(finding(&waiting, "Ready").reason, "WaitingForControlPlane");
+    assert_eq!(waiting.phase, Phase::Bootstrapping);
+}
+
+#[test]
+fn a_claim_that_is_not_seen_yet_takes_no_second_host() {
+    let mut observed = worker();
+    observed.claiming = Some("host-b".into());
+    let says = ("InfrastructureReady", "Claiming", &["host-b"][..]);
+    expect("claimed", &plan(&observed, at(0)), &[], says);
+}
+
+#[test]
+fn a_machine_that_lost_its_host_never_moves_to_another() {
+    let says = ("InfrastructureReady", "HostLost", &["delete it"][..]);
+    expect("node known", &plan(&had_node(worker()), at(0)), &[], says);
+    let mut observed = running(worker());
+    observed.placement = Placement::None(Ok("host-b".into()));
+    expect("node there", &plan(&observed, at(0)), &[], says);
+}
+
+#[test]
+fn init_needs_certificates_the_turn_and_no_control_plane() {
+    type Change = fn(&mut ObservedCluster);
+    let init = [Action::RunUnit(UnitName::Init)];
+    let take = [Action::TakeTurn(TurnAction::Init)];
+    let cases: [(&str, Change, &[Action], &str, Parts); 6] = [
+        (
+            "no certificates",
+            |c| c.certificates_ready = false,
+            &[],
+            "WaitingForCertificates",
+            &["Cluster a"],
+        ),
+        ("nobody's turn", |_| (), &take, "TakingTurn", &[]),
+        (
+            "own turn",
+            |c| c.turn = Some(turn_of(ME)),
+            &init,
+            "KubeadmInit",
+            &[],
+        ),
+        (
+            "another's turn",
+            |c| c.turn = Some(turn_of(OTHER)),
+            &[],
+            "WaitingForTurn",
+            &[
+                "Machine cp-1",
+                OTHER,
+                "host was reset",
+                "annotate cluster a tatara.dev/control-plane-turn-",
+            ],
+        ),
+        (
+            "made by another",
+            |c| c.initialized_by = Some(OTHER.into()),
+            &[],
+            "ControlPlaneJoinUnsupported",
+            &["delete this Machine"],
+        ),
+        (
+            "made by another, own turn",
+            |c| {
+                c.initialized_by = Some(OTHER.into());
+                c.turn = Some(turn_of(ME));
+            },
+            &[],
+            "ControlPlaneJoinUnsupported",
+            &[],
+        ),
+    ];
+    for (case, change, actions, reason, parts) in cases {
+        let observed = with_cluster(prepared(control_plane(), &[]), change);
+        let says = ("BootstrapReady", reason, parts);
+        expect(case, &plan(&observed, at(0)), actions, says);
+    }
+}
+
+#[test]
+fn a_control_plane_that_its_host_remembers_is_recorded_and_never_made_again() {
+    let mut observed = prepared(control_plane(), &[(UnitName::Init, UnitState::Succeeded)]);
+    let owner = Ownership::Owner(Owner {
+        marker: observed.marker.clone(),
+        initialized: true,
+    });
+    let Placement::Held(Held {
+        contact: Contact::Seen(seen),
+        ..
+    }) = &mut observed.placement
+    else {
+        panic!("a host")
+    };
+    seen.owner = owner;
+    let says = ("BootstrapReady", "KubeadmInit", &["recording it"][..]);
+    expect(
+        "not recorded",
+        &plan(&observed, at(0)),
+        &[Action::RecordInitialized],
+        says,
+    );
+    let recorded = with_cluster(observed, |c| c.initialized_by = Some(ME.into()));
+    let says = ("NodeHealthy", "WaitingForNode", &[ME][..]);
+    expect("recorded", &plan(&recorded, at(0)), &[], says);
+}
+
+#[test]
+fn a_worker_joins_once_the_api_answers_and_its_version_fits() {
+    let running = |version: &str| {
+        let observed = with_cluster(worker(), |cluster| {
+            cluster.initialized_by = Some(OTHER.into());
+            cluster.version = Some(version.into());
+        });
+        prepared(observed, &[])
+    };
+    let says = ("BootstrapReady", "KubeadmJoin", &[][..]);
+    let join = [Action::RunUnit(UnitName::Join)];
+    expect("ready", &plan(&running("v1.36.3"), at(0)), &join, says);
+
+    let mut silent = running("v1.36.3");
+    silent.node = Seen::Unknown("the API of Cluster a does not answer".into());
+    let says = (
+        "BootstrapReady",
+        "WaitingForControlPlane",
+        &["does not answer"][..],
+    );
+    expect("silent API", &plan(&silent, at(0)), &[], says);
+
+    for (version, parts) in [
+        (
+            "v1.35.4",
+            &["spec.versions.kubelet", "v1.36.3", "ahead of", "v1.35.4"],
+        ),
+        (
+            "v1.40.0",
+            &["spec.versions.kubelet", "v1.36.3", "behind", "v1.37"],
+        ),
+    ] {
+        let skewed = running(version);
+        let says = ("BootstrapReady", "VersionSkew", &parts[..]);
+        expect(version, &plan(&skewed, at(0)), &[], says);
+    }
+}
+
+#[test]
+fn a_unit_is_attached_to_started_again_or_waited_for() {
+    let run = [Action::RunUnit(UnitName::Prepare)];
+    let cases: [(&str, UnitState, &[Action], &str, Parts); 4] = [
+        (
+            "running",
+            UnitState::Running(step("containerd")),
+            &run,
+            "Preparing",
+            &["2/9 containerd"],
+        ),
+        (
+            "interrupted",
+            UnitState::Interrupted(step("containerd")),
+            &run,
+            "Preparing",
+            &["interrupted in step containerd", "starting again"],
+        ),
+        (
+            "failed",
+            failure("no space left on device\n"),
+            &run,
+            "PrepareFailed",
+            &["2/9 containerd failed with exit code 1", "no space left"],
+        ),
+        (
+            "changed",
+            UnitState::Succeeded,
+            &run,
+            "Preparing",
+            &["changed"],
+        ),
+    ];
+    for (case, state, actions, reason, parts) in cases {
+        let mut status = unit(&worker(), UnitName::Prepare, state);
+        status.identity = "another".into();
+        let plan = plan(&ours(worker(), vec![status]), at(0));
+        expect(case, &plan, actions, ("BootstrapReady", reason, parts));
+    }
+}
+
+#[test]
+fn a_unit_that_failed_waits_longer_each_time() {
+    let waits = [1, 3, 20].map(|failed| {
+        let failed = Attempts {
+            failed,
+            last: Some(at(0)),
+            error: None,
+        };
+        let status = unit(&worker(), UnitName::Prepare, failure("no"));
+        let mut observed = ours(worker(), vec![status]);
+        observed.attempts = failed;
+        let early = plan(&observed, at(0));
+        assert_eq!(early.actions, []);
+        let late = plan(&observed, at(61));
+        assert_eq!(late.actions, [Action::RunUnit(UnitName::Prepare)]);
+        match early.next {
+            Next::After(wait) => wait,
+            Next::OnChange => panic!("nothing would wake it"),
+        }
+    });
+    assert!(waits.is_sorted() && waits[0] < waits[2], "{waits:?}");
+}
+
+#[test]
+fn a_running_machine_keeps_its_node_as_it_says() {
+    let plan_of = |observed: &Observed| plan(observed, at(0));
+    let steady = plan_of(&running(worker()));
+    let says = ("Ready", "NodeReady", &[][..]);
+    expect("as it says", &steady, &[], says);
+    assert_eq!(steady.phase, Phase::Running);
+
+    let labelled = edited(
+        running(worker()),
+        &json!({ "spec": { "metadata": { "labels": { "disk": "ssd" } } } }),
+    );
+    let update = Action::UpdateNode {
+        node: "host-a".into(),
+        uid: "node".into(),
+    };
+    expect("a label", &plan_of(&labelled), &[update], says);
+
+    let mut with_turn = with_cluster(running(worker()), |c| c.turn = Some(turn_of(ME)));
+    with_turn.has_token = true;
+    let actions = [Action::ReturnTurn, Action::RemoveToken];
+    expect("a turn and a token", &plan_of(&with_turn), &actions, says);
+
+    let upgraded = edited(
+        running(worker()),
+        &json!({ "spec": { "versions": { "kubelet": "v1.35.4" } } }),
+    );
+    let says = (
+        "UpToDate",
+        "KubeletVersionDiffers",
+        &[
+            "spec.versions.kubelet is v1.35.4",
+            "v1.36.3",
+            "replace the Machine",
+        ][..],
+    );
+    expect("another version", &plan_of(&upgraded), &[], says);
+
+    let settings = r#"{"kubeletConfiguration":{"maxPods":110}}"#;
+    let annotation = json!({ "metadata": { "annotations": { (ANNOTATION_SETTINGS): settings } } });
+    let behind = with_cluster(edited(running(worker()), &annotation), |cluster| {
+        let settings = json!({ "kubeletConfiguration": { "maxPods": 200 } });
+        cluster.spec = Ok(serde_json::from_value(settings).expect("settings"));
+    });
+    let parts = [
+        "kubeletConfiguration.maxPods is 110, wanted 200",
+        "set them back",
+    ];
+    let says = ("UpToDate", "SettingsDiffer", &parts[..]);
+    expect("other settings", &plan_of(&behind), &[], says);
+}
+
+#[test]
+fn a_node_that_a_lost_machine_left_behind_goes_and_any_other_stands_in_the_way() {
+    let joining = |is_left_over| {
+        let observed = with_cluster(worker(), |c| c.initialized_by = Some(OTHER.into()));
+        let mut observed = prepared(observed, &[]);
+        observed.namesake = Some(crate::controllers::machine::Namesake {
+            node: Arc::new(node()),
+            is_left_over,
+        });
+        plan(&observed, at(0))
+    };
+    let delete = Action::DeleteNode {
+        node: "host-a".into(),
+        uid: "node".into(),
+    };
+    let says = ("BootstrapReady", "DeletingOldNode", &["host-a"][..]);
+    expect("left over", &joining(true), &[delete], says);
+    let says = (
+        "BootstrapReady",
+        "NodeNameTaken",
+        &["host-a", "delete it"][..],
+    );
+    expect("taken", &joining(false), &[], says);
+}

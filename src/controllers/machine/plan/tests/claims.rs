@@ -1,0 +1,290 @@
+//! Which host a Machine takes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::super::claim::choose;
+use super::*;
+use crate::api::{Host, SshMachineProviderSpec};
+
+/// A Host that may be taken.
+fn host(name: &str) -> Host {
+    let condition = |kind: &str| json!({ "type": kind, "status": "True", "reason": "Yes", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z" });
+    let conditions = ["Reachable", "Clean", "Available"].map(condition);
+    let facts = json!({
+        "hostname": name, "os": "debian 12", "architecture": "amd64", "kernel": "6.1",
+        "cpus": 4, "memoryBytes": 8_i64 << 30, "diskBytes": 100_i64 << 30, "machineID": name,
+    });
+    let manifest = json!({
+        "apiVersion": "tatara.dev/v1alpha1",
+        "kind": "Host",
+        "metadata": { "name": name, "namespace": "default", "uid": name, "generation": 3, "labels": { "pool": "a" } },
+        "spec": { "ssh": { "address": name, "credentialsRef": { "name": "fleet-key" } } },
+        "status": {
+            "facts": facts,
+            "conditions": conditions,
+            "observedGeneration": 3,
+        },
+    });
+    serde_json::from_value(manifest).expect("a Host")
+}
+
+fn changed(host: &Host, change: &Value) -> Arc<Host> {
+    let mut value = serde_json::to_value(host).expect("JSON");
+    merge(&mut value, change);
+    Arc::new(serde_json::from_value(value).expect("a Host"))
+}
+
+fn lacks(host: &Host, condition: &str) -> Arc<Host> {
+    let mut host = host.clone();
+    let status = host.status.as_mut().expect("a status");
+    let condition = status.conditions.iter_mut().find(|c| c.type_ == condition);
+    condition.expect("the condition").status = "False".into();
+    Arc::new(host)
+}
+
+fn wants(spec: Value) -> SshMachineProviderSpec {
+    serde_json::from_value(spec).expect("a provider spec")
+}
+
+fn claim_of(uid: &str, cluster: &str) -> Value {
+    json!({ "spec": { "consumerRef": { "name": "m", "uid": uid, "cluster": cluster } } })
+}
+
+#[test]
+fn a_host_is_taken_only_when_nothing_speaks_against_it() {
+    let a = host("a");
+    let cases = [
+        ("free", Arc::new(a.clone()), None),
+        (
+            "claimed",
+            changed(&a, &claim_of(OTHER, "b")),
+            Some("1 claimed"),
+        ),
+        (
+            "paused",
+            changed(
+                &a,
+                &json!({ "metadata": { "annotations": { (ANNOTATION_PAUSED): "" } } }),
+            ),
+            Some("1 paused"),
+        ),
+        (
+            "maintenance",
+            changed(&a, &json!({ "spec": { "maintenance": true } })),
+            Some("1 in maintenance"),
+        ),
+        (
+            "deleting",
+            changed(
+                &a,
+                &json!({ "metadata": { "deletionTimestamp": at(0).to_string() } }),
+            ),
+            Some("1 being deleted"),
+        ),
+        (
+            "edited since it was asked",
+            changed(&a, &json!({ "metadata": { "generation": 4 } })),
+            Some("1 not looked at yet"),
+        ),
+        ("unreachable", lacks(&a, "Reachable"), Some("1 unreachable")),
+        ("dirty", lacks(&a, "Clean"), Some("1 not clean")),
+        (
+            "small",
+            changed(&a, &json!({ "status": { "facts": { "cpus": 1 } } })),
+            Some("1 below the requirements"),
+        ),
+        (
+            "no facts",
+            changed(&a, &json!({ "status": { "facts": null } })),
+            Some("1 below the requirements"),
+        ),
+        (
+            "unavailable",
+            lacks(&a, "Available"),
+            Some("1 not available"),
+        ),
+        (
+            "never asked",
+            changed(&a, &json!({ "status": null })),
+            Some("1 not looked at yet"),
+        ),
+    ];
+    let wanted = wants(json!({ "requirements": { "cpus": 2 } }));
+    for (case, host, obstacle) in cases {
+        let chosen = choose(&wanted, &[host], "a", ME);
+        match obstacle {
+            None => assert_eq!(chosen.as_deref(), Ok("a"), "{case}"),
+            Some(words) => {
+                let refusal = chosen.expect_err(case);
+                assert_eq!(refusal.reason, "NoHostAvailable", "{case}");
+                let message = refusal.message;
+                assert!(
+                    message.starts_with("1 host matches the selector: "),
+                    "{case}: {message}"
+                );
+                assert!(message.contains(words), "{case}: {message}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_refusal_counts_what_stands_in_the_way() {
+    let a = host("a");
+    let hosts: Vec<Arc<Host>> = (0..4)
+        .map(|i| match i {
+            3 => changed(&a, &json!({ "spec": { "maintenance": true } })),
+            _ => changed(&a, &claim_of(OTHER, "b")),
+        })
+        .collect();
+    let refusal = choose(&wants(json!({})), &hosts, "a", ME).expect_err("none is free");
+    assert_eq!(
+        refusal.message,
+        "4 hosts match the selector: 3 claimed, 1 in maintenance"
+    );
+}
+
+#[test]
+fn requirements_are_held_against_the_facts() {
+    let hosts = [Arc::new(host("a"))];
+    for (requirements, fits) in [
+        (json!({}), true),
+        (
+            json!({ "cpus": 4, "memory": "8Gi", "disk": "100Gi", "architecture": "amd64" }),
+            true,
+        ),
+        (json!({ "cpus": 5 }), false),
+        (json!({ "memory": "8200Mi" }), false),
+        (json!({ "disk": "108G" }), false),
+        (json!({ "architecture": "arm64" }), false),
+    ] {
+        let wanted = wants(json!({ "requirements": requirements }));
+        assert_eq!(
+            choose(&wanted, &hosts, "a", ME).is_ok(),
+            fits,
+            "{requirements}"
+        );
+    }
+}
+
+#[test]
+fn labels_and_failure_domain_select_and_a_mistake_names_its_field() {
+    let hosts = [changed(
+        &host("a"),
+        &json!({ "spec": { "failureDomain": "rack-1" } }),
+    )];
+    for (spec, reason) in [
+        (
+            json!({ "hostSelector": { "matchLabels": { "pool": "a" } }, "failureDomain": "rack-1" }),
+            None,
+        ),
+        (
+            json!({ "hostSelector": { "matchLabels": { "pool": "b" } } }),
+            Some(("NoMatchingHost", "none of 1 Hosts")),
+        ),
+        (
+            json!({ "failureDomain": "rack-2" }),
+            Some(("NoMatchingHost", "failureDomain")),
+        ),
+        (
+            json!({ "hostSelector": { "matchExpressions": [{ "key": "pool", "operator": "Near", "values": ["a"] }] } }),
+            Some((
+                "InvalidConfiguration",
+                "spec.providerSpec.value.hostSelector",
+            )),
+        ),
+    ] {
+        let chosen = choose(&wants(spec.clone()), &hosts, "a", ME);
+        let refused = chosen
+            .err()
+            .map(|refusal| (refusal.reason, refusal.message));
+        match (refused, reason) {
+            (None, None) => (),
+            (Some((reason, message)), Some((wanted, words))) => {
+                assert_eq!(reason, wanted, "{spec}");
+                assert!(message.contains(words), "{spec}: {message}");
+            }
+            (refused, _) => panic!("{spec}: {refused:?}"),
+        }
+    }
+}
+
+#[test]
+fn the_emptiest_failure_domain_of_the_cluster_is_taken_first() {
+    let rack = |name: &str, rack: &str| {
+        changed(&host(name), &json!({ "spec": { "failureDomain": rack } }))
+    };
+    let taken = |name: &str, rack: &str, cluster: &str| {
+        let host = changed(&host(name), &json!({ "spec": { "failureDomain": rack } }));
+        changed(&host, &claim_of(OTHER, cluster))
+    };
+    let hosts = [
+        rack("a", "r1"),
+        rack("b", "r2"),
+        taken("c", "r1", "mine"),
+        taken("d", "r2", "other"),
+        taken("e", "r2", "other"),
+    ];
+    for uid in 0..20 {
+        let chosen = choose(&wants(json!({})), &hosts, "mine", &format!("uid-{uid}"));
+        assert_eq!(
+            chosen.as_deref(),
+            Ok("b"),
+            "only r1 holds a machine of this cluster"
+        );
+    }
+}
+
+#[test]
+fn many_that_claim_at_once_spread_over_the_hosts() {
+    let hosts: Vec<Arc<Host>> = (0..20).map(|i| Arc::new(host(&format!("h{i}")))).collect();
+    let chosen: BTreeSet<String> = (0..20)
+        .filter_map(|i| choose(&wants(json!({})), &hosts, "a", &format!("uid-{i}")).ok())
+        .collect();
+    assert!(chosen.len() > 8, "{chosen:?}");
+}
+
+proptest! {
+    /// Machines choose on a view of the hosts that may be old, and claim by compare-and-swap.
+    #[test]
+    fn no_host_is_ever_claimed_twice_and_no_machine_claims_two(
+        passes in prop::collection::vec((0_usize..6, any::<bool>()), 1..60),
+        free in prop::collection::vec(select(vec!["free", "dirty", "maintenance"]), 4),
+    ) {
+        let mut live: Vec<Arc<Host>> = free
+            .iter()
+            .enumerate()
+            .map(|(i, state)| {
+                let host = host(&format!("h{i}"));
+                match *state {
+                    "dirty" => lacks(&host, "Clean"),
+                    "maintenance" => changed(&host, &json!({ "spec": { "maintenance": true } })),
+                    _ => Arc::new(host),
+                }
+            })
+            .collect();
+        let mut seen = live.clone();
+        let mut claims: BTreeMap<String, String> = BTreeMap::new();
+        for (machine, refresh) in passes {
+            if refresh {
+                seen.clone_from(&live);
+            }
+            let uid = format!("uid-{machine}");
+            // What a Machine remembers of its own claim, it knows also while the view is old.
+            let known = claims.values().any(|owner| *owner == uid);
+            let chosen = choose(&wants(json!({})), &seen, "a", &uid);
+            let Ok(name) = chosen else { continue };
+            let at = seen.iter().position(|host| host.name_any() == name).expect("a host");
+            prop_assert!(free[at] == "free", "{} is {}", name, free[at]);
+            prop_assert!(seen[at].spec.consumer_ref.is_none());
+            if known || seen[at] != live[at] {
+                continue;
+            }
+            live[at] = changed(&live[at], &claim_of(&uid, "a"));
+            prop_assert!(claims.insert(name, uid).is_none());
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! Bad input and faults: a condition that names what is wrong and what helps, and no action.
+
+use super::*;
+
+#[test]
+fn what_is_wrong_with_a_machine_is_said_with_field_value_and_remedy() {
+    let provider = |value: Value| {
+        let mut observed = worker();
+        observed.spec = MachineProviderSpec::decode(&value).map_err(|error| SpecProblem {
+            foreign: false,
+            reason: "InvalidConfiguration",
+            message: error.to_string(),
+        });
+        observed
+    };
+    let ours = |kind: &str| json!({ "apiVersion": "tatara.dev/v1alpha1", "kind": kind });
+    let mut misspelt = ours("SSHMachineProviderSpec");
+    misspelt["hostSelecter"] = json!({});
+    let missing_class = {
+        let mut observed = worker();
+        observed.spec = Err(SpecProblem {
+            foreign: false,
+            reason: "MachineClassMissing",
+            message: "MachineClass small does not exist in namespace default; create it".into(),
+        });
+        observed
+    };
+    let mut alone = worker();
+    alone.cluster = None;
+    let mut unlabelled = alone.clone();
+    let mut machine = unlabelled.machine.as_ref().clone();
+    machine.labels_mut().clear();
+    unlabelled.machine = Arc::new(machine);
+    let broken = with_cluster(worker(), |c| c.spec = Err("podz: unknown field".into()));
+    let cases: [(&str, Observed, &str, &[&str]); 7] = [
+        (
+            "no label",
+            unlabelled,
+            "ClusterLabelMissing",
+            &["cluster.k8s.io/cluster-name", "set it"],
+        ),
+        (
+            "no Cluster",
+            alone,
+            "ClusterMissing",
+            &["Cluster a", "create it"],
+        ),
+        (
+            "bad Cluster",
+            broken,
+            "ClusterInvalid",
+            &["Cluster a", "podz"],
+        ),
+        (
+            "no class",
+            missing_class,
+            "MachineClassMissing",
+            &["MachineClass small", "create it"],
+        ),
+        (
+            "unknown kind",
+            provider(ours("SshMachine")),
+            "InvalidConfiguration",
+            &[
+                "spec.providerSpec.value",
+                "SshMachine",
+                "write tatara.dev/v1alpha1 SSHMachineProviderSpec",
+            ],
+        ),
+        (
+            "misspelt field",
+            provider(misspelt),
+            "InvalidConfiguration",
+            &["hostSelecter", "expected"],
+        ),
+        (
+            "Cluster goes",
+            with_cluster(worker(), |c| c.deleting = true),
+            "ClusterDeleting",
+            &["Cluster a"],
+        ),
+    ];
+    all_wait(&cases);
+}
+
+#[test]
+fn a_version_that_cannot_run_is_said_with_those_that_can() {
+    let version = |field: &str, value: &str| {
+        edited(
+            control_plane(),
+            &json!({ "spec": { "versions": { (field): value } } }),
+        )
+    };
+    let cases: [(&str, Observed, &str, &[&str]); 5] = [
+        (
+            "too old",
+            version("kubelet", "1.13.6"),
+            "UnsupportedVersion",
+            &["spec.versions.kubelet", "v1.13.6", "v1.31 to v1.36"],
+        ),
+        (
+            "too new",
+            version("controlPlane", "v1.99.0"),
+            "UnsupportedVersion",
+            &["spec.versions.controlPlane", "v1.99.0", "v1.31 to v1.36"],
+        ),
+        (
+            "no version",
+            version("kubelet", "latest"),
+            "UnsupportedVersion",
+            &["spec.versions.kubelet", "\"latest\"", "v1.36.3"],
+        ),
+        (
+            "ahead",
+            version("controlPlane", "v1.35.4"),
+            "UnsupportedVersion",
+            &["spec.versions.kubelet", "v1.36.3", "v1.35.4"],
+        ),
+        (
+            "behind",
+            version("kubelet", "v1.32.0"),
+            "UnsupportedVersion",
+            &["spec.versions.kubelet", "v1.32.0", "v1.33"],
+        ),
+    ];
+    all_wait(&cases);
+}
+
+/// Nothing is done, and both conditions say why.
+fn all_wait(cases: &[(&str, Observed, &str, &[&str])]) {
+    for (case, observed, reason, parts) in cases {
+        let plan = plan(observed, at(0));
+        let reason = *reason;
+        expect(case, &plan, &[], ("InfrastructureReady", reason, parts));
+        let ready = finding(&plan, "Ready");
+        assert_eq!(
+            (ready.status, ready.reason),
+            (Status::False, reason),
+            "{case}"
+        );
+    }
+}
+
+#[test]
+fn a_host_that_is_not_ours_is_left_alone_and_the_condition_says_whose_it_is() {
+    let foreign = |marker: Marker| {
+        Ownership::Owner(Owner {
+            marker,
+            initialized: false,
+        })
+    };
+    let mut elsewhere = marker("w-0", ME);
+    elsewhere.management = "another".into();
+    let kubelet = crate::node::Finding::from(
+        "finding: kubelet: /var/lib/kubelet is not empty; remedy: remove it".to_owned(),
+    );
+    let mut occupied = on(worker(), Ownership::Nobody, Vec::new());
+    if let Placement::Held(Held {
+        contact: Contact::Seen(seen),
+        ..
+    }) = &mut occupied.placement
+    {
+        seen.occupied = vec![kubelet];
+    }
+    let cases: [(&str, Observed, &[&str]); 4] = [
+        (
+            "another Machine",
+            on(worker(), foreign(marker("w-9", OTHER)), Vec::new()),
+            &["default/w-9", OTHER],
+        ),
+        (
+            "same UID, another management cluster",
+            on(worker(), foreign(elsewhere), Vec::new()),
+            &["management cluster another"],
+        ),
+        (
+            "no marker, a kubelet",
+            occupied,
+            &["somebody else's Kubernetes", "/var/lib/kubelet"],
+        ),
+        (
+            "a broken marker",
+            on(worker(), Ownership::Unreadable("{".into()), Vec::new()),
+            &["owner.json", "cannot be read"],
+        ),
+    ];
+    for (case, observed, parts) in cases {
+        expect(
+            case,
+            &plan(&observed, at(0)),
+            &[],
+            ("HostClean", "Occupied", parts),
+        );
+    }
+}
+
+#[test]
+fn a_host_that_cannot_be_asked_is_asked_again_and_nothing_is_done_to_it() {
+    for (reason, message) in [
+        (
+            "CredentialMissing",
+            "Secret fleet-key does not exist in namespace default; create it",
+        ),
+        (
+            "CredentialMalformed",
+            "Secret fleet-key has no ssh-privatekey",
+        ),
+        ("HostKeyChanged", "the host shows another key"),
+        ("Unreachable", "no answer from 192.0.2.11:22"),
+    ] {
+        let mut observed = worker();
+        observed.placement = held(Contact::Unreachable {
+            reason,
+            message: message.into(),
+        });
+        let plan = plan(&observed, at(0));
+        expect(
+            reason,
+            &plan,
+            &[],
+            ("InfrastructureReady", reason, &[message]),
+        );
+        assert_ne!(
+            plan.next,
+            Next::OnChange,
+            "nothing else tells when it answers"
+        );
+    }
+}
+
+#[test]
+fn nothing_is_done_while_the_machine_or_its_cluster_is_paused() {
+    let annotation = json!({ "metadata": { "annotations": { (ANNOTATION_PAUSED): "" } } });
+    let states = [
+        worker(),
+        prepared(control_plane(), &[]),
+        running(worker()),
+        deleted(running(worker()), at(0)),
+    ];
+    for observed in states {
+        let own = edited(observed.clone(), &annotation);
+        let above = with_cluster(observed, |cluster| cluster.paused = true);
+        for observed in [own, above] {
+            let says = ("Paused", "Paused", &[ANNOTATION_PAUSED][..]);
+            expect("paused", &plan(&observed, at(1_000_000)), &[], says);
+        }
+    }
+}
+
+#[test]
+fn a_machine_of_another_provider_is_not_touched() {
+    let foreign = || {
+        let mut observed = edited(worker(), &json!({ "metadata": { "finalizers": [] } }));
+        observed.spec = Err(SpecProblem {
+            foreign: true,
+            reason: "InvalidConfiguration",
+            message: "vsphere".into(),
+        });
+        observed
+    };
+    for observed in [foreign(), deleted(foreign(), at(0))] {
+        let plan = plan(&observed, at(1));
+        assert!(plan.hands_off && plan.actions.is_empty() && plan.findings.is_empty());
+    }
+}
+
+#[test]
+fn a_machine_of_ours_that_was_made_foreign_still_lets_its_host_go() {
+    let change = json!({ "metadata": { "finalizers": [FINALIZER_MACHINE] } });
+    let mut observed = edited(running(worker()), &change);
+    observed.spec = Err(SpecProblem {
+        foreign: true,
+        reason: "InvalidConfiguration",
+        message: "spec.providerSpec.value is vsphere/v1 VM, which is not Tatara's".into(),
+    });
+    let says = (
+        "InfrastructureReady",
+        "InvalidConfiguration",
+        &["not Tatara's"][..],
+    );
+    expect("alive", &plan(&observed, at(0)), &[], says);
+    let leaving = plan(&deleted(observed, at(0)), at(1));
+    assert!(leaving.actions.contains(&Action::Release));
+}
+
+#[test]
+fn no_host_says_how_many_there_are_and_why_none_fits() {
+    let mut observed = worker();
+    observed.placement = Placement::None(Err(Refusal {
+        reason: "NoHostAvailable",
+        message: "4 hosts match the selector: 3 claimed, 1 in maintenance".into(),
+    }));
+    let says = (
+        "InfrastructureReady",
+        "NoHostAvailable",
+        &["3 claimed, 1 in maintenance"][..],
+    );
+    expect("none", &plan(&observed, at(0)), &[], says);
+}
+
+#[test]
+fn a_config_source_is_accepted_and_said_to_be_ignored() {
+    let observed = edited(
+        running(worker()),
+        &json!({ "spec": { "configSource": { "a": 1 } } }),
+    );
+    let says = (
+        "ConfigSourceUsed",
+        "Ignored",
+        &["spec.configSource", "kubeletConfiguration"][..],
+    );
+    expect("configSource", &plan(&observed, at(0)), &[], says);
+}
