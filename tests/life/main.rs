@@ -8,6 +8,7 @@ mod audit;
 mod crash;
 mod hosts;
 mod install;
+mod jump;
 mod power;
 mod restored;
 mod whole;

@@ -1,0 +1,69 @@
+//! Hosts that only a jump host reaches, and with them the API of the cluster on them.
+
+use serde_json::json;
+use tatara::api::Cluster;
+
+use crate::world::{World, eventually, is_true};
+
+const HOSTS: [&str; 3] = ["host-a", "host-b", "host-c"];
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs hosts"]
+async fn a_cluster_behind_a_jump_host_is_made_scaled_and_deleted() {
+    let world = World::prepared("life6", "10.95.0").await;
+    let gate = format!("{}.21", world.subnet());
+    world.fleet(&["start", "gate", &gate]);
+    world.fleet(&["wait", "gate"]);
+    let rule = format!("INPUT -s {}.254/32 -p tcp -j DROP", world.subnet());
+    for host in HOSTS {
+        world.shell(host, &format!("iptables -I {rule}"));
+    }
+    through(&world, &gate);
+    world.quickstart("apply");
+    world.until_ready(3, 400).await;
+    eventually("a cluster that answers through the gate", 60, async || {
+        let cluster = world.api::<Cluster>().get("quickstart").await;
+        let status = cluster.expect("the Cluster").status?;
+        is_true(&status.conditions, "ControlPlaneHealthy").then_some(())
+    })
+    .await;
+
+    // a drain asks the API as well
+    world.kubectl(&[
+        "scale",
+        "machinedeployment/quickstart-workers",
+        "--replicas=1",
+    ]);
+    eventually("a host that comes back", 120, async || {
+        (world.available().await.len() == 1).then_some(())
+    })
+    .await;
+    world.kubectl(&["delete", "cluster/quickstart"]);
+    eventually("all hosts back", 180, async || {
+        (world.available().await.len() == HOSTS.len()).then_some(())
+    })
+    .await;
+    for host in HOSTS {
+        let rules = world.shell(host, "iptables -S INPUT");
+        assert!(
+            rules.contains(&rule),
+            "a rule that is not ours is gone: {rules}"
+        );
+    }
+}
+
+/// The manifests of the hosts, with the gate before each.
+fn through(world: &World, gate: &str) {
+    let path = world.run().join("manifests/10-hosts.yaml");
+    let text = std::fs::read_to_string(&path).expect("the hosts");
+    let keys: Vec<String> = world
+        .fleet(&["hostkey", "gate"])
+        .lines()
+        .map(|line| line.splitn(3, ' ').take(2).collect::<Vec<_>>().join(" "))
+        .collect();
+    let jump = json!([{ "address": gate, "hostKeys": keys }]);
+    let before = "credentialsRef: {name: hosts-ssh}";
+    assert_eq!(text.matches(before).count(), HOSTS.len(), "{text}");
+    let after = format!("{before}, jump: {jump}");
+    std::fs::write(&path, text.replace(before, &after)).expect("a file");
+}
