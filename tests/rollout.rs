@@ -1,10 +1,10 @@
 //! Rolls, simulated to their end: the planners of MachineDeployment and MachineSet and nothing else.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test fails by panicking
 
-#[path = "support/rollout.rs"]
+#[path = "support/rollout/mod.rs"]
 mod sim;
 
-#[path = "rollout/faults.rs"]
+#[path = "rollout/faults/mod.rs"]
 mod faults;
 #[path = "rollout/golden.rs"]
 mod golden;

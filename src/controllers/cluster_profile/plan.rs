@@ -280,5 +280,5 @@ fn deletion(observed: &Observed, now: Timestamp) -> Plan {
 }
 
 #[cfg(test)]
-#[path = "plan_tests.rs"]
+#[path = "plan_tests/mod.rs"]
 mod tests;

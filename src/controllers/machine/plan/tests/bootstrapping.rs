@@ -126,6 +126,7 @@ fn a_control_plane_that_its_host_remembers_is_recorded_and_never_made_again() {
     let owner = Ownership::Owner(Owner {
         marker: observed.marker.clone(),
         initialized: true,
+        joined: false,
     });
     let Placement::Held(Held {
         contact: Contact::Seen(seen),

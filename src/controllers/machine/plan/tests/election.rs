@@ -109,6 +109,7 @@ impl World {
             Ownership::Owner(Owner {
                 marker: observed.marker.clone(),
                 initialized: site.initialized,
+                joined: false,
             })
         } else {
             Ownership::Nobody

@@ -147,6 +147,7 @@ fn a_host_that_is_not_ours_is_left_alone_and_the_condition_says_whose_it_is() {
         Ownership::Owner(Owner {
             marker,
             initialized: false,
+            joined: false,
         })
     };
     let mut elsewhere = marker("w-0", ME);

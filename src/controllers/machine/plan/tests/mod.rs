@@ -195,6 +195,7 @@ fn own(observed: &Observed) -> Ownership {
     Ownership::Owner(Owner {
         marker: observed.marker.clone(),
         initialized: false,
+        joined: false,
     })
 }
 

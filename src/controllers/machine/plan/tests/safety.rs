@@ -195,6 +195,7 @@ fn seen_by(case: &Case, observed: Observed) -> Observed {
     let mut owner = Owner {
         marker: marker(&name, ME),
         initialized: case.owner == "made",
+        joined: false,
     };
     match case.owner {
         "machine" => owner.marker.uid = OTHER.into(),

@@ -1,3 +1,5 @@
+mod foreign;
+
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -5,6 +7,7 @@ use proptest::sample::select;
 use serde_json::{Value, json};
 
 use super::super::observed::Owner as Known;
+use super::super::twins::Twins;
 use super::*;
 use crate::api::Host;
 use crate::api::conditions::Status;
@@ -30,6 +33,7 @@ fn marked(management: &str, uid: &str) -> Ownership {
     Ownership::Owner(Owner {
         marker: marker(management, uid),
         initialized: false,
+        joined: false,
     })
 }
 
@@ -62,7 +66,7 @@ fn observed(change: &Value, contact: Contact) -> Observed {
     Observed {
         host: Arc::new(host),
         management: "here".into(),
-        twins: Vec::new(),
+        twins: Twins::default(),
         contact,
         first_contact_keys: Vec::new(),
         following: None,
@@ -134,110 +138,6 @@ fn a_clean_host_is_available_claimed_or_freed() {
         let plan = plan(&saying(&change, nobody()), at(0));
         expect(case, &plan, state, actions, reason, &[]);
         assert_eq!(finding(&plan, "Clean").status, Status::True, "{case}");
-    }
-}
-
-#[test]
-fn what_is_not_ours_is_left_alone_and_said_with_its_owner() {
-    let cases: [(&str, Observed, &[&str]); 3] = [
-        (
-            "a kubelet",
-            occupied(saying(&json!({}), Ownership::Nobody)),
-            &["somebody else's", "/var/lib/kubelet"],
-        ),
-        (
-            "another management cluster",
-            saying(&json!({}), marked("there", "m")),
-            &["default/w-0", "there"],
-        ),
-        (
-            "a broken marker",
-            saying(&json!({}), Ownership::Unreadable("{".into())),
-            &["owner.json", "remove the marker"],
-        ),
-    ];
-    for (case, observed, says) in cases {
-        expect(
-            case,
-            &plan(&observed, at(0)),
-            State::Quarantined,
-            &[],
-            "Occupied",
-            says,
-        );
-    }
-}
-
-#[test]
-fn an_unfulfilled_claim_is_freed_and_one_in_doubt_stays() {
-    let free = [Action::Free];
-    let cases: [(&str, Observed, &[Action]); 4] = [
-        (
-            "a kubelet",
-            occupied(saying(&claim("m", true), Ownership::Nobody)),
-            &free,
-        ),
-        (
-            "another's marker",
-            saying(&claim("m", true), marked("there", "m")),
-            &free,
-        ),
-        (
-            "another Machine's marker",
-            saying(&claim("m", true), marked("here", "n")),
-            &free,
-        ),
-        (
-            "a broken marker",
-            saying(&claim("m", true), Ownership::Unreadable("{".into())),
-            &[],
-        ),
-    ];
-    for (case, observed, actions) in cases {
-        assert_eq!(plan(&observed, at(0)).actions, actions, "{case}");
-    }
-}
-
-#[test]
-fn an_orphan_is_never_reset_and_the_remedy_fits_what_is_known_of_its_machine() {
-    for (owner, says) in [
-        (
-            Known::Unknown,
-            ["does not exist here", "\"releasing\":true"],
-        ),
-        (Known::WithoutHost, ["give it back", "\"releasing\":false"]),
-        (
-            Known::On("h9".into()),
-            ["claims Host h9", "delete this one"],
-        ),
-    ] {
-        let mut observed = saying(&json!({}), marked("here", "m"));
-        observed.owner = owner;
-        expect(
-            "orphan",
-            &plan(&observed, at(0)),
-            State::Quarantined,
-            &[],
-            "Orphaned",
-            &says,
-        );
-    }
-}
-
-#[test]
-fn a_server_that_two_hosts_speak_for_is_not_handed_out_and_no_reset_is_proposed() {
-    for owner in [Ownership::Nobody, marked("here", "m")] {
-        let mut observed = saying(&json!({}), owner);
-        observed.twins.address = vec!["default/h9".into()];
-        let says = ["192.0.2.10", "default/h9", "delete one of them"];
-        expect(
-            "twin",
-            &plan(&observed, at(0)),
-            State::Quarantined,
-            &[],
-            "DuplicateAddress",
-            &says,
-        );
     }
 }
 

@@ -1,5 +1,7 @@
 //! Rolls in which something goes wrong.
 
+mod lost;
+
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString::Int;
 use kube::ResourceExt;
 use serde_json::json;
@@ -10,7 +12,9 @@ use tatara::controllers::machine_deployment::plan::Phase;
 use crate::sim::{World, on_delete, rolling};
 
 const OLD: &str = "v1.35.0";
+
 const BAD: &str = "v1.36.0";
+
 const NEW: &str = "v1.36.3";
 
 fn progressing(world: &World) -> Finding {
@@ -66,120 +70,6 @@ fn half_way() -> World {
     assert_eq!((wanted(&world), world.available()), (vec![2, 1], 3));
     world.physics.boot = 60;
     world
-}
-
-#[test]
-fn a_lost_machine_comes_back_from_its_own_set_before_the_roll_goes_on() {
-    let mut world = half_way();
-    let before = world.machines_of(0);
-    world.lose(&before[0]);
-    for set in 0..2 {
-        world.reconcile_set(set);
-    }
-    world.steps.clear();
-    assert_eq!(world.machines_of(0).len(), 2, "{}", world.transcript);
-    assert_eq!(version(&world.newcomer(0, &before)), OLD);
-    for _ in 0..5 {
-        world.pass();
-        world.pass_time(10);
-    }
-    assert!(
-        shrunk(&world).is_empty(),
-        "the roll waits until the Machine is available\n{}",
-        world.transcript
-    );
-    finish(&mut world, 2);
-    assert_eq!(wanted(&world), [0, 3]);
-}
-
-#[test]
-fn the_roll_waits_for_a_lost_machine_although_its_set_has_not_looked_yet() {
-    let mut world = World::running(6, rolling(Int(2), Int(2)));
-    world.set_version(NEW);
-    world.pass();
-    world.pass();
-    let before = wanted(&world);
-    assert!(before[0] > 1, "{before:?}");
-    let lost = world.machines_of(0)[0].clone();
-    world.lose(&lost);
-    // The set's status says so, but its planner has made no new Machine: creation is held back.
-    world.gated = Some(OLD.into());
-    world.reconcile_set(0);
-    world.reconcile_deployment();
-    assert_eq!(wanted(&world)[0], before[0], "{}", world.transcript);
-    assert!(
-        progressing(&world)
-            .message
-            .contains("to make 1 lost Machines again"),
-        "{:?}",
-        progressing(&world)
-    );
-    world.gated = None;
-    finish(&mut world, 3);
-}
-
-#[test]
-fn a_lost_machine_comes_back_with_its_own_class_although_the_class_was_edited() {
-    let mut world = half_way();
-    let before = world.class.clone();
-    world.class = json!({"apiVersion": "tatara.dev/v1alpha1", "kind": "SimulatedMachineProviderSpec", "bootMilliseconds": 5});
-    world.reconcile_deployment();
-    assert_eq!(world.sets.len(), 3, "an edited class is a new revision");
-    let machines = world.machines_of(0);
-    world.lose(&machines[0]);
-    world.reconcile_set(0);
-    assert_eq!(
-        world.newcomer(0, &machines).spec.provider_spec.value,
-        Some(before)
-    );
-    finish(&mut world, 2);
-    assert_eq!(
-        wanted(&world),
-        [0, 3],
-        "the oldest set is beyond the history limit"
-    );
-}
-
-#[test]
-fn a_lost_machine_of_the_new_set_comes_back_too() {
-    let mut world = half_way();
-    let before = world.machines_of(1);
-    world.lose(&before[0]);
-    world.reconcile_set(1);
-    assert_eq!(
-        version(&world.machine(&before[0]).clone()),
-        NEW,
-        "the name is free again, and the lowest"
-    );
-    world.steps.clear();
-    world.pass();
-    assert!(shrunk(&world).is_empty(), "{}", world.transcript);
-    finish(&mut world, 2);
-}
-
-#[test]
-fn machines_that_are_there_and_unhealthy_go_first() {
-    let mut world = World::running(4, rolling(Int(1), Int(1)));
-    let sick = world.machines_of(0)[2].clone();
-    world.fail(&sick);
-    world.reconcile_set(0);
-    world.set_version(NEW);
-    world.pass();
-    assert!(
-        !world
-            .machines
-            .iter()
-            .any(|machine| machine.name_any() == sick),
-        "{}",
-        world.transcript
-    );
-    assert_eq!(
-        world.available(),
-        4,
-        "no available Machine went\n{}",
-        world.transcript
-    );
-    finish(&mut world, 3);
 }
 
 #[test]
@@ -299,53 +189,6 @@ fn when_nothing_seems_available_nothing_is_given_up() {
 }
 
 #[test]
-fn a_stuck_deletion_keeps_no_replacement_away_and_counts_against_surge() {
-    let mut world = World::running(3, rolling(Int(1), Int(0)));
-    let stuck = world.machines_of(0)[0].clone();
-    world.physics.stuck.insert(stuck.clone());
-    world.delete(&stuck);
-    world.reconcile_set(0);
-    assert_eq!(
-        world.machines_of(0).len(),
-        3,
-        "replaced while the old one hangs"
-    );
-    assert_eq!(world.machines.len(), 4);
-    world.set_version(NEW);
-    for _ in 0..5 {
-        world.pass();
-    }
-    assert_eq!(
-        wanted(&world),
-        [3, 0],
-        "there is no room for one more\n{}",
-        world.transcript
-    );
-    assert!(
-        progressing(&world)
-            .message
-            .contains("4 current Machines (1 in deletion) ≥ 3 spec.replicas + 1 maxSurge")
-    );
-    world.physics.stuck.clear();
-    finish(&mut world, 3);
-}
-
-#[test]
-fn on_delete_replaces_a_machine_whose_deletion_hangs() {
-    let mut world = World::running(3, on_delete());
-    world.set_version(NEW);
-    world.pass();
-    let stuck = world.machines_of(0)[0].clone();
-    world.physics.stuck.insert(stuck.clone());
-    world.delete(&stuck);
-    for _ in 0..4 {
-        world.pass();
-    }
-    assert_eq!(wanted(&world), [2, 1], "{}", world.transcript);
-    assert_eq!(world.available(), 3);
-}
-
-#[test]
 fn a_scale_up_in_mid_roll_is_shared_between_the_sets() {
     let mut world = World::running(10, rolling(Int(2), Int(0)));
     world.set_version(NEW);
@@ -462,25 +305,4 @@ fn a_new_revision_that_may_not_make_machines_yet_costs_no_old_one() {
     );
     world.gated = None;
     finish(&mut world, 3);
-}
-
-#[test]
-fn a_changed_time_limit_reaches_old_sets_and_machines_in_deletion() {
-    let mut world = half_way();
-    let stuck = world.machines_of(0)[0].clone();
-    world.physics.stuck.insert(stuck.clone());
-    world.delete(&stuck);
-    world.deployment.spec.template.spec.deletion = Some(tatara::api::machine::MachineDeletion {
-        node_drain_timeout_seconds: Some(60),
-        ..Default::default()
-    });
-    world.reconcile_deployment();
-    let plan = world.set_plan(0);
-    let reached = plan.actions.iter().any(|action| match action {
-        tatara::controllers::machine_set::plan::Action::UpdateInPlace { name, changes, .. } => {
-            *name == stuck && changes.deletion.is_some()
-        }
-        _ => false,
-    });
-    assert!(reached, "{:?}", plan.actions);
 }

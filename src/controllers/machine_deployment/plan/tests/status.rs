@@ -1,0 +1,116 @@
+//! What is said of it.
+
+use super::*;
+
+#[test]
+fn it_is_available_while_no_more_are_missing_than_may() {
+    let table = [
+        (3, 0, 3, true),
+        (3, 0, 2, false),
+        (3, 1, 2, true),
+        (3, 9, 0, true),
+        (0, 0, 0, true),
+    ];
+    for (replicas, unavailable, have, expected) in table {
+        let sets = vec![new((replicas, replicas, have))];
+        let plan = plan(
+            &deployment(replicas, rolling(Int(1), Int(unavailable)), sets),
+            at(110),
+        );
+        assert_eq!(
+            finding(&plan, "Available").status == Status::True,
+            expected,
+            "{replicas} {unavailable} {have}"
+        );
+    }
+}
+
+#[test]
+fn it_is_complete_only_when_all_machines_are_available_and_of_the_current_template() {
+    let complete = |sets: Vec<ObservedSet>| {
+        let mut observed = deployment(3, rolling(Int(1), Int(0)), sets);
+        for set in &mut observed.sets {
+            set.annotations
+                .insert(ANNOTATION_DESIRED_REPLICAS.into(), "3".into());
+        }
+        let plan = plan(&observed, at(110));
+        finding(&plan, "Progressing").reason == "Complete"
+    };
+    assert!(complete(vec![new((3, 3, 3))]));
+    assert!(complete(vec![old("old", (0, 0, 0)), new((3, 3, 3))]));
+    assert!(!complete(vec![new((3, 3, 2))]), "one is not available");
+    assert!(!complete(vec![new((3, 2, 2))]), "one is missing");
+    assert!(
+        !complete(vec![old("old", (0, 1, 1)), new((3, 3, 3))]),
+        "an old one is left"
+    );
+    assert!(
+        !complete(vec![deleting(old("old", (0, 0, 0)), 1), new((3, 3, 3))]),
+        "an old one is going"
+    );
+    assert!(!complete(vec![old("old", (3, 3, 3))]), "all are old");
+}
+
+#[test]
+fn the_phase_sums_it_up() {
+    let table: [(&str, Vec<ObservedSet>, Phase); 5] = [
+        (
+            "fewer than asked for",
+            vec![new((3, 1, 1))],
+            Phase::ScalingUp,
+        ),
+        (
+            "more than asked for",
+            vec![new((3, 5, 5))],
+            Phase::ScalingDown,
+        ),
+        (
+            "some are going",
+            vec![deleting(new((3, 3, 3)), 1)],
+            Phase::ScalingDown,
+        ),
+        (
+            "old ones are left",
+            vec![old("old", (1, 1, 1)), new((2, 2, 2))],
+            Phase::RollingOut,
+        ),
+        ("as asked for", vec![new((3, 3, 3))], Phase::Running),
+    ];
+    for (name, sets, expected) in table {
+        assert_eq!(
+            plan(&deployment(3, rolling(Int(1), Int(0)), sets), at(110)).phase,
+            expected,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn every_step_says_why_before_it_is_taken() {
+    let sets = vec![old("old", (3, 3, 3)), new((1, 1, 1))];
+    let plan = plan(&deployment(3, rolling(Int(1), Int(0)), sets), at(110));
+    let progressing = finding(&plan, "Progressing");
+    assert_eq!(
+        (progressing.status, progressing.reason),
+        (Status::True, "MachineSetUpdated")
+    );
+    assert_eq!(
+        progressing.message,
+        "old MachineSet old from 3 to 2: 4 available replicas > 3 minimum available replicas"
+    );
+    assert_eq!(
+        update(&plan, "old").because,
+        ["4 available replicas > 3 minimum available replicas"]
+    );
+    assert_eq!(
+        finding(&plan, "RollingOut").message,
+        "1/3 available of the current template; left of old ones: old (3 Machines)"
+    );
+}
+
+#[test]
+fn a_second_plan_of_the_same_knowledge_is_the_same_plan() {
+    let sets = vec![old("old", (3, 3, 3)), new((1, 1, 1))];
+    let observed = deployment(3, rolling(Int(1), Int(0)), sets);
+    assert_eq!(plan(&observed, at(110)), plan(&observed, at(110)));
+}
