@@ -48,8 +48,8 @@ cgroup_enter() { local dir; for dir in $(cgroup_dirs "$1"); do echo "$BASHPID" >
 
 # every process of a host, found by its cgroup: needs no pid file and meets no stranger
 cgroup_kill() {
-  local dir pids
-  for _ in {1..100}; do
+  local dir pids limit=$((SECONDS + 60))     # on a busy machine a killed process takes its time to end
+  while ((SECONDS < limit)); do
     pids=''
     for dir in $(cgroup_dirs "$1"); do
       [[ ! -d $dir ]] || pids+=" $(find "$dir" -name cgroup.procs -exec cat {} + 2>/dev/null | sort -u | tr '\n' ' ' || true)"   # a cgroup may go meanwhile

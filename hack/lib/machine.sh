@@ -21,7 +21,8 @@ register() {
     name=${other##*/}
     read -r subnet state <"$other"
     if [[ $name == "$1" ]]; then
-      [[ $state == "$3" ]] || die "fleet \"$1\" is up already with its state in $state; set another FLEET, or take it down there"
+      # a run that was killed leaves its hosts behind, and its folder may be gone: whoever comes next has them
+      [[ $state == "$3" || ! -d $state ]] || die "fleet \"$1\" is up already with its state in $state; set another FLEET, or take it down there"
     else
       [[ $subnet != "$2" ]] || die "fleet \"$name\" has the subnet $2 already; set another SUBNET for fleet \"$1\""
     fi
