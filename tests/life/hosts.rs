@@ -5,7 +5,11 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 use tatara::api::{Host, Machine};
 
+use crate::secrets::is_not_told;
 use crate::world::{World, both, eventually};
+
+/// Somebody put a passphrase where the key belongs.
+const MALFORMED: &str = "canary-no-key-5e1d";
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs hosts"]
@@ -27,6 +31,7 @@ async fn hosts_that_cannot_be_had_say_why_and_keep_no_other_back() {
     .await;
     a_host_without_keys_is_refused(&world);
     each_says_why(&world).await;
+    is_not_told(&world, MALFORMED);
     nothing_was_written_on_the_occupied(&world);
     a_machine_says_why_none_fits(&world).await;
     a_new_key_takes_effect_without_a_restart(&world).await;
@@ -78,7 +83,7 @@ fn secrets(world: &World) {
     for secret in [
         secret("hosts-ssh", &right_key(world)),
         secret("wrong-ssh", &wrong),
-        secret("malformed-ssh", "not a key"),
+        secret("malformed-ssh", MALFORMED),
     ] {
         let output = world.apply(&secret);
         assert!(output.status.success(), "{}", both(&output));
@@ -223,6 +228,15 @@ async fn each_says_why(world: &World) {
             host.status.expect("a status").reason.as_deref(),
             Some(reason)
         );
+    }
+    // both are told everything that they share, the first one too
+    for (host, twin) in [("twin-1", "twin-2"), ("twin-2", "twin-1")] {
+        eventually("what twins share", 30, async || {
+            let said = world.host_says(host, "Available").await;
+            let machine_id = said.contains("machine-id") && said.contains("calls itself");
+            (machine_id && said.matches(twin).count() == 3).then_some(())
+        })
+        .await;
     }
     assert_eq!(world.available().await, ["good"]);
 }

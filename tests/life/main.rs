@@ -5,11 +5,14 @@
 
 #[path = "../support/audit.rs"]
 mod audit;
+#[path = "../support/canaries.rs"]
+mod canaries;
 mod crash;
 mod hosts;
 mod install;
 mod jump;
 mod power;
 mod restored;
+mod secrets;
 mod whole;
 mod world;

@@ -15,8 +15,9 @@ use tatara::api::{
 };
 
 use crate::audit::{MANAGER, Mark};
-use crate::install;
+use crate::canaries::CommandLines;
 use crate::world::{World, eventually};
+use crate::{install, secrets};
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs hosts"]
@@ -26,8 +27,10 @@ async fn a_cluster_is_made_kept_scaled_and_deleted_and_its_hosts_come_back() {
     restarted_the_manager_writes_nothing(&world).await;
     idle_it_asks_nothing(&world).await;
     install::runs_in_a_cluster(&world).await;
+    let seen = CommandLines::watch();
     a_budget_holds_a_drain_and_is_named(&world).await;
     the_freed_host_is_taken_again(&world).await;
+    secrets::are_in_their_secrets_only(&world, seen).await;
     deleted_the_profile_goes_first_and_every_host_comes_back(&world).await;
     world.leave();
 }
