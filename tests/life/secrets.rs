@@ -95,6 +95,13 @@ fn told(world: &World, host: &str, canaries: &Canaries) -> String {
 pub async fn are_in_their_secrets_only(world: &World, seen: CommandLines) {
     let mut canaries = of(&world.client).await;
     canaries.extend(of(&world.member().await).await);
+    let secrets = done(
+        world
+            .kubectl_command()
+            .args(["get", "secrets", "-A", "-o", "json"]),
+    );
+    let found = canaries.found_in(secrets.as_bytes());
+    assert!(found.len() > 5, "the search finds {found:?}");
     for (what, text) in [
         ("management cluster", objects(|| world.kubectl_command())),
         ("the cluster", objects(|| world.member_kubectl())),
