@@ -19,7 +19,7 @@ async fn a_cluster_behind_a_jump_host_is_made_scaled_and_deleted() {
         world.shell(host, &format!("iptables -I {rule}"));
     }
     through(&world, &gate);
-    world.quickstart("apply");
+    a_taken_address_is_named(&world).await;
     world.until_ready(3, 400).await;
     eventually("a cluster that answers through the gate", 60, async || {
         let cluster = world.api::<Cluster>().get("quickstart").await;
@@ -50,6 +50,22 @@ async fn a_cluster_behind_a_jump_host_is_made_scaled_and_deleted() {
             "a rule that is not ours is gone: {rules}"
         );
     }
+}
+
+/// Somebody else has the virtual IP: said, and kubeadm does not run before it is free.
+async fn a_taken_address_is_named(world: &World) {
+    let address = format!("{}.100", world.subnet());
+    world.shell("gate", &format!("ip addr add {address}/24 dev eth0"));
+    world.quickstart("apply");
+    let taken = format!("{address} is in use by the machine with MAC");
+    world.until_one_says(&taken, 200).await;
+    let made = world.shell("host-a", "test ! -e /etc/kubernetes/admin.conf && echo no");
+    assert_eq!(
+        made.trim(),
+        "no",
+        "kubeadm init ran behind a foreign address"
+    );
+    world.shell("gate", &format!("ip addr del {address}/24 dev eth0"));
 }
 
 /// The manifests of the hosts, with the gate before each.
