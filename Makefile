@@ -23,8 +23,7 @@ check: ## formatting, lints, dependencies, scripts, and the tests that need noth
 	@hack/test unit
 
 test: check ## everything below the slow tier: also on a real API server and on real hosts
-	@hack/test api
-	@hack/test hosts
+	@rc=0; for tier in api hosts; do hack/test $$tier || rc=1; done; exit $$rc
 
 test-slow: ## what needs a second Kubernetes version
 	@hack/test slow

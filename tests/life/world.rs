@@ -153,8 +153,16 @@ impl World {
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
         K: Clone + std::fmt::Debug + DeserializeOwned,
     {
-        let list = self.api::<K>().list(&Default::default()).await;
-        list.expect("a list").items
+        let api = self.api::<K>();
+        // a kind that was defined a moment ago is answered with "try again" for a while
+        eventually("a list", 60, async || {
+            match api.list(&Default::default()).await {
+                Ok(list) => Some(list.items),
+                Err(kube::Error::Api(status)) if status.code == 429 => None,
+                Err(error) => panic!("{error}"),
+            }
+        })
+        .await
     }
 
     /// Hosts that are Available, by name.

@@ -1,5 +1,6 @@
 //! Two management planes, and the manager between them.
 
+use std::fmt::Debug;
 use std::fs::File;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -8,6 +9,7 @@ use k8s_openapi::api::core::v1::Node;
 use kube::api::ListParams;
 use kube::core::NamespaceResourceScope;
 use kube::{Api, Client, Resource};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tatara::api::Machine;
 
@@ -154,15 +156,11 @@ impl Site {
 
     pub async fn machines(&self, pool: &str) -> Vec<Machine> {
         let parameters = ListParams::default().labels(&format!("pool={pool}"));
-        let list = self.api::<Machine>().list(&parameters).await;
-        list.expect("a list").items
+        listed(self.api(), &parameters).await
     }
 
     pub async fn nodes(&self) -> Vec<Node> {
-        let list = Api::<Node>::all(self.member.clone())
-            .list(&ListParams::default())
-            .await;
-        list.expect("a list").items
+        listed(Api::all(self.member.clone()), &ListParams::default()).await
     }
 
     /// Waits until there are `count` Machines in a pool, and all are Ready.
@@ -208,6 +206,19 @@ impl Drop for Site {
 pub fn ready(machine: &Machine) -> bool {
     let status = machine.status.as_ref();
     status.is_some_and(|status| tatara::api::conditions::is_true(&status.conditions, "Ready"))
+}
+
+/// All of them. A kind that was defined a moment ago is answered with "try again" for a while.
+async fn listed<K: Clone + Debug + DeserializeOwned>(
+    api: Api<K>,
+    parameters: &ListParams,
+) -> Vec<K> {
+    eventually("a list", async || match api.list(parameters).await {
+        Ok(list) => Some(list.items),
+        Err(kube::Error::Api(status)) if status.code == 429 => None,
+        Err(error) => panic!("{error}"),
+    })
+    .await
 }
 
 /// Polls until there is an answer.
