@@ -23,7 +23,7 @@ pub enum Take {
 /// A line of [`super::start_and_follow`] or [`super::follow`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A step begins.
+    /// A step is under way. One that is over before anybody looks is not told.
     Progress(Progress),
     /// The unit has ended (or, when it was killed, is interrupted); the last line.
     Ended(UnitStatus),

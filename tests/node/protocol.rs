@@ -22,14 +22,22 @@ fn unit(name: UnitName, steps: &[(&'static str, &str)]) -> Unit {
     }
 }
 
-fn steps(events: &[Event]) -> Vec<&str> {
-    events
-        .iter()
-        .filter_map(|event| match event {
-            Event::Progress(progress) => Some(progress.step.as_str()),
-            _ => None,
-        })
-        .collect()
+/// The steps that were told are of `steps`, in that order. One that is over before anybody looks is not told.
+fn assert_told(events: &[Event], steps: &[&str]) {
+    let mut rest = steps.iter();
+    for event in events {
+        if let Event::Progress(progress) = event {
+            assert!(rest.any(|step| *step == progress.step), "{events:?}");
+        }
+    }
+}
+
+/// Lets a step go on that waits at `/root/gate`, once it does.
+fn open_gate(fleet: &Fleet) {
+    fleet.shell(
+        "a",
+        "timeout 20 bash -c 'until test -p /root/gate; do sleep 0.05; done' && echo >/root/gate",
+    );
 }
 
 fn end(events: &[Event]) -> &UnitState {
@@ -110,7 +118,7 @@ fn succeeding(fleet: &Fleet) {
     let started = Instant::now();
     let events = fleet.run_unit("a", &ours, &work);
     println!("a unit of two empty steps: {:?}", started.elapsed());
-    assert_eq!(steps(&events), ["one", "two"]);
+    assert_told(&events, &["one", "two"]);
     assert_eq!(end(&events), &UnitState::Succeeded);
     // again: nothing is run, the end is told
     let again = fleet.run_unit("a", &ours, &work);
@@ -136,7 +144,7 @@ fn failing(fleet: &Fleet) {
     let work = unit(
         UnitName::Prepare,
         &[
-            ("one", "true"),
+            ("one", "echo try >>/root/tries"),
             (
                 "two",
                 "echo 'finding: swap: /dev/sda2 is on; remedy: swapoff -a'; echo 'say \"why\" \\'; printf '\\xff\\n'; exit 3",
@@ -158,9 +166,12 @@ fn failing(fleet: &Fleet) {
     assert_eq!(&status.state, end(&events));
     assert_eq!(status.identity, work.identity());
     assert_eq!(fleet.shell("a", "cat /root/trace"), "first\nsecond\n");
-    // a failed unit is tried again; its old log is gone
+    // a failed unit is tried again from its first step; its old log is gone
     let again = fleet.run_unit("a", &ours, &work);
-    assert_eq!(steps(&again), ["one", "two"]);
+    assert_told(&again, &["one", "two"]);
+    assert_eq!(fleet.shell("a", "cat /root/tries"), "try\ntry\n");
+    let text = lossy(&fleet.run("a", &log("m1", Some("two")).unwrap()));
+    assert_eq!(text.matches("finding: swap").count(), 1, "{text}");
 }
 
 fn attaching(fleet: &Fleet) {
@@ -188,7 +199,7 @@ fn attaching(fleet: &Fleet) {
     let mut third = fleet.attach("a", &follow(&ours, UnitName::Init).unwrap());
     assert_eq!(second.next(), Some(Event::Progress(at("slow", 2, 3))));
     assert_eq!(third.next(), Some(Event::Progress(at("slow", 2, 3))));
-    fleet.shell("a", "echo >/root/gate");
+    open_gate(fleet);
     for attached in [second, third] {
         assert_eq!(end(&attached.rest()), &UnitState::Succeeded);
     }
@@ -236,7 +247,7 @@ fn ordering(fleet: &Fleet) {
     assert_eq!(one.next(), Some(Event::Progress(at("slow", 1, 1))));
     let mut two = fleet.attach("a", &start_and_follow(&ours, &second, now()).unwrap());
     assert_eq!(two.next(), Some(Event::Progress(at("next", 1, 1))));
-    fleet.shell("a", "test -p /root/gate && echo >/root/gate");
+    open_gate(fleet);
     assert_eq!(end(&one.rest()), &UnitState::Succeeded);
     assert_eq!(end(&two.rest()), &UnitState::Succeeded);
     // the same unit with another identity waits as well
@@ -247,13 +258,10 @@ fn ordering(fleet: &Fleet) {
     assert_eq!(one.next(), Some(Event::Progress(at("slow", 1, 1))));
     let mut two = fleet.attach("a", &start_and_follow(&ours, &third, now()).unwrap());
     assert_eq!(two.next(), Some(Event::Progress(at("slow", 1, 1))));
-    fleet.shell(
-        "a",
-        "timeout 20 bash -c 'until test -p /root/gate; do sleep 0.05; done'; echo >/root/gate",
-    );
+    open_gate(fleet);
     one.rest(); // whichever unit it saw at its end
     let events = two.rest();
-    assert_eq!(steps(&events), ["changed"]);
+    assert_told(&events, &["slow", "changed"]);
     assert_eq!(end(&events), &UnitState::Succeeded);
 }
 
