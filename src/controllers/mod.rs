@@ -4,6 +4,7 @@ pub mod backoff;
 mod error;
 mod failures;
 pub mod patch;
+pub mod paused;
 
 pub mod cluster;
 pub mod cluster_profile;

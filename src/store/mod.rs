@@ -5,6 +5,8 @@
 //! Reads never leave memory. What is read here may *refuse* an irreversible act, never permit one:
 //! that needs a live read.
 
+#[cfg(test)]
+mod held;
 mod index;
 mod keys;
 mod watch;

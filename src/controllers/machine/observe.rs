@@ -13,11 +13,9 @@ use super::plan::claim;
 use super::units::node_name;
 use crate::api::cluster::Turn;
 use crate::api::conditions::find;
-use crate::api::names::{
-    self, ANNOTATION_INITIALIZED, ANNOTATION_PAUSED, ANNOTATION_TURN, LABEL_CLUSTER,
-};
+use crate::api::names::{self, ANNOTATION_INITIALIZED, ANNOTATION_TURN, LABEL_CLUSTER};
 use crate::api::{Cluster, ClusterProviderSpec, Host, Machine, MachineProviderSpec};
-use crate::controllers::ReconcileError;
+use crate::controllers::{ReconcileError, paused};
 use crate::kubeadm::Endpoint;
 use crate::manager::Context;
 use crate::node::{Marker, UnitName};
@@ -58,6 +56,7 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .contains_key(&marker.uid),
+        paused_by: paused::paused_by(&context.stores, machine.as_ref()),
         machine,
         marker,
         spec,
@@ -136,7 +135,6 @@ fn observed_cluster(context: &Context, namespace: &str, cluster: &Cluster) -> Ob
             .count(),
         uid: cluster.uid().unwrap_or_default(),
         network: cluster.spec.cluster_network.clone(),
-        paused: annotation(ANNOTATION_PAUSED).is_some(),
         deleting: cluster.metadata.deletion_timestamp.is_some(),
         certificates_ready: crate::api::conditions::is_true(conditions, "CertificatesReady"),
         external: crate::api::conditions::find(conditions, "ControlPlaneInitialized")

@@ -29,6 +29,8 @@ pub enum Seen<T> {
 pub struct Observed {
     /// The Machine.
     pub machine: Arc<Machine>,
+    /// The object whose annotation `cluster.k8s.io/paused` stops it: itself, or one above it.
+    pub paused_by: Option<String>,
     /// Its ownership marker, as it stands on its host.
     pub marker: Marker,
     /// Its Cluster, if there is one of that name.
@@ -75,8 +77,6 @@ pub struct ObservedCluster {
     pub network: ClusterNetwork,
     /// Tatara's settings; an error is the Cluster's to report.
     pub spec: Result<ClusterProviderSpec, String>,
-    /// It is paused, and so is everything below it.
-    pub paused: bool,
     /// It is being deleted.
     pub deleting: bool,
     /// UID of the Machine that ran `kubeadm init`.

@@ -15,7 +15,7 @@ use kube::runtime::controller::Action as Requeue;
 
 pub use observed::{Counts, Observed, ObservedSet, Unresolved};
 
-use super::{Next, ReconcileError, machine_class};
+use super::{Next, ReconcileError, machine_class, paused};
 use crate::api::machine_provider_spec::ProviderSpecError;
 use crate::api::{MachineDeployment, MachineProviderSpec};
 use crate::manager::Context;
@@ -42,7 +42,8 @@ pub async fn reconcile(
         message: problem.message,
     });
     let sets = context.stores.machine_sets.within(&namespace);
-    let observed = Observed::from_api(&deployment, resolved, sets.iter().map(AsRef::as_ref));
+    let mut observed = Observed::from_api(&deployment, resolved, sets.iter().map(AsRef::as_ref));
+    observed.paused_by = paused::paused_by(&context.stores, deployment.as_ref());
     let now = crate::clock::now();
     let plan = plan::plan(&observed, now);
     report::write(&context, &deployment, &plan, now).await?;

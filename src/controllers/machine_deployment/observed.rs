@@ -11,7 +11,8 @@ use crate::api::machine_deployment::Strategy;
 use crate::api::names::{ANNOTATION_DESIRED_REPLICAS, ANNOTATION_REVISION, LABEL_TEMPLATE_HASH};
 use crate::api::{MachineDeployment, MachineSet, MachineTemplate};
 use crate::controllers::machine_set::Owner;
-use crate::controllers::machine_set::observed::{creation, paused_by};
+use crate::controllers::machine_set::observed::creation;
+use crate::controllers::paused;
 
 /// What a pass over a MachineDeployment knows.
 #[derive(Clone, Debug, PartialEq)]
@@ -191,7 +192,7 @@ impl Observed {
             progress_deadline_seconds: spec.progress_deadline_seconds,
             strategy: spec.strategy.clone(),
             paused: spec.paused,
-            paused_by: paused_by("MachineDeployment", &deployment.metadata),
+            paused_by: paused::itself(deployment),
             deleting: deployment.metadata.deletion_timestamp.is_some(),
             selector: spec.selector.clone(),
             template: spec.template.clone(),

@@ -8,7 +8,7 @@ use super::observed::{Gate, Observed};
 use crate::api::machine_provider_spec::ProviderSpecError;
 use crate::api::names::LABEL_CLUSTER;
 use crate::api::{Machine, MachineProviderSpec, MachineSet};
-use crate::controllers::machine_class;
+use crate::controllers::{machine_class, paused};
 use crate::kubeadm::{KubernetesVersion, version};
 use crate::manager::Context;
 
@@ -43,8 +43,10 @@ pub fn around(context: &Context, set: &MachineSet, machines: &[Arc<Machine>]) ->
         message: problem.message,
     });
     let machines = machines.iter().map(AsRef::as_ref);
+    let mut observed = Observed::from_api(set, resolved, gate(context, set, &namespace), machines);
+    observed.paused_by = paused::paused_by(&context.stores, set);
     Seen {
-        set: Observed::from_api(set, resolved, gate(context, set, &namespace), machines),
+        set: observed,
         foreign,
     }
 }

@@ -13,6 +13,7 @@ use crate::api::conditions::{find, is_true};
 use crate::api::machine::MachineDeletion;
 use crate::api::machine_set::DeletePolicy;
 use crate::api::{Machine, MachineSet, MachineTemplate, ProviderSpec};
+use crate::controllers::paused;
 
 /// What a pass over a MachineSet knows.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -187,7 +188,7 @@ impl Observed {
             selector: set.spec.selector.clone(),
             template,
             deleting: set.metadata.deletion_timestamp.is_some(),
-            paused_by: paused_by("MachineSet", &set.metadata),
+            paused_by: paused::itself(set),
             gate: unresolved.or(gate),
             machines: machines
                 .map(|machine| ObservedMachine::from_api(machine, &uid))
@@ -195,14 +196,6 @@ impl Observed {
             uid,
         }
     }
-}
-
-/// The object itself, if its annotation pauses it.
-pub(in crate::controllers) fn paused_by(kind: &str, object: &ObjectMeta) -> Option<String> {
-    let annotations = object.annotations.as_ref()?;
-    annotations
-        .contains_key(crate::api::names::ANNOTATION_PAUSED)
-        .then(|| format!("{kind} {}", object.name.as_deref().unwrap_or_default()))
 }
 
 /// When an object was made; the beginning of time for one that was not stored yet.

@@ -110,16 +110,11 @@ fn decide(observed: &Observed, now: Timestamp) -> Plan {
             ..Plan::default()
         };
     }
-    let paused = machine.annotations().contains_key(ANNOTATION_PAUSED)
-        || observed
-            .cluster
-            .as_ref()
-            .is_some_and(|cluster| cluster.paused);
-    if paused {
+    if let Some(object) = &observed.paused_by {
         return Plan::waiting(Finding::yes(
             "Paused",
             "Paused",
-            "nothing is done while the annotation cluster.k8s.io/paused is set on the Machine or its Cluster",
+            format!("nothing is done while {object} has the annotation {ANNOTATION_PAUSED}"),
         ));
     }
     if machine.metadata.deletion_timestamp.is_some() {

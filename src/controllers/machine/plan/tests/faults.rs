@@ -230,8 +230,7 @@ fn a_host_that_cannot_be_asked_is_asked_again_and_nothing_is_done_to_it() {
 }
 
 #[test]
-fn nothing_is_done_while_the_machine_or_its_cluster_is_paused() {
-    let annotation = json!({ "metadata": { "annotations": { (ANNOTATION_PAUSED): "" } } });
+fn nothing_is_done_while_the_machine_or_something_above_it_is_paused() {
     let states = [
         worker(),
         prepared(control_plane(), &[]),
@@ -239,10 +238,10 @@ fn nothing_is_done_while_the_machine_or_its_cluster_is_paused() {
         deleted(running(worker()), at(0)),
     ];
     for observed in states {
-        let own = edited(observed.clone(), &annotation);
-        let above = with_cluster(observed, |cluster| cluster.paused = true);
-        for observed in [own, above] {
-            let says = ("Paused", "Paused", &[ANNOTATION_PAUSED][..]);
+        for above in ["Machine w-0", "MachineSet pool-1", "Cluster a"] {
+            let mut observed = observed.clone();
+            observed.paused_by = Some(above.into());
+            let says = ("Paused", "Paused", &[above, ANNOTATION_PAUSED][..]);
             expect("paused", &plan(&observed, at(1_000_000)), &[], says);
         }
     }

@@ -88,7 +88,6 @@ fn cluster() -> ObservedCluster {
         uid: "cluster".into(),
         network: cluster.spec.cluster_network,
         spec: Ok(ClusterProviderSpec::default()),
-        paused: false,
         deleting: false,
         initialized_by: None,
         turn: None,
@@ -120,6 +119,7 @@ fn observed(control_plane: bool) -> Observed {
         follow: None,
         has_token: false,
         attempts: Attempts::default(),
+        paused_by: None,
         machine: Arc::new(machine),
     }
 }

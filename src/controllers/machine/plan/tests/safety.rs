@@ -21,7 +21,7 @@ struct Case {
     control_plane: bool,
     adopted: bool,
     deleting: bool,
-    paused: &'static str,
+    paused: bool,
     spec: &'static str,
     cluster: Option<ClusterCase>,
     placement: &'static str,
@@ -47,7 +47,7 @@ fn case() -> impl Strategy<Value = Case> {
         any::<bool>(),
         prop::bool::weighted(0.9),
         any::<bool>(),
-        select(vec!["", "", "", "", "machine", "cluster"]),
+        prop::bool::weighted(0.3),
         select(vec!["ssh", "ssh", "ssh", "ssh", "foreign", "invalid"]),
         prop::option::weighted(0.9, cluster),
     );
@@ -110,9 +110,6 @@ fn machine_of(case: &Case) -> Observed {
     if !case.adopted {
         change["metadata"]["finalizers"] = json!([]);
     }
-    if case.paused == "machine" {
-        change["metadata"]["annotations"][ANNOTATION_PAUSED] = "".into();
-    }
     if case.excluded {
         change["metadata"]["annotations"][ANNOTATION_EXCLUDE_DRAIN] = "".into();
     }
@@ -139,12 +136,12 @@ fn machine_of(case: &Case) -> Observed {
 
 fn observed_of(case: &Case) -> Observed {
     let mut observed = machine_of(case);
+    observed.paused_by = case.paused.then(|| "Cluster a".into());
     match &case.cluster {
         None => observed.cluster = None,
         Some((deleting, initialized_by, turn, certificates, workers)) => {
             observed = with_cluster(observed, |cluster| {
                 cluster.deleting = *deleting;
-                cluster.paused = case.paused == "cluster";
                 cluster.initialized_by = initialized_by.map(Into::into);
                 cluster.turn = turn.map(turn_of);
                 cluster.certificates_ready = *certificates;
@@ -320,7 +317,7 @@ proptest! {
         for action in &plan.actions {
             prop_assert!(may(&case, action), "{action:?} in {plan:#?}");
         }
-        if !case.paused.is_empty() && (case.paused == "machine" || case.cluster.is_some()) {
+        if case.paused {
             prop_assert!(plan.actions.is_empty());
         }
         if case.spec == "foreign" && !case.adopted {
@@ -352,7 +349,7 @@ proptest! {
         let plan = plan(&observed, at(case.age));
         says_why(&plan)?;
         let is_ours = !plan.hands_off && (case.adopted || !case.deleting);
-        if plan.actions.is_empty() && is_ours && case.paused.is_empty() {
+        if plan.actions.is_empty() && is_ours && !case.paused {
             let ready = finding(&plan, "Ready");
             let waits = ready.status != Status::True;
             prop_assert!(!waits || ready.reason != "Starting", "{plan:#?}");

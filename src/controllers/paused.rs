@@ -1,0 +1,48 @@
+//! Whether something holds an object still: the annotation `cluster.k8s.io/paused`, on the object or on
+//! one above it.
+
+use std::sync::Arc;
+
+use kube::{Resource, ResourceExt};
+
+use crate::api::names::{ANNOTATION_PAUSED, LABEL_CLUSTER};
+use crate::store::{Indexed, Kind, Stores};
+
+/// The object whose annotation stops this one, as "MachineDeployment pool": itself, the set or the
+/// deployment that controls it, or its Cluster.
+pub fn paused_by<K: Indexed>(stores: &Stores, object: &K) -> Option<String> {
+    let set = controller(&stores.machine_sets, object);
+    let deployment = match &set {
+        Some(set) => controller(&stores.machine_deployments, set.as_ref()),
+        None => controller(&stores.machine_deployments, object),
+    };
+    let cluster = || {
+        let name = object.labels().get(LABEL_CLUSTER)?;
+        stores.clusters.get(&object.namespace()?, name)
+    };
+    itself(object)
+        .or_else(|| itself(set?.as_ref()))
+        .or_else(|| itself(deployment?.as_ref()))
+        .or_else(|| itself(cluster()?.as_ref()))
+}
+
+/// The object, if its own annotation stops it.
+pub fn itself<K: Resource<DynamicType = ()>>(object: &K) -> Option<String> {
+    let is_paused = object.annotations().contains_key(ANNOTATION_PAUSED);
+    is_paused.then(|| format!("{} {}", K::kind(&()), object.name_any()))
+}
+
+/// The object of this kind that controls another.
+fn controller<K, O>(kind: &Kind<O>, object: &K) -> Option<Arc<O>>
+where
+    K: Resource<DynamicType = ()>,
+    O: Resource<DynamicType = ()> + Clone + 'static,
+{
+    let owners = object.owner_references().iter();
+    let mut controllers = owners.filter(|owner| owner.controller == Some(true));
+    controllers.find_map(|owner| kind.by_uid(&owner.uid))
+}
+
+#[cfg(test)]
+#[path = "paused_tests.rs"]
+mod tests;

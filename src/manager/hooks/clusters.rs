@@ -1,0 +1,64 @@
+//! Whom Clusters wake.
+
+use std::sync::Arc;
+
+use kube::ResourceExt;
+
+use super::is_pause_news;
+use crate::api::Cluster;
+use crate::api::conditions::is_true;
+use crate::api::names::{ANNOTATION_INITIALIZED, ANNOTATION_PAUSED, ANNOTATION_TURN};
+use crate::store::{Change, Hook, Key, Stores, Wakers};
+
+/// A Cluster wakes itself and its profile; what belongs to it only when something changed that this looks
+/// at, for there may be many Machines.
+pub fn cluster(stores: Arc<Stores>, wakers: Wakers) -> Hook<Cluster> {
+    Box::new(move |cluster, before, change| {
+        wakers.clusters.wake_object(cluster);
+        wakers.profiles.wake_object(cluster);
+        let namespace = cluster.namespace().unwrap_or_default();
+        let all = Key::Cluster(namespace, cluster.name_any());
+        let is_new = before.is_none() || change == Change::Deleted;
+        if is_new || before.is_some_and(|before| !same_for_machines(before, cluster)) {
+            for machine in stores.machines.by(&all) {
+                wakers.machines.wake_object(&machine);
+            }
+        }
+        // sets hold back Machines that would be ahead of the control plane
+        let is_paused = is_pause_news(cluster, before, change);
+        if is_paused || before.is_some_and(|before| version(before) != version(cluster)) {
+            for set in stores.machine_sets.by(&all) {
+                wakers.machine_sets.wake_object(&set);
+            }
+        }
+        if is_paused {
+            for deployment in stores.machine_deployments.by(&all) {
+                wakers.machine_deployments.wake_object(&deployment);
+            }
+        }
+    })
+}
+
+fn version(cluster: &Cluster) -> Option<&str> {
+    cluster.status.as_ref()?.version.as_deref()
+}
+
+/// Whether two states of a Cluster look the same to its Machines.
+fn same_for_machines(before: &Cluster, after: &Cluster) -> bool {
+    let facts = |cluster: &Cluster| {
+        let marks = [ANNOTATION_INITIALIZED, ANNOTATION_TURN, ANNOTATION_PAUSED]
+            .map(|key| cluster.annotations().get(key).cloned());
+        let status = cluster.status.as_ref();
+        let endpoint = status.and_then(|status| status.endpoint.clone());
+        let certificates = status.is_some_and(|s| is_true(&s.conditions, "CertificatesReady"));
+        (
+            cluster.metadata.generation,
+            cluster.metadata.deletion_timestamp.clone(),
+            marks,
+            endpoint,
+            version(cluster).map(str::to_owned),
+            certificates,
+        )
+    };
+    facts(before) == facts(after)
+}

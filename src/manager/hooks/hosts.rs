@@ -1,0 +1,79 @@
+//! Whom Hosts and their credentials wake.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::ResourceExt;
+
+use crate::api::Host;
+use crate::store::{Change, Hook, Indexed, Key, Stores, Wakers};
+
+/// A Host wakes itself, its twins, its credentials, the Machine that holds or held it, and, when it is free, all
+/// Machines of its namespace that hold none.
+pub fn host(stores: Arc<Stores>, wakers: Wakers) -> Hook<Host> {
+    Box::new(move |host, before, change| {
+        let namespace = host.namespace().unwrap_or_default();
+        wakers.hosts.wake_object(host);
+        match change {
+            Change::Applied => wake_twins(&stores, &wakers, Some(host), before),
+            Change::Deleted => wake_twins(&stores, &wakers, None, Some(host)),
+        }
+        if before.is_none_or(|before| before.spec != host.spec) || change == Change::Deleted {
+            for host in before.iter().copied().chain([host]) {
+                for name in host.spec.credentials() {
+                    wakers.credentials.wake(&namespace, name);
+                }
+            }
+        }
+        let consumer = |host: &Host| host.spec.consumer_ref.as_ref().map(|c| c.name.clone());
+        let (now, then) = (consumer(host), before.and_then(consumer));
+        for name in now
+            .iter()
+            .chain(then.iter().filter(|then| Some(*then) != now.as_ref()))
+        {
+            wakers.machines.wake(&namespace, name);
+        }
+        if now.is_none() {
+            for machine in stores.machines.within(&namespace) {
+                if machine
+                    .status
+                    .as_ref()
+                    .is_none_or(|status| status.host.is_none())
+                {
+                    wakers.machines.wake_object(&machine);
+                }
+            }
+        }
+    })
+}
+
+/// What a Host must have alone and got or lost concerns the others that have it.
+fn wake_twins(stores: &Stores, wakers: &Wakers, now: Option<&Host>, then: Option<&Host>) {
+    let own = |host: Option<&Host>| -> Vec<Key> {
+        let mut keys = host.map(Indexed::keys).unwrap_or_default();
+        keys.retain(|key| matches!(key, Key::Address(_) | Key::MachineId(_) | Key::Hostname(..)));
+        keys
+    };
+    let (now, then) = (own(now), own(then));
+    let got = now.iter().filter(|key| !then.contains(key));
+    let lost = then.iter().filter(|key| !now.contains(key));
+    for twin in got.chain(lost).flat_map(|key| stores.hosts.by(key)) {
+        wakers.hosts.wake_object(&twin);
+    }
+}
+
+/// An SSH credential wakes itself and the Hosts that use it.
+pub fn credential(stores: Arc<Stores>, wakers: Wakers) -> Hook<Secret> {
+    Box::new(move |secret, _, _| {
+        wakers.credentials.wake_object(secret);
+        let key = Key::Secret(secret.namespace().unwrap_or_default(), secret.name_any());
+        for host in stores.hosts.by(&key) {
+            wakers.hosts.wake_object(&host);
+            if let Some(consumer) = &host.spec.consumer_ref {
+                wakers
+                    .machines
+                    .wake(&host.namespace().unwrap_or_default(), &consumer.name);
+            }
+        }
+    })
+}

@@ -1,0 +1,135 @@
+//! Whom Machines, what makes them, and their classes wake.
+
+use std::sync::Arc;
+
+use kube::ResourceExt;
+
+use super::{is_pause_news, wake_classes};
+use crate::api::names::LABEL_CLUSTER;
+use crate::api::{Machine, MachineClass, MachineDeployment, MachineSet};
+use crate::store::{Change, Hook, Key, Stores, Wakers};
+
+/// A Machine wakes itself, its set, its Cluster, its class and, when it is gone, the Host that it held.
+pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
+    Box::new(move |machine, before, change| {
+        let namespace = machine.namespace().unwrap_or_default();
+        wakers.machines.wake_object(machine);
+        if change == Change::Deleted {
+            wake_control_plane(&stores, &wakers, machine, &namespace);
+            for host in stores
+                .hosts
+                .by(&Key::Claim(machine.uid().unwrap_or_default()))
+            {
+                wakers.hosts.wake_object(&host);
+            }
+        }
+        for owner in machine
+            .owner_references()
+            .iter()
+            .filter(|owner| owner.kind == "MachineSet")
+        {
+            wakers.machine_sets.wake(&namespace, &owner.name);
+        }
+        if machine.owner_references().is_empty() {
+            for set in stores.machine_sets.within(&namespace) {
+                wakers.machine_sets.wake_object(&set);
+            }
+        }
+        if let Some(cluster) = machine.labels().get(LABEL_CLUSTER) {
+            wakers.clusters.wake(&namespace, cluster);
+        }
+        let before = before.map(|before| &before.spec.provider_spec);
+        let now = &machine.spec.provider_spec;
+        wake_classes(&wakers, &namespace, now, before, change);
+    })
+}
+
+/// The control plane of a cluster that goes waits for its last worker.
+fn wake_control_plane(stores: &Stores, wakers: &Wakers, gone: &Machine, namespace: &str) {
+    let Some(cluster) = gone.labels().get(LABEL_CLUSTER) else {
+        return;
+    };
+    let machines = stores
+        .machines
+        .by(&Key::Cluster(namespace.to_owned(), cluster.clone()));
+    for machine in machines.iter().filter(|machine| machine.is_control_plane()) {
+        wakers.machines.wake_object(machine);
+    }
+}
+
+/// A MachineSet wakes itself, its MachineDeployment, its Cluster and its class; and its Machines when
+/// they are held still with it, or no longer.
+pub fn machine_set(stores: Arc<Stores>, wakers: Wakers) -> Hook<MachineSet> {
+    Box::new(move |set, before, change| {
+        let namespace = set.namespace().unwrap_or_default();
+        wakers.machine_sets.wake_object(set);
+        for owner in set
+            .owner_references()
+            .iter()
+            .filter(|o| o.kind == "MachineDeployment")
+        {
+            wakers.machine_deployments.wake(&namespace, &owner.name);
+        }
+        if is_pause_news(set, before, change) {
+            wake_machines_of(&stores, &wakers, set);
+        }
+        let before = before.map(|before| &before.spec.template.spec.provider_spec);
+        let now = &set.spec.template.spec.provider_spec;
+        wake_classes(&wakers, &namespace, now, before, change);
+        if let Some(cluster) = set.labels().get(LABEL_CLUSTER) {
+            wakers.clusters.wake(&namespace, cluster);
+        }
+    })
+}
+
+fn wake_machines_of(stores: &Stores, wakers: &Wakers, set: &MachineSet) {
+    let owned = Key::Owner(set.uid().unwrap_or_default());
+    for machine in stores.machines.by(&owned) {
+        wakers.machines.wake_object(&machine);
+    }
+}
+
+/// A MachineDeployment wakes itself, its Cluster and its class; and its sets and their Machines when
+/// they are held still with it, or no longer.
+pub fn machine_deployment(stores: Arc<Stores>, wakers: Wakers) -> Hook<MachineDeployment> {
+    Box::new(move |deployment, before, change| {
+        let namespace = deployment.namespace().unwrap_or_default();
+        wakers.machine_deployments.wake_object(deployment);
+        if let Some(cluster) = deployment.labels().get(LABEL_CLUSTER) {
+            wakers.clusters.wake(&namespace, cluster);
+        }
+        if is_pause_news(deployment, before, change) {
+            let owned = Key::Owner(deployment.uid().unwrap_or_default());
+            for set in stores.machine_sets.by(&owned) {
+                wakers.machine_sets.wake_object(&set);
+                wake_machines_of(&stores, &wakers, &set);
+            }
+        }
+        let before = before.map(|before| &before.spec.template.spec.provider_spec);
+        let now = &deployment.spec.template.spec.provider_spec;
+        wake_classes(&wakers, &namespace, now, before, change);
+    })
+}
+
+/// A MachineClass wakes itself and all that use it.
+pub fn machine_class(stores: Arc<Stores>, wakers: Wakers) -> Hook<MachineClass> {
+    Box::new(move |class, _, _| {
+        let key = Key::Class(class.namespace().unwrap_or_default(), class.name_any());
+        wakers.machine_classes.wake_object(class);
+        stores
+            .machine_deployments
+            .by(&key)
+            .iter()
+            .for_each(|d| wakers.machine_deployments.wake_object(d));
+        stores
+            .machine_sets
+            .by(&key)
+            .iter()
+            .for_each(|set| wakers.machine_sets.wake_object(set));
+        stores
+            .machines
+            .by(&key)
+            .iter()
+            .for_each(|machine| wakers.machines.wake_object(machine));
+    })
+}

@@ -1,0 +1,47 @@
+//! Who is woken by what. Missed wake-ups cost time, not correctness: every reconcile starts from
+//! what is there.
+
+mod clusters;
+mod hosts;
+mod machines;
+
+use kube::{Resource, ResourceExt};
+
+use crate::api::ProviderSpec;
+use crate::api::names::ANNOTATION_PAUSED;
+use crate::store::{Change, Wakers};
+
+pub use clusters::cluster;
+pub use hosts::{credential, host};
+pub use machines::{machine, machine_class, machine_deployment, machine_set};
+
+/// Whether what holds still all below an object came or went.
+fn is_pause_news<K: Resource>(object: &K, before: Option<&K>, change: Change) -> bool {
+    let is_paused = |object: &K| object.annotations().contains_key(ANNOTATION_PAUSED);
+    before.is_some_and(is_paused) != (change == Change::Applied && is_paused(object))
+}
+
+/// Wakes the class that an object uses, and the one that it used, unless it is the same as before:
+/// a class is in use while anything names it.
+fn wake_classes(
+    wakers: &Wakers,
+    namespace: &str,
+    now: &ProviderSpec,
+    before: Option<&ProviderSpec>,
+    change: Change,
+) {
+    let (now, before) = (class(now), before.and_then(class));
+    let is_same = change == Change::Applied && before == now;
+    for name in now.into_iter().chain(before).filter(|_| !is_same) {
+        wakers.machine_classes.wake(namespace, name);
+    }
+}
+
+/// The class that a provider spec names.
+fn class(spec: &ProviderSpec) -> Option<&str> {
+    let class = spec.value_from.as_ref()?.machine_class.as_ref()?;
+    Some(&class.name)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,223 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::api::names::LABEL_CLUSTER;
+use crate::api::{Cluster, Host, Machine, MachineClass, MachineDeployment, MachineSet};
+use crate::store::{Hook, Stores, Waker};
+
+/// What was woken since it was last asked, as "Kind name".
+type Woken = Box<dyn FnMut() -> BTreeSet<String>>;
+
+fn waker<K>(kind: &'static str, all: &mut Vec<Woken>) -> Waker<K>
+where
+    K: Resource<DynamicType = ()> + 'static,
+{
+    let (waker, mut receiver) = Waker::channel();
+    all.push(Box::new(move || {
+        let mut woken = BTreeSet::new();
+        while let Ok(object) = receiver.try_recv() {
+            woken.insert(format!("{kind} {}", object.name));
+        }
+        woken
+    }));
+    waker
+}
+
+fn wakers() -> (Wakers, Woken) {
+    let mut all = Vec::new();
+    let wakers = Wakers {
+        clusters: waker("Cluster", &mut all),
+        profiles: waker("ClusterProfile", &mut all),
+        machines: waker("Machine", &mut all),
+        machine_sets: waker("MachineSet", &mut all),
+        machine_deployments: waker("MachineDeployment", &mut all),
+        machine_classes: waker("MachineClass", &mut all),
+        hosts: waker("Host", &mut all),
+        credentials: waker("Secret", &mut all),
+    };
+    let woken = move || all.iter_mut().flat_map(|woken| woken()).collect();
+    (wakers, Box::new(woken))
+}
+
+fn owned(kind: &str, uid: &str) -> Value {
+    let owner = json!({"apiVersion": "cluster.k8s.io/v1alpha1", "kind": kind, "name": uid, "uid": uid, "controller": true});
+    json!([owner])
+}
+
+/// An object of cluster c with its name for UID.
+fn object<K: DeserializeOwned>(name: &str, change: &Value) -> K {
+    let mut object = json!({
+        "metadata": {"namespace": "n", "name": name, "uid": name, "labels": {(LABEL_CLUSTER): "c"}},
+        "spec": {
+            "versions": {"kubelet": "v1.36.3"},
+            "selector": {},
+            "template": {"spec": {"versions": {"kubelet": "v1.36.3"}}},
+            "clusterNetwork": {
+                "services": {"cidrBlocks": []}, "pods": {"cidrBlocks": []}, "serviceDomain": "",
+            },
+            "ssh": {"address": "192.0.2.1", "credentialsRef": {"name": "ssh"}},
+        },
+        "providerSpec": {},
+    });
+    merge(&mut object, change);
+    serde_json::from_value(object).expect("an object")
+}
+
+fn merge(into: &mut Value, from: &Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (key, value) in from {
+                merge(into.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (into, from) => *into = from.clone(),
+    }
+}
+
+fn stores() -> Arc<Stores> {
+    let stores = Stores::default();
+    let set = json!({"metadata": {"ownerReferences": owned("MachineDeployment", "pool")}});
+    let machine = json!({"metadata": {"ownerReferences": owned("MachineSet", "pool-1")}});
+    stores.clusters.hold(object::<Cluster>("c", &json!({})));
+    let pool = object::<MachineDeployment>("pool", &json!({}));
+    stores.machine_deployments.hold(pool);
+    stores
+        .machine_sets
+        .hold(object::<MachineSet>("pool-1", &set));
+    stores
+        .machines
+        .hold(object::<Machine>("pool-1-a", &machine));
+    stores.machines.hold(object::<Machine>("alone", &json!({})));
+    Arc::new(stores)
+}
+
+/// Who is woken by a change of an object.
+fn woken_by<K: DeserializeOwned>(
+    hook: fn(Arc<Stores>, Wakers) -> Hook<K>,
+    name: &str,
+    (before, after): (&Value, &Value),
+    change: Change,
+) -> BTreeSet<String> {
+    let (wakers, mut woken) = wakers();
+    let (before, after) = (object(name, before), object(name, after));
+    hook(stores(), wakers)(&after, Some(&before), change);
+    woken()
+}
+
+#[track_caller]
+fn has(woken: &BTreeSet<String>, wanted: &[&str]) {
+    for wanted in wanted {
+        assert!(woken.contains(*wanted), "{wanted} sleeps: {woken:?}");
+    }
+}
+
+fn paused() -> Value {
+    json!({"metadata": {"annotations": {(ANNOTATION_PAUSED): ""}}})
+}
+
+#[test]
+fn a_pause_that_comes_or_goes_wakes_all_that_it_holds_still() {
+    let none = json!({});
+    let paused = paused();
+    for step in [(&none, &paused), (&paused, &none)] {
+        let cluster = woken_by(clusters::cluster, "c", step, Change::Applied);
+        let all = ["MachineDeployment pool", "MachineSet pool-1"];
+        has(&cluster, &all);
+        has(&cluster, &["Machine pool-1-a", "Machine alone"]);
+        let pool = woken_by(machine_deployment, "pool", step, Change::Applied);
+        has(&pool, &["MachineSet pool-1", "Machine pool-1-a"]);
+        let set = woken_by(machine_set, "pool-1", step, Change::Applied);
+        has(&set, &["Machine pool-1-a"]);
+    }
+    let lifted = woken_by(machine_set, "pool-1", (&paused, &paused), Change::Deleted);
+    has(&lifted, &["Machine pool-1-a"]);
+}
+
+#[test]
+fn a_change_that_nobody_looks_at_wakes_no_machines() {
+    let (none, label) = (json!({}), json!({"metadata": {"labels": {"a": "b"}}}));
+    let step = (&none, &label);
+    let own = |woken: BTreeSet<String>| {
+        let below = |name: &&String| name.starts_with("Machine ") || name.contains("Set");
+        woken.iter().filter(below).cloned().collect::<Vec<_>>()
+    };
+    let cluster = woken_by(clusters::cluster, "c", step, Change::Applied);
+    assert_eq!(own(cluster), Vec::<String>::new());
+    let pool = woken_by(machine_deployment, "pool", step, Change::Applied);
+    assert_eq!(own(pool), Vec::<String>::new());
+    let set = woken_by(machine_set, "pool-1", step, Change::Applied);
+    assert_eq!(own(set), ["MachineSet pool-1"]);
+}
+
+#[test]
+fn sets_are_woken_when_the_control_plane_has_another_version() {
+    let at = |version: &str| json!({"status": {"version": version}});
+    let (old, new) = (at("v1.35.4"), at("v1.36.3"));
+    let woken = woken_by(clusters::cluster, "c", (&old, &new), Change::Applied);
+    has(&woken, &["MachineSet pool-1"]);
+}
+
+#[test]
+fn the_machines_of_a_cluster_that_vanished_are_woken() {
+    let none = json!({});
+    let woken = woken_by(clusters::cluster, "c", (&none, &none), Change::Deleted);
+    has(&woken, &["Machine pool-1-a", "Machine alone"]);
+}
+
+#[test]
+fn a_class_is_woken_when_it_is_used_no_more() {
+    let of = |class: &str| json!({"valueFrom": {"machineClass": {"name": class}}});
+    let direct = |class: &str| json!({"spec": {"providerSpec": of(class)}});
+    let template =
+        |class: &str| json!({"spec": {"template": {"spec": {"providerSpec": of(class)}}}});
+    let both = ["MachineClass a", "MachineClass b"];
+    let (a, b) = (template("a"), template("b"));
+    has(
+        &woken_by(machine_deployment, "pool", (&a, &b), Change::Applied),
+        &both,
+    );
+    has(
+        &woken_by(machine_set, "pool-1", (&a, &b), Change::Applied),
+        &both,
+    );
+    has(
+        &woken_by(machine_set, "pool-1", (&a, &a), Change::Deleted),
+        &both[..1],
+    );
+    let inline = json!({"spec": {"providerSpec": {"value": {}}}});
+    has(
+        &woken_by(machine, "alone", (&direct("a"), &inline), Change::Applied),
+        &both[..1],
+    );
+    let same = woken_by(machine_deployment, "pool", (&a, &a), Change::Applied);
+    assert!(!same.contains("MachineClass a"), "{same:?}");
+}
+
+#[test]
+fn the_host_of_a_machine_that_vanished_is_woken() {
+    let (wakers, mut woken) = wakers();
+    let stores = stores();
+    let claim = json!({"spec": {"consumerRef": {"name": "alone", "uid": "alone", "cluster": "c"}}});
+    stores.hosts.hold(object::<Host>("h", &claim));
+    let gone: Machine = object("alone", &json!({}));
+    machine(stores, wakers)(&gone, Some(&gone), Change::Deleted);
+    has(&woken(), &["Host h"]);
+}
+
+#[test]
+fn a_class_wakes_all_that_use_it() {
+    let (wakers, mut woken) = wakers();
+    let stores = stores();
+    let provider = json!({"valueFrom": {"machineClass": {"name": "a"}}});
+    let uses = json!({"spec": {"template": {"spec": {"providerSpec": provider}}}});
+    stores
+        .machine_deployments
+        .hold(object::<MachineDeployment>("pool", &uses));
+    let class: MachineClass = object("a", &json!({}));
+    machine_class(stores, wakers)(&class, None, Change::Applied);
+    has(&woken(), &["MachineClass a", "MachineDeployment pool"]);
+}
