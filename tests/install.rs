@@ -52,7 +52,8 @@ fn the_manager_may_do_its_work() {
         "get configmaps -A",
         "create events.events.k8s.io -A",
         "create leases.coordination.k8s.io -n tatara-system",
-        "patch leases.coordination.k8s.io -n tatara-system",
+        "update leases.coordination.k8s.io/tatara -n tatara-system",
+        "watch leases.coordination.k8s.io/tatara -n tatara-system",
         "get customresourcedefinitions.apiextensions.k8s.io/machines.cluster.k8s.io",
         "get namespaces/kube-system",
     ] {
@@ -81,6 +82,8 @@ fn the_manager_may_do_nothing_else() {
         "create machinedeployments.cluster.k8s.io -A",
         "delete machineclasses.cluster.k8s.io -A",
         "create leases.coordination.k8s.io -n default",
+        "update leases.coordination.k8s.io/other -n tatara-system",
+        "delete leases.coordination.k8s.io/tatara -n tatara-system",
         "create clusterroles.rbac.authorization.k8s.io",
         "bind clusterroles.rbac.authorization.k8s.io",
         "escalate clusterroles.rbac.authorization.k8s.io",

@@ -43,7 +43,7 @@ impl Cli {
             Command::Crds(args) => Ok(args.run().await?),
             Command::Describe(args) => Ok(args.run().await?),
             Command::Logs(args) => Ok(args.run().await?),
-            Command::Manager(args) => Ok(manager::run(args).await?),
+            Command::Manager(args) => Ok(Box::pin(manager::run(args)).await?),
             Command::Completion(args) => Ok(args.run()?),
         }
     }

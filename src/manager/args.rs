@@ -17,6 +17,10 @@ pub struct ManagerArgs {
     /// Namespace of the leader election Lease.
     #[arg(long, env = "TATARA_LEASE_NAMESPACE", default_value = "tatara-system")]
     pub lease_namespace: String,
+    /// Who this manager is in the leader election. No two living managers may have the same: with the name of
+    /// its Pod it leads again at once after a crash. Without it every start is somebody else.
+    #[arg(long, env = "POD_NAME")]
+    pub identity: Option<String>,
     /// Log as JSON, one object per line.
     #[arg(long, env = "TATARA_LOG_JSON")]
     pub log_json: bool,

@@ -37,17 +37,14 @@ pub enum ManagerError {
         /// The kind, as `plural.group`.
         kind: String,
     },
-    /// The Lease cannot be used.
-    #[error("failed to take part in leader election with Lease {namespace}/tatara: {problem}")]
-    Lease {
-        /// Namespace of the Lease.
-        namespace: String,
-        /// What went wrong.
-        problem: String,
-    },
-    /// Another manager leads now.
-    #[error("leadership lost; another manager leads now, and this one must do nothing more")]
+    /// The Lease is another's, or was not renewed in time.
+    #[error(
+        "leadership lost: another manager leads, or the Lease could not be renewed in time; this one must do nothing more"
+    )]
     LeadershipLost,
+    /// Probes and metrics are not served any more.
+    #[error("failed to serve the probes")]
+    Serve(#[source] std::io::Error),
     /// The address of the probes is taken, or not ours.
     #[error("failed to listen on {address}; choose another with --http-address")]
     Listen {

@@ -13,26 +13,30 @@ use tokio_util::sync::CancellationToken;
 use super::error::ManagerError;
 use super::metrics::Metrics;
 
-/// Turned on when the manager watches, whether it leads or waits to.
+/// Whether the manager is ready: it waits to lead, or it leads and has seen every object.
 #[derive(Clone, Default)]
 pub struct Ready(Arc<AtomicBool>);
 
 impl Ready {
-    /// The manager is ready from now on.
-    pub fn set(&self) {
-        self.0.store(true, Ordering::Relaxed);
+    /// Sets whether the manager is ready from now on.
+    pub fn set(&self, ready: bool) {
+        self.0.store(ready, Ordering::Relaxed);
     }
+}
+
+/// Takes the address. Done before anything else: it also keeps a second manager out of a Pod.
+pub async fn listen(address: SocketAddr) -> Result<TcpListener, ManagerError> {
+    let bound = TcpListener::bind(address).await;
+    bound.map_err(|source| ManagerError::Listen { address, source })
 }
 
 /// Serves until `stop` is cancelled.
 pub async fn serve(
-    address: SocketAddr,
+    listener: TcpListener,
     ready: Ready,
     metrics: Metrics,
     stop: CancellationToken,
 ) -> Result<(), ManagerError> {
-    let listen = |source| ManagerError::Listen { address, source };
-    let listener = TcpListener::bind(address).await.map_err(listen)?;
     let router = Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(readyz).with_state(ready))
@@ -45,7 +49,7 @@ pub async fn serve(
     axum::serve(listener, router)
         .with_graceful_shutdown(stopped)
         .await
-        .map_err(listen)
+        .map_err(ManagerError::Serve)
 }
 
 async fn readyz(State(ready): State<Ready>) -> (StatusCode, &'static str) {

@@ -1,99 +1,101 @@
-//! Leader election by a Lease. A lost Lease ends the process: nothing that an old leader had begun
-//! may go on beside a new one.
+//! Leader election by a Lease (coordination.k8s.io/v1). Who could not renew it in time does not lead any more,
+//! whether or not it can hear so; and a lost Lease ends the process, so that nothing which an old leader had
+//! begun goes on beside a new one.
 
 use std::time::Duration;
 
-use kube::Client;
-use kube_lease_manager::{LeaseCreateMode, LeaseManagerBuilder};
+use futures::StreamExt;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::api::PostParams;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::watch_object;
+use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::error::ManagerError;
+use super::lease::{LEASE_SECONDS, Seen, first};
+use crate::clock;
 
-/// How long the Lease is good for without renewal, in seconds.
-const LEASE_SECONDS: u64 = 15;
-/// How long before its end it is renewed, in seconds: a renewal every 10 s.
-const GRACE_SECONDS: u64 = 5;
-/// How long giving it back may take.
+const NAME: &str = "tatara";
+/// How often the Lease is renewed.
+const RENEW: Duration = Duration::from_secs(10);
+/// How long a renewal is relied on, from its start: it leaves ten seconds until another may lead to what is
+/// under way, and to clocks that do not run alike.
+const GOOD_FOR: Duration = Duration::from_secs(LEASE_SECONDS.unsigned_abs() as u64 - 10);
+/// How long after a request that failed the next is made, and how long one may take.
+const RETRY: Duration = Duration::from_secs(2);
+const REQUEST: Duration = Duration::from_secs(8);
+/// How long giving the Lease back may take.
 const FAREWELL: Duration = Duration::from_secs(3);
 
-/// Whether this process leads, at any moment.
+/// Whether this process leads, at any moment: until when, as of its last renewal.
 #[derive(Clone)]
-pub struct Leadership(watch::Receiver<bool>);
+pub struct Leadership(watch::Receiver<Option<Instant>>);
 
 impl Leadership {
-    /// Joins the election. The returned value turns true when this process leads.
+    /// Joins the election as `identity`, which no other living process may have. Fails when the Lease cannot
+    /// be read or written.
     pub async fn campaign(
         client: Client,
         namespace: &str,
+        identity: String,
     ) -> Result<(Self, Candidacy), ManagerError> {
-        let problem = |error: kube_lease_manager::LeaseManagerError| ManagerError::Lease {
-            namespace: namespace.to_owned(),
-            problem: error.to_string(),
+        let (told, held) = watch::channel(None);
+        let election = Election {
+            leases: Api::namespaced(client, namespace),
+            identity,
+            told,
         };
-        let lease = LeaseManagerBuilder::new(client, "tatara")
-            .with_namespace(namespace)
-            .with_create_mode(LeaseCreateMode::AutoCreate)
-            .with_duration(LEASE_SECONDS)
-            .with_grace(GRACE_SECONDS)
-            .with_field_manager(crate::api::names::FIELD_MANAGER)
-            .build()
-            .await
-            .map_err(problem)?;
-        let (mut lease, renewal) = lease.watch().await;
-        let (told, held) = watch::channel(false);
+        let start = Instant::now();
+        let seen = election.attempt(None, start).await;
+        let seen = seen.map_err(|source| ManagerError::Api {
+            what: format!("take part in leader election with Lease {namespace}/{NAME}"),
+            source,
+        })?;
         let end = CancellationToken::new();
-        let ended_by_us = end.clone();
-        let relay = tokio::spawn(async move {
-            loop {
-                told.send_replace(*lease.borrow_and_update());
-                let ended = tokio::select! {
-                    changed = lease.changed() => changed.is_err(),
-                    () = ended_by_us.cancelled() => true,
-                };
-                if ended {
-                    break;
-                }
-            }
-            // nobody goes on as the leader when the Lease is another's to take
-            told.send_replace(false);
-            drop(lease);
-            renewal.await.ok();
-        });
-        Ok((Self(held), Candidacy { end, relay }))
+        let task = tokio::spawn(election.run(seen, start, end.clone()));
+        Ok((Self(held), Candidacy { end, task }))
     }
 
     /// Leadership that is always held, for tests with one manager.
     #[cfg(test)]
     pub fn held() -> Self {
-        Self(watch::channel(true).1)
+        Self(watch::channel(Some(Instant::now() + Duration::from_hours(24))).1)
     }
 
     /// Whether this process leads now. Asked just before anything that must not happen twice.
     pub fn is_held(&self) -> bool {
-        *self.0.borrow()
+        self.0.borrow().is_some_and(|until| Instant::now() < until)
     }
 
     /// Waits until this process leads.
     pub async fn won(&mut self) -> Result<(), ManagerError> {
-        self.0
-            .wait_for(|held| *held)
-            .await
-            .map(drop)
-            .map_err(|_| ManagerError::LeadershipLost)
+        let won = self.0.wait_for(Option::is_some).await;
+        won.map(drop).map_err(|_| ManagerError::LeadershipLost)
     }
 
     /// Waits until this process leads no more.
     pub async fn lost(mut self) {
-        self.0.wait_for(|held| !*held).await.ok();
+        loop {
+            let until = *self.0.borrow_and_update();
+            let Some(until) = until.filter(|until| Instant::now() < *until) else {
+                return;
+            };
+            tokio::select! {
+                () = sleep_until(until) => {}
+                changed = self.0.changed() => if changed.is_err() { return },
+            }
+        }
     }
 }
 
 /// This process' place in the election.
 pub struct Candidacy {
     end: CancellationToken,
-    relay: JoinHandle<()>,
+    task: JoinHandle<()>,
 }
 
 impl Candidacy {
@@ -101,8 +103,136 @@ impl Candidacy {
     /// when nothing is done any more.
     pub async fn give_back(self) {
         self.end.cancel();
-        if tokio::time::timeout(FAREWELL, self.relay).await.is_err() {
-            tracing::warn!("failed to give the Lease back in time; it runs out by itself");
+        self.task.await.ok();
+    }
+}
+
+struct Election {
+    leases: Api<Lease>,
+    identity: String,
+    told: watch::Sender<Option<Instant>>,
+}
+
+impl Election {
+    async fn run(self, seen: Seen, start: Instant, end: CancellationToken) {
+        tokio::select! {
+            () = self.take_part(seen, start) => {}
+            () = end.cancelled() => {}
+        }
+        self.told.send_replace(None);
+        let given_back = timeout(FAREWELL, self.give_back()).await;
+        if !matches!(given_back, Ok(Ok(()))) {
+            tracing::warn!("failed to give the Lease back; it runs out by itself");
         }
     }
+
+    /// Takes the Lease as soon as it is free and renews it; ends when another has it that was ours.
+    /// `seen` is how it stood at `start`.
+    async fn take_part(&self, seen: Seen, mut start: Instant) {
+        let mut seen = Some(seen);
+        loop {
+            seen = match seen {
+                Some(seen) if seen.holder() == Some(&self.identity) => {
+                    self.told.send_replace(Some(start + GOOD_FOR));
+                    sleep_until(start + RENEW).await;
+                    Some(seen)
+                }
+                Some(_) if self.told.borrow().is_some() => return,
+                Some(seen) => self.until_free(seen).await,
+                None => {
+                    sleep_until(start + RETRY).await;
+                    None
+                }
+            };
+            start = Instant::now();
+            seen = match timeout(REQUEST, self.attempt(seen, start)).await {
+                Ok(Ok(seen)) => Some(seen),
+                Ok(Err(error)) => failed(&error),
+                Err(late) => failed(&late),
+            };
+        }
+    }
+
+    /// One step: takes or renews the Lease if that may be, and says how it stands then.
+    async fn attempt(&self, seen: Option<Seen>, now: Instant) -> Result<Seen, kube::Error> {
+        let seen = match seen {
+            Some(seen) => seen,
+            None => match self.leases.get_opt(NAME).await? {
+                Some(lease) => Seen::new(lease, None, now),
+                None => return self.create(now).await,
+            },
+        };
+        if now < seen.free_at(&self.identity) {
+            return Ok(seen);
+        }
+        let wanted = seen.held_by(&self.identity, clock::now());
+        self.write(&wanted, Some(&seen), now).await
+    }
+
+    async fn create(&self, now: Instant) -> Result<Seen, kube::Error> {
+        let lease = first(NAME, &self.identity, clock::now());
+        match self.leases.create(&PostParams::default(), &lease).await {
+            Err(kube::Error::Api(status)) if status.is_already_exists() => {
+                self.look(None, now).await
+            }
+            made => Ok(Seen::new(made?, None, now)),
+        }
+    }
+
+    /// Replaces what was seen; where somebody was faster, says how the Lease stands instead.
+    async fn write(
+        &self,
+        lease: &Lease,
+        seen: Option<&Seen>,
+        now: Instant,
+    ) -> Result<Seen, kube::Error> {
+        match self
+            .leases
+            .replace(NAME, &PostParams::default(), lease)
+            .await
+        {
+            Err(kube::Error::Api(status)) if status.is_conflict() => self.look(seen, now).await,
+            written => Ok(Seen::new(written?, seen, now)),
+        }
+    }
+
+    async fn look(&self, seen: Option<&Seen>, now: Instant) -> Result<Seen, kube::Error> {
+        Ok(Seen::new(self.leases.get(NAME).await?, seen, now))
+    }
+
+    /// Waits until another's Lease has run out, is given back or deleted; then there is none.
+    async fn until_free(&self, mut seen: Seen) -> Option<Seen> {
+        let changes = watch_object(self.leases.clone(), NAME).default_backoff();
+        let mut changes = std::pin::pin!(changes);
+        loop {
+            let free = seen.free_at(&self.identity);
+            tokio::select! {
+                () = sleep_until(free) => return Some(seen),
+                Some(change) = changes.next() => match change {
+                    Ok(Some(lease)) => seen = Seen::new(lease, Some(&seen), Instant::now()),
+                    Ok(None) => return None,
+                    Err(error) => tracing::warn!(%error, "failed to watch the Lease; trying again"),
+                },
+            }
+        }
+    }
+
+    async fn give_back(&self) -> Result<(), kube::Error> {
+        let seen = self.look(None, Instant::now()).await?;
+        if seen.holder() == Some(&self.identity) {
+            let given_back = seen.given_back();
+            self.leases
+                .replace(NAME, &PostParams::default(), &given_back)
+                .await?;
+        }
+        Ok(())
+    }
+}
+
+fn failed(error: &(dyn std::error::Error + 'static)) -> Option<Seen> {
+    tracing::warn!(
+        error,
+        "failed to take part in leader election; trying again"
+    );
+    None
 }

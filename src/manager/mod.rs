@@ -8,6 +8,7 @@ mod error;
 mod hooks;
 mod http;
 mod leader;
+mod lease;
 mod members;
 mod metrics;
 mod profiles;

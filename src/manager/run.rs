@@ -22,6 +22,7 @@ use super::leader::Leadership;
 use super::metrics::Metrics;
 use super::{definitions, hooks, http, members, profiles};
 use crate::api::{Cluster, Host, Machine, MachineClass, MachineDeployment, MachineSet};
+use crate::clock;
 use crate::controllers::cluster_profile::Publisher;
 use crate::controllers::{self, Failures};
 use crate::provider::{Follows, Hosts, Simulated};
@@ -51,22 +52,24 @@ pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
     let stop = stop_on_signal();
     let ready = http::Ready::default();
     let probes = tokio::spawn(http::serve(
-        args.http_address,
+        http::listen(args.http_address).await?,
         ready.clone(),
         metrics.clone(),
         stop.clone(),
     ));
     definitions::check(&client).await?;
     let management = management_uid(&client).await?;
+    let identity = args.identity.clone().unwrap_or_else(somebody);
+    tracing::info!(management, identity, "waiting to lead");
     let (mut leadership, candidacy) =
-        Leadership::campaign(client.clone(), &args.lease_namespace).await?;
-    ready.set();
-    tracing::info!(management, "waiting to lead");
+        Leadership::campaign(client.clone(), &args.lease_namespace, identity).await?;
+    ready.set(true);
     tokio::select! {
         won = leadership.won() => won?,
         () = stop.cancelled() => return Ok(()),
         ended = probes => return ended.unwrap_or(Ok(())),
     }
+    ready.set(false);
     tracing::info!("leading");
     let (context, woken) = context(
         &args,
@@ -77,7 +80,7 @@ pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
         &stop,
     );
     let tasks = context.tasks.clone();
-    let work = work(&args, context, woken, stop.clone());
+    let work = work(&args, context, woken, ready, stop.clone());
     let result = tokio::select! {
         () = work => Ok(()),
         () = leadership.lost() => Err(ManagerError::LeadershipLost),
@@ -89,6 +92,11 @@ pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
         candidacy.give_back().await;
     }
     result
+}
+
+/// An identity in the leader election that nobody had before.
+fn somebody() -> String {
+    format!("tatara-{}-{}", std::process::id(), clock::now())
 }
 
 /// A client whose requests are counted.
@@ -207,7 +215,13 @@ fn context(
 }
 
 /// All watches and controllers, until they are stopped.
-async fn work(args: &ManagerArgs, context: Arc<Context>, woken: Woken, stop: CancellationToken) {
+async fn work(
+    args: &ManagerArgs,
+    context: Arc<Context>,
+    woken: Woken,
+    ready: http::Ready,
+    stop: CancellationToken,
+) {
     let wakers = context.wakers.clone();
     let touched = context.publisher.changes().for_each(|cluster| {
         let namespace = cluster.namespace.as_deref().unwrap_or_default();
@@ -216,7 +230,7 @@ async fn work(args: &ManagerArgs, context: Arc<Context>, woken: Woken, stop: Can
     });
     tokio::select! {
         () = watches(args, &context) => {}
-        () = controllers(context.clone(), woken, stop) => {}
+        () = controllers(context.clone(), woken, ready, stop) => {}
         () = touched => {}
     }
 }
@@ -258,11 +272,17 @@ async fn watches(args: &ManagerArgs, context: &Context) {
 }
 
 /// Runs the controllers, once everything has been listed.
-async fn controllers(context: Arc<Context>, woken: Woken, stop: CancellationToken) {
+async fn controllers(
+    context: Arc<Context>,
+    woken: Woken,
+    ready: http::Ready,
+    stop: CancellationToken,
+) {
     let stores = context.stores.clone();
     if stores.ready().await.is_err() {
         return;
     }
+    ready.set(true);
     let running = Running { context, stop };
     macro_rules! run {
         ($name:literal, $field:ident, $woken:ident, $debounce:expr, $reconcile:path) => {

@@ -18,6 +18,9 @@ pub const CLUSTER_SECRETS: [&str; 5] = [
     "secret/c-kubeconfig",
 ];
 
+/// What the manager is called in the leader election.
+const MANAGER: &str = "manager";
+
 const OBJECTS: &str = r"
 apiVersion: cluster.k8s.io/v1alpha1
 kind: Cluster
@@ -65,6 +68,7 @@ pub struct World {
     kubectl: String,
     dir: tempfile::TempDir,
     manager: Child,
+    identity: &'static str,
     plane: Plane,
 }
 
@@ -95,7 +99,8 @@ impl World {
         let world = Self {
             namespace,
             kubectl,
-            manager: manage(&plane, dir.path()),
+            manager: manage(&plane, dir.path(), MANAGER),
+            identity: MANAGER,
             dir,
             plane,
         };
@@ -263,6 +268,41 @@ impl World {
     /// SIGTERM, and the manager's end.
     pub async fn stop_manager(&mut self) -> ExitStatus {
         done(Command::new("kill").arg(self.manager.id().to_string()));
+        self.manager_ends().await
+    }
+
+    /// `kill -9`.
+    pub fn kill_manager(&mut self) {
+        self.manager.kill().expect("a signal");
+        self.manager.wait().expect("its end");
+    }
+
+    pub fn start_manager(&mut self) {
+        self.manager = manage(&self.plane, self.dir.path(), self.identity);
+    }
+
+    /// Another manager, with another identity, beside the one that leads; it waits to.
+    pub async fn start_standby(&mut self) -> Child {
+        self.identity = "standby";
+        let standby = manage(&self.plane, self.dir.path(), self.identity);
+        let waits = || self.log().contains("waiting to lead");
+        eventually("a manager that waits", waits).await;
+        std::mem::replace(&mut self.manager, standby)
+    }
+
+    /// etcd stands still until the returned process has ended.
+    pub fn pause_etcd(&self, seconds: u32) -> Child {
+        let mut pause = self.plane.command(&["pause-etcd"], &[&seconds.to_string()]);
+        pause.spawn().expect("a pause")
+    }
+
+    pub fn log(&self) -> String {
+        let log = format!("{}.log", self.identity);
+        fs::read_to_string(self.dir.path().join(log)).expect("a log")
+    }
+
+    /// Waits until the manager ends by itself.
+    pub async fn manager_ends(&mut self) -> ExitStatus {
         let mut end = None;
         eventually("the end of the manager", || {
             end = self.manager.try_wait().expect("its state");
@@ -272,14 +312,9 @@ impl World {
         end.expect("its end")
     }
 
-    pub fn start_manager(&mut self) {
-        self.manager = manage(&self.plane, self.dir.path());
-    }
-
     /// Waits until the manager that was started last leads.
     pub async fn until_leading(&self) {
-        let leads = || fs::read_to_string(self.dir.path().join("log")).expect("a log");
-        eventually("a leader", || leads().contains("leading")).await;
+        eventually("a leader", || self.log().contains("leading")).await;
     }
 
     /// The worker, once it is there: `machine/NAME`.
@@ -295,7 +330,7 @@ impl Drop for World {
         self.manager.kill().ok();
         self.manager.wait().ok();
         if std::thread::panicking() {
-            let log = fs::read_to_string(self.dir.path().join("log")).unwrap_or_default();
+            let log = self.log();
             let lines: Vec<_> = log.lines().collect();
             eprintln!("{}", lines[lines.len().saturating_sub(40)..].join("\n"));
         }
@@ -316,15 +351,16 @@ fn install(kubectl: &str, plane: &Plane) {
 }
 
 /// The manager, as its service account.
-fn manage(plane: &Plane, dir: &Path) -> Child {
+fn manage(plane: &Plane, dir: &Path, identity: &str) -> Child {
     let account = ["tatara-manager", "tatara-system"];
     let kubeconfig = done(&mut plane.command(&["kubeconfig"], &account));
     fs::write(dir.join("kubeconfig"), kubeconfig).expect("a file");
     Command::new(env!("CARGO_BIN_EXE_tatara"))
         .args(["manager", "--http-address", "127.0.0.1:0"])
         .env("KUBECONFIG", dir.join("kubeconfig"))
+        .env("POD_NAME", identity)
         .stdin(Stdio::null())
-        .stderr(File::create(dir.join("log")).expect("a file"))
+        .stderr(File::create(dir.join(format!("{identity}.log"))).expect("a file"))
         .spawn()
         .expect("the manager")
 }
