@@ -138,8 +138,8 @@ pub struct MachineDeletion {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub node_volume_detach_timeout_seconds: Option<i64>,
-    /// How long a host that does not answer is waited for; then the Machine goes and the Host stays
-    /// quarantined until it answers and is reset.
+    /// How long a host that does not answer, or whose reset fails, is waited for; then the Machine goes and
+    /// the Host stays quarantined until it is reset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub host_release_timeout_seconds: Option<i64>,

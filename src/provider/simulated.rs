@@ -70,7 +70,7 @@ impl Simulated {
                 address: None,
                 releasing,
                 contact: Contact::SelfRegistering(error),
-                silent_since: None,
+                stuck: None,
             })
         };
         if let Some(simulation) = lock(&self.machines).get(observed.uid()) {

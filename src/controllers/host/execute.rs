@@ -1,5 +1,7 @@
 //! Does what a plan says.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::observed::Observed;
@@ -7,26 +9,30 @@ use super::plan::{Action, Plan};
 use crate::api::Host;
 use crate::api::names::FINALIZER_IN_USE;
 use crate::controllers::machine::turn;
-use crate::controllers::{ReconcileError, patch};
+use crate::controllers::{Next, ReconcileError, patch};
 use crate::manager::Context;
 use crate::node::{self, Marker, UnitName};
 use kube::ResourceExt;
 
-/// Does the plan's actions in order.
+/// A host that could not be reached is tried again after this time.
+const TRY_AGAIN: Duration = Duration::from_secs(10);
+
+/// Does the plan's actions in order. Says when to look again, beside on every change.
 pub async fn execute(
     context: &Context,
     observed: &Observed,
     plan: &Plan,
-) -> Result<(), ReconcileError> {
+) -> Result<Next, ReconcileError> {
+    let mut next = Next::OnChange;
     for action in &plan.actions {
         context.must_lead()?;
         match action {
             Action::PinKeys(keys) => pin(context, observed, keys).await?,
-            Action::Reset(marker) => reset(context, observed, marker).await?,
+            Action::Reset(marker) => next = reset(context, observed, marker).await?,
             Action::Free => free(context, observed).await?,
         }
     }
-    Ok(())
+    Ok(next)
 }
 
 async fn pin(
@@ -45,7 +51,7 @@ async fn reset(
     context: &Context,
     observed: &Observed,
     marker: &Marker,
-) -> Result<(), ReconcileError> {
+) -> Result<Next, ReconcileError> {
     let pod_cidrs = pod_cidrs(context, marker);
     let unit = node::reset(&node::Reset {
         pod_cidrs: &pod_cidrs,
@@ -55,14 +61,14 @@ async fn reset(
         .map_err(|error| ReconcileError::other("render the reset", error))?;
     // A host that does not answer is the next pass's finding.
     let Ok(session) = context.hosts.session(&observed.host).await else {
-        return Ok(());
+        return Ok(Next::After(TRY_AGAIN));
     };
     let (waker, host) = (context.wakers.hosts.clone(), observed.host.clone());
     let wake = Box::new(move || waker.wake_object(&host));
     context
         .follows
         .start(&marker.uid, UnitName::Reset, session, script, wake);
-    Ok(())
+    Ok(Next::OnChange)
 }
 
 /// The pod networks of the cluster that the host belonged to, as far as it still exists.

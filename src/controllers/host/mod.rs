@@ -23,6 +23,6 @@ pub async fn reconcile(host: Arc<Host>, context: Arc<Context>) -> Result<Action,
     let now = crate::clock::now();
     let plan = plan::plan(&observed, now);
     report::write(&context, &observed, &plan, now).await?;
-    execute::execute(&context, &observed, &plan).await?;
-    Ok(plan.next.action())
+    let next = execute::execute(&context, &observed, &plan).await?;
+    Ok(plan.next.sooner(next).action())
 }

@@ -34,6 +34,7 @@ pub async fn execute(
     plan: &Plan,
 ) -> Result<Vec<Finding>, ReconcileError> {
     for action in &plan.actions {
+        context.must_lead()?;
         if let Done::NotYet(finding) = perform(context, observed, action).await? {
             return Ok(vec![finding]);
         }
@@ -111,7 +112,6 @@ async fn acquire(
     observed: &Observed,
     name: &str,
 ) -> Result<Done, ReconcileError> {
-    context.must_lead()?;
     if let Ok(MachineProviderSpec::Simulated(spec)) = &observed.spec {
         context.simulated.acquire(observed, spec);
         wake_again(context, observed);
@@ -171,7 +171,6 @@ fn host(context: &Context, observed: &Observed) -> Result<std::sync::Arc<Host>, 
 }
 
 async fn take_host(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
-    context.must_lead()?;
     let host = host(context, observed)?;
     let answer = match context
         .hosts
@@ -188,18 +187,11 @@ async fn take_host(context: &Context, observed: &Observed) -> Result<Done, Recon
         }
     };
     match node::parse_take(&answer).map_err(|error| ReconcileError::other("take a host", error))? {
-        Take::Taken | Take::AlreadyOurs => {
+        // where somebody was faster, the next pass sees whose it is, and says so
+        Take::Taken | Take::AlreadyOurs | Take::OwnedBy(_) | Take::Occupied(_) => {
             wake_again(context, observed);
             Ok(Done::Yes)
         }
-        Take::OwnedBy(_) | Take::Occupied(_) => Ok(Done::NotYet(Finding::no(
-            "HostClean",
-            "Occupied",
-            format!(
-                "Host {} belongs to somebody else and is left alone; its condition Clean says to whom",
-                host.name_any()
-            ),
-        ))),
     }
 }
 
@@ -208,7 +200,6 @@ async fn run_unit(
     observed: &Observed,
     name: UnitName,
 ) -> Result<Done, ReconcileError> {
-    context.must_lead()?;
     let host = host(context, observed)?;
     if is_running(observed, name) {
         follow(
@@ -327,7 +318,6 @@ fn wake_again(context: &Context, observed: &Observed) {
 }
 
 async fn release(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
-    context.must_lead()?;
     if let Ok(MachineProviderSpec::Simulated(spec)) = &observed.spec {
         context.simulated.release(observed, spec);
         return Ok(Done::Yes);

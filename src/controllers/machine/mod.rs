@@ -13,7 +13,7 @@ mod units;
 pub use observe::{cluster_endpoint, host_address};
 pub use observed::{
     Contact, Held, Namesake, Observed, ObservedCluster, PendingClaim, Placement, Refusal, Seen,
-    SpecProblem,
+    SpecProblem, Stuck,
 };
 
 use std::sync::Arc;

@@ -3,11 +3,11 @@
 
 use std::sync::{Arc, PoisonError};
 
-use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::observed::{
     Contact, Held, Namesake, Observed, ObservedCluster, Placement, Refusal, Seen, SpecProblem,
+    Stuck,
 };
 use super::plan::claim;
 use super::units::node_name;
@@ -321,14 +321,19 @@ async fn held(context: &Context, observed: &Observed, host: &Host) -> Held {
         } else {
             ask(context, host).await
         },
-        silent_since: silent_since(host).filter(|_| releasing),
+        stuck: stuck(host).filter(|_| releasing),
     }
 }
 
-/// When the host's own controller last lost touch with it.
-fn silent_since(host: &Host) -> Option<Timestamp> {
-    let reachable = find(&host.status.as_ref()?.conditions, "Reachable")?;
-    (reachable.status == "False").then_some(reachable.last_transition_time.0)
+/// What the host's own controller says of a reset that does not go on.
+fn stuck(host: &Host) -> Option<Stuck> {
+    let conditions = &host.status.as_ref()?.conditions;
+    let silent = find(conditions, "Reachable").filter(|reachable| reachable.status == "False");
+    if let Some(silent) = silent {
+        return Some(Stuck::Silent(silent.last_transition_time.0));
+    }
+    let available = find(conditions, "Available")?;
+    (available.reason == "ResetFailed").then_some(Stuck::ResetFails)
 }
 
 /// The host is asked only where nothing else can tell: before there is a Node, and while no unit is

@@ -142,8 +142,17 @@ pub struct Held {
     pub releasing: bool,
     /// What it says.
     pub contact: Contact,
-    /// Since when it has not answered those who reset it.
-    pub silent_since: Option<Timestamp>,
+    /// Why it is not reset, once it has been let go.
+    pub stuck: Option<Stuck>,
+}
+
+/// Why a host that has been let go is not reset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stuck {
+    /// It has not answered since.
+    Silent(Timestamp),
+    /// It answers, and its reset fails.
+    ResetFails,
 }
 
 /// What a host says.

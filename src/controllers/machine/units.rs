@@ -16,7 +16,7 @@ use crate::controllers::{Chain, ReconcileError};
 use crate::kubeadm::{self, CRI_SOCKET, Discovery, KubernetesVersion, LocalApi, NodeInput};
 use crate::manager::Context;
 use crate::node::{self, Bootstrap, Prepare, Role, Unit, UnitName, VirtualIpInput};
-use crate::pki::{BootstrapToken, authorities};
+use crate::pki::{Authorities, BootstrapToken, authorities};
 use crate::workload::tokens;
 
 /// How long a token is good for: a join takes seconds, and one that failed gets a new token.
@@ -132,26 +132,30 @@ pub async fn build(
     observed: &Observed,
     name: UnitName,
 ) -> Result<Result<Unit, Finding>, ReconcileError> {
-    let refused = |problem: String| {
-        Ok(Err(Finding::no(
-            "BootstrapReady",
-            "InvalidConfiguration",
-            problem,
-        )))
+    let no = |reason, message| Finding::no("BootstrapReady", reason, message);
+    if name == UnitName::Prepare {
+        return Ok(prepare(observed).map_err(|problem| no("InvalidConfiguration", problem)));
+    }
+    let cluster = observed.cluster.as_ref();
+    let known = cluster.and_then(|cluster| context.known.get(&cluster.uid).authorities);
+    let Some(known) = known else {
+        let message = "the certificate authorities of the Cluster are not known yet".into();
+        return Ok(Err(no("WaitingForCertificates", message)));
     };
     let made = match name {
-        UnitName::Prepare => prepare(observed),
-        UnitName::Init => init(context, observed),
-        UnitName::Join => match token(context, observed).await? {
-            Ok(token) => join(context, observed, &token),
-            Err(problem) => Err(problem),
-        },
-        UnitName::Reset => Err("a Machine never resets its host; the Host does".into()),
+        UnitName::Join => {
+            let Some(token) = token(context, observed).await? else {
+                let message = "the cluster's API is not connected yet".into();
+                return Ok(Err(no("WaitingForControlPlane", message)));
+            };
+            join(observed, &known, &token)
+        }
+        UnitName::Init => init(context, observed, &known),
+        UnitName::Prepare | UnitName::Reset => {
+            Err("a Machine never resets its host; the Host does".into())
+        }
     };
-    match made {
-        Ok(unit) => Ok(Ok(unit)),
-        Err(problem) => refused(problem),
-    }
+    Ok(made.map_err(|problem| no("InvalidConfiguration", problem)))
 }
 
 fn node_input(observed: &Observed, held: &Held) -> NodeInput {
@@ -169,7 +173,7 @@ fn node_input(observed: &Observed, held: &Held) -> NodeInput {
     }
 }
 
-fn init(context: &Context, observed: &Observed) -> Result<Unit, String> {
+fn init(context: &Context, observed: &Observed, known: &Authorities) -> Result<Unit, String> {
     let Parts {
         cluster,
         spec,
@@ -182,11 +186,6 @@ fn init(context: &Context, observed: &Observed) -> Result<Unit, String> {
         .endpoint
         .clone()
         .ok_or("the Cluster has no endpoint yet")?;
-    let known = context
-        .known
-        .get(&cluster.uid)
-        .authorities
-        .ok_or("the certificate authorities are not known yet")?;
     let api = LocalApi {
         advertise_address: address.clone(),
         bind_port: endpoint.port,
@@ -206,7 +205,7 @@ fn init(context: &Context, observed: &Observed) -> Result<Unit, String> {
         .filter(|endpoint| endpoint.held_by == EndpointHolder::VirtualIp);
     node::init(Bootstrap {
         kubeadm: SecretString::from(document),
-        pki: authorities::control_plane_files(&known),
+        pki: authorities::control_plane_files(known),
         virtual_ip: holder.map(|holder| VirtualIpInput {
             address: &holder.host,
             own_address: &address,
@@ -221,17 +220,18 @@ fn init(context: &Context, observed: &Observed) -> Result<Unit, String> {
     .map_err(|error| error.to_string())
 }
 
-/// A new token for this Machine in its cluster, good for a quarter of an hour.
+/// A new token for this Machine in its cluster, good for a quarter of an hour; none while its API is not
+/// connected.
 async fn token(
     context: &Context,
     observed: &Observed,
-) -> Result<Result<BootstrapToken, String>, ReconcileError> {
+) -> Result<Option<BootstrapToken>, ReconcileError> {
     let cluster = context
         .stores
         .clusters
         .get(&observed.marker.namespace, &observed.marker.cluster);
     let Some(member) = cluster.and_then(|cluster| context.member(&cluster)) else {
-        return Ok(Err("the cluster's API is not connected yet".into()));
+        return Ok(None);
     };
     let token = BootstrapToken::generate()
         .map_err(|error| ReconcileError::other("make a bootstrap token", Chain(&error)))?;
@@ -248,21 +248,16 @@ async fn token(
         observed.uid().to_owned(),
         crate::pki::bootstrap_token::secret_name(token.id()),
     );
-    Ok(Ok(token))
+    Ok(Some(token))
 }
 
-fn join(context: &Context, observed: &Observed, token: &BootstrapToken) -> Result<Unit, String> {
+fn join(observed: &Observed, known: &Authorities, token: &BootstrapToken) -> Result<Unit, String> {
     let Parts {
         cluster,
         spec,
         settings,
         held,
     } = parts(observed)?;
-    let known = context
-        .known
-        .get(&cluster.uid)
-        .authorities
-        .ok_or("the certificate authorities are not known yet")?;
     let discovery = Discovery {
         endpoint: cluster
             .endpoint

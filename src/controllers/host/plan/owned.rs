@@ -129,12 +129,24 @@ fn reset(observed: &Observed, seen: &Observation, owner: &Owner, now: Timestamp)
         .unit(&owner.marker.uid, UnitName::Reset)
         .map(|status| &status.state)
     {
-        None => go("reset starts".into()),
+        None => match &observed.attempts.error {
+            None => go("reset starts".into()),
+            Some(error) => again(
+                observed,
+                owner,
+                format!("reset could not be started: {error}"),
+                now,
+            ),
+        },
         Some(UnitState::Running(at)) => go(format!("reset: {}/{} {}", at.index, at.total, at.step)),
-        Some(UnitState::Interrupted(at)) => go(format!(
-            "reset was interrupted in step {}; starting again",
-            at.step
-        )),
+        Some(UnitState::Interrupted(at)) => {
+            let message = format!("reset was interrupted in step {}; starting again", at.step);
+            if observed.attempts.failed == 0 {
+                go(message)
+            } else {
+                again(observed, owner, message, now)
+            }
+        }
         Some(UnitState::Succeeded) => {
             go("reset had ended, and the marker is still there; starting again".into())
         }
@@ -149,24 +161,7 @@ fn reset(observed: &Observed, seen: &Observation, owner: &Owner, now: Timestamp)
                 "reset failed in step {} with exit code {}: {why}",
                 failure.at.step, failure.exit_code
             );
-            let wait = observed.attempts.last.map_or(Duration::ZERO, |last| {
-                let since = now
-                    .duration_since(last)
-                    .max(SignedDuration::ZERO)
-                    .unsigned_abs();
-                backoff::delay(observed.attempts.failed, 0.5).saturating_sub(since)
-            });
-            let mut plan = unavailable(
-                State::Quarantined,
-                "ResetFailed",
-                message,
-                Next::After(wait),
-            );
-            if wait.is_zero() {
-                plan.actions.push(Action::Reset(owner.marker.clone()));
-                plan.next = Next::OnChange;
-            }
-            plan
+            again(observed, owner, message, now)
         }
     };
     plan.findings.insert(
@@ -178,4 +173,29 @@ fn reset(observed: &Observed, seen: &Observation, owner: &Owner, now: Timestamp)
         ),
     );
     plan
+}
+
+/// A reset that failed: tried again after a pause that grows.
+fn again(observed: &Observed, owner: &Owner, message: String, now: Timestamp) -> Plan {
+    let wait = observed.attempts.last.map_or(Duration::ZERO, |last| {
+        let since = now
+            .duration_since(last)
+            .max(SignedDuration::ZERO)
+            .unsigned_abs();
+        backoff::delay(observed.attempts.failed, 0.5).saturating_sub(since)
+    });
+    let plan = unavailable(
+        State::Quarantined,
+        "ResetFailed",
+        message,
+        Next::After(wait),
+    );
+    if !wait.is_zero() {
+        return plan;
+    }
+    Plan {
+        actions: vec![Action::Reset(owner.marker.clone())],
+        next: Next::OnChange,
+        ..plan
+    }
 }

@@ -120,7 +120,16 @@ fn on_host(
 }
 
 fn not_ours(seen: &Observation) -> Plan {
-    let occupied = |message: String| Plan::waiting(Finding::no("HostClean", "Occupied", message));
+    let occupied = |message: String| Plan {
+        next: Next::After(ASK_AGAIN),
+        ..Plan::waiting(Finding::no(
+            "HostClean",
+            "Occupied",
+            format!(
+                "{message}. If that is so, delete this Machine: the Host is let go, and a MachineSet takes another"
+            ),
+        ))
+    };
     match &seen.owner {
         Ownership::Nobody if seen.occupied.is_empty() => Plan::act(
             Action::TakeHost,
@@ -237,14 +246,18 @@ fn displace(namesake: &Namesake) -> Plan {
             ..Plan::act(action, Finding::no(BOOTSTRAP, "DeletingOldNode", message))
         };
     }
-    Plan::waiting(Finding::no(
-        BOOTSTRAP,
-        "NodeNameTaken",
-        format!(
-            "the cluster has a Node {name} already (providerID {}); delete it, or set spec.metadata.name of a new Machine to another name",
-            id.as_deref().unwrap_or("not set")
-        ),
-    ))
+    // that Node wakes the Machine that it has, not this one
+    Plan {
+        next: Next::After(ASK_AGAIN),
+        ..Plan::waiting(Finding::no(
+            BOOTSTRAP,
+            "NodeNameTaken",
+            format!(
+                "the cluster has a Node {name} already (providerID {}); delete it, or set spec.metadata.name of a new Machine to another name",
+                id.as_deref().unwrap_or("not set")
+            ),
+        ))
+    }
 }
 
 /// Starts a unit, attaches to it, or waits before it is tried again.
@@ -268,10 +281,17 @@ fn run(observed: &Observed, seen: &Observation, unit: UnitName, now: Timestamp) 
     match state {
         None => go(format!("{what} starts")),
         Some(UnitState::Running(at)) => go(format!("{}/{} {}", at.index, at.total, at.step)),
-        Some(UnitState::Interrupted(at)) => go(format!(
-            "{what} was interrupted in step {} ({}/{}); starting again",
-            at.step, at.index, at.total
-        )),
+        Some(UnitState::Interrupted(at)) => {
+            let message = format!(
+                "{what} was interrupted in step {} ({}/{}); starting again",
+                at.step, at.index, at.total
+            );
+            if observed.attempts.failed == 0 {
+                go(message)
+            } else {
+                retry(observed, unit, with_error(observed, message), now)
+            }
+        }
         Some(UnitState::Succeeded) if unit == UnitName::Prepare => {
             go("the wanted preparation changed".into())
         }
@@ -289,6 +309,13 @@ fn run(observed: &Observed, seen: &Observation, unit: UnitName, now: Timestamp) 
             );
             retry(observed, unit, message, now)
         }
+    }
+}
+
+fn with_error(observed: &Observed, message: String) -> String {
+    match &observed.attempts.error {
+        Some(error) => format!("{message}: {error}"),
+        None => message,
     }
 }
 

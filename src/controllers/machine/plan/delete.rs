@@ -5,7 +5,7 @@ use std::time::Duration;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
-use super::super::observed::{Held, Observed, Placement, Seen};
+use super::super::observed::{Held, Observed, Placement, Seen, Stuck};
 use super::{Action, Plan, known_node};
 use crate::api::conditions::Finding;
 use crate::api::names::ANNOTATION_EXCLUDE_DRAIN;
@@ -118,19 +118,24 @@ fn let_go(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
     }
 }
 
-/// The host is being reset. One that does not answer cannot be, and then nothing says that its pods
-/// have ended: the Machine and its Node stay until the time limit, which is the user's word for it.
+/// The host is being reset. One that does not answer, or whose reset fails, is not, and then nothing says
+/// that its pods have ended: the Machine and its Node stay until the time limit, which is the user's word
+/// for it.
 fn released(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
-    let Some(silent_since) = held.silent_since else {
-        return Plan::waiting(deleting(
-            "WaitingForHost",
-            format!(
-                "Host {} is being reset; its conditions say how far that is",
-                held.name
-            ),
-        ));
+    let deleted = deleted_at(observed).unwrap_or(now);
+    let since = match held.stuck {
+        Some(Stuck::Silent(since)) => since.max(deleted),
+        Some(Stuck::ResetFails) => deleted,
+        None => {
+            return Plan::waiting(deleting(
+                "WaitingForHost",
+                format!(
+                    "Host {} is being reset; its conditions say how far that is",
+                    held.name
+                ),
+            ));
+        }
     };
-    let since = deleted_at(observed).map_or(silent_since, |deleted| deleted.max(silent_since));
     let deletion = observed.machine.spec.deletion.as_ref();
     let limit = deletion.and_then(|deletion| deletion.host_release_timeout_seconds);
     let end = limit
@@ -139,15 +144,25 @@ fn released(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
     if end.is_some_and(|end| end <= now) {
         return gone(observed, HostIs::NotReset);
     }
-    let finding = deleting("HostUnreachable", silence(observed, held, since, end));
+    let (reason, what) = match held.stuck {
+        Some(Stuck::Silent(_)) => (
+            "HostUnreachable",
+            format!("does not answer since {since:.0}"),
+        ),
+        _ => (
+            "ResetFailed",
+            "could not be reset yet, and its conditions say why".to_owned(),
+        ),
+    };
+    let finding = deleting(reason, not_reset(observed, held, &what, end));
     Plan {
         next: Next::at(end, now),
         ..Plan::waiting(finding)
     }
 }
 
-/// What is unsafe about a host that does not answer, and who must do what.
-fn silence(observed: &Observed, held: &Held, since: Timestamp, end: Option<Timestamp>) -> String {
+/// What is unsafe about a host that is not reset, and who must do what.
+fn not_reset(observed: &Observed, held: &Held, what: &str, end: Option<Timestamp>) -> String {
     let kept = match known_node(observed) {
         Some(node) if !cluster_goes(observed) => format!(
             ", and Node {} is kept: without it pods and volumes that may be in use only once would start elsewhere",
@@ -159,10 +174,10 @@ fn silence(observed: &Observed, held: &Held, since: Timestamp, end: Option<Times
         Some(end) => format!(
             "this Machine goes at {end:.0}, by spec.deletion.hostReleaseTimeoutSeconds"
         ),
-        None => "if the server is off for good, set spec.deletion.hostReleaseTimeoutSeconds of this Machine, and it goes after that time".into(),
+        None => "if the server runs nothing any more, set spec.deletion.hostReleaseTimeoutSeconds of this Machine, and it goes after that time".into(),
     };
     format!(
-        "Host {} does not answer since {since:.0}, so it may still run its pods{kept}. The Host stays quarantined, and is reset when it answers; {end}",
+        "Host {} {what}, so it may still run its pods{kept}. The Host stays quarantined, and its reset is tried again; {end}",
         held.name
     )
 }

@@ -7,6 +7,8 @@ pub use delete::expired;
 pub mod running;
 mod summary;
 
+use std::time::Duration;
+
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
@@ -21,6 +23,9 @@ use crate::node::UnitName;
 use crate::workload::NodeView;
 
 pub use summary::Phase;
+
+/// What was found while acting may change without anybody telling us: it is looked at again after this time.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 /// What is done next for a Machine, and why.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
@@ -296,6 +301,9 @@ impl Plan {
         self.findings.extend(found);
         self.findings
             .retain(|finding| finding.condition != "Paused");
+        if self.next == Next::OnChange {
+            self.next = Next::After(LOOK_AGAIN);
+        }
         summary::summarise(observed, self);
         true
     }

@@ -156,13 +156,16 @@ fn a_claim_whose_machine_is_gone_says_how_to_get_the_host_back() {
     );
 }
 
-#[test]
-fn a_released_host_is_reset_until_it_is_clean() {
-    let step = || Progress {
+fn step() -> Progress {
+    Progress {
         step: "kubeadm-reset".into(),
         index: 1,
         total: 3,
-    };
+    }
+}
+
+#[test]
+fn a_released_host_is_reset_until_it_is_clean() {
     let failed = UnitState::Failed(Failure {
         at: step(),
         exit_code: 1,
@@ -209,6 +212,46 @@ fn a_released_host_is_reset_until_it_is_clean() {
             expect("again later", &early, state, &[], reason, &["device busy"]);
             assert_ne!(early.next, Next::OnChange);
         }
+    }
+}
+
+#[test]
+fn a_reset_that_cannot_start_or_is_interrupted_again_pauses_and_says_why() {
+    let reset = [Action::Reset(marker("here", "m"))];
+    for (unit, why) in [
+        (None, "reset could not be started: exit code 1: disk full"),
+        (
+            Some(UnitState::Interrupted(step())),
+            "reset was interrupted in step",
+        ),
+    ] {
+        let mut observed = saying(&claim("m", true), marked("here", "m"));
+        let Contact::Seen(seen) = &mut observed.contact else {
+            panic!("it answers")
+        };
+        seen.units.extend(unit.map(|state| UnitStatus {
+            machine: "m".into(),
+            unit: UnitName::Reset,
+            identity: String::new(),
+            state,
+        }));
+        observed.attempts = Attempts {
+            failed: 3,
+            last: Some(at(0)),
+            error: Some("exit code 1: disk full".into()),
+        };
+        let early = plan(&observed, at(0));
+        expect(why, &early, State::Quarantined, &[], "ResetFailed", &[why]);
+        assert_ne!(early.next, Next::OnChange);
+        let late = plan(&observed, at(60));
+        expect(
+            why,
+            &late,
+            State::Quarantined,
+            &reset,
+            "ResetFailed",
+            &[why],
+        );
     }
 }
 

@@ -229,13 +229,20 @@ fn a_unit_is_attached_to_started_again_or_waited_for() {
 
 #[test]
 fn a_unit_that_failed_waits_longer_each_time() {
+    let interrupted = || UnitState::Interrupted(step("containerd"));
+    for state in [|| failure("no"), interrupted] {
+        waits_longer_each_time(state);
+    }
+}
+
+fn waits_longer_each_time(state: fn() -> UnitState) {
     let waits = [1, 3, 20].map(|failed| {
         let failed = Attempts {
             failed,
             last: Some(at(0)),
             error: None,
         };
-        let status = unit(&worker(), UnitName::Prepare, failure("no"));
+        let status = unit(&worker(), UnitName::Prepare, state());
         let mut observed = ours(worker(), vec![status]);
         observed.attempts = failed;
         let early = plan(&observed, at(0));
@@ -324,5 +331,11 @@ fn a_node_that_a_lost_machine_left_behind_goes_and_any_other_stands_in_the_way()
         "NodeNameTaken",
         &["host-a", "delete it"][..],
     );
-    expect("taken", &joining(false), &[], says);
+    let taken = joining(false);
+    expect("taken", &taken, &[], says);
+    assert_ne!(
+        taken.next,
+        Next::OnChange,
+        "the end of that Node wakes nobody here"
+    );
 }

@@ -186,12 +186,9 @@ fn a_host_that_is_not_ours_is_left_alone_and_the_condition_says_whose_it_is() {
         ),
     ];
     for (case, observed, parts) in cases {
-        expect(
-            case,
-            &plan(&observed, at(0)),
-            &[],
-            ("HostClean", "Occupied", parts),
-        );
+        let plan = plan(&observed, at(0));
+        expect(case, &plan, &[], ("HostClean", "Occupied", parts));
+        assert_ne!(plan.next, Next::OnChange, "{case}: a host tells nobody");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::super::super::observed::Stuck;
 use super::*;
 
 fn drain() -> [Action; 3] {
@@ -42,7 +43,7 @@ fn released(mut observed: Observed) -> Observed {
 fn silent_since(observed: Observed, since: Timestamp) -> Observed {
     let mut observed = released(observed);
     if let Placement::Held(held) = &mut observed.placement {
-        held.silent_since = Some(since);
+        held.stuck = Some(Stuck::Silent(since));
     }
     observed
 }
@@ -204,6 +205,29 @@ fn the_node_of_a_silent_host_is_kept_and_what_is_unsafe_is_said() {
         expect(case, &plan, &[], says);
         assert_eq!(plan.next, Next::OnChange, "{case}");
     }
+}
+
+#[test]
+fn a_host_whose_reset_fails_is_waited_for_until_the_limit() {
+    let mut observed = released(deleting(running(worker())));
+    if let Placement::Held(held) = &mut observed.placement {
+        held.stuck = Some(Stuck::ResetFails);
+    }
+    let parts = [
+        "could not be reset yet",
+        "set spec.deletion.hostReleaseTimeoutSeconds",
+    ];
+    let says = ("Deleting", "ResetFailed", &parts[..]);
+    expect("no limit", &plan(&observed, at(1_000_000)), &[], says);
+    // the Machine is deleted at 0
+    let observed = edited(observed, &release_limit(60));
+    let early = plan(&observed, at(59));
+    assert_eq!(
+        (early.actions, early.next),
+        (vec![], Next::After(Duration::from_secs(1)))
+    );
+    let late = plan(&observed, at(60)).actions;
+    assert_eq!(late, [delete_node(), Action::RemoveFinalizer]);
 }
 
 #[test]

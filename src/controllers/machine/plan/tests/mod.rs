@@ -171,7 +171,7 @@ fn held(contact: Contact) -> Placement {
         address: Some("192.0.2.11".into()),
         releasing: false,
         contact,
-        silent_since: None,
+        stuck: None,
     })
 }
 
