@@ -50,6 +50,8 @@ fn prepared(role: Role, settings: &NodeSettings, ipv6: bool) -> Unit {
         settings,
         kubelet_configuration: &serde_json::Map::new(),
         image_repository: Some("registry.example"),
+        pod_cidrs: &["10.244.0.0/16".into()],
+        service_cidrs: &["10.96.0.0/16".into()],
         no_proxy: &[],
         api_port: 6443,
         ipv6,
@@ -178,4 +180,37 @@ fn shellcheck_where_it_is_installed_finds_no_warning_in_any_script() {
         "--exclude=SC2034,SC2317,SC1091,SC2154",
     ]);
     check(&mut command, folder.path());
+}
+
+#[test]
+fn a_command_that_reads_its_input_does_not_swallow_the_rest_of_its_own_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("said");
+    let commands = [
+        format!(
+            "read -r line || echo \"nothing to read\" >{0}\ncat\necho \"the rest\" >>{0}",
+            path.display()
+        ),
+        format!("echo \"the next\" >>{}; exit 3", path.display()),
+    ];
+    let mut settings = settings(SoftwareSource::Preinstalled, false);
+    settings.pre_kubeadm_commands = commands.to_vec();
+    let unit = prepared(Role::Worker, &settings, false);
+    let step = unit.steps.iter().find(|step| step.name == "pre-kubeadm");
+    let script = folder.path().join("step.sh");
+    std::fs::write(&script, &step.unwrap().script).unwrap();
+    let output = Command::new("bash").arg(&script).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(
+        std::fs::read_to_string(&path).unwrap(),
+        "nothing to read\nthe rest\nthe next\n"
+    );
+    assert!(
+        errors.contains("command 2 of preKubeadmCommands ended with exit code 3"),
+        "{errors}"
+    );
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "command 1\ncommand 2\n"
+    );
 }

@@ -68,6 +68,7 @@ pub(super) const TEMPLATES: &[(&str, &str)] = templates!(
     "lib/cleanup.sh",
     "lib/containerd.sh",
     "lib/durable.sh",
+    "lib/interfaces.sh",
     "lib/json.sh",
     "lib/marker.sh",
     "lib/occupied.sh",

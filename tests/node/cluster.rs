@@ -23,6 +23,7 @@ pub struct Cluster<'a> {
     pub input: ClusterInput,
     authorities: Authorities,
     virtual_ip: bool,
+    pub router_id: Option<u8>,
 }
 
 const CONTROL_PLANE: (&str, u8) = ("cp", 11);
@@ -51,6 +52,7 @@ impl<'a> Cluster<'a> {
                 cert_sans: Vec::new(),
             },
             virtual_ip: virtual_ip.is_some(),
+            router_id: None,
         }
     }
 
@@ -73,6 +75,8 @@ impl<'a> Cluster<'a> {
             settings: &self.settings,
             kubelet_configuration: &self.user.kubelet_configuration,
             image_repository: None,
+            pod_cidrs: &self.pod_cidrs,
+            service_cidrs: &self.input.service_cidrs,
             no_proxy: &[],
             api_port: 6443,
             ipv6: false,
@@ -97,7 +101,7 @@ impl<'a> Cluster<'a> {
                 peers: &[],
                 api_port: 6443,
                 interface: None,
-                router_id: None,
+                router_id: self.router_id,
             }),
             pod_cidrs: &self.pod_cidrs,
             post_kubeadm_commands: &[],

@@ -5,7 +5,7 @@ use tatara::node::{Event, Ownership, Role, UnitName, UnitState};
 use crate::canaries::CommandLines;
 use crate::cluster::Cluster;
 use crate::fleet::{Fleet, lossy, marker};
-use crate::{secrets, strangers};
+use crate::{address, by_hand, secrets, strangers};
 
 #[test]
 #[ignore = "needs hosts"]
@@ -13,9 +13,13 @@ fn a_host_becomes_a_node_is_reset_and_becomes_a_node_again() {
     let fleet = Fleet::new("ndlife", "10.84.0");
     fleet.start("cp", 11, &[]);
     fleet.start("w", 12, &[]);
-    let cluster = Cluster::new(&fleet, Some(100));
+    let mut cluster = Cluster::new(&fleet, Some(100));
+    cluster.router_id = Some(77);
     let commands = CommandLines::watch();
+    address::is_held_before_there_is_an_api(&cluster, "cp-1");
     let control_plane = cluster.up("cp-1");
+    cluster.ready("cp");
+    address::is_held_with_less_priority_while_the_api_is_away(&fleet);
     cluster.ready("cp");
     let observed = fleet.observe("cp");
     assert!(observed.kubelet_active);
@@ -55,15 +59,8 @@ fn a_host_becomes_a_node_is_reset_and_becomes_a_node_again() {
         assert!(secrets.found_in(&line).is_empty(), "{}", lossy(&line));
     }
     clean(&fleet, "cp");
-    assert!(
-        !fleet
-            .shell("cp", "ip -o addr show dev eth0")
-            .contains("10.84.0.100")
-    );
-    assert_eq!(
-        fleet.shell("cp", "systemctl is-active keepalived || true"),
-        "inactive\n"
-    );
+    address::is_let_go(&fleet);
+    by_hand::undone_a_node_is_as_clean_as_after_a_reset(&cluster);
 }
 
 /// Gives the secret part of the token that it joined with.
@@ -113,10 +110,14 @@ fn clean(fleet: &Fleet, host: &str) {
     let units: Vec<_> = observed.units.iter().map(|unit| unit.unit).collect();
     assert_eq!(units, [UnitName::Reset]);
     assert_eq!(observed.units[0].state, UnitState::Succeeded);
+    nothing_of_kubernetes(fleet, host);
+}
+
+pub fn nothing_of_kubernetes(fleet: &Fleet, host: &str) {
     let left = fleet.shell(
         host,
         "ls -d /etc/kubernetes/{*.conf,pki,manifests} /var/lib/kubelet /var/lib/etcd/member /run/flannel /var/log/pods /etc/cni/net.d/10-flannel.conflist /run/tatara/* 2>/dev/null
-        ip -o link | grep -E 'cni0|flannel|veth|kube' ; ip route | grep 10.244; ls /run/netns 2>/dev/null
+        ip -o link | grep -E 'cni0|flannel|veth|kube' ; ip route | grep 10.244 | grep -vE '10[.]244[.]2[0-9]{2}[.]'; ls /run/netns 2>/dev/null
         iptables-save 2>/dev/null | grep -E 'KUBE|CNI|FLANNEL|flanneld'; ip6tables-save 2>/dev/null | grep -E 'KUBE|CNI|FLANNEL'
         grep -E 'kubelet|/run/containerd/io.containerd.runtime.v2.task/k8s.io' /proc/mounts; pgrep -l 'kube|etcd|coredns|flanneld'; true",
     );
@@ -133,7 +134,9 @@ fn foreign_things(fleet: &Fleet) {
         echo '{\"name\": \"podman\"}' >/etc/cni/net.d/87-podman-bridge.conflist
         mkdir -p /var/lib/cni/networks/podman; echo x >/var/lib/cni/networks/podman/10.88.0.2
         mkdir -p /etc/kubernetes /var/lib/etcd/default; echo mine >/etc/kubernetes/site.txt; echo mine >/var/lib/etcd/default/data
-        ip link add site0 type veth peer name site1; ip addr add 192.0.2.1/24 dev site0; ip link set site0 up; ip route add 198.51.100.0/24 via 10.84.0.1
+        ip link add site0 type veth peer name site1; ip addr add 192.0.2.1/24 dev site0; ip link set site0 up; ip link set site1 up; ip route add 198.51.100.0/24 via 10.84.0.1
+        ip addr add 10.244.200.1/24 dev site0; ip route add 10.244.210.0/24 via 10.84.0.11 proto static; ip route add 10.244.220.0/24 via 10.84.0.1
+        ip route add 10.244.230.0/25 via 10.84.0.11; ip route add 10.244.99.0/24 via 10.84.0.11
         ctr -n k8s.io images export /root/pause.tar registry.k8s.io/pause:3.10.2
         ctr -n site images import /root/pause.tar >/dev/null
         ctr -n site run -d registry.k8s.io/pause:3.10.2 foreign >/dev/null",
@@ -150,6 +153,22 @@ fn foreign_things_survive(fleet: &Fleet) {
     );
     let expected = "1\n-N SITE\n-A PREROUTING -j SITE\n-A SITE -p tcp -m tcp --dport 81 -j ACCEPT\n-A INPUT -s 192.0.2.0/24 -m comment --comment \"site says\" -j DROP\n{\"name\": \"podman\"}\nx\nmine\nmine\n1\n1\n1\n";
     assert!(found.starts_with(expected), "{found}");
-    // put away, so that the next look for leftovers is about Kubernetes only
-    fleet.shell("w", "rm -r /etc/kubernetes /var/lib/etcd");
+    // a wire of the site within the pods' network, and ways to others; what led to another node's pods (10.244.99.0) is gone
+    assert_eq!(
+        fleet.shell(
+            "w",
+            "ip -br link show site0 | grep -c UP; ip route show table main root 10.244.0.0/16"
+        ),
+        "1
+10.244.200.0/24 dev site0 proto kernel scope link src 10.244.200.1 
+10.244.210.0/24 via 10.84.0.11 dev eth0 proto static 
+10.244.220.0/24 via 10.84.0.1 dev eth0 
+10.244.230.0/25 via 10.84.0.11 dev eth0 
+"
+    );
+    // put away, so that the next look for leftovers is about Kubernetes only, and the preflight finds no fault
+    fleet.shell(
+        "w",
+        "rm -r /etc/kubernetes /var/lib/etcd; ip addr delete 10.244.200.1/24 dev site0",
+    );
 }

@@ -69,6 +69,7 @@ fn a_host_is_taken_once_and_its_units_are_followed_to_their_end() {
     stray_processes(&fleet);
     power_cut(&fleet);
     losing_the_host(&fleet);
+    keys_that_a_unit_could_not_remove(&fleet);
 }
 
 fn taking(fleet: &Fleet) {
@@ -329,4 +330,43 @@ fn losing_the_host(fleet: &Fleet) {
     assert_eq!(fleet.shell("a", "ls /var/lib/tatara/machines"), "");
     let script = take_host(&ours).unwrap();
     assert!(script.as_str().contains("quick-m1"));
+}
+
+/// A unit that does not start leaves no keys; those of one that is killed go with the reset, before the marker.
+fn keys_that_a_unit_could_not_remove(fleet: &Fleet) {
+    let ours = marker("m3");
+    let mut work = unit(UnitName::Init, &[("long", "sleep 1000")]);
+    work.secrets = vec![SecretFile {
+        name: "root/etc/kubernetes/pki/ca.key".into(),
+        content: "canary-77aa".to_owned().into(),
+    }];
+    let script = start_and_follow(&ours, &work, now()).unwrap();
+    let find = "grep -rl canary-77aa /run/tatara /var/lib/tatara 2>/dev/null || true";
+
+    let stand_in = "/usr/local/bin/systemd-run";
+    fleet.shell(
+        "a",
+        &format!("printf '#!/bin/bash\nexit 9\n' >{stand_in}; chmod 755 {stand_in}"),
+    );
+    let output = fleet.feed_as("root", "a", &["bash", "-s"], script.as_str());
+    assert_eq!(output.status.code(), Some(9), "{}", lossy(&output.stderr));
+    assert_eq!(fleet.shell("a", find), "");
+    fleet.shell("a", &format!("rm {stand_in}"));
+
+    let mut attached = fleet.attach("a", &script);
+    assert_eq!(attached.next(), Some(Event::Progress(at("long", 1, 1))));
+    fleet.shell("a", "systemctl kill --signal=KILL tatara-m3-init.service");
+    assert!(matches!(end(&attached.rest()), UnitState::Interrupted(_)));
+    let left = fleet.shell("a", find);
+    assert_eq!(left, "/run/tatara/m3/init/root/etc/kubernetes/pki/ca.key\n");
+    let reset = tatara::node::reset(&tatara::node::Reset { pod_cidrs: &[] }).unwrap();
+    assert_eq!(
+        end(&fleet.run_unit("a", &ours, &reset)),
+        &UnitState::Succeeded
+    );
+    assert_eq!(
+        fleet.shell("a", &format!("{find}; ls -d /run/tatara || true")),
+        ""
+    );
+    assert_eq!(fleet.observe("a").owner, Ownership::Nobody);
 }

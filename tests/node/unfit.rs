@@ -12,6 +12,8 @@ use crate::fleet::{Fleet, marker, now};
 /// machine (memory, swap, processor) is put in its place as the kernel would say it.
 const BREAK: &str = r#"
 ip link add cni0 type bridge
+ip link add lan0 type veth peer name lan1; ip link set lan0 up; ip link set lan1 up
+ip addr add 10.244.7.1/24 dev lan0; ip addr add 10.97.0.1/15 dev lan1
 sed -i 's/^VERSION_ID=.*/VERSION_ID="11"/' /etc/os-release
 mkdir -p /etc/kubernetes/manifests; echo >/etc/kubernetes/manifests/x.yaml
 printf '#!/bin/bash\n[[ $1 == -m ]] && echo riscv64 || exec /usr/bin/uname "$@"\n' >/usr/local/bin/uname; chmod 755 /usr/local/bin/uname
@@ -24,7 +26,7 @@ cp /etc/containerd/config.toml /root/config.toml; sed -i '1i disabled_plugins = 
 "#;
 
 const REPAIR: &str = "
-ip link delete cni0; rm -r /etc/kubernetes; printf 'ID=ubuntu\\nVERSION_ID=\"24.04\"\\n' >/etc/os-release
+ip link delete cni0; ip link delete lan0; rm -r /etc/kubernetes; printf 'ID=ubuntu\\nVERSION_ID=\"24.04\"\\n' >/etc/os-release
 rm /usr/local/bin/{uname,nproc}; umount /proc/meminfo /proc/swaps
 systemctl stop squatter; mv /root/config.toml /etc/containerd/config.toml
 ";
@@ -63,6 +65,16 @@ fn a_host_that_is_not_fit_says_everything_that_is_wrong_with_it_at_once() {
             "/etc/kubernetes/manifests/x.yaml",
             "kubeadm reset",
         ),
+        (
+            "network",
+            "10.244.0.0/16 of spec.clusterNetwork.pods.cidrBlocks overlaps 10.244.7.1/24 of this host's interface lan0",
+            "choose another network in spec.clusterNetwork.pods.cidrBlocks",
+        ),
+        (
+            "network",
+            "10.96.0.0/16 of spec.clusterNetwork.services.cidrBlocks overlaps 10.96.0.0/15 of this host's interface lan1",
+            "choose another network in spec.clusterNetwork.services.cidrBlocks",
+        ),
         ("leftover", "cni0", "ip link delete cni0"),
         ("port", "port 6443 is in use by \"socat\"", "ss -ltnp"),
         ("containerd", "CRI plugin is disabled", "disabled_plugins"),
@@ -74,7 +86,7 @@ fn a_host_that_is_not_fit_says_everything_that_is_wrong_with_it_at_once() {
         assert!(finding.value.contains(value), "{finding}");
         assert!(finding.remedy.contains(remedy), "{finding}");
     }
-    assert!(failed.output.contains("13 finding(s)"), "{}", failed.output);
+    assert!(failed.output.contains("15 finding(s)"), "{}", failed.output);
 
     // a configuration that containerd itself does not take
     fleet.shell(

@@ -86,6 +86,8 @@ pub fn prepare(observed: &Observed) -> Result<Unit, String> {
             .cluster_configuration
             .get("imageRepository")
             .and_then(|value| value.as_str()),
+        pod_cidrs: &network.pods.cidr_blocks,
+        service_cidrs: &network.services.cidr_blocks,
         ipv6: no_proxy.iter().any(|range| range.contains(':')),
         no_proxy: &no_proxy,
         api_port: endpoint.map_or(6443, |endpoint| endpoint.port),

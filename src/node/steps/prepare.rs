@@ -37,6 +37,10 @@ pub struct Prepare<'a> {
     pub kubelet_configuration: &'a Map<String, serde_json::Value>,
     /// `ClusterConfiguration.imageRepository`, when it is set.
     pub image_repository: Option<&'a str>,
+    /// The cluster's pod networks; the host must have no address in them.
+    pub pod_cidrs: &'a [String],
+    /// The networks of its Services, likewise.
+    pub service_cidrs: &'a [String],
     /// What of the cluster's own goes past a proxy: pod and service networks, its domain, its endpoint.
     pub no_proxy: &'a [String],
     /// Port of the API server of a control plane.
@@ -89,6 +93,8 @@ fn preflight(input: &Prepare<'_>) -> Result<Step, UnitError> {
         role, min_memory, min_cpus, ports,
         versions => versions(input),
         node_name => input.node_name,
+        pod_cidrs => input.pod_cidrs.to_vec(),
+        service_cidrs => input.service_cidrs.to_vec(),
         swap_allowed => flag("failSwapOn") == Some(false),
         cgroup_v1_allowed => input.kubelet_version.minor() < CGROUP_V1_REFUSED_SINCE
             || flag("failCgroupV1") == Some(false),
