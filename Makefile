@@ -44,5 +44,4 @@ bench-idle: ## requests and memory of the quickstart's manager at rest, from 60 
 .PHONY: bench-idle
 
 bench-bootstrap: ## from apply to all Nodes Ready, against kubeadm by hand: ratios (needs a quiet machine)
-	@cargo build --release --locked
 	@hack/bench-bootstrap

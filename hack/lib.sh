@@ -22,6 +22,12 @@ usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; }
 # elapsed SECONDS -> "41 s" or "2 min 05 s"
 elapsed() { if (($1 < 60)); then echo "$1 s"; else printf '%d min %02d s\n' $(($1 / 60)) $(($1 % 60)); fi; }
 
+# verdict WHAT VALUE LIMIT [UNIT]: one line that says whether VALUE is within LIMIT
+verdict() {
+  awk -v what="$1" -v value="$2" -v limit="$3" -v unit="${4:+ $4}" \
+    'BEGIN {printf "%s: %s%s, limit %s%s: %s\n", what, value, unit, limit, unit, value + 0 <= limit + 0 ? "within" : "NOT within"}'
+}
+
 command_of() { tr '\0' ' ' 2>/dev/null <"/proc/$1/cmdline" || true; }   # the command line of a process id
 
 # detached LOG COMMAND... &: a process that outlives this script. Nothing of the caller stays open in it: a held

@@ -62,18 +62,24 @@ cgroup_kill() {
   die "processes of host \"$1\" do not end: $pids"
 }
 
-cgroup_drop() {   # leaves first; a cgroup that is still busy is tried again
-  local dir left
-  for _ in {1..100}; do
+cgroup_drop() {   # leaves first; a cgroup that is still busy is tried again, for half a minute
+  local dir left limit=$((SECONDS + 30))
+  while :; do
     left=''
     for dir in $(cgroup_dirs "$1"); do
       [[ ! -d $dir ]] || find "$dir" -depth -type d -exec rmdir {} + 2>/dev/null || left=1
     done
-    [[ -n $left ]] || break
+    if [[ -z $left ]] || ((SECONDS >= limit)); then break; fi
     sleep 0.05
   done
   for dir in $(cgroup_hierarchies); do rmdir "$dir/tatara-$FLEET" 2>/dev/null || true; done
-  [[ -z $left ]] || say "cgroups of host \"$1\" are still busy"
+  [[ -z $left ]] || { say "cgroups of host \"$1\" are still busy"; return 1; }
+}
+
+# hosts of this fleet that have a cgroup, also when their folder is gone
+cgroup_hosts() {
+  local dir
+  for dir in $(cgroup_hierarchies); do find "$dir/tatara-$FLEET" -mindepth 1 -maxdepth 1 -type d -printf '%f\n' 2>/dev/null; done | sort -u
 }
 
 cgroup_memory() {   # what a host uses, for people

@@ -61,8 +61,10 @@ supervise() {   # supervise FOLDER-OF-THE-HOST; one per host, on the machine
     wire_out "$name"              # a reboot forgets routes, bridges and packet filters
     wire_in "$name" "$(address_of "$name")"
   done
-  clear_away "$name"
+  rc=0
+  clear_away "$name" || rc=$?
   rm -f "$dir/supervisor.pid"
+  return "$rc"
 }
 
 boot() (
@@ -75,10 +77,12 @@ boot() (
 
 # what is left of a host that is off, also when its supervisor was killed
 clear_away() {
+  local rc=0
   cgroup_kill "$1"
-  cgroup_drop "$1"
+  cgroup_drop "$1" || rc=1
   wire_out "$1"
   rm -f "$DIR/$1/unshare.pid"
+  return "$rc"
 }
 
 wait_off() { local i; for ((i = 0; i < $2 * 10; i++)); do running "$1" || return 0; sleep 0.1; done; return 1; }
@@ -117,15 +121,27 @@ await() {   # until sshd answers
   done
 }
 
+# one that cannot be removed does not keep the others; what stays is said at the end
 down() {
   local name pids=() pid
   [[ $(id -u) == 0 ]] || die "a fleet needs root"
   for name in $(for dir in "$DIR"/*/; do [[ ! -d $dir ]] || basename "$dir"; done); do remove "$name" & pids+=($!); done
-  for pid in ${pids[@]+"${pids[@]}"}; do wait "$pid"; done
-  for name in $(cd /run/netns 2>/dev/null && ls -d "$FLEET"-* 2>/dev/null); do   # whose folder is gone
-    [[ $name == "$SWITCH" ]] || clear_away "${name#"$FLEET"-}"
-  done
+  for pid in ${pids[@]+"${pids[@]}"}; do wait "$pid" || true; done
+  for name in $({ cgroup_hosts; wired_hosts; } | sort -u); do clear_away "$name" || true; done   # whose folder is gone
   "$HACK/mirror" down
   net_down
-  rm -rf "${DIR:?}"
+  rm -rf "${DIR:?}" || true
+  name=$(left_over)
+  [[ -z $name ]] || die "fleet \"$FLEET\" is not gone; there still is: $name"
+}
+
+# what a fleet that is down must not leave on the machine
+left_over() {
+  local found=() dir
+  for dir in $(cgroup_hierarchies); do [[ ! -d $dir/tatara-$FLEET ]] || found+=("$dir/tatara-$FLEET"); done
+  for dir in "/run/netns/$FLEET"-*; do [[ ! -e $dir ]] || found+=("$dir"); done
+  [[ ! -e /sys/class/net/$FLEET-up ]] || found+=("interface $FLEET-up")
+  ! nft list table ip "tatara_$FLEET" >/dev/null 2>&1 || found+=("nft table tatara_$FLEET")
+  [[ ! -e $DIR ]] || found+=("$DIR")
+  echo "${found[*]}"
 }

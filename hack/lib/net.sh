@@ -58,6 +58,13 @@ net_down() {
   machine_locked unregister "$FLEET"
 }
 
+wired_hosts() {   # hosts of this fleet that have a network namespace
+  local path
+  for path in "/run/netns/$FLEET"-*; do
+    [[ ! -e $path || $path == "/run/netns/$SWITCH" ]] || echo "${path#"/run/netns/$FLEET-"}"
+  done
+}
+
 # name servers that a host can reach over its way out; without one, an address that refuses at once
 name_servers() {
   local file=/etc/resolv.conf found
