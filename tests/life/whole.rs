@@ -1,6 +1,7 @@
 //! The quickstart's cluster from its birth to its end.
 
 use std::collections::BTreeMap;
+use std::process::Command;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Secret};
@@ -16,7 +17,7 @@ use tatara::api::{
 
 use crate::audit::{MANAGER, Mark};
 use crate::canaries::CommandLines;
-use crate::world::{World, eventually};
+use crate::world::{World, done, eventually, root};
 use crate::{install, secrets};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -24,11 +25,15 @@ use crate::{install, secrets};
 async fn a_cluster_is_made_kept_scaled_and_deleted_and_its_hosts_come_back() {
     let world = World::with_cluster("life1", "10.91.0").await;
     run_again_it_changes_nothing(&world).await;
+    what_is_shown_next_can_be_run(&world);
     restarted_the_manager_writes_nothing(&world).await;
     idle_it_asks_nothing(&world).await;
     install::runs_in_a_cluster(&world).await;
     let seen = CommandLines::watch();
     a_budget_holds_a_drain_and_is_named(&world).await;
+    // scaled by then: what was edited since stays as it is
+    still(&world.audit()).await;
+    run_again_it_changes_nothing(&world).await;
     the_freed_host_is_taken_again(&world).await;
     secrets::are_in_their_secrets_only(&world, seen).await;
     deleted_the_profile_goes_first_and_every_host_comes_back(&world).await;
@@ -66,6 +71,40 @@ async fn run_again_it_changes_nothing(world: &World) {
     assert_eq!(versions(world).await, before);
 }
 
+/// Lines of a text that are shell commands, by their first word.
+fn commands<'a>(text: &'a str, first: &[&str]) -> Vec<&'a str> {
+    let lines = text.lines().map(str::trim);
+    lines
+        .filter(|line| {
+            let word = line.split(' ').next().unwrap_or_default();
+            first.contains(&word)
+        })
+        .collect()
+}
+
+/// The commands at the quickstart's end and those of the README for afterwards, with no `PATH` but the one they show.
+/// Scaling and deleting come later in this test.
+fn what_is_shown_next_can_be_run(world: &World) {
+    let printed = world.quickstart("up");
+    let (_, printed) = printed.split_once("Try next:").expect("what to try next");
+    let readme = std::fs::read_to_string(root().join("README.md")).expect("the README");
+    let (_, section) = readme
+        .split_once("## After the quickstart")
+        .expect("a section");
+    let section = section.split("\n## ").next().unwrap_or_default();
+    let mut lines = commands(printed, &["export", "kubectl"]);
+    lines.extend(commands(section, &["kubectl", "tatara", "source"]));
+    lines.retain(|line| !line.contains(" scale ") && !line.contains(" delete "));
+    assert!(lines.len() >= 7, "{lines:#?}");
+    for (at, line) in lines.iter().enumerate().skip(1) {
+        let mut shell = Command::new("bash");
+        shell.args(["-ec", &format!("{}\n{line}", lines[0])]);
+        shell.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+        let said = done(&mut shell);
+        println!("{at}: {line}\n{said}");
+    }
+}
+
 async fn restarted_the_manager_writes_nothing(world: &World) {
     let before = versions(world).await;
     let mark = world.audit();
@@ -94,6 +133,11 @@ async fn quiet(mark: &Mark) {
             .then_some(())
     })
     .await;
+    still(mark).await;
+}
+
+/// Until the manager has asked nothing for five seconds.
+async fn still(mark: &Mark) {
     eventually("quiet", 120, async || {
         let count = asked(mark);
         tokio::time::sleep(Duration::from_secs(5)).await;

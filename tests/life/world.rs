@@ -15,11 +15,16 @@ use tatara::api::{Host, Machine};
 
 use crate::audit::Mark;
 
+#[path = "left.rs"]
+mod left;
+
 pub struct World {
     pub client: Client,
     name: &'static str,
     subnet: &'static str,
     state: tempfile::TempDir,
+    /// Kernel settings of the machine before all this.
+    settings: Vec<(&'static str, String)>,
 }
 
 pub fn root() -> PathBuf {
@@ -40,6 +45,7 @@ impl World {
             .install_default()
             .ok();
         let state = tempfile::tempdir().expect("a temporary folder");
+        let settings = left::settings();
         let run = |script: &str, part: Option<&str>| {
             let mut command = Command::new(root().join("hack").join(script));
             surround(&mut command, name, subnet, &state);
@@ -57,11 +63,16 @@ impl World {
             name,
             subnet,
             state,
+            settings,
         }
     }
 
-    pub fn quickstart(&self, part: &str) {
-        done(self.hack("quickstart").arg(part));
+    /// What it says on the way.
+    pub fn quickstart(&self, part: &str) -> String {
+        let output = self.hack("quickstart").arg(part).output();
+        let output = output.expect("hack/quickstart");
+        assert!(output.status.success(), "{part}: {}", both(&output));
+        both(&output)
     }
 
     /// A script of hack/ in this world.
@@ -253,18 +264,9 @@ impl World {
             .expect("its host")
     }
 
-    /// `kill -9` of the manager, and another one that leads at once.
+    /// `kill -9` of the manager, and another one that leads at once: it has the same name in the election.
     pub async fn replace_manager(&self) {
         self.kill_manager().await;
-        // a dead leader's Lease would be waited for
-        self.kubectl(&[
-            "-n",
-            "tatara-system",
-            "delete",
-            "lease",
-            "tatara",
-            "--ignore-not-found",
-        ]);
         self.quickstart("manager");
     }
 
@@ -297,9 +299,12 @@ impl World {
         .await;
     }
 
-    /// Everything gone, and nothing left.
+    /// Everything gone, and nothing left on the machine.
     pub fn leave(self) {
+        let state = self.state.path().to_owned();
+        let (name, settings) = (self.name, self.settings.clone());
         drop(self);
+        assert_eq!(left::of(name, &state, &settings), Vec::<String>::new());
     }
 }
 
