@@ -36,7 +36,7 @@ fn pinned(name: &str) -> String {
 #[ignore = "slow: needs the older Kubernetes"]
 async fn workers_roll_to_the_control_planes_version_one_host_at_a_time() {
     let (new, old) = (pinned("KUBERNETES"), pinned("KUBERNETES_PREVIOUS"));
-    let world = World::prepared("roll", "10.96.0").await;
+    let world = World::prepared("roll", "10.99.0").await;
     take_software_from_a_mirror(&world, &new, &old);
     world.quickstart("apply");
     world.until_ready(3, 300).await;
