@@ -136,6 +136,10 @@ fn observed_cluster(context: &Context, namespace: &str, cluster: &Cluster) -> Ob
         uid: cluster.uid().unwrap_or_default(),
         network: cluster.spec.cluster_network.clone(),
         deleting: cluster.metadata.deletion_timestamp.is_some(),
+        published: cluster
+            .finalizers()
+            .iter()
+            .any(|finalizer| finalizer == names::FINALIZER_PROFILE),
         certificates_ready: crate::api::conditions::is_true(conditions, "CertificatesReady"),
         external: crate::api::conditions::find(conditions, "ControlPlaneInitialized")
             .is_some_and(|condition| condition.reason == "ExternalControlPlane"),

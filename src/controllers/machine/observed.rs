@@ -79,6 +79,8 @@ pub struct ObservedCluster {
     pub spec: Result<ClusterProviderSpec, String>,
     /// It is being deleted.
     pub deleting: bool,
+    /// It has a ClusterProfile, by the finalizer that lets that go first.
+    pub published: bool,
     /// UID of the Machine that ran `kubeadm init`.
     pub initialized_by: Option<String>,
     /// Who has the control-plane turn.

@@ -48,12 +48,14 @@ fn same_for_machines(before: &Cluster, after: &Cluster) -> bool {
     let facts = |cluster: &Cluster| {
         let marks = [ANNOTATION_INITIALIZED, ANNOTATION_TURN, ANNOTATION_PAUSED]
             .map(|key| cluster.annotations().get(key).cloned());
+        let finalizers = cluster.metadata.finalizers.clone();
         let status = cluster.status.as_ref();
         let endpoint = status.and_then(|status| status.endpoint.clone());
         let certificates = status.is_some_and(|s| is_true(&s.conditions, "CertificatesReady"));
         (
             cluster.metadata.generation,
             cluster.metadata.deletion_timestamp.clone(),
+            finalizers,
             marks,
             endpoint,
             version(cluster).map(str::to_owned),

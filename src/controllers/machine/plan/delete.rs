@@ -47,9 +47,16 @@ fn deleting(reason: &'static str, message: impl Into<String>) -> Finding {
     Finding::yes("Deleting", reason, message)
 }
 
-/// Control-plane machines go last, and the last one goes only with its Cluster.
+/// Nobody is sent to a cluster that goes: its ClusterProfile goes before any of its machines. Control-plane
+/// machines go last, and the last one goes only with its Cluster.
 fn must_wait(observed: &Observed) -> Option<Finding> {
     let cluster = observed.cluster.as_ref()?;
+    if cluster.deleting && cluster.published {
+        return Some(deleting(
+            "WaitingForClusterProfile",
+            format!("the ClusterProfile of Cluster {} goes first", cluster.name),
+        ));
+    }
     if !observed.machine.is_control_plane() {
         return None;
     }

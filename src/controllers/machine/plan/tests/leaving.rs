@@ -151,6 +151,21 @@ fn a_node_that_cannot_be_looked_at_is_neither_reset_nor_left_behind() {
 }
 
 #[test]
+fn no_machine_of_a_cluster_that_goes_is_touched_while_its_profile_is_there() {
+    for machine in [worker(), control_plane()] {
+        let published = with_cluster(deleting(running(machine)), |cluster| {
+            cluster.deleting = true;
+            cluster.published = true;
+            cluster.workers_left = 0;
+        });
+        let says = ("Deleting", "WaitingForClusterProfile", &["goes first"][..]);
+        expect("published", &plan(&published, at(1_000_000)), &[], says);
+        let gone = with_cluster(published, |cluster| cluster.published = false);
+        assert_eq!(plan(&gone, at(1_000_000)).actions, [Action::Release]);
+    }
+}
+
+#[test]
 fn a_control_plane_machine_goes_after_the_last_worker_and_only_with_its_cluster() {
     let control_plane = || deleting(running(control_plane()));
     let going = |workers_left| {

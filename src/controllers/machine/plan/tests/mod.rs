@@ -89,6 +89,7 @@ fn cluster() -> ObservedCluster {
         network: cluster.spec.cluster_network,
         spec: Ok(ClusterProviderSpec::default()),
         deleting: false,
+        published: false,
         initialized_by: None,
         turn: None,
         certificates_ready: true,
