@@ -21,8 +21,6 @@ pub const ADMIN_GROUP: &str = "kubeadm:cluster-admins";
 pub const ADMIN_USER: &str = "tatara-admin";
 /// Life of our client certificates: a year.
 pub const ADMIN_LIFE: SignedDuration = SignedDuration::from_hours(365 * 24);
-/// Common name of our client certificates for etcd.
-pub const ETCD_USER: &str = "tatara-etcd-client";
 
 /// What a kubeconfig says.
 #[derive(Clone, Debug, PartialEq, Eq)]

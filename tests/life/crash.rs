@@ -11,19 +11,23 @@ use serde_json::json;
 use tatara::api::{Cluster, Host, Machine};
 
 use crate::world::{World, eventually};
+use crate::{deletion, gates};
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs hosts"]
 async fn a_manager_that_dies_at_any_step_goes_on_and_does_nothing_twice() {
     let world = World::prepared("life3", "10.93.0").await;
+    gates::close(&world);
     world.quickstart("apply");
-    let deaths = dies_at_each_step_that_is_seen(&world).await;
-    for unit in ["Preparing", "KubeadmInit", "KubeadmJoin"] {
-        assert!(
-            deaths.iter().any(|at| at.contains(unit)),
-            "no death in {unit}: {deaths:#?}"
-        );
+    let deaths = dies_at_each_step(&world).await;
+    for machine in world.list::<Machine>().await {
+        let machine = machine.name_any();
+        let steps = gates::steps(&world, &world.host_of(&machine).await);
+        let died: BTreeSet<_> = deaths.iter().filter(|at| at.machine == machine).collect();
+        let died: BTreeSet<_> = died.iter().map(|at| at.step()).collect();
+        assert_eq!(died, steps, "{machine}");
     }
+    gates::remove(&world);
     world.quickstart("up");
     bootstrapped_once(&world, "quickstart-control-plane", "init").await;
     for machine in world.list::<Machine>().await {
@@ -33,28 +37,80 @@ async fn a_manager_that_dies_at_any_step_goes_on_and_does_nothing_twice() {
     }
     a_machine_is_made_through_a_restart_a_pause_and_a_conflicting_writer(&world).await;
     an_old_leader_that_wakes_up_does_nothing_and_ends(&world).await;
+    world.quickstart("manager");
+    deletion::resets_every_host(&world, |world| {
+        let foreground = "--cascade=foreground";
+        world.kubectl(&[
+            "delete",
+            "cluster",
+            "quickstart",
+            foreground,
+            "--wait=false",
+        ]);
+    })
+    .await;
 }
 
-/// Kills the manager each time a Machine's step is seen for the first time.
-async fn dies_at_each_step_that_is_seen(world: &World) -> BTreeSet<String> {
-    let mut seen = BTreeSet::new();
+/// A step of a Machine that is under way.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct UnderWay {
+    machine: String,
+    unit: &'static str,
+    name: String,
+}
+
+impl UnderWay {
+    /// Of a line of progress, "MACHINE False/KubeadmInit: 2/6 init".
+    fn of(line: &str) -> Option<Self> {
+        let (machine, rest) = line.split_once(" False/")?;
+        let (reason, message) = rest.split_once(": ")?;
+        let unit = match reason {
+            "Preparing" => "prepare",
+            "KubeadmInit" => "init",
+            "KubeadmJoin" => "join",
+            _ => return None,
+        };
+        let (count, name) = message.split_once(' ')?;
+        count.contains('/').then(|| Self {
+            machine: machine.into(),
+            unit,
+            name: name.into(),
+        })
+    }
+
+    fn step(&self) -> String {
+        format!("{}/{}", self.unit, self.name)
+    }
+
+    fn is_kubeadm(&self) -> bool {
+        self.unit != "prepare" && self.name == self.unit
+    }
+}
+
+/// Kills the manager at each step of each Machine before the step does anything, and once more while kubeadm runs.
+async fn dies_at_each_step(world: &World) -> BTreeSet<UnderWay> {
+    let mut deaths = BTreeSet::new();
     eventually("three Machines that are Ready", 480, async || {
-        let machines = world.list::<Machine>().await;
-        let now = world.progress().await;
-        let ready = now.iter().filter(|line| line.contains(" True/")).count();
-        if machines.len() == 3 && ready == 3 {
+        let lines = world.progress().await;
+        let ready = lines.iter().filter(|line| line.contains(" True/")).count();
+        if lines.len() == 3 && ready == 3 {
             return Some(());
         }
-        let steps = now.into_iter().filter(|line| line.contains("False/"));
-        let new: Vec<_> = steps.filter(|line| !seen.contains(line)).collect();
-        if !new.is_empty() {
-            seen.extend(new);
-            world.replace_manager().await;
+        for at in lines.iter().filter_map(|line| UnderWay::of(line)) {
+            if deaths.insert(at.clone()) {
+                world.replace_manager().await;
+                let host = world.host_of(&at.machine).await;
+                gates::open(world, &host, &at.step());
+                if at.is_kubeadm() {
+                    gates::until_kubeadm_runs(world, &host).await;
+                    world.replace_manager().await;
+                }
+            }
         }
         None
     })
     .await;
-    seen
+    deaths
 }
 
 async fn bootstrapped_once(world: &World, machine: &str, unit: &str) {

@@ -64,7 +64,7 @@ fn secret(name: &str, key: &str) -> Value {
         "metadata": {"name": name, "namespace": "default"}, "stringData": {"ssh-privatekey": key}})
 }
 
-fn right_key(world: &World) -> String {
+pub fn right_key(world: &World) -> String {
     let env = world.fleet(&["env"]);
     let path = env.lines().find_map(|line| line.strip_prefix("KEY="));
     std::fs::read_to_string(path.expect("the fleet's key")).expect("a key")

@@ -1,8 +1,15 @@
 //! Hosts that only a jump host reaches, and with them the API of the cluster on them.
 
-use serde_json::json;
-use tatara::api::Cluster;
+use std::convert::Infallible;
+use std::sync::Arc;
 
+use base64::Engine as _;
+use serde_json::json;
+use tatara::api::{Cluster, Host};
+use tatara::provider::target;
+use tatara::remote::{Credential, Pool, Route, kube_client};
+
+use crate::hosts;
 use crate::world::{World, eventually, is_true};
 
 const HOSTS: [&str; 3] = ["host-a", "host-b", "host-c"];
@@ -28,6 +35,7 @@ async fn a_cluster_behind_a_jump_host_is_made_scaled_and_deleted() {
     })
     .await;
 
+    etcd_answers_through_the_gate(&world).await;
     // a drain asks the API as well
     world.kubectl(&[
         "scale",
@@ -66,6 +74,42 @@ async fn a_taken_address_is_named(world: &World) {
         "kubeadm init ran behind a foreign address"
     );
     world.shell("gate", &format!("ip addr del {address}/24 dev eth0"));
+}
+
+/// What a Host says of the way to it leads to its etcd as well, which is asked with a client certificate.
+async fn etcd_answers_through_the_gate(world: &World) {
+    let host = world.api::<Host>().get("host-a").await.expect("a Host");
+    let credential = Credential::parse(hosts::right_key(world).as_bytes(), None).expect("a key");
+    let credential = Arc::new(credential);
+    let target = target::target(&host, |_| Ok::<_, Infallible>(credential.clone()));
+    let route = Route::Through {
+        pool: Pool::new(),
+        target: target.expect("a target"),
+    };
+    let read = |file: &str| world.shell("host-a", &format!("cat /etc/kubernetes/pki/etcd/{file}"));
+    let address = format!("https://{}:2379", host.spec.ssh.address);
+    let mut config = kube::Config::new(address.parse().expect("an address"));
+    config.root_cert = Some(vec![der_of(&read("ca.crt"))]);
+    let base64 = |text: String| base64::engine::general_purpose::STANDARD.encode(text);
+    config.auth_info.client_certificate_data = Some(base64(read("healthcheck-client.crt")));
+    config.auth_info.client_key_data = Some(base64(read("healthcheck-client.key")).into());
+    let etcd = kube_client(config, route).expect("a client");
+    let health = http::Request::get("/health").body(Vec::new());
+    let answer = etcd.request_text(health.expect("a request")).await;
+    assert!(
+        answer
+            .as_ref()
+            .is_ok_and(|text| text.contains("\"health\":\"true\"")),
+        "{answer:?}"
+    );
+}
+
+/// The certificate in a PEM text.
+fn der_of(pem: &str) -> Vec<u8> {
+    let lines = pem.lines().filter(|line| !line.starts_with("-----"));
+    let text: String = lines.collect();
+    let der = base64::engine::general_purpose::STANDARD.decode(text);
+    der.expect("base64")
 }
 
 /// The manifests of the hosts, with the gate before each.

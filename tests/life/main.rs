@@ -8,6 +8,8 @@ mod audit;
 #[path = "../support/canaries.rs"]
 mod canaries;
 mod crash;
+mod deletion;
+mod gates;
 mod hosts;
 mod install;
 mod jump;

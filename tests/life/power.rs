@@ -1,8 +1,10 @@
 //! Hosts lose their power and their network in the middle of kubeadm.
 
-use tatara::api::{Cluster, Machine};
+use serde_json::{Value, json};
+use tatara::api::{Cluster, Host, Machine};
 
-use crate::world::{World, eventually};
+use crate::deletion;
+use crate::world::{World, both, eventually};
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs hosts"]
@@ -43,6 +45,77 @@ async fn power_and_network_cut_in_kubeadm_init_and_join_cost_only_time() {
         joins + 1,
         "a lost connection starts nothing again"
     );
+    everything_is_deleted_at_once(&world).await;
+    a_namespace_is_deleted_with_all_in_it(&world).await;
+}
+
+/// `kubectl delete -f` of all that was applied, Hosts and classes too, in the order of the files.
+async fn everything_is_deleted_at_once(world: &World) {
+    deletion::resets_every_host(world, |world| {
+        let files = world.run().join("manifests");
+        for file in ["10-hosts.yaml", "20-cluster.yaml", "30-machines.yaml"] {
+            let file = files.join(file);
+            let file = file.to_str().expect("a path");
+            // what one file deletes takes parts of the next with it
+            let options = ["--wait=false", "--ignore-not-found", "--filename", file];
+            let mut delete = world.kubectl_command();
+            let deleted = delete.arg("delete").args(options).output();
+            let said = both(&deleted.expect("kubectl"));
+            // the class may still have had Machines
+            assert!(
+                !said.contains("rror") || said.contains("MachineClass worker is in use"),
+                "{said}"
+            );
+        }
+    })
+    .await;
+    world.kubectl(&["delete", "machineclass", "worker", "--ignore-not-found"]);
+    eventually("the end of the Hosts", 60, async || {
+        world.list::<Host>().await.is_empty().then_some(())
+    })
+    .await;
+}
+
+/// The same cluster in a namespace of its own, which is deleted: SSH keys and addons in it as well.
+async fn a_namespace_is_deleted_with_all_in_it(world: &World) {
+    world.kubectl(&["create", "namespace", "lab"]);
+    apply_in(world, "lab");
+    eventually("Machines that are Ready", 240, async || {
+        let ready = "jsonpath={.items[*].status.conditions[?(@.type==\"Ready\")].status}";
+        let ready = world.kubectl(&["--namespace=lab", "get", "machines", "-o", ready]);
+        (ready == "True True True").then_some(())
+    })
+    .await;
+    deletion::resets_every_host(world, |world| {
+        world.kubectl(&["delete", "namespace", "lab", "--wait=false"]);
+    })
+    .await;
+    eventually("the end of the namespace", 120, async || {
+        let namespaces = world.kubectl(&["get", "namespaces", "--output=name"]);
+        (!namespaces.contains("/lab")).then_some(())
+    })
+    .await;
+}
+
+/// What the quickstart applies, in another namespace.
+fn apply_in(world: &World, namespace: &str) {
+    for what in ["secret/hosts-ssh", "configmap/quickstart-flannel"] {
+        let mut object: Value =
+            serde_json::from_str(&world.kubectl(&["get", what, "--output=json"])).expect("JSON");
+        let name = object["metadata"]["name"].take();
+        object["metadata"] = json!({"name": name, "namespace": namespace});
+        let applied = world.apply(&object);
+        assert!(applied.status.success(), "{}", both(&applied));
+    }
+    for file in ["10-hosts.yaml", "20-cluster.yaml", "30-machines.yaml"] {
+        let text = std::fs::read_to_string(world.run().join("manifests").join(file));
+        let text = text.expect("a manifest");
+        let there = world.run().join(format!("{namespace}-{file}"));
+        let text = text.replace("namespace: default", &format!("namespace: {namespace}"));
+        std::fs::write(&there, text).expect("a file");
+        let there = there.to_str().expect("a path");
+        world.kubectl(&["apply", "--server-side", "--filename", there]);
+    }
 }
 
 fn power_on(world: &World, host: &str) {
