@@ -236,6 +236,7 @@ fn steps_are_told_with_reasons(said: &[String], new: &str, old: &str) {
         .filter_map(|line| line.strip_prefix("Progressing=True/MachineSetUpdated: "))
         .flat_map(|steps| steps.split("; "))
         .collect();
+    let (new, old) = (new.trim_start_matches('v'), old.trim_start_matches('v'));
     let template = format!("versions.kubelet {old} → {new}");
     assert!(text.contains(&template), "{text}");
     let mut rest = steps.iter();
