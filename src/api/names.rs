@@ -45,7 +45,7 @@ pub const ANNOTATION_MAX_REPLICAS: &str = "machinedeployment.clusters.k8s.io/max
 /// Annotation on a Cluster: who holds the control-plane turn, as JSON ([`crate::api::cluster::Turn`]).
 pub const ANNOTATION_TURN: &str = "tatara.dev/control-plane-turn";
 /// Annotation on a Cluster, and on its CA Secret: UID of the Machine that ran `kubeadm init`. Its
-/// presence is the record that the control plane exists; it is never removed.
+/// presence is the record that the control plane exists. It goes with the Cluster.
 pub const ANNOTATION_INITIALIZED: &str = "tatara.dev/control-plane-initialized";
 /// On a Machine: the Cluster's kubeadm settings that its node was made with, as JSON.
 pub const ANNOTATION_SETTINGS: &str = "tatara.dev/kubeadm-settings";

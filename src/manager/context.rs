@@ -46,6 +46,8 @@ pub struct Context {
     pub drains: DrainWatches,
     /// Watches what addons are read from.
     pub sources: Sources,
+    /// Watches the Secrets of Clusters.
+    pub secrets: Sources,
     /// Claims that were made and may not be in the store yet, by UID of the Machine.
     pub claims: Mutex<HashMap<String, PendingClaim>>,
     /// Bootstrap tokens that were made: UID of the Machine to name of the Secret in its cluster.

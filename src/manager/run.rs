@@ -168,6 +168,10 @@ fn context(
         controller: "tatara".into(),
         instance: None,
     };
+    let sources = || {
+        let (wake, tasks) = (wakers.clusters.clone(), tasks.clone());
+        controllers::cluster::Sources::new(client.clone(), wake, tasks, stop.clone())
+    };
     let context = Context {
         recorder: Recorder::new(client.clone(), reporter),
         hosts: Arc::new(Hosts::new(stores.clone())),
@@ -181,12 +185,8 @@ fn context(
         drains: DrainWatches::new(tasks.clone(), stop.clone()),
         publisher: Arc::new(Publisher::new(client.clone())),
         known: controllers::cluster::KnownClusters::default(),
-        sources: controllers::cluster::Sources::new(
-            client.clone(),
-            wakers.clusters.clone(),
-            tasks.clone(),
-            stop.clone(),
-        ),
+        sources: sources(),
+        secrets: sources(),
         claims: std::sync::Mutex::default(),
         tokens: std::sync::Mutex::default(),
         failures: Failures::default(),

@@ -27,6 +27,8 @@ pub enum Readiness {
     Ready,
     /// It answered that these checks fail, such as `etcd`; empty when it named none.
     Failing(Vec<String>),
+    /// It answered that it does not know us (401): our credentials are old, or were withdrawn.
+    Refused,
     /// It did not answer, or did not let us in.
     Unreachable(String),
 }
@@ -46,6 +48,11 @@ impl Health {
             }
             Readiness::Failing(checks) => {
                 format!("the API server is not ready: {} failing", checks.join(", "))
+            }
+            Readiness::Refused => {
+                "the API server does not accept the credentials of the kubeconfig \
+                Secret (401); put valid ones there"
+                    .to_owned()
             }
             Readiness::Unreachable(why) => format!("the API server does not answer: {why}"),
         }
@@ -77,6 +84,7 @@ async fn readyz(client: &Client) -> Readiness {
         Err(kube::Error::Api(status)) if status.code >= 500 => {
             Readiness::Failing(failing_checks(&status.message))
         }
+        Err(kube::Error::Api(status)) if status.code == 401 => Readiness::Refused,
         Err(error) => Readiness::Unreachable(reason(&error)),
     }
 }

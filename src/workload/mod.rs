@@ -6,6 +6,7 @@
 //! | [`member`] | one member: its client, a snapshot of its Nodes, whether it answers |
 //! | [`node_view`] | what we keep of a Node, and which of its changes matter |
 //! | [`health`] | `/readyz` and `/version`, and the failure threshold |
+//! | [`given`] | kubeconfigs that somebody else wrote |
 //! | [`nodes`] | writing to Nodes: labels, annotations, taints, cordon, deletion |
 //! | [`drain`] | evicting pods; [`drain_plan`] holds the rules; [`drain_watch`] tells when one has gone |
 //! | [`volumes`] | whether volumes are still attached to a Node |
@@ -23,6 +24,7 @@ pub mod drain_plan;
 pub mod drain_progress;
 pub mod drain_watch;
 pub mod error;
+pub mod given;
 pub mod health;
 pub mod manifests;
 pub mod member;

@@ -2,48 +2,59 @@
 //! change.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use k8s_openapi::jiff::{SignedDuration, Timestamp};
-use kube::{Api, ResourceExt};
+use k8s_openapi::jiff::Timestamp;
+use kube::{Api, Client, ResourceExt};
 
+use super::attempt::{Attempt, ReadAt};
 use super::observed::Addons;
 use crate::api::cluster_provider_spec::{Addon, AddonKind};
 use crate::api::{Cluster, ClusterProviderSpec};
-use crate::controllers::ReconcileError;
+use crate::controllers::{Next, ReconcileError};
 use crate::manager::Context;
 use crate::workload::{addons, manifests};
 
-/// How long after a refusal it is tried again, although nothing has changed: what refused may be the
-/// cluster itself, which has only just been made.
-const RETRY: SignedDuration = SignedDuration::from_secs(300);
+/// How the addons of a cluster stand.
+#[derive(Default)]
+pub struct Standing {
+    /// What came of them the last time.
+    pub state: Addons,
+    /// They have to be applied: they or the Cluster changed, or something was still to be done.
+    pub due: bool,
+    /// When to look again.
+    pub next: Next,
+}
 
-/// How the addons of a cluster stand. Their sources are read again when they or the Cluster changed, and
-/// when something is still to be done.
+/// How the addons of a cluster stand.
 pub fn observe(
     context: &Context,
     cluster: &Cluster,
     spec: &ClusterProviderSpec,
     now: Timestamp,
-) -> Addons {
+) -> Standing {
     let uid = cluster.uid().unwrap_or_default();
+    let standing = |state, due, next| Standing { state, due, next };
     if spec.addons.is_empty() {
         context.sources.forget(&uid);
-        return Addons::Applied;
+        return standing(Addons::Applied, false, Next::OnChange);
     }
-    let known = context.known.get(&uid);
-    let is_same = known.addons_generation == cluster.metadata.generation
-        && known.addons_revision == context.sources.revision(&uid);
-    let is_early = known
-        .addons_read_at
-        .is_some_and(|at| now.duration_since(at) < RETRY);
-    match &known.addons {
-        Some((_, Addons::Applied)) if is_same => Addons::Applied,
-        Some((_, state @ Addons::Failed(_))) if is_same && is_early => state.clone(),
-        Some((_, state @ Addons::Pending(_))) => state.clone(),
-        _ => Addons::Due,
+    let read = read_at(context, cluster);
+    match context.known.get(&uid).addons {
+        Some(last) => {
+            let (due, next) = (last.is_due(read, now), last.again(read, now));
+            standing(last.state, due, next)
+        }
+        None => standing(Addons::NotYet, true, Next::OnChange),
     }
 }
 
-/// Applies the addons, if they differ from what was applied.
+fn read_at(context: &Context, cluster: &Cluster) -> ReadAt {
+    ReadAt {
+        generation: cluster.metadata.generation,
+        revision: context.sources.revision(&cluster.uid().unwrap_or_default()),
+    }
+}
+
+/// Applies the addons, if they differ from what was applied. The Cluster is woken by news only.
 pub async fn apply(
     context: &Context,
     cluster: &Cluster,
@@ -55,69 +66,59 @@ pub async fn apply(
     };
     let uid = cluster.uid().unwrap_or_default();
     context.sources.follow(cluster, &spec.addons);
-    let revision = context.sources.revision(&uid);
-    let remember = |digest: String, state: Addons| {
-        context.known.update(&uid, |known| {
-            known.addons = Some((digest, state));
-            known.addons_read_at = Some(now);
-            known.addons_revision = revision;
-            known.addons_generation = cluster.metadata.generation;
-        });
-    };
+    let read = read_at(context, cluster);
+    let before = context.known.get(&uid).addons;
+    let came = attempt(context, cluster, spec, member.client(), before.as_ref()).await?;
+    let last = Attempt::new(before.as_ref(), came, read, now);
+    let is_news = before.is_none_or(|before| before.state != last.state);
+    context
+        .known
+        .update(&uid, |known| known.addons = Some(last));
+    if is_news {
+        context.wakers.clusters.wake_object(cluster);
+    }
+    Ok(())
+}
+
+/// Digest of the addons' sources, and what came of applying them.
+async fn attempt(
+    context: &Context,
+    cluster: &Cluster,
+    spec: &ClusterProviderSpec,
+    member: &Client,
+    before: Option<&Attempt>,
+) -> Result<(String, Addons), ReconcileError> {
     let streams = match sources(context, cluster, spec).await? {
         Ok(streams) => streams,
-        Err(problem) => {
-            remember(String::new(), Addons::Failed(problem));
-            return Ok(());
-        }
+        Err(problem) => return Ok((String::new(), Addons::Failed(problem))),
     };
     let digest = manifests::digest(
         streams
             .iter()
             .map(|(name, text)| (name.as_str(), text.as_str())),
     );
-    let known = context.known.get(&uid);
-    if known
-        .addons
-        .as_ref()
-        .is_some_and(|(applied, state)| *applied == digest && *state == Addons::Applied)
-    {
-        remember(digest, Addons::Applied);
-        return Ok(());
+    if before.is_some_and(|last| last.digest == digest && last.state == Addons::Applied) {
+        return Ok((digest, Addons::Applied));
     }
     let mut documents = Vec::new();
     for (name, text) in &streams {
         match manifests::parse(name, text) {
             Ok(parsed) => documents.extend(parsed),
-            Err(error) => {
-                remember(digest, Addons::Failed(error.to_string()));
-                return Ok(());
-            }
+            Err(error) => return Ok((digest, Addons::Failed(error.to_string()))),
         }
     }
-    let outcome = addons::apply(member.client(), documents).await;
-    let state = match outcome {
+    let state = match addons::apply(member, documents).await {
         Err(error) => Addons::Pending(error.sentence()),
-        Ok(outcome) => {
-            let sentences = |problems: &[addons::Problem]| {
-                problems
-                    .iter()
-                    .map(ToString::to_string)
-                    .collect::<Vec<_>>()
-                    .join("; ")
-            };
-            if !outcome.failed.is_empty() {
-                Addons::Failed(sentences(&outcome.failed))
-            } else if !outcome.pending.is_empty() {
-                Addons::Pending(sentences(&outcome.pending))
-            } else {
-                Addons::Applied
-            }
-        }
+        Ok(outcome) if !outcome.failed.is_empty() => Addons::Failed(sentences(&outcome.failed)),
+        Ok(outcome) if !outcome.pending.is_empty() => Addons::Pending(sentences(&outcome.pending)),
+        Ok(_) => Addons::Applied,
     };
-    remember(digest, state);
-    context.wakers.clusters.wake_object(cluster);
-    Ok(())
+    Ok((digest, state))
+}
+
+fn sentences(problems: &[addons::Problem]) -> String {
+    let sentences: Vec<_> = problems.iter().map(ToString::to_string).collect();
+    sentences.join("; ")
 }
 
 /// The YAML streams, in order, each with its name for people.

@@ -8,14 +8,13 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::{NamespaceResourceScope, ObjectMeta};
 use kube::{Api, Resource, ResourceExt};
 use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::observe::read_authorities;
+use super::known::Kubeconfig;
 use super::observed::Observed;
 use super::plan::{Action, Plan};
 use super::{addons, secrets};
@@ -29,7 +28,7 @@ use crate::manager::{Context, member_key};
 use crate::pki::{Authorities, kubeconfig};
 use crate::remote::{Route, kube_client};
 use crate::store::Key;
-use crate::workload;
+use crate::workload::{self, given};
 
 /// Does the plan's actions in order.
 pub async fn execute(
@@ -81,7 +80,7 @@ async fn make_certificates(
     now: Timestamp,
 ) -> Result<(), ReconcileError> {
     let name = cluster.name_any();
-    let found = read_authorities(context, &namespace(cluster), &name).await?;
+    let found = secrets::read_authorities(context, &namespace(cluster), &name).await?;
     let (authorities, missing) =
         Authorities::load_or_generate(&name, &found, now).map_err(|error| {
             ReconcileError::other("make the certificate authorities", Chain(&error))
@@ -177,7 +176,11 @@ async fn write_kubeconfig(
         .await
         .map_err(what)?;
     context.known.update(&uid, |known| {
-        known.kubeconfig_renew_at = Some(certificate.renew_at());
+        known.kubeconfig = Kubeconfig {
+            renew_at: Some(certificate.renew_at()),
+            digest: Some(secrets::digest(text.expose_secret())),
+            ..Kubeconfig::default()
+        };
     });
     Ok(())
 }
@@ -190,21 +193,21 @@ async fn connect(context: &Context, cluster: &Cluster) -> Result<(), ReconcileEr
         .get_opt(&name)
         .await
         .map_err(ReconcileError::api(format!("read Secret {name}")))?;
-    let Some(value) = secret
-        .and_then(|secret| secret.data)
-        .and_then(|mut data| data.remove("value"))
-    else {
+    let Some(text) = secret.as_ref().and_then(secrets::text) else {
         return Ok(());
     };
     let failed = |error: String| ReconcileError::other(format!("use Secret {name}"), error);
-    let text = String::from_utf8_lossy(&value.0);
-    let parsed = Kubeconfig::from_yaml(&text).map_err(|error| failed(error.to_string()))?;
-    let config = kube::Config::from_custom_kubeconfig(parsed, &KubeConfigOptions::default())
-        .await
-        .map_err(|error| failed(error.to_string()))?;
+    let config = given::config(&text).await.map_err(failed)?;
     let client = kube_client(workload::client_config(config), route(context, cluster))
         .map_err(|error| failed(error.to_string()))?;
     context.members.connect(member_key(cluster), client);
+    let digest = Some(secrets::digest(&text));
+    let uid = cluster.uid().unwrap_or_default();
+    context.known.update(&uid, |known| {
+        known.kubeconfig.digest.clone_from(&digest);
+        known.connected_with = digest;
+        known.probed_at = None;
+    });
     context.wakers.clusters.wake_object(cluster);
     Ok(())
 }
@@ -273,6 +276,7 @@ async fn finish(context: &Context, cluster: &Cluster) -> Result<(), ReconcileErr
     let uid = cluster.uid().unwrap_or_default();
     context.known.forget(&uid);
     context.sources.forget(&uid);
+    context.secrets.forget(&uid);
     patch::remove_finalizer(&context.client, cluster, FINALIZER_CLUSTER).await?;
     tracing::info!(cluster = %cluster.name_any(), "cluster deleted");
     Ok(())

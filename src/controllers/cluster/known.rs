@@ -10,19 +10,37 @@ use crate::api::conditions::Finding;
 use crate::pki::Authorities;
 use crate::workload::health::Judgement;
 
-use super::observed::Addons;
+use super::attempt::Attempt;
+use super::observed::Certificates;
+
+/// What a kubeconfig Secret says.
+#[derive(Clone, Default)]
+pub struct Kubeconfig {
+    /// It was not written by us: the control plane is somebody else's.
+    pub external: bool,
+    /// When its certificate has to be renewed.
+    pub renew_at: Option<Timestamp>,
+    /// Tells it from what it was before.
+    pub digest: Option<String>,
+    /// Why it cannot be used, for people.
+    pub problem: Option<String>,
+}
 
 /// What was found out about one cluster.
 #[derive(Clone, Default)]
 pub struct Known {
+    /// Revision of its Secrets at which they were last read.
+    pub secrets_at: Option<u64>,
     /// Its certificate authorities.
     pub authorities: Option<Arc<Authorities>>,
+    /// How their Secrets stand.
+    pub certificates: Certificates,
     /// Its Secrets are held until it is gone.
     pub secrets_held: bool,
-    /// When its kubeconfig has to be renewed.
-    pub kubeconfig_renew_at: Option<Timestamp>,
-    /// The kubeconfig Secret was not written by us.
-    pub external: bool,
+    /// What its kubeconfig Secret says.
+    pub kubeconfig: Kubeconfig,
+    /// Digest of the kubeconfig that we are connected with.
+    pub connected_with: Option<String>,
     /// The judgement over the probes so far.
     pub judgement: Judgement,
     /// When it was last probed.
@@ -31,16 +49,10 @@ pub struct Known {
     pub sentence: String,
     /// `gitVersion` of its API server.
     pub version: Option<String>,
-    /// Digest of the addons that were applied, and what came of them.
-    pub addons: Option<(String, Addons)>,
+    /// What came of the addons.
+    pub addons: Option<Attempt>,
     /// Conditions that the ClusterProfile controller found for the Cluster.
     pub profile_findings: Vec<Finding>,
-    /// When the sources of the addons were last read.
-    pub addons_read_at: Option<Timestamp>,
-    /// Their revision at that time.
-    pub addons_revision: u64,
-    /// The Cluster's generation at that time.
-    pub addons_generation: Option<i64>,
 }
 
 /// What was found out about clusters, by UID.

@@ -1,6 +1,7 @@
 //! A Cluster: certificates → endpoint → control plane → kubeconfig → addons → health; and its end.
 
 mod addons;
+mod attempt;
 mod execute;
 mod known;
 mod observe;

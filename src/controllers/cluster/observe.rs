@@ -1,28 +1,21 @@
 //! Gathers what a pass over a Cluster needs: from the stores, from its Secrets where they are not
-//! known yet, and from its API.
+//! known as they are now, and from its API.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
-use kube::{Api, ResourceExt};
+use kube::ResourceExt;
 
-use super::addons;
-use super::known::Known;
 use super::observed::{Certificates, Health, MachineFact, Observed};
+use super::{addons, secrets};
 use crate::api::conditions::is_true;
-use crate::api::names::{
-    ANNOTATION_INITIALIZED, ANNOTATION_TURN, LABEL_MANAGED_BY, MANAGED_BY, kubeconfig_secret,
-};
+use crate::api::names::{ANNOTATION_INITIALIZED, ANNOTATION_TURN};
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
+use crate::controllers::ReconcileError;
 use crate::controllers::machine::cluster_endpoint;
-use crate::controllers::{Chain, ReconcileError};
 use crate::kubeadm::{self, ClusterInput};
 use crate::manager::Context;
-use crate::pki::{Authorities, AuthoritySecret, kubeconfig};
 use crate::store::Key;
 use crate::workload::health;
 
@@ -42,43 +35,46 @@ pub async fn observe(context: &Context, cluster: Arc<Cluster>) -> Result<Observe
     let initialized_by = annotation(ANNOTATION_INITIALIZED);
     let spec = spec(&cluster, &machines);
     let now = crate::clock::now();
+    if !deleting {
+        secrets::observe(context, &cluster, now).await?;
+    }
     let known = context.known.get(&uid);
     let settled = initialized_by.is_some() && !deleting;
-    let known = if deleting || known.external || known.kubeconfig_renew_at.is_some() {
-        known
-    } else {
-        kubeconfig(context, &namespace, &name, &uid).await?
-    };
-    let certificates = if deleting || known.external {
+    let certificates = if deleting || known.kubeconfig.external {
         Certificates::Ready
     } else {
-        certificates(context, &namespace, &name, &uid, now).await?
+        known.certificates
     };
     let turn = annotation(ANNOTATION_TURN).and_then(|text| serde_json::from_str(&text).ok());
-    let health = if settled || known.external {
+    let health = if settled || known.kubeconfig.external {
         probed(context, &cluster, &uid, now).await
     } else {
         None
     };
     let addons = match &spec {
-        Ok(spec) if health.is_some() => addons::observe(context, &cluster, spec, now),
-        _ => super::observed::Addons::Applied,
+        Ok(spec) => addons::observe(context, &cluster, spec, now),
+        Err(_) => addons::Standing::default(),
     };
     Ok(Observed {
         sets_left: sets_left(context, &key),
         endpoint: cluster_endpoint(context, spec.as_ref().ok(), initialized_by.as_ref()),
-        kubeconfig_ready: known.external
-            || known.kubeconfig_renew_at.is_some_and(|renew| now < renew),
+        kubeconfig_ready: known.kubeconfig.external
+            || known.kubeconfig.renew_at.is_some_and(|renew| now < renew),
         secrets_held: known.secrets_held,
-        connected: context.member(&cluster).is_some(),
-        external: known.external,
+        connected: context.member(&cluster).is_some()
+            && (known.kubeconfig.digest.is_none()
+                || known.kubeconfig.digest == known.connected_with),
+        external: known.kubeconfig.external,
+        kubeconfig_problem: known.kubeconfig.problem,
         machines: machines.iter().map(|machine| fact(machine)).collect(),
         profile: context.known.get(&uid).profile_findings,
         certificates,
         initialized_by,
         turn,
+        addons: addons.state,
+        addons_due: addons.due && health.is_some(),
+        addons_next: addons.next,
         health,
-        addons,
         spec,
         cluster,
     })
@@ -154,91 +150,6 @@ pub fn cluster_input(
     }
 }
 
-async fn certificates(
-    context: &Context,
-    namespace: &str,
-    name: &str,
-    uid: &str,
-    now: Timestamp,
-) -> Result<Certificates, ReconcileError> {
-    if context.known.get(uid).authorities.is_some() {
-        return Ok(Certificates::Ready);
-    }
-    let found = read_authorities(context, namespace, name).await?;
-    let missing: Vec<String> = AuthoritySecret::ALL
-        .into_iter()
-        .filter(|which| !found.contains_key(which))
-        .map(|which| which.name(name))
-        .collect();
-    if !missing.is_empty() {
-        return Ok(Certificates::Missing(missing));
-    }
-    match Authorities::load_or_generate(name, &found, now) {
-        Ok((authorities, _)) => {
-            context
-                .known
-                .update(uid, |known| known.authorities = Some(Arc::new(authorities)));
-            Ok(Certificates::Ready)
-        }
-        Err(error) => Ok(Certificates::Broken(Chain(&error).to_string())),
-    }
-}
-
-/// The data of the authorities' Secrets that exist.
-pub async fn read_authorities(
-    context: &Context,
-    namespace: &str,
-    cluster: &str,
-) -> Result<BTreeMap<AuthoritySecret, BTreeMap<String, ByteString>>, ReconcileError> {
-    let secrets: Api<Secret> = Api::namespaced(context.client.clone(), namespace);
-    let mut found = BTreeMap::new();
-    for which in AuthoritySecret::ALL {
-        let name = which.name(cluster);
-        let secret = secrets
-            .get_opt(&name)
-            .await
-            .map_err(ReconcileError::api(format!("read Secret {name}")))?;
-        if let Some(secret) = secret {
-            found.insert(which, secret.data.unwrap_or_default());
-        }
-    }
-    Ok(found)
-}
-
-/// Looks at the kubeconfig Secret: whose it is, and until when it is good.
-async fn kubeconfig(
-    context: &Context,
-    namespace: &str,
-    name: &str,
-    uid: &str,
-) -> Result<Known, ReconcileError> {
-    let secrets: Api<Secret> = Api::namespaced(context.client.clone(), namespace);
-    let secret_name = kubeconfig_secret(name);
-    let secret = secrets
-        .get_opt(&secret_name)
-        .await
-        .map_err(ReconcileError::api(format!("read Secret {secret_name}")))?;
-    if let Some(secret) = secret {
-        let ours = secret
-            .labels()
-            .get(LABEL_MANAGED_BY)
-            .is_some_and(|by| by == MANAGED_BY);
-        let text = secret
-            .data
-            .as_ref()
-            .and_then(|data| data.get("value"))
-            .map(|b| String::from_utf8_lossy(&b.0).into_owned());
-        let parsed = text
-            .as_deref()
-            .and_then(|text| kubeconfig::parse(text).ok());
-        context.known.update(uid, |known| {
-            known.external = !ours;
-            known.kubeconfig_renew_at = parsed.map(|parsed| parsed.renew_at());
-        });
-    }
-    Ok(context.known.get(uid))
-}
-
 async fn probed(context: &Context, cluster: &Cluster, uid: &str, now: Timestamp) -> Option<Health> {
     let member = context.member(cluster)?;
     let known = context.known.get(uid);
@@ -258,6 +169,10 @@ async fn probed(context: &Context, cluster: &Cluster, uid: &str, now: Timestamp)
             known.probed_at = Some(now);
             if answer.git_version.is_some() {
                 known.version.clone_from(&answer.git_version);
+            }
+            if answer.readiness == health::Readiness::Refused {
+                // what the Secret says now may be accepted
+                known.secrets_at = None;
             }
         });
     }

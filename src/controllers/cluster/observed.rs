@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::api::cluster::Turn;
 use crate::api::conditions::Finding;
 use crate::api::{Cluster, ClusterProviderSpec};
+use crate::controllers::Next;
 use crate::kubeadm::Endpoint;
 use crate::workload::health::Judgement;
 
@@ -30,14 +31,21 @@ pub enum Certificates {
     Broken(String),
 }
 
+impl Default for Certificates {
+    /// Nobody has looked yet.
+    fn default() -> Self {
+        Self::Missing(Vec::new())
+    }
+}
+
 /// How addons stand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Addons {
     /// None are asked for, or all are applied as they are now.
     #[default]
     Applied,
-    /// They have to be applied.
-    Due,
+    /// Since we started they have not been applied.
+    NotYet,
     /// Some wait for a kind to be served.
     Pending(String),
     /// Some were refused, or their source is missing.
@@ -67,14 +75,20 @@ pub struct Observed {
     pub endpoint: Option<Endpoint>,
     /// Its kubeconfig Secret is there, and good for a while.
     pub kubeconfig_ready: bool,
+    /// Why the kubeconfig that was given cannot be used.
+    pub kubeconfig_problem: Option<String>,
     /// Its Secrets are held until it is gone.
     pub secrets_held: bool,
-    /// A client of its API exists.
+    /// A client of its API exists, made from the kubeconfig as it is now.
     pub connected: bool,
     /// What its API said when it was asked, and how that is to be judged.
     pub health: Option<Health>,
     /// Its addons.
     pub addons: Addons,
+    /// They have to be applied.
+    pub addons_due: bool,
+    /// When they have to be looked at again.
+    pub addons_next: Next,
     /// What the ClusterProfile controller found.
     pub profile: Vec<Finding>,
 }

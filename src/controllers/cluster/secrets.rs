@@ -1,33 +1,247 @@
-//! The Secrets of a cluster: held until it is gone. A namespace, or a foreground deletion, would take
-//! them first, and a restarted manager could not finish what was begun; and a CA that somebody deletes
-//! by mistake stays readable.
+//! The Secrets of a cluster: read when they are new or have changed, which a watch of each by its name says;
+//! and held until it is gone. A namespace, or a foreground deletion, would take them first, and a restarted
+//! manager could not finish what was begun; and a CA that somebody deletes by mistake stays readable.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::jiff::Timestamp;
 use kube::{Api, ResourceExt};
+use serde_json::json;
 
+use super::known::Kubeconfig;
+use super::observed::Certificates;
 use crate::api::Cluster;
-use crate::api::names::kubeconfig_secret;
-use crate::controllers::{ReconcileError, patch};
+use crate::api::cluster_provider_spec::{Addon, AddonKind};
+use crate::api::conditions::find;
+use crate::api::names::{ANNOTATION_INITIALIZED, LABEL_MANAGED_BY, MANAGED_BY, kubeconfig_secret};
+use crate::controllers::{Chain, ReconcileError, patch};
 use crate::manager::Context;
-use crate::pki::AuthoritySecret;
+use crate::pki::{Authorities, AuthoritySecret, kubeconfig};
+use crate::workload::{given, manifests};
 
-/// Holds them, those that users gave as well, or lets them go.
+/// Reads the Secrets of a cluster that lives, unless they are known as they are now.
+pub async fn observe(
+    context: &Context,
+    cluster: &Cluster,
+    now: Timestamp,
+) -> Result<(), ReconcileError> {
+    let uid = cluster.uid().unwrap_or_default();
+    context
+        .secrets
+        .follow(cluster, &watched(&cluster.name_any()));
+    let revision = context.secrets.revision(&uid);
+    let known = context.known.get(&uid);
+    if known.secrets_at == Some(revision) && known.certificates == Certificates::Ready {
+        return Ok(());
+    }
+    let kubeconfig = read_kubeconfig(context, cluster).await?;
+    let is_external = kubeconfig.external;
+    context.known.update(&uid, |known| {
+        known.kubeconfig = kubeconfig;
+        known.secrets_at = Some(revision);
+    });
+    if is_external {
+        context
+            .known
+            .update(&uid, |known| known.certificates = Certificates::Ready);
+        return Ok(());
+    }
+    certificates(context, cluster, now).await
+}
+
+/// Names of the Secrets that a cluster has.
+fn names(cluster: &str) -> impl Iterator<Item = String> {
+    let authorities = AuthoritySecret::ALL.map(|which| which.name(cluster));
+    authorities.into_iter().chain([kubeconfig_secret(cluster)])
+}
+
+fn watched(cluster: &str) -> Vec<Addon> {
+    let secret = |name| Addon {
+        kind: AddonKind::Secret,
+        name,
+    };
+    names(cluster).map(secret).collect()
+}
+
+/// Reads the authorities. What a control plane was made of stays known when its Secret is lost: only
+/// people can bring that back, and what runs goes on.
+async fn certificates(
+    context: &Context,
+    cluster: &Cluster,
+    now: Timestamp,
+) -> Result<(), ReconcileError> {
+    let name = cluster.name_any();
+    let namespace = cluster.namespace().unwrap_or_default();
+    let found = read_authorities(context, &namespace, &name).await?;
+    let missing: Vec<String> = AuthoritySecret::ALL
+        .into_iter()
+        .filter(|which| !found.contains_key(which))
+        .map(|which| which.name(&name))
+        .collect();
+    let (state, authorities) = if missing.is_empty() {
+        match Authorities::load_or_generate(&name, &found, now) {
+            Ok((authorities, _)) => (Certificates::Ready, Some(Arc::new(authorities))),
+            Err(error) => (Certificates::Broken(Chain(&error).to_string()), None),
+        }
+    } else {
+        (Certificates::Missing(missing), None)
+    };
+    let is_made = cluster.annotations().contains_key(ANNOTATION_INITIALIZED);
+    context
+        .known
+        .update(&cluster.uid().unwrap_or_default(), |known| {
+            known.certificates = state;
+            if authorities.is_some() || !is_made {
+                known.authorities = authorities;
+            }
+        });
+    Ok(())
+}
+
+/// The data of the authorities' Secrets that exist.
+pub async fn read_authorities(
+    context: &Context,
+    namespace: &str,
+    cluster: &str,
+) -> Result<BTreeMap<AuthoritySecret, BTreeMap<String, ByteString>>, ReconcileError> {
+    let mut found = BTreeMap::new();
+    for which in AuthoritySecret::ALL {
+        if let Some(secret) = read(context, namespace, &which.name(cluster)).await? {
+            found.insert(which, secret.data.unwrap_or_default());
+        }
+    }
+    Ok(found)
+}
+
+async fn read(
+    context: &Context,
+    namespace: &str,
+    name: &str,
+) -> Result<Option<Secret>, ReconcileError> {
+    let secrets: Api<Secret> = Api::namespaced(context.client.clone(), namespace);
+    let secret = secrets.get_opt(name).await;
+    secret.map_err(ReconcileError::api(format!("read Secret {name}")))
+}
+
+/// Looks at the kubeconfig Secret: whose it is, and until when it is good. A control plane that was
+/// somebody else's does not become ours when its kubeconfig is lost.
+async fn read_kubeconfig(
+    context: &Context,
+    cluster: &Cluster,
+) -> Result<Kubeconfig, ReconcileError> {
+    let name = kubeconfig_secret(&cluster.name_any());
+    let namespace = cluster.namespace().unwrap_or_default();
+    let Some(secret) = read(context, &namespace, &name).await? else {
+        let external = was_external(cluster);
+        let lost = || {
+            format!(
+                "Secret {name}, by which the control plane is reached, is gone; create it again with the kubeconfig under the key value"
+            )
+        };
+        return Ok(Kubeconfig {
+            external,
+            problem: external.then(lost),
+            ..Kubeconfig::default()
+        });
+    };
+    let by = secret.labels().get(LABEL_MANAGED_BY);
+    let is_made = cluster.annotations().contains_key(ANNOTATION_INITIALIZED);
+    let external = by.is_none_or(|by| by != MANAGED_BY) && !is_made;
+    let text = text(&secret);
+    let problem = match &text {
+        _ if !external => None,
+        None => Some("it has no key value".to_owned()),
+        Some(text) => given::config(text).await.err(),
+    };
+    let parsed = text
+        .as_deref()
+        .and_then(|text| kubeconfig::parse(text).ok());
+    Ok(Kubeconfig {
+        external,
+        renew_at: parsed.map(|parsed| parsed.renew_at()),
+        digest: text.as_deref().map(digest),
+        problem: problem.map(|problem| format!("Secret {name}: {problem}")),
+    })
+}
+
+/// The kubeconfig in a Secret.
+pub fn text(secret: &Secret) -> Option<String> {
+    let value = secret.data.as_ref()?.get("value")?;
+    Some(String::from_utf8_lossy(&value.0).into_owned())
+}
+
+/// What tells one kubeconfig from another.
+pub fn digest(text: &str) -> String {
+    manifests::digest([("value", text)])
+}
+
+fn was_external(cluster: &Cluster) -> bool {
+    let status = cluster.status.as_ref();
+    let conditions = status.map(|status| status.conditions.as_slice());
+    find(conditions.unwrap_or_default(), "ControlPlaneInitialized")
+        .is_some_and(|condition| condition.reason == "ExternalControlPlane")
+}
+
+/// Holds them, those that users gave as well, or lets them go: then without the record that a control plane
+/// was made of them, for that is gone, and a Cluster of the same name and CA may be made again.
 pub async fn hold(
     context: &Context,
     cluster: &Cluster,
     needed: bool,
 ) -> Result<(), ReconcileError> {
-    let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
-    let secrets: Api<Secret> = Api::namespaced(context.client.clone(), &namespace);
-    let authorities = AuthoritySecret::ALL.map(|which| which.name(&name));
-    for name in authorities.into_iter().chain([kubeconfig_secret(&name)]) {
-        let secret = secrets
-            .get_opt(&name)
-            .await
-            .map_err(ReconcileError::api(format!("read Secret {name}")))?;
-        if let Some(secret) = secret {
-            patch::hold(&context.client, &secret, needed).await?;
+    let namespace = cluster.namespace().unwrap_or_default();
+    for name in names(&cluster.name_any()) {
+        let Some(mut secret) = read(context, &namespace, &name).await? else {
+            continue;
+        };
+        if !needed && has_record_of(&secret, cluster) {
+            let change =
+                json!({ "metadata": { "annotations": { (ANNOTATION_INITIALIZED): null } } });
+            secret = patch::write(&context.client, &secret, change).await?;
         }
+        patch::hold(&context.client, &secret, needed).await?;
     }
     Ok(())
+}
+
+/// Whether it bears the record of this Cluster. One that the Cluster knows nothing of stays: somebody has
+/// to look what it means.
+fn has_record_of(secret: &Secret, cluster: &Cluster) -> bool {
+    let record = secret.annotations().get(ANNOTATION_INITIALIZED);
+    record.is_some() && record == cluster.annotations().get(ANNOTATION_INITIALIZED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secret(record: Option<&str>) -> Secret {
+        let mut secret = Secret::default();
+        let record = record.map(|by| (ANNOTATION_INITIALIZED.to_owned(), by.to_owned()));
+        secret.annotations_mut().extend(record);
+        secret
+    }
+
+    fn cluster(record: Option<&str>) -> Cluster {
+        let network = json!({"services": {"cidrBlocks": []}, "pods": {"cidrBlocks": []}, "serviceDomain": ""});
+        let cluster = json!({"metadata": {"name": "c"}, "spec": {"clusterNetwork": network}});
+        let mut cluster: Cluster = serde_json::from_value(cluster).expect("a Cluster");
+        let record = record.map(|by| (ANNOTATION_INITIALIZED.to_owned(), by.to_owned()));
+        cluster.annotations_mut().extend(record);
+        cluster
+    }
+
+    #[test]
+    fn only_the_record_of_the_cluster_itself_goes_with_it() {
+        assert!(has_record_of(&secret(Some("m")), &cluster(Some("m"))));
+        assert!(
+            !has_record_of(&secret(Some("m")), &cluster(None)),
+            "in doubt"
+        );
+        assert!(!has_record_of(&secret(Some("other")), &cluster(Some("m"))));
+        assert!(!has_record_of(&secret(None), &cluster(None)));
+    }
 }

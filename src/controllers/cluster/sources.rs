@@ -1,5 +1,6 @@
-//! Watches what addons are read from: each object by its name, and only its metadata. So a change takes
-//! effect at once, an idle manager asks nothing, and no ConfigMap or Secret is held in memory.
+//! Watches what addons are read from, and the Secrets of a Cluster: each object by its name, and only its
+//! metadata. So a change takes effect at once, an idle manager asks nothing, and no ConfigMap or Secret is
+//! held in memory.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -26,7 +27,7 @@ const WATCH_SECONDS: u32 = 290;
 /// Where a watch starts that knows nothing: with the object as it is.
 const FROM_NOW: &str = "0";
 
-/// What the addons of each cluster are read from, by the Cluster's UID.
+/// What is read for each cluster, by the Cluster's UID.
 pub struct Sources {
     followed: Mutex<HashMap<String, Followed>>,
     client: Client,
@@ -147,7 +148,7 @@ where
         let heard = version.clone();
         let ended = watch_once(&api, &params, &mut version, &changed).await;
         if let Err(error) = &ended {
-            tracing::debug!(name, %error, "watch of an addon broken, taking it up again");
+            tracing::debug!(name, %error, "watch of an object broken, taking it up again");
         }
         failures = if ended.is_ok() && version != heard {
             0

@@ -15,8 +15,6 @@ use crate::workload::health::Verdict;
 
 /// How often the API of a running cluster is asked whether it is ready.
 const PROBE_AGAIN: Duration = Duration::from_secs(10);
-/// How soon addons are tried again that wait for a kind to be served.
-const ADDONS_AGAIN: Duration = Duration::from_secs(2);
 
 /// One thing to do, with everything decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -89,8 +87,12 @@ pub fn plan(observed: &Observed) -> Plan {
             problem.clone(),
         ));
     } else {
-        plan.findings
-            .push(Finding::yes("ConfigurationValid", "Valid", ""));
+        plan.findings.push(match &observed.kubeconfig_problem {
+            Some(problem) => {
+                Finding::no("ConfigurationValid", "KubeconfigUnusable", problem.clone())
+            }
+            None => Finding::yes("ConfigurationValid", "Valid", ""),
+        });
         live(observed, &mut plan);
     }
     if is_news_to_come(observed) {
@@ -116,6 +118,7 @@ fn is_news_to_come(observed: &Observed) -> bool {
     was_judged
         && is_live
         && observed.spec.is_ok()
+        && observed.kubeconfig_problem.is_none()
         && !matches!(verdict, Some(Verdict::Healthy | Verdict::Unhealthy))
 }
 
@@ -142,22 +145,21 @@ fn live(observed: &Observed, plan: &mut Plan) {
     if !observed.kubeconfig_ready && observed.endpoint.is_some() {
         plan.actions.push(Action::WriteKubeconfig);
     }
-    if !observed.connected {
+    if !observed.connected && observed.kubeconfig_problem.is_none() {
         plan.actions.push(Action::Connect);
     }
     plan.findings.push(health(observed));
     plan.next = Next::After(PROBE_AGAIN);
-    let (addons, again) = addons(observed);
-    if observed.connected && !matches!(observed.addons, Addons::Applied | Addons::Failed(_)) {
+    if observed.connected && observed.addons_due {
         plan.actions.push(Action::ApplyAddons);
     }
     // Applying what is applied already is no news; only its outcome is.
     let was_applied = was(observed, "AddonsApplied").is_some_and(|status| status == "True");
-    if observed.addons != Addons::Due || !was_applied {
-        plan.findings.push(addons);
+    if observed.addons != Addons::NotYet || !was_applied {
+        plan.findings.push(addons(observed));
     }
     plan.findings.extend(observed.profile.iter().cloned());
-    plan.next = plan.next.sooner(again);
+    plan.next = plan.next.sooner(observed.addons_next);
 }
 
 /// Whether there are certificates to go on with.
@@ -251,19 +253,13 @@ fn health(observed: &Observed) -> Finding {
     }
 }
 
-fn addons(observed: &Observed) -> (Finding, Next) {
+fn addons(observed: &Observed) -> Finding {
     const NAME: &str = "AddonsApplied";
     match &observed.addons {
-        Addons::Applied => (Finding::yes(NAME, "Applied", ""), Next::OnChange),
-        Addons::Due => (
-            Finding::no(NAME, "Applying", "applying the addons"),
-            Next::OnChange,
-        ),
-        Addons::Pending(what) => (
-            Finding::no(NAME, "WaitingForKinds", what.clone()),
-            Next::After(ADDONS_AGAIN),
-        ),
-        Addons::Failed(what) => (Finding::no(NAME, "Refused", what.clone()), Next::OnChange),
+        Addons::Applied => Finding::yes(NAME, "Applied", ""),
+        Addons::NotYet => Finding::no(NAME, "Applying", "applying the addons"),
+        Addons::Pending(what) => Finding::no(NAME, "WaitingForKinds", what.clone()),
+        Addons::Failed(what) => Finding::no(NAME, "Refused", what.clone()),
     }
 }
 

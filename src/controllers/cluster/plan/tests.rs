@@ -36,10 +36,13 @@ fn observed(metadata: &Value) -> Observed {
         turn: None,
         endpoint: None,
         kubeconfig_ready: false,
+        kubeconfig_problem: None,
         secrets_held: true,
         connected: false,
         health: None,
         addons: Addons::Applied,
+        addons_due: false,
+        addons_next: Next::OnChange,
         profile: Vec::new(),
     }
 }
@@ -269,4 +272,39 @@ fn the_profile_goes_first_then_the_machines_then_the_rest() {
         &[Action::Finish],
         (condition, "Finishing", &[]),
     );
+}
+
+#[test]
+fn addons_are_applied_when_they_are_due_and_only_then() {
+    let mut pending = running();
+    pending.addons = Addons::Pending("no kind Widget".into());
+    pending.addons_next = Next::After(Duration::from_secs(2));
+    let says = ("AddonsApplied", "WaitingForKinds", &["no kind Widget"][..]);
+    expect("not yet", &pending, &[], says);
+    assert_eq!(plan(&pending).next, Next::After(Duration::from_secs(2)));
+    pending.addons_due = true;
+    expect("due", &pending, &[Action::ApplyAddons], says);
+    pending.connected = false;
+    expect("not connected", &pending, &[Action::Connect], says);
+}
+
+#[test]
+fn a_kubeconfig_that_cannot_be_used_is_said_and_what_is_connected_stays() {
+    let problem = "Secret a-kubeconfig: it is no kubeconfig";
+    let mut given = running();
+    (given.external, given.initialized_by) = (true, None);
+    given.kubeconfig_problem = Some(problem.into());
+    let says = ("Ready", "KubeconfigUnusable", &[problem][..]);
+    expect("connected", &given, &[], says);
+    (given.connected, given.health) = (false, None);
+    expect("never connected", &given, &[], says);
+    // also when what was said of it is from before a restart of ours
+    let healthy = json!({"type": "ControlPlaneHealthy", "status": "True", "reason": "ReadyzPassed",
+        "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"});
+    let mut cluster = given.cluster.as_ref().clone();
+    cluster.status = serde_json::from_value(json!({"conditions": [healthy]})).expect("a status");
+    given.cluster = Arc::new(cluster);
+    expect("after a restart", &given, &[], says);
+    given.kubeconfig_problem = None;
+    assert_eq!(plan(&given).actions, [Action::Connect]);
 }
