@@ -134,7 +134,7 @@ fn every_kind_has_its_short_name_category_and_approval() {
         ("Machine", Some("ma")),
         ("MachineSet", Some("ms")),
         ("MachineDeployment", Some("md")),
-        ("Host", None),
+        ("Host", Some("ho")),
     ];
     for (crd, (kind, short)) in crd::all().iter().zip(expected) {
         let names = &crd.spec.names;

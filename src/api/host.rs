@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
     kind = "Host",
     namespaced,
     status = "HostStatus",
+    shortname = "ho",
     category = "cluster-api",
     derive = "PartialEq",
     selectable = ".spec.ssh.address",
@@ -38,7 +39,7 @@ use serde::{Deserialize, Serialize};
 ).message(Message::Expression("'consumerRef cannot be removed while Machine ' + oldSelf.consumerRef.name + ' holds the host; set consumerRef.releasing: true, then the host is reset and freed'".into())).field_path(".consumerRef"))]
 #[x_kube(validation = Rule::new(
     "!has(oldSelf.consumerRef) || !has(self.consumerRef) || !oldSelf.consumerRef.releasing || self.consumerRef.releasing"
-).message("consumerRef.releasing cannot be taken back, the host may be half reset; wait until it is free").field_path(".consumerRef"))]
+).message(Message::Expression("'consumerRef.releasing: true of Machine ' + oldSelf.consumerRef.name + ' cannot be taken back, the host may be half reset; wait until it is free'".into())).field_path(".consumerRef"))]
 pub struct HostSpec {
     /// How the host is reached.
     pub ssh: SshAccess,

@@ -16,7 +16,7 @@ use super::provider_spec::ProviderSpec;
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new(
     "!has(self.versions) || !has(self.spec.versions) || (self.versions.kubelet == self.spec.versions.kubelet && (has(self.versions.controlPlane) ? self.versions.controlPlane : '') == (has(self.spec.versions.controlPlane) ? self.spec.versions.controlPlane : ''))"
-).message("versions stands both inside spec and beside it, and they differ; keep spec.versions and remove the other")
+).message(Message::Expression("'versions stands beside spec (kubelet ' + self.versions.kubelet + (has(self.versions.controlPlane) ? ', controlPlane ' + self.versions.controlPlane : '') + ') and inside it (kubelet ' + self.spec.versions.kubelet + (has(self.spec.versions.controlPlane) ? ', controlPlane ' + self.spec.versions.controlPlane : '') + '), and they differ; keep spec.versions and remove the other'".into()))
 .field_path(".versions"))]
 #[x_kube(validation = Rule::new(
     "has(self.versions) || has(self.spec.versions)"

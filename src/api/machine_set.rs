@@ -32,7 +32,7 @@ use super::meta::MachineTemplate;
     printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#
 )]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new(super::schema::SELECTOR_MATCHES).message(super::schema::SELECTOR_MESSAGE).field_path(".selector"))]
+#[x_kube(validation = Rule::new(super::schema::SELECTOR_MATCHES).message(Message::Expression(super::schema::selector_message())).field_path(".selector"))]
 #[x_kube(validation = Rule::new(super::schema::SELECTOR_NOT_EMPTY).message(super::schema::SELECTOR_EMPTY_MESSAGE).field_path(".selector"))]
 pub struct MachineSetSpec {
     /// How many Machines there shall be.

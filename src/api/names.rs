@@ -30,8 +30,6 @@ pub const ANNOTATION_EXCLUDE_DRAIN: &str = "machine.cluster.k8s.io/exclude-node-
 pub const LABEL_DRAIN: &str = "tatara.dev/drain";
 /// Value of [`LABEL_DRAIN`]: leave the pod alone.
 pub const DRAIN_SKIP: &str = "skip";
-/// Annotation: try again after a terminal error; any change of its value counts.
-pub const ANNOTATION_RETRY: &str = "tatara.dev/retry";
 /// Annotation on a MachineSet: create no Machines (OnDelete keeps old sets from refilling).
 pub const ANNOTATION_DISABLE_CREATE: &str = "cluster.k8s.io/disable-machine-create";
 /// Annotation on a MachineSet: its revision (2019 API).
@@ -56,10 +54,6 @@ pub const FINALIZER_CLUSTER: &str = "cluster.cluster.k8s.io";
 pub const FINALIZER_PROFILE: &str = "clusterprofile.tatara.dev";
 /// Finalizer of a Machine (2019 API).
 pub const FINALIZER_MACHINE: &str = "machine.cluster.k8s.io";
-/// Finalizer of a MachineSet.
-pub const FINALIZER_MACHINE_SET: &str = "machineset.cluster.k8s.io";
-/// Finalizer of a MachineDeployment.
-pub const FINALIZER_MACHINE_DEPLOYMENT: &str = "machinedeployment.cluster.k8s.io";
 /// Finalizer on a Host that is claimed, and on Secrets and classes that a deletion still needs.
 pub const FINALIZER_IN_USE: &str = "tatara.dev/in-use";
 

@@ -74,6 +74,7 @@ fn a_bad_machine_is_refused_with_field_value_and_remedy() {
             json!({ "kubelet": "v1.35.4" }),
             &[
                 "versions: Invalid value",
+                "beside spec (kubelet v1.35.4)",
                 "they differ; keep spec.versions and remove the other",
             ],
         ),
@@ -83,6 +84,7 @@ fn a_bad_machine_is_refused_with_field_value_and_remedy() {
             json!({ "kubelet": "v1.36.3", "controlPlane": "v1.36.3" }),
             &[
                 "versions: Invalid value",
+                "(kubelet v1.36.3, controlPlane v1.36.3)",
                 "they differ; keep spec.versions and remove the other",
             ],
         ),

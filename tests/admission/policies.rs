@@ -29,8 +29,10 @@ fn a_claim_of_a_host_goes_only_by_release() {
         &["spec", "Machine m", "set consumerRef.releasing: true"],
     );
     claim(json!({ "releasing": true })).out();
-    claim(json!({ "releasing": false }))
-        .refused("taken back", &["spec.consumerRef", "wait until it is free"]);
+    claim(json!({ "releasing": false })).refused(
+        "taken back",
+        &["spec.consumerRef", "Machine m", "wait until it is free"],
+    );
     claim(json!({ "uid": "u2" })).refused("taken over while releasing", &["passes to no other"]);
     claim(Value::Null).out();
     claim(json!({ "name": "m2", "uid": "u2" })).out();

@@ -245,9 +245,14 @@ fn unsupported(observed: &Observed) -> Option<String> {
     let control_plane = versions
         .and_then(|versions| versions.control_plane.as_deref())
         .filter(|v| !v.is_empty());
-    let kubelet = KubernetesVersion::supported("spec.versions.kubelet", kubelet);
+    // as in 2019, the block may stand beside spec
+    let block = match observed.machine.spec.versions {
+        Some(_) => "spec.versions",
+        None => "versions",
+    };
+    let kubelet = KubernetesVersion::supported(&format!("{block}.kubelet"), kubelet);
     let control_plane = control_plane
-        .map(|v| KubernetesVersion::supported("spec.versions.controlPlane", v))
+        .map(|v| KubernetesVersion::supported(&format!("{block}.controlPlane"), v))
         .transpose();
     match (kubelet, control_plane) {
         (Err(error), _) | (_, Err(error)) => Some(error.to_string()),

@@ -91,7 +91,20 @@ fn a_version_that_cannot_run_is_said_with_those_that_can() {
             &json!({ "spec": { "versions": { (field): value } } }),
         )
     };
-    let cases: [(&str, Observed, &str, &[&str]); 5] = [
+    let mut beside = control_plane();
+    let mut machine = beside.machine.as_ref().clone();
+    machine.versions = machine.spec.versions.take();
+    if let Some(versions) = &mut machine.versions {
+        versions.kubelet = "1.13.6".into();
+    }
+    beside.machine = Arc::new(machine);
+    let cases: [(&str, Observed, &str, &[&str]); 6] = [
+        (
+            "as published in 2019",
+            beside,
+            "UnsupportedVersion",
+            &["versions.kubelet is v1.13.6", "v1.31 to v1.36"],
+        ),
         (
             "too old",
             version("kubelet", "1.13.6"),

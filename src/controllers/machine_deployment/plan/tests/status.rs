@@ -114,3 +114,12 @@ fn a_second_plan_of_the_same_knowledge_is_the_same_plan() {
     let observed = deployment(3, rolling(Int(1), Int(0)), sets);
     assert_eq!(plan(&observed, at(110)), plan(&observed, at(110)));
 }
+
+#[test]
+fn its_label_selector_is_that_of_its_machines_for_the_scale_subresource() {
+    let mut observed = deployment(1, rolling(Int(1), Int(0)), vec![new((1, 1, 1))]);
+    let label = ("pool".to_owned(), "workers".to_owned());
+    observed.selector.match_labels = Some([label].into());
+    let plan = plan(&observed, at(110));
+    assert_eq!(plan.label_selector.as_deref(), Some("pool=workers"));
+}
