@@ -20,7 +20,8 @@ pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal());
     if args.log_json {
-        logs.json().init();
+        // the span says what a line is about; there is one, so no list of them
+        logs.json().with_span_list(false).init();
     } else {
         logs.init();
     }

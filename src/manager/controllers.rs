@@ -12,8 +12,10 @@ use kube::{Resource, ResourceExt};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_stream::wrappers::UnboundedReceiverStream;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use super::context::Context;
+use super::span::{Told, span};
 use crate::controllers::ReconcileError;
 use crate::store::Kind;
 
@@ -39,7 +41,8 @@ impl Running {
         debounce: Duration,
         reconcile: fn(Arc<K>, Arc<Context>) -> F,
     ) where
-        K: Resource<DynamicType = ()>
+        K: Told
+            + Resource<DynamicType = ()>
             + Clone
             + Debug
             + Send
@@ -56,11 +59,11 @@ impl Running {
             );
             let delay = context.failures.next_delay(&key);
             context.metrics.reconciled(name, error.label());
+            let _told = span(name, object.as_ref()).entered();
             if error.is_conflict() {
-                tracing::debug!(controller = name, namespace = %key.1, name = %key.2, %error, "conflict, looking again");
+                tracing::debug!(%error, "conflict, looking again");
             } else {
-                tracing::warn!(controller = name, namespace = %key.1, name = %key.2,
-                    error = %crate::controllers::Chain(error), retry_in = ?delay, "reconcile failed");
+                tracing::warn!(error = %crate::controllers::Chain(error), retry_in = ?delay, "reconcile failed");
             }
             Action::requeue(delay)
         };
@@ -70,7 +73,8 @@ impl Running {
                 object.namespace().unwrap_or_default(),
                 object.name_any(),
             );
-            let action = reconcile(object, context.clone()).await?;
+            let told = span(name, object.as_ref());
+            let action = reconcile(object, context.clone()).instrument(told).await?;
             context.failures.clear(&key);
             context.metrics.reconciled(name, "ok");
             Ok(action)

@@ -154,6 +154,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn steps_and_failed_passes_are_counted_by_what_came_of_them() {
+        let metrics = Metrics::default();
+        metrics.step_ended("init", "failed");
+        metrics.step_ended("init", "failed");
+        metrics.reconciled("host", "api");
+        let text = metrics.text();
+        for line in [
+            "tatara_steps_total{unit=\"init\",result=\"failed\"} 2",
+            "tatara_reconciles_total{controller=\"host\",result=\"api\"} 1",
+        ] {
+            assert!(text.contains(line), "{text}");
+        }
+    }
+
+    #[test]
     fn the_time_in_a_phase_is_told_when_it_ends() {
         let metrics = Metrics::default();
         let at = |second| Timestamp::from_second(second).expect("a time");

@@ -5,6 +5,7 @@ mod context;
 mod controllers;
 mod definitions;
 mod error;
+mod gone;
 mod hooks;
 mod http;
 mod leader;
@@ -13,6 +14,7 @@ mod members;
 mod metrics;
 mod profiles;
 mod run;
+mod span;
 
 pub use args::ManagerArgs;
 pub use context::{Context, member_key};

@@ -20,7 +20,7 @@ use super::controllers::{DEBOUNCE_COUNTS, Running};
 use super::error::ManagerError;
 use super::leader::Leadership;
 use super::metrics::Metrics;
-use super::{definitions, hooks, http, members, profiles};
+use super::{definitions, gone, hooks, http, members, profiles};
 use crate::api::{Cluster, Host, Machine, MachineClass, MachineDeployment, MachineSet};
 use crate::clock;
 use crate::controllers::cluster_profile::Publisher;
@@ -236,7 +236,7 @@ async fn work(
 }
 
 /// Keeps the stores equal to the API server.
-async fn watches(args: &ManagerArgs, context: &Context) {
+async fn watches(args: &ManagerArgs, context: &Arc<Context>) {
     let all = Scope {
         namespace: args.namespace.clone(),
         fields: None,
@@ -250,7 +250,7 @@ async fn watches(args: &ManagerArgs, context: &Context) {
     macro_rules! watch {
         ($field:ident, $scope:expr, $hook:path) => {{
             let (stores, wakers) = hook();
-            let hook = $hook(stores.clone(), wakers);
+            let hook = gone::forgetting(context.clone(), $hook(stores.clone(), wakers));
             watch(
                 client.clone(),
                 $scope.clone(),

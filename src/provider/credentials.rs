@@ -19,6 +19,12 @@ struct Decoded {
 }
 
 impl Credentials {
+    /// Forgets the key of a Secret that is gone.
+    pub fn forget(&self, namespace: &str, name: &str) {
+        let mut decoded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        decoded.remove(&(namespace.to_owned(), name.to_owned()));
+    }
+
     /// The key of a Secret of type `kubernetes.io/ssh-auth`.
     pub fn of(
         &self,

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use k8s_openapi::jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tracing::Instrument;
 
 use crate::manager::Metrics;
 use crate::node::{Event, Progress, Script, UnitName, UnitState, parse_event};
@@ -77,7 +78,7 @@ impl Follows {
             .unwrap_or_default()
     }
 
-    /// Forgets a Machine that is gone, or whose failures a user wants forgotten.
+    /// Forgets a Machine that is gone.
     pub fn forget(&self, machine: &str) {
         let mut machines = self.lock();
         if let Some(entry) = machines.get_mut(machine) {
@@ -112,7 +113,7 @@ impl Follows {
         let (machines, machine, stop) =
             (self.machines.clone(), machine.to_owned(), self.stop.clone());
         let metrics = self.metrics.clone();
-        self.tasks.spawn(async move {
+        let follow = async move {
             let mut ended = None;
             let on_line = |line: &str| match parse_event(line) {
                 Ok(Event::Progress(progress)) => {
@@ -137,7 +138,7 @@ impl Follows {
             };
             if let Some(error) = &error {
                 tracing::warn!(
-                    machine,
+                    uid = machine,
                     unit = unit.as_str(),
                     error,
                     "a unit could not be followed to its end"
@@ -151,7 +152,8 @@ impl Follows {
             metrics.step_ended(unit.as_str(), result);
             end(&machines, &machine, unit, result, error);
             wake();
-        });
+        };
+        self.tasks.spawn(follow.in_current_span());
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Machine>> {

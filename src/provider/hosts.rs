@@ -53,6 +53,16 @@ impl Hosts {
             })
     }
 
+    /// Closes the connection to a Host that is gone, or is somewhere else now.
+    pub fn forget(&self, host: &Host) {
+        self.pool.forget(&target::place(host));
+    }
+
+    /// Forgets the key of a Secret that is gone.
+    pub fn forget_credential(&self, namespace: &str, name: &str) {
+        self.credentials.forget(namespace, name);
+    }
+
     /// The way to what a host can reach, over its SSH connection.
     pub fn route(&self, host: &Host) -> Result<Route, ContactError> {
         Ok(Route::Through {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::api::Host;
 use crate::api::host::JumpHost;
-use crate::remote::{Credential, Hop, Target};
+use crate::remote::{Credential, Hop, Place, Target};
 
 /// Where a Host is and how it is opened. `credential_of` finds the key in a Secret by its name; a
 /// jump host that names none is opened with the host's own.
@@ -39,4 +39,14 @@ pub fn target<E>(
         privilege: ssh.privilege,
         trust_on_first_use: ssh.trust_on_first_use,
     })
+}
+
+/// Where a Host is; this needs no key.
+pub fn place(host: &Host) -> Place {
+    let ssh = &host.spec.ssh;
+    let jumps = ssh.jump.iter();
+    jumps
+        .map(|jump| (jump.address.clone(), jump.port, jump.user.clone()))
+        .chain([(ssh.address.clone(), ssh.port, ssh.user.clone())])
+        .collect()
 }

@@ -29,5 +29,5 @@ pub use pool::Pool;
 pub use run_error::RunError;
 pub use session::Session;
 pub use stream::TcpTunnel;
-pub use target::{Hop, Target};
+pub use target::{Hop, Place, Target};
 pub use tunnel::{Route, kube_client};

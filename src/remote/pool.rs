@@ -7,6 +7,7 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, Shared, WeakShared};
 
 use super::connect::connect;
+use super::target::{Place, Stop};
 use super::{ConnectError, Hop, Session, Target};
 use crate::api::host::Privilege;
 
@@ -42,12 +43,6 @@ struct Key {
     privilege: Privilege,
     trust_on_first_use: bool,
 }
-
-/// Where a host is, whatever opens it.
-type Place = Vec<Stop>;
-
-/// Address, port and user of one hop.
-type Stop = (String, u16, String);
 
 impl Pool {
     /// A pool without connections.
@@ -89,12 +84,12 @@ impl Pool {
         Ok(session)
     }
 
-    /// Lets go of the connection to `target`: it closes when its last user ends.
-    pub fn forget(&self, target: &Target) {
-        let leg = Leg::to(target);
+    /// Lets go of the connection to a place, whatever opened it: it closes when its last user ends.
+    pub fn forget(&self, place: &Place) {
         let mut shelves = self.lock();
-        shelves.lines.remove(&leg.key());
-        let session = shelves.kept.remove(&leg.place());
+        let is_there = |key: &Key| key.way.iter().map(|(stop, ..)| stop).eq(place);
+        shelves.lines.retain(|key, _| !is_there(key));
+        let session = shelves.kept.remove(place);
         drop(shelves);
         drop(session);
     }
@@ -212,7 +207,7 @@ impl<'a> Leg<'a> {
     fn key(&self) -> Key {
         let part = |hop: &Hop| {
             (
-                stop(hop),
+                hop.stop(),
                 hop.credential.fingerprint().to_string(),
                 hop.host_keys.clone(),
             )
@@ -225,10 +220,6 @@ impl<'a> Leg<'a> {
     }
 
     fn place(&self) -> Place {
-        self.hops().map(stop).collect()
+        self.hops().map(Hop::stop).collect()
     }
-}
-
-fn stop(hop: &Hop) -> Stop {
-    (hop.address.clone(), hop.port, hop.user.clone())
 }

@@ -34,6 +34,26 @@ pub struct Target {
     pub trust_on_first_use: bool,
 }
 
+/// Where a host is, whatever opens it: the hops on the way to it, and itself.
+pub type Place = Vec<Stop>;
+
+/// Address, port and user of one hop.
+pub type Stop = (String, u16, String);
+
+impl Hop {
+    /// Where it is.
+    pub(super) fn stop(&self) -> Stop {
+        (self.address.clone(), self.port, self.user.clone())
+    }
+}
+
+impl Target {
+    /// Where it is.
+    pub fn place(&self) -> Place {
+        self.jump.iter().chain([&self.hop]).map(Hop::stop).collect()
+    }
+}
+
 /// `user@address:port`, as people write it.
 impl fmt::Display for Hop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

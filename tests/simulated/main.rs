@@ -10,6 +10,7 @@ mod audit;
 #[path = "../support/plane.rs"]
 mod plane;
 mod site;
+mod told;
 
 use std::collections::BTreeMap;
 
@@ -80,6 +81,9 @@ async fn simulated_machines_come_go_and_fail_and_leave_nothing_in_their_api_serv
     })
     .await;
     assert_eq!(says, "no power supply");
+
+    told::the_work_so_far_is_counted(&site);
+    told::a_failure_is_counted_and_told_with_its_cluster(&site).await;
 
     let cluster = site.api::<Cluster>();
     cluster

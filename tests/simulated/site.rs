@@ -2,6 +2,8 @@
 
 use std::fmt::Debug;
 use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -20,6 +22,8 @@ pub struct Site {
     client: Client,
     member: Client,
     manager: Option<Child>,
+    /// Where the manager serves its metrics.
+    http: String,
     management: Plane,
     other: Plane,
 }
@@ -35,6 +39,7 @@ impl Site {
             client: management.client().await,
             member: other.client().await,
             manager: None,
+            http: String::new(),
             management,
             other,
         };
@@ -59,6 +64,11 @@ impl Site {
             .arg("crds")
             .output();
         self.apply(&String::from_utf8_lossy(&crds.expect("definitions").stdout));
+        self.install_rights();
+    }
+
+    /// The manager's account and what it may do, as they are shipped.
+    pub fn install_rights(&self) {
         let root = env!("CARGO_MANIFEST_DIR");
         for file in [
             "00-namespace.yaml",
@@ -73,6 +83,9 @@ impl Site {
     }
 
     fn start_manager(&mut self) {
+        // a port that is free now
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+        self.http = free.expect("an address").to_string();
         let kubeconfig = self.management.dir().join("manager.kubeconfig");
         let account = ["tatara-manager", "tatara-system"];
         let made = self.management.command(&["kubeconfig"], &account).output();
@@ -80,12 +93,32 @@ impl Site {
         let log = self.management.dir().join("manager.log");
         let log = File::options().create(true).append(true).open(log);
         let manager = Command::new(env!("CARGO_BIN_EXE_tatara"))
-            .args(["manager", "--http-address", "127.0.0.1:0"])
+            .args(["manager", "--log-json", "--http-address", &self.http])
             .env("KUBECONFIG", kubeconfig)
             .stdin(Stdio::null())
-            .stdout(log.expect("a log"))
+            .stderr(log.expect("a log"))
             .spawn();
         self.manager = Some(manager.expect("a manager"));
+    }
+
+    /// What the manager counted, as Prometheus reads it.
+    pub fn metrics(&self) -> String {
+        let mut stream = TcpStream::connect(&self.http).expect("the manager's port");
+        let request = b"GET /metrics HTTP/1.0\r\n\r\n";
+        stream.write_all(request).expect("a request");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        assert!(answer.starts_with("HTTP/1.0 200"), "{answer}");
+        answer
+    }
+
+    /// What the manager logged.
+    pub fn log(&self) -> String {
+        let log = std::fs::read_to_string(self.management.dir().join("manager.log"));
+        let mut log = log.expect("a log");
+        // the last line may be half written
+        log.truncate(log.rfind('\n').map_or(0, |end| end + 1));
+        log
     }
 
     fn stop_manager(&mut self) {
@@ -118,7 +151,7 @@ impl Site {
             .spawn()
             .expect("kubectl");
         let mut stdin = child.stdin.take().expect("its standard input");
-        std::io::Write::write_all(&mut stdin, input.as_bytes()).expect("room in a pipe");
+        stdin.write_all(input.as_bytes()).expect("room in a pipe");
         drop(stdin);
         assert!(child.wait().expect("its end").success(), "{arguments:?}");
     }
@@ -195,8 +228,7 @@ impl Drop for Site {
     fn drop(&mut self) {
         self.stop_manager();
         if std::thread::panicking() {
-            let log = std::fs::read_to_string(self.management.dir().join("manager.log"));
-            let log = log.unwrap_or_default();
+            let log = self.log();
             let lines: Vec<_> = log.lines().collect();
             eprintln!("{}", lines[lines.len().saturating_sub(60)..].join("\n"));
         }

@@ -47,7 +47,7 @@ async fn hosts_behind_the_same_host_share_the_connection_to_it() {
     assert_eq!(bastion.logged("Accepted publickey"), 1);
     drop(sessions);
     for host in &hosts[1..] {
-        pool.forget(&behind(&[&bastion], host));
+        pool.forget(&behind(&[&bastion], host).place());
     }
     hosts[1].wait_logged("Connection closed", 1);
     assert_eq!(
@@ -55,7 +55,7 @@ async fn hosts_behind_the_same_host_share_the_connection_to_it() {
         0,
         "one host is still behind it"
     );
-    pool.forget(&behind(&[&bastion], &hosts[0]));
+    pool.forget(&behind(&[&bastion], &hosts[0]).place());
     bastion.wait_logged("Connection closed", 1);
 }
 

@@ -1,0 +1,112 @@
+//! What the manager remembers of an object beside the stores goes when the object does.
+
+use std::sync::{Arc, PoisonError};
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Resource, ResourceExt};
+
+use super::context::{Context, member_key};
+use crate::api::{Cluster, Host, Machine, MachineClass, MachineDeployment, MachineSet};
+use crate::provider::target::place;
+use crate::store::{Change, Hook};
+
+/// An object of which more is remembered than the stores hold.
+pub trait Remembered: Resource<DynamicType = ()> + Sized {
+    /// The controllers that count failures of it.
+    const CONTROLLERS: &'static [&'static str];
+
+    /// Forgets what does not hold any more after a change.
+    fn forget(&self, _: &Context, _: Option<&Self>, _: Change) {}
+}
+
+/// A hook, and after it whatever has to be forgotten.
+pub fn forgetting<K: Remembered + 'static>(context: Arc<Context>, hook: Hook<K>) -> Hook<K> {
+    Box::new(move |object, before, change| {
+        hook(object, before, change);
+        object.forget(&context, before, change);
+        if change == Change::Deleted {
+            for controller in K::CONTROLLERS {
+                let namespace = object.namespace().unwrap_or_default();
+                let key = (*controller, namespace, object.name_any());
+                context.failures.clear(&key);
+            }
+        }
+    })
+}
+
+impl Remembered for Cluster {
+    const CONTROLLERS: &'static [&'static str] = &["cluster", "cluster-profile"];
+
+    fn forget(&self, context: &Context, _: Option<&Self>, change: Change) {
+        if change == Change::Deleted {
+            let uid = self.uid().unwrap_or_default();
+            context.members.disconnect(&member_key(self));
+            context.known.forget(&uid);
+            context.sources.forget(&uid);
+            context.secrets.forget(&uid);
+        }
+    }
+}
+
+impl Remembered for Machine {
+    const CONTROLLERS: &'static [&'static str] = &["machine"];
+
+    fn forget(&self, context: &Context, _: Option<&Self>, change: Change) {
+        if change == Change::Deleted {
+            let uid = self.uid().unwrap_or_default();
+            context.metrics.gone(&uid);
+            context.follows.forget(&uid);
+            let claims = context.claims.lock();
+            claims.unwrap_or_else(PoisonError::into_inner).remove(&uid);
+            let tokens = context.tokens.lock();
+            tokens.unwrap_or_else(PoisonError::into_inner).remove(&uid);
+        }
+    }
+}
+
+impl Remembered for Host {
+    const CONTROLLERS: &'static [&'static str] = &["host"];
+
+    fn forget(&self, context: &Context, before: Option<&Self>, change: Change) {
+        if change == Change::Deleted {
+            context.hosts.forget(self);
+        }
+        let Some(before) = before else { return };
+        if place(before) != place(self) {
+            context.hosts.forget(before);
+        }
+        // the reset of a host may outlive the Machine that let it go
+        let consumer = |host: &Self| host.spec.consumer_ref.as_ref().map(|c| c.uid.clone());
+        let has_let_go = change == Change::Deleted || consumer(before) != consumer(self);
+        if let Some(uid) = consumer(before).filter(|_| has_let_go)
+            && context.stores.machines.by_uid(&uid).is_none()
+        {
+            context.follows.forget(&uid);
+        }
+    }
+}
+
+impl Remembered for Secret {
+    const CONTROLLERS: &'static [&'static str] = &["credential"];
+
+    fn forget(&self, context: &Context, _: Option<&Self>, change: Change) {
+        if change == Change::Deleted {
+            let namespace = self.namespace().unwrap_or_default();
+            context
+                .hosts
+                .forget_credential(&namespace, &self.name_any());
+        }
+    }
+}
+
+impl Remembered for MachineSet {
+    const CONTROLLERS: &'static [&'static str] = &["machine-set"];
+}
+
+impl Remembered for MachineDeployment {
+    const CONTROLLERS: &'static [&'static str] = &["machine-deployment"];
+}
+
+impl Remembered for MachineClass {
+    const CONTROLLERS: &'static [&'static str] = &["machine-class"];
+}
