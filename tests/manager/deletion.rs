@@ -2,9 +2,11 @@
 
 use serde_json::json;
 
+use crate::audit::{MANAGER, Mark};
 use crate::world::{CLUSTER_SECRETS, World};
 
 const SECRET: &str = "secret/ssh";
+const PROFILE: &str = "clusterprofile/c";
 const HOSTS: [&str; 2] = ["host/first", "host/worker"];
 
 /// What holds when everything that can go has gone, and both hosts are still to be reset.
@@ -25,6 +27,16 @@ async fn everything_that_is_needed_is_held(world: &World) {
     for what in CLUSTER_SECRETS {
         assert!(world.exists(what), "{what} went too early");
     }
+}
+
+/// Of all that the manager deleted since, the profile was the first: its consumers let go before anything
+/// that they use is taken away.
+fn the_profile_went_first(world: &World, since: &Mark) {
+    assert!(!world.exists(PROFILE), "it goes before the Machines");
+    let deletions = since.requests_of(MANAGER).into_iter();
+    let mut deleted = deletions.filter(|request| request.verb == "delete");
+    let first = deleted.next().map(|request| request.object_ref.resource);
+    assert_eq!(first.as_deref(), Some("clusterprofiles"));
 }
 
 /// The user says that hosts which do not answer need not be waited for.
@@ -64,9 +76,11 @@ async fn everything_deleted_at_once_goes_in_order() {
     let world = World::new("all").await;
     let all = world.manifests();
     let all = all.to_str().expect("text");
+    let since = world.audit();
     let said = world.kubectl_says(&["delete", "--wait=false", "-f", all]);
     assert!(said.contains("MachineClass pool is in use"), "{said}");
     everything_that_is_needed_is_held(&world).await;
+    the_profile_went_first(&world, &since);
     give_up_the_hosts(&world).await;
     // what refused to go while it was in use goes now
     world.kubectl(&["delete", "--timeout=60s", "machineclass/pool"]);
@@ -80,6 +94,8 @@ async fn a_deleted_namespace_takes_nothing_that_is_still_needed() {
     let world = World::new("whole").await;
     world.kubectl(&["delete", "--wait=false", "namespace", "whole"]);
     everything_that_is_needed_is_held(&world).await;
+    // here the profile is deleted together with the rest, and held by nobody
+    assert!(!world.exists(PROFILE));
     give_up_the_hosts(&world).await;
     world.until_gone("machineclass/pool").await;
     forget_the_hosts(&world);
@@ -90,6 +106,7 @@ async fn a_deleted_namespace_takes_nothing_that_is_still_needed() {
 #[ignore = "needs a management plane"]
 async fn a_cluster_deleted_in_the_foreground_takes_its_machines_and_leaves_the_hosts() {
     let world = World::new("front").await;
+    let since = world.audit();
     world.kubectl(&[
         "delete",
         "--wait=false",
@@ -97,6 +114,7 @@ async fn a_cluster_deleted_in_the_foreground_takes_its_machines_and_leaves_the_h
         "cluster/c",
     ]);
     everything_that_is_needed_is_held(&world).await;
+    the_profile_went_first(&world, &since);
     give_up_the_hosts(&world).await;
     for host in HOSTS {
         assert_eq!(world.says(host, ".metadata.deletionTimestamp"), "");
@@ -104,6 +122,22 @@ async fn a_cluster_deleted_in_the_foreground_takes_its_machines_and_leaves_the_h
     // nothing of the cluster is left, and the class is free
     world.until_gone("machinedeployment/workers").await;
     world.kubectl(&["delete", "--timeout=60s", "machineclass/pool"]);
+}
+
+#[tokio::test]
+#[ignore = "needs a management plane"]
+async fn a_deleted_cluster_withdraws_its_profile_and_then_deletes_its_machines() {
+    let world = World::new("plain").await;
+    assert!(world.exists(PROFILE));
+    let since = world.audit();
+    world.kubectl(&["delete", "--wait=false", "cluster/c"]);
+    everything_that_is_needed_is_held(&world).await;
+    the_profile_went_first(&world, &since);
+    let deletions = since.requests_of(MANAGER).into_iter();
+    let deletions = deletions.filter(|request| request.verb == "delete");
+    let resources: Vec<_> = deletions.map(|r| r.object_ref.resource).collect();
+    assert!(resources.iter().any(|r| r == "machines"), "{resources:?}");
+    give_up_the_hosts(&world).await;
 }
 
 #[tokio::test]

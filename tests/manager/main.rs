@@ -6,8 +6,13 @@
 #![allow(dead_code, reason = "the support modules serve other files as well")]
 
 mod addons;
+#[path = "../support/audit.rs"]
+mod audit;
 mod deletion;
+mod given;
 mod leader;
+mod paused;
 #[path = "../support/plane.rs"]
 mod plane;
+mod published;
 mod world;

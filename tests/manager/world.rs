@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::audit::Mark;
 use crate::plane::Plane;
 
 /// The Secrets that the manager makes for a cluster.
@@ -72,7 +73,7 @@ pub struct World {
     plane: Plane,
 }
 
-fn repository(path: &str) -> String {
+pub fn repository(path: &str) -> String {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     root.join(path).to_str().expect("text").to_owned()
 }
@@ -149,15 +150,31 @@ impl World {
 
     /// A Cluster whose kubeconfig a user gave: that of this plane.
     pub fn external_cluster(&self, name: &str, addons: &Value) {
-        let kubeconfig = self.plane.dir().join("admin.kubeconfig");
-        let file = format!("--from-file=value={}", kubeconfig.display());
-        self.kubectl(&[
-            "create",
-            "secret",
-            "generic",
-            &format!("{name}-kubeconfig"),
-            &file,
-        ]);
+        let file = format!("--from-file=value={}", self.kubeconfig().display());
+        let secret = format!("{name}-kubeconfig");
+        self.kubectl(&["create", "secret", "generic", &secret, &file]);
+        self.plain_cluster(name, addons);
+    }
+
+    /// The administrator's kubeconfig of this plane.
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.plane.dir().join("admin.kubeconfig")
+    }
+
+    /// How many requests the API server of this plane was asked whose line in its audit log has all of this.
+    pub fn asked(&self, parts: &[&str]) -> usize {
+        let log = fs::read_to_string(self.plane.dir().join("audit.log")).expect("an audit log");
+        let has_all = |line: &&str| parts.iter().all(|part| line.contains(part));
+        log.lines().filter(has_all).count()
+    }
+
+    /// From now on, what the API server of this plane is asked.
+    pub fn audit(&self) -> Mark {
+        Mark::end_of(&self.plane.dir().join("audit.log"))
+    }
+
+    /// A Cluster without Machines.
+    pub fn plain_cluster(&self, name: &str, addons: &Value) {
         let cluster = json!({
             "apiVersion": "cluster.k8s.io/v1alpha1",
             "kind": "Cluster",
@@ -366,7 +383,7 @@ fn manage(plane: &Plane, dir: &Path, identity: &str) -> Child {
 }
 
 /// Asks until the answer is yes; a test fails after two minutes.
-async fn eventually(what: &str, mut ask: impl FnMut() -> bool) {
+pub async fn eventually(what: &str, mut ask: impl FnMut() -> bool) {
     let asking = async {
         while !ask() {
             tokio::time::sleep(Duration::from_millis(200)).await;

@@ -41,6 +41,8 @@ pub async fn observe(
     let is_external = kubeconfig.external;
     context.known.update(&uid, |known| {
         known.kubeconfig = kubeconfig;
+        // one that was made anew is not held yet
+        known.secrets_held &= known.secrets_at == Some(revision);
         known.secrets_at = Some(revision);
     });
     if is_external {
@@ -76,18 +78,15 @@ async fn certificates(
     let name = cluster.name_any();
     let namespace = cluster.namespace().unwrap_or_default();
     let found = read_authorities(context, &namespace, &name).await?;
-    let missing: Vec<String> = AuthoritySecret::ALL
-        .into_iter()
-        .filter(|which| !found.contains_key(which))
-        .map(|which| which.name(&name))
-        .collect();
-    let (state, authorities) = if missing.is_empty() {
-        match Authorities::load_or_generate(&name, &found, now) {
-            Ok((authorities, _)) => (Certificates::Ready, Some(Arc::new(authorities))),
-            Err(error) => (Certificates::Broken(Chain(&error).to_string()), None),
+    let (state, authorities) = match Authorities::load_or_generate(&name, &found, now) {
+        Err(error) => (Certificates::Broken(Chain(&error).to_string()), None),
+        Ok((authorities, missing)) if missing.is_empty() => {
+            (Certificates::Ready, Some(Arc::new(authorities)))
         }
-    } else {
-        (Certificates::Missing(missing), None)
+        Ok((_, missing)) => {
+            let names = missing.iter().map(|which| which.name(&name));
+            (Certificates::Missing(names.collect()), None)
+        }
     };
     let is_made = cluster.annotations().contains_key(ANNOTATION_INITIALIZED);
     context

@@ -1,0 +1,109 @@
+//! The Secrets that people give for a Cluster: noticed when they come, change, or are mended.
+
+use kube::config::Kubeconfig;
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+const HEALTHY: &str = ".status.conditions[?(@.type==\"ControlPlaneHealthy\")]";
+const INITIALIZED: &str = ".status.conditions[?(@.type==\"ControlPlaneInitialized\")].reason";
+const CERTIFICATES: &str = ".status.conditions[?(@.type==\"CertificatesReady\")].reason";
+
+/// The kubeconfig of the plane, with another token in place of its certificate.
+fn stranger(world: &World) -> String {
+    let kubeconfig = Kubeconfig::read_from(world.kubeconfig()).expect("a kubeconfig");
+    let mut kubeconfig = serde_json::to_value(kubeconfig).expect("JSON");
+    kubeconfig["users"][0]["user"] = json!({"token": "of-nobody"});
+    kubeconfig.to_string()
+}
+
+fn value(text: &str) -> Value {
+    json!({"stringData": {"value": text}})
+}
+
+#[tokio::test]
+#[ignore = "needs a management plane"]
+async fn a_kubeconfig_that_comes_or_changes_is_used_at_once() {
+    let world = World::new("given").await;
+    world.plain_cluster("ext", &json!([]));
+    world
+        .until_says("cluster/ext", "NoControlPlaneMachine", INITIALIZED)
+        .await;
+    // it comes after the Cluster, and nobody knows its user
+    let old = stranger(&world);
+    let from = format!("--from-literal=value={old}");
+    world.kubectl(&["create", "secret", "generic", "ext-kubeconfig", &from]);
+    world
+        .until_says("cluster/ext", "ExternalControlPlane", INITIALIZED)
+        .await;
+    let message = format!("{HEALTHY}.message");
+    let refused = "the API server does not accept the credentials of the kubeconfig Secret (401); put valid ones there";
+    world.until_says("cluster/ext", refused, &message).await;
+    // it is rotated
+    let admin = std::fs::read_to_string(world.kubeconfig()).expect("a kubeconfig");
+    world.patch("secret/ext-kubeconfig", &value(&admin));
+    let reason = format!("{HEALTHY}.reason");
+    world
+        .until_says("cluster/ext", "ReadyzPassed", &reason)
+        .await;
+    // it is broken, then gone; the control plane is somebody else's all the same
+    let configuration = ".status.conditions[?(@.type==\"ConfigurationValid\")].message";
+    world.patch("secret/ext-kubeconfig", &value("- no kubeconfig"));
+    let broken = "Secret ext-kubeconfig: it is no kubeconfig";
+    world.until_says("cluster/ext", broken, configuration).await;
+    world.patch(
+        "secret/ext-kubeconfig",
+        &json!({"metadata": {"finalizers": []}}),
+    );
+    world.kubectl(&["delete", "--wait=false", "secret/ext-kubeconfig"]);
+    world.patch(
+        "secret/ext-kubeconfig",
+        &json!({"metadata": {"finalizers": []}}),
+    );
+    let gone = "Secret ext-kubeconfig, by which the control plane is reached, is gone; create it again with the kubeconfig under the key value";
+    world.until_says("cluster/ext", gone, configuration).await;
+    assert_eq!(
+        world.says("cluster/ext", INITIALIZED),
+        "ExternalControlPlane"
+    );
+    let from = format!("--from-literal=value={admin}");
+    world.kubectl(&["create", "secret", "generic", "ext-kubeconfig", &from]);
+    world.until_says("cluster/ext", "", configuration).await;
+    let held = ".metadata.finalizers[*]";
+    world
+        .until_says("secret/ext-kubeconfig", "tatara.dev/in-use", held)
+        .await;
+}
+
+#[tokio::test]
+#[ignore = "needs a management plane"]
+async fn a_given_ca_is_used_when_it_is_mended_and_again_by_the_next_cluster_of_its_name() {
+    let world = World::new("again").await;
+    let given: Value =
+        serde_json::from_str(&world.kubectl(&["get", "secret/c-ca", "-o", "json"])).expect("JSON");
+    let ca = |data: &Value| json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "again-ca"}, "data": data});
+    world.create(
+        "again-ca.yaml",
+        &ca(&json!({"tls.crt": "", "tls.key": ""})).to_string(),
+    );
+    world.plain_cluster("again", &json!([]));
+    world
+        .until_says("cluster/again", "Malformed", CERTIFICATES)
+        .await;
+    world.patch("secret/again-ca", &json!({"data": given["data"]}));
+    world
+        .until_says("cluster/again", "Present", CERTIFICATES)
+        .await;
+    assert_eq!(
+        world.says("secret/again-ca", ".data"),
+        world.says("secret/c-ca", ".data")
+    );
+    // as the Machine that made its control plane records it
+    let record = "tatara.dev/control-plane-initialized=1";
+    for what in ["secret/again-ca", "cluster/again"] {
+        world.kubectl(&["annotate", what, record]);
+    }
+    world.kubectl(&["delete", "--timeout=60s", "cluster/again"]);
+    assert_eq!(world.says("secret/again-ca", ".metadata.annotations"), "");
+    assert_eq!(world.says("secret/again-ca", ".metadata.finalizers"), "");
+}
