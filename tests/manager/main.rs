@@ -2,7 +2,7 @@
 //! which nobody answers.
 
 // what fails here fails the test
-#![allow(clippy::expect_used, clippy::panic)]
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 #![allow(dead_code, reason = "the support modules serve other files as well")]
 
 mod addons;
@@ -10,9 +10,12 @@ mod addons;
 mod audit;
 mod deletion;
 mod given;
+mod gone;
 mod leader;
 mod paused;
 #[path = "../support/plane.rs"]
 mod plane;
 mod published;
+#[path = "../ssh/sshd.rs"]
+mod sshd;
 mod world;

@@ -31,6 +31,13 @@ async fn simulated_machines_come_go_and_fail_and_leave_nothing_in_their_api_serv
         json!({"bootMilliseconds": 50, "readyMilliseconds": 50}),
     );
     site.until_ready("pool", 3).await;
+    let scale = site.api::<MachineDeployment>().get_scale("pool").await;
+    let selector = scale.expect("its scale").status.and_then(|s| s.selector);
+    assert_eq!(
+        selector.as_deref(),
+        Some("pool=pool"),
+        "autoscalers read it"
+    );
     let by_provider_id: BTreeMap<_, _> = site
         .nodes()
         .await
