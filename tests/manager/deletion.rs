@@ -2,11 +2,10 @@
 
 use serde_json::json;
 
-use crate::audit::{MANAGER, Mark};
+use crate::audit::MANAGER;
 use crate::world::{CLUSTER_SECRETS, World};
 
 const SECRET: &str = "secret/ssh";
-const PROFILE: &str = "clusterprofile/c";
 const HOSTS: [&str; 2] = ["host/first", "host/worker"];
 
 /// What holds when everything that can go has gone, and both hosts are still to be reset.
@@ -27,16 +26,6 @@ async fn everything_that_is_needed_is_held(world: &World) {
     for what in CLUSTER_SECRETS {
         assert!(world.exists(what), "{what} went too early");
     }
-}
-
-/// Of all that the manager deleted since, the profile was the first: its consumers let go before anything
-/// that they use is taken away.
-fn the_profile_went_first(world: &World, since: &Mark) {
-    assert!(!world.exists(PROFILE), "it goes before the Machines");
-    let deletions = since.requests_of(MANAGER).into_iter();
-    let mut deleted = deletions.filter(|request| request.verb == "delete");
-    let first = deleted.next().map(|request| request.object_ref.resource);
-    assert_eq!(first.as_deref(), Some("clusterprofiles"));
 }
 
 /// The user says that hosts which do not answer need not be waited for.
@@ -76,11 +65,9 @@ async fn everything_deleted_at_once_goes_in_order() {
     let world = World::new("all").await;
     let all = world.manifests();
     let all = all.to_str().expect("text");
-    let since = world.audit();
     let said = world.kubectl_says(&["delete", "--wait=false", "-f", all]);
     assert!(said.contains("MachineClass pool is in use"), "{said}");
     everything_that_is_needed_is_held(&world).await;
-    the_profile_went_first(&world, &since);
     give_up_the_hosts(&world).await;
     // what refused to go while it was in use goes now
     world.kubectl(&["delete", "--timeout=60s", "machineclass/pool"]);
@@ -94,8 +81,6 @@ async fn a_deleted_namespace_takes_nothing_that_is_still_needed() {
     let world = World::new("whole").await;
     world.kubectl(&["delete", "--wait=false", "namespace", "whole"]);
     everything_that_is_needed_is_held(&world).await;
-    // here the profile is deleted together with the rest, and held by nobody
-    assert!(!world.exists(PROFILE));
     give_up_the_hosts(&world).await;
     world.until_gone("machineclass/pool").await;
     forget_the_hosts(&world);
@@ -106,7 +91,6 @@ async fn a_deleted_namespace_takes_nothing_that_is_still_needed() {
 #[ignore = "needs a management plane"]
 async fn a_cluster_deleted_in_the_foreground_takes_its_machines_and_leaves_the_hosts() {
     let world = World::new("front").await;
-    let since = world.audit();
     world.kubectl(&[
         "delete",
         "--wait=false",
@@ -114,7 +98,6 @@ async fn a_cluster_deleted_in_the_foreground_takes_its_machines_and_leaves_the_h
         "cluster/c",
     ]);
     everything_that_is_needed_is_held(&world).await;
-    the_profile_went_first(&world, &since);
     give_up_the_hosts(&world).await;
     for host in HOSTS {
         assert_eq!(world.says(host, ".metadata.deletionTimestamp"), "");
@@ -124,20 +107,71 @@ async fn a_cluster_deleted_in_the_foreground_takes_its_machines_and_leaves_the_h
     world.kubectl(&["delete", "--timeout=60s", "machineclass/pool"]);
 }
 
+/// A Cluster that is reached and published, with a Machine that waits for a host.
+async fn published(world: &World, name: &str) {
+    world.external_cluster(name, &json!([]));
+    let machine = json!({
+        "apiVersion": "cluster.k8s.io/v1alpha1",
+        "kind": "Machine",
+        "metadata": {"name": name, "labels": {"cluster.k8s.io/cluster-name": name}},
+        "spec": {
+            "versions": {"kubelet": "v1.36.3"},
+            "providerSpec": {"value": {
+                "apiVersion": "tatara.dev/v1alpha1", "kind": "SSHMachineProviderSpec",
+            }},
+        },
+    });
+    world.create(&format!("{name}-machine.yaml"), &machine.to_string());
+    let (profile, machine) = (format!("clusterprofile/{name}"), format!("machine/{name}"));
+    world.until_says(&profile, name, ".metadata.name").await;
+    let held = ".metadata.finalizers[*]";
+    world
+        .until_says(&machine, "machine.cluster.k8s.io", held)
+        .await;
+}
+
 #[tokio::test]
 #[ignore = "needs a management plane"]
-async fn a_deleted_cluster_withdraws_its_profile_and_then_deletes_its_machines() {
-    let world = World::new("plain").await;
-    assert!(world.exists(PROFILE));
-    let since = world.audit();
-    world.kubectl(&["delete", "--wait=false", "cluster/c"]);
-    everything_that_is_needed_is_held(&world).await;
-    the_profile_went_first(&world, &since);
-    let deletions = since.requests_of(MANAGER).into_iter();
-    let deletions = deletions.filter(|request| request.verb == "delete");
-    let resources: Vec<_> = deletions.map(|r| r.object_ref.resource).collect();
-    assert!(resources.iter().any(|r| r == "machines"), "{resources:?}");
-    give_up_the_hosts(&world).await;
+async fn the_profile_is_the_first_that_goes_whichever_way_a_cluster_is_deleted() {
+    let world = World::new("profile").await;
+    let file = |name: &str| world.manifests().join(name).to_string_lossy().into_owned();
+    for (name, ways) in [
+        ("plain", vec!["cluster/plain".to_owned()]),
+        (
+            "front",
+            vec![
+                "--cascade=foreground".to_owned(),
+                "cluster/front".to_owned(),
+            ],
+        ),
+        (
+            "files",
+            vec![
+                "-f".to_owned(),
+                file("files.yaml"),
+                "-f".to_owned(),
+                file("files-machine.yaml"),
+            ],
+        ),
+    ] {
+        published(&world, name).await;
+        let since = world.audit();
+        let delete = ["delete", "--wait=false"].into_iter();
+        let arguments: Vec<_> = delete.chain(ways.iter().map(String::as_str)).collect();
+        world.kubectl(&arguments);
+        world.until_gone(&format!("cluster/{name}")).await;
+        let requests = since.requests_of(MANAGER).into_iter();
+        let deletions = requests.filter(|request| request.verb == "delete");
+        let deleted: Vec<_> = deletions.map(|r| r.object_ref.resource).collect();
+        assert_eq!(
+            deleted.first().map(String::as_str),
+            Some("clusterprofiles"),
+            "{name}"
+        );
+        let by_us = deleted.iter().any(|resource| resource == "machines");
+        // the third way names the Machine itself
+        assert!(by_us || name == "files", "{name}: {deleted:?}");
+    }
 }
 
 #[tokio::test]
