@@ -36,7 +36,8 @@ pub fn span<K: Told>(controller: &'static str, object: &K) -> Span {
         "reconcile",
         controller,
         namespace = object.namespace().unwrap_or_default(),
-        name = object.name_any(),
+        // `name` is what the log in JSON calls the span itself
+        object = object.name_any(),
         cluster = about.cluster,
         machine = about.machine,
         host = about.host,

@@ -2,7 +2,6 @@
 
 use serde_json::json;
 
-use crate::audit::MANAGER;
 use crate::world::{CLUSTER_SECRETS, World};
 
 const SECRET: &str = "secret/ssh";
@@ -105,73 +104,6 @@ async fn a_cluster_deleted_in_the_foreground_takes_its_machines_and_leaves_the_h
     // nothing of the cluster is left, and the class is free
     world.until_gone("machinedeployment/workers").await;
     world.kubectl(&["delete", "--timeout=60s", "machineclass/pool"]);
-}
-
-/// A Cluster that is reached and published, with a Machine that waits for a host.
-async fn published(world: &World, name: &str) {
-    world.external_cluster(name, &json!([]));
-    let machine = json!({
-        "apiVersion": "cluster.k8s.io/v1alpha1",
-        "kind": "Machine",
-        "metadata": {"name": name, "labels": {"cluster.k8s.io/cluster-name": name}},
-        "spec": {
-            "versions": {"kubelet": "v1.36.3"},
-            "providerSpec": {"value": {
-                "apiVersion": "tatara.dev/v1alpha1", "kind": "SSHMachineProviderSpec",
-            }},
-        },
-    });
-    world.create(&format!("{name}-machine.yaml"), &machine.to_string());
-    let (profile, machine) = (format!("clusterprofile/{name}"), format!("machine/{name}"));
-    world.until_says(&profile, name, ".metadata.name").await;
-    let held = ".metadata.finalizers[*]";
-    world
-        .until_says(&machine, "machine.cluster.k8s.io", held)
-        .await;
-}
-
-#[tokio::test]
-#[ignore = "needs a management plane"]
-async fn the_profile_is_the_first_that_goes_whichever_way_a_cluster_is_deleted() {
-    let world = World::new("profile").await;
-    let file = |name: &str| world.manifests().join(name).to_string_lossy().into_owned();
-    for (name, ways) in [
-        ("plain", vec!["cluster/plain".to_owned()]),
-        (
-            "front",
-            vec![
-                "--cascade=foreground".to_owned(),
-                "cluster/front".to_owned(),
-            ],
-        ),
-        (
-            "files",
-            vec![
-                "-f".to_owned(),
-                file("files.yaml"),
-                "-f".to_owned(),
-                file("files-machine.yaml"),
-            ],
-        ),
-    ] {
-        published(&world, name).await;
-        let since = world.audit();
-        let delete = ["delete", "--wait=false"].into_iter();
-        let arguments: Vec<_> = delete.chain(ways.iter().map(String::as_str)).collect();
-        world.kubectl(&arguments);
-        world.until_gone(&format!("cluster/{name}")).await;
-        let requests = since.requests_of(MANAGER).into_iter();
-        let deletions = requests.filter(|request| request.verb == "delete");
-        let deleted: Vec<_> = deletions.map(|r| r.object_ref.resource).collect();
-        assert_eq!(
-            deleted.first().map(String::as_str),
-            Some("clusterprofiles"),
-            "{name}"
-        );
-        let by_us = deleted.iter().any(|resource| resource == "machines");
-        // the third way names the Machine itself
-        assert!(by_us || name == "files", "{name}: {deleted:?}");
-    }
 }
 
 #[tokio::test]

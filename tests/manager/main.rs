@@ -6,8 +6,6 @@
 #![allow(dead_code, reason = "the support modules serve other files as well")]
 
 mod addons;
-#[path = "../support/audit.rs"]
-mod audit;
 mod deletion;
 mod given;
 mod gone;

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::audit::Mark;
 use crate::plane::Plane;
 
 /// The Secrets that the manager makes for a cluster.
@@ -166,11 +165,6 @@ impl World {
         let log = fs::read_to_string(self.plane.dir().join("audit.log")).expect("an audit log");
         let has_all = |line: &&str| parts.iter().all(|part| line.contains(part));
         log.lines().filter(has_all).count()
-    }
-
-    /// From now on, what the API server of this plane is asked.
-    pub fn audit(&self) -> Mark {
-        Mark::end_of(&self.plane.dir().join("audit.log"))
     }
 
     /// A Cluster without Machines.

@@ -24,7 +24,7 @@ pub async fn a_failure_is_counted_and_told_with_its_cluster(site: &Site) {
     assert_eq!(about["cluster"], "simulated", "{line}");
     assert_eq!(about["namespace"], "default", "{line}");
     assert!(
-        about["name"]
+        about["object"]
             .as_str()
             .is_some_and(|name| name.starts_with("told-")),
         "{line}"
