@@ -44,8 +44,6 @@ delegate() {   # version 2: children of this cgroup get every controller that it
     die "cannot hand cgroup controllers down in $1 (it holds processes itself, as in some containers); run on the machine itself"
 }
 
-cgroup_enter() { local dir; for dir in $(cgroup_dirs "$1"); do echo "$BASHPID" >"$dir/cgroup.procs"; done; }
-
 # every process of a host, found by its cgroup: needs no pid file and meets no stranger
 cgroup_kill() {
   local dir pids limit=$((SECONDS + 60))     # on a busy machine a killed process takes its time to end

@@ -44,10 +44,14 @@ start() {
 power_on() {
   local dir=$DIR/$1
   fleet_up
-  wire_in "$1" "$2"
-  cgroup_make "$1" "$(cat "$dir/memory" 2>/dev/null || true)"
+  power_up "$1" "$2"
   detached "$dir/supervisor.log" "$HACK/fleet" supervise "$dir" &
   echo $! >"$dir/supervisor.pid"
+}
+
+power_up() {
+  wire_in "$1" "$2"
+  cgroup_make "$1" "$(cat "$DIR/$1/memory" 2>/dev/null || true)"
 }
 
 supervise() {   # supervise FOLDER-OF-THE-HOST; one per host, on the machine
@@ -58,8 +62,8 @@ supervise() {   # supervise FOLDER-OF-THE-HOST; one per host, on the machine
     boot "$name" || rc=$?
     echo "$(date +%T) $name: init left with $rc"
     [[ $rc == 129 ]] || break     # 129 = SIGHUP = reboot(2) inside the pid namespace; power off is 130
-    wire_out "$name"              # a reboot forgets routes, bridges and packet filters
-    wire_in "$name" "$(address_of "$name")"
+    clear_away "$name" || true    # a reboot forgets routes, bridges, packet filters and cgroups
+    power_up "$name" "$(address_of "$name")"
   done
   rc=0
   clear_away "$name" || rc=$?
@@ -67,12 +71,15 @@ supervise() {   # supervise FOLDER-OF-THE-HOST; one per host, on the machine
   return "$rc"
 }
 
+# Its PID 1 alone goes into the host's cgroup, before that becomes the root of what the host sees: with a process
+# of ours beside it there, version 2 would refuse the host's systemd every controller.
 boot() (
   trap - HUP INT
-  cgroup_enter "$1"
   echo "$BASHPID" >"$DIR/$1/unshare.pid"
-  exec nsenter --net="/run/netns/$FLEET-$1" -- unshare --mount --uts --ipc --pid --cgroup --fork --kill-child=KILL \
-    --propagation private "$HACK/host-init" "$DIR/$1"
+  # shellcheck disable=SC2016,SC2046 # for the inner shell; a word each
+  exec nsenter --net="/run/netns/$FLEET-$1" -- unshare --pid --fork --kill-child=KILL bash -euc '
+    for cgroup in "${@:2}"; do echo 0 >"$cgroup/cgroup.procs"; done      # 0: itself
+    exec unshare --mount --uts --ipc --cgroup --propagation private "$0" "$1"' "$HACK/host-init" "$DIR/$1" $(cgroup_dirs "$1")
 )
 
 # what is left of a host that is off, also when its supervisor was killed
