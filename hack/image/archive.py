@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes container images out of plain programs, without a container engine.
 
-Writes one docker-archive (what `docker save` writes and `ctr images import` reads) with every image that a
-kubeadm cluster of one version needs. An image is a list of layers; a layer is a set of files, each either a
+Writes one OCI image layout as a tar (with the manifest.json that `docker load` reads as well; `ctr images import`
+reads it) with every image that a kubeadm cluster of one version needs. An image is a list of layers; a layer is a set of files, each either a
 static program or, for tools of Debian, a dynamic one with the libraries that ldd finds for it in a Debian
 root file system. Layers with the same content are stored once. Called by hack/images.
 
@@ -90,11 +90,15 @@ def layer(files, dirs=(), texts=None):
     return buffer.getvalue()
 
 
+def place(descriptor):
+    return "blobs/" + descriptor["digest"].replace(":", "/")
+
+
 class Archive:
-    """A docker-archive that is there as a whole or not at all."""
+    """An OCI image layout (image-spec 1.0) that is there as a whole or not at all."""
 
     def __init__(self, path):
-        self.path, self.manifest, self.have = path, [], set()
+        self.path, self.index, self.docker, self.have = path, [], [], set()
         self.part = f"{path}.tmp.{os.getpid()}"
         self.tar = tarfile.open(self.part, "w")
 
@@ -105,23 +109,34 @@ class Archive:
             info.size, info.mode = len(data), 0o644
             self.tar.addfile(info, io.BytesIO(data))
 
+    def blob(self, kind, data):
+        """Stores data, and returns its descriptor."""
+        digest = hashlib.sha256(data).hexdigest()
+        self.put("blobs/sha256/" + digest, data)
+        return {"mediaType": f"application/vnd.oci.image.{kind}", "digest": "sha256:" + digest, "size": len(data)}
+
     def image(self, tags, layers, entrypoint, user=""):
-        digests = [hashlib.sha256(data).hexdigest() for data in layers]
-        for digest, data in zip(digests, layers):
-            self.put(digest + "/layer.tar", data)
-        config = json.dumps({
+        layers = [self.blob("layer.v1.tar", data) for data in layers]
+        config = self.blob("config.v1+json", json.dumps({
             "architecture": "amd64", "os": "linux", "created": EPOCH,
             "config": {"Entrypoint": [entrypoint], "User": user, "WorkingDir": "/",
                        "Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]},
-            "rootfs": {"type": "layers", "diff_ids": ["sha256:" + d for d in digests]},
-            "history": [{"created": EPOCH, "created_by": "hack/images"} for _ in digests],
-        }, sort_keys=True).encode()
-        name = hashlib.sha256(config).hexdigest() + ".json"
-        self.put(name, config)
-        self.manifest.append({"Config": name, "RepoTags": tags, "Layers": [d + "/layer.tar" for d in digests]})
+            "rootfs": {"type": "layers", "diff_ids": [layer["digest"] for layer in layers]},
+            "history": [{"created": EPOCH, "created_by": "hack/images"} for _ in layers],
+        }, sort_keys=True).encode())
+        manifest = self.blob("manifest.v1+json", json.dumps({
+            "schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json", "config": config,
+            "layers": layers}, sort_keys=True).encode())
+        for tag in tags:
+            names = {"io.containerd.image.name": tag, "org.opencontainers.image.ref.name": tag.rpartition(":")[2]}
+            self.index.append({**manifest, "platform": {"architecture": "amd64", "os": "linux"}, "annotations": names})
+        self.docker.append({"Config": place(config), "RepoTags": tags, "Layers": [place(layer) for layer in layers]})
 
     def close(self):
-        self.put("manifest.json", json.dumps(self.manifest).encode())
+        self.put("oci-layout", b'{"imageLayoutVersion": "1.0.0"}')
+        index = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": self.index}
+        self.put("index.json", json.dumps(index).encode())
+        self.put("manifest.json", json.dumps(self.docker).encode())
         self.tar.close()
         os.replace(self.part, self.path)
 
