@@ -38,7 +38,7 @@ async fn a_manager_that_dies_at_any_step_goes_on_and_does_nothing_twice() {
     a_machine_is_made_through_a_restart_a_pause_and_a_conflicting_writer(&world).await;
     an_old_leader_that_wakes_up_does_nothing_and_ends(&world).await;
     world.quickstart("manager");
-    deletion::resets_every_host(&world, |world| {
+    deletion::resets_every_host(&world, &deletion::HOSTS, |world| {
         let foreground = "--cascade=foreground";
         world.kubectl(&[
             "delete",

@@ -4,12 +4,13 @@
 use crate::audit::MANAGER;
 use crate::world::{World, eventually};
 
-const HOSTS: [&str; 3] = ["host-a", "host-b", "host-c"];
+pub const HOSTS: [&str; 3] = ["host-a", "host-b", "host-c"];
 const OURS: &str =
     "clusters.cluster.k8s.io,machinedeployments,machinesets,machines,clusterprofiles";
 
-/// Deletes by `delete`, waits for the end, and looks at what became of the hosts.
-pub async fn resets_every_host(world: &World, delete: impl FnOnce(&World)) {
+/// Deletes by `delete`, waits for the end, and looks at what became of the hosts. None of `kept` was let go before
+/// the profile was deleted.
+pub async fn resets_every_host(world: &World, kept: &[&str], delete: impl FnOnce(&World)) {
     let resets = HOSTS.map(|host| world.starts(host, "reset"));
     let mark = world.audit();
     delete(world);
@@ -25,7 +26,8 @@ pub async fn resets_every_host(world: &World, delete: impl FnOnce(&World)) {
     let let_go = requests.iter().position(|request| {
         let object = &request.object_ref;
         let is_host = object.resource == "hosts" && object.subresource.is_empty();
-        request.user.username == MANAGER && request.verb == "patch" && is_host
+        let is_kept = is_host && kept.contains(&object.name.as_str());
+        request.user.username == MANAGER && request.verb == "patch" && is_kept
     });
     assert!(
         unpublished.is_some() && unpublished < let_go,

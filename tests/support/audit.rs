@@ -30,6 +30,9 @@ pub struct Object {
     #[serde(default)]
     #[allow(dead_code)] // not every test program asks
     pub subresource: String,
+    #[serde(default)]
+    #[allow(dead_code)]
+    pub name: String,
 }
 
 impl Request {
