@@ -10,6 +10,8 @@ alive() {
 daemon() {   # daemon NAME COMMAND...
   detached "log/$1.log" "${@:2}" &
   echo $! >"run/$1.pid"
+  # until it has become COMMAND it has our command line, and nobody would know it
+  while [[ $(command_of $!) == "$(command_of $$)" ]]; do sleep 0.01; done
 }
 
 # stop NAME SECONDS: asked first, forced after so long (0: at once)
