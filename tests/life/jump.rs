@@ -9,8 +9,9 @@ use tatara::api::{Cluster, Host};
 use tatara::provider::target;
 use tatara::remote::{Credential, Pool, Route, kube_client};
 
+use crate::conditions::is_true;
 use crate::hosts;
-use crate::world::{World, eventually, is_true};
+use crate::world::{World, eventually};
 
 const HOSTS: [&str; 3] = ["host-a", "host-b", "host-c"];
 

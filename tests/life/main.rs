@@ -7,6 +7,7 @@
 mod audit;
 #[path = "../support/canaries.rs"]
 mod canaries;
+mod conditions;
 mod crash;
 mod deletion;
 mod gates;

@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use tatara::api::{Host, Machine};
 
 use crate::audit::Mark;
+use crate::conditions::{is_true, of_host, said};
 
 #[path = "left.rs"]
 mod left;
@@ -181,7 +182,7 @@ impl World {
         let hosts = self.list::<Host>().await;
         let available = hosts
             .iter()
-            .filter(|host| is_true(host_conditions(host), "Available"));
+            .filter(|host| is_true(of_host(host), "Available"));
         available.map(ResourceExt::name_any).collect()
     }
 
@@ -201,10 +202,7 @@ impl World {
 
     pub async fn host_says(&self, host: &str, type_: &str) -> String {
         let host = self.api::<Host>().get_opt(host).await.expect("an answer");
-        said(
-            host.as_ref().map(host_conditions).unwrap_or_default(),
-            type_,
-        )
+        said(host.as_ref().map(of_host).unwrap_or_default(), type_)
     }
 
     /// How far each Machine's bootstrap is: "quickstart-control-plane False/KubeadmInit: 2/6 init".
@@ -365,28 +363,6 @@ pub fn done(command: &mut Command) -> String {
 pub fn both(output: &Output) -> String {
     let text = [output.stdout.as_slice(), &output.stderr].concat();
     String::from_utf8_lossy(&text).into_owned()
-}
-
-fn host_conditions(host: &Host) -> &[k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition] {
-    host.status
-        .as_ref()
-        .map(|s| s.conditions.as_slice())
-        .unwrap_or_default()
-}
-
-type Condition = k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-
-pub fn is_true(conditions: &[Condition], type_: &str) -> bool {
-    conditions
-        .iter()
-        .any(|c| c.type_ == type_ && c.status == "True")
-}
-
-fn said(conditions: &[Condition], type_: &str) -> String {
-    let condition = conditions.iter().find(|c| c.type_ == type_);
-    condition.map_or_else(String::new, |c| {
-        format!("{}/{}: {}", c.status, c.reason, c.message)
-    })
 }
 
 /// Asks until there is an answer; a test fails after `seconds`.
