@@ -6,6 +6,8 @@
 #[path = "../support/audit.rs"]
 #[allow(dead_code)]
 mod audit;
+#[path = "../life/conditions.rs"]
+mod conditions;
 #[path = "../life/world.rs"]
 #[allow(dead_code)]
 mod world;
@@ -20,7 +22,8 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 use tatara::api::{Machine, MachineDeployment};
 
-use world::{World, eventually, is_true};
+use conditions::is_true;
+use world::{World, eventually};
 
 /// A version that hack/versions pins.
 fn pinned(name: &str) -> String {
