@@ -10,6 +10,7 @@ ns_up() {
   [[ -e /run/netns/$NS ]] || ip netns add "$NS"
   ip -n "$NS" link set lo up
   # frames between ports of a bridge are not for its packet filter
+  # shellcheck disable=SC2016
   nsenter --net="/run/netns/$NS" -- sh -c 'cd /proc/sys/net; echo 1 >ipv4/ip_forward; echo 0 >ipv4/conf/all/send_redirects
     echo 0 >ipv4/conf/default/send_redirects; for f in bridge/bridge-nf-call-*; do [ ! -e $f ] || echo 0 >$f; done'
 }
@@ -78,6 +79,6 @@ left_over() {
   [[ ! -e /sys/class/net/$LINK ]] || found+=("interface $LINK")
   ! nft list table ip "tatara_virt_$NAME" >/dev/null 2>&1 || found+=("nft table tatara_virt_$NAME")
   [[ ! -e $DIR ]] || found+=("$DIR")
-  for pid in $(grep -lF -- " $DIR" /proc/[0-9]*/mountinfo 2>/dev/null | cut -d/ -f3); do found+=("process $pid: $(command_of "$pid")"); done
+  while read -r pid; do found+=("process $pid: $(command_of "$pid")"); done < <(grep -lF -- " $DIR" /proc/[0-9]*/mountinfo 2>/dev/null | cut -d/ -f3)
   echo "${found[*]}"
 }

@@ -1,4 +1,4 @@
-# Certificates and kubeconfigs of a management plane, by openssl.
+# Certificates, and kubeconfigs of a management plane, by openssl.
 # shellcheck shell=bash
 
 # issue NAME SUBJECT EXTENSIONS: a key and a certificate of the CA in the current folder
@@ -8,12 +8,17 @@ issue() {
   rm "$1.csr"
 }
 
+# make_ca NAME: ca.key and ca.crt in the current folder
+make_ca() {
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 -subj "/CN=$1" \
+    -addext keyUsage=critical,digitalSignature,keyCertSign -keyout ca.key -out ca.crt 2>/dev/null
+}
+
 make_pki() (   # make_pki FOLDER
   umask 077
   mkdir -p "$1"
   cd "$1" || exit
-  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 -subj /CN=tatara-management \
-    -addext keyUsage=critical,digitalSignature,keyCertSign -keyout ca.key -out ca.crt 2>/dev/null
+  make_ca tatara-management
   # serves etcd and the API server; etcd also knows the API server by it
   issue server /CN=kube-apiserver "$(printf '%s\n' extendedKeyUsage=serverAuth,clientAuth \
     subjectAltName=IP:127.0.0.1,IP:10.0.0.1,DNS:localhost,DNS:kubernetes.default.svc)"
