@@ -12,7 +12,7 @@ export CARGO_TARGET_DIR ?= $(TATARA_CACHE)/target
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS=$$'\t' read -r name text; do printf '  make %-18s %s\n' "$$name" "$$text"; done
 
-quickstart: ## a management plane, the manager, three hosts and a cluster on them
+quickstart: ## a management plane, the manager, three hosts and a cluster on them; PROVIDER=libvirt: virtual machines
 	@hack/quickstart
 
 quickstart-down: ## takes all of that away again

@@ -45,12 +45,12 @@ vm_define() {
 <os$os><type arch='x86_64' machine='q35'>hvm</type>${os:+<firmware><feature enabled='no' name='secure-boot'/></firmware>}<boot dev='hd'/></os>
 <features><acpi/><apic/></features><cpu mode='$cpu'/>
 <devices>
-<disk type='file' device='disk'><driver name='qemu' type='qcow2' cache='unsafe'/><source file='$3'/><target dev='vda' bus='virtio'/><serial>$1-disk</serial></disk>
+<disk type='file' device='disk'><driver name='qemu' type='qcow2' discard='unmap'/><source file='$3'/><target dev='vda' bus='virtio'/><serial>$1-disk</serial></disk>
 $seed
 <interface type='network'><source network='default'/><mac address='$(vm_mac "$1")'/><model type='virtio'/></interface>
-<serial type='file'><source path='/var/log/libvirt/$1-console.log'/></serial><console type='file'><source path='/var/log/libvirt/$1-console.log'/></console>
+<serial type='file'><source path='/var/log/libvirt/$1-console.log'/></serial>
 <channel type='unix'><target type='virtio' name='org.qemu.guest_agent.0'/></channel>
-<rng model='virtio'><backend model='random'>/dev/urandom</backend></rng>
+<rng model='virtio'><backend model='random'>/dev/urandom</backend></rng><memballoon model='virtio'/><controller type='usb' model='none'/>
 </devices></domain>
 X
 }
