@@ -17,7 +17,7 @@ for unit in apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub
   ln -sfn /dev/null "$root/etc/systemd/system/$unit"
 done
 # a small one, quick to unpack
-chroot "$root" update-initramfs -u >/dev/null
+chroot "$root" update-initramfs -c -k all >/dev/null
 # GRUB as one file for each kind of firmware; it finds the root file system by its label
 cat >"$root/boot/grub/load.cfg" <<'C'
 search --no-floppy --set=root --label tatara-root
