@@ -18,6 +18,8 @@ for unit in apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub
 done
 # a small one, quick to unpack
 chroot "$root" update-initramfs -c -k all >/dev/null
+for file in "$root"/boot/initrd.img-*; do ln -sfn "boot/${file##*/}" "$root/initrd.img"; done
+[[ -f $root/initrd.img && -f $root/vmlinuz ]] || { echo 'there is no kernel, or no initial RAM disk' >&2; exit 1; }
 # GRUB as one file for each kind of firmware; it finds the root file system by its label
 cat >"$root/boot/grub/load.cfg" <<'C'
 search --no-floppy --set=root --label tatara-root
