@@ -1,7 +1,7 @@
 # Which hypervisor a command is about, and how one gets into it; source after lib.sh and lib/process.sh.
 # shellcheck shell=bash disable=SC2034
 #   NAME      its name; prefix of its namespace and its interface
-#   SUBNET    its network, three numbers of a /24 (default 10.88.0); .1 is the hypervisor, .254 the machine
+#   SUBNET    its network, three numbers of a /24 (default 10.78.0); .1 is the hypervisor, .254 the machine
 
 choose_hypervisor() {   # choose_hypervisor NAME: sets NAME, DIR, NS, LINK (the machine's end), SUBNET, URI
   local saved_subnet=''
@@ -9,8 +9,8 @@ choose_hypervisor() {   # choose_hypervisor NAME: sets NAME, DIR, NS, LINK (the 
   [[ $NAME =~ ^[a-z][a-z0-9]{0,7}$ ]] || die "\"$NAME\" is not a hypervisor's name: a-z and 0-9, a letter first, at most 8"
   DIR=$STATE/virt.$NAME NS=virt.$NAME LINK=$NAME-virt     # no fleet has a dot in its name
   [[ ! -f $DIR/subnet ]] || saved_subnet=$(cat "$DIR/subnet")
-  SUBNET=${SUBNET:-${saved_subnet:-10.88.0}}
-  [[ $SUBNET =~ ^[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}$ ]] || die "SUBNET=\"$SUBNET\" is not the first three numbers of a /24, such as 10.88.0"
+  SUBNET=${SUBNET:-${saved_subnet:-10.78.0}}
+  [[ $SUBNET =~ ^[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}$ ]] || die "SUBNET=\"$SUBNET\" is not the first three numbers of a /24, such as 10.78.0"
   [[ -z $saved_subnet || $saved_subnet == "$SUBNET" ]] ||
     die "hypervisor \"$NAME\" has the subnet $saved_subnet; leave SUBNET out, or take it down first"
   URI="qemu+unix:///system?socket=$DIR/sock/libvirt-sock"

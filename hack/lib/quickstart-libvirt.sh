@@ -3,7 +3,7 @@
 # shellcheck shell=bash disable=SC2034
 . "$HACK/lib/kvm.sh"
 
-HYPERVISOR=${HYPERVISOR:-ttr} SUBNET=${SUBNET:-10.88.0}
+HYPERVISOR=${HYPERVISOR:-ttr} SUBNET=${SUBNET:-10.78.0}
 export SUBNET
 TEMPLATES=$REPO/templates/quickstart-libvirt DOCTOR=libvirt READY_SECONDS=600
 kvm_works || READY_SECONDS=3600
