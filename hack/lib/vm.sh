@@ -65,6 +65,7 @@ vm_overlay() {   # vm_overlay DISK IMAGE SIZE_MB: a disk that starts as the imag
 }
 
 vm_ssh() {   # vm_ssh FOLDER ADDRESS COMMAND...
+  echo "$2 $(cat "$1/ssh_host_ed25519_key.pub")" >"$1/known_hosts"
   ssh -i "$1/id_ed25519" -o IdentitiesOnly=yes -o StrictHostKeyChecking=yes -o ControlPath=none -o LogLevel=ERROR \
-    -o UserKnownHostsFile=<(echo "$2 $(cat "$1/ssh_host_ed25519_key.pub")") -o ConnectTimeout=30 "tatara@$2" "${@:3}"
+    -o UserKnownHostsFile="$1/known_hosts" -o ConnectTimeout=30 "tatara@$2" "${@:3}"
 }
