@@ -1,0 +1,121 @@
+//! Reading requests. What is wrong with one is answered as a problem that names the field.
+
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use bytes::Bytes;
+use http::request::Parts;
+use http::{StatusCode, header};
+use serde::de::DeserializeOwned;
+use uuid::Uuid;
+
+use super::Problem;
+
+/// A JSON body. A field that this gateway does not know is refused: it would be ignored otherwise.
+pub struct Json<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
+        if !kind.eq_ignore_ascii_case("application/json") {
+            return Err(Problem::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "UnsupportedMediaType",
+                "the body must be JSON: send `content-type: application/json`",
+            ));
+        }
+        let bytes = Bytes::from_request(request, state).await.map_err(|error| unread(&error))?;
+        parse(&bytes).map(Self)
+    }
+}
+
+/// Reads a JSON document whole.
+pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let mut unknown = None;
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let mut note = |path: serde_ignored::Path<'_>| {
+        unknown.get_or_insert_with(|| path.to_string());
+    };
+    let known = serde_ignored::Deserializer::new(&mut json, &mut note);
+    let value = serde_path_to_error::deserialize(known);
+    let value = value.map_err(|error| misread(&error.path().to_string(), error.inner()))?;
+    json.end().map_err(|error| misread(".", &error))?;
+    match unknown {
+        None => Ok(value),
+        Some(field) => Err(Problem::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "UnknownField",
+            format!("{field} is no field of this gateway's API: leave it out, or upgrade the gateway"),
+        )),
+    }
+}
+
+fn unread(error: &BytesRejection) -> Problem {
+    if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
+        let detail = "the body is larger than 1 MiB: send less user-data";
+        return Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "BodyTooLarge", detail);
+    }
+    Problem::new(StatusCode::BAD_REQUEST, "BadRequest", error.body_text())
+}
+
+/// serde's words may quote a value, and the value may be a secret: only its place is said.
+fn misread(path: &str, error: &serde_json::Error) -> Problem {
+    let place = format!("line {} column {}", error.line(), error.column());
+    if error.is_data() {
+        let secret = path.starts_with("seed");
+        let words = if secret { "it is of the wrong type".to_owned() } else { error.to_string() };
+        let detail = format!("{path} does not fit: {words} ({place})");
+        return Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "BadSpec", detail);
+    }
+    Problem::new(StatusCode::BAD_REQUEST, "BadRequest", format!("the body is no JSON at {place}"))
+}
+
+/// A machine's id in a path.
+pub struct Id(pub Uuid);
+
+impl<S: Send + Sync> FromRequestParts<S> for Id {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let path = Path::<String>::from_request_parts(parts, state).await;
+        match path.ok().and_then(|Path(text)| text.parse().ok()) {
+            Some(id) => Ok(Self(id)),
+            None => Err(Problem::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "BadSpec",
+                "id is no UUID: give one such as 3f2b7a52-66f4-4c4a-9d57-0c9d3c7d8e55",
+            )),
+        }
+    }
+}
+
+/// The checksum in a path. It is checked where it is used.
+pub struct Checksum(pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Checksum {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let path = Path::<String>::from_request_parts(parts, state).await;
+        let Path(text) = path.map_err(|error| {
+            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "BadSpec", error.body_text())
+        })?;
+        Ok(Self(text))
+    }
+}
+
+/// What stands behind the question mark.
+pub struct Asked<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let query = Query::from_request_parts(parts, state).await.map_err(|error| {
+            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "BadSpec", error.body_text())
+        })?;
+        Ok(Self(query.0))
+    }
+}

@@ -1,0 +1,121 @@
+//! The description of the API, made from the handlers.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa::openapi::{
+    Components, ContentBuilder, OpenApi, Ref, RefOr, Response, ResponseBuilder,
+};
+use utoipa::{IntoResponses, OpenApi as _, ToSchema};
+
+use super::ProblemBody;
+
+#[derive(utoipa::OpenApi)]
+#[openapi(
+    info(
+        title = "tatara-gateway",
+        description = "Machines on one libvirt hypervisor, from images and cloud-init seeds. Errors are \
+                       application/problem+json (RFC 9457) with a word for programs in `code`.",
+        license(name = "Apache-2.0", identifier = "Apache-2.0"),
+    ),
+    security(("bearer" = []), ("certificate" = [])),
+    components(schemas(super::types::MachineGone, ProblemBody)),
+)]
+struct Frame;
+
+/// The description without paths.
+pub(super) fn frame() -> OpenApi {
+    let mut frame = Frame::openapi();
+    let components = frame.components.get_or_insert_with(Components::new);
+    let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+    components.add_security_scheme("bearer", bearer);
+    let certificate = Some("a client certificate of the gateway's client authority");
+    components.add_security_scheme("certificate", SecurityScheme::MutualTls {
+        description: certificate.map(str::to_owned),
+        deprecated: None,
+        extensions: None,
+    });
+    frame
+}
+
+/// The whole description.
+pub fn document() -> OpenApi {
+    super::routes::described().into_openapi()
+}
+
+/// This description.
+#[utoipa::path(
+    get, path = "/openapi.json", tag = "description",
+    responses((status = 200, description = "OpenAPI 3.1.", content_type = "application/json"), Failures),
+)]
+pub(super) async fn openapi() -> Json<OpenApi> {
+    Json(document())
+}
+
+/// What any request may be answered.
+pub(super) struct Failures;
+/// What a request that makes no sense is answered.
+pub(super) struct Invalid;
+/// What is answered when there is no such thing.
+pub(super) struct Missing;
+/// What is answered when things are not as the request needs them.
+pub(super) struct Conflict;
+/// What is answered when the hypervisor has not enough left.
+pub(super) struct Full;
+
+impl IntoResponses for Failures {
+    fn responses() -> Responses {
+        problems(&[
+            ("401", "Unauthenticated, TokenExpired: nobody who may ask."),
+            ("500", "LibvirtFailed: libvirt did not do what was asked."),
+            ("501", "NotSupportedByDriver: this driver of libvirt cannot do that."),
+            ("503", "LibvirtUnavailable: libvirt does not answer; come again."),
+        ])
+    }
+}
+
+impl IntoResponses for Invalid {
+    fn responses() -> Responses {
+        problems(&[
+            ("400", "BadRequest: the body is no JSON."),
+            ("413", "BodyTooLarge: the body is larger than 1 MiB."),
+            ("415", "UnsupportedMediaType: the body must be JSON."),
+            ("422", "BadSpec, UnknownField: a field makes no sense here."),
+        ])
+    }
+}
+
+impl IntoResponses for Missing {
+    fn responses() -> Responses {
+        problems(&[("404", "MachineUnknown, ImageUnknown: there is none.")])
+    }
+}
+
+impl IntoResponses for Conflict {
+    fn responses() -> Responses {
+        problems(&[(
+            "409",
+            "SpecDiffers, NameTaken, ImageNotReady, ImageInUse, MachineOff, MachineIncomplete, SeedBusy, \
+             OperationInvalid: things are not as the request needs them.",
+        )])
+    }
+}
+
+impl IntoResponses for Full {
+    fn responses() -> Responses {
+        problems(&[("507", "InsufficientCapacity, PoolFull: the hypervisor has not enough left.")])
+    }
+}
+
+type Responses = BTreeMap<String, RefOr<Response>>;
+
+fn problems(statuses: &[(&str, &str)]) -> Responses {
+    let body = || Ref::from_schema_name(ProblemBody::name());
+    let describe = |description: &str| {
+        let content = ContentBuilder::new().schema(Some(body())).build();
+        let response = ResponseBuilder::new().description(description);
+        response.content("application/problem+json", content).build().into()
+    };
+    statuses.iter().map(|(status, text)| ((*status).to_owned(), describe(text))).collect()
+}

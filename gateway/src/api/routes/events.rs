@@ -1,0 +1,54 @@
+//! Changes, as server-sent events.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use futures::{Stream, StreamExt};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::api::Problem;
+use crate::api::openapi::Failures;
+use crate::api::types::MachineGone;
+use crate::app::App;
+use crate::events::{Change, Heard, listen};
+
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// First everything that there is, as events `machine`, `image` and `capacity`; then `synced`; then what changes:
+/// `machine`, `machine-gone` (`{"id"}`), `image`, `image-gone` (`{"sha256","pool"}`), `capacity`. A comment every 15 s.
+/// The stream ends when libvirt does not answer: come again.
+#[utoipa::path(
+    get, path = "/v1/events", tag = "events",
+    responses(
+        (status = 200, body = String, content_type = "text/event-stream", description = "Changes, without end."),
+        Failures,
+    ),
+)]
+pub(super) async fn events(
+    State(app): State<Arc<App>>,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+    let heard = listen(app).await?.map(|heard| Ok(event(&heard)));
+    Ok(Sse::new(heard).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
+}
+
+fn event(heard: &Heard) -> Event {
+    match heard {
+        Heard::Change(Change::Machine(machine)) => named("machine", &**machine),
+        Heard::Change(Change::MachineGone(id)) => named("machine-gone", &MachineGone { id: *id }),
+        Heard::Change(Change::Image(image)) => named("image", image),
+        Heard::Change(Change::ImageGone { pool, sha256 }) => {
+            named("image-gone", &json!({"sha256": sha256, "pool": pool}))
+        }
+        Heard::Change(Change::Capacity(capacity)) => named("capacity", capacity),
+        Heard::Synced => named("synced", &json!({})),
+    }
+}
+
+fn named(name: &str, data: &impl Serialize) -> Event {
+    // JSON has no line breaks of its own
+    Event::default().event(name).data(serde_json::to_string(data).unwrap_or_default())
+}

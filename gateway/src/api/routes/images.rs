@@ -1,0 +1,98 @@
+//! Images.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::IntoResponse;
+use http::StatusCode;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::api::Problem;
+use crate::api::extract::{self, Asked, Checksum};
+use crate::api::openapi::{Conflict, Failures, Invalid, Missing};
+use crate::api::types::{DEFAULT_POOL, Image, ImageList, ImageRequest, ImageState};
+use crate::app::App;
+use crate::images;
+use crate::libvirt::Link;
+
+/// Where an image is.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Place {
+    /// Storage pool.
+    #[serde(default = "default_pool")]
+    #[param(default = "default")]
+    pool: String,
+}
+
+fn default_pool() -> String {
+    DEFAULT_POOL.to_owned()
+}
+
+/// All images of this gateway.
+#[utoipa::path(
+    get, path = "/v1/images", tag = "images",
+    responses((status = 200, body = ImageList, description = "All of them."), Failures),
+)]
+pub(super) async fn list(State(app): State<Arc<App>>) -> Result<Json<ImageList>, Problem> {
+    let worker = app.clone();
+    let items = app.libvirt.run(move |link: &Link| images::list(&worker, link)).await?;
+    Ok(Json(ImageList { items }))
+}
+
+/// Fetches an image into a pool, once, and checks its SHA-256. One that failed is tried again.
+#[utoipa::path(
+    put, path = "/v1/images/{sha256}", tag = "images",
+    params(("sha256" = String, Path, description = "SHA-256 of the file, 64 lower-case hexadecimal digits.")),
+    request_body = ImageRequest,
+    responses(
+        (status = 200, body = Image, description = "It is ready."),
+        (status = 202, body = Image, description = "It is being fetched."),
+        Invalid, Failures,
+    ),
+)]
+pub(super) async fn fetch(
+    State(app): State<Arc<App>>,
+    Checksum(sha256): Checksum,
+    extract::Json(request): extract::Json<ImageRequest>,
+) -> Result<impl IntoResponse, Problem> {
+    let image = images::request(&app, sha256, request).await?;
+    app.hub.nudge();
+    let ready = image.state == ImageState::Ready;
+    Ok((if ready { StatusCode::OK } else { StatusCode::ACCEPTED }, Json(image)))
+}
+
+/// One image.
+#[utoipa::path(
+    get, path = "/v1/images/{sha256}", tag = "images",
+    params(("sha256" = String, Path, description = "SHA-256 of the file."), Place),
+    responses((status = 200, body = Image, description = "It."), Missing, Invalid, Failures),
+)]
+pub(super) async fn read(
+    State(app): State<Arc<App>>,
+    Checksum(sha256): Checksum,
+    Asked(Place { pool }): Asked<Place>,
+) -> Result<Json<Image>, Problem> {
+    let worker = app.clone();
+    let read = app.libvirt.run(move |link: &Link| images::one(&worker, link, &pool, &sha256));
+    Ok(Json(read.await?))
+}
+
+/// Takes an image away. Also when it is gone. 409 `ImageInUse` while a disk is built upon it.
+#[utoipa::path(
+    delete, path = "/v1/images/{sha256}", tag = "images",
+    params(("sha256" = String, Path, description = "SHA-256 of the file."), Place),
+    responses((status = 204, description = "It is gone."), Conflict, Invalid, Failures),
+)]
+pub(super) async fn delete(
+    State(app): State<Arc<App>>,
+    Checksum(sha256): Checksum,
+    Asked(Place { pool }): Asked<Place>,
+) -> Result<StatusCode, Problem> {
+    let worker = app.clone();
+    app.libvirt.run(move |link: &Link| images::delete(&worker, link, &pool, &sha256)).await?;
+    app.hub.nudge();
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,163 @@
+//! Machines.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::IntoResponse;
+use http::{StatusCode, header};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::api::Problem;
+use crate::api::extract::{self, Asked, Id};
+use crate::api::openapi::{Conflict, Failures, Full, Invalid, Missing};
+use crate::api::types::{Machine, MachineList, MachineRequest, PowerRequest};
+use crate::app::App;
+use crate::libvirt::Link;
+use crate::machines::{self, MOST_BYTES};
+
+/// All machines of this gateway, by id. Domains that are not ours are not among them.
+#[utoipa::path(
+    get, path = "/v1/machines", tag = "machines",
+    responses((status = 200, body = MachineList, description = "All of them."), Failures),
+)]
+pub(super) async fn list(State(app): State<Arc<App>>) -> Result<Json<MachineList>, Problem> {
+    let worker = app.clone();
+    let items = app.libvirt.run(move |link: &Link| machines::list(&worker, link)).await?;
+    Ok(Json(MachineList { items }))
+}
+
+/// Makes a machine and starts it. May be sent any number of times: it is made once, and a create that was cut in the
+/// middle is finished. The seed is read only when the machine is made.
+#[utoipa::path(
+    put, path = "/v1/machines/{id}", tag = "machines",
+    params(("id" = uuid::Uuid, Path, description = "UUID of the machine, chosen by the caller.")),
+    request_body = MachineRequest,
+    responses(
+        (status = 200, body = Machine, description = "It was there, with the same spec."),
+        (status = 201, body = Machine, description = "It was made, and started."),
+        Invalid, Conflict, Full, Failures,
+    ),
+)]
+pub(super) async fn create(
+    State(app): State<Arc<App>>,
+    Id(id): Id,
+    extract::Json(request): extract::Json<MachineRequest>,
+) -> Result<impl IntoResponse, Problem> {
+    let worker = app.clone();
+    let made = app.libvirt.run(move |link: &Link| machines::create(&worker, link, id, &request));
+    let made = made.await?;
+    if made.now {
+        tracing::info!(%id, name = made.machine.spec.name, "machine made");
+        app.hub.nudge();
+    }
+    let status = if made.now { StatusCode::CREATED } else { StatusCode::OK };
+    Ok((status, Json(made.machine)))
+}
+
+/// One machine.
+#[utoipa::path(
+    get, path = "/v1/machines/{id}", tag = "machines",
+    params(("id" = uuid::Uuid, Path, description = "UUID of the machine.")),
+    responses((status = 200, body = Machine, description = "It."), Missing, Invalid, Failures),
+)]
+pub(super) async fn read(
+    State(app): State<Arc<App>>,
+    Id(id): Id,
+) -> Result<Json<Machine>, Problem> {
+    let worker = app.clone();
+    let read = app.libvirt.run(move |link: &Link| machines::one(&worker, link, id));
+    Ok(Json(read.await?))
+}
+
+/// Takes a machine away: its domain, volumes, seed, console log. Also when it is gone, in part or whole.
+#[utoipa::path(
+    delete, path = "/v1/machines/{id}", tag = "machines",
+    params(("id" = uuid::Uuid, Path, description = "UUID of the machine.")),
+    responses((status = 204, description = "It is gone."), Invalid, Failures),
+)]
+pub(super) async fn delete(
+    State(app): State<Arc<App>>,
+    Id(id): Id,
+) -> Result<StatusCode, Problem> {
+    let worker = app.clone();
+    app.libvirt.run(move |link: &Link| machines::delete(&worker, link, id)).await?;
+    app.hub.nudge();
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Changes a machine's power. What is already so is no error.
+#[utoipa::path(
+    post, path = "/v1/machines/{id}/power", tag = "machines",
+    params(("id" = uuid::Uuid, Path, description = "UUID of the machine.")),
+    request_body = PowerRequest,
+    responses((status = 204, description = "It was done."), Missing, Conflict, Invalid, Failures),
+)]
+pub(super) async fn power(
+    State(app): State<Arc<App>>,
+    Id(id): Id,
+    extract::Json(request): extract::Json<PowerRequest>,
+) -> Result<StatusCode, Problem> {
+    let (worker, action) = (app.clone(), request.action);
+    app.libvirt.run(move |link: &Link| machines::power(&worker, link, id, action)).await?;
+    app.hub.nudge();
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Detaches a machine's seed and deletes it. Also when it is gone. 409 `SeedBusy` while the guest holds it.
+#[utoipa::path(
+    delete, path = "/v1/machines/{id}/seed", tag = "machines",
+    params(("id" = uuid::Uuid, Path, description = "UUID of the machine.")),
+    responses((status = 204, description = "It is gone."), Missing, Conflict, Invalid, Failures),
+)]
+pub(super) async fn remove_seed(
+    State(app): State<Arc<App>>,
+    Id(id): Id,
+) -> Result<StatusCode, Problem> {
+    let worker = app.clone();
+    app.libvirt.run(move |link: &Link| machines::remove_seed(&worker, link, id)).await?;
+    app.hub.nudge();
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// How much of a console log.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Tail {
+    /// How many bytes; at most 1 MiB.
+    #[serde(default = "some_bytes")]
+    #[param(default = 65_536, minimum = 0, maximum = 1_048_576)]
+    bytes: u64,
+}
+
+fn some_bytes() -> u64 {
+    1 << 16
+}
+
+/// The last that a machine wrote to its serial console.
+#[utoipa::path(
+    get, path = "/v1/machines/{id}/console", tag = "machines",
+    params(("id" = uuid::Uuid, Path, description = "UUID of the machine."), Tail),
+    responses(
+        (status = 200, body = String, content_type = "text/plain", description = "The last bytes."),
+        Missing, Invalid, Failures,
+    ),
+)]
+pub(super) async fn console(
+    State(app): State<Arc<App>>,
+    Id(id): Id,
+    Asked(Tail { bytes }): Asked<Tail>,
+) -> Result<impl IntoResponse, Problem> {
+    if bytes > MOST_BYTES {
+        let detail = format!("bytes {bytes} does not fit: give 0 to {MOST_BYTES}");
+        return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "BadSpec", detail));
+    }
+    let tail = app.libvirt.run(move |link: &Link| machines::console(link, id, bytes)).await?;
+    // a guest's words are no page of ours
+    let headers = [
+        (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    Ok((headers, String::from_utf8_lossy(&tail).into_owned()))
+}

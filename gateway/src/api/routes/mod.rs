@@ -1,0 +1,53 @@
+//! What is answered where.
+
+mod capacity;
+mod events;
+mod images;
+mod machines;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use http::StatusCode;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::{Problem, openapi};
+use crate::app::App;
+use crate::auth::{self, Guard};
+
+/// The largest body, in bytes.
+const BODY_LIMIT: usize = 1 << 20;
+
+/// All routes, described.
+pub(super) fn described() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::with_openapi(openapi::frame())
+        .routes(routes!(openapi::openapi))
+        .routes(routes!(capacity::capacity))
+        .routes(routes!(machines::list))
+        .routes(routes!(machines::create, machines::read, machines::delete))
+        .routes(routes!(machines::power))
+        .routes(routes!(machines::remove_seed))
+        .routes(routes!(machines::console))
+        .routes(routes!(images::list))
+        .routes(routes!(images::fetch, images::read, images::delete))
+        .routes(routes!(events::events))
+}
+
+/// The whole API behind its guard: every route needs to be let in, the description and unknown paths included.
+pub fn router(app: Arc<App>, guard: Arc<Guard>) -> Router {
+    let (router, _) = described().split_for_parts();
+    router
+        .fallback(|| async { Problem::new(StatusCode::NOT_FOUND, "NoSuchPath", NO_PATH) })
+        .method_not_allowed_fallback(|| async {
+            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "NoSuchMethod", NO_METHOD)
+        })
+        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(axum::middleware::from_fn_with_state(guard, auth::check))
+        .layer(axum::middleware::from_fn(crate::server::log))
+        .with_state(app)
+}
+
+const NO_PATH: &str = "there is nothing at this path: /openapi.json has them all";
+const NO_METHOD: &str = "this path has other methods: /openapi.json has them all";

@@ -1,0 +1,126 @@
+//! What a machine is.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::MachineSpec;
+
+/// A machine as libvirt has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Machine {
+    /// The id that the caller chose; the domain's UUID.
+    pub id: Uuid,
+    /// SHA-256 of the spec as canonical JSON, defaults filled in.
+    pub spec_hash: String,
+    /// What was asked for.
+    pub spec: MachineSpec,
+    /// What it does.
+    pub state: MachineState,
+    /// Why it is in that state, in libvirt's words, such as `ioerror`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state_reason: Option<String>,
+    /// The seed is still attached.
+    pub seed: bool,
+    /// Its creation was cut before the first start: the same PUT finishes it, DELETE cleans it away.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub incomplete: bool,
+    /// Addresses that were found, by MAC. Those of source `agent` are the guest's own words.
+    pub addresses: Vec<Address>,
+    /// Network cards, in the order of the spec.
+    pub interfaces: Vec<MachineInterface>,
+}
+
+/// What a machine does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum MachineState {
+    /// It runs.
+    Running,
+    /// It is held; `stateReason` says why.
+    Paused,
+    /// It is off.
+    Off,
+    /// It crashed.
+    Crashed,
+    /// It is shutting down.
+    ShuttingDown,
+    /// libvirt does not say.
+    Unknown,
+}
+
+/// An address of a machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Address {
+    /// The network card's.
+    pub mac: String,
+    /// IPv4 or IPv6, without prefix length.
+    pub address: String,
+    /// Who says so.
+    pub source: AddressSource,
+}
+
+/// Where an address was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AddressSource {
+    /// A DHCP lease of a libvirt network.
+    Lease,
+    /// The hypervisor's ARP table.
+    Arp,
+    /// The guest agent.
+    Agent,
+}
+
+/// A network card.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MachineInterface {
+    /// MAC address.
+    pub mac: String,
+    /// Name of the libvirt network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<String>,
+    /// Name of the bridge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bridge: Option<String>,
+}
+
+/// All machines of this gateway.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct MachineList {
+    /// Machines, by id. Domains that are not ours are not among them.
+    pub items: Vec<Machine>,
+}
+
+/// An event's data: a machine that is no more.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct MachineGone {
+    /// Its id.
+    pub id: Uuid,
+}
+
+/// The body of a power request.
+#[derive(Debug, Deserialize, ToSchema)]
+pub struct PowerRequest {
+    /// What to do.
+    pub action: PowerAction,
+}
+
+/// A change of power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PowerAction {
+    /// Start; nothing when it runs.
+    On,
+    /// Cut the power; nothing when it is off.
+    Off,
+    /// Ask the guest to shut down; nothing when it is off.
+    Shutdown,
+    /// Reset, as by the button; 409 when it is off.
+    Reset,
+    /// Let a paused machine go on; nothing when it runs, 409 when it is off.
+    Resume,
+}

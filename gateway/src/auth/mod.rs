@@ -1,0 +1,7 @@
+//! Who may ask: holders of a client certificate, of a bearer token, and whoever can open the Unix socket.
+
+mod guard;
+mod tokens;
+
+pub use guard::{Guard, Trust, check};
+pub use tokens::{Error, Tokens, Verdict, parse};

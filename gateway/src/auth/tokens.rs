@@ -1,0 +1,156 @@
+//! Bearer tokens, from a file that only its owner can read.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+/// A shorter token could be guessed.
+const SHORTEST: usize = 16;
+
+/// Why a file of tokens is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It cannot be read.
+    #[error("failed to read {}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Others can read it.
+    #[error("{} can be read by group or others (mode {mode:o}): chmod 600 it", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+    /// A line makes no sense.
+    #[error("{} line {line} {problem}", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Number of the line.
+        line: usize,
+        /// What is wrong, and what would be right.
+        problem: &'static str,
+    },
+}
+
+/// A token: only its hash is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    hash: [u8; 32],
+    not_after: Option<Timestamp>,
+}
+
+/// What is said of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may.
+    Good,
+    /// It did, once.
+    Expired,
+    /// It is none of ours.
+    Unknown,
+}
+
+/// The tokens of a file, read again when the file changes.
+pub struct Tokens {
+    path: PathBuf,
+    read: Mutex<(Option<Stamp>, Arc<Vec<Token>>)>,
+}
+
+/// By what a change of a file is seen.
+type Stamp = (u64, u64, u64, i64, i64);
+
+impl Tokens {
+    /// Reads a file of tokens.
+    pub fn open(path: PathBuf) -> Result<Self, Error> {
+        let (stamp, tokens) = load(&path)?;
+        Ok(Self { path, read: Mutex::new((Some(stamp), Arc::new(tokens))) })
+    }
+
+    /// What is said of a token. All tokens are compared, each in constant time.
+    pub fn check(&self, token: &[u8], now: Timestamp) -> Verdict {
+        let hash: [u8; 32] = Sha256::digest(token).into();
+        let mut verdict = Verdict::Unknown;
+        for known in self.current().iter() {
+            let same = bool::from(known.hash.ct_eq(&hash));
+            if same && known.not_after.is_none_or(|end| now < end) {
+                verdict = Verdict::Good;
+            } else if same && verdict == Verdict::Unknown {
+                verdict = Verdict::Expired;
+            }
+        }
+        verdict
+    }
+
+    /// The tokens of the file as it is now; none while it cannot be used.
+    fn current(&self) -> Arc<Vec<Token>> {
+        let now = fs::metadata(&self.path).ok().as_ref().map(stamp);
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if now.is_none() || read.0 != now {
+            *read = match load(&self.path) {
+                Ok((stamp, tokens)) => {
+                    tracing::info!(tokens = tokens.len(), "tokens were read again");
+                    (Some(stamp), Arc::new(tokens))
+                }
+                Err(error) => {
+                    tracing::error!(%error, "nobody is let in by token");
+                    (now, Arc::default())
+                }
+            };
+        }
+        read.1.clone()
+    }
+}
+
+fn load(path: &Path) -> Result<(Stamp, Vec<Token>), Error> {
+    let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
+    let mut file = File::open(path).map_err(unreadable)?;
+    let metadata = file.metadata().map_err(unreadable)?;
+    let mode = metadata.mode() & 0o777;
+    if mode & 0o077 != 0 {
+        return Err(Error::Open { path: path.to_owned(), mode });
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text).map_err(unreadable)?;
+    let tokens = parse(&text)
+        .map_err(|(line, problem)| Error::Line { path: path.to_owned(), line, problem })?;
+    Ok((stamp(&metadata), tokens))
+}
+
+fn stamp(file: &Metadata) -> Stamp {
+    (file.dev(), file.ino(), file.len(), file.mtime(), file.mtime_nsec())
+}
+
+/// Reads lines `TOKEN [not-after as RFC 3339]`; empty ones and those that begin with `#` say nothing. What is wrong
+/// is said with the line's number and without the token.
+pub fn parse(text: &str) -> Result<Vec<Token>, (usize, &'static str)> {
+    let mut tokens = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let mut words = line.split_whitespace();
+        let Some(token) = words.next().filter(|word| !word.starts_with('#')) else { continue };
+        if token.len() < SHORTEST || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err((number, "has no token of at least 16 ASCII characters"));
+        }
+        let not_after = words.next().map(str::parse).transpose();
+        let not_after = not_after.map_err(|_| (number, "has no RFC 3339 time after its token"))?;
+        if words.next().is_some() {
+            return Err((number, "has more than a token and a time"));
+        }
+        tokens.push(Token { hash: Sha256::digest(token).into(), not_after });
+    }
+    Ok(tokens)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! One listener: everything at first, then what differs from what it has heard.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use futures::Stream;
+use futures::stream::unfold;
+use tokio::sync::watch;
+
+use super::diff::{Change, Snapshot, diff};
+use super::hub::Look;
+use crate::app::App;
+
+/// What a listener hears.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// Something is so, or is no more.
+    Change(Change),
+    /// All that there is was told.
+    Synced,
+}
+
+/// The poll cannot see libvirt, or the gateway ends.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to look at libvirt: {why}")]
+pub struct Ended {
+    /// libvirt's words.
+    pub why: String,
+}
+
+struct Listener {
+    app: Arc<App>,
+    looks: watch::Receiver<Look>,
+    heard: Option<Arc<Snapshot>>,
+    waiting: VecDeque<Heard>,
+}
+
+/// Everything that there is, then what changes. It ends when libvirt does not answer, or the gateway ends: the
+/// listener comes again, and hears everything anew.
+pub async fn listen(app: Arc<App>) -> Result<impl Stream<Item = Heard>, Ended> {
+    let (mut looks, begun) = app.hub.join();
+    let fresh = |look: &Look| look.number() > begun;
+    let first = tokio::select! {
+        () = app.hub.closed() => Look::None,
+        look = looks.wait_for(fresh) => look.map(|look| look.clone()).unwrap_or_default(),
+    };
+    let first = match first {
+        Look::Seen(snapshot) => snapshot,
+        Look::Failed(_, why) => return Err(Ended { why }),
+        Look::None => return Err(Ended { why: "the gateway ends".to_owned() }),
+    };
+    let mut waiting: VecDeque<_> = diff(None, &first).into_iter().map(Heard::Change).collect();
+    waiting.push_back(Heard::Synced);
+    let listener = Listener { app, looks, heard: Some(first), waiting };
+    Ok(unfold(listener, |mut listener| async {
+        let heard = listener.next().await?;
+        Some((heard, listener))
+    }))
+}
+
+impl Listener {
+    async fn next(&mut self) -> Option<Heard> {
+        while self.waiting.is_empty() {
+            tokio::select! {
+                () = self.app.hub.closed() => return None,
+                changed = self.looks.changed() => changed.ok()?,
+            }
+            let Look::Seen(now) = self.looks.borrow_and_update().clone() else { return None };
+            let changes = diff(self.heard.as_deref(), &now);
+            self.waiting.extend(changes.into_iter().map(Heard::Change));
+            self.heard = Some(now);
+        }
+        self.waiting.pop_front()
+    }
+}

@@ -1,0 +1,89 @@
+//! The one poll of a gateway. It rests while nobody listens.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::diff::{Snapshot, settled};
+use super::hub::Look;
+use crate::app::App;
+use crate::images;
+use crate::libvirt::{self, Link, capacity};
+use crate::machines;
+
+/// Time between two looks.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// Time between two looks that is kept even when there is news.
+const BREATH: Duration = Duration::from_millis(100);
+
+/// Why a look failed.
+#[derive(Debug, thiserror::Error)]
+enum Error {
+    #[error(transparent)]
+    Libvirt(#[from] libvirt::Error),
+    #[error(transparent)]
+    Machines(#[from] machines::Error),
+    #[error(transparent)]
+    Images(#[from] images::Error),
+}
+
+/// Looks at libvirt while somebody listens, until the hub is closed.
+pub async fn run(app: Arc<App>) {
+    tokio::select! {
+        () = app.hub.closed() => {}
+        () = poll(&app) => {}
+    }
+}
+
+async fn poll(app: &Arc<App>) {
+    loop {
+        if !app.hub.is_heard() {
+            app.hub.nudged().await;
+            continue;
+        }
+        look(app).await;
+        tokio::time::sleep(BREATH).await;
+        tokio::select! {
+            () = app.hub.nudged() => {}
+            () = tokio::time::sleep(INTERVAL.saturating_sub(BREATH)) => {}
+        }
+    }
+}
+
+async fn look(app: &Arc<App>) {
+    let number = app.hub.begin();
+    let worker = app.clone();
+    let seen = app.libvirt.run(move |link: &Link| snapshot(&worker, link, number)).await;
+    let look = match seen {
+        Ok(mut snapshot) => {
+            if let Look::Seen(last) = app.hub.last() {
+                snapshot.capacity = settled(Some(&last.capacity), snapshot.capacity);
+            }
+            Look::Seen(Arc::new(snapshot))
+        }
+        Err(error) => Look::Failed(number, words(&error)),
+    };
+    if let Look::Failed(_, error) = &look {
+        tracing::warn!(error, "listeners are sent away: libvirt does not answer");
+    }
+    app.hub.tell(look);
+}
+
+fn snapshot(app: &App, link: &Link, number: u64) -> Result<Snapshot, Error> {
+    let machines = machines::list(app, link)?;
+    let images = images::list(app, link)?;
+    Ok(Snapshot {
+        number,
+        machines: machines.into_iter().map(|machine| (machine.id, Arc::new(machine))).collect(),
+        images: images.into_iter().map(|i| ((i.pool.clone(), i.sha256.clone()), i)).collect(),
+        capacity: capacity::read(link, app.limits)?,
+    })
+}
+
+fn words(error: &Error) -> String {
+    match error {
+        Error::Libvirt(error)
+        | Error::Machines(machines::Error::Libvirt(error))
+        | Error::Images(images::Error::Libvirt(error)) => error.words(),
+        other => other.to_string(),
+    }
+}

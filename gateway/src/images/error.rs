@@ -1,0 +1,40 @@
+//! Why an image is not what was asked for.
+
+use crate::field::BadField;
+use crate::libvirt;
+
+/// Result of what is done with images.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why an image is not what was asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is none of that checksum.
+    #[error("there is no image {sha256} in pool {pool:?}")]
+    Unknown {
+        /// SHA-256.
+        sha256: String,
+        /// Name of the pool.
+        pool: String,
+    },
+    /// Disks are built upon it.
+    #[error("image {sha256} is used by {user}; delete that first")]
+    InUse {
+        /// SHA-256.
+        sha256: String,
+        /// A volume or domain.
+        user: String,
+    },
+    /// A field makes no sense here.
+    #[error(transparent)]
+    BadField(#[from] BadField),
+    /// The driver has no such thing.
+    #[error("this driver of libvirt has no {what}")]
+    NotSupported {
+        /// What it lacks.
+        what: &'static str,
+    },
+    /// libvirt did not do what was asked.
+    #[error(transparent)]
+    Libvirt(#[from] libvirt::Error),
+}

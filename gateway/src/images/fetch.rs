@@ -1,0 +1,130 @@
+//! Receiving an image over HTTP.
+
+use std::error::Error as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use reqwest::{Client, Response, Url};
+use tokio::sync::mpsc;
+
+use super::file::{Part, problem};
+use crate::api::types::{ImageError, ImageFormat};
+
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How long the server may be silent.
+const SILENCE: Duration = Duration::from_secs(60);
+/// Pieces that wait for the disk.
+const WAITING: usize = 16;
+
+/// How far a fetch is.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    received: AtomicU64,
+    /// Zero while unknown.
+    total: AtomicU64,
+}
+
+impl Progress {
+    /// Bytes that were received, and the whole file's when they are known.
+    pub fn read(&self) -> (u64, Option<u64>) {
+        let total = self.total.load(Ordering::Relaxed);
+        (self.received.load(Ordering::Relaxed), (total > 0).then_some(total))
+    }
+}
+
+/// Receives a file, and puts it in `place` when it is what was promised. Given up, it leaves nothing.
+pub(super) async fn fetch(
+    url: Url,
+    place: &Path,
+    sha256: &str,
+    format: ImageFormat,
+    progress: Arc<Progress>,
+) -> Result<(), ImageError> {
+    let mut response = get(url).await?;
+    progress.total.store(response.content_length().unwrap_or(0), Ordering::Relaxed);
+    let (pieces, written) = mpsc::channel(WAITING);
+    let writer = {
+        let (place, sha256) = (place.to_owned(), sha256.to_owned());
+        tokio::task::spawn_blocking(move || write(written, &place, &sha256, format))
+    };
+    let received = receive(&mut response, &pieces, &progress).await;
+    if received.is_ok() {
+        let _ = pieces.send(Piece::End).await;
+    }
+    drop(pieces);
+    // what went wrong with the disk is the reason when receiving stopped because of it
+    match writer.await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(None)) => received,
+        Ok(Err(Some(error))) => Err(error),
+        Err(error) => Err(problem("PoolFailed", error.to_string())),
+    }
+}
+
+enum Piece {
+    Bytes(Bytes),
+    End,
+}
+
+/// `Err(None)`: the sender gave up.
+fn write(
+    mut pieces: mpsc::Receiver<Piece>,
+    place: &Path,
+    sha256: &str,
+    format: ImageFormat,
+) -> Result<(), Option<ImageError>> {
+    let mut part = Part::create(place)?;
+    while let Some(piece) = pieces.blocking_recv() {
+        match piece {
+            Piece::Bytes(bytes) => part.write(&bytes)?,
+            Piece::End => return Ok(part.keep(sha256, format)?),
+        }
+    }
+    Err(None)
+}
+
+async fn get(url: Url) -> Result<Response, ImageError> {
+    let client = Client::builder()
+        .user_agent(concat!("tatara-gateway/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT)
+        .read_timeout(SILENCE)
+        .build()
+        .map_err(failed)?;
+    let response = client.get(url).send().await.map_err(failed)?;
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response);
+    }
+    Err(problem("FetchFailed", format!("the image's server answers {status}")))
+}
+
+async fn receive(
+    response: &mut Response,
+    pieces: &mpsc::Sender<Piece>,
+    progress: &Progress,
+) -> Result<(), ImageError> {
+    while let Some(bytes) = response.chunk().await.map_err(failed)? {
+        let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        if pieces.send(Piece::Bytes(bytes)).await.is_err() {
+            return Err(problem("PoolFailed", "the pool takes no more"));
+        }
+        progress.received.fetch_add(length, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+/// The URL may carry a signature: it is in no message.
+fn failed(error: reqwest::Error) -> ImageError {
+    let error = error.without_url();
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        words = format!("{words}: {error}");
+        cause = error.source();
+    }
+    problem("FetchFailed", words)
+}

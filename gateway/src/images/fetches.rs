@@ -1,0 +1,215 @@
+//! Images that are under way, and those that failed.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use reqwest::Url;
+use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
+
+use super::fetch::{Progress, fetch};
+use super::file::{problem, sweep_folder};
+use super::found::{as_image, name, pool, volume};
+use super::{Error, Result};
+use crate::api::types::{Image, ImageError, ImageFormat, ImageRequest, ImageState};
+use crate::app::App;
+use crate::field;
+use crate::libvirt::{self, Driver, Link, pools};
+
+/// Images that are received at once; the rest wait.
+const AT_ONCE: usize = 4;
+
+/// Images that are under way, and those that failed, by pool and checksum.
+pub struct Images {
+    fetches: Mutex<BTreeMap<(String, String), Fetch>>,
+    turns: Arc<Semaphore>,
+}
+
+struct Fetch {
+    progress: Arc<Progress>,
+    state: State,
+}
+
+enum State {
+    Running(AbortHandle),
+    Failed(ImageError),
+}
+
+impl Default for Images {
+    fn default() -> Self {
+        Self { fetches: Mutex::default(), turns: Arc::new(Semaphore::new(AT_ONCE)) }
+    }
+}
+
+impl Images {
+    /// All of them.
+    pub(super) fn known(&self) -> Vec<Image> {
+        self.slot().iter().map(|((pool, sha256), fetch)| fetch.image(pool, sha256)).collect()
+    }
+
+    /// One of them.
+    pub(super) fn get(&self, pool: &str, sha256: &str) -> Option<Image> {
+        let key = (pool.to_owned(), sha256.to_owned());
+        self.slot().get(&key).map(|fetch| fetch.image(pool, sha256))
+    }
+
+    /// Gives one up. It leaves nothing.
+    pub(super) fn forget(&self, pool: &str, sha256: &str) {
+        let fetch = self.slot().remove(&(pool.to_owned(), sha256.to_owned()));
+        if let Some(Fetch { state: State::Running(task), .. }) = fetch {
+            task.abort();
+        }
+    }
+
+    /// Gives all up.
+    pub fn stop(&self) {
+        for fetch in std::mem::take(&mut *self.slot()).into_values() {
+            if let State::Running(task) = fetch.state {
+                task.abort();
+            }
+        }
+    }
+
+    fn slot(&self) -> MutexGuard<'_, BTreeMap<(String, String), Fetch>> {
+        self.fetches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Fetch {
+    fn image(&self, pool: &str, sha256: &str) -> Image {
+        let (received_bytes, total_bytes) = self.progress.read();
+        let (state, error) = match &self.state {
+            State::Running(_) => (ImageState::Fetching, None),
+            State::Failed(error) => (ImageState::Failed, Some(error.clone())),
+        };
+        let (sha256, pool) = (sha256.to_owned(), pool.to_owned());
+        Image { sha256, pool, state, received_bytes, total_bytes, error }
+    }
+}
+
+/// Finds an image, or begins to fetch it. May be called any number of times: it is fetched once.
+pub async fn request(app: &Arc<App>, sha256: String, request: ImageRequest) -> Result<Image> {
+    field::sha256("sha256", &sha256)?;
+    let url = url(&request.url)?;
+    let (worker, format, pool) = (app.clone(), request.format, request.pool.clone());
+    let key = (request.pool, sha256);
+    let wanted = key.1.clone();
+    let look = move |link: &Link| look(&worker, link, &pool, &wanted, format);
+    let place = match app.libvirt.run(look).await? {
+        Looked::Ready(image) => return Ok(image),
+        Looked::Missing(place) => place,
+    };
+    let mut fetches = app.images.slot();
+    if let Some(fetch) = fetches.get(&key)
+        && matches!(fetch.state, State::Running(_))
+    {
+        return Ok(fetch.image(&key.0, &key.1));
+    }
+    let progress = Arc::<Progress>::default();
+    let task = run(app.clone(), key.clone(), url, place, format, progress.clone());
+    let state = State::Running(tokio::spawn(task).abort_handle());
+    let fetch = Fetch { progress, state };
+    let image = fetch.image(&key.0, &key.1);
+    fetches.insert(key, fetch);
+    Ok(image)
+}
+
+enum Looked {
+    Ready(Image),
+    /// Where it belongs.
+    Missing(PathBuf),
+}
+
+fn look(
+    app: &App,
+    link: &Link,
+    pool_name: &str,
+    sha256: &str,
+    format: ImageFormat,
+) -> Result<Looked> {
+    let pool = pool(link, pool_name)?;
+    let place = pool.target.join(name(sha256, format));
+    if volume(&pool, sha256)?.is_none() && place.exists() {
+        // the gateway was killed before libvirt could look
+        let _nobody_makes_volumes = app.locks.pools();
+        pool.refresh()?;
+    }
+    match volume(&pool, sha256)? {
+        Some((image, _)) => Ok(Looked::Ready(as_image(&pool.name, sha256, &image)?)),
+        None => Ok(Looked::Missing(place)),
+    }
+}
+
+async fn run(
+    app: Arc<App>,
+    key: (String, String),
+    url: Url,
+    place: PathBuf,
+    format: ImageFormat,
+    progress: Arc<Progress>,
+) {
+    let turn = app.images.turns.clone().acquire_owned().await;
+    let host = url.host_str().unwrap_or_default().to_owned();
+    tracing::info!(sha256 = key.1, pool = key.0, host, "image is fetched");
+    let mut fetched = fetch(url, &place, &key.1, format, progress).await;
+    if fetched.is_ok() {
+        fetched = show(&app, &key).await;
+    }
+    drop(turn);
+    let mut fetches = app.images.slot();
+    match fetched {
+        Ok(()) => {
+            tracing::info!(sha256 = key.1, pool = key.0, "image is ready");
+            fetches.remove(&key);
+        }
+        Err(error) => {
+            let (code, detail) = (&error.code, &error.detail);
+            tracing::warn!(sha256 = key.1, pool = key.0, code, detail, "image failed");
+            if let Some(fetch) = fetches.get_mut(&key) {
+                fetch.state = State::Failed(error);
+            }
+        }
+    }
+    drop(fetches);
+    app.hub.nudge();
+}
+
+/// Lets libvirt look at the new file.
+async fn show(app: &Arc<App>, key: &(String, String)) -> std::result::Result<(), ImageError> {
+    let (worker, (name, sha256)) = (app.clone(), key.clone());
+    let shown = app.libvirt.run(move |link: &Link| -> Result<bool> {
+        let pool = pool(link, &name)?;
+        let _nobody_makes_volumes = worker.locks.pools();
+        pool.refresh()?;
+        Ok(volume(&pool, &sha256)?.is_some())
+    });
+    match shown.await {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(problem("PoolFailed", "libvirt does not see the image in the pool")),
+        Err(Error::Libvirt(error)) => {
+            Err(problem("PoolFailed", format!("{}; PUT again", error.words())))
+        }
+        Err(error) => Err(problem("PoolFailed", format!("{error}; PUT again"))),
+    }
+}
+
+/// An address that images can be fetched from.
+fn url(text: &str) -> Result<Url> {
+    match Url::parse(text) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url),
+        _ => Err(field::bad("url", "is no address: give one that begins with https:// or http://")
+            .into()),
+    }
+}
+
+/// Removes what a gateway that was killed has left in the pools.
+pub fn sweep(link: &Link) -> libvirt::Result<()> {
+    if link.facts.driver != Driver::Test {
+        pools::all(&link.connect)?
+            .iter()
+            .filter(|pool| pool.has_folder())
+            .for_each(|pool| sweep_folder(&pool.target));
+    }
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! The file of an image that is being received: `.part` beside its place, so that a volume with an image's name is
+//! always whole.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::api::types::{ImageError, ImageFormat};
+use crate::machines::hex;
+
+const END: &str = ".part";
+
+/// A file that is gone when it is not kept, however that comes.
+pub(super) struct Part {
+    path: PathBuf,
+    place: PathBuf,
+    file: File,
+    hash: Sha256,
+    kept: bool,
+}
+
+impl Part {
+    /// An empty file beside `place`. It is locked: two gateways do not write the same.
+    pub fn create(place: &Path) -> Result<Self, ImageError> {
+        let mut path = place.as_os_str().to_owned();
+        path.push(END);
+        let path = PathBuf::from(path);
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create(true).truncate(false).mode(0o644);
+        let file = file.open(&path).map_err(|error| failed("create the image's file", &error))?;
+        if file.try_lock().is_err() {
+            return Err(problem("PoolFailed", "another gateway fetches this image into this pool"));
+        }
+        file.set_len(0).map_err(|error| failed("empty the image's file", &error))?;
+        Ok(Self { path, place: place.to_owned(), file, hash: Sha256::new(), kept: false })
+    }
+
+    /// Adds what was received.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), ImageError> {
+        self.hash.update(bytes);
+        self.file.write_all(bytes).map_err(|error| failed("write the image", &error))
+    }
+
+    /// Puts the file in its place when it is what was promised.
+    pub fn keep(mut self, sha256: &str, format: ImageFormat) -> Result<(), ImageError> {
+        let seen = hex(&self.hash.clone().finalize());
+        if seen != sha256 {
+            let detail = format!("the file's SHA-256 is {seen}; give the right one, or another url");
+            return Err(problem("ChecksumMismatch", detail));
+        }
+        self.header(format).map_err(|error| failed("read the image", &error))??;
+        let write = |error: &io::Error| failed("write the image", error);
+        self.file.sync_all().map_err(|error| write(&error))?;
+        fs::rename(&self.path, &self.place).map_err(|error| write(&error))?;
+        self.kept = true;
+        let folder = self.place.parent().unwrap_or(Path::new("/"));
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| write(&error))
+    }
+
+    fn header(&mut self, format: ImageFormat) -> io::Result<Result<(), ImageError>> {
+        let mut header = Vec::new();
+        self.file.seek(SeekFrom::Start(0))?;
+        Read::by_ref(&mut self.file).take(104).read_to_end(&mut header)?;
+        Ok(match header_problem(&header, format) {
+            Some(detail) => Err(problem("ImageRefused", detail)),
+            None => Ok(()),
+        })
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if !self.kept
+            && let Err(error) = fs::remove_file(&self.path)
+        {
+            tracing::warn!(%error, path = %self.path.display(), "part of an image stays");
+        }
+    }
+}
+
+/// What is wrong with an image by its first 104 bytes. A qcow2 image that names other files would let whoever made
+/// it read them on the hypervisor.
+pub fn header_problem(header: &[u8], format: ImageFormat) -> Option<&'static str> {
+    if format == ImageFormat::Raw {
+        return None;
+    }
+    let number = |at: usize| {
+        let bytes = header.get(at..at + 8)?;
+        Some(bytes.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte)))
+    };
+    let (Some(start), Some(backing)) = (number(0), number(8)) else {
+        return Some("it is too short for a qcow2 image");
+    };
+    let (magic, version) = (start >> 32, start & 0xffff_ffff);
+    if magic != 0x5146_49fb || !matches!(version, 2 | 3) {
+        return Some("it is no qcow2 image; give the right format");
+    }
+    if backing != 0 {
+        return Some("it has a backing file; flatten it with `qemu-img convert`");
+    }
+    // bit 2 of the incompatible features: the data is in another file
+    if version == 3 && number(72).is_none_or(|features| features & 4 != 0) {
+        return Some("its data is in another file; flatten it with `qemu-img convert`");
+    }
+    None
+}
+
+/// Removes what a gateway that was killed has left in a folder.
+pub fn sweep_folder(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !name.starts_with("tatara-image-") || !name.ends_with(END) {
+            continue;
+        }
+        let path = entry.path();
+        // one that is locked is being written
+        if File::open(&path).is_ok_and(|file| file.try_lock().is_ok()) {
+            match fs::remove_file(&path) {
+                Ok(()) => tracing::info!(path = %path.display(), "part of an image removed"),
+                Err(error) => tracing::warn!(%error, path = %path.display(), "part of an image"),
+            }
+        }
+    }
+}
+
+pub(super) fn problem(code: &str, detail: impl Into<String>) -> ImageError {
+    ImageError { code: code.to_owned(), detail: detail.into() }
+}
+
+fn failed(action: &str, error: &io::Error) -> ImageError {
+    let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
+    if full.contains(&error.kind()) {
+        return problem("DiskFull", "the pool's file system is full; free some room, and PUT again");
+    }
+    problem("PoolFailed", format!("failed to {action}: {error}"))
+}

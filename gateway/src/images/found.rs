@@ -1,0 +1,113 @@
+//! Images as they are.
+
+use std::fs;
+
+use virt::storage_vol::StorageVol;
+
+use super::{Error, Result};
+use crate::api::types::{Image, ImageFormat, ImageState};
+use crate::app::App;
+use crate::field;
+use crate::libvirt::pools::{self, Pool};
+use crate::libvirt::{self, Doing, Driver, Link, volumes};
+
+const PREFIX: &str = "tatara-image-";
+
+/// Name of an image's volume.
+pub(super) fn name(sha256: &str, format: ImageFormat) -> String {
+    format!("{PREFIX}{sha256}.{}", format.name())
+}
+
+/// The volume of an image that is ready, and its format.
+pub fn volume(pool: &Pool, sha256: &str) -> libvirt::Result<Option<(StorageVol, ImageFormat)>> {
+    for format in [ImageFormat::Qcow2, ImageFormat::Raw] {
+        if let Some(volume) = volumes::by_name(pool, &name(sha256, format))? {
+            return Ok(Some((volume, format)));
+        }
+    }
+    Ok(None)
+}
+
+/// The pool that images of a request belong to.
+pub(super) fn pool(link: &Link, name: &str) -> Result<Pool> {
+    if link.facts.driver == Driver::Test {
+        return Err(Error::NotSupported { what: "folders, which images need" });
+    }
+    field::reference("pool", name)?;
+    let Some(pool) = pools::by_name(&link.connect, name)? else {
+        let problem = format!("{name:?} is no active storage pool; `virsh pool-list` has them");
+        return Err(field::bad("pool", problem).into());
+    };
+    if pool.has_folder() {
+        return Ok(pool);
+    }
+    let problem = format!(
+        "{name:?} is of type {}: images need a pool with a folder (dir, fs, netfs)",
+        pool.kind
+    );
+    Err(field::bad("pool", problem).into())
+}
+
+/// All images: those that are ready, those under way, those that failed.
+pub fn list(app: &App, link: &Link) -> Result<Vec<Image>> {
+    let mut images = app.images.known();
+    if link.facts.driver != Driver::Test {
+        for pool in pools::all(&link.connect)?.into_iter().filter(Pool::has_folder) {
+            images.extend(ready(&pool)?);
+        }
+    }
+    // what is ready wins over what is remembered of its fetch: it comes later
+    images.sort_by(|a, b| (&a.pool, &a.sha256).cmp(&(&b.pool, &b.sha256)));
+    images.dedup_by(|later, first| {
+        let same = (&later.pool, &later.sha256) == (&first.pool, &first.sha256);
+        if same && later.state == ImageState::Ready {
+            std::mem::swap(later, first);
+        }
+        same
+    });
+    Ok(images)
+}
+
+/// One image.
+pub fn one(app: &App, link: &Link, pool_name: &str, sha256: &str) -> Result<Image> {
+    field::sha256("sha256", sha256)?;
+    let pool = pool(link, pool_name)?;
+    if let Some((volume, _)) = volume(&pool, sha256)? {
+        return Ok(as_image(&pool.name, sha256, &volume)?);
+    }
+    app.images.get(pool_name, sha256).ok_or_else(|| Error::Unknown {
+        sha256: sha256.to_owned(),
+        pool: pool_name.to_owned(),
+    })
+}
+
+fn ready(pool: &Pool) -> libvirt::Result<Vec<Image>> {
+    let mut images = Vec::new();
+    for volume in pool.handle.list_all_volumes(0).doing("list the volumes")? {
+        let name = volume.name().doing("read a volume's name")?;
+        let Some((sha256, end)) = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('.'))
+        else {
+            continue;
+        };
+        if matches!(end, "qcow2" | "raw") && field::sha256("", sha256).is_ok() {
+            images.extend(libvirt::found(as_image(&pool.name, sha256, &volume))?);
+        }
+    }
+    Ok(images)
+}
+
+pub(super) fn as_image(pool: &str, sha256: &str, volume: &StorageVol) -> libvirt::Result<Image> {
+    let path = volume.path().doing("read a volume's path")?;
+    let size = match fs::metadata(path) {
+        Ok(file) => file.len(),
+        Err(_) => volume.info().doing("read an image's size")?.capacity,
+    };
+    Ok(Image {
+        sha256: sha256.to_owned(),
+        pool: pool.to_owned(),
+        state: ImageState::Ready,
+        received_bytes: size,
+        total_bytes: Some(size),
+        error: None,
+    })
+}

@@ -1,0 +1,138 @@
+//! Addresses of machines, by MAC: a lease's host name is the image's at first, and says nothing.
+//!
+//! Leases are read where libvirt's networks keep them (as libvirt's own name service module does), not by
+//! `virDomainInterfaceAddresses`: the binding never frees what that call returns, and it is asked every second.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use virt::connect::Connect;
+
+use super::Result;
+use super::domain_xml::DomainView;
+use super::domains;
+use super::error::Doing;
+use crate::api::types::{Address, AddressSource};
+
+/// Seconds that a guest agent may take for its answer.
+const AGENT_PATIENCE: i32 = 2;
+
+/// MAC addresses (lower case) and what belongs to them.
+pub type ByMac = BTreeMap<String, Vec<String>>;
+
+/// A lease, as libvirt's helper of dnsmasq writes it.
+#[derive(Deserialize)]
+struct Lease {
+    #[serde(rename = "ip-address")]
+    address: Option<String>,
+    #[serde(rename = "mac-address")]
+    mac: Option<String>,
+    #[serde(rename = "expiry-time")]
+    expiry: Option<i64>,
+}
+
+/// The leases of all networks that have not run out.
+pub fn leases(folder: &Path, now: Timestamp) -> ByMac {
+    let mut found = ByMac::new();
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    for file in files.filter(|file| file.path().extension().is_some_and(|end| end == "status")) {
+        match fs::read_to_string(file.path()) {
+            Ok(text) => parse_leases(&text, now, &mut found),
+            Err(error) => tracing::debug!(file = %file.path().display(), %error, "lease file"),
+        }
+    }
+    found
+}
+
+/// Reads a network's leases.
+pub fn parse_leases(text: &str, now: Timestamp, found: &mut ByMac) {
+    let leases: Vec<Lease> = serde_json::from_str(text).unwrap_or_default();
+    for lease in leases {
+        let valid = lease.expiry.is_none_or(|end| end == 0 || end > now.as_second());
+        if let (true, Some(mac), Some(address)) = (valid, lease.mac, lease.address) {
+            found.entry(mac.to_lowercase()).or_default().push(address);
+        }
+    }
+}
+
+/// The hypervisor's ARP table.
+pub fn arp() -> ByMac {
+    let mut found = ByMac::new();
+    parse_arp(&fs::read_to_string("/proc/net/arp").unwrap_or_default(), &mut found);
+    found
+}
+
+/// Reads an ARP table as the kernel shows it: address, hardware type, flags, MAC, mask, device.
+pub fn parse_arp(text: &str, found: &mut ByMac) {
+    for line in text.lines().skip(1) {
+        let mut words = line.split_whitespace();
+        let (address, flags, mac) = (words.next(), words.nth(1), words.next());
+        let complete = flags.and_then(|flags| flags.strip_prefix("0x"));
+        let complete = complete.and_then(|flags| u32::from_str_radix(flags, 16).ok());
+        if let (Some(address), Some(mac)) = (address, mac)
+            && complete.is_some_and(|flags| flags & 2 != 0)
+        {
+            found.entry(mac.to_lowercase()).or_default().push(address.to_owned());
+        }
+    }
+}
+
+/// What the guest agent says. It may say anything: only MACs of the machine's own cards count.
+pub fn agent(connect: &Connect, view: &DomainView) -> Result<ByMac> {
+    let Some(domain) = domains::by_uuid(connect, view.uuid)? else { return Ok(ByMac::new()) };
+    let question = r#"{"execute":"guest-network-get-interfaces"}"#;
+    let answer = domain
+        .qemu_agent_command(question, AGENT_PATIENCE, 0)
+        .doing("ask a machine's guest agent for its addresses")?;
+    Ok(parse_agent(&answer))
+}
+
+/// Reads a guest agent's answer.
+pub fn parse_agent(text: &str) -> ByMac {
+    #[derive(Deserialize)]
+    struct Answer {
+        #[serde(rename = "return")]
+        cards: Vec<Card>,
+    }
+    #[derive(Deserialize)]
+    struct Card {
+        #[serde(rename = "hardware-address")]
+        mac: Option<String>,
+        #[serde(rename = "ip-addresses", default)]
+        addresses: Vec<CardAddress>,
+    }
+    #[derive(Deserialize)]
+    struct CardAddress {
+        #[serde(rename = "ip-address")]
+        address: String,
+    }
+    let cards = serde_json::from_str::<Answer>(text).map(|answer| answer.cards).unwrap_or_default();
+    let mut found = ByMac::new();
+    for card in cards {
+        if let Some(mac) = card.mac {
+            let addresses = card.addresses.into_iter().map(|address| address.address);
+            found.entry(mac.to_lowercase()).or_default().extend(addresses);
+        }
+    }
+    found
+}
+
+/// The addresses of a machine's cards that `known` has, in the order of its cards.
+pub fn of(view: &DomainView, known: &ByMac, source: AddressSource) -> Vec<Address> {
+    let mut addresses = Vec::new();
+    for card in &view.interfaces {
+        for address in known.get(&card.mac).into_iter().flatten() {
+            // one that is no address, or is of the link alone, helps nobody
+            let Ok(ip) = address.parse::<std::net::IpAddr>() else { continue };
+            let local = matches!(ip, std::net::IpAddr::V6(ip) if ip.is_unicast_link_local());
+            if !ip.is_loopback() && !local {
+                let (mac, address) = (card.mac.clone(), ip.to_string());
+                addresses.push(Address { mac, address, source });
+            }
+        }
+    }
+    addresses
+}

@@ -1,0 +1,124 @@
+//! What a hypervisor has, and what is given out.
+
+use std::collections::BTreeSet;
+
+use roxmltree::Document;
+use virt::sys;
+
+use super::error::found;
+use super::{Doing, Driver, Link, Result, domains, pools};
+use crate::api::types::{Amount, Capacity};
+
+/// How much of the hypervisor may be given out.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Virtual CPUs per CPU.
+    pub cpu_overcommit: f64,
+    /// Bytes per byte of memory.
+    pub memory_overcommit: f64,
+    /// Bytes of memory that stay with the hypervisor.
+    pub memory_reserve: u64,
+}
+
+/// CPUs and memory: what there is, may be given out, and is given out to all domains, foreign ones as well.
+pub fn amounts(link: &Link, limits: Limits) -> Result<(Amount, Amount)> {
+    let node = link.connect.node_info().doing("read the hypervisor's size")?;
+    let (cpus, memory) = domains::allocated(&link.connect)?;
+    let total_cpus = u64::from(node.cpus);
+    let total_memory = node.memory.saturating_mul(1024);
+    let memory_limit = scaled(total_memory, limits.memory_overcommit);
+    Ok((
+        Amount {
+            total: total_cpus,
+            limit: scaled(total_cpus, limits.cpu_overcommit),
+            allocated: cpus,
+        },
+        Amount {
+            total: total_memory,
+            limit: memory_limit.saturating_sub(limits.memory_reserve),
+            allocated: memory,
+        },
+    ))
+}
+
+/// Everything about the hypervisor.
+pub fn read(link: &Link, limits: Limits) -> Result<Capacity> {
+    let connect = &link.connect;
+    let (cpus, memory_bytes) = amounts(link, limits)?;
+    let (networks, theirs) = networks(link)?;
+    let guest = link.facts.guest(None);
+    Ok(Capacity {
+        hostname: connect.hostname().doing("read the host's name")?,
+        uuid: link.facts.uuid,
+        libvirt_version: version(connect.lib_version().doing("read libvirt's version")?),
+        hypervisor: hypervisor(link),
+        architecture: link.facts.architecture.clone(),
+        acceleration: guest.map_or(crate::api::types::Acceleration::None, |g| g.acceleration()),
+        cpus,
+        memory_bytes,
+        pools: pools::capacities(connect)?,
+        networks,
+        bridges: bridges(link, &theirs)?,
+    })
+}
+
+/// Names of the active networks, and of their bridges.
+pub fn networks(link: &Link) -> Result<(Vec<String>, BTreeSet<String>)> {
+    let active = sys::VIR_CONNECT_LIST_NETWORKS_ACTIVE;
+    let list = link.connect.list_all_networks(active).doing("list the networks")?;
+    let mut names = Vec::new();
+    let mut bridges = BTreeSet::new();
+    for network in list {
+        names.push(network.name().doing("read a network's name")?);
+        // networks over a bridge or a device of the host have none of their own
+        if let Ok(bridge) = network.bridge_name() {
+            bridges.insert(bridge);
+        }
+    }
+    names.sort();
+    Ok((names, bridges))
+}
+
+/// Names of the hypervisor's bridges, but for those in `without`.
+pub fn bridges(link: &Link, without: &BTreeSet<String>) -> Result<Vec<String>> {
+    let active = sys::VIR_CONNECT_LIST_INTERFACES_ACTIVE;
+    let list = link.connect.list_all_interfaces(active).doing("list the host's interfaces");
+    let list = match list {
+        Err(error) if error.is_unsupported() => return Ok(Vec::new()),
+        other => other?,
+    };
+    let mut names = Vec::new();
+    for interface in list {
+        let xml = interface.xml_desc(0).doing("read a host interface's description");
+        if let Some(xml) = found(xml)?
+            && let Ok(document) = Document::parse(&xml)
+            && document.root_element().attribute("type") == Some("bridge")
+            && let Some(name) = document.root_element().attribute("name")
+            && !without.contains(name)
+        {
+            names.push(name.to_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn hypervisor(link: &Link) -> Option<String> {
+    let version = self::version(link.connect.hyp_version().ok()?);
+    match link.facts.driver {
+        Driver::Qemu => Some(format!("QEMU {version}")),
+        Driver::Test => Some(format!("Test {version}")),
+        Driver::Other => Some(format!("{} {version}", link.connect.driver_type().ok()?)),
+    }
+}
+
+/// libvirt's numbers are `major * 1000000 + minor * 1000 + release`.
+fn version(number: u32) -> String {
+    format!("{}.{}.{}", number / 1_000_000, number / 1000 % 1000, number % 1000)
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+fn scaled(amount: u64, factor: f64) -> u64 {
+    // bytes of memory and numbers of CPUs are far below 2^53
+    (amount as f64 * factor) as u64
+}

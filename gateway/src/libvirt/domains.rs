@@ -1,0 +1,156 @@
+//! Domains: those that are there, and what they do.
+
+use uuid::Uuid;
+use virt::connect::Connect;
+use virt::domain::{
+    Domain, DomainPausedReason, DomainShutoffReason, DomainState, DomainStateReason,
+};
+use virt::enumutil::Enum;
+use virt::sys;
+
+use super::domain_xml::{self, DomainView, Metadata, NAMESPACE};
+use super::error::found;
+use super::{Doing, Driver, Link, Result};
+use crate::api::types::MachineState;
+
+/// A domain, and what it does.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// What it is.
+    pub view: DomainView,
+    /// What it does.
+    pub state: MachineState,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// All domains, ours and others. One that goes away in between is left out.
+pub fn all(link: &Link) -> Result<Vec<Seen>> {
+    let domains = link.connect.list_all_domains(0).doing("list the domains")?;
+    let seen = domains.iter().map(|domain| found(see(domain)));
+    seen.filter_map(Result::transpose).collect()
+}
+
+/// What a domain is and does.
+pub fn see(domain: &Domain) -> Result<Seen> {
+    let xml = domain.xml_desc(0).doing("read a domain's description")?;
+    let (state, reason) = state(domain)?;
+    Ok(Seen { view: domain_xml::read(&xml)?, state, reason })
+}
+
+/// The domain with a UUID, if there is one.
+pub fn by_uuid(connect: &Connect, id: Uuid) -> Result<Option<Domain>> {
+    found(connect.lookup_domain_by_uuid(id).doing("look up a domain by its UUID"))
+}
+
+/// The domain with a name, if there is one.
+pub fn by_name(connect: &Connect, name: &str) -> Result<Option<Domain>> {
+    found(connect.lookup_domain_by_name(name).doing("look up a domain by its name"))
+}
+
+/// What a domain does, and why.
+pub fn state(domain: &Domain) -> Result<(MachineState, Option<String>)> {
+    let (state, reason) = domain.state().doing("read a domain's state")?;
+    let reason = match reason {
+        Enum::Known(reason) => Some(reason),
+        Enum::Unknown(_) => None,
+    };
+    Ok(match (state, reason) {
+        (Enum::Known(DomainState::Running | DomainState::Blocked), _) => {
+            (MachineState::Running, None)
+        }
+        (Enum::Known(DomainState::Paused), Some(DomainStateReason::Paused(why))) => paused(why),
+        (Enum::Known(DomainState::PMSuspended), _) => {
+            (MachineState::Paused, Some("suspended by the guest".to_owned()))
+        }
+        (Enum::Known(DomainState::Shutdown), _) => (MachineState::ShuttingDown, None),
+        (Enum::Known(DomainState::Shutoff), Some(DomainStateReason::Shutoff(why))) => off(why),
+        (Enum::Known(DomainState::Crashed), _) => (MachineState::Crashed, None),
+        _ => (MachineState::Unknown, None),
+    })
+}
+
+fn paused(
+    why: Enum<DomainPausedReason, sys::virDomainPausedReason>,
+) -> (MachineState, Option<String>) {
+    let reason = match why {
+        Enum::Known(DomainPausedReason::Crashed) => return (MachineState::Crashed, None),
+        Enum::Known(DomainPausedReason::IOError) => Some("ioerror"),
+        Enum::Known(DomainPausedReason::User) => Some("user"),
+        Enum::Known(DomainPausedReason::Watchdog) => Some("watchdog"),
+        Enum::Known(DomainPausedReason::StartingUp) => Some("starting"),
+        Enum::Known(DomainPausedReason::Migration | DomainPausedReason::PostCopy) => {
+            Some("migration")
+        }
+        Enum::Known(DomainPausedReason::Snapshot) => Some("snapshot"),
+        Enum::Known(DomainPausedReason::Save | DomainPausedReason::Dump) => Some("save"),
+        _ => None,
+    };
+    (MachineState::Paused, reason.map(str::to_owned))
+}
+
+fn off(
+    why: Enum<DomainShutoffReason, sys::virDomainShutoffReason>,
+) -> (MachineState, Option<String>) {
+    let reason = match why {
+        Enum::Known(DomainShutoffReason::Crashed) => return (MachineState::Crashed, None),
+        Enum::Known(DomainShutoffReason::Shutdown) => Some("shutdown"),
+        Enum::Known(DomainShutoffReason::Destroyed) => Some("destroyed"),
+        Enum::Known(DomainShutoffReason::Failed) => Some("failed"),
+        Enum::Known(DomainShutoffReason::Saved) => Some("saved"),
+        _ => None,
+    };
+    (MachineState::Off, reason.map(str::to_owned))
+}
+
+/// Marks a machine's creation as ended.
+pub fn created(domain: &Domain, metadata: &Metadata) -> Result<()> {
+    let element = Metadata { creating: false, ..metadata.clone() }.element(None);
+    let config = sys::VIR_DOMAIN_AFFECT_CONFIG;
+    let live = sys::VIR_DOMAIN_AFFECT_LIVE;
+    let active = domain.is_active().doing("read a domain's state")?;
+    domain
+        .set_metadata(
+            sys::VIR_DOMAIN_METADATA_ELEMENT.cast_signed(),
+            Some(&element),
+            Some("tatara"),
+            Some(NAMESPACE),
+            if active { config | live } else { config },
+        )
+        .doing("write a domain's metadata")
+}
+
+/// Cuts a domain's power and takes its definition away, with what libvirt itself keeps of it.
+pub fn remove(link: &Link, domain: &Domain) -> Result<()> {
+    if domain.is_active().doing("read a domain's state")? {
+        ended(domain.destroy().doing("cut a domain's power"))?;
+    }
+    let saved = sys::VIR_DOMAIN_UNDEFINE_MANAGED_SAVE
+        | sys::VIR_DOMAIN_UNDEFINE_SNAPSHOTS_METADATA
+        | sys::VIR_DOMAIN_UNDEFINE_CHECKPOINTS_METADATA
+        | sys::VIR_DOMAIN_UNDEFINE_NVRAM;
+    let flags = if link.facts.driver == Driver::Qemu { saved } else { 0 };
+    found(domain.undefine_flags(flags).doing("undefine a domain")).map(drop)
+}
+
+/// A domain that went off by itself needs no cut any more.
+fn ended(result: Result<()>) -> Result<()> {
+    match result {
+        Err(error) if error.is(virt::error::ErrorNumber::OperationInvalid) => Ok(()),
+        Err(error) if error.is_missing() => Ok(()),
+        other => other,
+    }
+}
+
+/// CPUs and bytes of memory that all domains have together.
+pub fn allocated(connect: &Connect) -> Result<(u64, u64)> {
+    let mut sum = (0, 0_u64);
+    for domain in connect.list_all_domains(0).doing("list the domains")? {
+        if let Some(info) = found(domain.info().doing("read a domain's size"))? {
+            sum.0 += u64::from(info.nr_virt_cpu);
+            sum.1 = sum.1.saturating_add(info.max_mem.saturating_mul(1024));
+        }
+    }
+    Ok(sum)
+}
+

@@ -1,0 +1,87 @@
+//! Storage pools.
+
+use std::path::PathBuf;
+
+use roxmltree::Document;
+use virt::connect::Connect;
+use virt::storage_pool::StoragePool;
+use virt::sys;
+
+use super::error::found;
+use super::{Doing, Error, Result};
+use crate::api::types::PoolCapacity;
+
+/// A storage pool that is active.
+pub struct Pool {
+    /// libvirt's handle.
+    pub handle: StoragePool,
+    /// Its name.
+    pub name: String,
+    /// Its type, such as `dir` or `logical`.
+    pub kind: String,
+    /// Its folder, or where its devices are.
+    pub target: PathBuf,
+}
+
+impl Pool {
+    /// Its volumes are files in a folder: such a pool can hold images and disks that build upon them.
+    pub fn has_folder(&self) -> bool {
+        matches!(self.kind.as_str(), "dir" | "fs" | "netfs")
+    }
+
+    /// Lets libvirt look again at what is there.
+    pub fn refresh(&self) -> Result<()> {
+        self.handle.refresh(0).doing("refresh a storage pool")
+    }
+
+    fn read(handle: StoragePool) -> Result<Self> {
+        let name = handle.name().doing("read a storage pool's name")?;
+        let xml = handle.xml_desc(0).doing("read a storage pool's description")?;
+        let wrong = |problem: String| Error::Description { what: "a storage pool", problem };
+        let document = Document::parse(&xml).map_err(|error| wrong(error.to_string()))?;
+        let root = document.root_element();
+        let target = root.children().find(|node| node.has_tag_name("target"));
+        let path = target.and_then(|node| node.children().find(|n| n.has_tag_name("path")));
+        Ok(Self {
+            kind: root.attribute("type").unwrap_or_default().to_owned(),
+            target: path.and_then(|node| node.text()).unwrap_or_default().into(),
+            handle,
+            name,
+        })
+    }
+}
+
+/// The active pool with a name, if there is one.
+pub fn by_name(connect: &Connect, name: &str) -> Result<Option<Pool>> {
+    let pool = connect.lookup_storage_pool_by_name(name).doing("look up a storage pool");
+    match found(pool)? {
+        Some(pool) if pool.is_active().doing("read a storage pool's state")? => {
+            Pool::read(pool).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// All active pools.
+pub fn all(connect: &Connect) -> Result<Vec<Pool>> {
+    let active = sys::VIR_CONNECT_LIST_STORAGE_POOLS_ACTIVE;
+    let pools = connect.list_all_storage_pools(active).doing("list the storage pools")?;
+    pools.into_iter().filter_map(|pool| found(Pool::read(pool)).transpose()).collect()
+}
+
+/// Sizes of all active pools, by name.
+pub fn capacities(connect: &Connect) -> Result<Vec<PoolCapacity>> {
+    let mut sizes = Vec::new();
+    for pool in all(connect)? {
+        let Some(info) = found(pool.handle.info().doing("read a storage pool's size"))? else {
+            continue;
+        };
+        sizes.push(PoolCapacity {
+            name: pool.name,
+            capacity_bytes: info.capacity,
+            available_bytes: info.available,
+        });
+    }
+    sizes.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(sizes)
+}

@@ -1,0 +1,119 @@
+//! Volumes: disks and seeds of machines. Their names carry the machine's id, so that none is ever lost.
+
+use uuid::Uuid;
+use virt::connect::Connect;
+use virt::storage_vol::StorageVol;
+use virt::stream::Stream;
+
+use super::domain_xml::{DiskFormat, Xml, document, empty, nested, text};
+use super::error::found;
+use super::pools::{self, Pool};
+use super::{Doing, Error, Result};
+
+/// A volume that shall be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewVolume {
+    /// Its name.
+    pub name: String,
+    /// Its size, in bytes.
+    pub size_bytes: u64,
+    /// Its format.
+    pub format: DiskFormat,
+    /// What it starts as: path and format of an image.
+    pub backing: Option<(String, DiskFormat)>,
+}
+
+/// Beginning of the names of all volumes of a machine.
+pub fn prefix(id: Uuid) -> String {
+    format!("tatara-{id}-")
+}
+
+/// The name of a machine's disk.
+pub fn disk_name(id: Uuid, disk: &str, format: DiskFormat) -> String {
+    format!("{}{disk}.{}", prefix(id), if format == DiskFormat::Raw { "img" } else { "qcow2" })
+}
+
+/// The name of a machine's seed.
+pub fn seed_name(id: Uuid) -> String {
+    disk_name(id, "seed", DiskFormat::Raw)
+}
+
+/// Creates a volume; one of the same name, left by a create that was cut, goes first.
+pub fn create(pool: &Pool, volume: &NewVolume) -> Result<StorageVol> {
+    if let Some(old) = by_name(pool, &volume.name)? {
+        delete(&old)?;
+    }
+    let flags = 0;
+    StorageVol::create_xml(&pool.handle, &xml(volume, pool.has_folder()), flags)
+        .doing("create a volume")
+}
+
+/// The volume of a pool with a name, if there is one.
+pub fn by_name(pool: &Pool, name: &str) -> Result<Option<StorageVol>> {
+    found(pool.handle.lookup_storage_vol_by_name(name).doing("look up a volume"))
+}
+
+/// Deletes a volume; one that is gone is no error.
+pub fn delete(volume: &StorageVol) -> Result<()> {
+    found(volume.delete(0).doing("delete a volume")).map(drop)
+}
+
+/// Deletes all volumes of a machine, in all pools, and says how many there were.
+pub fn delete_all(connect: &Connect, id: Uuid) -> Result<usize> {
+    let prefix = prefix(id);
+    let mut deleted = 0;
+    for pool in pools::all(connect)? {
+        for volume in pool.handle.list_all_volumes(0).doing("list the volumes")? {
+            if volume.name().is_ok_and(|name| name.starts_with(&prefix)) {
+                delete(&volume)?;
+                deleted += 1;
+            }
+        }
+    }
+    Ok(deleted)
+}
+
+/// Fills a volume from its beginning.
+pub fn upload(connect: &Connect, volume: &StorageVol, content: &[u8]) -> Result<()> {
+    let action = "upload a volume";
+    let stream = Stream::new(connect, 0).doing(action)?;
+    let length = u64::try_from(content.len()).unwrap_or(u64::MAX);
+    volume.upload(&stream, 0, length, 0).doing(action)?;
+    let mut rest = content;
+    while !rest.is_empty() {
+        let sent = stream.send(rest.get(..rest.len().min(1 << 16)).unwrap_or(rest)).doing(action)?;
+        let sent = usize::try_from(sent).unwrap_or(0);
+        if sent == 0 {
+            return Err(Error::Description {
+                what: "an upload",
+                problem: "it ended early".to_owned(),
+            });
+        }
+        rest = rest.get(sent..).unwrap_or_default();
+    }
+    stream.finish().doing(action)
+}
+
+/// Files are sparse and private; what is no file is set aside whole.
+fn xml(volume: &NewVolume, file: bool) -> String {
+    let write = |xml: &mut Xml| {
+        text(xml, "name", &volume.name)?;
+        text(xml, "capacity", &volume.size_bytes.to_string())?;
+        if file {
+            text(xml, "allocation", "0")?;
+        }
+        nested(xml, "target", &[], |xml| {
+            if file {
+                empty(xml, "format", &[("type", volume.format.name())])?;
+            }
+            nested(xml, "permissions", &[], |xml| text(xml, "mode", "0600"))?;
+            if volume.format == DiskFormat::Qcow2 { text(xml, "compat", "1.1") } else { Ok(()) }
+        })?;
+        let Some((path, format)) = &volume.backing else { return Ok(()) };
+        nested(xml, "backingStore", &[], |xml| {
+            text(xml, "path", path)?;
+            empty(xml, "format", &[("type", format.name())])
+        })
+    };
+    document(|xml| nested(xml, "volume", &[], write))
+}

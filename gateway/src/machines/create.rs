@@ -1,0 +1,193 @@
+//! Making a machine: volumes first, then the domain, then its first start. What is cut in the middle is either
+//! volumes without a domain, which the next create makes anew, or a domain whose metadata says so.
+
+use uuid::Uuid;
+use virt::storage_vol::StorageVol;
+
+use super::resolve::{self, PlannedDisk};
+use super::{Error, Result, identity, validate, view};
+use crate::api::types::{Machine, MachineRequest, MachineSpec, Seed};
+use crate::app::App;
+use crate::libvirt::domain_xml::{self, ConsoleLog, Disk, DiskFormat, Domain, Metadata};
+use crate::libvirt::volumes::{self, NewVolume};
+use crate::libvirt::{self, Doing, Driver, Link, capacity, domains};
+use crate::seed;
+
+/// A machine, and whether it was made just now.
+pub struct Made {
+    /// The machine.
+    pub machine: Machine,
+    /// It was made now; otherwise it was there.
+    pub now: bool,
+}
+
+/// Makes a machine, or finds it. May be called any number of times.
+pub fn create(app: &App, link: &Link, id: Uuid, request: &MachineRequest) -> Result<Made> {
+    validate(&request.spec)?;
+    if id.is_nil() {
+        return Err(Error::bad("id", "is the nil UUID: take another"));
+    }
+    let hash = identity::spec_hash(&request.spec);
+    let _one_at_a_time = app.locks.machine(id);
+    let now = !exists(link, id, &hash, &request.spec.name)?;
+    if now {
+        make(app, link, id, &hash, request)?;
+    }
+    Ok(Made { machine: view::one(app, link, id)?, now })
+}
+
+/// Whether the machine is there. What is left of a create that was cut is taken away.
+fn exists(link: &Link, id: Uuid, hash: &str, name: &str) -> Result<bool> {
+    if let Some(domain) = domains::by_uuid(&link.connect, id)? {
+        let seen = domains::see(&domain)?;
+        let Some(ours) = seen.view.ours else {
+            return Err(Error::NameTaken { field: "id", value: id.to_string() });
+        };
+        if ours.hash != hash {
+            return Err(Error::SpecDiffers { id, existing: ours.hash });
+        }
+        if !ours.creating {
+            return Ok(true);
+        }
+        if domain.is_active().doing("read a domain's state")? {
+            domains::created(&domain, &ours)?;
+            return Ok(true);
+        }
+        domains::remove(link, &domain)?;
+    }
+    if domains::by_name(&link.connect, name)?.is_some() {
+        return Err(Error::NameTaken { field: "spec.name", value: name.to_owned() });
+    }
+    Ok(false)
+}
+
+fn make(app: &App, link: &Link, id: Uuid, hash: &str, request: &MachineRequest) -> Result<()> {
+    let spec = &request.spec;
+    if request.seed.is_some() && link.facts.driver == Driver::Test {
+        return Err(Error::NotSupported { what: "uploads, which a seed needs" });
+    }
+    fits(app, link, spec)?;
+    let made = build(app, link, id, hash, request);
+    if let Err(error) = &made
+        && !matches!(error, Error::Libvirt(error) if error.is_unavailable())
+    {
+        clean(link, id);
+    }
+    made
+}
+
+/// Nothing of a create that failed stays. When even that fails, the next PUT or DELETE does it.
+fn clean(link: &Link, id: Uuid) {
+    let cleaned = || -> libvirt::Result<()> {
+        if let Some(domain) = domains::by_uuid(&link.connect, id)? {
+            domains::remove(link, &domain)?;
+        }
+        volumes::delete_all(&link.connect, id).map(drop)
+    };
+    if let Err(error) = cleaned() {
+        tracing::warn!(%id, error = error.words(), "failed to clean up after a create");
+    }
+}
+
+fn build(app: &App, link: &Link, id: Uuid, hash: &str, request: &MachineRequest) -> Result<()> {
+    let spec = &request.spec;
+    let guest = resolve::guest(link, spec)?;
+    let interfaces = resolve::interfaces(link, id, &spec.interfaces)?;
+    let disks = volumes_of(app, link, id, request)?;
+    let console = app.console_directory.join(format!("tatara-{id}.log"));
+    let console = ConsoleLog(console.display().to_string());
+    let xml = domain_xml::write(&Domain {
+        id,
+        spec,
+        hash,
+        domain_type: guest.domain_type(),
+        architecture: &guest.architecture,
+        disks: &disks,
+        interfaces: &interfaces,
+        console: (link.facts.driver == Driver::Qemu).then_some(console),
+    });
+    let domain = {
+        let _checked_and_defined_at_once = app.locks.capacity();
+        fits(app, link, spec)?;
+        link.connect.define_domain_xml(&xml).doing("define a domain")?
+    };
+    domain.set_autostart(true).doing("let a domain start with its hypervisor")?;
+    domain.create().doing("start a domain")?;
+    let (hash, spec) = (hash.to_owned(), Some(spec.clone()));
+    domains::created(&domain, &Metadata { hash, spec, creating: true })?;
+    Ok(())
+}
+
+/// Refuses what does not fit beside all that is defined.
+fn fits(app: &App, link: &Link, spec: &MachineSpec) -> Result<()> {
+    let (cpus, memory) = capacity::amounts(link, app.limits)?;
+    let wanted = [
+        ("spec.memoryBytes", spec.memory_bytes.next_multiple_of(1 << 20), memory.free()),
+        ("spec.cpus", spec.cpus.into(), cpus.free()),
+    ];
+    match wanted.into_iter().find(|(_, wanted, free)| wanted > free) {
+        Some((field, wanted, free)) => Err(Error::InsufficientCapacity { field, wanted, free }),
+        None => Ok(()),
+    }
+}
+
+/// Makes the machine's volumes, the seed among them. No image goes away meanwhile.
+fn volumes_of(app: &App, link: &Link, id: Uuid, request: &MachineRequest) -> Result<Vec<Disk>> {
+    let _no_refresh = app.locks.volumes();
+    let planned = resolve::disks(link, id, &request.spec)?;
+    let mut disks = Vec::new();
+    for (index, plan) in planned.iter().enumerate() {
+        let volume = volumes::create(&plan.pool, &plan.volume).map_err(Error::of_pool)?;
+        disks.push(attached(plan, &volume, index)?);
+    }
+    if let (Some(seed), Some(root)) = (&request.seed, planned.first()) {
+        disks.push(seed_disk(link, id, seed, root, disks.len())?);
+    }
+    Ok(disks)
+}
+
+fn seed_disk(
+    link: &Link,
+    id: Uuid,
+    seed: &Seed,
+    root: &PlannedDisk,
+    index: usize,
+) -> Result<Disk> {
+    let content = seed::volume(seed)?;
+    let volume = NewVolume {
+        name: volumes::seed_name(id),
+        size_bytes: u64::try_from(content.len()).unwrap_or(u64::MAX),
+        format: DiskFormat::Raw,
+        backing: None,
+    };
+    let made = volumes::create(&root.pool, &volume).map_err(Error::of_pool)?;
+    volumes::upload(&link.connect, &made, &content).map_err(Error::of_pool)?;
+    let path = made.path().doing("read a volume's path")?;
+    Ok(Disk {
+        path,
+        block: !root.pool.has_folder(),
+        format: DiskFormat::Raw,
+        target: target(index),
+        serial: "seed".to_owned(),
+        readonly: true,
+        boot: false,
+    })
+}
+
+fn attached(plan: &PlannedDisk, volume: &StorageVol, index: usize) -> Result<Disk> {
+    Ok(Disk {
+        path: volume.path().doing("read a volume's path")?,
+        block: !plan.pool.has_folder(),
+        format: plan.volume.format,
+        target: target(index),
+        serial: plan.serial.clone(),
+        readonly: false,
+        boot: index == 0,
+    })
+}
+
+/// `vda`, `vdb`, …; there are at most 18 disks.
+fn target(index: usize) -> String {
+    let letter = u8::try_from(index).unwrap_or(0).saturating_add(b'a');
+    format!("vd{}", char::from(letter))
+}

@@ -1,0 +1,126 @@
+//! Why a machine is not what was asked for.
+
+use uuid::Uuid;
+
+use crate::field::{BadField, bad};
+use crate::libvirt;
+
+/// Result of what is done with machines.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a machine is not what was asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is none of that id.
+    #[error("there is no machine {id}")]
+    Unknown {
+        /// The id.
+        id: Uuid,
+    },
+    /// The machine exists, and is another.
+    #[error(
+        "machine {id} exists with another spec (hash {existing}); a machine cannot change: delete it first, or take \
+         another id"
+    )]
+    SpecDiffers {
+        /// The id.
+        id: Uuid,
+        /// Hash of what is there.
+        existing: String,
+    },
+    /// A domain that is not this machine has the name or the UUID.
+    #[error("{field} {value:?} belongs to a domain that is not this machine; take another")]
+    NameTaken {
+        /// Field of the request.
+        field: &'static str,
+        /// Its value.
+        value: String,
+    },
+    /// The root disk's image is not there.
+    #[error(
+        "spec.rootDisk.image {image} is not ready in pool {pool:?}; PUT /v1/images/{image} first, and wait for state \
+         ready"
+    )]
+    ImageNotReady {
+        /// SHA-256.
+        image: String,
+        /// Name of the pool.
+        pool: String,
+    },
+    /// A field makes no sense here.
+    #[error(transparent)]
+    BadSpec(#[from] BadField),
+    /// The hypervisor has not enough left.
+    #[error("{field} {wanted} does not fit: {free} are free; delete machines, or take another hypervisor")]
+    InsufficientCapacity {
+        /// Path of the field.
+        field: &'static str,
+        /// What was asked for.
+        wanted: u64,
+        /// What is left.
+        free: u64,
+    },
+    /// A pool has no room.
+    #[error("a storage pool of the machine is full: {words}; free some room, or take another pool")]
+    PoolFull {
+        /// libvirt's words.
+        words: String,
+    },
+    /// The action needs a machine that is on.
+    #[error("machine {id} is off; switch it on first")]
+    Off {
+        /// The id.
+        id: Uuid,
+    },
+    /// The machine's creation was cut.
+    #[error("the creation of machine {id} was cut; PUT it again, or delete it")]
+    Incomplete {
+        /// The id.
+        id: Uuid,
+    },
+    /// The guest has not let go of the seed.
+    #[error("the guest of machine {id} has not let go of the seed; ask again when it has booted")]
+    SeedBusy {
+        /// The id.
+        id: Uuid,
+    },
+    /// The metadata was written by a newer gateway, or by hand.
+    #[error("the metadata of machine {id} cannot be read; delete the machine, or upgrade this gateway")]
+    Unreadable {
+        /// The id.
+        id: Uuid,
+    },
+    /// The driver has no such thing.
+    #[error("this driver of libvirt has no {what}")]
+    NotSupported {
+        /// What it lacks.
+        what: &'static str,
+    },
+    /// The console's log cannot be read.
+    #[error("failed to read the console log of machine {id}")]
+    Console {
+        /// The id.
+        id: Uuid,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The seed cannot be made.
+    #[error("failed to make the seed")]
+    Seed(#[from] crate::seed::Error),
+    /// libvirt did not do what was asked.
+    #[error(transparent)]
+    Libvirt(#[from] libvirt::Error),
+}
+
+impl Error {
+    /// A field that makes no sense here.
+    pub(super) fn bad(field: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self::BadSpec(bad(field, problem))
+    }
+
+    /// A full pool is named as such: it is the one failure of a pool that waits for people.
+    pub(super) fn of_pool(error: libvirt::Error) -> Self {
+        let words = error.words();
+        if words.contains("No space left") { Self::PoolFull { words } } else { error.into() }
+    }
+}

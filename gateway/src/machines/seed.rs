@@ -1,0 +1,75 @@
+//! The seed goes when it was read: it holds secrets.
+
+use uuid::Uuid;
+use virt::domain::Domain;
+use virt::sys;
+
+use super::view::{self, lookup};
+use super::{Error, Result};
+use crate::app::App;
+use crate::libvirt::domain_xml::{self, Disk, DiskFormat, DomainView};
+use crate::libvirt::{self, Doing, Link, domains, pools, volumes};
+
+/// Detaches a machine's seed and deletes it. A seed that is gone is no error.
+pub fn remove_seed(app: &App, link: &Link, id: Uuid) -> Result<()> {
+    let _one_at_a_time = app.locks.machine(id);
+    let (domain, seen) = lookup(link, id)?;
+    if let Some((path, target)) = view::seed_of(&seen.view) {
+        detach(&domain, path, target)?;
+        // a guest may take its time, or never answer: then the seed is still in use
+        if view::seed_of(&domains::see(&domain)?.view).is_some() {
+            return Err(Error::SeedBusy { id });
+        }
+    }
+    let _no_refresh = app.locks.volumes();
+    let name = volumes::seed_name(id);
+    for pool in pools::all(&link.connect)? {
+        if let Some(volume) = volumes::by_name(&pool, &name)? {
+            wipe(link, &volume)?;
+            volumes::delete(&volume)?;
+            tracing::info!(%id, "seed deleted");
+        }
+    }
+    Ok(())
+}
+
+/// Zeros over the secrets, as far as the file system writes in place.
+fn wipe(link: &Link, volume: &virt::storage_vol::StorageVol) -> Result<()> {
+    let size = volume.info().doing("read a volume's size")?.capacity;
+    let zeros = vec![0; usize::try_from(size).unwrap_or(0)];
+    Ok(volumes::upload(&link.connect, volume, &zeros)?)
+}
+
+/// From the running domain and from its definition, wherever it is.
+fn detach(domain: &Domain, path: &str, target: &str) -> libvirt::Result<()> {
+    let xml = domain_xml::disk(&Disk {
+        path: path.to_owned(),
+        block: false,
+        format: DiskFormat::Raw,
+        target: target.to_owned(),
+        serial: "seed".to_owned(),
+        readonly: true,
+        boot: false,
+    });
+    if has_seed(domain, sys::VIR_DOMAIN_XML_INACTIVE)? {
+        let config = sys::VIR_DOMAIN_AFFECT_CONFIG;
+        domain.detach_device_flags(&xml, config).doing("detach a seed from a domain's definition")?;
+    }
+    if domain.is_active().doing("read a domain's state")? && has_seed(domain, 0)? {
+        let live = sys::VIR_DOMAIN_AFFECT_LIVE;
+        match domain.detach_device_flags(&xml, live).doing("detach a seed from a running domain") {
+            // an earlier request is under way in the guest
+            Err(error) if error.is(virt::error::ErrorNumber::OperationFailed) => {
+                tracing::info!(error = error.words(), "the guest still has the seed");
+            }
+            other => other?,
+        }
+    }
+    Ok(())
+}
+
+fn has_seed(domain: &Domain, flags: sys::virDomainXMLFlags) -> libvirt::Result<bool> {
+    let xml = domain.xml_desc(flags).doing("read a domain's description")?;
+    let view: DomainView = domain_xml::read(&xml)?;
+    Ok(view::seed_of(&view).is_some())
+}

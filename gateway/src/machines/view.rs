@@ -1,0 +1,154 @@
+//! Machines as they are.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use uuid::Uuid;
+use virt::domain::Domain;
+
+use super::{Error, Result};
+use crate::api::types::{Address, AddressSource, Machine, MachineInterface, MachineState};
+use crate::app::App;
+use crate::clock;
+use crate::libvirt::addresses::{self, ByMac};
+use crate::libvirt::domain_xml::DomainView;
+use crate::libvirt::domains::{self, Seen};
+use crate::libvirt::{self, Driver, Link, volumes};
+
+/// How long a guest agent's answer is good.
+const AGENT_ANSWER: Duration = Duration::from_secs(10);
+/// How long one look at all machines may wait for guest agents.
+const AGENT_BUDGET: Duration = Duration::from_secs(2);
+
+/// What guest agents said lately: asking is slow, and a guest that hangs does not answer at all.
+#[derive(Default)]
+pub struct Agents(Mutex<HashMap<Uuid, (Instant, ByMac)>>);
+
+/// Addresses that the hypervisor itself knows.
+struct Known {
+    leases: ByMac,
+    arp: ByMac,
+    since: Instant,
+}
+
+/// All machines, by id. Domains that are not ours are not among them.
+pub fn list(app: &App, link: &Link) -> Result<Vec<Machine>> {
+    let known = Known::look(app, link);
+    let all = domains::all(link)?;
+    let machines = all.into_iter().filter(|seen| seen.view.ours.is_some());
+    let machines = machines.filter_map(|seen| machine(app, link, &known, seen));
+    let mut machines: Vec<_> = machines.collect();
+    machines.sort_by_key(|machine| machine.id);
+    app.agents.keep(|id| machines.binary_search_by_key(&id, |machine| machine.id).is_ok());
+    Ok(machines)
+}
+
+/// One machine.
+pub fn one(app: &App, link: &Link, id: Uuid) -> Result<Machine> {
+    let (_, seen) = lookup(link, id)?;
+    let known = Known::look(app, link);
+    machine(app, link, &known, seen).ok_or(Error::Unreadable { id })
+}
+
+/// The domain of a machine; one that is not ours is unknown.
+pub(super) fn lookup(link: &Link, id: Uuid) -> Result<(Domain, Seen)> {
+    let Some(domain) = domains::by_uuid(&link.connect, id)? else {
+        return Err(Error::Unknown { id });
+    };
+    match libvirt::found(domains::see(&domain))? {
+        Some(seen) if seen.view.ours.is_some() => Ok((domain, seen)),
+        _ => Err(Error::Unknown { id }),
+    }
+}
+
+/// Path and device name of a machine's seed, while it is attached.
+pub(super) fn seed_of(view: &DomainView) -> Option<(&str, &str)> {
+    let name = volumes::seed_name(view.uuid);
+    let seed = view.disks.iter().find(|(path, _)| path.rsplit('/').next() == Some(&name))?;
+    Some((&seed.0, &seed.1))
+}
+
+fn machine(app: &App, link: &Link, known: &Known, seen: Seen) -> Option<Machine> {
+    let addresses = addresses_of(app, link, known, &seen);
+    machine_of(seen, addresses)
+}
+
+/// What a domain and its addresses make; `None` where it is not ours, or its spec makes no sense.
+pub fn machine_of(seen: Seen, addresses: Vec<Address>) -> Option<Machine> {
+    let seed = seed_of(&seen.view).is_some();
+    let ours = seen.view.ours?;
+    let cards = seen.view.interfaces.into_iter().map(|card| MachineInterface {
+        mac: card.mac,
+        network: card.network,
+        bridge: card.bridge,
+    });
+    Some(Machine {
+        id: seen.view.uuid,
+        spec_hash: ours.hash,
+        spec: ours.spec?,
+        state: seen.state,
+        state_reason: seen.reason,
+        seed,
+        incomplete: ours.creating,
+        addresses,
+        interfaces: cards.collect(),
+    })
+}
+
+/// Leases first, then what the hypervisor's kernel saw, then what the guest says.
+fn addresses_of(app: &App, link: &Link, known: &Known, seen: &Seen) -> Vec<Address> {
+    let view = &seen.view;
+    if matches!(seen.state, MachineState::Off | MachineState::Crashed) {
+        return Vec::new();
+    }
+    let mut found = addresses::of(view, &known.leases, AddressSource::Lease);
+    if found.is_empty() {
+        found = addresses::of(view, &known.arp, AddressSource::Arp);
+    }
+    if found.is_empty() && view.agent {
+        let answer = app.agents.ask(link, view, known.since);
+        found = addresses::of(view, &answer, AddressSource::Agent);
+    }
+    found
+}
+
+impl Known {
+    fn look(app: &App, link: &Link) -> Self {
+        let since = clock::instant();
+        // the test driver's networks are on no wire
+        if link.facts.driver == Driver::Test {
+            return Self { leases: ByMac::new(), arp: ByMac::new(), since };
+        }
+        let leases = addresses::leases(&app.lease_directory, clock::now());
+        Self { leases, arp: addresses::arp(), since }
+    }
+}
+
+impl Agents {
+    /// What a machine's agent says, or said lately. A look that began long ago asks nobody any more.
+    fn ask(&self, link: &Link, view: &DomainView, since: Instant) -> ByMac {
+        let now = clock::instant();
+        let old = self.slot().get(&view.uuid).cloned();
+        let (answered, answer) = old.map_or((None, ByMac::new()), |(at, by)| (Some(at), by));
+        let fresh = answered.is_some_and(|at| now.duration_since(at) < AGENT_ANSWER);
+        if fresh || now.duration_since(since) > AGENT_BUDGET {
+            return answer;
+        }
+        let answer = addresses::agent(&link.connect, view).unwrap_or_else(|error| {
+            tracing::debug!(id = %view.uuid, error = error.words(), "guest agent");
+            ByMac::new()
+        });
+        self.slot().insert(view.uuid, (clock::instant(), answer.clone()));
+        answer
+    }
+
+    /// Forgets machines that are no more.
+    fn keep(&self, mut still: impl FnMut(Uuid) -> bool) {
+        self.slot().retain(|id, _| still(*id));
+    }
+
+    fn slot(&self) -> std::sync::MutexGuard<'_, HashMap<Uuid, (Instant, ByMac)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,24 @@
+//! One line per request. It has the path, no query, no body, no header.
+
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::Response;
+
+use crate::api::Code;
+use crate::clock;
+
+/// Logs a request when it was answered; reads at level debug, the rest at info.
+pub async fn log(request: Request, next: Next) -> Response {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let began = clock::instant();
+    let response = next.run(request).await;
+    let status = response.status().as_u16();
+    let took_ms = clock::instant().duration_since(began).as_millis();
+    let code = response.extensions().get::<Code>().map_or("", |code| code.0);
+    if method.is_safe() && status < 400 {
+        tracing::debug!(%method, path, status, took_ms, "request");
+    } else {
+        tracing::info!(%method, path, status, took_ms, code, "request");
+    }
+    response
+}

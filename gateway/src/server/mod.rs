@@ -1,0 +1,12 @@
+//! Listeners, and the life of the process.
+
+mod connections;
+mod error;
+mod listeners;
+mod log;
+mod run;
+mod tls;
+
+pub use error::Error;
+pub(crate) use log::log;
+pub use run::run;

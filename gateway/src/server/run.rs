@@ -1,0 +1,103 @@
+//! The life of the process.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::connections::Connections;
+use super::listeners::{Socket, tcp};
+use super::tls::{Files, Tls};
+use super::Error;
+use crate::app::App;
+use crate::args::Args;
+use crate::auth::{Guard, Tokens};
+use crate::libvirt::Link;
+use crate::{api, events, images};
+
+/// How long requests may take to end after the process was asked to.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Serves until SIGTERM or SIGINT; then what was begun is brought to its end.
+pub async fn run(args: Args) -> Result<(), Error> {
+    // fails only when it was done before
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let https = https(&args)?;
+    if https.is_none() && args.unix_socket.is_none() {
+        return Err(Error::Nowhere);
+    }
+    let tokens = args.token_file.clone().map(Tokens::open).transpose()?;
+    let app = Arc::new(App::new(&args));
+    let router = api::router(app.clone(), Arc::new(Guard::new(tokens)));
+    let connections = Connections::new(router);
+    let mut listeners = Vec::new();
+    if let Some((address, tls)) = https {
+        let listener = tcp(address).await?;
+        let address = listener.local_addr().map_or_else(|_| address.to_string(), |a| a.to_string());
+        tracing::info!(address, "listening for HTTPS");
+        listeners.push(tokio::spawn(connections.clone().serve_tls(listener, tls)));
+    }
+    if let Some(path) = &args.unix_socket {
+        let socket = Socket::open(path)?;
+        tracing::info!(path = %path.display(), "listening on a Unix socket");
+        listeners.push(tokio::spawn(connections.clone().serve_socket(socket)));
+    }
+    let poll = tokio::spawn(events::run(app.clone()));
+    sweep(&app);
+    ended().await.map_err(Error::Signals)?;
+    tracing::info!("ending: what was begun is brought to its end");
+    for listener in listeners {
+        listener.abort();
+        // its socket is gone when it is
+        let _ = listener.await;
+    }
+    app.hub.close();
+    app.images.stop();
+    finish(&app, connections).await;
+    let _ = poll.await;
+    Ok(())
+}
+
+/// Where to serve HTTPS, and how.
+fn https(args: &Args) -> Result<Option<(std::net::SocketAddr, Tls)>, Error> {
+    let Some(address) = args.listen else { return Ok(None) };
+    let (Some(cert), Some(key)) = (args.tls_cert.clone(), args.tls_key.clone()) else {
+        return Err(Error::Unguarded);
+    };
+    let tokens = args.token_file.is_some();
+    if args.client_ca.is_none() && !tokens {
+        return Err(Error::Unguarded);
+    }
+    let files = Files { cert, key, client_ca: args.client_ca.clone(), tokens };
+    Ok(Some((address, Tls::open(files)?)))
+}
+
+/// Removes what a gateway that was killed has left. libvirt may come up later than the gateway: then it is done by
+/// whoever fetches the image again.
+fn sweep(app: &Arc<App>) {
+    let app = app.clone();
+    tokio::spawn(async move {
+        if let Err(error) = app.libvirt.run(|link: &Link| images::sweep(link)).await {
+            tracing::warn!(error = error.words(), "libvirt does not answer yet");
+        }
+    });
+}
+
+async fn finish(app: &App, connections: Connections) {
+    let quiet = async {
+        connections.shutdown().await;
+        app.libvirt.finish().await;
+    };
+    if tokio::time::timeout(PATIENCE, quiet).await.is_err() {
+        tracing::warn!("some requests did not end in time");
+    }
+}
+
+async fn ended() -> std::io::Result<()> {
+    let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    tokio::select! {
+        _ = term.recv() => {}
+        _ = int.recv() => {}
+    }
+    Ok(())
+}
