@@ -64,7 +64,9 @@ impl Locks {
     /// One change of a machine at a time: the second delivery of a request finds what the first has done.
     pub fn machine(&self, id: Uuid) -> MutexGuard<'_, ()> {
         let index = usize::from(id.as_bytes()[15]) % self.machines.len();
-        self.machines[index].lock().unwrap_or_else(PoisonError::into_inner)
+        self.machines[index]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Volumes are made and deleted.

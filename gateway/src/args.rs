@@ -10,7 +10,12 @@ use clap::Parser;
 #[command(version)]
 pub struct Args {
     /// libvirt to connect to
-    #[arg(long, env = "TATARA_GATEWAY_LIBVIRT", default_value = "qemu:///system", value_name = "URI")]
+    #[arg(
+        long,
+        env = "TATARA_GATEWAY_LIBVIRT",
+        default_value = "qemu:///system",
+        value_name = "URI"
+    )]
     pub libvirt: String,
     /// Address for HTTPS; needs --tls-cert, --tls-key, and --client-ca or --token-file
     #[arg(long, env = "TATARA_GATEWAY_LISTEN", value_name = "ADDRESS:PORT")]
@@ -19,10 +24,20 @@ pub struct Args {
     #[arg(long, env = "TATARA_GATEWAY_UNIX_SOCKET", value_name = "PATH")]
     pub unix_socket: Option<PathBuf>,
     /// Certificate chain of this gateway (PEM); read again when it changes
-    #[arg(long, env = "TATARA_GATEWAY_TLS_CERT", value_name = "FILE", requires = "tls_key")]
+    #[arg(
+        long,
+        env = "TATARA_GATEWAY_TLS_CERT",
+        value_name = "FILE",
+        requires = "tls_key"
+    )]
     pub tls_cert: Option<PathBuf>,
     /// Private key of the certificate (PEM)
-    #[arg(long, env = "TATARA_GATEWAY_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
+    #[arg(
+        long,
+        env = "TATARA_GATEWAY_TLS_KEY",
+        value_name = "FILE",
+        requires = "tls_cert"
+    )]
     pub tls_key: Option<PathBuf>,
     /// Authority of client certificates (PEM): whoever has one of its certificates may do everything
     #[arg(long, env = "TATARA_GATEWAY_CLIENT_CA", value_name = "FILE")]

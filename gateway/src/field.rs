@@ -15,22 +15,36 @@ pub type Result = std::result::Result<(), BadField>;
 
 /// A field that makes no sense.
 pub fn bad(field: impl Into<String>, problem: impl Into<String>) -> BadField {
-    BadField { field: field.into(), problem: problem.into() }
+    BadField {
+        field: field.into(),
+        problem: problem.into(),
+    }
 }
 
 /// Refuses what is no SHA-256 in lower-case hexadecimal digits.
 pub fn sha256(field: &str, value: &str) -> Result {
-    let digits = value.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+    let digits = value
+        .bytes()
+        .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
     if digits && value.len() == 64 {
         return Ok(());
     }
-    Err(bad(field, "is no SHA-256: give 64 lower-case hexadecimal digits"))
+    Err(bad(
+        field,
+        "is no SHA-256: give 64 lower-case hexadecimal digits",
+    ))
 }
 
 /// Refuses a name of a pool, network or bridge that libvirt could not have.
 pub fn reference(field: &str, value: &str) -> Result {
     let fits = |c: char| !c.is_control() && c != '/' && c != '\u{fffe}' && c != '\u{ffff}';
-    word(field, value, 255, "characters without / and control characters", fits)
+    word(
+        field,
+        value,
+        255,
+        "characters without / and control characters",
+        fits,
+    )
 }
 
 /// Refuses what is no name in the manner of host names.
@@ -50,7 +64,10 @@ pub fn word(
     if !value.is_empty() && value.len() <= longest && value.chars().all(fits) {
         return Ok(());
     }
-    Err(bad(field, format!("does not fit: give 1 to {longest} of {of}")))
+    Err(bad(
+        field,
+        format!("does not fit: give 1 to {longest} of {of}"),
+    ))
 }
 
 /// Refuses a number outside of its range.
@@ -58,7 +75,10 @@ pub fn between(field: &str, value: u64, least: u64, most: u64) -> Result {
     if (least..=most).contains(&value) {
         return Ok(());
     }
-    Err(bad(field, format!("{value} does not fit: give {least} to {most}")))
+    Err(bad(
+        field,
+        format!("{value} does not fit: give {least} to {most}"),
+    ))
 }
 
 /// Refuses a list that is too long.

@@ -5,7 +5,9 @@ use tracing_subscriber::EnvFilter;
 /// Starts logging to stderr. `RUST_LOG` chooses what is written (default `info`).
 pub fn start(json: bool) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
     if json {
         lines.json().flatten_event(true).init();
     } else {

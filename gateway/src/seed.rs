@@ -1,4 +1,4 @@
-//! The volume that cloud-init reads at the first boot: NoCloud, a FAT file system with the label `cidata`.
+//! The volume that cloud-init reads at the first boot: `NoCloud`, a FAT file system with the label `cidata`.
 
 use std::io::{self, Cursor, Write};
 
@@ -26,7 +26,11 @@ pub fn volume(seed: &Seed) -> Result<Vec<u8>, Error> {
         ("user-data", seed.user_data.expose_secret()),
         ("meta-data", seed.meta_data.as_str()),
     ];
-    files.extend(seed.network_config.as_deref().map(|text| ("network-config", text)));
+    files.extend(
+        seed.network_config
+            .as_deref()
+            .map(|text| ("network-config", text)),
+    );
     let length: usize = files.iter().map(|(_, text)| text.len()).sum();
     let size = (length + OVERHEAD).next_multiple_of(OVERHEAD);
     let mut disk = Cursor::new(vec![0; size]);
@@ -51,7 +55,12 @@ mod tests {
         let disk = Cursor::new(volume.to_vec());
         let files = FileSystem::new(disk, FsOptions::new()).expect("a file system");
         let mut text = String::new();
-        files.root_dir().open_file(name).ok()?.read_to_string(&mut text).expect("text");
+        files
+            .root_dir()
+            .open_file(name)
+            .ok()?
+            .read_to_string(&mut text)
+            .expect("text");
         Some(text)
     }
 
@@ -67,9 +76,18 @@ mod tests {
         assert_eq!(files.volume_label(), "cidata");
         let label = files.read_volume_label_from_root_dir().expect("a label");
         assert_eq!(label.as_deref(), Some("cidata"));
-        assert_eq!(read(&volume, "user-data").as_deref(), Some("#cloud-config\n"));
-        assert_eq!(read(&volume, "meta-data").as_deref(), Some("instance-id: 1\n"));
-        assert_eq!(read(&volume, "network-config").as_deref(), Some("version: 2\n"));
+        assert_eq!(
+            read(&volume, "user-data").as_deref(),
+            Some("#cloud-config\n")
+        );
+        assert_eq!(
+            read(&volume, "meta-data").as_deref(),
+            Some("instance-id: 1\n")
+        );
+        assert_eq!(
+            read(&volume, "network-config").as_deref(),
+            Some("version: 2\n")
+        );
     }
 
     #[test]

@@ -17,8 +17,14 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-        let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
+        let kind = request
+            .headers()
+            .get(header::CONTENT_TYPE)
+            .and_then(|kind| kind.to_str().ok());
+        let kind = kind
+            .and_then(|kind| kind.split(';').next())
+            .unwrap_or_default()
+            .trim();
         if !kind.eq_ignore_ascii_case("application/json") {
             return Err(Problem::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -26,7 +32,9 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
                 "the body must be JSON: send `content-type: application/json`",
             ));
         }
-        let bytes = Bytes::from_request(request, state).await.map_err(|error| unread(&error))?;
+        let bytes = Bytes::from_request(request, state)
+            .await
+            .map_err(|error| unread(&error))?;
         parse(&bytes).map(Self)
     }
 }
@@ -47,7 +55,9 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
         Some(field) => Err(Problem::new(
             StatusCode::UNPROCESSABLE_ENTITY,
             "UnknownField",
-            format!("{field} is no field of this gateway's API: leave it out, or upgrade the gateway"),
+            format!(
+                "{field} is no field of this gateway's API: leave it out, or upgrade the gateway"
+            ),
         )),
     }
 }
@@ -65,11 +75,19 @@ fn misread(path: &str, error: &serde_json::Error) -> Problem {
     let place = format!("line {} column {}", error.line(), error.column());
     if error.is_data() {
         let secret = path.starts_with("seed");
-        let words = if secret { "it is of the wrong type".to_owned() } else { error.to_string() };
+        let words = if secret {
+            "it is of the wrong type".to_owned()
+        } else {
+            error.to_string()
+        };
         let detail = format!("{path} does not fit: {words} ({place})");
         return Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "BadSpec", detail);
     }
-    Problem::new(StatusCode::BAD_REQUEST, "BadRequest", format!("the body is no JSON at {place}"))
+    Problem::new(
+        StatusCode::BAD_REQUEST,
+        "BadRequest",
+        format!("the body is no JSON at {place}"),
+    )
 }
 
 /// A machine's id in a path.
@@ -100,7 +118,11 @@ impl<S: Send + Sync> FromRequestParts<S> for Checksum {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let path = Path::<String>::from_request_parts(parts, state).await;
         let Path(text) = path.map_err(|error| {
-            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "BadSpec", error.body_text())
+            Problem::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "BadSpec",
+                error.body_text(),
+            )
         })?;
         Ok(Self(text))
     }
@@ -113,9 +135,15 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let query = Query::from_request_parts(parts, state).await.map_err(|error| {
-            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "BadSpec", error.body_text())
-        })?;
+        let query = Query::from_request_parts(parts, state)
+            .await
+            .map_err(|error| {
+                Problem::new(
+                    StatusCode::UNPROCESSABLE_ENTITY,
+                    "BadSpec",
+                    error.body_text(),
+                )
+            })?;
         Ok(Self(query.0))
     }
 }

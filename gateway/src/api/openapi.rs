@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
-use utoipa::openapi::{
-    Components, ContentBuilder, OpenApi, Ref, RefOr, Response, ResponseBuilder,
-};
+use utoipa::openapi::{Components, ContentBuilder, OpenApi, Ref, RefOr, Response, ResponseBuilder};
 use utoipa::{IntoResponses, OpenApi as _, ToSchema};
 
 use super::ProblemBody;
@@ -31,11 +29,14 @@ pub(super) fn frame() -> OpenApi {
     let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
     components.add_security_scheme("bearer", bearer);
     let certificate = Some("a client certificate of the gateway's client authority");
-    components.add_security_scheme("certificate", SecurityScheme::MutualTls {
-        description: certificate.map(str::to_owned),
-        deprecated: None,
-        extensions: None,
-    });
+    components.add_security_scheme(
+        "certificate",
+        SecurityScheme::MutualTls {
+            description: certificate.map(str::to_owned),
+            deprecated: None,
+            extensions: None,
+        },
+    );
     frame
 }
 
@@ -69,8 +70,14 @@ impl IntoResponses for Failures {
         problems(&[
             ("401", "Unauthenticated, TokenExpired: nobody who may ask."),
             ("500", "LibvirtFailed: libvirt did not do what was asked."),
-            ("501", "NotSupportedByDriver: this driver of libvirt cannot do that."),
-            ("503", "LibvirtUnavailable: libvirt does not answer; come again."),
+            (
+                "501",
+                "NotSupportedByDriver: this driver of libvirt cannot do that.",
+            ),
+            (
+                "503",
+                "LibvirtUnavailable: libvirt does not answer; come again.",
+            ),
         ])
     }
 }
@@ -104,7 +111,10 @@ impl IntoResponses for Conflict {
 
 impl IntoResponses for Full {
     fn responses() -> Responses {
-        problems(&[("507", "InsufficientCapacity, PoolFull: the hypervisor has not enough left.")])
+        problems(&[(
+            "507",
+            "InsufficientCapacity, PoolFull: the hypervisor has not enough left.",
+        )])
     }
 }
 
@@ -115,7 +125,13 @@ fn problems(statuses: &[(&str, &str)]) -> Responses {
     let describe = |description: &str| {
         let content = ContentBuilder::new().schema(Some(body())).build();
         let response = ResponseBuilder::new().description(description);
-        response.content("application/problem+json", content).build().into()
+        response
+            .content("application/problem+json", content)
+            .build()
+            .into()
     };
-    statuses.iter().map(|(status, text)| ((*status).to_owned(), describe(text))).collect()
+    statuses
+        .iter()
+        .map(|(status, text)| ((*status).to_owned(), describe(text)))
+        .collect()
 }

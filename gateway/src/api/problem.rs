@@ -36,11 +36,19 @@ pub struct Problem {
 impl Problem {
     /// An error.
     pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
-        Self { status, code, detail: detail.into() }
+        Self {
+            status,
+            code,
+            detail: detail.into(),
+        }
     }
 
     fn unavailable(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "LibvirtUnavailable", detail)
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "LibvirtUnavailable",
+            detail,
+        )
     }
 }
 
@@ -82,7 +90,11 @@ impl From<libvirt::Error> for Problem {
         if error.is_unsupported() {
             return Self::new(StatusCode::NOT_IMPLEMENTED, "NotSupportedByDriver", words);
         }
-        let of_spec = [Number::ConfigUnsupported, Number::XmlError, Number::XmlDetail];
+        let of_spec = [
+            Number::ConfigUnsupported,
+            Number::XmlError,
+            Number::XmlDetail,
+        ];
         if of_spec.into_iter().any(|number| error.is(number)) {
             return Self::new(StatusCode::UNPROCESSABLE_ENTITY, "BadSpec", words);
         }

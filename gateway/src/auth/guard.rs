@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use http::{StatusCode, header};
+use http::{HeaderValue, StatusCode, header};
 
 use super::tokens::{Tokens, Verdict};
 use crate::api::Problem;
@@ -35,18 +35,31 @@ impl Guard {
     }
 
     fn verdict(&self, request: &Request) -> Result<(), Problem> {
-        let trust = request.extensions().get::<Trust>().copied().unwrap_or(Trust::None);
+        let trust = request
+            .extensions()
+            .get::<Trust>()
+            .copied()
+            .unwrap_or(Trust::None);
         if trust != Trust::None {
             return Ok(());
         }
-        let given = request.headers().get(header::AUTHORIZATION).map(|value| value.as_bytes());
+        let given = request
+            .headers()
+            .get(header::AUTHORIZATION)
+            .map(HeaderValue::as_bytes);
         let token = given.and_then(bearer);
         let (Some(token), Some(tokens)) = (token, &self.tokens) else {
-            return Err(refused("Unauthenticated", "send a client certificate or a bearer token"));
+            return Err(refused(
+                "Unauthenticated",
+                "send a client certificate or a bearer token",
+            ));
         };
         match tokens.check(token, clock::now()) {
             Verdict::Good => Ok(()),
-            Verdict::Expired => Err(refused("TokenExpired", "the token has run out: use a new one")),
+            Verdict::Expired => Err(refused(
+                "TokenExpired",
+                "the token has run out: use a new one",
+            )),
             Verdict::Unknown => Err(refused("Unauthenticated", "the token is not known here")),
         }
     }
@@ -62,7 +75,9 @@ pub async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next
 
 fn bearer(value: &[u8]) -> Option<&[u8]> {
     let (scheme, token) = value.split_at_checked(7)?;
-    scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
+    scheme
+        .eq_ignore_ascii_case(b"bearer ")
+        .then(|| token.trim_ascii())
 }
 
 fn refused(code: &'static str, detail: &str) -> Problem {

@@ -75,7 +75,10 @@ impl Tokens {
     /// Reads a file of tokens.
     pub fn open(path: PathBuf) -> Result<Self, Error> {
         let (stamp, tokens) = load(&path)?;
-        Ok(Self { path, read: Mutex::new((Some(stamp), Arc::new(tokens))) })
+        Ok(Self {
+            path,
+            read: Mutex::new((Some(stamp), Arc::new(tokens))),
+        })
     }
 
     /// What is said of a token. All tokens are compared, each in constant time.
@@ -114,22 +117,37 @@ impl Tokens {
 }
 
 fn load(path: &Path) -> Result<(Stamp, Vec<Token>), Error> {
-    let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
+    let unreadable = |source| Error::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
     let mut file = File::open(path).map_err(unreadable)?;
     let metadata = file.metadata().map_err(unreadable)?;
     let mode = metadata.mode() & 0o777;
     if mode & 0o077 != 0 {
-        return Err(Error::Open { path: path.to_owned(), mode });
+        return Err(Error::Open {
+            path: path.to_owned(),
+            mode,
+        });
     }
     let mut text = String::new();
     file.read_to_string(&mut text).map_err(unreadable)?;
-    let tokens = parse(&text)
-        .map_err(|(line, problem)| Error::Line { path: path.to_owned(), line, problem })?;
+    let tokens = parse(&text).map_err(|(line, problem)| Error::Line {
+        path: path.to_owned(),
+        line,
+        problem,
+    })?;
     Ok((stamp(&metadata), tokens))
 }
 
 fn stamp(file: &Metadata) -> Stamp {
-    (file.dev(), file.ino(), file.len(), file.mtime(), file.mtime_nsec())
+    (
+        file.dev(),
+        file.ino(),
+        file.len(),
+        file.mtime(),
+        file.mtime_nsec(),
+    )
 }
 
 /// Reads lines `TOKEN [not-after as RFC 3339]`; empty ones and those that begin with `#` say nothing. What is wrong
@@ -138,7 +156,9 @@ pub fn parse(text: &str) -> Result<Vec<Token>, (usize, &'static str)> {
     let mut tokens = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         let mut words = line.split_whitespace();
-        let Some(token) = words.next().filter(|word| !word.starts_with('#')) else { continue };
+        let Some(token) = words.next().filter(|word| !word.starts_with('#')) else {
+            continue;
+        };
         if token.len() < SHORTEST || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err((number, "has no token of at least 16 ASCII characters"));
         }
@@ -147,7 +167,10 @@ pub fn parse(text: &str) -> Result<Vec<Token>, (usize, &'static str)> {
         if words.next().is_some() {
             return Err((number, "has more than a token and a time"));
         }
-        tokens.push(Token { hash: Sha256::digest(token).into(), not_after });
+        tokens.push(Token {
+            hash: Sha256::digest(token).into(),
+            not_after,
+        });
     }
     Ok(tokens)
 }

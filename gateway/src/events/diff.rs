@@ -28,7 +28,7 @@ pub enum Change {
     /// A machine is no more.
     MachineGone(Uuid),
     /// An image is new, or differs.
-    Image(Image),
+    Image(Box<Image>),
     /// An image is no more.
     ImageGone {
         /// Name of the pool.
@@ -37,7 +37,7 @@ pub enum Change {
         sha256: String,
     },
     /// The capacity differs.
-    Capacity(Capacity),
+    Capacity(Box<Capacity>),
 }
 
 /// What differs between two looks; everything, when there was none before.
@@ -50,20 +50,26 @@ pub fn diff(before: Option<&Snapshot>, now: &Snapshot) -> Vec<Change> {
     }
     for (key, image) in &now.images {
         if before.and_then(|before| before.images.get(key)) != Some(image) {
-            changes.push(Change::Image(image.clone()));
+            changes.push(Change::Image(Box::new(image.clone())));
         }
     }
     if let Some(before) = before {
-        let gone = before.machines.keys().filter(|id| !now.machines.contains_key(id));
+        let gone = before
+            .machines
+            .keys()
+            .filter(|id| !now.machines.contains_key(id));
         changes.extend(gone.map(|id| Change::MachineGone(*id)));
-        let gone = before.images.keys().filter(|key| !now.images.contains_key(key));
+        let gone = before
+            .images
+            .keys()
+            .filter(|key| !now.images.contains_key(key));
         changes.extend(gone.map(|(pool, sha256)| Change::ImageGone {
             pool: pool.clone(),
             sha256: sha256.clone(),
         }));
     }
     if before.is_none_or(|before| before.capacity != now.capacity) {
-        changes.push(Change::Capacity(now.capacity.clone()));
+        changes.push(Change::Capacity(Box::new(now.capacity.clone())));
     }
     changes
 }

@@ -47,11 +47,20 @@ pub async fn listen(app: Arc<App>) -> Result<impl Stream<Item = Heard>, Ended> {
     let first = match first {
         Look::Seen(snapshot) => snapshot,
         Look::Failed(_, why) => return Err(Ended { why }),
-        Look::None => return Err(Ended { why: "the gateway ends".to_owned() }),
+        Look::None => {
+            return Err(Ended {
+                why: "the gateway ends".to_owned(),
+            });
+        }
     };
     let mut waiting: VecDeque<_> = diff(None, &first).into_iter().map(Heard::Change).collect();
     waiting.push_back(Heard::Synced);
-    let listener = Listener { app, looks, heard: Some(first), waiting };
+    let listener = Listener {
+        app,
+        looks,
+        heard: Some(first),
+        waiting,
+    };
     Ok(unfold(listener, |mut listener| async {
         let heard = listener.next().await?;
         Some((heard, listener))
@@ -65,7 +74,9 @@ impl Listener {
                 () = self.app.hub.closed() => return None,
                 changed = self.looks.changed() => changed.ok()?,
             }
-            let Look::Seen(now) = self.looks.borrow_and_update().clone() else { return None };
+            let Look::Seen(now) = self.looks.borrow_and_update().clone() else {
+                return None;
+            };
             let changes = diff(self.heard.as_deref(), &now);
             self.waiting.extend(changes.into_iter().map(Heard::Change));
             self.heard = Some(now);

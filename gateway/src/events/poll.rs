@@ -52,7 +52,10 @@ async fn poll(app: &Arc<App>) {
 async fn look(app: &Arc<App>) {
     let number = app.hub.begin();
     let worker = app.clone();
-    let seen = app.libvirt.run(move |link: &Link| snapshot(&worker, link, number)).await;
+    let seen = app
+        .libvirt
+        .run(move |link: &Link| snapshot(&worker, link, number))
+        .await;
     let look = match seen {
         Ok(mut snapshot) => {
             if let Look::Seen(last) = app.hub.last() {
@@ -73,8 +76,14 @@ fn snapshot(app: &App, link: &Link, number: u64) -> Result<Snapshot, Error> {
     let images = images::list(app, link)?;
     Ok(Snapshot {
         number,
-        machines: machines.into_iter().map(|machine| (machine.id, Arc::new(machine))).collect(),
-        images: images.into_iter().map(|i| ((i.pool.clone(), i.sha256.clone()), i)).collect(),
+        machines: machines
+            .into_iter()
+            .map(|machine| (machine.id, Arc::new(machine)))
+            .collect(),
+        images: images
+            .into_iter()
+            .map(|i| ((i.pool.clone(), i.sha256.clone()), i))
+            .collect(),
         capacity: capacity::read(link, app.limits)?,
     })
 }

@@ -12,10 +12,15 @@ pub fn delete(app: &App, link: &Link, pool_name: &str, sha256: &str) -> Result<(
     let pool = pool(link, pool_name)?;
     app.images.forget(pool_name, sha256);
     let _nobody_makes_disks = app.locks.pools();
-    let Some((image, _)) = volume(&pool, sha256)? else { return Ok(()) };
+    let Some((image, _)) = volume(&pool, sha256)? else {
+        return Ok(());
+    };
     let path = image.path().doing("read an image's path")?;
     if let Some(user) = user(link, &path)? {
-        return Err(Error::InUse { sha256: sha256.to_owned(), user });
+        return Err(Error::InUse {
+            sha256: sha256.to_owned(),
+            user,
+        });
     }
     Ok(volumes::delete(&image)?)
 }
@@ -44,7 +49,9 @@ fn user(link: &Link, path: &str) -> libvirt::Result<Option<String>> {
 /// The file that a volume is built upon.
 fn backing(xml: &str) -> Option<String> {
     let document = roxmltree::Document::parse(xml).ok()?;
-    let store = document.descendants().find(|node| node.has_tag_name("backingStore"))?;
+    let store = document
+        .descendants()
+        .find(|node| node.has_tag_name("backingStore"))?;
     let path = store.children().find(|node| node.has_tag_name("path"))?;
     path.text().map(str::to_owned)
 }

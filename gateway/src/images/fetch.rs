@@ -16,7 +16,7 @@ use crate::api::types::{ImageError, ImageFormat};
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(10);
 /// How long the server may be silent.
-const SILENCE: Duration = Duration::from_secs(60);
+const SILENCE: Duration = Duration::from_mins(1);
 /// Pieces that wait for the disk.
 const WAITING: usize = 16;
 
@@ -32,7 +32,10 @@ impl Progress {
     /// Bytes that were received, and the whole file's when they are known.
     pub fn read(&self) -> (u64, Option<u64>) {
         let total = self.total.load(Ordering::Relaxed);
-        (self.received.load(Ordering::Relaxed), (total > 0).then_some(total))
+        (
+            self.received.load(Ordering::Relaxed),
+            (total > 0).then_some(total),
+        )
     }
 }
 
@@ -45,7 +48,9 @@ pub(super) async fn fetch(
     progress: Arc<Progress>,
 ) -> Result<(), ImageError> {
     let mut response = get(url).await?;
-    progress.total.store(response.content_length().unwrap_or(0), Ordering::Relaxed);
+    progress
+        .total
+        .store(response.content_length().unwrap_or(0), Ordering::Relaxed);
     let (pieces, written) = mpsc::channel(WAITING);
     let writer = {
         let (place, sha256) = (place.to_owned(), sha256.to_owned());
@@ -99,7 +104,10 @@ async fn get(url: Url) -> Result<Response, ImageError> {
     if status.is_success() {
         return Ok(response);
     }
-    Err(problem("FetchFailed", format!("the image's server answers {status}")))
+    Err(problem(
+        "FetchFailed",
+        format!("the image's server answers {status}"),
+    ))
 }
 
 async fn receive(

@@ -38,14 +38,20 @@ enum State {
 
 impl Default for Images {
     fn default() -> Self {
-        Self { fetches: Mutex::default(), turns: Arc::new(Semaphore::new(AT_ONCE)) }
+        Self {
+            fetches: Mutex::default(),
+            turns: Arc::new(Semaphore::new(AT_ONCE)),
+        }
     }
 }
 
 impl Images {
     /// All of them.
     pub(super) fn known(&self) -> Vec<Image> {
-        self.slot().iter().map(|((pool, sha256), fetch)| fetch.image(pool, sha256)).collect()
+        self.slot()
+            .iter()
+            .map(|((pool, sha256), fetch)| fetch.image(pool, sha256))
+            .collect()
     }
 
     /// One of them.
@@ -57,7 +63,11 @@ impl Images {
     /// Gives one up. It leaves nothing.
     pub(super) fn forget(&self, pool: &str, sha256: &str) {
         let fetch = self.slot().remove(&(pool.to_owned(), sha256.to_owned()));
-        if let Some(Fetch { state: State::Running(task), .. }) = fetch {
+        if let Some(Fetch {
+            state: State::Running(task),
+            ..
+        }) = fetch
+        {
             task.abort();
         }
     }
@@ -84,7 +94,14 @@ impl Fetch {
             State::Failed(error) => (ImageState::Failed, Some(error.clone())),
         };
         let (sha256, pool) = (sha256.to_owned(), pool.to_owned());
-        Image { sha256, pool, state, received_bytes, total_bytes, error }
+        Image {
+            sha256,
+            pool,
+            state,
+            received_bytes,
+            total_bytes,
+            error,
+        }
     }
 }
 
@@ -107,7 +124,14 @@ pub async fn request(app: &Arc<App>, sha256: String, request: ImageRequest) -> R
         return Ok(fetch.image(&key.0, &key.1));
     }
     let progress = Arc::<Progress>::default();
-    let task = run(app.clone(), key.clone(), url, place, format, progress.clone());
+    let task = run(
+        app.clone(),
+        key.clone(),
+        url,
+        place,
+        format,
+        progress.clone(),
+    );
     let state = State::Running(tokio::spawn(task).abort_handle());
     let fetch = Fetch { progress, state };
     let image = fetch.image(&key.0, &key.1);
@@ -152,13 +176,13 @@ async fn run(
     let turn = app.images.turns.clone().acquire_owned().await;
     let host = url.host_str().unwrap_or_default().to_owned();
     tracing::info!(sha256 = key.1, pool = key.0, host, "image is fetched");
-    let mut fetched = fetch(url, &place, &key.1, format, progress).await;
-    if fetched.is_ok() {
-        fetched = show(&app, &key).await;
+    let mut outcome = fetch(url, &place, &key.1, format, progress).await;
+    if outcome.is_ok() {
+        outcome = show(&app, &key).await;
     }
     drop(turn);
     let mut fetches = app.images.slot();
-    match fetched {
+    match outcome {
         Ok(()) => {
             tracing::info!(sha256 = key.1, pool = key.0, "image is ready");
             fetches.remove(&key);
@@ -186,10 +210,14 @@ async fn show(app: &Arc<App>, key: &(String, String)) -> std::result::Result<(),
     });
     match shown.await {
         Ok(true) => Ok(()),
-        Ok(false) => Err(problem("PoolFailed", "libvirt does not see the image in the pool")),
-        Err(Error::Libvirt(error)) => {
-            Err(problem("PoolFailed", format!("{}; PUT again", error.words())))
-        }
+        Ok(false) => Err(problem(
+            "PoolFailed",
+            "libvirt does not see the image in the pool",
+        )),
+        Err(Error::Libvirt(error)) => Err(problem(
+            "PoolFailed",
+            format!("{}; PUT again", error.words()),
+        )),
         Err(error) => Err(problem("PoolFailed", format!("{error}; PUT again"))),
     }
 }
@@ -198,8 +226,11 @@ async fn show(app: &Arc<App>, key: &(String, String)) -> std::result::Result<(),
 fn url(text: &str) -> Result<Url> {
     match Url::parse(text) {
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url),
-        _ => Err(field::bad("url", "is no address: give one that begins with https:// or http://")
-            .into()),
+        _ => Err(field::bad(
+            "url",
+            "is no address: give one that begins with https:// or http://",
+        )
+        .into()),
     }
 }
 

@@ -29,41 +29,66 @@ impl Part {
         path.push(END);
         let path = PathBuf::from(path);
         let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create(true).truncate(false).mode(0o644);
-        let file = file.open(&path).map_err(|error| failed("create the image's file", &error))?;
+        let file = options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o644);
+        let file = file
+            .open(&path)
+            .map_err(|error| failed("create the image's file", &error))?;
         if file.try_lock().is_err() {
-            return Err(problem("PoolFailed", "another gateway fetches this image into this pool"));
+            return Err(problem(
+                "PoolFailed",
+                "another gateway fetches this image into this pool",
+            ));
         }
-        file.set_len(0).map_err(|error| failed("empty the image's file", &error))?;
-        Ok(Self { path, place: place.to_owned(), file, hash: Sha256::new(), kept: false })
+        file.set_len(0)
+            .map_err(|error| failed("empty the image's file", &error))?;
+        Ok(Self {
+            path,
+            place: place.to_owned(),
+            file,
+            hash: Sha256::new(),
+            kept: false,
+        })
     }
 
     /// Adds what was received.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), ImageError> {
         self.hash.update(bytes);
-        self.file.write_all(bytes).map_err(|error| failed("write the image", &error))
+        self.file
+            .write_all(bytes)
+            .map_err(|error| failed("write the image", &error))
     }
 
     /// Puts the file in its place when it is what was promised.
     pub fn keep(mut self, sha256: &str, format: ImageFormat) -> Result<(), ImageError> {
         let seen = hex(&self.hash.clone().finalize());
         if seen != sha256 {
-            let detail = format!("the file's SHA-256 is {seen}; give the right one, or another url");
+            let detail =
+                format!("the file's SHA-256 is {seen}; give the right one, or another url");
             return Err(problem("ChecksumMismatch", detail));
         }
-        self.header(format).map_err(|error| failed("read the image", &error))??;
+        self.header(format)
+            .map_err(|error| failed("read the image", &error))??;
         let write = |error: &io::Error| failed("write the image", error);
         self.file.sync_all().map_err(|error| write(&error))?;
         fs::rename(&self.path, &self.place).map_err(|error| write(&error))?;
         self.kept = true;
         let folder = self.place.parent().unwrap_or(Path::new("/"));
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| write(&error))
+        File::open(folder)
+            .and_then(|folder| folder.sync_all())
+            .map_err(|error| write(&error))
     }
 
     fn header(&mut self, format: ImageFormat) -> io::Result<Result<(), ImageError>> {
         let mut header = Vec::new();
         self.file.seek(SeekFrom::Start(0))?;
-        Read::by_ref(&mut self.file).take(104).read_to_end(&mut header)?;
+        Read::by_ref(&mut self.file)
+            .take(104)
+            .read_to_end(&mut header)?;
         Ok(match header_problem(&header, format) {
             Some(detail) => Err(problem("ImageRefused", detail)),
             None => Ok(()),
@@ -89,7 +114,11 @@ pub fn header_problem(header: &[u8], format: ImageFormat) -> Option<&'static str
     }
     let number = |at: usize| {
         let bytes = header.get(at..at + 8)?;
-        Some(bytes.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte)))
+        Some(
+            bytes
+                .iter()
+                .fold(0_u64, |number, byte| number << 8 | u64::from(*byte)),
+        )
     };
     let (Some(start), Some(backing)) = (number(0), number(8)) else {
         return Some("it is too short for a qcow2 image");
@@ -127,13 +156,19 @@ pub fn sweep_folder(folder: &Path) {
 }
 
 pub(super) fn problem(code: &str, detail: impl Into<String>) -> ImageError {
-    ImageError { code: code.to_owned(), detail: detail.into() }
+    ImageError {
+        code: code.to_owned(),
+        detail: detail.into(),
+    }
 }
 
 fn failed(action: &str, error: &io::Error) -> ImageError {
     let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
     if full.contains(&error.kind()) {
-        return problem("DiskFull", "the pool's file system is full; free some room, and PUT again");
+        return problem(
+            "DiskFull",
+            "the pool's file system is full; free some room, and PUT again",
+        );
     }
     problem("PoolFailed", format!("failed to {action}: {error}"))
 }

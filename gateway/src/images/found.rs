@@ -31,7 +31,9 @@ pub fn volume(pool: &Pool, sha256: &str) -> libvirt::Result<Option<(StorageVol, 
 /// The pool that images of a request belong to.
 pub(super) fn pool(link: &Link, name: &str) -> Result<Pool> {
     if link.facts.driver == Driver::Test {
-        return Err(Error::NotSupported { what: "folders, which images need" });
+        return Err(Error::NotSupported {
+            what: "folders, which images need",
+        });
     }
     field::reference("pool", name)?;
     let Some(pool) = pools::by_name(&link.connect, name)? else {
@@ -52,7 +54,10 @@ pub(super) fn pool(link: &Link, name: &str) -> Result<Pool> {
 pub fn list(app: &App, link: &Link) -> Result<Vec<Image>> {
     let mut images = app.images.known();
     if link.facts.driver != Driver::Test {
-        for pool in pools::all(&link.connect)?.into_iter().filter(Pool::has_folder) {
+        for pool in pools::all(&link.connect)?
+            .into_iter()
+            .filter(Pool::has_folder)
+        {
             images.extend(ready(&pool)?);
         }
     }
@@ -75,17 +80,21 @@ pub fn one(app: &App, link: &Link, pool_name: &str, sha256: &str) -> Result<Imag
     if let Some((volume, _)) = volume(&pool, sha256)? {
         return Ok(as_image(&pool.name, sha256, &volume)?);
     }
-    app.images.get(pool_name, sha256).ok_or_else(|| Error::Unknown {
-        sha256: sha256.to_owned(),
-        pool: pool_name.to_owned(),
-    })
+    app.images
+        .get(pool_name, sha256)
+        .ok_or_else(|| Error::Unknown {
+            sha256: sha256.to_owned(),
+            pool: pool_name.to_owned(),
+        })
 }
 
 fn ready(pool: &Pool) -> libvirt::Result<Vec<Image>> {
     let mut images = Vec::new();
     for volume in pool.handle.list_all_volumes(0).doing("list the volumes")? {
         let name = volume.name().doing("read a volume's name")?;
-        let Some((sha256, end)) = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('.'))
+        let Some((sha256, end)) = name
+            .strip_prefix(PREFIX)
+            .and_then(|rest| rest.split_once('.'))
         else {
             continue;
         };

@@ -47,11 +47,14 @@ pub fn leases(folder: &Path, now: Timestamp) -> ByMac {
     found
 }
 
-/// Reads a network's leases.
+/// Reads a network's leases. A card may have several; the newest comes first.
 pub fn parse_leases(text: &str, now: Timestamp, found: &mut ByMac) {
-    let leases: Vec<Lease> = serde_json::from_str(text).unwrap_or_default();
+    let mut leases: Vec<Lease> = serde_json::from_str(text).unwrap_or_default();
+    leases.sort_by_key(|lease| std::cmp::Reverse(lease.expiry));
     for lease in leases {
-        let valid = lease.expiry.is_none_or(|end| end == 0 || end > now.as_second());
+        let valid = lease
+            .expiry
+            .is_none_or(|end| end == 0 || end > now.as_second());
         if let (true, Some(mac), Some(address)) = (valid, lease.mac, lease.address) {
             found.entry(mac.to_lowercase()).or_default().push(address);
         }
@@ -61,7 +64,10 @@ pub fn parse_leases(text: &str, now: Timestamp, found: &mut ByMac) {
 /// The hypervisor's ARP table.
 pub fn arp() -> ByMac {
     let mut found = ByMac::new();
-    parse_arp(&fs::read_to_string("/proc/net/arp").unwrap_or_default(), &mut found);
+    parse_arp(
+        &fs::read_to_string("/proc/net/arp").unwrap_or_default(),
+        &mut found,
+    );
     found
 }
 
@@ -75,14 +81,19 @@ pub fn parse_arp(text: &str, found: &mut ByMac) {
         if let (Some(address), Some(mac)) = (address, mac)
             && complete.is_some_and(|flags| flags & 2 != 0)
         {
-            found.entry(mac.to_lowercase()).or_default().push(address.to_owned());
+            found
+                .entry(mac.to_lowercase())
+                .or_default()
+                .push(address.to_owned());
         }
     }
 }
 
 /// What the guest agent says. It may say anything: only MACs of the machine's own cards count.
 pub fn agent(connect: &Connect, view: &DomainView) -> Result<ByMac> {
-    let Some(domain) = domains::by_uuid(connect, view.uuid)? else { return Ok(ByMac::new()) };
+    let Some(domain) = domains::by_uuid(connect, view.uuid)? else {
+        return Ok(ByMac::new());
+    };
     let question = r#"{"execute":"guest-network-get-interfaces"}"#;
     let answer = domain
         .qemu_agent_command(question, AGENT_PATIENCE, 0)
@@ -109,12 +120,17 @@ pub fn parse_agent(text: &str) -> ByMac {
         #[serde(rename = "ip-address")]
         address: String,
     }
-    let cards = serde_json::from_str::<Answer>(text).map(|answer| answer.cards).unwrap_or_default();
+    let cards = serde_json::from_str::<Answer>(text)
+        .map(|answer| answer.cards)
+        .unwrap_or_default();
     let mut found = ByMac::new();
     for card in cards {
         if let Some(mac) = card.mac {
             let addresses = card.addresses.into_iter().map(|address| address.address);
-            found.entry(mac.to_lowercase()).or_default().extend(addresses);
+            found
+                .entry(mac.to_lowercase())
+                .or_default()
+                .extend(addresses);
         }
     }
     found
@@ -126,13 +142,22 @@ pub fn of(view: &DomainView, known: &ByMac, source: AddressSource) -> Vec<Addres
     for card in &view.interfaces {
         for address in known.get(&card.mac).into_iter().flatten() {
             // one that is no address, or is of the link alone, helps nobody
-            let Ok(ip) = address.parse::<std::net::IpAddr>() else { continue };
+            let Ok(ip) = address.parse::<std::net::IpAddr>() else {
+                continue;
+            };
             let local = matches!(ip, std::net::IpAddr::V6(ip) if ip.is_unicast_link_local());
             if !ip.is_loopback() && !local {
                 let (mac, address) = (card.mac.clone(), ip.to_string());
-                addresses.push(Address { mac, address, source });
+                addresses.push(Address {
+                    mac,
+                    address,
+                    source,
+                });
             }
         }
     }
     addresses
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,8 +6,8 @@ use roxmltree::Document;
 use virt::sys;
 
 use super::error::found;
-use super::{Doing, Driver, Link, Result, domains, pools};
-use crate::api::types::{Amount, Capacity};
+use super::{Doing, Driver, Guest, Link, Result, domains, pools};
+use crate::api::types::{Acceleration, Amount, Capacity};
 
 /// How much of the hypervisor may be given out.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,10 @@ pub struct Limits {
 
 /// CPUs and memory: what there is, may be given out, and is given out to all domains, foreign ones as well.
 pub fn amounts(link: &Link, limits: Limits) -> Result<(Amount, Amount)> {
-    let node = link.connect.node_info().doing("read the hypervisor's size")?;
+    let node = link
+        .connect
+        .node_info()
+        .doing("read the hypervisor's size")?;
     let (cpus, memory) = domains::allocated(&link.connect)?;
     let total_cpus = u64::from(node.cpus);
     let total_memory = node.memory.saturating_mul(1024);
@@ -53,7 +56,7 @@ pub fn read(link: &Link, limits: Limits) -> Result<Capacity> {
         libvirt_version: version(connect.lib_version().doing("read libvirt's version")?),
         hypervisor: hypervisor(link),
         architecture: link.facts.architecture.clone(),
-        acceleration: guest.map_or(crate::api::types::Acceleration::None, |g| g.acceleration()),
+        acceleration: guest.map_or(Acceleration::None, Guest::acceleration),
         cpus,
         memory_bytes,
         pools: pools::capacities(connect)?,
@@ -65,7 +68,10 @@ pub fn read(link: &Link, limits: Limits) -> Result<Capacity> {
 /// Names of the active networks, and of their bridges.
 pub fn networks(link: &Link) -> Result<(Vec<String>, BTreeSet<String>)> {
     let active = sys::VIR_CONNECT_LIST_NETWORKS_ACTIVE;
-    let list = link.connect.list_all_networks(active).doing("list the networks")?;
+    let list = link
+        .connect
+        .list_all_networks(active)
+        .doing("list the networks")?;
     let mut names = Vec::new();
     let mut bridges = BTreeSet::new();
     for network in list {
@@ -82,14 +88,19 @@ pub fn networks(link: &Link) -> Result<(Vec<String>, BTreeSet<String>)> {
 /// Names of the hypervisor's bridges, but for those in `without`.
 pub fn bridges(link: &Link, without: &BTreeSet<String>) -> Result<Vec<String>> {
     let active = sys::VIR_CONNECT_LIST_INTERFACES_ACTIVE;
-    let list = link.connect.list_all_interfaces(active).doing("list the host's interfaces");
+    let list = link
+        .connect
+        .list_all_interfaces(active)
+        .doing("list the host's interfaces");
     let list = match list {
         Err(error) if error.is_unsupported() => return Ok(Vec::new()),
         other => other?,
     };
     let mut names = Vec::new();
     for interface in list {
-        let xml = interface.xml_desc(0).doing("read a host interface's description");
+        let xml = interface
+            .xml_desc(0)
+            .doing("read a host interface's description");
         if let Some(xml) = found(xml)?
             && let Ok(document) = Document::parse(&xml)
             && document.root_element().attribute("type") == Some("bridge")
@@ -114,10 +125,19 @@ fn hypervisor(link: &Link) -> Option<String> {
 
 /// libvirt's numbers are `major * 1000000 + minor * 1000 + release`.
 fn version(number: u32) -> String {
-    format!("{}.{}.{}", number / 1_000_000, number / 1000 % 1000, number % 1000)
+    format!(
+        "{}.{}.{}",
+        number / 1_000_000,
+        number / 1000 % 1000,
+        number % 1000
+    )
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss
+)]
 fn scaled(amount: u64, factor: f64) -> u64 {
     // bytes of memory and numbers of CPUs are far below 2^53
     (amount as f64 * factor) as u64

@@ -34,7 +34,11 @@ impl Libvirt {
     pub fn new(uri: String) -> Self {
         virt::error::clear_error_callback();
         let workers = Arc::new(Semaphore::new(WORKERS));
-        Self { uri, workers, link: Mutex::new(None) }
+        Self {
+            uri,
+            workers,
+            link: Mutex::new(None),
+        }
     }
 
     /// Runs `work` on a blocking worker with a live connection. Once it has begun it runs to its end,
@@ -46,7 +50,9 @@ impl Libvirt {
         F: FnOnce(&Link) -> std::result::Result<T, E> + Send + 'static,
     {
         let waiting = tokio::time::timeout(PATIENCE, self.workers.clone().acquire_owned());
-        let Ok(Ok(permit)) = waiting.await else { return Err(Error::Busy.into()) };
+        let Ok(Ok(permit)) = waiting.await else {
+            return Err(Error::Busy.into());
+        };
         let libvirt = self.clone();
         let worker = tokio::task::spawn_blocking(move || {
             let _permit = permit;
@@ -93,8 +99,10 @@ impl Libvirt {
 
 impl Link {
     fn open(uri: &str) -> Result<Self> {
-        let connect = Connect::open(Some(uri))
-            .map_err(|source| Error::Connect { uri: uri.to_owned(), source })?;
+        let connect = Connect::open(Some(uri)).map_err(|source| Error::Connect {
+            uri: uri.to_owned(),
+            source,
+        })?;
         let facts = Facts::read(&connect)?;
         Ok(Self { connect, facts })
     }

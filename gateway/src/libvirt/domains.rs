@@ -35,17 +35,29 @@ pub fn all(link: &Link) -> Result<Vec<Seen>> {
 pub fn see(domain: &Domain) -> Result<Seen> {
     let xml = domain.xml_desc(0).doing("read a domain's description")?;
     let (state, reason) = state(domain)?;
-    Ok(Seen { view: domain_xml::read(&xml)?, state, reason })
+    Ok(Seen {
+        view: domain_xml::read(&xml)?,
+        state,
+        reason,
+    })
 }
 
 /// The domain with a UUID, if there is one.
 pub fn by_uuid(connect: &Connect, id: Uuid) -> Result<Option<Domain>> {
-    found(connect.lookup_domain_by_uuid(id).doing("look up a domain by its UUID"))
+    found(
+        connect
+            .lookup_domain_by_uuid(id)
+            .doing("look up a domain by its UUID"),
+    )
 }
 
 /// The domain with a name, if there is one.
 pub fn by_name(connect: &Connect, name: &str) -> Result<Option<Domain>> {
-    found(connect.lookup_domain_by_name(name).doing("look up a domain by its name"))
+    found(
+        connect
+            .lookup_domain_by_name(name)
+            .doing("look up a domain by its name"),
+    )
 }
 
 /// What a domain does, and why.
@@ -60,9 +72,10 @@ pub fn state(domain: &Domain) -> Result<(MachineState, Option<String>)> {
             (MachineState::Running, None)
         }
         (Enum::Known(DomainState::Paused), Some(DomainStateReason::Paused(why))) => paused(why),
-        (Enum::Known(DomainState::PMSuspended), _) => {
-            (MachineState::Paused, Some("suspended by the guest".to_owned()))
-        }
+        (Enum::Known(DomainState::PMSuspended), _) => (
+            MachineState::Paused,
+            Some("suspended by the guest".to_owned()),
+        ),
         (Enum::Known(DomainState::Shutdown), _) => (MachineState::ShuttingDown, None),
         (Enum::Known(DomainState::Shutoff), Some(DomainStateReason::Shutoff(why))) => off(why),
         (Enum::Known(DomainState::Crashed), _) => (MachineState::Crashed, None),
@@ -105,7 +118,11 @@ fn off(
 
 /// Marks a machine's creation as ended.
 pub fn created(domain: &Domain, metadata: &Metadata) -> Result<()> {
-    let element = Metadata { creating: false, ..metadata.clone() }.element(None);
+    let element = Metadata {
+        creating: false,
+        ..metadata.clone()
+    }
+    .element(None);
     let config = sys::VIR_DOMAIN_AFFECT_CONFIG;
     let live = sys::VIR_DOMAIN_AFFECT_LIVE;
     let active = domain.is_active().doing("read a domain's state")?;
@@ -129,7 +146,11 @@ pub fn remove(link: &Link, domain: &Domain) -> Result<()> {
         | sys::VIR_DOMAIN_UNDEFINE_SNAPSHOTS_METADATA
         | sys::VIR_DOMAIN_UNDEFINE_CHECKPOINTS_METADATA
         | sys::VIR_DOMAIN_UNDEFINE_NVRAM;
-    let flags = if link.facts.driver == Driver::Qemu { saved } else { 0 };
+    let flags = if link.facts.driver == Driver::Qemu {
+        saved
+    } else {
+        0
+    };
     found(domain.undefine_flags(flags).doing("undefine a domain")).map(drop)
 }
 
@@ -153,4 +174,3 @@ pub fn allocated(connect: &Connect) -> Result<(u64, u64)> {
     }
     Ok(sum)
 }
-

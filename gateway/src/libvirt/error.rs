@@ -56,7 +56,9 @@ impl Error {
         match self {
             Self::Connect { .. } | Self::Busy => true,
             Self::Call { source, .. } => {
-                source.domain().is_any(vec![ErrorDomain::Rpc, ErrorDomain::Remote])
+                source
+                    .domain()
+                    .is_any(vec![ErrorDomain::Rpc, ErrorDomain::Remote])
                     || source.code().is_any(vec![
                         ErrorNumber::Rpc,
                         ErrorNumber::NoConnect,

@@ -44,12 +44,17 @@ impl Guest {
     /// The domain type for it: KVM where the hypervisor offers it.
     pub fn domain_type(&self) -> &str {
         let kvm = self.domain_types.iter().find(|name| *name == "kvm");
-        kvm.or(self.domain_types.first()).map_or("qemu", String::as_str)
+        kvm.or(self.domain_types.first())
+            .map_or("qemu", String::as_str)
     }
 
     /// How it is run.
     pub fn acceleration(&self) -> Acceleration {
-        if self.domain_type() == "kvm" { Acceleration::Kvm } else { Acceleration::None }
+        if self.domain_type() == "kvm" {
+            Acceleration::Kvm
+        } else {
+            Acceleration::None
+        }
     }
 }
 
@@ -68,14 +73,21 @@ impl Facts {
 
     /// Reads libvirt's capabilities.
     pub fn parse(driver: Driver, capabilities: &str) -> Result<Self> {
-        let wrong = |problem: String| Error::Description { what: "the capabilities", problem };
+        let wrong = |problem: String| Error::Description {
+            what: "the capabilities",
+            problem,
+        };
         let document = Document::parse(capabilities).map_err(|error| wrong(error.to_string()))?;
         let root = document.root_element();
         let host = child(root, "host").ok_or_else(|| wrong("no element `host`".to_owned()))?;
-        let uuid = child(host, "uuid").and_then(|node| node.text()).unwrap_or_default();
+        let uuid = child(host, "uuid")
+            .and_then(|node| node.text())
+            .unwrap_or_default();
         let guests = root.children().filter(|node| node.has_tag_name("guest"));
         let guests: Vec<Guest> = guests.filter_map(guest).collect();
-        let own = child(host, "cpu").and_then(|cpu| child(cpu, "arch")).and_then(|a| a.text());
+        let own = child(host, "cpu")
+            .and_then(|cpu| child(cpu, "arch"))
+            .and_then(|a| a.text());
         let architecture = guests
             .iter()
             .find(|guest| Some(guest.architecture.as_str()) == own)
@@ -84,13 +96,20 @@ impl Facts {
             .ok_or_else(|| wrong("it runs no machines".to_owned()))?;
         // the test driver's host has none
         let uuid = uuid.parse().unwrap_or_default();
-        Ok(Self { driver, uuid, guests, architecture })
+        Ok(Self {
+            driver,
+            uuid,
+            guests,
+            architecture,
+        })
     }
 
     /// How machines of `architecture` are run, when they can be.
     pub fn guest(&self, architecture: Option<&str>) -> Option<&Guest> {
         let wanted = architecture.unwrap_or(&self.architecture);
-        self.guests.iter().find(|guest| guest.architecture == wanted)
+        self.guests
+            .iter()
+            .find(|guest| guest.architecture == wanted)
     }
 }
 
@@ -100,7 +119,9 @@ fn guest(node: Node<'_, '_>) -> Option<Guest> {
     }
     let arch = child(node, "arch")?;
     let domains = arch.children().filter(|node| node.has_tag_name("domain"));
-    let domain_types = domains.filter_map(|node| node.attribute("type")).map(str::to_owned);
+    let domain_types = domains
+        .filter_map(|node| node.attribute("type"))
+        .map(str::to_owned);
     Some(Guest {
         architecture: arch.attribute("name")?.to_owned(),
         domain_types: domain_types.collect(),

@@ -36,8 +36,13 @@ impl Pool {
 
     fn read(handle: StoragePool) -> Result<Self> {
         let name = handle.name().doing("read a storage pool's name")?;
-        let xml = handle.xml_desc(0).doing("read a storage pool's description")?;
-        let wrong = |problem: String| Error::Description { what: "a storage pool", problem };
+        let xml = handle
+            .xml_desc(0)
+            .doing("read a storage pool's description")?;
+        let wrong = |problem: String| Error::Description {
+            what: "a storage pool",
+            problem,
+        };
         let document = Document::parse(&xml).map_err(|error| wrong(error.to_string()))?;
         let root = document.root_element();
         let target = root.children().find(|node| node.has_tag_name("target"));
@@ -53,7 +58,9 @@ impl Pool {
 
 /// The active pool with a name, if there is one.
 pub fn by_name(connect: &Connect, name: &str) -> Result<Option<Pool>> {
-    let pool = connect.lookup_storage_pool_by_name(name).doing("look up a storage pool");
+    let pool = connect
+        .lookup_storage_pool_by_name(name)
+        .doing("look up a storage pool");
     match found(pool)? {
         Some(pool) if pool.is_active().doing("read a storage pool's state")? => {
             Pool::read(pool).map(Some)
@@ -65,8 +72,13 @@ pub fn by_name(connect: &Connect, name: &str) -> Result<Option<Pool>> {
 /// All active pools.
 pub fn all(connect: &Connect) -> Result<Vec<Pool>> {
     let active = sys::VIR_CONNECT_LIST_STORAGE_POOLS_ACTIVE;
-    let pools = connect.list_all_storage_pools(active).doing("list the storage pools")?;
-    pools.into_iter().filter_map(|pool| found(Pool::read(pool)).transpose()).collect()
+    let pools = connect
+        .list_all_storage_pools(active)
+        .doing("list the storage pools")?;
+    pools
+        .into_iter()
+        .filter_map(|pool| found(Pool::read(pool)).transpose())
+        .collect()
 }
 
 /// Sizes of all active pools, by name.

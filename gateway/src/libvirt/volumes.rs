@@ -30,7 +30,15 @@ pub fn prefix(id: Uuid) -> String {
 
 /// The name of a machine's disk.
 pub fn disk_name(id: Uuid, disk: &str, format: DiskFormat) -> String {
-    format!("{}{disk}.{}", prefix(id), if format == DiskFormat::Raw { "img" } else { "qcow2" })
+    format!(
+        "{}{disk}.{}",
+        prefix(id),
+        if format == DiskFormat::Raw {
+            "img"
+        } else {
+            "qcow2"
+        }
+    )
 }
 
 /// The name of a machine's seed.
@@ -50,7 +58,11 @@ pub fn create(pool: &Pool, volume: &NewVolume) -> Result<StorageVol> {
 
 /// The volume of a pool with a name, if there is one.
 pub fn by_name(pool: &Pool, name: &str) -> Result<Option<StorageVol>> {
-    found(pool.handle.lookup_storage_vol_by_name(name).doing("look up a volume"))
+    found(
+        pool.handle
+            .lookup_storage_vol_by_name(name)
+            .doing("look up a volume"),
+    )
 }
 
 /// Deletes a volume; one that is gone is no error.
@@ -81,7 +93,9 @@ pub fn upload(connect: &Connect, volume: &StorageVol, content: &[u8]) -> Result<
     volume.upload(&stream, 0, length, 0).doing(action)?;
     let mut rest = content;
     while !rest.is_empty() {
-        let sent = stream.send(rest.get(..rest.len().min(1 << 16)).unwrap_or(rest)).doing(action)?;
+        let sent = stream
+            .send(rest.get(..rest.len().min(1 << 16)).unwrap_or(rest))
+            .doing(action)?;
         let sent = usize::try_from(sent).unwrap_or(0);
         if sent == 0 {
             return Err(Error::Description {
@@ -107,9 +121,15 @@ fn xml(volume: &NewVolume, file: bool) -> String {
                 empty(xml, "format", &[("type", volume.format.name())])?;
             }
             nested(xml, "permissions", &[], |xml| text(xml, "mode", "0600"))?;
-            if volume.format == DiskFormat::Qcow2 { text(xml, "compat", "1.1") } else { Ok(()) }
+            if volume.format == DiskFormat::Qcow2 {
+                text(xml, "compat", "1.1")
+            } else {
+                Ok(())
+            }
         })?;
-        let Some((path, format)) = &volume.backing else { return Ok(()) };
+        let Some((path, format)) = &volume.backing else {
+            return Ok(());
+        };
         nested(xml, "backingStore", &[], |xml| {
             text(xml, "path", path)?;
             empty(xml, "format", &[("type", format.name())])

@@ -16,9 +16,13 @@ pub const MOST_BYTES: u64 = 1 << 20;
 pub fn console(link: &Link, id: Uuid, bytes: u64) -> Result<Vec<u8>> {
     let (_, seen) = lookup(link, id)?;
     if link.facts.driver == Driver::Test {
-        return Err(Error::NotSupported { what: "console log" });
+        return Err(Error::NotSupported {
+            what: "console log",
+        });
     }
-    let Some(path) = seen.view.console else { return Ok(Vec::new()) };
+    let Some(path) = seen.view.console else {
+        return Ok(Vec::new());
+    };
     match tail(&path, bytes.min(MOST_BYTES)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         other => other.map_err(|source| Error::Console { id, source }),

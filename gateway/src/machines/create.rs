@@ -1,6 +1,9 @@
 //! Making a machine: volumes first, then the domain, then its first start. What is cut in the middle is either
 //! volumes without a domain, which the next create makes anew, or a domain whose metadata says so.
 
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+
 use uuid::Uuid;
 use virt::storage_vol::StorageVol;
 
@@ -33,7 +36,10 @@ pub fn create(app: &App, link: &Link, id: Uuid, request: &MachineRequest) -> Res
     if now {
         make(app, link, id, &hash, request)?;
     }
-    Ok(Made { machine: view::one(app, link, id)?, now })
+    Ok(Made {
+        machine: view::one(app, link, id)?,
+        now,
+    })
 }
 
 /// Whether the machine is there. What is left of a create that was cut is taken away.
@@ -41,10 +47,16 @@ fn exists(link: &Link, id: Uuid, hash: &str, name: &str) -> Result<bool> {
     if let Some(domain) = domains::by_uuid(&link.connect, id)? {
         let seen = domains::see(&domain)?;
         let Some(ours) = seen.view.ours else {
-            return Err(Error::NameTaken { field: "id", value: id.to_string() });
+            return Err(Error::NameTaken {
+                field: "id",
+                value: id.to_string(),
+            });
         };
         if ours.hash != hash {
-            return Err(Error::SpecDiffers { id, existing: ours.hash });
+            return Err(Error::SpecDiffers {
+                id,
+                existing: ours.hash,
+            });
         }
         if !ours.creating {
             return Ok(true);
@@ -56,7 +68,10 @@ fn exists(link: &Link, id: Uuid, hash: &str, name: &str) -> Result<bool> {
         domains::remove(link, &domain)?;
     }
     if domains::by_name(&link.connect, name)?.is_some() {
-        return Err(Error::NameTaken { field: "spec.name", value: name.to_owned() });
+        return Err(Error::NameTaken {
+            field: "spec.name",
+            value: name.to_owned(),
+        });
     }
     Ok(false)
 }
@@ -64,7 +79,9 @@ fn exists(link: &Link, id: Uuid, hash: &str, name: &str) -> Result<bool> {
 fn make(app: &App, link: &Link, id: Uuid, hash: &str, request: &MachineRequest) -> Result<()> {
     let spec = &request.spec;
     if request.seed.is_some() && link.facts.driver == Driver::Test {
-        return Err(Error::NotSupported { what: "uploads, which a seed needs" });
+        return Err(Error::NotSupported {
+            what: "uploads, which a seed needs",
+        });
     }
     fits(app, link, spec)?;
     let made = build(app, link, id, hash, request);
@@ -94,8 +111,9 @@ fn build(app: &App, link: &Link, id: Uuid, hash: &str, request: &MachineRequest)
     let guest = resolve::guest(link, spec)?;
     let interfaces = resolve::interfaces(link, id, &spec.interfaces)?;
     let disks = volumes_of(app, link, id, request)?;
-    let console = app.console_directory.join(format!("tatara-{id}.log"));
-    let console = ConsoleLog(console.display().to_string());
+    let console = (link.facts.driver == Driver::Qemu)
+        .then(|| console_log(app, id))
+        .transpose()?;
     let xml = domain_xml::write(&Domain {
         id,
         spec,
@@ -104,29 +122,63 @@ fn build(app: &App, link: &Link, id: Uuid, hash: &str, request: &MachineRequest)
         architecture: &guest.architecture,
         disks: &disks,
         interfaces: &interfaces,
-        console: (link.facts.driver == Driver::Qemu).then_some(console),
+        console,
     });
     let domain = {
         let _checked_and_defined_at_once = app.locks.capacity();
         fits(app, link, spec)?;
-        link.connect.define_domain_xml(&xml).doing("define a domain")?
+        link.connect
+            .define_domain_xml(&xml)
+            .doing("define a domain")?
     };
-    domain.set_autostart(true).doing("let a domain start with its hypervisor")?;
+    domain
+        .set_autostart(true)
+        .doing("let a domain start with its hypervisor")?;
     domain.create().doing("start a domain")?;
     let (hash, spec) = (hash.to_owned(), Some(spec.clone()));
-    domains::created(&domain, &Metadata { hash, spec, creating: true })?;
+    domains::created(
+        &domain,
+        &Metadata {
+            hash,
+            spec,
+            creating: true,
+        },
+    )?;
     Ok(())
+}
+
+/// Where a machine's console is written to. libvirt makes the file, not the folder.
+fn console_log(app: &App, id: Uuid) -> Result<ConsoleLog> {
+    let folder = &app.console_directory;
+    if !folder.exists() {
+        let made = DirBuilder::new().recursive(true).mode(0o711).create(folder);
+        made.map_err(|source| Error::Console { id, source })?;
+    }
+    Ok(ConsoleLog(
+        folder
+            .join(format!("tatara-{id}.log"))
+            .display()
+            .to_string(),
+    ))
 }
 
 /// Refuses what does not fit beside all that is defined.
 fn fits(app: &App, link: &Link, spec: &MachineSpec) -> Result<()> {
     let (cpus, memory) = capacity::amounts(link, app.limits)?;
     let wanted = [
-        ("spec.memoryBytes", spec.memory_bytes.next_multiple_of(1 << 20), memory.free()),
+        (
+            "spec.memoryBytes",
+            spec.memory_bytes,
+            memory.free() >> 20 << 20,
+        ),
         ("spec.cpus", spec.cpus.into(), cpus.free()),
     ];
     match wanted.into_iter().find(|(_, wanted, free)| wanted > free) {
-        Some((field, wanted, free)) => Err(Error::InsufficientCapacity { field, wanted, free }),
+        Some((field, wanted, free)) => Err(Error::InsufficientCapacity {
+            field,
+            wanted,
+            free,
+        }),
         None => Ok(()),
     }
 }
@@ -146,13 +198,7 @@ fn volumes_of(app: &App, link: &Link, id: Uuid, request: &MachineRequest) -> Res
     Ok(disks)
 }
 
-fn seed_disk(
-    link: &Link,
-    id: Uuid,
-    seed: &Seed,
-    root: &PlannedDisk,
-    index: usize,
-) -> Result<Disk> {
+fn seed_disk(link: &Link, id: Uuid, seed: &Seed, root: &PlannedDisk, index: usize) -> Result<Disk> {
     let content = seed::volume(seed)?;
     let volume = NewVolume {
         name: volumes::seed_name(id),

@@ -51,7 +51,9 @@ pub enum Error {
     #[error(transparent)]
     BadSpec(#[from] BadField),
     /// The hypervisor has not enough left.
-    #[error("{field} {wanted} does not fit: {free} are free; delete machines, or take another hypervisor")]
+    #[error(
+        "{field} {wanted} does not fit: {free} are free; delete machines, or take another hypervisor"
+    )]
     InsufficientCapacity {
         /// Path of the field.
         field: &'static str,
@@ -85,7 +87,9 @@ pub enum Error {
         id: Uuid,
     },
     /// The metadata was written by a newer gateway, or by hand.
-    #[error("the metadata of machine {id} cannot be read; delete the machine, or upgrade this gateway")]
+    #[error(
+        "the metadata of machine {id} cannot be read; delete the machine, or upgrade this gateway"
+    )]
     Unreadable {
         /// The id.
         id: Uuid,
@@ -96,8 +100,8 @@ pub enum Error {
         /// What it lacks.
         what: &'static str,
     },
-    /// The console's log cannot be read.
-    #[error("failed to read the console log of machine {id}")]
+    /// The console's log cannot be made or read.
+    #[error("failed to make or read the console log of machine {id}")]
     Console {
         /// The id.
         id: Uuid,
@@ -121,6 +125,10 @@ impl Error {
     /// A full pool is named as such: it is the one failure of a pool that waits for people.
     pub(super) fn of_pool(error: libvirt::Error) -> Self {
         let words = error.words();
-        if words.contains("No space left") { Self::PoolFull { words } } else { error.into() }
+        if words.contains("No space left") {
+            Self::PoolFull { words }
+        } else {
+            error.into()
+        }
     }
 }

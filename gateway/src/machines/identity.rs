@@ -10,7 +10,9 @@ use crate::api::types::MachineSpec;
 /// SHA-256 of a spec as canonical JSON: defaults filled in, keys in order, no spaces.
 pub fn spec_hash(spec: &MachineSpec) -> String {
     // a `Value` keeps its keys in order
-    let canonical = serde_json::to_value(spec).map(|value| value.to_string()).unwrap_or_default();
+    let canonical = serde_json::to_value(spec)
+        .map(|value| value.to_string())
+        .unwrap_or_default();
     hex(&Sha256::digest(canonical.as_bytes()))
 }
 
@@ -19,9 +21,14 @@ pub fn spec_hash(spec: &MachineSpec) -> String {
 /// collides. The first byte says "locally administered".
 pub fn mac(id: Uuid, index: usize) -> String {
     let index = u64::try_from(index).unwrap_or(u64::MAX);
-    let hash = Sha256::new().chain_update(id.as_bytes()).chain_update(index.to_be_bytes());
+    let hash = Sha256::new()
+        .chain_update(id.as_bytes())
+        .chain_update(index.to_be_bytes());
     let hash = hash.finalize();
-    format!("52:54:{:02x}:{:02x}:{:02x}:{:02x}", hash[0], hash[1], hash[2], hash[3])
+    format!(
+        "52:54:{:02x}:{:02x}:{:02x}:{:02x}",
+        hash[0], hash[1], hash[2], hash[3]
+    )
 }
 
 /// Bytes as lower-case hexadecimal digits.

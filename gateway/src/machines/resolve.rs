@@ -25,15 +25,24 @@ pub(super) struct PlannedDisk {
 
 /// The guest that runs machines of the spec's architecture.
 pub(super) fn guest<'a>(link: &'a Link, spec: &MachineSpec) -> Result<&'a Guest> {
-    link.facts.guest(spec.architecture.as_deref()).ok_or_else(|| {
-        let known = link.facts.guests.iter().map(|guest| guest.architecture.as_str());
-        let known: Vec<_> = known.collect();
-        let wanted = spec.architecture.as_deref().unwrap_or_default();
-        Error::bad(
-            "spec.architecture",
-            format!("{wanted:?} is not run here: give one of {}", known.join(", ")),
-        )
-    })
+    link.facts
+        .guest(spec.architecture.as_deref())
+        .ok_or_else(|| {
+            let known = link
+                .facts
+                .guests
+                .iter()
+                .map(|guest| guest.architecture.as_str());
+            let known: Vec<_> = known.collect();
+            let wanted = spec.architecture.as_deref().unwrap_or_default();
+            Error::bad(
+                "spec.architecture",
+                format!(
+                    "{wanted:?} is not run here: give one of {}",
+                    known.join(", ")
+                ),
+            )
+        })
 }
 
 /// The root disk and the blank ones.
@@ -50,7 +59,10 @@ pub(super) fn disks(link: &Link, id: Uuid, spec: &MachineSpec) -> Result<Vec<Pla
 /// The pool that a field names.
 pub(super) fn pool(link: &Link, field: &str, name: &str) -> Result<Pool> {
     pools::by_name(&link.connect, name)?.ok_or_else(|| {
-        Error::bad(field, format!("{name:?} is no active storage pool; `virsh pool-list` has them"))
+        Error::bad(
+            field,
+            format!("{name:?} is no active storage pool; `virsh pool-list` has them"),
+        )
     })
 }
 
@@ -69,11 +81,17 @@ fn root(link: &Link, id: Uuid, spec: &MachineSpec) -> Result<PlannedDisk> {
     }
     let image = images::volume(&pool, sha256)?;
     let Some((image, format)) = image else {
-        return Err(Error::ImageNotReady { image: sha256.clone(), pool: disk.pool.clone() });
+        return Err(Error::ImageNotReady {
+            image: sha256.clone(),
+            pool: disk.pool.clone(),
+        });
     };
     let size = image.info().doing("read an image's size")?.capacity;
     if disk.size_bytes < size {
-        let problem = format!("{} is less than the image's: give at least {size}", disk.size_bytes);
+        let problem = format!(
+            "{} is less than the image's: give at least {size}",
+            disk.size_bytes
+        );
         return Err(Error::bad("spec.rootDisk.sizeBytes", problem));
     }
     let format = match format {
@@ -81,7 +99,13 @@ fn root(link: &Link, id: Uuid, spec: &MachineSpec) -> Result<PlannedDisk> {
         ImageFormat::Raw => DiskFormat::Raw,
     };
     let path = image.path().doing("read an image's path")?;
-    Ok(planned(id, pool, "root", disk.size_bytes, Some((path, format))))
+    Ok(planned(
+        id,
+        pool,
+        "root",
+        disk.size_bytes,
+        Some((path, format)),
+    ))
 }
 
 fn planned(
@@ -91,11 +115,20 @@ fn planned(
     size_bytes: u64,
     backing: Option<(String, DiskFormat)>,
 ) -> PlannedDisk {
-    let format = if pool.has_folder() { DiskFormat::Qcow2 } else { DiskFormat::Raw };
+    let format = if pool.has_folder() {
+        DiskFormat::Qcow2
+    } else {
+        DiskFormat::Raw
+    };
     let file = volumes::disk_name(id, name, format);
     PlannedDisk {
         pool,
-        volume: NewVolume { name: file, size_bytes, format, backing },
+        volume: NewVolume {
+            name: file,
+            size_bytes,
+            format,
+            backing,
+        },
         serial: name.to_owned(),
     }
 }
@@ -117,8 +150,16 @@ pub(super) fn interfaces(
         Vec::new()
     };
     for (i, card) in cards.iter().enumerate() {
-        known(&format!("spec.interfaces[{i}].network"), card.network.as_ref(), &networks)?;
-        known(&format!("spec.interfaces[{i}].bridge"), card.bridge.as_ref(), &bridges)?;
+        known(
+            &format!("spec.interfaces[{i}].network"),
+            card.network.as_ref(),
+            &networks,
+        )?;
+        known(
+            &format!("spec.interfaces[{i}].bridge"),
+            card.bridge.as_ref(),
+            &bridges,
+        )?;
     }
     let with_mac = |(i, card): (usize, &InterfaceSpec)| MachineInterface {
         mac: mac(id, i),
@@ -132,7 +173,10 @@ fn known(field: &str, name: Option<&String>, names: &[String]) -> Result<()> {
     match name {
         Some(name) if !names.contains(name) => Err(Error::bad(
             field,
-            format!("{name:?} is not here, or not active: there are [{}]", names.join(", ")),
+            format!(
+                "{name:?} is not here, or not active: there are [{}]",
+                names.join(", ")
+            ),
         )),
         _ => Ok(()),
     }

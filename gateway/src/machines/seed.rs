@@ -53,11 +53,16 @@ fn detach(domain: &Domain, path: &str, target: &str) -> libvirt::Result<()> {
     });
     if has_seed(domain, sys::VIR_DOMAIN_XML_INACTIVE)? {
         let config = sys::VIR_DOMAIN_AFFECT_CONFIG;
-        domain.detach_device_flags(&xml, config).doing("detach a seed from a domain's definition")?;
+        domain
+            .detach_device_flags(&xml, config)
+            .doing("detach a seed from a domain's definition")?;
     }
     if domain.is_active().doing("read a domain's state")? && has_seed(domain, 0)? {
         let live = sys::VIR_DOMAIN_AFFECT_LIVE;
-        match domain.detach_device_flags(&xml, live).doing("detach a seed from a running domain") {
+        match domain
+            .detach_device_flags(&xml, live)
+            .doing("detach a seed from a running domain")
+        {
             // an earlier request is under way in the guest
             Err(error) if error.is(virt::error::ErrorNumber::OperationFailed) => {
                 tracing::info!(error = error.words(), "the guest still has the seed");
@@ -69,7 +74,9 @@ fn detach(domain: &Domain, path: &str, target: &str) -> libvirt::Result<()> {
 }
 
 fn has_seed(domain: &Domain, flags: sys::virDomainXMLFlags) -> libvirt::Result<bool> {
-    let xml = domain.xml_desc(flags).doing("read a domain's description")?;
+    let xml = domain
+        .xml_desc(flags)
+        .doing("read a domain's description")?;
     let view: DomainView = domain_xml::read(&xml)?;
     Ok(view::seed_of(&view).is_some())
 }

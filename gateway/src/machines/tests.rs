@@ -13,9 +13,16 @@ fn spec() -> MachineSpec {
         memory_bytes: 2 << 30,
         firmware: Firmware::Bios,
         architecture: None,
-        root_disk: RootDisk { size_bytes: 1 << 30, image: None, pool: "default".to_owned() },
+        root_disk: RootDisk {
+            size_bytes: 1 << 30,
+            image: None,
+            pool: "default".to_owned(),
+        },
         disks: Vec::new(),
-        interfaces: vec![InterfaceSpec { network: Some("default".to_owned()), bridge: None }],
+        interfaces: vec![InterfaceSpec {
+            network: Some("default".to_owned()),
+            bridge: None,
+        }],
         cpu_model: None,
     }
 }
@@ -87,7 +94,10 @@ fn what_makes_no_sense_is_refused_with_its_field_and_a_remedy() {
     assert!(problem(|spec| spec.root_disk.pool = nul).starts_with("spec.rootDisk.pool"));
     let model = Some("<cpu/>".to_owned());
     assert!(problem(|spec| spec.cpu_model = model).starts_with("spec.cpuModel"));
-    let both = InterfaceSpec { network: Some("a".to_owned()), bridge: Some("b".to_owned()) };
+    let both = InterfaceSpec {
+        network: Some("a".to_owned()),
+        bridge: Some("b".to_owned()),
+    };
     assert!(problem(|spec| spec.interfaces = vec![both]).contains("exactly one"));
     let neither = InterfaceSpec::default();
     assert!(problem(|spec| spec.interfaces = vec![neither]).contains("exactly one"));

@@ -23,14 +23,22 @@ pub fn validate(spec: &MachineSpec) -> Result {
         let fits = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
         word("spec.cpuModel", model, 64, "[A-Za-z0-9_.-]", fits)?;
     }
-    between("spec.rootDisk.sizeBytes", spec.root_disk.size_bytes, MIB, LARGEST_DISK)?;
+    between(
+        "spec.rootDisk.sizeBytes",
+        spec.root_disk.size_bytes,
+        MIB,
+        LARGEST_DISK,
+    )?;
     reference("spec.rootDisk.pool", &spec.root_disk.pool)?;
     if let Some(image) = &spec.root_disk.image {
         sha256("spec.rootDisk.image", image)?;
     }
     disks(spec)?;
     at_most("spec.interfaces", spec.interfaces.len(), 16)?;
-    spec.interfaces.iter().enumerate().try_for_each(|(i, card)| interface(i, card))
+    spec.interfaces
+        .iter()
+        .enumerate()
+        .try_for_each(|(i, card)| interface(i, card))
 }
 
 fn labels(spec: &MachineSpec) -> Result {
@@ -49,7 +57,12 @@ fn disks(spec: &MachineSpec) -> Result {
     let mut names = BTreeSet::from(["root", "seed"]);
     for (i, disk) in spec.disks.iter().enumerate() {
         name(&format!("spec.disks[{i}].name"), &disk.name, 20)?;
-        between(&format!("spec.disks[{i}].sizeBytes"), disk.size_bytes, MIB, LARGEST_DISK)?;
+        between(
+            &format!("spec.disks[{i}].sizeBytes"),
+            disk.size_bytes,
+            MIB,
+            LARGEST_DISK,
+        )?;
         reference(&format!("spec.disks[{i}].pool"), &disk.pool)?;
         if !names.insert(&disk.name) {
             let problem = format!("{:?} is taken: give each disk a name of its own", disk.name);

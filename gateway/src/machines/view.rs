@@ -40,7 +40,11 @@ pub fn list(app: &App, link: &Link) -> Result<Vec<Machine>> {
     let machines = machines.filter_map(|seen| machine(app, link, &known, seen));
     let mut machines: Vec<_> = machines.collect();
     machines.sort_by_key(|machine| machine.id);
-    app.agents.keep(|id| machines.binary_search_by_key(&id, |machine| machine.id).is_ok());
+    app.agents.keep(|id| {
+        machines
+            .binary_search_by_key(&id, |machine| machine.id)
+            .is_ok()
+    });
     Ok(machines)
 }
 
@@ -65,7 +69,10 @@ pub(super) fn lookup(link: &Link, id: Uuid) -> Result<(Domain, Seen)> {
 /// Path and device name of a machine's seed, while it is attached.
 pub(super) fn seed_of(view: &DomainView) -> Option<(&str, &str)> {
     let name = volumes::seed_name(view.uuid);
-    let seed = view.disks.iter().find(|(path, _)| path.rsplit('/').next() == Some(&name))?;
+    let seed = view
+        .disks
+        .iter()
+        .find(|(path, _)| path.rsplit('/').next() == Some(&name))?;
     Some((&seed.0, &seed.1))
 }
 
@@ -76,20 +83,24 @@ fn machine(app: &App, link: &Link, known: &Known, seen: Seen) -> Option<Machine>
 
 /// What a domain and its addresses make; `None` where it is not ours, or its spec makes no sense.
 pub fn machine_of(seen: Seen, addresses: Vec<Address>) -> Option<Machine> {
-    let seed = seed_of(&seen.view).is_some();
+    let has_seed = seed_of(&seen.view).is_some();
     let ours = seen.view.ours?;
-    let cards = seen.view.interfaces.into_iter().map(|card| MachineInterface {
-        mac: card.mac,
-        network: card.network,
-        bridge: card.bridge,
-    });
+    let cards = seen
+        .view
+        .interfaces
+        .into_iter()
+        .map(|card| MachineInterface {
+            mac: card.mac,
+            network: card.network,
+            bridge: card.bridge,
+        });
     Some(Machine {
         id: seen.view.uuid,
         spec_hash: ours.hash,
         spec: ours.spec?,
         state: seen.state,
         state_reason: seen.reason,
-        seed,
+        seed: has_seed,
         incomplete: ours.creating,
         addresses,
         interfaces: cards.collect(),
@@ -118,10 +129,18 @@ impl Known {
         let since = clock::instant();
         // the test driver's networks are on no wire
         if link.facts.driver == Driver::Test {
-            return Self { leases: ByMac::new(), arp: ByMac::new(), since };
+            return Self {
+                leases: ByMac::new(),
+                arp: ByMac::new(),
+                since,
+            };
         }
         let leases = addresses::leases(&app.lease_directory, clock::now());
-        Self { leases, arp: addresses::arp(), since }
+        Self {
+            leases,
+            arp: addresses::arp(),
+            since,
+        }
     }
 }
 
@@ -139,7 +158,8 @@ impl Agents {
             tracing::debug!(id = %view.uuid, error = error.words(), "guest agent");
             ByMac::new()
         });
-        self.slot().insert(view.uuid, (clock::instant(), answer.clone()));
+        self.slot()
+            .insert(view.uuid, (clock::instant(), answer.clone()));
         answer
     }
 

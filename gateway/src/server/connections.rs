@@ -43,7 +43,11 @@ struct Connection {
 impl Connections {
     pub fn new(router: Router) -> Self {
         let turns = Arc::new(Semaphore::new(AT_ONCE));
-        Self { router, graceful: Arc::new(GracefulShutdown::new()), turns }
+        Self {
+            router,
+            graceful: Arc::new(GracefulShutdown::new()),
+            turns,
+        }
     }
 
     /// Serves HTTPS, without end.
@@ -79,7 +83,14 @@ impl Connections {
             Ok(stream) => {
                 let turn = self.turns.clone().acquire_owned().await.ok()?;
                 let (router, watcher) = (self.router.clone(), self.graceful.watcher());
-                Some((stream, Connection { router, watcher, _turn: turn }))
+                Some((
+                    stream,
+                    Connection {
+                        router,
+                        watcher,
+                        _turn: turn,
+                    },
+                ))
             }
             Err(error) => {
                 tracing::warn!(%error, "failed to accept a connection");
@@ -97,7 +108,11 @@ impl Connection {
         match tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await {
             Ok(Ok(stream)) => {
                 let proved = stream.get_ref().1.peer_certificates().is_some();
-                let trust = if proved { Trust::Certificate } else { Trust::None };
+                let trust = if proved {
+                    Trust::Certificate
+                } else {
+                    Trust::None
+                };
                 self.serve(stream, trust).await;
             }
             Ok(Err(error)) => tracing::info!(%error, "TLS handshake failed"),

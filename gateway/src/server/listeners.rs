@@ -14,7 +14,10 @@ use super::Error;
 pub(super) async fn tcp(address: SocketAddr) -> Result<TcpListener, Error> {
     TcpListener::bind(address)
         .await
-        .map_err(|source| Error::Listen { address: address.to_string(), source })
+        .map_err(|source| Error::Listen {
+            address: address.to_string(),
+            source,
+        })
 }
 
 /// A Unix socket that only its owner can open. It is gone when this is.
@@ -26,7 +29,10 @@ pub(super) struct Socket {
 
 impl Socket {
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let failed = |source| Error::Listen { address: path.display().to_string(), source };
+        let failed = |source| Error::Listen {
+            address: path.display().to_string(),
+            source,
+        };
         // one that a killed gateway has left; anything else at this path is not ours to remove
         if fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket()) {
             fs::remove_file(path).map_err(failed)?;
@@ -39,7 +45,10 @@ impl Socket {
         fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         let listener = UnixListener::from_std(listener).map_err(failed)?;
-        Ok(Self { listener, path: path.to_owned() })
+        Ok(Self {
+            listener,
+            path: path.to_owned(),
+        })
     }
 }
 

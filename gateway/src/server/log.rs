@@ -14,7 +14,10 @@ pub async fn log(request: Request, next: Next) -> Response {
     let response = next.run(request).await;
     let status = response.status().as_u16();
     let took_ms = clock::instant().duration_since(began).as_millis();
-    let code = response.extensions().get::<Code>().map_or("", |code| code.0);
+    let code = response
+        .extensions()
+        .get::<Code>()
+        .map_or("", |code| code.0);
     if method.is_safe() && status < 400 {
         tracing::debug!(%method, path, status, took_ms, "request");
     } else {

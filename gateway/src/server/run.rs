@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::Error;
 use super::connections::Connections;
 use super::listeners::{Socket, tcp};
 use super::tls::{Files, Tls};
-use super::Error;
 use crate::app::App;
 use crate::args::Args;
 use crate::auth::{Guard, Tokens};
@@ -33,7 +33,9 @@ pub async fn run(args: Args) -> Result<(), Error> {
     let mut listeners = Vec::new();
     if let Some((address, tls)) = https {
         let listener = tcp(address).await?;
-        let address = listener.local_addr().map_or_else(|_| address.to_string(), |a| a.to_string());
+        let address = listener
+            .local_addr()
+            .map_or_else(|_| address.to_string(), |a| a.to_string());
         tracing::info!(address, "listening for HTTPS");
         listeners.push(tokio::spawn(connections.clone().serve_tls(listener, tls)));
     }
@@ -60,7 +62,9 @@ pub async fn run(args: Args) -> Result<(), Error> {
 
 /// Where to serve HTTPS, and how.
 fn https(args: &Args) -> Result<Option<(std::net::SocketAddr, Tls)>, Error> {
-    let Some(address) = args.listen else { return Ok(None) };
+    let Some(address) = args.listen else {
+        return Ok(None);
+    };
     let (Some(cert), Some(key)) = (args.tls_cert.clone(), args.tls_key.clone()) else {
         return Err(Error::Unguarded);
     };
@@ -68,7 +72,12 @@ fn https(args: &Args) -> Result<Option<(std::net::SocketAddr, Tls)>, Error> {
     if args.client_ca.is_none() && !tokens {
         return Err(Error::Unguarded);
     }
-    let files = Files { cert, key, client_ca: args.client_ca.clone(), tokens };
+    let files = Files {
+        cert,
+        key,
+        client_ca: args.client_ca.clone(),
+        tokens,
+    };
     Ok(Some((address, Tls::open(files)?)))
 }
 
@@ -94,7 +103,10 @@ async fn finish(app: &App, connections: Connections) {
 }
 
 async fn ended() -> std::io::Result<()> {
-    let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let (mut term, mut int) = (
+        signal(SignalKind::terminate())?,
+        signal(SignalKind::interrupt())?,
+    );
     tokio::select! {
         _ = term.recv() => {}
         _ = int.recv() => {}

@@ -58,7 +58,11 @@ impl Tls {
 }
 
 fn stamps(files: &Files) -> Vec<Option<SystemTime>> {
-    let all = [Some(&files.cert), Some(&files.key), files.client_ca.as_ref()];
+    let all = [
+        Some(&files.cert),
+        Some(&files.key),
+        files.client_ca.as_ref(),
+    ];
     let modified = |path: &PathBuf| fs::metadata(path).and_then(|file| file.modified()).ok();
     all.into_iter().flatten().map(modified).collect()
 }
@@ -75,8 +79,11 @@ fn acceptor(files: &Files) -> Result<TlsAcceptor, Error> {
                 roots.add(certificate)?;
             }
             let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider);
-            let verifier =
-                if files.tokens { verifier.allow_unauthenticated() } else { verifier };
+            let verifier = if files.tokens {
+                verifier.allow_unauthenticated()
+            } else {
+                verifier
+            };
             config.with_client_cert_verifier(verifier.build()?)
         }
     };
@@ -100,9 +107,15 @@ fn key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })
+    fs::read(path).map_err(|source| Error::Read {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 fn wrong(path: &Path, problem: String) -> Error {
-    Error::Pem { path: path.to_owned(), problem }
+    Error::Pem {
+        path: path.to_owned(),
+        problem,
+    }
 }

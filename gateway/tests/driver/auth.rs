@@ -19,12 +19,23 @@ fn gateway(mutual: bool, bearer: bool) -> (Gateway, Authority, Authority) {
     let at = folder.path();
     let leaf = ours.server();
     write(at, "node.xml", NODE);
-    let cert = write(at, "tls.crt", &leaf.certificate).display().to_string();
+    let cert = write(at, "tls.crt", &leaf.certificate)
+        .display()
+        .to_string();
     let key = write(at, "tls.key", &leaf.key).display().to_string();
-    let client_ca = write(at, "clients.crt", &theirs.certificate).display().to_string();
+    let client_ca = write(at, "clients.crt", &theirs.certificate)
+        .display()
+        .to_string();
     let lines = format!("{GOOD} 2999-01-01T00:00:00Z\n{OLD} 2001-01-01T00:00:00Z\n");
     let token_file = tokens(at, &lines).display().to_string();
-    let mut arguments = vec!["--listen", "127.0.0.1:0", "--tls-cert", &cert, "--tls-key", &key];
+    let mut arguments = vec![
+        "--listen",
+        "127.0.0.1:0",
+        "--tls-cert",
+        &cert,
+        "--tls-key",
+        &key,
+    ];
     if mutual {
         arguments.extend(["--client-ca", &client_ca]);
     }
@@ -42,14 +53,25 @@ async fn a_bearer_token_is_accepted_and_every_route_needs_it() {
     let good = Client::https(&address, &ours.certificate, Some(GOOD), None);
     assert_eq!(good.get("/v1/capacity").await.status.as_u16(), 200);
     let none = Client::https(&address, &ours.certificate, None, None);
-    let wrong = Client::https(&address, &ours.certificate, Some("wrong-0123456789abcdef"), None);
+    let wrong = Client::https(
+        &address,
+        &ours.certificate,
+        Some("wrong-0123456789abcdef"),
+        None,
+    );
     for path in ["/openapi.json", "/v1/capacity", "/v1/events", "/nowhere"] {
         for client in [&none, &wrong] {
             let answer = client.get(path).await;
-            assert_eq!((answer.status.as_u16(), &*answer.code()), (401, "Unauthenticated"), "{path}");
+            assert_eq!(
+                (answer.status.as_u16(), &*answer.code()),
+                (401, "Unauthenticated"),
+                "{path}"
+            );
         }
     }
-    let basic = none.request(Method::GET, "/v1/capacity").basic_auth(GOOD, Some(GOOD));
+    let basic = none
+        .request(Method::GET, "/v1/capacity")
+        .basic_auth(GOOD, Some(GOOD));
     assert_eq!(none.send(basic).await.code(), "Unauthenticated");
     assert!(!gateway.log().contains(GOOD));
 }
@@ -59,7 +81,10 @@ async fn an_expired_token_is_refused_by_name() {
     let (gateway, ours, _) = gateway(false, true);
     let client = Client::https(&gateway.address(), &ours.certificate, Some(OLD), None);
     let answer = client.get("/v1/capacity").await;
-    assert_eq!((answer.status.as_u16(), &*answer.code()), (401, "TokenExpired"));
+    assert_eq!(
+        (answer.status.as_u16(), &*answer.code()),
+        (401, "TokenExpired")
+    );
 }
 
 #[tokio::test]
@@ -77,15 +102,26 @@ async fn a_client_certificate_is_accepted_and_none_or_anothers_is_refused() {
     let address = gateway.address();
     let get = async |leaf| {
         let client = Client::https(&address, &ours.certificate, None, leaf);
-        client.try_send(client.request(Method::GET, "/v1/capacity")).await
+        client
+            .try_send(client.request(Method::GET, "/v1/capacity"))
+            .await
     };
     let leaf = theirs.client();
-    assert_eq!(get(Some(&leaf)).await.expect("an answer").status.as_u16(), 200);
+    assert_eq!(
+        get(Some(&leaf)).await.expect("an answer").status.as_u16(),
+        200
+    );
     assert!(get(None).await.is_err(), "TLS refuses who shows none");
     let stranger = Authority::new("strangers").client();
-    assert!(get(Some(&stranger)).await.is_err(), "TLS refuses another authority's");
+    assert!(
+        get(Some(&stranger)).await.is_err(),
+        "TLS refuses another authority's"
+    );
     let server = theirs.server();
-    assert!(get(Some(&server)).await.is_err(), "TLS refuses one that is not for clients");
+    assert!(
+        get(Some(&server)).await.is_err(),
+        "TLS refuses one that is not for clients"
+    );
 }
 
 #[tokio::test]
@@ -101,7 +137,12 @@ async fn with_both_either_is_enough_and_a_wrong_certificate_is_refused_all_the_s
     assert_eq!(neither.get("/v1/capacity").await.code(), "Unauthenticated");
     let stranger = Authority::new("strangers").client();
     let wrong = Client::https(&address, &ours.certificate, Some(GOOD), Some(&stranger));
-    assert!(wrong.try_send(wrong.request(Method::GET, "/v1/capacity")).await.is_err());
+    assert!(
+        wrong
+            .try_send(wrong.request(Method::GET, "/v1/capacity"))
+            .await
+            .is_err()
+    );
 }
 
 #[tokio::test]
@@ -114,7 +155,10 @@ async fn a_renewed_certificate_is_used_without_a_restart() {
     let address = gateway.address();
     let status = until("the new certificate", async || {
         let client = Client::https(&address, &renewed.certificate, Some(GOOD), None);
-        client.try_send(client.request(Method::GET, "/v1/capacity")).await.ok()
+        client
+            .try_send(client.request(Method::GET, "/v1/capacity"))
+            .await
+            .ok()
     });
     assert_eq!(status.await.status.as_u16(), 200);
 }
@@ -123,7 +167,10 @@ async fn a_renewed_certificate_is_used_without_a_restart() {
 async fn the_unix_socket_is_its_owners_alone_and_gone_afterwards() {
     let mut gateway = Gateway::start(&[]);
     let socket = gateway.folder.path().join("socket");
-    let mode = fs::metadata(&socket).expect("a socket").permissions().mode();
+    let mode = fs::metadata(&socket)
+        .expect("a socket")
+        .permissions()
+        .mode();
     assert_eq!(mode & 0o777, 0o600);
     assert!(gateway.end().success());
     assert!(!socket.exists());
@@ -146,9 +193,20 @@ fn without_a_guard_it_does_not_start() {
     assert!(refusal(&["--listen", "127.0.0.1:0"]).contains("--token-file"));
     let folder = tempfile::tempdir().expect("a folder");
     let leaf = Authority::new("servers").server();
-    let cert = write(folder.path(), "tls.crt", &leaf.certificate).display().to_string();
-    let key = write(folder.path(), "tls.key", &leaf.key).display().to_string();
-    let https = ["--listen", "127.0.0.1:0", "--tls-cert", &cert, "--tls-key", &key];
+    let cert = write(folder.path(), "tls.crt", &leaf.certificate)
+        .display()
+        .to_string();
+    let key = write(folder.path(), "tls.key", &leaf.key)
+        .display()
+        .to_string();
+    let https = [
+        "--listen",
+        "127.0.0.1:0",
+        "--tls-cert",
+        &cert,
+        "--tls-key",
+        &key,
+    ];
     assert!(refusal(&https).contains("--token-file"));
     let open = write(folder.path(), "tokens", GOOD);
     fs::set_permissions(&open, fs::Permissions::from_mode(0o644)).expect("a mode");

@@ -6,7 +6,11 @@ use uuid::Uuid;
 use crate::support::client::{Client, machine, spec};
 use crate::support::gateway::Gateway;
 
-async fn create_all(client: &Client, count: u128, cpus: u32) -> Vec<crate::support::client::Answer> {
+async fn create_all(
+    client: &Client,
+    count: u128,
+    cpus: u32,
+) -> Vec<crate::support::client::Answer> {
     let specs: Vec<(Uuid, Value)> = (1..=count)
         .map(|i| {
             let mut wanted = spec(&format!("m-{i}"));
@@ -33,9 +37,17 @@ async fn fifty_creates_at_once_never_take_more_cpus_than_there_are() {
     let gateway = Gateway::start(&["--cpu-overcommit", "2"]);
     let client = gateway.client();
     let answers = create_all(&client, 50, 2).await;
-    let made = answers.iter().filter(|answer| answer.status == StatusCode::CREATED).count();
-    let full = answers.iter().filter(|answer| answer.status.as_u16() == 507);
-    assert!(full.clone().all(|answer| answer.code() == "InsufficientCapacity"));
+    let made = answers
+        .iter()
+        .filter(|answer| answer.status == StatusCode::CREATED)
+        .count();
+    let full = answers
+        .iter()
+        .filter(|answer| answer.status.as_u16() == 507);
+    assert!(
+        full.clone()
+            .all(|answer| answer.code() == "InsufficientCapacity")
+    );
     assert_eq!((made, full.count()), (7, 43));
     let cpus = &client.capacity().await["cpus"];
     assert_eq!(*cpus, json!({"total": 8, "limit": 16, "allocated": 16}));
@@ -47,7 +59,10 @@ async fn fifty_creates_at_once_never_take_more_cpus_than_there_are() {
         client.delete(&machine(Uuid::from_u128(id))).await;
     }
     let pool = &client.capacity().await["pools"][0];
-    assert_eq!(pool["capacityBytes"], pool["availableBytes"], "{used} bytes were used by seven");
+    assert_eq!(
+        pool["capacityBytes"], pool["availableBytes"],
+        "{used} bytes were used by seven"
+    );
 }
 
 #[tokio::test]
@@ -61,7 +76,10 @@ async fn memory_is_counted_with_foreign_domains_and_the_reserve() {
     let mut wanted = spec("a");
     wanted["memoryBytes"] = json!(13 * gib + 1);
     let refused = client.create(Uuid::from_u128(1), &wanted).await;
-    assert_eq!((refused.status.as_u16(), &*refused.code()), (507, "InsufficientCapacity"));
+    assert_eq!(
+        (refused.status.as_u16(), &*refused.code()),
+        (507, "InsufficientCapacity")
+    );
     wanted["memoryBytes"] = json!(13 * gib);
     let made = client.create(Uuid::from_u128(1), &wanted).await;
     assert_eq!(made.status, StatusCode::CREATED, "{made:?}");
@@ -85,6 +103,8 @@ async fn five_hundred_machines_are_listed_whole_and_in_order() {
         assert_eq!(answer.status, StatusCode::CREATED, "{answer:?}");
     }
     let machines = client.machines().await;
-    let ids = machines.iter().map(|machine| machine["id"].as_str().expect("an id"));
+    let ids = machines
+        .iter()
+        .map(|machine| machine["id"].as_str().expect("an id"));
     assert!(ids.eq((1..=500).map(|i| Uuid::from_u128(i).to_string())));
 }

@@ -26,8 +26,17 @@ fn references(value: &Value, found: &mut BTreeSet<String>) {
 #[tokio::test]
 async fn the_description_is_openapi_3_1_and_has_every_path() {
     let description = description().await;
-    assert!(description["openapi"].as_str().expect("a version").starts_with("3.1"));
-    let paths: Vec<_> = description["paths"].as_object().expect("paths").keys().collect();
+    assert!(
+        description["openapi"]
+            .as_str()
+            .expect("a version")
+            .starts_with("3.1")
+    );
+    let paths: Vec<_> = description["paths"]
+        .as_object()
+        .expect("paths")
+        .keys()
+        .collect();
     let expected = [
         "/openapi.json",
         "/v1/capacity",
@@ -61,7 +70,8 @@ async fn every_operation_has_its_problems_and_both_ways_in() {
     for (path, operations) in description["paths"].as_object().expect("paths") {
         for (method, operation) in operations.as_object().expect("operations") {
             for status in ["401", "503"] {
-                let problem = &operation["responses"][status]["content"]["application/problem+json"];
+                let problem =
+                    &operation["responses"][status]["content"]["application/problem+json"];
                 assert!(problem.is_object(), "{method} {path} {status}");
             }
         }

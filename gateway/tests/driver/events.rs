@@ -15,9 +15,16 @@ struct Listener {
 
 impl Listener {
     async fn new(client: &Client) -> Self {
-        let response = client.request(Method::GET, "/v1/events").send().await.expect("an answer");
+        let response = client
+            .request(Method::GET, "/v1/events")
+            .send()
+            .await
+            .expect("an answer");
         assert_eq!(response.headers()["content-type"], "text/event-stream");
-        Self { response, text: String::new() }
+        Self {
+            response,
+            text: String::new(),
+        }
     }
 
     /// The next event: name and data. `None` when the stream has ended.
@@ -27,7 +34,10 @@ impl Listener {
                 let (event, rest) = (event.to_owned(), rest.to_owned());
                 self.text = rest;
                 let field = |name: &str| {
-                    event.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned)
+                    event
+                        .lines()
+                        .find_map(|line| line.strip_prefix(name))
+                        .map(str::to_owned)
                 };
                 if let (Some(name), Some(data)) = (field("event: "), field("data: ")) {
                     return Some((name, serde_json::from_str(&data).expect("JSON")));
@@ -36,7 +46,8 @@ impl Listener {
             }
             let chunk = tokio::time::timeout(Duration::from_mins(1), self.response.chunk());
             let chunk = chunk.await.expect("within a minute").ok()??;
-            self.text.push_str(std::str::from_utf8(&chunk).expect("text"));
+            self.text
+                .push_str(std::str::from_utf8(&chunk).expect("text"));
         }
     }
 
@@ -71,12 +82,18 @@ async fn a_listener_hears_all_that_there_is_and_then_what_changes() {
 
     client.power(second, "off").await;
     let (machine, _) = listener.until("machine").await;
-    assert_eq!((&machine["id"], &machine["state"]), (&second.to_string().into(), &"off".into()));
+    assert_eq!(
+        (&machine["id"], &machine["state"]),
+        (&second.to_string().into(), &"off".into())
+    );
 
     client.delete(&format!("/v1/machines/{first}")).await;
     let (gone, before) = listener.until("machine-gone").await;
     assert_eq!(gone["id"], first.to_string());
-    assert!(!before.contains(&"machine".to_owned()), "the other did not change: {before:?}");
+    assert!(
+        !before.contains(&"machine".to_owned()),
+        "the other did not change: {before:?}"
+    );
 }
 
 #[tokio::test]
@@ -91,7 +108,9 @@ async fn later_listeners_hear_everything_and_all_hear_the_same_change() {
     let (same, _) = late.until("machine").await;
     assert_eq!(told, same);
     late.until("synced").await;
-    client.delete(&format!("/v1/machines/{}", Uuid::from_u128(1))).await;
+    client
+        .delete(&format!("/v1/machines/{}", Uuid::from_u128(1)))
+        .await;
     early.until("machine-gone").await;
     late.until("machine-gone").await;
 }

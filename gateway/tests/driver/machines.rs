@@ -19,7 +19,10 @@ async fn a_machine_is_made_once_and_the_same_request_again_finds_it() {
     assert_eq!(made.json(), client.get(&machine(ID)).await.json());
     assert_eq!(client.machines().await, [made.json()]);
     let made = made.json();
-    assert_eq!((&made["state"], &made["seed"]), (&json!("running"), &json!(false)));
+    assert_eq!(
+        (&made["state"], &made["seed"]),
+        (&json!("running"), &json!(false))
+    );
     assert_eq!(made["spec"]["firmware"], "bios");
     assert_eq!(made["interfaces"][0]["network"], "default");
 }
@@ -31,8 +34,14 @@ async fn twenty_deliveries_of_one_create_make_one_machine() {
     let (machine_spec, creates) = (spec("a"), 20);
     let creates = (0..creates).map(|_| client.create(ID, &machine_spec));
     let answers = futures::future::join_all(creates).await;
-    let made = answers.iter().filter(|answer| answer.status == StatusCode::CREATED).count();
-    let found = answers.iter().filter(|answer| answer.status == StatusCode::OK).count();
+    let made = answers
+        .iter()
+        .filter(|answer| answer.status == StatusCode::CREATED)
+        .count();
+    let found = answers
+        .iter()
+        .filter(|answer| answer.status == StatusCode::OK)
+        .count();
     assert_eq!((made, found), (1, 19), "{answers:?}");
     assert_eq!(client.machines().await.len(), 1);
 }
@@ -45,7 +54,10 @@ async fn another_spec_under_the_same_id_is_refused_and_changes_nothing() {
     let mut other = spec("a");
     other["cpus"] = json!(2);
     let refused = client.create(ID, &other).await;
-    assert_eq!((refused.status, &*refused.code()), (StatusCode::CONFLICT, "SpecDiffers"));
+    assert_eq!(
+        (refused.status, &*refused.code()),
+        (StatusCode::CONFLICT, "SpecDiffers")
+    );
     assert_eq!(client.get(&machine(ID)).await.json(), made);
 }
 
@@ -69,10 +81,16 @@ async fn a_deleted_machine_is_gone_and_deleting_it_again_is_no_error() {
     client.create(ID, &spec("a")).await;
     assert_ne!(client.capacity().await, before);
     for _ in 0..2 {
-        assert_eq!(client.delete(&machine(ID)).await.status, StatusCode::NO_CONTENT);
+        assert_eq!(
+            client.delete(&machine(ID)).await.status,
+            StatusCode::NO_CONTENT
+        );
     }
     let gone = client.get(&machine(ID)).await;
-    assert_eq!((gone.status, &*gone.code()), (StatusCode::NOT_FOUND, "MachineUnknown"));
+    assert_eq!(
+        (gone.status, &*gone.code()),
+        (StatusCode::NOT_FOUND, "MachineUnknown")
+    );
     // the pool's free space included: no volume is left
     assert_eq!(client.capacity().await, before);
 }
@@ -84,10 +102,19 @@ async fn a_domain_that_is_not_ours_is_never_touched() {
     let before = client.capacity().await;
     let id: Uuid = FOREIGN.parse().expect("a UUID");
     let taken = client.create(id, &spec("a")).await;
-    assert_eq!((taken.status, &*taken.code()), (StatusCode::CONFLICT, "NameTaken"));
+    assert_eq!(
+        (taken.status, &*taken.code()),
+        (StatusCode::CONFLICT, "NameTaken")
+    );
     let taken = client.create(ID, &spec("foreign")).await;
-    assert_eq!((taken.status, &*taken.code()), (StatusCode::CONFLICT, "NameTaken"));
-    assert_eq!(client.delete(&machine(id)).await.status, StatusCode::NO_CONTENT);
+    assert_eq!(
+        (taken.status, &*taken.code()),
+        (StatusCode::CONFLICT, "NameTaken")
+    );
+    assert_eq!(
+        client.delete(&machine(id)).await.status,
+        StatusCode::NO_CONTENT
+    );
     assert_eq!(client.power(id, "off").await.code(), "MachineUnknown");
     assert_eq!(client.get(&machine(id)).await.code(), "MachineUnknown");
     assert_eq!(client.machines().await.len(), 0);
@@ -114,9 +141,16 @@ async fn power_does_what_it_says_and_may_be_asked_twice() {
     for (action, status, state) in steps {
         let answer = client.power(ID, action).await;
         assert_eq!(answer.status.as_u16(), status, "{action}: {answer:?}");
-        assert_eq!(client.get(&machine(ID)).await.json()["state"], state, "{action}");
+        assert_eq!(
+            client.get(&machine(ID)).await.json()["state"],
+            state,
+            "{action}"
+        );
     }
-    assert_eq!(client.power(Uuid::from_u128(1), "on").await.code(), "MachineUnknown");
+    assert_eq!(
+        client.power(Uuid::from_u128(1), "on").await.code(),
+        "MachineUnknown"
+    );
 }
 
 #[tokio::test]
@@ -140,7 +174,10 @@ async fn what_the_driver_cannot_do_is_said_and_leaves_nothing() {
     let before = client.capacity().await;
     let body = json!({"spec": spec("a"), "seed": {"userData": "x", "metaData": "y"}});
     let refused = client.put(&machine(ID), &body).await;
-    assert_eq!((refused.status.as_u16(), &*refused.code()), (501, "NotSupportedByDriver"));
+    assert_eq!(
+        (refused.status.as_u16(), &*refused.code()),
+        (501, "NotSupportedByDriver")
+    );
     assert_eq!(client.capacity().await, before);
     client.create(ID, &spec("a")).await;
     let console = client.get(&format!("{}/console", machine(ID))).await;
@@ -148,7 +185,9 @@ async fn what_the_driver_cannot_do_is_said_and_leaves_nothing() {
     let seed = client.delete(&format!("{}/seed", machine(ID))).await;
     assert_eq!(seed.status, StatusCode::NO_CONTENT, "there is none");
     let image = json!({"url": "http://127.0.0.1/", "format": "raw"});
-    let image = client.put(&format!("/v1/images/{}", "0".repeat(64)), &image).await;
+    let image = client
+        .put(&format!("/v1/images/{}", "0".repeat(64)), &image)
+        .await;
     assert_eq!(image.code(), "NotSupportedByDriver");
 }
 
@@ -158,10 +197,25 @@ async fn a_spec_that_means_nothing_here_is_refused_with_field_and_remedy() {
     let client = gateway.client();
     let changes = [
         ("/rootDisk/pool", json!("nopool"), 422, "spec.rootDisk.pool"),
-        ("/interfaces/0/network", json!("nonet"), 422, "spec.interfaces[0].network"),
-        ("/interfaces/0", json!({"bridge": "br9"}), 422, "spec.interfaces[0].bridge"),
+        (
+            "/interfaces/0/network",
+            json!("nonet"),
+            422,
+            "spec.interfaces[0].network",
+        ),
+        (
+            "/interfaces/0",
+            json!({"bridge": "br9"}),
+            422,
+            "spec.interfaces[0].bridge",
+        ),
         ("/architecture", json!("s390x"), 422, "spec.architecture"),
-        ("/rootDisk/image", json!("0".repeat(64)), 409, "spec.rootDisk.image"),
+        (
+            "/rootDisk/image",
+            json!("0".repeat(64)),
+            409,
+            "spec.rootDisk.image",
+        ),
         ("/name", json!("Not A Name"), 422, "spec.name"),
     ];
     for (pointer, value, status, field) in changes {
@@ -172,7 +226,13 @@ async fn a_spec_that_means_nothing_here_is_refused_with_field_and_remedy() {
         *wanted.pointer_mut(pointer).expect("a field") = value;
         let refused = client.create(ID, &wanted).await;
         assert_eq!(refused.status.as_u16(), status, "{refused:?}");
-        assert!(refused.json()["detail"].as_str().expect("text").starts_with(field), "{refused:?}");
+        assert!(
+            refused.json()["detail"]
+                .as_str()
+                .expect("text")
+                .starts_with(field),
+            "{refused:?}"
+        );
     }
     assert_eq!(client.machines().await.len(), 0);
 }

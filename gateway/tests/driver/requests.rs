@@ -7,7 +7,9 @@ use crate::support::gateway::Gateway;
 
 async fn put(client: &Client, kind: &str, body: String) -> (u16, String) {
     let request = client.request(Method::PUT, &machine(Uuid::from_u128(1)));
-    let answer = client.send(request.header("content-type", kind).body(body)).await;
+    let answer = client
+        .send(request.header("content-type", kind).body(body))
+        .await;
     (answer.status.as_u16(), answer.code())
 }
 
@@ -32,7 +34,11 @@ async fn requests_that_make_no_sense_are_answered_as_problems() {
     ];
     for (kind, body, status, code) in cases {
         let start: String = body.chars().take(60).collect();
-        assert_eq!(put(&client, kind, body).await, (status, code.to_owned()), "{start}");
+        assert_eq!(
+            put(&client, kind, body).await,
+            (status, code.to_owned()),
+            "{start}"
+        );
     }
     assert_eq!(client.get("/v1/machines/x").await.code(), "BadSpec");
     assert_eq!(client.get("/v1/images/x").await.code(), "BadSpec");

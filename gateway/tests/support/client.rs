@@ -42,7 +42,9 @@ impl Answer {
 fn builder() -> ClientBuilder {
     static RING: Once = Once::new();
     RING.call_once(|| {
-        rustls::crypto::ring::default_provider().install_default().expect("ring alone");
+        rustls::crypto::ring::default_provider()
+            .install_default()
+            .expect("ring alone");
     });
     reqwest::Client::builder()
 }
@@ -50,7 +52,11 @@ fn builder() -> ClientBuilder {
 impl Client {
     pub fn socket(path: &Path) -> Self {
         let http = builder().unix_socket(path).build().expect("a client");
-        Self { http, base: "http://gateway".to_owned(), token: None }
+        Self {
+            http,
+            base: "http://gateway".to_owned(),
+            token: None,
+        }
     }
 
     /// A client over HTTPS, with what it has to show.
@@ -63,7 +69,11 @@ impl Client {
         }
         let http = builder.build().expect("a client");
         let port = address.rsplit(':').next().expect("a port");
-        Self { http, base: format!("https://localhost:{port}"), token: token.map(str::to_owned) }
+        Self {
+            http,
+            base: format!("https://localhost:{port}"),
+            token: token.map(str::to_owned),
+        }
     }
 
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
@@ -81,8 +91,14 @@ impl Client {
     pub async fn try_send(&self, request: RequestBuilder) -> reqwest::Result<Answer> {
         let response = request.send().await?;
         let kind = response.headers().get("content-type");
-        let kind = kind.map_or("", |kind| kind.to_str().expect("text")).to_owned();
-        Ok(Answer { status: response.status(), kind, text: response.text().await? })
+        let kind = kind
+            .map_or("", |kind| kind.to_str().expect("text"))
+            .to_owned();
+        Ok(Answer {
+            status: response.status(),
+            kind,
+            text: response.text().await?,
+        })
     }
 
     pub async fn get(&self, path: &str) -> Answer {
@@ -95,7 +111,9 @@ impl Client {
 
     fn body(&self, method: Method, path: &str, body: &Value) -> RequestBuilder {
         let kind = ("content-type", "application/json");
-        self.request(method, path).header(kind.0, kind.1).body(body.to_string())
+        self.request(method, path)
+            .header(kind.0, kind.1)
+            .body(body.to_string())
     }
 
     pub async fn put(&self, path: &str, body: &Value) -> Answer {
@@ -108,7 +126,8 @@ impl Client {
 
     pub async fn power(&self, id: Uuid, action: &str) -> Answer {
         let path = format!("{}/power", machine(id));
-        self.send(self.body(Method::POST, &path, &json!({"action": action}))).await
+        self.send(self.body(Method::POST, &path, &json!({"action": action})))
+            .await
     }
 
     pub async fn capacity(&self) -> Value {

@@ -41,20 +41,54 @@ impl Gateway {
 
     /// On any libvirt.
     pub fn on(uri: &str, folder: tempfile::TempDir, arguments: &[&str]) -> Self {
+        Self::within(&[], uri, folder, arguments)
+    }
+
+    /// On any libvirt, begun by another program.
+    pub fn within(
+        program: &[&str],
+        uri: &str,
+        folder: tempfile::TempDir,
+        arguments: &[&str],
+    ) -> Self {
         let log = folder.path().join("log");
-        let socket = folder.path().join("socket");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tatara-gateway"));
-        command.args(["--libvirt", uri, "--unix-socket"]).arg(&socket).args(arguments);
+        let socket = folder.path().join("socket").display().to_string();
+        let gateway = env!("CARGO_BIN_EXE_tatara-gateway");
+        let line = [
+            program,
+            &[gateway, "--libvirt", uri, "--unix-socket", &socket],
+            arguments,
+        ];
+        let line = line.concat();
+        let mut command = Command::new(line[0]);
+        command.args(&line[1..]);
         let process = Self::spawn(command, &log);
-        let gateway = Self { folder, process, log };
+        let gateway = Self {
+            folder,
+            process,
+            log,
+        };
         gateway.wait_for("listening on a Unix socket");
         gateway
     }
 
+    /// Ends the gateway as a power cut would.
+    pub fn kill(mut self) {
+        self.process.kill().expect("killed");
+        self.process.wait().expect("an end");
+    }
+
     fn spawn(mut command: Command, log: &Path) -> Child {
-        let output = File::options().create(true).append(true).open(log).expect("a log");
+        let output = File::options()
+            .create(true)
+            .append(true)
+            .open(log)
+            .expect("a log");
         command.env("RUST_LOG", "tatara_gateway=debug,info");
-        let command = command.stderr(output).stdout(Stdio::null()).stdin(Stdio::null());
+        let command = command
+            .stderr(output)
+            .stdout(Stdio::null())
+            .stdin(Stdio::null());
         command.spawn().expect("the gateway starts")
     }
 
@@ -82,7 +116,11 @@ impl Gateway {
             if let Some(line) = self.log().lines().find(|line| line.contains(words)) {
                 return line.to_owned();
             }
-            assert!(Instant::now() < end, "no line with {words:?} in\n{}", self.log());
+            assert!(
+                Instant::now() < end,
+                "no line with {words:?} in\n{}",
+                self.log()
+            );
             std::thread::sleep(Duration::from_millis(10));
         }
     }

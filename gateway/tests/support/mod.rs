@@ -5,6 +5,7 @@
 
 pub mod client;
 pub mod gateway;
+pub mod hypervisor;
 pub mod pki;
 
 use std::time::{Duration, Instant};

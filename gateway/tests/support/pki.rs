@@ -26,7 +26,10 @@ impl Authority {
         params.distinguished_name.push(DnType::CommonName, name);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let certificate = params.self_signed(&key).expect("a certificate").pem();
-        Self { issuer: Issuer::new(params, key), certificate }
+        Self {
+            issuer: Issuer::new(params, key),
+            certificate,
+        }
     }
 
     pub fn leaf(&self, usage: ExtendedKeyUsagePurpose) -> Leaf {
@@ -34,8 +37,14 @@ impl Authority {
         let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
         let mut params = CertificateParams::new(names).expect("names");
         params.extended_key_usages = vec![usage];
-        let certificate = params.signed_by(&key, &self.issuer).expect("a certificate").pem();
-        Leaf { certificate, key: key.serialize_pem() }
+        let certificate = params
+            .signed_by(&key, &self.issuer)
+            .expect("a certificate")
+            .pem();
+        Leaf {
+            certificate,
+            key: key.serialize_pem(),
+        }
     }
 
     pub fn server(&self) -> Leaf {

@@ -18,6 +18,8 @@ use crate::libvirt::{Link, capacity as libvirt_capacity};
 )]
 pub(super) async fn capacity(State(app): State<Arc<App>>) -> Result<Json<Capacity>, Problem> {
     let limits = app.limits;
-    let read = app.libvirt.run(move |link: &Link| libvirt_capacity::read(link, limits));
+    let read = app
+        .libvirt
+        .run(move |link: &Link| libvirt_capacity::read(link, limits));
     Ok(Json(read.await?))
 }

@@ -39,16 +39,18 @@ fn event(heard: &Heard) -> Event {
     match heard {
         Heard::Change(Change::Machine(machine)) => named("machine", &**machine),
         Heard::Change(Change::MachineGone(id)) => named("machine-gone", &MachineGone { id: *id }),
-        Heard::Change(Change::Image(image)) => named("image", image),
+        Heard::Change(Change::Image(image)) => named("image", &**image),
         Heard::Change(Change::ImageGone { pool, sha256 }) => {
             named("image-gone", &json!({"sha256": sha256, "pool": pool}))
         }
-        Heard::Change(Change::Capacity(capacity)) => named("capacity", capacity),
+        Heard::Change(Change::Capacity(capacity)) => named("capacity", &**capacity),
         Heard::Synced => named("synced", &json!({})),
     }
 }
 
 fn named(name: &str, data: &impl Serialize) -> Event {
     // JSON has no line breaks of its own
-    Event::default().event(name).data(serde_json::to_string(data).unwrap_or_default())
+    Event::default()
+        .event(name)
+        .data(serde_json::to_string(data).unwrap_or_default())
 }

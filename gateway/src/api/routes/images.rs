@@ -38,7 +38,10 @@ fn default_pool() -> String {
 )]
 pub(super) async fn list(State(app): State<Arc<App>>) -> Result<Json<ImageList>, Problem> {
     let worker = app.clone();
-    let items = app.libvirt.run(move |link: &Link| images::list(&worker, link)).await?;
+    let items = app
+        .libvirt
+        .run(move |link: &Link| images::list(&worker, link))
+        .await?;
     Ok(Json(ImageList { items }))
 }
 
@@ -61,7 +64,14 @@ pub(super) async fn fetch(
     let image = images::request(&app, sha256, request).await?;
     app.hub.nudge();
     let ready = image.state == ImageState::Ready;
-    Ok((if ready { StatusCode::OK } else { StatusCode::ACCEPTED }, Json(image)))
+    Ok((
+        if ready {
+            StatusCode::OK
+        } else {
+            StatusCode::ACCEPTED
+        },
+        Json(image),
+    ))
 }
 
 /// One image.
@@ -76,7 +86,9 @@ pub(super) async fn read(
     Asked(Place { pool }): Asked<Place>,
 ) -> Result<Json<Image>, Problem> {
     let worker = app.clone();
-    let read = app.libvirt.run(move |link: &Link| images::one(&worker, link, &pool, &sha256));
+    let read = app
+        .libvirt
+        .run(move |link: &Link| images::one(&worker, link, &pool, &sha256));
     Ok(Json(read.await?))
 }
 
@@ -92,7 +104,9 @@ pub(super) async fn delete(
     Asked(Place { pool }): Asked<Place>,
 ) -> Result<StatusCode, Problem> {
     let worker = app.clone();
-    app.libvirt.run(move |link: &Link| images::delete(&worker, link, &pool, &sha256)).await?;
+    app.libvirt
+        .run(move |link: &Link| images::delete(&worker, link, &pool, &sha256))
+        .await?;
     app.hub.nudge();
     Ok(StatusCode::NO_CONTENT)
 }

@@ -24,7 +24,10 @@ use crate::machines::{self, MOST_BYTES};
 )]
 pub(super) async fn list(State(app): State<Arc<App>>) -> Result<Json<MachineList>, Problem> {
     let worker = app.clone();
-    let items = app.libvirt.run(move |link: &Link| machines::list(&worker, link)).await?;
+    let items = app
+        .libvirt
+        .run(move |link: &Link| machines::list(&worker, link))
+        .await?;
     Ok(Json(MachineList { items }))
 }
 
@@ -46,13 +49,19 @@ pub(super) async fn create(
     extract::Json(request): extract::Json<MachineRequest>,
 ) -> Result<impl IntoResponse, Problem> {
     let worker = app.clone();
-    let made = app.libvirt.run(move |link: &Link| machines::create(&worker, link, id, &request));
+    let made = app
+        .libvirt
+        .run(move |link: &Link| machines::create(&worker, link, id, &request));
     let made = made.await?;
     if made.now {
         tracing::info!(%id, name = made.machine.spec.name, "machine made");
         app.hub.nudge();
     }
-    let status = if made.now { StatusCode::CREATED } else { StatusCode::OK };
+    let status = if made.now {
+        StatusCode::CREATED
+    } else {
+        StatusCode::OK
+    };
     Ok((status, Json(made.machine)))
 }
 
@@ -67,7 +76,9 @@ pub(super) async fn read(
     Id(id): Id,
 ) -> Result<Json<Machine>, Problem> {
     let worker = app.clone();
-    let read = app.libvirt.run(move |link: &Link| machines::one(&worker, link, id));
+    let read = app
+        .libvirt
+        .run(move |link: &Link| machines::one(&worker, link, id));
     Ok(Json(read.await?))
 }
 
@@ -77,12 +88,11 @@ pub(super) async fn read(
     params(("id" = uuid::Uuid, Path, description = "UUID of the machine.")),
     responses((status = 204, description = "It is gone."), Invalid, Failures),
 )]
-pub(super) async fn delete(
-    State(app): State<Arc<App>>,
-    Id(id): Id,
-) -> Result<StatusCode, Problem> {
+pub(super) async fn delete(State(app): State<Arc<App>>, Id(id): Id) -> Result<StatusCode, Problem> {
     let worker = app.clone();
-    app.libvirt.run(move |link: &Link| machines::delete(&worker, link, id)).await?;
+    app.libvirt
+        .run(move |link: &Link| machines::delete(&worker, link, id))
+        .await?;
     app.hub.nudge();
     Ok(StatusCode::NO_CONTENT)
 }
@@ -100,7 +110,9 @@ pub(super) async fn power(
     extract::Json(request): extract::Json<PowerRequest>,
 ) -> Result<StatusCode, Problem> {
     let (worker, action) = (app.clone(), request.action);
-    app.libvirt.run(move |link: &Link| machines::power(&worker, link, id, action)).await?;
+    app.libvirt
+        .run(move |link: &Link| machines::power(&worker, link, id, action))
+        .await?;
     app.hub.nudge();
     Ok(StatusCode::NO_CONTENT)
 }
@@ -116,7 +128,9 @@ pub(super) async fn remove_seed(
     Id(id): Id,
 ) -> Result<StatusCode, Problem> {
     let worker = app.clone();
-    app.libvirt.run(move |link: &Link| machines::remove_seed(&worker, link, id)).await?;
+    app.libvirt
+        .run(move |link: &Link| machines::remove_seed(&worker, link, id))
+        .await?;
     app.hub.nudge();
     Ok(StatusCode::NO_CONTENT)
 }
@@ -151,9 +165,16 @@ pub(super) async fn console(
 ) -> Result<impl IntoResponse, Problem> {
     if bytes > MOST_BYTES {
         let detail = format!("bytes {bytes} does not fit: give 0 to {MOST_BYTES}");
-        return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "BadSpec", detail));
+        return Err(Problem::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "BadSpec",
+            detail,
+        ));
     }
-    let tail = app.libvirt.run(move |link: &Link| machines::console(link, id, bytes)).await?;
+    let tail = app
+        .libvirt
+        .run(move |link: &Link| machines::console(link, id, bytes))
+        .await?;
     // a guest's words are no page of ours
     let headers = [
         (header::CONTENT_TYPE, "text/plain; charset=utf-8"),

@@ -112,7 +112,7 @@ pub struct InterfaceSpec {
     pub bridge: Option<String>,
 }
 
-/// What cloud-init reads at the first boot (NoCloud).
+/// What cloud-init reads at the first boot (`NoCloud`).
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Seed {

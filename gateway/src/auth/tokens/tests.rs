@@ -31,7 +31,9 @@ fn a_token_is_good_until_its_time_and_expired_after_it() {
 fn a_file_that_others_can_read_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     for mode in [0o640, 0o604, 0o660] {
-        let error = Tokens::open(file(folder.path(), LONG, mode)).err().expect("an error");
+        let error = Tokens::open(file(folder.path(), LONG, mode))
+            .err()
+            .expect("an error");
         assert!(error.to_string().contains("chmod 600"), "{error}");
     }
 }

@@ -5,7 +5,11 @@ use crate::api::types::{
 
 fn machine(id: u128) -> (Uuid, Arc<Machine>) {
     let id = Uuid::from_u128(id);
-    let root_disk = RootDisk { size_bytes: 1 << 20, image: None, pool: "default".to_owned() };
+    let root_disk = RootDisk {
+        size_bytes: 1 << 20,
+        image: None,
+        pool: "default".to_owned(),
+    };
     let spec = MachineSpec {
         name: "a".to_owned(),
         labels: BTreeMap::new(),
@@ -44,7 +48,11 @@ fn image() -> Image {
 }
 
 fn capacity(available_bytes: u64) -> Capacity {
-    let amount = Amount { total: 1, limit: 1, allocated: 0 };
+    let amount = Amount {
+        total: 1,
+        limit: 1,
+        allocated: 0,
+    };
     let pool = PoolCapacity {
         name: "default".to_owned(),
         capacity_bytes: 256_000,
@@ -69,7 +77,10 @@ fn snapshot(machines: &[u128], images: &[Image]) -> Snapshot {
     Snapshot {
         number: 1,
         machines: machines.iter().map(|id| machine(*id)).collect(),
-        images: images.iter().map(|i| ((i.pool.clone(), i.sha256.clone()), i.clone())).collect(),
+        images: images
+            .iter()
+            .map(|i| ((i.pool.clone(), i.sha256.clone()), i.clone()))
+            .collect(),
         capacity: capacity(0),
     }
 }
@@ -89,7 +100,10 @@ fn only_what_differs_is_told() {
     Arc::make_mut(&mut changed).state = MachineState::Off;
     now.machines.insert(id, changed.clone());
     let told = diff(Some(&before), &now);
-    let gone = Change::ImageGone { pool: image().pool, sha256: image().sha256 };
+    let gone = Change::ImageGone {
+        pool: image().pool,
+        sha256: image().sha256,
+    };
     let expected = [
         Change::Machine(changed),
         Change::Machine(machine(3).1),

@@ -53,9 +53,17 @@ pub fn disk(disk: &Disk) -> String {
 }
 
 pub(super) fn write_disk(xml: &mut Xml, disk: &Disk) -> io::Result<()> {
-    let (kind, source) = if disk.block { ("block", "dev") } else { ("file", "file") };
+    let (kind, source) = if disk.block {
+        ("block", "dev")
+    } else {
+        ("file", "file")
+    };
     nested(xml, "disk", &[("type", kind), ("device", "disk")], |xml| {
-        let driver = [("name", "qemu"), ("type", disk.format.name()), ("discard", "unmap")];
+        let driver = [
+            ("name", "qemu"),
+            ("type", disk.format.name()),
+            ("discard", "unmap"),
+        ];
         empty(xml, "driver", &driver)?;
         empty(xml, "source", &[(source, &disk.path)])?;
         empty(xml, "target", &[("dev", &disk.target), ("bus", "virtio")])?;
@@ -70,7 +78,12 @@ pub(super) fn write_disk(xml: &mut Xml, disk: &Disk) -> io::Result<()> {
     })
 }
 
-pub(super) fn write_interface(xml: &mut Xml, card: &MachineInterface) -> io::Result<()> {
+/// `boot`: the firmware tries it after the disk.
+pub(super) fn write_interface(
+    xml: &mut Xml,
+    card: &MachineInterface,
+    boot: bool,
+) -> io::Result<()> {
     let (kind, name) = match (&card.network, &card.bridge) {
         (Some(network), _) => ("network", network),
         (None, Some(bridge)) => ("bridge", bridge),
@@ -79,7 +92,12 @@ pub(super) fn write_interface(xml: &mut Xml, card: &MachineInterface) -> io::Res
     nested(xml, "interface", &[("type", kind)], |xml| {
         empty(xml, "mac", &[("address", &card.mac)])?;
         empty(xml, "source", &[(kind, name)])?;
-        empty(xml, "model", &[("type", "virtio")])
+        empty(xml, "model", &[("type", "virtio")])?;
+        if boot {
+            empty(xml, "boot", &[("order", "2")])
+        } else {
+            Ok(())
+        }
     })
 }
 
@@ -93,7 +111,11 @@ pub(super) fn write_console(xml: &mut Xml, log: &ConsoleLog) -> io::Result<()> {
 /// The channel of the guest agent.
 pub(super) fn write_agent(xml: &mut Xml) -> io::Result<()> {
     nested(xml, "channel", &[("type", "unix")], |xml| {
-        empty(xml, "target", &[("type", "virtio"), ("name", "org.qemu.guest_agent.0")])
+        empty(
+            xml,
+            "target",
+            &[("type", "virtio"), ("name", "org.qemu.guest_agent.0")],
+        )
     })
 }
 
@@ -101,9 +123,9 @@ pub(super) fn write_agent(xml: &mut Xml) -> io::Result<()> {
 pub(super) fn write_rng(xml: &mut Xml) -> io::Result<()> {
     nested(xml, "rng", &[("model", "virtio")], |xml| {
         nested(xml, "backend", &[("model", "random")], |xml| {
-            xml.write_event(quick_xml::events::Event::Text(quick_xml::events::BytesText::new(
-                "/dev/urandom",
-            )))
+            xml.write_event(quick_xml::events::Event::Text(
+                quick_xml::events::BytesText::new("/dev/urandom"),
+            ))
         })
     })
 }

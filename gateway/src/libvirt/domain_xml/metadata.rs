@@ -34,14 +34,20 @@ impl Metadata {
         }
         let spec = self.spec.as_ref().map(ascii_json).unwrap_or_default();
         document(|xml| {
-            nested(xml, &name("machine"), &attributes, |xml| text(xml, &name("spec"), &spec))
+            nested(xml, &name("machine"), &attributes, |xml| {
+                text(xml, &name("spec"), &spec)
+            })
         })
     }
 
     /// Reads a domain's `metadata` element; `None` where none of it is ours.
     pub(super) fn read(metadata: Node<'_, '_>) -> Option<Self> {
-        let machine = metadata.children().find(|node| node.has_tag_name((NAMESPACE, "machine")))?;
-        let spec = machine.children().find(|node| node.tag_name().name() == "spec");
+        let machine = metadata
+            .children()
+            .find(|node| node.has_tag_name((NAMESPACE, "machine")))?;
+        let spec = machine
+            .children()
+            .find(|node| node.tag_name().name() == "spec");
         let spec = spec.and_then(|node| node.text()).unwrap_or_default();
         Some(Self {
             hash: machine.attribute("hash").unwrap_or_default().to_owned(),

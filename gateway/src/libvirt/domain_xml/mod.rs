@@ -22,13 +22,16 @@ pub(crate) type Xml = Writer<Vec<u8>>;
 
 /// Writes an element with text.
 pub(crate) fn text(xml: &mut Xml, name: &str, text: &str) -> io::Result<()> {
-    xml.create_element(name).write_text_content(BytesText::new(text))?;
+    xml.create_element(name)
+        .write_text_content(BytesText::new(text))?;
     Ok(())
 }
 
 /// Writes an element that has attributes only.
 pub(crate) fn empty(xml: &mut Xml, name: &str, attributes: &[(&str, &str)]) -> io::Result<()> {
-    xml.create_element(name).with_attributes(attributes.iter().copied()).write_empty()?;
+    xml.create_element(name)
+        .with_attributes(attributes.iter().copied())
+        .write_empty()?;
     Ok(())
 }
 

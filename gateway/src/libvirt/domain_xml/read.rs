@@ -45,18 +45,28 @@ pub struct InterfaceView {
 
 /// Reads domain XML as libvirt writes it.
 pub fn read(xml: &str) -> Result<DomainView> {
-    let wrong = |problem: String| Error::Description { what: "a domain", problem };
+    let wrong = |problem: String| Error::Description {
+        what: "a domain",
+        problem,
+    };
     let document = Document::parse(xml).map_err(|error| wrong(error.to_string()))?;
     let root = document.root_element();
     let uuid = text(root, "uuid").unwrap_or_default();
     let devices = child(root, "devices");
     let each = |name: &'static str| {
-        devices.into_iter().flat_map(|node| node.children()).filter(move |n| n.has_tag_name(name))
+        devices
+            .into_iter()
+            .flat_map(|node| node.children())
+            .filter(move |n| n.has_tag_name(name))
     };
     Ok(DomainView {
-        uuid: uuid.parse().map_err(|_| wrong(format!("its UUID is {uuid:?}")))?,
+        uuid: uuid
+            .parse()
+            .map_err(|_| wrong(format!("its UUID is {uuid:?}")))?,
         name: text(root, "name").unwrap_or_default().to_owned(),
-        cpus: text(root, "vcpu").and_then(|cpus| cpus.trim().parse().ok()).unwrap_or(1),
+        cpus: text(root, "vcpu")
+            .and_then(|cpus| cpus.trim().parse().ok())
+            .unwrap_or(1),
         memory_bytes: child(root, "memory").map(memory).unwrap_or_default(),
         interfaces: each("interface").filter_map(interface).collect(),
         disks: each("disk").filter_map(disk).collect(),
@@ -68,7 +78,10 @@ pub fn read(xml: &str) -> Result<DomainView> {
 
 /// The unit is KiB in all that libvirt writes today.
 fn memory(node: Node<'_, '_>) -> u64 {
-    let amount: u64 = node.text().and_then(|text| text.trim().parse().ok()).unwrap_or_default();
+    let amount: u64 = node
+        .text()
+        .and_then(|text| text.trim().parse().ok())
+        .unwrap_or_default();
     let unit: u64 = match node.attribute("unit").unwrap_or("KiB") {
         "b" | "bytes" => 1,
         "MiB" | "M" => 1 << 20,
@@ -96,7 +109,8 @@ fn disk(node: Node<'_, '_>) -> Option<(String, String)> {
 }
 
 fn agent(channel: Node<'_, '_>) -> bool {
-    let is_agent = attribute(channel, "target", "name").as_deref() == Some("org.qemu.guest_agent.0");
+    let is_agent =
+        attribute(channel, "target", "name").as_deref() == Some("org.qemu.guest_agent.0");
     is_agent && attribute(channel, "target", "state").as_deref() == Some("connected")
 }
 

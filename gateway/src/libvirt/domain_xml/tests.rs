@@ -8,12 +8,19 @@ use crate::api::types::{Firmware, MachineInterface, MachineSpec, RootDisk};
 fn spec() -> MachineSpec {
     MachineSpec {
         name: "pool-a-0".to_owned(),
-        labels: BTreeMap::from([("a".to_owned(), "<&'\">]]>\u{0}\u{ffff}ü\u{1f600}".to_owned())]),
+        labels: BTreeMap::from([(
+            "a".to_owned(),
+            "<&'\">]]>\u{0}\u{ffff}ü\u{1f600}".to_owned(),
+        )]),
         cpus: 2,
         memory_bytes: (1 << 30) + 1,
         firmware: Firmware::Bios,
         architecture: None,
-        root_disk: RootDisk { size_bytes: 1 << 30, image: None, pool: "default".to_owned() },
+        root_disk: RootDisk {
+            size_bytes: 1 << 30,
+            image: None,
+            pool: "default".to_owned(),
+        },
         disks: Vec::new(),
         interfaces: Vec::new(),
         cpu_model: None,
@@ -71,29 +78,48 @@ fn what_is_written_is_read_back_whatever_the_words_are() {
     assert_eq!(view.interfaces[0].network.as_deref(), Some("a&b"));
     assert_eq!(view.interfaces[1].bridge.as_deref(), Some("br0"));
     let ours = view.ours.expect("ours");
-    assert_eq!(ours, Metadata { hash: "abc".to_owned(), spec: Some(spec), creating: true });
+    assert_eq!(
+        ours,
+        Metadata {
+            hash: "abc".to_owned(),
+            spec: Some(spec),
+            creating: true
+        }
+    );
 }
 
 #[test]
 fn metadata_is_ascii_alone() {
     let xml = written(&spec(), "kvm");
-    assert!(xml.bytes().all(|byte| (0x20..0x7f).contains(&byte)), "{xml}");
+    assert!(
+        xml.bytes().all(|byte| (0x20..0x7f).contains(&byte)),
+        "{xml}"
+    );
 }
 
 #[test]
 fn kvm_gets_the_hosts_processor_and_emulation_all_that_it_can_do() {
     assert!(written(&spec(), "kvm").contains(r#"<cpu mode="host-passthrough""#));
     assert!(written(&spec(), "qemu").contains(r#"<cpu mode="maximum"/>"#));
-    let model = MachineSpec { cpu_model: Some("Haswell".to_owned()), ..spec() };
+    let model = MachineSpec {
+        cpu_model: Some("Haswell".to_owned()),
+        ..spec()
+    };
     assert!(written(&model, "kvm").contains(">Haswell</model>"));
 }
 
 #[test]
 fn uefi_is_without_secure_boot() {
-    let uefi = MachineSpec { firmware: Firmware::Uefi, ..spec() };
+    let uefi = MachineSpec {
+        firmware: Firmware::Uefi,
+        ..spec()
+    };
     let xml = written(&uefi, "kvm");
     assert!(xml.contains(r#"<os firmware="efi">"#), "{xml}");
-    assert!(xml.contains(r#"<feature enabled="no" name="secure-boot"/>"#), "{xml}");
+    assert!(
+        xml.contains(r#"<feature enabled="no" name="secure-boot"/>"#),
+        "{xml}"
+    );
     assert!(!written(&spec(), "kvm").contains("efi"));
 }
 
@@ -106,6 +132,19 @@ fn every_disk_is_virtio_and_the_seed_is_read_only() {
 }
 
 #[test]
+fn a_machine_with_a_blank_disk_falls_back_to_the_network_and_one_with_an_image_does_not() {
+    assert_eq!(
+        written(&spec(), "qemu")
+            .matches("<boot order=\"2\"/>")
+            .count(),
+        1
+    );
+    let mut spec = spec();
+    spec.root_disk.image = Some("0".repeat(64));
+    assert!(!written(&spec, "qemu").contains("order=\"2\""));
+}
+
+#[test]
 fn a_domain_without_our_metadata_is_not_ours_and_one_of_a_newer_gateway_is() {
     let foreign = "<domain><name>x</name><uuid>00000000-0000-0000-0000-000000000001</uuid>\
         <metadata><machine hash='x'/></metadata></domain>";
@@ -114,12 +153,25 @@ fn a_domain_without_our_metadata_is_not_ours_and_one_of_a_newer_gateway_is() {
         <t:machine xmlns:t='https://tatara.dev/libvirt/1' hash='x'><t:spec>{\"later\":1}</t:spec>\
         </t:machine></metadata></domain>";
     let ours = read(newer).expect("a domain").ours.expect("ours");
-    assert_eq!(ours, Metadata { hash: "x".to_owned(), spec: None, creating: false });
+    assert_eq!(
+        ours,
+        Metadata {
+            hash: "x".to_owned(),
+            spec: None,
+            creating: false
+        }
+    );
 }
 
 #[test]
 fn nonsense_is_an_error_and_no_panic() {
-    for text in ["", "<", "<domain/>", "<domain><uuid>x</uuid></domain>", "\u{0}"] {
+    for text in [
+        "",
+        "<",
+        "<domain/>",
+        "<domain><uuid>x</uuid></domain>",
+        "\u{0}",
+    ] {
         assert!(read(text).is_err(), "{text:?}");
     }
 }

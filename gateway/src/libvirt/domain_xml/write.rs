@@ -43,7 +43,11 @@ impl Domain<'_> {
 
 /// The domain XML of a machine that is being created.
 pub fn write(domain: &Domain<'_>) -> String {
-    document(|xml| nested(xml, "domain", &[("type", domain.domain_type)], |xml| inner(xml, domain)))
+    document(|xml| {
+        nested(xml, "domain", &[("type", domain.domain_type)], |xml| {
+            inner(xml, domain)
+        })
+    })
 }
 
 fn inner(xml: &mut Xml, domain: &Domain<'_>) -> io::Result<()> {
@@ -51,12 +55,18 @@ fn inner(xml: &mut Xml, domain: &Domain<'_>) -> io::Result<()> {
     text(xml, "name", &spec.name)?;
     text(xml, "uuid", &domain.id.to_string())?;
     let memory = spec.memory_bytes.div_ceil(1 << 20).to_string();
-    nested(xml, "memory", &[("unit", "MiB")], |xml| write_text(xml, &memory))?;
+    nested(xml, "memory", &[("unit", "MiB")], |xml| {
+        write_text(xml, &memory)
+    })?;
     text(xml, "vcpu", &spec.cpus.to_string())?;
     nested(xml, "metadata", &[], |xml| {
-        let metadata =
-            Metadata { hash: domain.hash.to_owned(), spec: Some(spec.clone()), creating: true };
-        xml.get_mut().extend(metadata.element(Some("tatara")).bytes());
+        let metadata = Metadata {
+            hash: domain.hash.to_owned(),
+            spec: Some(spec.clone()),
+            creating: true,
+        };
+        xml.get_mut()
+            .extend(metadata.element(Some("tatara")).bytes());
         Ok(())
     })?;
     system(xml, domain)?;
@@ -87,7 +97,11 @@ fn system(xml: &mut Xml, domain: &Domain<'_>) -> io::Result<()> {
         nested(xml, "type", &attributes, |xml| write_text(xml, "hvm"))?;
         if uefi {
             nested(xml, "firmware", &[], |xml| {
-                empty(xml, "feature", &[("enabled", "no"), ("name", "secure-boot")])
+                empty(
+                    xml,
+                    "feature",
+                    &[("enabled", "no"), ("name", "secure-boot")],
+                )
             })?;
         }
         Ok(())
@@ -96,12 +110,21 @@ fn system(xml: &mut Xml, domain: &Domain<'_>) -> io::Result<()> {
 
 fn processor(xml: &mut Xml, domain: &Domain<'_>) -> io::Result<()> {
     match &domain.spec.cpu_model {
-        Some(model) => nested(xml, "cpu", &[("mode", "custom"), ("match", "exact")], |xml| {
-            nested(xml, "model", &[("fallback", "forbid")], |xml| write_text(xml, model))
-        }),
-        None if domain.domain_type == "kvm" => {
-            empty(xml, "cpu", &[("mode", "host-passthrough"), ("migratable", "on")])
-        }
+        Some(model) => nested(
+            xml,
+            "cpu",
+            &[("mode", "custom"), ("match", "exact")],
+            |xml| {
+                nested(xml, "model", &[("fallback", "forbid")], |xml| {
+                    write_text(xml, model)
+                })
+            },
+        ),
+        None if domain.domain_type == "kvm" => empty(
+            xml,
+            "cpu",
+            &[("mode", "host-passthrough"), ("migratable", "on")],
+        ),
         None => empty(xml, "cpu", &[("mode", "maximum")]),
     }
 }
@@ -110,8 +133,10 @@ fn devices(xml: &mut Xml, domain: &Domain<'_>) -> io::Result<()> {
     for disk in domain.disks {
         devices::write_disk(xml, disk)?;
     }
-    for card in domain.interfaces {
-        devices::write_interface(xml, card)?;
+    for (index, card) in domain.interfaces.iter().enumerate() {
+        // a blank disk has nothing to boot
+        let boot = index == 0 && domain.spec.root_disk.image.is_none();
+        devices::write_interface(xml, card, boot)?;
     }
     if let Some(log) = &domain.console {
         devices::write_console(xml, log)?;
@@ -126,5 +151,7 @@ fn devices(xml: &mut Xml, domain: &Domain<'_>) -> io::Result<()> {
 }
 
 fn write_text(xml: &mut Xml, text: &str) -> io::Result<()> {
-    xml.write_event(quick_xml::events::Event::Text(quick_xml::events::BytesText::new(text)))
+    xml.write_event(quick_xml::events::Event::Text(
+        quick_xml::events::BytesText::new(text),
+    ))
 }
