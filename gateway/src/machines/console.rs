@@ -1,12 +1,16 @@
 //! What a machine wrote to its serial console.
 
-use std::fs::File;
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
 use super::view::lookup;
 use super::{Error, Result};
+use crate::app::App;
+use crate::libvirt::domain_xml::ConsoleLog;
 use crate::libvirt::{Driver, Link};
 
 /// The most that is given at once.
@@ -36,4 +40,33 @@ fn tail(path: &str, bytes: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     file.take(bytes).read_to_end(&mut content)?;
     Ok(content)
+}
+
+/// Where a new machine's console is written to.
+pub(super) fn log_file(app: &App, id: Uuid) -> PathBuf {
+    app.console_directory.join(format!("tatara-{id}.log"))
+}
+
+/// The same, ready to be written to. libvirt makes the file, not the folder.
+pub(super) fn new_log(app: &App, id: Uuid) -> Result<ConsoleLog> {
+    let folder = &app.console_directory;
+    if !folder.exists() {
+        let made = DirBuilder::new().recursive(true).mode(0o711).create(folder);
+        made.map_err(|source| Error::Console { id, source })?;
+    }
+    Ok(ConsoleLog(log_file(app, id).display().to_string()))
+}
+
+/// Removes a console log, and the older ones that virtlogd keeps beside it.
+pub(super) fn remove_logs(log: &Path) {
+    for end in ["", ".0", ".1", ".2"] {
+        let mut file = log.as_os_str().to_owned();
+        file.push(end);
+        match fs::remove_file(&file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                tracing::warn!(%error, log = %file.display(), "console log stays");
+            }
+            _ => {}
+        }
+    }
 }

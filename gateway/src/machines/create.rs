@@ -1,17 +1,14 @@
 //! Making a machine: volumes first, then the domain, then its first start. What is cut in the middle is either
 //! volumes without a domain, which the next create makes anew, or a domain whose metadata says so.
 
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
-
 use uuid::Uuid;
 use virt::storage_vol::StorageVol;
 
 use super::resolve::{self, PlannedDisk};
-use super::{Error, Result, identity, validate, view};
+use super::{Error, Result, console, identity, validate, view};
 use crate::api::types::{Machine, MachineRequest, MachineSpec, Seed};
 use crate::app::App;
-use crate::libvirt::domain_xml::{self, ConsoleLog, Disk, DiskFormat, Domain, Metadata};
+use crate::libvirt::domain_xml::{self, Disk, DiskFormat, Domain, Metadata};
 use crate::libvirt::volumes::{self, NewVolume};
 use crate::libvirt::{self, Doing, Driver, Link, capacity, domains};
 use crate::seed;
@@ -88,17 +85,18 @@ fn make(app: &App, link: &Link, id: Uuid, hash: &str, request: &MachineRequest) 
     if let Err(error) = &made
         && !matches!(error, Error::Libvirt(error) if error.is_unavailable())
     {
-        clean(link, id);
+        clean(app, link, id);
     }
     made
 }
 
 /// Nothing of a create that failed stays. When even that fails, the next PUT or DELETE does it.
-fn clean(link: &Link, id: Uuid) {
+fn clean(app: &App, link: &Link, id: Uuid) {
     let cleaned = || -> libvirt::Result<()> {
         if let Some(domain) = domains::by_uuid(&link.connect, id)? {
             domains::remove(link, &domain)?;
         }
+        console::remove_logs(&console::log_file(app, id));
         volumes::delete_all(&link.connect, id).map(drop)
     };
     if let Err(error) = cleaned() {
@@ -112,7 +110,7 @@ fn build(app: &App, link: &Link, id: Uuid, hash: &str, request: &MachineRequest)
     let interfaces = resolve::interfaces(link, id, &spec.interfaces)?;
     let disks = volumes_of(app, link, id, request)?;
     let console = (link.facts.driver == Driver::Qemu)
-        .then(|| console_log(app, id))
+        .then(|| console::new_log(app, id))
         .transpose()?;
     let xml = domain_xml::write(&Domain {
         id,
@@ -145,21 +143,6 @@ fn build(app: &App, link: &Link, id: Uuid, hash: &str, request: &MachineRequest)
         },
     )?;
     Ok(())
-}
-
-/// Where a machine's console is written to. libvirt makes the file, not the folder.
-fn console_log(app: &App, id: Uuid) -> Result<ConsoleLog> {
-    let folder = &app.console_directory;
-    if !folder.exists() {
-        let made = DirBuilder::new().recursive(true).mode(0o711).create(folder);
-        made.map_err(|source| Error::Console { id, source })?;
-    }
-    Ok(ConsoleLog(
-        folder
-            .join(format!("tatara-{id}.log"))
-            .display()
-            .to_string(),
-    ))
 }
 
 /// Refuses what does not fit beside all that is defined.

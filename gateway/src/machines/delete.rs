@@ -1,10 +1,11 @@
 //! The end of a machine.
 
-use std::fs;
+use std::path::PathBuf;
 
 use uuid::Uuid;
 
 use super::Result;
+use super::console::{log_file, remove_logs};
 use crate::app::App;
 use crate::libvirt::{Link, domains, volumes};
 
@@ -26,20 +27,6 @@ pub fn delete(app: &App, link: &Link, id: Uuid) -> Result<()> {
     let _no_refresh = app.locks.volumes();
     let volumes = volumes::delete_all(&link.connect, id)?;
     tracing::debug!(%id, volumes, "volumes deleted");
-    let console = console.map_or_else(
-        || app.console_directory.join(format!("tatara-{id}.log")),
-        std::path::PathBuf::from,
-    );
-    // virtlogd keeps three older ones beside it
-    for end in ["", ".0", ".1", ".2"] {
-        let mut log = console.clone().into_os_string();
-        log.push(end);
-        match fs::remove_file(&log) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                tracing::warn!(%id, %error, log = %log.display(), "console log stays");
-            }
-            _ => {}
-        }
-    }
+    remove_logs(&console.map_or_else(|| log_file(app, id), PathBuf::from));
     Ok(())
 }

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::support::client::machine;
 use crate::support::hypervisor::Hypervisor;
+use crate::support::site::Site;
 use crate::support::until;
 use crate::{fetched, image_file, known, qemu_img, ready_image, request, slow_server};
 
@@ -12,12 +13,13 @@ use crate::{fetched, image_file, known, qemu_img, ready_image, request, slow_ser
 #[ignore = "needs libvirtd"]
 async fn an_image_is_fetched_once_and_a_wrong_checksum_leaves_nothing() {
     let hypervisor = Hypervisor::up("gwimg", 1);
+    let site = Site::start(&hypervisor.outside()).await;
     let gateway = hypervisor.gateway(&[]);
     let client = gateway.client();
     let folder = tempfile::tempdir().expect("a folder");
     let image = image_file(folder.path());
     let before = hypervisor.inventory();
-    let request = json!({"url": hypervisor.serve(&image.path), "format": "qcow2"});
+    let request = json!({"url": site.serve(&image.path), "format": "qcow2"});
 
     let wrong = "0".repeat(64);
     let failed = fetched(&client, &wrong, &request).await;
@@ -30,7 +32,7 @@ async fn an_image_is_fetched_once_and_a_wrong_checksum_leaves_nothing() {
             .contains(&image.sha256)
     );
     assert_eq!(hypervisor.inventory(), before);
-    assert_eq!(hypervisor.served("image.qcow2"), 1);
+    assert_eq!(site.served("image.qcow2"), 1);
 
     let path = format!("/v1/images/{}", image.sha256);
     let asked = join_all((0..20).map(|_| client.put(&path, &request))).await;
@@ -43,12 +45,12 @@ async fn an_image_is_fetched_once_and_a_wrong_checksum_leaves_nothing() {
         (answer.status.as_u16() == 200).then(|| answer.json())
     });
     let ready = ready.await;
-    let size = fs::metadata(&image.path).expect("a file").len();
+    let bytes = fs::metadata(&image.path).expect("a file").len();
     assert_eq!(
         (&ready["state"], &ready["receivedBytes"]),
-        (&json!("ready"), &json!(size))
+        (&json!("ready"), &json!(bytes))
     );
-    assert_eq!(hypervisor.served("image.qcow2"), 2, "one for each checksum");
+    assert_eq!(site.served("image.qcow2"), 2, "one for each checksum");
     let file = hypervisor
         .pool_folder()
         .join(format!("tatara-image-{}.qcow2", image.sha256));
@@ -66,12 +68,13 @@ async fn an_image_is_fetched_once_and_a_wrong_checksum_leaves_nothing() {
 #[ignore = "needs libvirtd"]
 async fn images_that_cannot_be_had_or_trusted_are_refused_by_name() {
     let hypervisor = Hypervisor::up("gwbad", 2);
+    let site = Site::start(&hypervisor.outside()).await;
     let gateway = hypervisor.gateway(&[]);
     let client = gateway.client();
     let folder = tempfile::tempdir().expect("a folder");
     let image = image_file(folder.path());
     let before = hypervisor.inventory();
-    let url = hypervisor.serve(&image.path);
+    let url = site.serve(&image.path);
 
     let missing = json!({"url": format!("{url}.not"), "format": "qcow2"});
     let failed = fetched(&client, &image.sha256, &missing).await;
@@ -99,7 +102,7 @@ async fn images_that_cannot_be_had_or_trusted_are_refused_by_name() {
         "create", "-q", "-f", "qcow2", "-F", "qcow2", "-b", parent, name,
     ]);
     let child = known(child);
-    let backed = json!({"url": hypervisor.serve(&child.path), "format": "qcow2"});
+    let backed = json!({"url": site.serve(&child.path), "format": "qcow2"});
     let failed = fetched(&client, &child.sha256, &backed).await;
     assert_eq!(failed["error"]["code"], "ImageRefused");
     assert!(
@@ -113,7 +116,7 @@ async fn images_that_cannot_be_had_or_trusted_are_refused_by_name() {
     let text = folder.path().join("text");
     fs::write(&text, "no image").expect("a file");
     let text = known(text);
-    let no_image = json!({"url": hypervisor.serve(&text.path), "format": "qcow2"});
+    let no_image = json!({"url": site.serve(&text.path), "format": "qcow2"});
     let failed = fetched(&client, &text.sha256, &no_image).await;
     assert_eq!(failed["error"]["code"], "ImageRefused", "{failed}");
     assert_eq!(hypervisor.inventory(), before);
@@ -136,6 +139,7 @@ async fn images_that_cannot_be_had_or_trusted_are_refused_by_name() {
 #[ignore = "needs libvirtd"]
 async fn a_disk_that_is_full_in_mid_image_is_said_and_given_back() {
     let hypervisor = Hypervisor::up("gwfull", 3);
+    let site = Site::start(&hypervisor.outside()).await;
     let small = hypervisor.pool("small", 16);
     let gateway = hypervisor.gateway(&[]);
     let client = gateway.client();
@@ -143,7 +147,7 @@ async fn a_disk_that_is_full_in_mid_image_is_said_and_given_back() {
     let large = folder.path().join("large.raw");
     fs::write(&large, vec![0x5a; 24 << 20]).expect("a file");
     let large = known(large);
-    let url = hypervisor.serve(&large.path);
+    let url = site.serve(&large.path);
     let request = json!({"url": url, "format": "raw", "pool": "small"});
     let failed = fetched(&client, &large.sha256, &request).await;
     assert_eq!(failed["error"]["code"], "DiskFull", "{failed}");

@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 
 use support::client::Client;
 use support::hypervisor::Hypervisor;
+use support::site::Site;
 use support::until;
 
 /// A file that machines can start from, and its checksum.
@@ -78,7 +79,8 @@ async fn fetched(client: &Client, sha256: &str, request: &Value) -> Value {
 async fn ready_image(hypervisor: &Hypervisor, client: &Client) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let image = image_file(folder.path());
-    let request = json!({"url": hypervisor.serve(&image.path), "format": "qcow2"});
+    let site = Site::start(&hypervisor.outside()).await;
+    let request = json!({"url": site.serve(&image.path), "format": "qcow2"});
     let seen = fetched(client, &image.sha256, &request).await;
     assert_eq!(seen["state"], "ready", "{seen}");
     image.sha256

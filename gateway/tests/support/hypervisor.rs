@@ -70,19 +70,6 @@ impl Hypervisor {
         self.folder.join("pools").join(pool)
     }
 
-    /// Serves a file, and says where.
-    pub fn serve(&self, file: &Path) -> String {
-        self.hack(&["serve"], &[file.to_str().expect("text")])
-            .trim()
-            .to_owned()
-    }
-
-    /// How often a file was asked for.
-    pub fn served(&self, name: &str) -> usize {
-        let log = fs::read_to_string(self.folder.join("log/site.log")).expect("its log");
-        log.matches(&format!("GET /{name} ")).count()
-    }
-
     /// The machine's own address in the hypervisor's network.
     pub fn outside(&self) -> String {
         format!("{}.254", self.subnet)

@@ -7,6 +7,7 @@ pub mod client;
 pub mod gateway;
 pub mod hypervisor;
 pub mod pki;
+pub mod site;
 
 use std::time::{Duration, Instant};
 
