@@ -6,6 +6,7 @@ mod problem;
 mod routes;
 pub mod types;
 
+pub use extract::parse;
 pub use openapi::document;
 pub(crate) use problem::Code;
 pub use problem::{Problem, ProblemBody};
