@@ -88,6 +88,11 @@ impl Hypervisor {
         String::from_utf8(output.stdout).expect("text")
     }
 
+    /// Runs a command with its network and files.
+    pub fn inside(&self, command: &[&str]) {
+        self.hack(&["in"], command);
+    }
+
     /// A gateway on it, with its network and files.
     pub fn gateway(&self, arguments: &[&str]) -> Gateway {
         let holder = fs::read_to_string(self.folder.join("run/hypervisor.pid")).expect("a process");

@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::State;
 use http::{StatusCode, Uri};
+use tokio::fs::File;
+use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 
 type Files = Arc<Mutex<HashMap<String, (PathBuf, usize)>>>;
@@ -52,7 +55,8 @@ impl Site {
     }
 }
 
-async fn file(State(files): State<Files>, uri: Uri) -> Result<Vec<u8>, StatusCode> {
+/// Images are large: they are sent as they are read.
+async fn file(State(files): State<Files>, uri: Uri) -> Result<Body, StatusCode> {
     let name = uri.path().trim_start_matches('/').to_owned();
     let path = {
         let mut files = files.lock().expect("no panic");
@@ -60,7 +64,12 @@ async fn file(State(files): State<Files>, uri: Uri) -> Result<Vec<u8>, StatusCod
         *count += 1;
         path.clone()
     };
-    tokio::fs::read(path)
-        .await
-        .map_err(|_| StatusCode::NOT_FOUND)
+    let file = File::open(path).await.map_err(|_| StatusCode::NOT_FOUND)?;
+    let pieces = futures::stream::try_unfold(file, |mut file| async {
+        let mut piece = vec![0; 1 << 18];
+        let length = file.read(&mut piece).await?;
+        piece.truncate(length);
+        Ok::<_, std::io::Error>((length > 0).then_some((piece, file)))
+    });
+    Ok(Body::from_stream(pieces))
 }
