@@ -7,7 +7,8 @@
 //! | [`kubeadm`] | kubeadm configuration and version rules; pure |
 //! | [`node`] | the steps that run on a host, rendered from `templates/node/`; pure |
 //! | [`pki`] | certificate authorities, kubeconfigs, bootstrap tokens |
-//! | [`provider`] | where machines come from: `ssh`, `simulated` |
+//! | [`gateway`] | libvirt hypervisors over HTTP: client and events of `tatara-gateway` |
+//! | [`provider`] | where machines come from: `ssh`, `libvirt`, `simulated` |
 //! | [`remote`] | SSH: connections, commands, files, tunnels, following a step |
 //! | [`store`] | one watch per kind, indexed; wakes controllers |
 //! | [`workload`] | the clusters that we made: client, nodes, drain, health |
@@ -18,6 +19,7 @@ pub mod api;
 pub mod cli;
 pub mod clock;
 pub mod controllers;
+pub mod gateway;
 pub mod kubeadm;
 pub mod manager;
 pub mod node;

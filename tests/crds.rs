@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tatara::api::{
-    Cluster, ClusterProviderSpec, Host, Machine, MachineClass, MachineDeployment,
+    Cluster, ClusterProviderSpec, Host, Hypervisor, Machine, MachineClass, MachineDeployment,
     MachineProviderSpec, MachineSet, crd,
 };
 use tatara::cli::crds;
@@ -135,6 +135,7 @@ fn every_kind_has_its_short_name_category_and_approval() {
         ("MachineSet", Some("ms")),
         ("MachineDeployment", Some("md")),
         ("Host", Some("ho")),
+        ("Hypervisor", Some("hv")),
     ];
     for (crd, (kind, short)) in crd::all().iter().zip(expected) {
         let names = &crd.spec.names;
@@ -211,6 +212,7 @@ fn the_types_lose_nothing_that_a_manifest_says() {
             Some("MachineDeployment") => through::<MachineDeployment>(&manifest),
             Some("MachineClass") => through::<MachineClass>(&manifest),
             Some("Host") => through::<Host>(&manifest),
+            Some("Hypervisor") => through::<Hypervisor>(&manifest),
             kind => panic!("{file}: unexpected kind {kind:?}"),
         };
         assert_eq!(

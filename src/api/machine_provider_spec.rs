@@ -9,11 +9,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::libvirt_machine_provider_spec::LibvirtMachineProviderSpec;
+
 /// A machine's provider spec, by kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MachineProviderSpec {
     /// A bare-metal server or ready-made virtual machine, reached over SSH.
     Ssh(Box<SshMachineProviderSpec>),
+    /// A virtual machine that we make on a Hypervisor.
+    Libvirt(Box<LibvirtMachineProviderSpec>),
     /// A machine in the manager's memory, for trials and scale tests.
     Simulated(SimulatedMachineProviderSpec),
 }
@@ -26,7 +30,7 @@ pub enum ProviderSpecError {
     Missing,
     /// Not one of our kinds: somebody else's machine, left alone.
     #[error(
-        "spec.providerSpec.value is {api_version} {kind}, which is not Tatara's; supported are tatara.dev/v1alpha1 SSHMachineProviderSpec and SimulatedMachineProviderSpec"
+        "spec.providerSpec.value is {api_version} {kind}, which is not Tatara's; supported are tatara.dev/v1alpha1 SSHMachineProviderSpec, LibvirtMachineProviderSpec and SimulatedMachineProviderSpec"
     )]
     Foreign {
         /// The object's `apiVersion`.
@@ -36,7 +40,7 @@ pub enum ProviderSpecError {
     },
     /// Of our group, but no kind that this release knows.
     #[error(
-        "spec.providerSpec.value is {api_version} {kind}, which this release of Tatara does not know; write tatara.dev/v1alpha1 SSHMachineProviderSpec or SimulatedMachineProviderSpec"
+        "spec.providerSpec.value is {api_version} {kind}, which this release of Tatara does not know; write tatara.dev/v1alpha1 SSHMachineProviderSpec, LibvirtMachineProviderSpec or SimulatedMachineProviderSpec"
     )]
     Unknown {
         /// The object's `apiVersion`.
@@ -79,8 +83,23 @@ impl MachineProviderSpec {
             "SSHMachineProviderSpec" => strict(value)
                 .map(|spec| Self::Ssh(Box::new(spec)))
                 .map_err(invalid),
+            "LibvirtMachineProviderSpec" => strict::<LibvirtMachineProviderSpec>(value)
+                .and_then(|spec| match spec.problem() {
+                    Some(problem) => Err(problem),
+                    None => Ok(Self::Libvirt(Box::new(spec))),
+                })
+                .map_err(invalid),
             "SimulatedMachineProviderSpec" => strict(value).map(Self::Simulated).map_err(invalid),
             _ => Err(ProviderSpecError::Unknown { api_version, kind }),
+        }
+    }
+
+    /// How the node is prepared, where there is one to prepare.
+    pub fn node(&self) -> Option<&NodeSettings> {
+        match self {
+            Self::Ssh(spec) => Some(&spec.node),
+            Self::Libvirt(spec) => Some(&spec.node),
+            Self::Simulated(_) => None,
         }
     }
 
@@ -88,6 +107,7 @@ impl MachineProviderSpec {
     pub fn provider(&self) -> &'static str {
         match self {
             Self::Ssh(_) => "ssh",
+            Self::Libvirt(_) => "libvirt",
             Self::Simulated(_) => "simulated",
         }
     }

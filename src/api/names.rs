@@ -45,6 +45,9 @@ pub const ANNOTATION_TURN: &str = "tatara.dev/control-plane-turn";
 /// Annotation on a Cluster, and on its CA Secret: UID of the Machine that ran `kubeadm init`. Its
 /// presence is the record that the control plane exists. It goes with the Cluster.
 pub const ANNOTATION_INITIALIZED: &str = "tatara.dev/control-plane-initialized";
+/// Annotation on a Machine: the Hypervisor that its virtual machine is made on. Written by compare-and-swap
+/// before anything is made there, and never changed while a virtual machine may exist.
+pub const ANNOTATION_HYPERVISOR: &str = "tatara.dev/hypervisor";
 /// On a Machine: the Cluster's kubeadm settings that its node was made with, as JSON.
 pub const ANNOTATION_SETTINGS: &str = "tatara.dev/kubeadm-settings";
 
@@ -81,6 +84,14 @@ pub fn machine_uid(provider_id: &str) -> Option<&str> {
         .strip_prefix("tatara://")?
         .split_once('/')
         .map(|(_, uid)| uid)
+}
+
+/// Type of the Secrets that hold what a gateway is reached with.
+pub const SECRET_TYPE_GATEWAY: &str = "tatara.dev/gateway";
+
+/// Name of the Secret with the keys by which we and a virtual machine know each other.
+pub fn ssh_secret(machine: &str) -> String {
+    format!("{machine}-ssh")
 }
 
 /// Name of the Secret with the administrator kubeconfig of a cluster (Cluster API convention).

@@ -210,6 +210,17 @@ pub fn address(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
+/// An https URL of a service: no path, no user.
+pub fn https_url(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string", "minLength": 1, "maxLength": 512,
+        "x-kubernetes-validations": [rule(
+            "self.matches('^https://[A-Za-z0-9.:_-]+/?$') || self.matches('^https://\\\\[[0-9A-Fa-f:.]+\\\\](:[0-9]+)?/?$')",
+            "is no https URL of a host and port; write it without path and user, such as https://10.0.0.5:8774",
+        )],
+    })
+}
+
 /// Public keys of a server, as in a known-hosts file, without the name.
 pub fn host_keys(_: &mut SchemaGenerator) -> Schema {
     json_schema!({

@@ -12,9 +12,11 @@ use tokio::sync::mpsc;
 
 use super::caller::{ApiError, Caller};
 use crate::api::conditions::find;
+use crate::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
 use crate::api::{Host, Machine};
 use crate::node;
-use crate::provider::{ContactError, Credentials, target};
+use crate::provider::libvirt::{Guest, Keys};
+use crate::provider::{ContactError, Credentials, Server, target};
 use crate::remote::{ConnectError, Credential, Pool, RunError, Session, Target};
 
 /// Arguments of `tatara logs`.
@@ -125,9 +127,13 @@ impl MachineArgs {
         let caller = Caller::from_environment(self.namespace.as_deref()).await?;
         let machine = self.machine(&caller).await?;
         let uid = machine.uid().unwrap_or_default();
-        let host = host_of(&caller, &machine, &uid).await?;
-        let name = host.name_any();
-        let target = target_of(&caller, &host).await?;
+        let (name, target) = match machine.annotations().get(ANNOTATION_HYPERVISOR) {
+            Some(_) => guest_of(&caller, &machine).await?,
+            None => {
+                let host = host_of(&caller, &machine, &uid).await?;
+                (host.name_any(), target_of(&caller, &host).await?)
+            }
+        };
         let session = Pool::new().session(&target).await;
         let session = session.map_err(|source| Error::Connect {
             host: name.clone(),
@@ -170,6 +176,27 @@ impl MachineArgs {
     }
 }
 
+/// How a virtual machine is reached: at the address that its Machine was told, with the keys in its Secret.
+async fn guest_of(caller: &Caller, machine: &Machine) -> Result<(String, Target), Error> {
+    let status = machine.status.as_ref();
+    let address = status.and_then(|status| status.addresses.first());
+    let address = address.ok_or_else(|| no_host(machine))?.address.clone();
+    let name = ssh_secret(&machine.name_any());
+    let api: Api<Secret> = Api::namespaced(caller.client.clone(), &caller.namespace);
+    let secret = api.get_opt(&name).await;
+    let secret = secret.map_err(|error| caller.explain::<Secret>(error))?;
+    let keys = secret.as_ref().and_then(Keys::of);
+    let decoded = Credentials::default();
+    let guest = Guest {
+        namespace: caller.namespace.clone(),
+        address: address.clone(),
+        host_key: keys.map(|keys| keys.host_public).unwrap_or_default(),
+        secret: name,
+    };
+    let credential_of = |name: &str| decoded.of(&caller.namespace, name, secret.as_ref());
+    Ok((address, guest.target(&credential_of)?))
+}
+
 async fn host_of(caller: &Caller, machine: &Machine, uid: &str) -> Result<Host, Error> {
     let api: Api<Host> = Api::namespaced(caller.client.clone(), &caller.namespace);
     let list = api.list(&ListParams::default()).await;
@@ -180,20 +207,26 @@ async fn host_of(caller: &Caller, machine: &Machine, uid: &str) -> Result<Host, 
             .as_ref()
             .is_some_and(|c| c.uid == uid)
     };
-    hosts.items.into_iter().find(holds).ok_or_else(|| {
-        let conditions = machine
-            .status
-            .as_ref()
-            .map(|status| status.conditions.as_slice());
-        let why = find(conditions.unwrap_or_default(), "Ready");
-        Error::NoHost {
-            name: machine.name_any(),
-            why: match why {
-                Some(ready) => format!("{}: {}", ready.reason, ready.message),
-                None => "no controller has said anything of it yet".into(),
-            },
-        }
-    })
+    hosts
+        .items
+        .into_iter()
+        .find(holds)
+        .ok_or_else(|| no_host(machine))
+}
+
+fn no_host(machine: &Machine) -> Error {
+    let conditions = machine
+        .status
+        .as_ref()
+        .map(|status| status.conditions.as_slice());
+    let why = find(conditions.unwrap_or_default(), "Ready");
+    Error::NoHost {
+        name: machine.name_any(),
+        why: match why {
+            Some(ready) => format!("{}: {}", ready.reason, ready.message),
+            None => "no controller has said anything of it yet".into(),
+        },
+    }
 }
 
 /// How the host is reached: as the manager reaches it, but never on trust.

@@ -10,6 +10,7 @@ pub mod cluster;
 pub mod cluster_profile;
 pub mod credential;
 pub mod host;
+pub mod hypervisor;
 pub mod machine;
 pub mod machine_class;
 pub mod machine_deployment;

@@ -16,6 +16,8 @@ use crate::controllers::cluster::{KnownClusters, Sources};
 use crate::controllers::cluster_profile::Publisher;
 use crate::controllers::machine::PendingClaim;
 use crate::controllers::{Failures, ReconcileError};
+use crate::gateway;
+use crate::provider::libvirt::{Reservations, Tries};
 use crate::provider::{Follows, Hosts, Simulated};
 use crate::store::{Stores, Wakers};
 use crate::workload::drain_watch::DrainWatches;
@@ -34,6 +36,12 @@ pub struct Context {
     pub hosts: Arc<Hosts>,
     /// Units of steps that are followed.
     pub follows: Follows,
+    /// Gateways of hypervisors.
+    pub gateways: Arc<gateway::Registry>,
+    /// Room on hypervisors that was given away and may not be in the store yet.
+    pub reservations: Reservations,
+    /// What was tried in vain at hypervisors.
+    pub tries: Tries,
     /// Machines in memory.
     pub simulated: Simulated,
     /// The clusters that we made.

@@ -6,7 +6,8 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Resource, ResourceExt};
 
 use super::context::{Context, member_key};
-use crate::api::{Cluster, Host, Machine, MachineClass, MachineDeployment, MachineSet};
+use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
+use crate::gateway::ConnectionKey;
 use crate::provider::target::place;
 use crate::store::{Change, Hook};
 
@@ -60,6 +61,8 @@ impl Remembered for Machine {
             claims.unwrap_or_else(PoisonError::into_inner).remove(&uid);
             let tokens = context.tokens.lock();
             tokens.unwrap_or_else(PoisonError::into_inner).remove(&uid);
+            context.reservations.forget(&uid);
+            context.tries.forget(&uid);
         }
     }
 }
@@ -86,8 +89,21 @@ impl Remembered for Host {
     }
 }
 
+impl Remembered for Hypervisor {
+    const CONTROLLERS: &'static [&'static str] = &["hypervisor"];
+
+    fn forget(&self, context: &Context, _: Option<&Self>, change: Change) {
+        if change == Change::Deleted {
+            context.gateways.disconnect(&ConnectionKey {
+                namespace: self.namespace().unwrap_or_default(),
+                name: self.name_any(),
+            });
+        }
+    }
+}
+
 impl Remembered for Secret {
-    const CONTROLLERS: &'static [&'static str] = &["credential"];
+    const CONTROLLERS: &'static [&'static str] = &["credential", "gateway-credential"];
 
     fn forget(&self, context: &Context, _: Option<&Self>, change: Change) {
         if change == Change::Deleted {

@@ -5,6 +5,7 @@ mod context;
 mod controllers;
 mod definitions;
 mod error;
+mod gateways;
 mod gone;
 mod hooks;
 mod http;

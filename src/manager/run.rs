@@ -20,8 +20,9 @@ use super::controllers::{DEBOUNCE_COUNTS, Running};
 use super::error::ManagerError;
 use super::leader::Leadership;
 use super::metrics::Metrics;
-use super::{definitions, gone, hooks, http, members, profiles};
-use crate::api::{Cluster, Host, Machine, MachineClass, MachineDeployment, MachineSet};
+use super::{definitions, gateways, gone, hooks, http, members, profiles};
+use crate::api::names::SECRET_TYPE_GATEWAY;
+use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
 use crate::clock;
 use crate::controllers::cluster_profile::Publisher;
 use crate::controllers::{self, Failures};
@@ -41,7 +42,9 @@ struct Woken {
     machine_deployments: UnboundedReceiver<ObjectRef<MachineDeployment>>,
     machine_classes: UnboundedReceiver<ObjectRef<MachineClass>>,
     hosts: UnboundedReceiver<ObjectRef<Host>>,
+    hypervisors: UnboundedReceiver<ObjectRef<Hypervisor>>,
     credentials: UnboundedReceiver<ObjectRef<Secret>>,
+    gateway_credentials: UnboundedReceiver<ObjectRef<Secret>>,
 }
 
 /// Runs the manager until it is told to stop, or may not lead any more.
@@ -150,7 +153,9 @@ fn context(
     let (machine_deployments, machine_deployments_woken) = Waker::channel();
     let (machine_classes, machine_classes_woken) = Waker::channel();
     let (hosts, hosts_woken) = Waker::channel();
+    let (hypervisors, hypervisors_woken) = Waker::channel();
     let (credentials, credentials_woken) = Waker::channel();
+    let (gateway_credentials, gateway_credentials_woken) = Waker::channel();
     let wakers = Wakers {
         clusters,
         profiles,
@@ -159,7 +164,9 @@ fn context(
         machine_deployments,
         machine_classes,
         hosts,
+        hypervisors,
         credentials,
+        gateway_credentials,
     };
     let stores = Arc::new(Stores::default());
     let tasks = TaskTracker::new();
@@ -176,6 +183,9 @@ fn context(
         recorder: Recorder::new(client.clone(), reporter),
         hosts: Arc::new(Hosts::new(stores.clone())),
         follows: Follows::new(tasks.clone(), stop.clone(), metrics.clone()),
+        gateways: Arc::new(gateways::registry(stores.clone(), wakers.clone())),
+        reservations: Default::default(),
+        tries: Default::default(),
         simulated: Simulated::new(
             members::find_api(stores.clone(), members.clone()),
             members::wake_machine(wakers.clone()),
@@ -209,7 +219,9 @@ fn context(
         machine_deployments: machine_deployments_woken,
         machine_classes: machine_classes_woken,
         hosts: hosts_woken,
+        hypervisors: hypervisors_woken,
         credentials: credentials_woken,
+        gateway_credentials: gateway_credentials_woken,
     };
     (Arc::new(context), woken)
 }
@@ -241,10 +253,12 @@ async fn watches(args: &ManagerArgs, context: &Arc<Context>) {
         namespace: args.namespace.clone(),
         fields: None,
     };
-    let ssh = Scope {
-        fields: Some("type=kubernetes.io/ssh-auth".into()),
+    let secrets = |of: &str| Scope {
+        fields: Some(format!("type={of}")),
         ..all.clone()
     };
+    let ssh = secrets("kubernetes.io/ssh-auth");
+    let gateway = secrets(SECRET_TYPE_GATEWAY);
     let (client, stores, wakers) = (&context.client, &context.stores, &context.wakers);
     let hook = || (stores.clone(), wakers.clone());
     macro_rules! watch {
@@ -267,6 +281,8 @@ async fn watches(args: &ManagerArgs, context: &Arc<Context>) {
         watch!(machine_deployments, all, hooks::machine_deployment),
         watch!(machine_classes, all, hooks::machine_class),
         watch!(hosts, all, hooks::host),
+        watch!(hypervisors, all, hooks::hypervisor),
+        watch!(gateway_credentials, gateway, hooks::gateway_credential),
         watch!(credentials, ssh, hooks::credential),
     );
 }
@@ -335,6 +351,20 @@ async fn controllers(
             controllers::machine_class::reconcile
         ),
         run!("host", hosts, hosts, now, controllers::host::reconcile),
+        run!(
+            "hypervisor",
+            hypervisors,
+            hypervisors,
+            counts,
+            controllers::hypervisor::reconcile
+        ),
+        run!(
+            "gateway-credential",
+            gateway_credentials,
+            gateway_credentials,
+            counts,
+            controllers::credential::reconcile_gateway
+        ),
         run!(
             "credential",
             credentials,

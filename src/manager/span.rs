@@ -5,7 +5,7 @@ use kube::{Resource, ResourceExt};
 use tracing::Span;
 
 use crate::api::names::LABEL_CLUSTER;
-use crate::api::{Cluster, Host, Machine, MachineClass, MachineDeployment, MachineSet};
+use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
 
 /// The objects that people look for in a log; None where there is none, or it is not known.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -74,6 +74,7 @@ impl Told for Host {
     }
 }
 
+impl Told for Hypervisor {}
 impl Told for MachineSet {}
 impl Told for MachineDeployment {}
 impl Told for MachineClass {}

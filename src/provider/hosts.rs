@@ -23,7 +23,37 @@ pub struct ContactError {
     pub transient: bool,
 }
 
-/// All hosts that the manager talks to.
+/// A server that is reached over SSH: a Host, or a virtual machine of ours.
+pub trait Server: Sync {
+    /// Namespace of its Secrets.
+    fn namespace(&self) -> String;
+    /// Where it is, for people.
+    fn address(&self) -> &str;
+    /// How it is reached, with the keys of its Secrets.
+    fn target(
+        &self,
+        credential_of: &dyn Fn(&str) -> Result<Arc<Credential>, ContactError>,
+    ) -> Result<Target, ContactError>;
+}
+
+impl Server for Host {
+    fn namespace(&self) -> String {
+        ResourceExt::namespace(self).unwrap_or_default()
+    }
+
+    fn address(&self) -> &str {
+        &self.spec.ssh.address
+    }
+
+    fn target(
+        &self,
+        credential_of: &dyn Fn(&str) -> Result<Arc<Credential>, ContactError>,
+    ) -> Result<Target, ContactError> {
+        target::target(self, credential_of)
+    }
+}
+
+/// All servers that the manager talks to.
 pub struct Hosts {
     pool: Pool,
     credentials: Credentials,
@@ -41,7 +71,7 @@ impl Hosts {
     }
 
     /// The shared session with a host.
-    pub async fn session(&self, host: &Host) -> Result<Arc<Session>, ContactError> {
+    pub async fn session(&self, host: &impl Server) -> Result<Arc<Session>, ContactError> {
         let target = self.target(host)?;
         self.pool
             .session(&target)
@@ -58,13 +88,19 @@ impl Hosts {
         self.pool.forget(&target::place(host));
     }
 
+    /// Closes the connection to a virtual machine that is gone.
+    pub fn forget_guest(&self, address: &str) {
+        let stop = (address.to_owned(), 22, super::libvirt::USER.to_owned());
+        self.pool.forget(&vec![stop]);
+    }
+
     /// Forgets the key of a Secret that is gone.
     pub fn forget_credential(&self, namespace: &str, name: &str) {
         self.credentials.forget(namespace, name);
     }
 
     /// The way to what a host can reach, over its SSH connection.
-    pub fn route(&self, host: &Host) -> Result<Route, ContactError> {
+    pub fn route(&self, host: &impl Server) -> Result<Route, ContactError> {
         Ok(Route::Through {
             pool: self.pool.clone(),
             target: self.target(host)?,
@@ -72,7 +108,7 @@ impl Hosts {
     }
 
     /// Asks a host for everything that plans look at, in one round trip.
-    pub async fn observe(&self, host: &Host) -> Result<Observation, ContactError> {
+    pub async fn observe(&self, host: &impl Server) -> Result<Observation, ContactError> {
         let stdout = self.run(host, node::observe()).await?;
         node::parse_observation(&stdout).map_err(unreadable)
     }
@@ -80,7 +116,7 @@ impl Hosts {
     /// Runs a script that answers on its standard output.
     pub async fn run(
         &self,
-        host: &Host,
+        host: &impl Server,
         script: Result<node::Script, node::RenderError>,
     ) -> Result<Vec<u8>, ContactError> {
         let script = script.map_err(unreadable)?;
@@ -98,16 +134,16 @@ impl Hosts {
             message: format!(
                 "a script of Tatara ended with exit code {:?} on {}: {}",
                 output.code,
-                host.spec.ssh.address,
+                host.address(),
                 stderr.trim()
             ),
             transient: true,
         })
     }
 
-    fn target(&self, host: &Host) -> Result<Target, ContactError> {
-        let namespace = host.namespace().unwrap_or_default();
-        target::target(host, |name| self.credential(&namespace, name))
+    fn target(&self, host: &impl Server) -> Result<Target, ContactError> {
+        let namespace = host.namespace();
+        host.target(&|name| self.credential(&namespace, name))
     }
 
     fn credential(&self, namespace: &str, name: &str) -> Result<Arc<Credential>, ContactError> {

@@ -18,6 +18,8 @@ pub enum Key {
     Cluster(String, String),
     /// Namespace and name of a MachineClass that it uses.
     Class(String, String),
+    /// Namespace and name of the Hypervisor that it runs on.
+    Hypervisor(String, String),
     /// UID of the Machine that claims it.
     Claim(String),
     /// Namespace and name of a Secret that it uses.

@@ -4,9 +4,9 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Resource, ResourceExt};
 
 use super::index::Key;
-use crate::api::names::LABEL_CLUSTER;
+use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
 use crate::api::{
-    Cluster, Host, Machine, MachineClass, MachineDeployment, MachineSet, ProviderSpec,
+    Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet, ProviderSpec,
 };
 
 /// Objects that a [`super::Kind`] can hold.
@@ -39,6 +39,11 @@ fn class(spec: &ProviderSpec, namespace: &str) -> Option<Key> {
     Some(Key::Class(namespace.to_owned(), class.name.clone()))
 }
 
+fn hypervisor(machine: &Machine, namespace: &str) -> Option<Key> {
+    let name = machine.annotations().get(ANNOTATION_HYPERVISOR)?;
+    Some(Key::Hypervisor(namespace.to_owned(), name.clone()))
+}
+
 impl Indexed for Cluster {
     fn own_keys(&self, _: &str) -> Vec<Key> {
         Vec::new()
@@ -62,6 +67,7 @@ impl Indexed for Machine {
         let keys = [
             cluster(self, namespace),
             class(&self.spec.provider_spec, namespace),
+            hypervisor(self, namespace),
         ];
         keys.into_iter().flatten().collect()
     }
@@ -84,6 +90,13 @@ impl Indexed for MachineDeployment {
             .into_iter()
             .flatten()
             .collect()
+    }
+}
+
+impl Indexed for Hypervisor {
+    fn own_keys(&self, namespace: &str) -> Vec<Key> {
+        let secret = &self.spec.credentials_ref.name;
+        vec![Key::Secret(namespace.to_owned(), secret.clone())]
     }
 }
 

@@ -22,7 +22,7 @@ pub use index::{Index, Key};
 pub use keys::Indexed;
 pub use watch::{Change, Hook, Scope, watch};
 
-use crate::api::{Cluster, Host, Machine, MachineClass, MachineDeployment, MachineSet};
+use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
 
 /// The objects of one kind.
 pub struct Kind<K: Resource<DynamicType = ()> + Clone + 'static> {
@@ -98,8 +98,12 @@ pub struct Stores {
     pub machine_classes: Kind<MachineClass>,
     /// Hosts.
     pub hosts: Kind<Host>,
+    /// Hypervisors.
+    pub hypervisors: Kind<Hypervisor>,
     /// Secrets of type `kubernetes.io/ssh-auth`, and no others.
     pub credentials: Kind<Secret>,
+    /// Secrets of type `tatara.dev/gateway`, and no others.
+    pub gateway_credentials: Kind<Secret>,
 }
 
 impl Stores {
@@ -111,6 +115,8 @@ impl Stores {
         self.machine_deployments.reader.wait_until_ready().await?;
         self.machine_classes.reader.wait_until_ready().await?;
         self.hosts.reader.wait_until_ready().await?;
+        self.hypervisors.reader.wait_until_ready().await?;
+        self.gateway_credentials.reader.wait_until_ready().await?;
         self.credentials.reader.wait_until_ready().await
     }
 }
@@ -159,6 +165,10 @@ pub struct Wakers {
     pub machine_classes: Waker<MachineClass>,
     /// Hosts.
     pub hosts: Waker<Host>,
+    /// Hypervisors.
+    pub hypervisors: Waker<Hypervisor>,
     /// Secrets of type `kubernetes.io/ssh-auth`.
     pub credentials: Waker<Secret>,
+    /// Secrets of type `tatara.dev/gateway`.
+    pub gateway_credentials: Waker<Secret>,
 }

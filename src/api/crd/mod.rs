@@ -14,8 +14,9 @@ use schemars::generate::SchemaSettings;
 
 use super::names::{LABEL_MANAGED_BY, MANAGED_BY};
 use super::{
-    Cluster, ClusterProviderSpec, Host, Machine, MachineClass, MachineDeployment, MachineSet,
-    SimulatedMachineProviderSpec, SshMachineProviderSpec,
+    Cluster, ClusterProviderSpec, Host, Hypervisor, LibvirtMachineProviderSpec, Machine,
+    MachineClass, MachineDeployment, MachineSet, SimulatedMachineProviderSpec,
+    SshMachineProviderSpec,
 };
 
 const CREATED: &str = ".metadata.creationTimestamp";
@@ -33,6 +34,7 @@ pub fn all() -> Vec<CustomResourceDefinition> {
         MachineSet::crd(),
         MachineDeployment::crd(),
         Host::crd(),
+        Hypervisor::crd(),
     ];
     for crd in &mut all {
         crd.annotations_mut().insert(
@@ -172,6 +174,10 @@ pub fn provider_specs() -> Vec<(&'static str, JSONSchemaProps)> {
     let mut all = vec![
         ("ClusterProviderSpec", schema::<ClusterProviderSpec>()),
         ("SSHMachineProviderSpec", schema::<SshMachineProviderSpec>()),
+        (
+            "LibvirtMachineProviderSpec",
+            schema::<LibvirtMachineProviderSpec>(),
+        ),
         (
             "SimulatedMachineProviderSpec",
             schema::<SimulatedMachineProviderSpec>(),

@@ -7,6 +7,7 @@ use kube::ResourceExt;
 use super::kinds;
 use super::snapshot::Snapshot;
 use super::standing::Standing;
+use crate::api::names::ANNOTATION_HYPERVISOR;
 use crate::api::{Cluster, Host, Machine, MachineSet};
 
 /// One object.
@@ -177,6 +178,8 @@ impl<'a> Forest<'a> {
             "Claimed" => host.name_any(),
             state => format!("{} ({state})", host.name_any()),
         });
+        let hypervisor = machine.annotations().get(ANNOTATION_HYPERVISOR);
+        let place = place.or_else(|| hypervisor.map(|name| name.clone()));
         let mut below = branch("Machine", machine, kinds::machine(machine, place));
         below.row.control_plane = machine.is_control_plane();
         below

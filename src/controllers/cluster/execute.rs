@@ -221,7 +221,7 @@ fn route(context: &Context, cluster: &Cluster) -> Route {
     let host = by.and_then(|uid| context.stores.hosts.by(&Key::Claim(uid)).pop());
     match host {
         Some(host) if !host.spec.ssh.jump.is_empty() => {
-            context.hosts.route(&host).unwrap_or(Route::Direct)
+            context.hosts.route(host.as_ref()).unwrap_or(Route::Direct)
         }
         _ => Route::Direct,
     }

@@ -22,3 +22,25 @@ pub async fn reconcile(
     patch::hold(&context.client, secret.as_ref(), needed).await?;
     Ok(Action::await_change())
 }
+
+/// One pass over a Secret of type `tatara.dev/gateway`: kept while a Hypervisor that Machines are on needs
+/// it. Without it nobody could end their virtual machines any more.
+pub async fn reconcile_gateway(
+    secret: Arc<Secret>,
+    context: Arc<Context>,
+) -> Result<Action, ReconcileError> {
+    let (namespace, name) = (secret.namespace().unwrap_or_default(), secret.name_any());
+    let hypervisors = context
+        .stores
+        .hypervisors
+        .by(&Key::Secret(namespace.clone(), name));
+    let has_machines = |name: String| {
+        let placed = Key::Hypervisor(namespace.clone(), name);
+        !context.stores.machines.by(&placed).is_empty()
+    };
+    let needed = hypervisors
+        .iter()
+        .any(|hypervisor| has_machines(hypervisor.name_any()));
+    patch::hold(&context.client, secret.as_ref(), needed).await?;
+    Ok(Action::await_change())
+}

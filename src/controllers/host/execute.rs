@@ -60,7 +60,7 @@ async fn reset(
     let script = node::start_and_follow(marker, &unit, crate::clock::now())
         .map_err(|error| ReconcileError::other("render the reset", error))?;
     // A host that does not answer is the next pass's finding.
-    let Ok(session) = context.hosts.session(&observed.host).await else {
+    let Ok(session) = context.hosts.session(observed.host.as_ref()).await else {
         return Ok(Next::After(TRY_AGAIN));
     };
     let (waker, host) = (context.wakers.hosts.clone(), observed.host.clone());

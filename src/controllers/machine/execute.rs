@@ -1,13 +1,13 @@
 //! Does what a plan says. No choices are left here; every action may be done again.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use kube::ResourceExt;
 use serde_json::json;
 
 use super::observed::{Contact, Held, Observed, PendingClaim, Placement};
 use super::plan::{Action, Plan};
-use super::{nodes, settings, turn, units};
+use super::{nodes, settings, turn, units, virtual_machine};
 use crate::api::conditions::{self, Finding};
 use crate::api::names::{
     ANNOTATION_PAUSED, ANNOTATION_SETTINGS, FINALIZER_IN_USE, FINALIZER_MACHINE,
@@ -16,7 +16,10 @@ use crate::api::names::{
 use crate::api::{Host, Machine, MachineProviderSpec};
 use crate::controllers::{ReconcileError, patch};
 use crate::manager::Context;
-use crate::node::{self, Take, UnitName, UnitState};
+use crate::node::{self, RenderError, Script, Take, UnitName, UnitState};
+use crate::provider::libvirt::Guest;
+use crate::provider::{ContactError, Hosts};
+use crate::remote::Session;
 
 /// What an action came to.
 pub(super) enum Done {
@@ -50,6 +53,11 @@ async fn perform(
     match action {
         Action::Adopt => adopt(context, observed).await,
         Action::Acquire { host } => acquire(context, observed, host).await,
+        Action::FetchImage => virtual_machine::fetch_image(context, observed).await,
+        Action::CreateMachine => virtual_machine::create(context, observed).await,
+        Action::SwitchOn => virtual_machine::switch(context, observed, "on").await,
+        Action::Resume => virtual_machine::switch(context, observed, "resume").await,
+        Action::RemoveSeed => virtual_machine::remove_seed(context, observed).await,
         Action::TakeHost => take_host(context, observed).await,
         Action::RunUnit(unit) => run_unit(context, observed, *unit).await,
         Action::TakeTurn(action) => {
@@ -117,6 +125,11 @@ async fn acquire(
         wake_again(context, observed);
         return Ok(Done::Yes);
     }
+    if let Ok(MachineProviderSpec::Libvirt(spec)) = &observed.spec {
+        virtual_machine::reserve(context, observed, spec).await?;
+        wake_again(context, observed);
+        return Ok(Done::Yes);
+    }
     let Some(host) = context.stores.hosts.get(&observed.marker.namespace, name) else {
         return Ok(Done::Yes);
     };
@@ -157,7 +170,7 @@ fn claims(
         .unwrap_or_else(PoisonError::into_inner)
 }
 
-fn host(context: &Context, observed: &Observed) -> Result<std::sync::Arc<Host>, ReconcileError> {
+fn host(context: &Context, observed: &Observed) -> Result<Arc<Host>, ReconcileError> {
     let Placement::Held(Held { name, .. }) = &observed.placement else {
         return Err(ReconcileError::other(
             "find the host of a Machine",
@@ -170,11 +183,51 @@ fn host(context: &Context, observed: &Observed) -> Result<std::sync::Arc<Host>, 
     })
 }
 
+/// Where a Machine's steps run.
+enum Site {
+    Host(Arc<Host>),
+    Guest(Guest),
+}
+
+impl Site {
+    async fn run(
+        &self,
+        hosts: &Hosts,
+        script: Result<Script, RenderError>,
+    ) -> Result<Vec<u8>, ContactError> {
+        match self {
+            Self::Host(host) => hosts.run(host.as_ref(), script).await,
+            Self::Guest(guest) => hosts.run(guest, script).await,
+        }
+    }
+
+    async fn session(&self, hosts: &Hosts) -> Result<Arc<Session>, ContactError> {
+        match self {
+            Self::Host(host) => hosts.session(host.as_ref()).await,
+            Self::Guest(guest) => hosts.session(guest).await,
+        }
+    }
+}
+
+fn site(context: &Context, observed: &Observed) -> Result<Site, ReconcileError> {
+    let Placement::Held(held) = &observed.placement else {
+        return Err(ReconcileError::other(
+            "find where a Machine runs",
+            "nowhere",
+        ));
+    };
+    if observed.virtual_machine.is_none() {
+        return host(context, observed).map(Site::Host);
+    }
+    virtual_machine::guest(context, &observed.marker, held.address.clone())
+        .map(Site::Guest)
+        .map_err(|error| ReconcileError::other("reach a virtual machine", error))
+}
+
 async fn take_host(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
-    let host = host(context, observed)?;
-    let answer = match context
-        .hosts
-        .run(&host, node::take_host(&observed.marker))
+    let site = site(context, observed)?;
+    let answer = match site
+        .run(&context.hosts, node::take_host(&observed.marker))
         .await
     {
         Ok(answer) => answer,
@@ -200,18 +253,18 @@ async fn run_unit(
     observed: &Observed,
     name: UnitName,
 ) -> Result<Done, ReconcileError> {
-    let host = host(context, observed)?;
+    let site = site(context, observed)?;
     if is_running(observed, name) {
         follow(
             context,
             observed,
-            &host,
+            &site,
             name,
             node::follow(&observed.marker, name),
         )
         .await
     } else {
-        start(context, observed, &host, name).await
+        start(context, observed, &site, name).await
     }
 }
 
@@ -230,7 +283,7 @@ fn is_running(observed: &Observed, unit: UnitName) -> bool {
 async fn start(
     context: &Context,
     observed: &Observed,
-    host: &Host,
+    site: &Site,
     name: UnitName,
 ) -> Result<Done, ReconcileError> {
     if name == UnitName::Init {
@@ -242,7 +295,7 @@ async fn start(
     };
     record_settings(context, observed, name).await?;
     let script = node::start_and_follow(&observed.marker, &unit, crate::clock::now());
-    follow(context, observed, host, name, script).await
+    follow(context, observed, site, name, script).await
 }
 
 /// Writes down what the node is about to be made with.
@@ -277,13 +330,13 @@ async fn record_settings(
 async fn follow(
     context: &Context,
     observed: &Observed,
-    host: &Host,
+    site: &Site,
     name: UnitName,
     script: Result<node::Script, node::RenderError>,
 ) -> Result<Done, ReconcileError> {
     let script = script
         .map_err(|error| ReconcileError::other(format!("render unit {}", name.as_str()), error))?;
-    let session = match context.hosts.session(host).await {
+    let session = match site.session(&context.hosts).await {
         Ok(session) => session,
         Err(error) => {
             return Ok(Done::NotYet(Finding::no(
@@ -299,15 +352,24 @@ async fn follow(
         observed.marker.machine.clone(),
     );
     // a host that was let go meanwhile is reset once the unit has ended
-    let (hosts, host) = (context.wakers.hosts.clone(), host.name_any());
+    let (hosts, host) = (context.wakers.hosts.clone(), host_name(site));
     let wake = Box::new(move || {
         waker.wake(&namespace, &machine);
-        hosts.wake(&namespace, &host);
+        if let Some(host) = &host {
+            hosts.wake(&namespace, host);
+        }
     });
     context
         .follows
         .start(observed.uid(), name, session, script, wake);
     Ok(Done::Yes)
+}
+
+fn host_name(site: &Site) -> Option<String> {
+    match site {
+        Site::Host(host) => Some(host.name_any()),
+        Site::Guest(_) => None,
+    }
 }
 
 fn wake_again(context: &Context, observed: &Observed) {
@@ -321,6 +383,9 @@ async fn release(context: &Context, observed: &Observed) -> Result<Done, Reconci
     if let Ok(MachineProviderSpec::Simulated(spec)) = &observed.spec {
         context.simulated.release(observed, spec);
         return Ok(Done::Yes);
+    }
+    if observed.virtual_machine.is_some() {
+        return virtual_machine::release(context, observed).await;
     }
     let host = host(context, observed)?;
     patch::swap(
@@ -339,5 +404,7 @@ async fn remove_finalizer(context: &Context, observed: &Observed) -> Result<Done
     context.follows.forget(observed.uid());
     context.metrics.gone(observed.uid());
     claims(context).remove(observed.uid());
+    context.reservations.forget(observed.uid());
+    context.tries.forget(observed.uid());
     Ok(Done::Yes)
 }

@@ -9,11 +9,12 @@ mod report;
 mod settings;
 pub mod turn;
 mod units;
+mod virtual_machine;
 
 pub use observe::{cluster_endpoint, host_address};
 pub use observed::{
     Contact, Held, Namesake, Observed, ObservedCluster, PendingClaim, Placement, Refusal, Seen,
-    SpecProblem, Stuck,
+    SpecProblem, Stuck, Told, VirtualMachine,
 };
 
 use std::sync::Arc;

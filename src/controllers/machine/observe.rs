@@ -11,6 +11,7 @@ use super::observed::{
 };
 use super::plan::claim;
 use super::units::node_name;
+use super::virtual_machine;
 use crate::api::cluster::Turn;
 use crate::api::conditions::find;
 use crate::api::names::{self, ANNOTATION_INITIALIZED, ANNOTATION_TURN, LABEL_CLUSTER};
@@ -19,6 +20,7 @@ use crate::controllers::{ReconcileError, paused};
 use crate::kubeadm::Endpoint;
 use crate::manager::Context;
 use crate::node::{Marker, UnitName};
+use crate::provider::Server;
 use crate::store::Key;
 use crate::workload::{Connectivity, NodeView};
 
@@ -50,6 +52,7 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
             reason: "Unknown",
             message: String::new(),
         })),
+        virtual_machine: None,
         claiming: None,
         has_token: context
             .tokens
@@ -65,6 +68,7 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
         node,
         follow,
     };
+    observed.virtual_machine = virtual_machine::observe(context, &observed);
     observed.placement = placement(context, &namespace, &observed).await;
     observed.namesake = namesake(context, cluster.as_deref(), &observed);
     if matches!(observed.placement, Placement::None(_)) {
@@ -171,11 +175,21 @@ pub fn cluster_endpoint(
             port: endpoint.port,
         });
     }
-    let host = context.stores.hosts.by(&Key::Claim(first?.clone())).pop()?;
+    let host = context.stores.hosts.by(&Key::Claim(first?.clone())).pop();
+    let address = match host {
+        Some(host) => host_address(&host),
+        None => machine_address(context.stores.machines.by_uid(first?)?.as_ref())?,
+    };
     Some(Endpoint {
-        host: host_address(&host),
+        host: address,
         port: 6443,
     })
+}
+
+/// The address of a virtual machine, as its Machine was last told.
+fn machine_address(machine: &Machine) -> Option<String> {
+    let addresses = &machine.status.as_ref()?.addresses;
+    addresses.first().map(|address| address.address.clone())
 }
 
 /// The address by which other nodes know a host: what it calls its own, else how we reach it.
@@ -257,6 +271,8 @@ fn why(state: &Connectivity) -> String {
 
 async fn placement(context: &Context, namespace: &str, observed: &Observed) -> Placement {
     match &observed.spec {
+        Ok(MachineProviderSpec::Libvirt(_)) => on_hypervisor(context, observed).await,
+        _ if observed.virtual_machine.is_some() => on_hypervisor(context, observed).await,
         Ok(MachineProviderSpec::Simulated(_)) => context.simulated.placement(observed),
         Ok(MachineProviderSpec::Ssh(spec)) => {
             if let Some(host) = held_host(context, observed.uid()) {
@@ -279,6 +295,25 @@ async fn placement(context: &Context, namespace: &str, observed: &Observed) -> P
             })),
         },
     }
+}
+
+/// A virtual machine: where it is, and what it says where nothing else can tell.
+async fn on_hypervisor(context: &Context, observed: &Observed) -> Placement {
+    let mut placement = virtual_machine::placement(context, observed);
+    let Placement::Held(held) = &mut placement else {
+        return placement;
+    };
+    if held.address.is_some() && must_ask(observed) {
+        let guest = virtual_machine::guest(context, &observed.marker, held.address.clone());
+        held.contact = match guest {
+            Ok(guest) => ask(context, &guest).await,
+            Err(error) => Contact::Unreachable {
+                reason: error.reason,
+                message: error.message,
+            },
+        };
+    }
+    placement
 }
 
 fn held_host(context: &Context, uid: &str) -> Option<Arc<Host>> {
@@ -353,7 +388,7 @@ fn must_ask(observed: &Observed) -> bool {
     observed.follow.is_none() && !is_there && !was_there && !deleting
 }
 
-async fn ask(context: &Context, host: &Host) -> Contact {
+async fn ask(context: &Context, host: &impl Server) -> Contact {
     match context.hosts.observe(host).await {
         Ok(observation) => Contact::Seen(Box::new(observation)),
         Err(error) => Contact::Unreachable {

@@ -7,6 +7,7 @@ use k8s_openapi::jiff::Timestamp;
 use crate::api::cluster::{ClusterNetwork, Turn};
 use crate::api::names::FINALIZER_MACHINE;
 use crate::api::{ClusterProviderSpec, Machine, MachineProviderSpec};
+use crate::gateway::types;
 use crate::kubeadm::Endpoint;
 use crate::node::{Marker, Observation};
 use crate::provider::Follow;
@@ -41,6 +42,8 @@ pub struct Observed {
     pub resolved: Option<serde_json::Value>,
     /// Where it runs.
     pub placement: Placement,
+    /// Its virtual machine, once its Hypervisor is chosen.
+    pub virtual_machine: Option<VirtualMachine>,
     /// A Node that has the name of the one to come, and is another's.
     pub namesake: Option<Namesake>,
     /// The host that it has just claimed, and that the store does not show as claimed yet.
@@ -115,6 +118,26 @@ pub enum Placement {
     Held(Held),
 }
 
+/// The virtual machine of a Machine, as its hypervisor tells.
+#[derive(Clone, Debug)]
+pub struct VirtualMachine {
+    /// Name of the Hypervisor.
+    pub hypervisor: String,
+    /// What its gateway has told, or why that is not known.
+    pub told: Result<Told, Refusal>,
+    /// How often it was fetched for or switched in vain.
+    pub attempts: Attempts,
+}
+
+/// What a gateway has told about a virtual machine.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    /// The virtual machine, if there is one.
+    pub machine: Option<Arc<types::Machine>>,
+    /// The image that it is made from, if it was asked for.
+    pub image: Option<types::Image>,
+}
+
 /// A claim that was made, and may not be in the store yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingClaim {
@@ -144,7 +167,7 @@ pub struct Held {
     pub releasing: bool,
     /// What it says.
     pub contact: Contact,
-    /// Why it is not reset, once it has been let go.
+    /// Why it is not reset, once it has been let go; or since when nobody can end it.
     pub stuck: Option<Stuck>,
 }
 

@@ -36,16 +36,19 @@ fn parts(observed: &Observed) -> Result<Parts<'_>, String> {
         .as_ref()
         .ok_or("the Cluster does not exist")?;
     let spec = cluster.spec.as_ref().map_err(Clone::clone)?;
-    let Ok(MachineProviderSpec::Ssh(machine)) = &observed.spec else {
-        return Err("the Machine is not prepared over SSH".into());
-    };
+    let settings = observed
+        .spec
+        .as_ref()
+        .ok()
+        .and_then(MachineProviderSpec::node);
+    let settings = settings.ok_or("the Machine is not prepared over SSH")?;
     let Placement::Held(held) = &observed.placement else {
         return Err("the Machine holds no host".into());
     };
     Ok(Parts {
         cluster,
         spec,
-        settings: &machine.node,
+        settings,
         held,
     })
 }

@@ -66,6 +66,13 @@ fn wake_twins(stores: &Stores, wakers: &Wakers, now: Option<&Host>, then: Option
 pub fn credential(stores: Arc<Stores>, wakers: Wakers) -> Hook<Secret> {
     Box::new(move |secret, _, _| {
         wakers.credentials.wake_object(secret);
+        // the keys of a virtual machine belong to its Machine
+        let owners = secret.owner_references().iter();
+        for owner in owners.filter(|owner| owner.kind == "Machine") {
+            wakers
+                .machines
+                .wake(&secret.namespace().unwrap_or_default(), &owner.name);
+        }
         let key = Key::Secret(secret.namespace().unwrap_or_default(), secret.name_any());
         for host in stores.hosts.by(&key) {
             wakers.hosts.wake_object(&host);

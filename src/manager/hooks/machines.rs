@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kube::ResourceExt;
 
 use super::{is_pause_news, wake_classes};
-use crate::api::names::LABEL_CLUSTER;
+use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
 use crate::api::{Machine, MachineClass, MachineDeployment, MachineSet};
 use crate::store::{Change, Hook, Key, Stores, Wakers};
 
@@ -38,10 +38,34 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
         if let Some(cluster) = machine.labels().get(LABEL_CLUSTER) {
             wakers.clusters.wake(&namespace, cluster);
         }
+        wake_hypervisors(&stores, &wakers, machine, before, change);
         let before = before.map(|before| &before.spec.provider_spec);
         let now = &machine.spec.provider_spec;
         wake_classes(&wakers, &namespace, now, before, change);
     })
+}
+
+/// A Hypervisor counts the Machines on it, and stays while there are any; so does its credential.
+fn wake_hypervisors(
+    stores: &Stores,
+    wakers: &Wakers,
+    machine: &Machine,
+    before: Option<&Machine>,
+    change: Change,
+) {
+    let place = |machine: &Machine| machine.annotations().get(ANNOTATION_HYPERVISOR).cloned();
+    let (now, then) = (place(machine), before.and_then(place));
+    if change == Change::Applied && now == then {
+        return;
+    }
+    let namespace = machine.namespace().unwrap_or_default();
+    for name in now.iter().chain(&then) {
+        wakers.hypervisors.wake(&namespace, name);
+        if let Some(hypervisor) = stores.hypervisors.get(&namespace, name) {
+            let secret = &hypervisor.spec.credentials_ref.name;
+            wakers.gateway_credentials.wake(&namespace, secret);
+        }
+    }
 }
 
 /// The control plane of a cluster that goes waits for its last worker.

@@ -3,6 +3,7 @@
 
 mod clusters;
 mod hosts;
+mod hypervisors;
 mod machines;
 
 use kube::{Resource, ResourceExt};
@@ -13,6 +14,7 @@ use crate::store::{Change, Wakers};
 
 pub use clusters::cluster;
 pub use hosts::{credential, host};
+pub use hypervisors::{gateway_credential, hypervisor};
 pub use machines::{machine, machine_class, machine_deployment, machine_set};
 
 /// Whether what holds still all below an object came or went.

@@ -37,7 +37,9 @@ fn wakers() -> (Wakers, Woken) {
         machine_deployments: waker("MachineDeployment", &mut all),
         machine_classes: waker("MachineClass", &mut all),
         hosts: waker("Host", &mut all),
+        hypervisors: waker("Hypervisor", &mut all),
         credentials: waker("Secret", &mut all),
+        gateway_credentials: waker("Gateway Secret", &mut all),
     };
     let woken = move || all.iter_mut().flat_map(|woken| woken()).collect();
     (wakers, Box::new(woken))

@@ -175,7 +175,7 @@ fn meets(facts: &HostFacts, wanted: &HostRequirements) -> bool {
 }
 
 /// How much a Machine likes a host: rendezvous hashing (FNV-1a) of the two UIDs.
-fn preference(machine: &str, host: &str) -> u64 {
+pub(super) fn preference(machine: &str, host: &str) -> u64 {
     let bytes = machine.bytes().chain([0]).chain(host.bytes());
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

@@ -88,6 +88,12 @@ fn cluster_goes(observed: &Observed) -> bool {
 }
 
 fn let_go(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
+    // nobody can end a virtual machine whose hypervisor is away: the time limit is the user's word for it
+    if let Some(Stuck::Silent(since)) = held.stuck
+        && release_end(observed, since, now).is_some_and(|end| end <= now)
+    {
+        return gone(observed, HostIs::NotReset);
+    }
     let release = Plan::act(
         Action::Release,
         deleting("Releasing", format!("letting go of {}", held.name)),
@@ -129,10 +135,9 @@ fn let_go(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
 /// that its pods have ended: the Machine and its Node stay until the time limit, which is the user's word
 /// for it.
 fn released(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
-    let deleted = deleted_at(observed).unwrap_or(now);
     let since = match held.stuck {
-        Some(Stuck::Silent(since)) => since.max(deleted),
-        Some(Stuck::ResetFails) => deleted,
+        Some(Stuck::Silent(since)) => since,
+        Some(Stuck::ResetFails) => deleted_at(observed).unwrap_or(now),
         None => {
             return Plan::waiting(deleting(
                 "WaitingForHost",
@@ -143,11 +148,7 @@ fn released(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
             ));
         }
     };
-    let deletion = observed.machine.spec.deletion.as_ref();
-    let limit = deletion.and_then(|deletion| deletion.host_release_timeout_seconds);
-    let end = limit
-        .filter(|limit| *limit > 0)
-        .and_then(|limit| since.checked_add(SignedDuration::from_secs(limit)).ok());
+    let end = release_end(observed, since, now);
     if end.is_some_and(|end| end <= now) {
         return gone(observed, HostIs::NotReset);
     }
@@ -166,6 +167,17 @@ fn released(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
         next: Next::at(end, now),
         ..Plan::waiting(finding)
     }
+}
+
+/// When a host that has not answered `since` then is given up, by the user's time limit; it counts from the
+/// deletion at the earliest.
+fn release_end(observed: &Observed, since: Timestamp, now: Timestamp) -> Option<Timestamp> {
+    let deletion = observed.machine.spec.deletion.as_ref();
+    let limit = deletion.and_then(|deletion| deletion.host_release_timeout_seconds);
+    let since = since.max(deleted_at(observed).unwrap_or(now));
+    limit
+        .filter(|limit| *limit > 0)
+        .and_then(|limit| since.checked_add(SignedDuration::from_secs(limit)).ok())
 }
 
 /// What is unsafe about a host that is not reset, and who must do what.

@@ -3,9 +3,11 @@
 mod bootstrap;
 pub mod claim;
 mod delete;
+pub mod placement;
 pub use delete::expired;
 pub mod running;
 mod summary;
+mod virtual_machine;
 
 use std::time::Duration;
 
@@ -53,6 +55,16 @@ pub enum Action {
         /// Name of the host.
         host: String,
     },
+    /// Have the image of the virtual machine fetched.
+    FetchImage,
+    /// Make the virtual machine, with keys of its own.
+    CreateMachine,
+    /// Switch the virtual machine on.
+    SwitchOn,
+    /// Let a virtual machine that stands still go on.
+    Resume,
+    /// Take the seed, with its keys, away from the hypervisor.
+    RemoveSeed,
     /// Write the ownership marker on the host.
     TakeHost,
     /// Start a unit of steps on the host, or attach to it.
@@ -198,10 +210,18 @@ fn held_plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
             ),
         ));
     }
-    match &observed.node {
-        Seen::Known(Some(node)) => running::plan(observed, node),
-        _ => bootstrap::plan(observed, held, now),
-    }
+    let machine = observed.virtual_machine.as_ref();
+    let first = machine.and_then(|machine| virtual_machine::plan(observed, machine, now));
+    let mut plan = match (&observed.node, first) {
+        (Seen::Known(Some(node)), None) => running::plan(observed, node),
+        (Seen::Known(Some(node)), Some(trouble)) => {
+            virtual_machine::beside_node(running::plan(observed, node), trouble)
+        }
+        (_, Some(first)) => first,
+        (_, None) => bootstrap::plan(observed, held, now),
+    };
+    virtual_machine::remove_seed(observed, held, &mut plan);
+    plan
 }
 
 /// A mistake or a missing part that only somebody else can mend.
@@ -287,6 +307,7 @@ impl Plan {
                 action,
                 Action::Adopt
                     | Action::Acquire { .. }
+                    | Action::RemoveSeed
                     | Action::TakeHost
                     | Action::TakeTurn(_)
                     | Action::RecordInitialized

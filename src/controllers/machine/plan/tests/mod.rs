@@ -6,6 +6,7 @@ mod election;
 mod faults;
 mod leaving;
 mod safety;
+mod virtual_machines;
 
 use std::sync::Arc;
 
@@ -114,6 +115,7 @@ fn observed(control_plane: bool) -> Observed {
         spec: Ok(MachineProviderSpec::decode(&value).expect("a provider spec")),
         resolved: Some(value),
         placement: Placement::None(Ok("host-a".into())),
+        virtual_machine: None,
         claiming: None,
         namesake: None,
         node: Seen::Known(None),

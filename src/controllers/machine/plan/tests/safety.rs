@@ -255,6 +255,11 @@ fn may(case: &Case, action: &Action) -> bool {
         Action::Acquire { .. } => {
             !case.deleting && !is_held && !case.claiming && !case.had_node && case.node != "ready"
         }
+        Action::FetchImage
+        | Action::CreateMachine
+        | Action::SwitchOn
+        | Action::Resume
+        | Action::RemoveSeed => false, // these cases are about hosts
         Action::TakeHost => !case.deleting && case.placement == "seen" && case.owner == "nobody",
         Action::RunUnit(UnitName::Prepare | UnitName::Join) => !case.deleting && is_ours(case),
         Action::RunUnit(UnitName::Init) => {

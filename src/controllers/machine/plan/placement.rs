@@ -1,0 +1,183 @@
+//! On which Hypervisor a Machine's virtual machine is made. Pure; the choice is written down by
+//! compare-and-swap before anything is made, and the gateway refuses what does not fit after all.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use kube::core::{Selector, SelectorExt as _};
+
+use super::super::observed::Refusal;
+use super::claim::preference;
+use crate::api::LibvirtMachineProviderSpec;
+use crate::api::quantity;
+use crate::gateway::types::Capacity;
+
+/// What a virtual machine takes of its hypervisor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Demand {
+    /// Virtual processors.
+    pub cpus: i64,
+    /// Memory, in bytes.
+    pub memory: i64,
+}
+
+impl Demand {
+    /// What a Machine takes.
+    pub fn of(spec: &LibvirtMachineProviderSpec) -> Self {
+        Self {
+            cpus: i64::from(spec.cpus),
+            memory: quantity::bytes(&spec.memory).unwrap_or_default(),
+        }
+    }
+}
+
+impl std::ops::AddAssign for Demand {
+    fn add_assign(&mut self, other: Self) {
+        self.cpus += other.cpus;
+        self.memory += other.memory;
+    }
+}
+
+/// A Hypervisor that may be chosen.
+#[derive(Clone, Debug, Default)]
+pub struct Candidate {
+    /// Its name.
+    pub name: String,
+    /// Its UID.
+    pub uid: String,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Where it stands.
+    pub failure_domain: Option<String>,
+    /// Why its owner keeps it back, in a few words.
+    pub held_back: Option<&'static str>,
+    /// What its gateway says that it has; nothing while that does not answer.
+    pub capacity: Option<Capacity>,
+    /// What Machines take that are placed on it and not made yet.
+    pub reserved: Demand,
+    /// How many Machines of the cluster are on it.
+    pub of_cluster: usize,
+}
+
+impl Candidate {
+    fn free(&self) -> Option<Demand> {
+        let capacity = self.capacity.as_ref()?;
+        Some(Demand {
+            cpus: capacity.cpus.free() - self.reserved.cpus,
+            memory: capacity.memory_bytes.free() - self.reserved.memory,
+        })
+    }
+
+    fn obstacle(&self, demand: Demand) -> Option<&'static str> {
+        match (self.held_back, self.free()) {
+            (Some(why), _) => Some(why),
+            (None, None) => Some("unreachable"),
+            (None, Some(free)) if free.cpus < demand.cpus || free.memory < demand.memory => {
+                Some("full")
+            }
+            _ => None,
+        }
+    }
+
+    /// How much of its memory is taken, in thousandths.
+    fn load(&self) -> i64 {
+        let Some(memory) = self.capacity.as_ref().map(|capacity| capacity.memory_bytes) else {
+            return i64::MAX;
+        };
+        (memory.allocated + self.reserved.memory).saturating_mul(1000) / memory.limit.max(1)
+    }
+}
+
+/// The Hypervisor for a Machine: one that matches and has room, in the failure domain that holds the fewest
+/// of the cluster's machines, and there the one with the least load.
+pub fn choose(
+    spec: &LibvirtMachineProviderSpec,
+    candidates: &[Candidate],
+    machine_uid: &str,
+) -> Result<String, Refusal> {
+    let selector = selector(&spec.hypervisor_selector)?;
+    let matching: Vec<&Candidate> = candidates
+        .iter()
+        .filter(|candidate| selector.matches(&candidate.labels))
+        .filter(|candidate| {
+            spec.failure_domain.is_none() || candidate.failure_domain == spec.failure_domain
+        })
+        .collect();
+    if matching.is_empty() {
+        return Err(Refusal {
+            reason: "NoMatchingHypervisor",
+            message: format!(
+                "none of {} Hypervisors in the namespace matches hypervisorSelector and failureDomain; label a Hypervisor, or correct the selector",
+                candidates.len()
+            ),
+        });
+    }
+    let mut crowds: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+    for candidate in candidates {
+        *crowds
+            .entry(candidate.failure_domain.as_deref())
+            .or_default() += candidate.of_cluster;
+    }
+    let demand = Demand::of(spec);
+    let open = matching
+        .iter()
+        .filter(|candidate| candidate.obstacle(demand).is_none());
+    let best = open.min_by_key(|candidate| {
+        let crowd = crowds.get(&candidate.failure_domain.as_deref()).copied();
+        (
+            crowd.unwrap_or_default(),
+            candidate.load(),
+            preference(machine_uid, &candidate.uid),
+            candidate.name.clone(),
+        )
+    });
+    best.map(|candidate| candidate.name.clone())
+        .ok_or_else(|| refusal(&matching, demand))
+}
+
+fn selector(selector: &LabelSelector) -> Result<Selector, Refusal> {
+    Selector::try_from(selector.clone()).map_err(|error| Refusal {
+        reason: "InvalidConfiguration",
+        message: format!("spec.providerSpec.value.hypervisorSelector: {error}"),
+    })
+}
+
+fn refusal(matching: &[&Candidate], demand: Demand) -> Refusal {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for candidate in matching {
+        if let Some(obstacle) = candidate.obstacle(demand) {
+            *counts.entry(obstacle).or_default() += 1;
+        }
+    }
+    let parts: Vec<String> = counts
+        .iter()
+        .map(|(what, count)| format!("{count} {what}"))
+        .collect();
+    let matches = match matching.len() {
+        1 => "1 Hypervisor matches".to_owned(),
+        count => format!("{count} Hypervisors match"),
+    };
+    let mib = |bytes: i64| bytes >> 20;
+    let most = matching
+        .iter()
+        .filter(|candidate| candidate.held_back.is_none())
+        .filter_map(|candidate| candidate.free())
+        .max_by_key(|free| (free.memory, free.cpus));
+    let room = most.map_or(String::new(), |free| {
+        format!(
+            "; wanted are {} CPUs and {} MiB, and the roomiest has {} CPUs and {} MiB left",
+            demand.cpus,
+            mib(demand.memory),
+            free.cpus.max(0),
+            mib(free.memory).max(0)
+        )
+    });
+    Refusal {
+        reason: "NoHypervisorAvailable",
+        message: format!("{matches} the selector: {}{room}", parts.join(", ")),
+    }
+}
+
+#[cfg(test)]
+#[path = "placement_tests.rs"]
+mod tests;

@@ -1,0 +1,102 @@
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+
+use super::*;
+use crate::gateway::types::Amount;
+
+const GIB: i64 = 1 << 30;
+
+fn candidate(name: &str, free_cpus: i64, free_gib: i64) -> Candidate {
+    let amount = |limit, free| Amount {
+        limit,
+        allocated: limit - free,
+    };
+    Candidate {
+        name: name.into(),
+        uid: format!("uid-{name}"),
+        labels: [("pool".to_owned(), "a".to_owned())].into(),
+        capacity: Some(Capacity {
+            acceleration: "kvm".into(),
+            cpus: amount(32, free_cpus),
+            memory_bytes: amount(64 * GIB, free_gib * GIB),
+        }),
+        ..Candidate::default()
+    }
+}
+
+fn wanted(cpus: u32, gib: i64) -> LibvirtMachineProviderSpec {
+    LibvirtMachineProviderSpec {
+        hypervisor_selector: LabelSelector {
+            match_labels: Some([("pool".to_owned(), "a".to_owned())].into()),
+            ..LabelSelector::default()
+        },
+        cpus,
+        memory: Quantity(format!("{gib}Gi")),
+        ..LibvirtMachineProviderSpec::default()
+    }
+}
+
+#[test]
+fn the_hypervisor_with_the_least_load_is_chosen() {
+    let candidates = [candidate("busy", 8, 8), candidate("idle", 30, 60)];
+    assert_eq!(
+        choose(&wanted(2, 4), &candidates, "m").as_deref(),
+        Ok("idle")
+    );
+}
+
+#[test]
+fn failure_domains_are_filled_evenly_before_load_is_looked_at() {
+    let in_rack = |name: &str, rack: &str, free, of_cluster| Candidate {
+        failure_domain: Some(rack.into()),
+        of_cluster,
+        ..candidate(name, 30, free)
+    };
+    let candidates = [
+        in_rack("a1", "rack-a", 60, 0),
+        in_rack("a2", "rack-a", 50, 2),
+        in_rack("b1", "rack-b", 20, 1),
+    ];
+    assert_eq!(choose(&wanted(2, 4), &candidates, "m").as_deref(), Ok("b1"));
+}
+
+#[test]
+fn what_is_reserved_and_not_made_yet_is_not_given_away_again() {
+    let mut full = candidate("one", 4, 8);
+    full.reserved = Demand {
+        cpus: 3,
+        memory: GIB,
+    };
+    let refusal = choose(&wanted(2, 4), &[full], "m").expect_err("no room");
+    assert_eq!(refusal.reason, "NoHypervisorAvailable");
+    assert_eq!(
+        refusal.message,
+        "1 Hypervisor matches the selector: 1 full; wanted are 2 CPUs and 4096 MiB, and the roomiest has 1 CPUs and 7168 MiB left"
+    );
+}
+
+#[test]
+fn a_refusal_counts_why_each_one_that_matches_cannot_be_used() {
+    let away = Candidate {
+        capacity: None,
+        ..candidate("away", 0, 0)
+    };
+    let kept = Candidate {
+        held_back: Some("in maintenance"),
+        ..candidate("kept", 30, 60)
+    };
+    let candidates = [away, kept, candidate("small", 1, 1)];
+    let refusal = choose(&wanted(2, 4), &candidates, "m").expect_err("no room");
+    assert_eq!(
+        refusal.message,
+        "3 Hypervisors match the selector: 1 full, 1 in maintenance, 1 unreachable; wanted are 2 CPUs and 4096 MiB, and the roomiest has 1 CPUs and 1024 MiB left"
+    );
+}
+
+#[test]
+fn a_selector_that_matches_none_says_so() {
+    let mut other = wanted(1, 1);
+    other.failure_domain = Some("nowhere".into());
+    let refusal = choose(&other, &[candidate("one", 30, 60)], "m").expect_err("none");
+    assert_eq!(refusal.reason, "NoMatchingHypervisor");
+}

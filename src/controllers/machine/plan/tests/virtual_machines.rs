@@ -1,0 +1,314 @@
+//! A Machine that is a virtual machine: from a chosen Hypervisor to a server that is reached over SSH.
+
+use super::*;
+use crate::controllers::machine::{Stuck, Told, VirtualMachine};
+use crate::gateway::types;
+
+fn libvirt(control_plane: bool) -> Observed {
+    let value = json!({
+        "apiVersion": "tatara.dev/v1alpha1",
+        "kind": "LibvirtMachineProviderSpec",
+        "cpus": 2,
+        "memory": "2Gi",
+        "rootDisk": {
+            "size": "20Gi",
+            "image": { "url": "https://images.example/debian.qcow2", "sha256": "a".repeat(64) },
+        },
+    });
+    let mut observed = observed(control_plane);
+    observed.spec = Ok(MachineProviderSpec::decode(&value).expect("a provider spec"));
+    observed.placement = Placement::None(Ok("hypervisor-a".into()));
+    observed
+}
+
+fn shown(state: &str, more: &Value) -> types::Machine {
+    let mut machine = json!({
+        "id": ME,
+        "state": state,
+        "seed": true,
+        "interfaces": [{ "mac": "52:54:00:00:00:01" }],
+        "spec": {
+            "name": "w-0-11111111", "labels": {}, "cpus": 2, "memoryBytes": 1, "firmware": "bios",
+            "rootDisk": { "sizeBytes": 1, "pool": "default" }, "interfaces": [],
+        },
+    });
+    merge(&mut machine, more);
+    serde_json::from_value(machine).expect("a virtual machine")
+}
+
+fn image(state: &str, more: &Value) -> types::Image {
+    let mut image = json!({ "sha256": "a".repeat(64), "pool": "default", "state": state });
+    merge(&mut image, more);
+    serde_json::from_value(image).expect("an image")
+}
+
+/// Placed on hypervisor-a, which tells this.
+fn told(
+    mut observed: Observed,
+    machine: Option<types::Machine>,
+    image: Option<types::Image>,
+) -> Observed {
+    let address = machine
+        .as_ref()
+        .and_then(|machine| machine.address().map(str::to_owned));
+    observed.virtual_machine = Some(VirtualMachine {
+        hypervisor: "hypervisor-a".into(),
+        told: Ok(Told {
+            machine: machine.map(Arc::new),
+            image,
+        }),
+        attempts: Attempts::default(),
+    });
+    observed.placement = held(Contact::NotAsked);
+    if let Placement::Held(held) = &mut observed.placement {
+        held.address = address;
+    }
+    observed
+}
+
+fn silent(mut observed: Observed) -> Observed {
+    observed.virtual_machine = Some(VirtualMachine {
+        hypervisor: "hypervisor-a".into(),
+        told: Err(Refusal {
+            reason: "HypervisorUnreachable",
+            message: "Hypervisor hypervisor-a: connection refused".into(),
+        }),
+        attempts: Attempts::default(),
+    });
+    observed.placement = held(Contact::NotAsked);
+    if let Placement::Held(held) = &mut observed.placement {
+        held.stuck = Some(Stuck::Silent(at(0)));
+    }
+    observed
+}
+
+/// The first condition that does not hold: its reason, and what is done.
+fn decision(observed: &Observed) -> (String, Vec<Action>) {
+    let plan = plan(observed, at(0));
+    let reason = plan
+        .findings
+        .iter()
+        .find(|f| f.condition == "InfrastructureReady");
+    (
+        reason.map(|f| f.reason.to_owned()).unwrap_or_default(),
+        plan.actions,
+    )
+}
+
+#[test]
+fn the_way_to_a_running_virtual_machine_is_one_step_at_a_time() {
+    let none = &json!({});
+    let half = json!({ "receivedBytes": 120 << 20, "totalBytes": 563 << 20 });
+    let addressed = json!({ "addresses": [{ "mac": "52:54:00:00:00:01", "address": "10.0.0.5", "source": "lease" }] });
+    let table = [
+        (
+            libvirt(false),
+            "Claiming",
+            vec![Action::Acquire {
+                host: "hypervisor-a".into(),
+            }],
+        ),
+        (
+            told(libvirt(false), None, None),
+            "FetchingImage",
+            vec![Action::FetchImage],
+        ),
+        (
+            told(libvirt(false), None, Some(image("fetching", &half))),
+            "FetchingImage",
+            vec![],
+        ),
+        (
+            told(libvirt(false), None, Some(image("ready", none))),
+            "CreatingVirtualMachine",
+            vec![Action::CreateMachine],
+        ),
+        (
+            told(libvirt(false), Some(shown("running", none)), None),
+            "WaitingForAddress",
+            vec![],
+        ),
+        (
+            told(libvirt(false), Some(shown("running", &addressed)), None),
+            "HostClaimed",
+            vec![],
+        ),
+    ];
+    for (observed, reason, actions) in table {
+        assert_eq!(decision(&observed), (reason.to_owned(), actions));
+    }
+    let fetching = told(libvirt(false), None, Some(image("fetching", &half)));
+    let plan = plan(&fetching, at(0));
+    assert!(
+        plan.findings[0].message.ends_with("120 of 563 MiB"),
+        "{:?}",
+        plan.findings[0]
+    );
+}
+
+#[test]
+fn the_keys_leave_the_hypervisor_once_we_are_in() {
+    let addressed = json!({ "addresses": [{ "mac": "52:54:00:00:00:01", "address": "10.0.0.5", "source": "lease" }] });
+    let placed = told(libvirt(false), Some(shown("running", &addressed)), None);
+    let reached = on(placed, Ownership::Nobody, Vec::new());
+    assert_eq!(decision(&reached).1, [Action::RemoveSeed, Action::TakeHost]);
+
+    let mut without = shown("running", &addressed);
+    without.seed = false;
+    let reached = on(
+        told(libvirt(false), Some(without), None),
+        Ownership::Nobody,
+        Vec::new(),
+    );
+    assert_eq!(decision(&reached).1, [Action::TakeHost]);
+}
+
+#[test]
+fn what_stopped_is_started_again_at_growing_intervals() {
+    let table = [
+        ("off", json!({}), "VirtualMachineOff", Action::SwitchOn),
+        (
+            "crashed",
+            json!({}),
+            "VirtualMachineCrashed",
+            Action::SwitchOn,
+        ),
+        ("paused", json!({}), "VirtualMachinePaused", Action::Resume),
+        (
+            "paused",
+            json!({ "stateReason": "ioerror" }),
+            "StorageFull",
+            Action::Resume,
+        ),
+    ];
+    for (state, more, reason, action) in table {
+        let mut observed = told(libvirt(false), Some(shown(state, &more)), None);
+        assert_eq!(decision(&observed), (reason.to_owned(), vec![action]));
+        if let Some(machine) = &mut observed.virtual_machine {
+            machine.attempts = Attempts {
+                failed: 3,
+                last: Some(at(-1)),
+                error: None,
+            };
+        }
+        let again = plan(&observed, at(0));
+        assert_eq!(again.actions, []);
+        assert_eq!(again.next, Next::After(Duration::from_secs(3)));
+    }
+}
+
+#[test]
+fn a_creation_that_was_cut_is_finished_by_the_same_request() {
+    let cut = shown("off", &json!({ "incomplete": true }));
+    let observed = told(libvirt(false), Some(cut), Some(image("ready", &json!({}))));
+    assert_eq!(decision(&observed).1, [Action::CreateMachine]);
+}
+
+#[test]
+fn an_address_that_was_given_out_goes_before_one_that_was_overheard() {
+    let address = |mac: u8, address: &str, source: &str| json!({ "mac": format!("52:54:00:00:00:0{mac}"), "address": address, "source": source });
+    let table = [
+        (
+            vec![
+                address(1, "10.0.0.9", "arp"),
+                address(1, "10.0.0.5", "lease"),
+            ],
+            Some("10.0.0.5"),
+        ),
+        (
+            vec![
+                address(1, "fe80::1", "agent"),
+                address(1, "fd00::5", "agent"),
+            ],
+            Some("fd00::5"),
+        ),
+        (
+            vec![
+                address(1, "fd00::5", "agent"),
+                address(1, "10.0.0.5", "agent"),
+            ],
+            Some("10.0.0.5"),
+        ),
+        (vec![address(2, "10.244.0.1", "agent")], None),
+    ];
+    for (addresses, expected) in table {
+        let machine = shown("running", &json!({ "addresses": addresses }));
+        assert_eq!(machine.address(), expected);
+    }
+}
+
+#[test]
+fn an_image_that_failed_says_why_and_is_fetched_again() {
+    let error =
+        |code: &str| json!({ "error": { "code": code, "detail": "is not what was asked for" } });
+    for (code, reason) in [
+        ("ChecksumMismatch", "ImageChecksumDiffers"),
+        ("DiskFull", "StorageFull"),
+        ("FetchFailed", "ImageFailed"),
+    ] {
+        let failed = told(libvirt(false), None, Some(image("failed", &error(code))));
+        assert_eq!(
+            decision(&failed),
+            (reason.to_owned(), vec![Action::FetchImage])
+        );
+        let plan = plan(&failed, at(0));
+        assert!(
+            plan.findings[0]
+                .message
+                .contains("is not what was asked for")
+        );
+    }
+}
+
+#[test]
+fn a_virtual_machine_that_was_deleted_is_made_again_only_before_it_could_be_a_node() {
+    let before = told(libvirt(false), None, Some(image("ready", &json!({}))));
+    assert_eq!(decision(&before).1, [Action::CreateMachine]);
+
+    let after = had_node(before.clone());
+    assert_eq!(decision(&after), ("VirtualMachineGone".into(), vec![]));
+
+    let initializing = with_cluster(told(libvirt(true), None, None), |cluster| {
+        cluster.turn = Some(Turn {
+            machine: ME.into(),
+            name: "cp-0".into(),
+            action: TurnAction::Init,
+        });
+    });
+    assert_eq!(
+        decision(&initializing),
+        ("VirtualMachineGone".into(), vec![])
+    );
+}
+
+#[test]
+fn a_hypervisor_that_is_off_delays_and_says_why() {
+    assert_eq!(
+        decision(&silent(libvirt(false))),
+        ("HypervisorUnreachable".into(), vec![])
+    );
+}
+
+#[test]
+fn a_machine_whose_hypervisor_is_off_is_deleted_when_the_user_s_time_is_up() {
+    let deleting = deleted(silent(libvirt(false)), at(0));
+    let waits = plan(&deleting, at(100));
+    assert_eq!(waits.actions, [Action::Release], "tried again and again");
+
+    let limited = edited(
+        deleting,
+        &json!({ "spec": { "deletion": { "hostReleaseTimeoutSeconds": 60 } } }),
+    );
+    assert_eq!(plan(&limited, at(59)).actions, [Action::Release]);
+    assert_eq!(plan(&limited, at(60)).actions, [Action::RemoveFinalizer]);
+}
+
+#[test]
+fn a_machine_goes_once_its_virtual_machine_is_gone() {
+    let mut gone = deleted(told(libvirt(false), None, None), at(0));
+    gone.placement = Placement::None(Err(Refusal {
+        reason: "VirtualMachineGone",
+        message: String::new(),
+    }));
+    assert_eq!(plan(&gone, at(1)).actions, [Action::RemoveFinalizer]);
+}

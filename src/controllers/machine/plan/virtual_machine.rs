@@ -1,0 +1,206 @@
+//! A Machine's virtual machine: made, switched on, reached; and what is said when it is not as it should
+//! be. What happens inside it is the same as on any host.
+
+use std::time::Duration;
+
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+
+use super::super::observed::{Contact, Held, Observed, Told, VirtualMachine};
+use super::{Action, Plan, known_node};
+use crate::api::conditions::Finding;
+use crate::controllers::{Next, backoff};
+use crate::gateway::types::{Image, ImageState, Machine, MachineState};
+use crate::provider::follow::Attempts;
+
+/// What the condition of the machine itself is called.
+const INFRASTRUCTURE: &str = "InfrastructureReady";
+
+/// How soon a seed that the guest had hold of is asked for again.
+const SEED_AGAIN: Duration = Duration::from_secs(10);
+
+/// What has to be done to the virtual machine, or waited for, before anything else; nothing when it runs and
+/// has an address.
+pub fn plan(observed: &Observed, machine: &VirtualMachine, now: Timestamp) -> Option<Plan> {
+    let told = match &machine.told {
+        Ok(told) => told,
+        Err(refusal) => return Some(waiting(refusal.reason, refusal.message.clone())),
+    };
+    match &told.machine {
+        None if may_have_been_a_node(observed) => Some(waiting(
+            "VirtualMachineGone",
+            format!(
+                "its virtual machine is not on Hypervisor {} any more; a Machine never begins anew: delete it, and its MachineSet makes a new one",
+                machine.hypervisor
+            ),
+        )),
+        None => Some(make(machine, told, now)),
+        Some(shown) if shown.incomplete && !may_have_been_a_node(observed) => {
+            Some(make(machine, told, now))
+        }
+        Some(shown) => standing(machine, shown, now),
+    }
+}
+
+/// What was made of it once cannot be made again: its disk is gone.
+fn may_have_been_a_node(observed: &Observed) -> bool {
+    observed.had_node()
+        || known_node(observed).is_some()
+        || observed.is_initializer()
+        || observed.has_turn()
+}
+
+fn waiting(reason: &'static str, message: impl Into<String>) -> Plan {
+    Plan::waiting(Finding::no(INFRASTRUCTURE, reason, message))
+}
+
+fn make(machine: &VirtualMachine, told: &Told, now: Timestamp) -> Plan {
+    let hypervisor = &machine.hypervisor;
+    let fetching = |message: String| Finding::no(INFRASTRUCTURE, "FetchingImage", message);
+    match &told.image {
+        None => Plan::act(
+            Action::FetchImage,
+            fetching(format!("Hypervisor {hypervisor} fetches the image")),
+        ),
+        Some(image) => match image.state {
+            ImageState::Fetching => Plan::waiting(fetching(format!(
+                "Hypervisor {hypervisor} fetches the image: {}",
+                progress(image)
+            ))),
+            ImageState::Failed => {
+                let (code, why) = match &image.error {
+                    Some(error) => (error.code.as_str(), error.detail.as_str()),
+                    None => ("", "it does not say why"),
+                };
+                let reason = match code {
+                    "ChecksumMismatch" => "ImageChecksumDiffers",
+                    "DiskFull" => "StorageFull",
+                    _ => "ImageFailed",
+                };
+                let message = format!("Hypervisor {hypervisor} failed to fetch the image: {why}");
+                paced(
+                    &machine.attempts,
+                    Action::FetchImage,
+                    Finding::no(INFRASTRUCTURE, reason, message),
+                    now,
+                )
+            }
+            ImageState::Ready => Plan::act(
+                Action::CreateMachine,
+                Finding::no(
+                    INFRASTRUCTURE,
+                    "CreatingVirtualMachine",
+                    format!("making the virtual machine on Hypervisor {hypervisor}"),
+                ),
+            ),
+        },
+    }
+}
+
+fn progress(image: &Image) -> String {
+    let mib = image.received_bytes >> 20;
+    match image.total_bytes {
+        Some(total) => format!("{mib} of {} MiB", total >> 20),
+        None => format!("{mib} MiB"),
+    }
+}
+
+fn standing(machine: &VirtualMachine, shown: &Machine, now: Timestamp) -> Option<Plan> {
+    let name = format!(
+        "virtual machine {} on Hypervisor {}",
+        shown.spec.name, machine.hypervisor
+    );
+    let switch = |action, reason, message: String| {
+        Some(paced(
+            &machine.attempts,
+            action,
+            Finding::no(INFRASTRUCTURE, reason, message),
+            now,
+        ))
+    };
+    match shown.state {
+        MachineState::Off => switch(
+            Action::SwitchOn,
+            "VirtualMachineOff",
+            format!("{name} is off; switching it on. To keep it off, pause the Machine"),
+        ),
+        MachineState::Crashed => switch(
+            Action::SwitchOn,
+            "VirtualMachineCrashed",
+            format!("{name} crashed; switching it on"),
+        ),
+        MachineState::Paused if shown.state_reason.as_deref() == Some("ioerror") => switch(
+            Action::Resume,
+            "StorageFull",
+            format!(
+                "{name} stands still: its disk could not be written; make room on the hypervisor's storage, and it goes on by itself"
+            ),
+        ),
+        MachineState::Paused => switch(
+            Action::Resume,
+            "VirtualMachinePaused",
+            format!("{name} stands still; letting it go on. To keep it so, pause the Machine"),
+        ),
+        MachineState::ShuttingDown => Some(waiting(
+            "VirtualMachineOff",
+            format!("{name} is on its way off"),
+        )),
+        MachineState::Unknown => Some(waiting(
+            "VirtualMachineUnknown",
+            format!("{name} is in a state that libvirt has no name for"),
+        )),
+        MachineState::Running if shown.address().is_none() => Some(waiting(
+            "WaitingForAddress",
+            format!(
+                "{name} runs, and has no address yet; look at its console if that stays so: does its image run cloud-init, and does its network answer DHCP?"
+            ),
+        )),
+        MachineState::Running => None,
+    }
+}
+
+/// An action that is tried again and again, at growing intervals.
+fn paced(attempts: &Attempts, action: Action, finding: Finding, now: Timestamp) -> Plan {
+    let wait = attempts.last.map_or(Duration::ZERO, |last| {
+        let since = now
+            .duration_since(last)
+            .max(SignedDuration::ZERO)
+            .unsigned_abs();
+        backoff::delay(attempts.failed, 1.0).saturating_sub(since)
+    });
+    if wait.is_zero() {
+        return Plan::act(action, finding);
+    }
+    Plan {
+        next: Next::After(wait),
+        ..Plan::waiting(finding)
+    }
+}
+
+/// The seed, with its keys, leaves the hypervisor once we are in. The guest may still have hold of it: then it is
+/// tried again, and nothing waits for it.
+pub fn remove_seed(observed: &Observed, held: &Held, plan: &mut Plan) {
+    let told = observed
+        .virtual_machine
+        .as_ref()
+        .and_then(|machine| machine.told.as_ref().ok());
+    let is_attached = told
+        .and_then(|told| told.machine.as_ref())
+        .is_some_and(|shown| shown.seed);
+    let is_in = matches!(held.contact, Contact::Seen(_)) || known_node(observed).is_some();
+    if is_attached && is_in {
+        plan.actions.insert(0, Action::RemoveSeed);
+        plan.next = plan.next.sooner(Next::After(SEED_AGAIN));
+    }
+}
+
+/// A Node that is there says more than its virtual machine; but what is wrong with that is said as well, and
+/// mended where it can be.
+pub fn beside_node(mut running: Plan, trouble: Plan) -> Plan {
+    running
+        .findings
+        .retain(|finding| finding.condition != INFRASTRUCTURE);
+    running.findings.splice(0..0, trouble.findings);
+    running.actions.splice(0..0, trouble.actions);
+    running.next = trouble.next;
+    running
+}

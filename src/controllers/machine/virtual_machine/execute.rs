@@ -1,0 +1,269 @@
+//! Does what a plan says of a virtual machine. Every request may be sent again: its id is the Machine's UID.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::PostParams;
+use kube::{Api, ResourceExt};
+use serde_json::{Value, json};
+
+use super::super::execute::Done;
+use super::super::observed::Observed;
+use super::super::plan::placement::{Demand, choose};
+use super::observe::{candidates, image_key};
+use crate::api::conditions::Finding;
+use crate::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
+use crate::api::{LibvirtMachineProviderSpec, Machine, MachineProviderSpec};
+use crate::controllers::{Chain, ReconcileError, patch};
+use crate::gateway::types::CreateMachine;
+use crate::gateway::{Connection, GatewayError};
+use crate::manager::Context;
+use crate::provider::libvirt::{Keys, Reservation, fetch, machine_spec, seed};
+
+/// Writes down on which Hypervisor the virtual machine is made, by compare-and-swap. The choice is made
+/// again with everything that was given away meanwhile.
+pub async fn reserve(
+    context: &Context,
+    observed: &Observed,
+    spec: &LibvirtMachineProviderSpec,
+) -> Result<(), ReconcileError> {
+    let marker = &observed.marker;
+    let chosen = {
+        let mut reservations = context.reservations.lock();
+        reservations.remove(observed.uid());
+        let candidates = candidates(context, &marker.namespace, &marker.cluster, &reservations);
+        let Ok(hypervisor) = choose(spec, &candidates, observed.uid()) else {
+            return Ok(());
+        };
+        let reservation = Reservation {
+            namespace: marker.namespace.clone(),
+            hypervisor: hypervisor.clone(),
+            cluster: marker.cluster.clone(),
+            demand: Demand::of(spec),
+        };
+        reservations.insert(observed.uid().to_owned(), reservation);
+        hypervisor
+    };
+    let placed = place(context, observed, Value::String(chosen)).await;
+    if placed.is_err() {
+        context.reservations.forget(observed.uid());
+    }
+    placed
+}
+
+async fn place(
+    context: &Context,
+    observed: &Observed,
+    hypervisor: Value,
+) -> Result<(), ReconcileError> {
+    let part = |machine: &Machine| {
+        let place = machine.annotations().get(ANNOTATION_HYPERVISOR).cloned();
+        (
+            place,
+            machine.spec.clone(),
+            machine.metadata.deletion_timestamp.clone(),
+        )
+    };
+    let change = |_: &Machine| json!({ "metadata": { "annotations": { (ANNOTATION_HYPERVISOR): hypervisor } } });
+    patch::swap(&context.client, observed.machine.as_ref(), part, change)
+        .await
+        .map(drop)
+}
+
+/// Has the image fetched.
+pub async fn fetch_image(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
+    let (spec, connection, hypervisor) = match parts(context, observed) {
+        Ok(parts) => parts,
+        Err(finding) => return Ok(Done::NotYet(finding)),
+    };
+    let sha256 = &spec.root_disk.image.sha256;
+    context.tries.again(&image_key(
+        &observed.marker.namespace,
+        hypervisor,
+        sha256,
+        &spec.root_disk.pool,
+    ));
+    let answer = connection.client().fetch_image(sha256, &fetch(spec)).await;
+    Ok(done(answer.map(drop), hypervisor))
+}
+
+/// Makes the virtual machine, with keys of its own.
+pub async fn create(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
+    let (spec, connection, hypervisor) = match parts(context, observed) {
+        Ok(parts) => parts,
+        Err(finding) => return Ok(Done::NotYet(finding)),
+    };
+    // a virtual machine is made for a Machine that exists, and is still to be made here
+    let live = patch::live(&context.client, observed.machine.as_ref()).await?;
+    let place = live.annotations().get(ANNOTATION_HYPERVISOR);
+    if live.metadata.deletion_timestamp.is_some() || place.map(String::as_str) != Some(hypervisor) {
+        return Err(ReconcileError::Conflict {
+            what: format!("Machine {} was changed meanwhile", live.name_any()),
+        });
+    }
+    let keys = keys(context, observed).await?;
+    let seed = seed(&observed.marker, spec, &keys).map_err(|error| {
+        ReconcileError::other("render the seed of a virtual machine", Chain(&error))
+    })?;
+    let body = CreateMachine {
+        spec: machine_spec(&observed.marker, spec),
+        seed,
+    };
+    let answer = connection.client().create(observed.uid(), &body).await;
+    if let Err(error) = &answer
+        && error.is("InsufficientCapacity")
+        && matches!(connection.client().machine(observed.uid()).await, Ok(None))
+    {
+        // somebody else was faster there: choose again
+        context.reservations.forget(observed.uid());
+        place_nowhere(context, observed).await?;
+    }
+    context.tries.forget(&image_key(
+        &observed.marker.namespace,
+        hypervisor,
+        &spec.root_disk.image.sha256,
+        &spec.root_disk.pool,
+    ));
+    Ok(done(answer.map(drop), hypervisor))
+}
+
+async fn place_nowhere(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
+    place(context, observed, Value::Null).await
+}
+
+/// The keys in the Machine's Secret, which is made if it is not there.
+async fn keys(context: &Context, observed: &Observed) -> Result<Keys, ReconcileError> {
+    let name = ssh_secret(&observed.marker.machine);
+    let secrets: Api<Secret> = Api::namespaced(context.client.clone(), &observed.marker.namespace);
+    let failed = |what: &str| ReconcileError::api(format!("{what} Secret {name}"));
+    let found = secrets.get_opt(&name).await.map_err(failed("read"))?;
+    let secret = match found {
+        Some(secret) => secret,
+        None => {
+            let made = Keys::generate(observed.machine.as_ref())
+                .map_err(|why| ReconcileError::other("make the keys of a virtual machine", why))?;
+            secrets
+                .create(&PostParams::default(), &made)
+                .await
+                .map_err(failed("create"))?
+        }
+    };
+    let owners = secret.owner_references();
+    if !owners.iter().any(|owner| owner.uid == observed.uid()) {
+        return Err(ReconcileError::other(
+            "make the keys of a virtual machine",
+            format!(
+                "Secret {name} belongs to something else, such as an earlier Machine of this name; it is made once that one is gone"
+            ),
+        ));
+    }
+    Keys::of(&secret).ok_or_else(|| {
+        ReconcileError::other(
+            "read the keys of a virtual machine",
+            format!("Secret {name} holds others; delete it, and it is made again"),
+        )
+    })
+}
+
+/// Switches the virtual machine: `on` or `resume`.
+pub async fn switch(
+    context: &Context,
+    observed: &Observed,
+    action: &str,
+) -> Result<Done, ReconcileError> {
+    let (connection, hypervisor) = match gateway(context, observed) {
+        Ok(parts) => parts,
+        Err(finding) => return Ok(Done::NotYet(finding)),
+    };
+    context.tries.again(observed.uid());
+    let answer = connection.client().power(observed.uid(), action).await;
+    Ok(done(answer, hypervisor))
+}
+
+/// Takes the seed, with its keys, away from the hypervisor; where that cannot be done yet, the plan wants it again.
+pub async fn remove_seed(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
+    let (connection, hypervisor) = match gateway(context, observed) {
+        Ok(parts) => parts,
+        Err(finding) => return Ok(Done::NotYet(finding)),
+    };
+    context.tries.forget(observed.uid());
+    if let Err(error) = connection.client().remove_seed(observed.uid()).await {
+        tracing::info!(hypervisor, %error, "the seed of a virtual machine could not be removed yet");
+    }
+    Ok(Done::Yes)
+}
+
+/// Ends the virtual machine, with its disks.
+pub async fn release(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
+    let away = |reason, why: &str| {
+        let message = format!(
+            "its virtual machine cannot be ended, and may still run its pods: {why}. If it runs nothing any more, set spec.deletion.hostReleaseTimeoutSeconds of this Machine, and it goes after that time; what is left on the hypervisor is then named by its condition MachinesKnown"
+        );
+        Done::NotYet(Finding::yes("Deleting", reason, message))
+    };
+    let (connection, _) = match gateway(context, observed) {
+        Ok(parts) => parts,
+        Err(finding) => return Ok(away(finding.reason, &finding.message)),
+    };
+    match connection.client().delete(observed.uid()).await {
+        Ok(()) => {
+            if let super::super::Placement::Held(held) = &observed.placement
+                && let Some(address) = &held.address
+            {
+                context.hosts.forget_guest(address);
+            }
+            Ok(Done::Yes)
+        }
+        Err(error) => Ok(away(error.reason(), &error.to_string())),
+    }
+}
+
+type Parts<'a> = (&'a LibvirtMachineProviderSpec, Arc<Connection>, &'a str);
+
+fn parts<'a>(context: &Context, observed: &'a Observed) -> Result<Parts<'a>, Finding> {
+    let (connection, hypervisor) = gateway(context, observed)?;
+    match &observed.spec {
+        Ok(MachineProviderSpec::Libvirt(spec)) => Ok((spec, connection, hypervisor)),
+        _ => Err(Finding::no(
+            "InfrastructureReady",
+            "InvalidConfiguration",
+            "the Machine is not to be a virtual machine",
+        )),
+    }
+}
+
+fn gateway<'a>(
+    context: &Context,
+    observed: &'a Observed,
+) -> Result<(Arc<Connection>, &'a str), Finding> {
+    let unplaced = || {
+        Finding::no(
+            "InfrastructureReady",
+            "HypervisorUnreachable",
+            "no Hypervisor is chosen",
+        )
+    };
+    let machine = observed.virtual_machine.as_ref().ok_or_else(unplaced)?;
+    if let Err(refusal) = &machine.told {
+        return Err(Finding::no(
+            "InfrastructureReady",
+            refusal.reason,
+            refusal.message.clone(),
+        ));
+    }
+    let connection = context
+        .gateways
+        .get(&observed.marker.namespace, &machine.hypervisor);
+    Ok((connection.ok_or_else(unplaced)?, &machine.hypervisor))
+}
+
+fn done(answer: Result<(), GatewayError>, hypervisor: &str) -> Done {
+    match answer {
+        Ok(()) => Done::Yes,
+        Err(error) => Done::NotYet(Finding::no(
+            "InfrastructureReady",
+            error.reason(),
+            format!("Hypervisor {hypervisor}: {error}"),
+        )),
+    }
+}

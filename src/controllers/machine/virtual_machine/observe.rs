@@ -1,0 +1,251 @@
+//! Looks at a Machine's virtual machine, as its hypervisor's gateway has told it.
+
+use std::collections::HashMap;
+
+use kube::ResourceExt;
+
+use super::super::observed::{Held, Observed, Placement, Refusal, Stuck, Told, VirtualMachine};
+use super::super::plan::placement::{Candidate, Demand, choose};
+use crate::api::names::{ANNOTATION_HYPERVISOR, ANNOTATION_PAUSED, LABEL_CLUSTER, ssh_secret};
+use crate::api::{Hypervisor, LibvirtMachineProviderSpec, Machine, MachineProviderSpec};
+use crate::gateway::{Connectivity, View};
+use crate::manager::Context;
+use crate::node::Marker;
+use crate::provider::ContactError;
+use crate::provider::libvirt::{Guest, Keys, Reservation, domain_name};
+use crate::store::Key;
+
+/// The virtual machine of a Machine, once its Hypervisor is chosen.
+pub fn observe(context: &Context, observed: &Observed) -> Option<VirtualMachine> {
+    let hypervisor = observed
+        .machine
+        .annotations()
+        .get(ANNOTATION_HYPERVISOR)?
+        .clone();
+    let image = match &observed.spec {
+        Ok(MachineProviderSpec::Libvirt(spec)) => {
+            Some((&spec.root_disk.image.sha256, &spec.root_disk.pool))
+        }
+        _ => None,
+    };
+    let told = view(context, &observed.marker.namespace, &hypervisor).map(|view| Told {
+        machine: view.machine(observed.uid()),
+        image: image.and_then(|(sha256, pool)| view.image(sha256, pool).cloned()),
+    });
+    let is_made = told.as_ref().is_ok_and(|told| told.machine.is_some());
+    let what = match (is_made, image) {
+        (false, Some((sha256, pool))) => {
+            image_key(&observed.marker.namespace, &hypervisor, sha256, pool)
+        }
+        _ => observed.uid().to_owned(),
+    };
+    Some(VirtualMachine {
+        attempts: context.tries.of(&what),
+        hypervisor,
+        told,
+    })
+}
+
+/// Under what the tries to fetch an image are counted.
+pub(super) fn image_key(namespace: &str, hypervisor: &str, sha256: &str, pool: &str) -> String {
+    format!("{namespace}/{hypervisor}/{pool}/{sha256}")
+}
+
+fn view(context: &Context, namespace: &str, hypervisor: &str) -> Result<View, Refusal> {
+    let away = |reason, why: &str| Refusal {
+        reason,
+        message: format!("Hypervisor {hypervisor}: {why}"),
+    };
+    if context
+        .stores
+        .hypervisors
+        .get(namespace, hypervisor)
+        .is_none()
+    {
+        return Err(away(
+            "HypervisorMissing",
+            "does not exist in this namespace; create it again, with its gateway's URL",
+        ));
+    }
+    let Some(connection) = context.gateways.get(namespace, hypervisor) else {
+        return Err(away(
+            "HypervisorUnreachable",
+            "is not connected; its conditions say why",
+        ));
+    };
+    let view = connection.view();
+    match &view.connectivity {
+        Connectivity::Connected => Ok(view),
+        Connectivity::Connecting => Err(away(
+            "HypervisorUnreachable",
+            "its gateway has not answered yet",
+        )),
+        Connectivity::Disconnected { reason, why, .. } => Err(away(reason, why)),
+    }
+}
+
+/// Where a Machine with this spec runs, or is to run. What it says of itself is not asked here.
+pub fn placement(context: &Context, observed: &Observed) -> Placement {
+    let machine = observed.machine.as_ref();
+    let is_deleting = machine.metadata.deletion_timestamp.is_some();
+    match (&observed.virtual_machine, &observed.spec) {
+        (Some(found), _) => match &found.told {
+            Ok(told) if told.machine.is_none() && is_deleting => Placement::None(Err(Refusal {
+                reason: "VirtualMachineGone",
+                message: String::new(),
+            })),
+            told => Placement::Held(Held {
+                name: domain_name(&observed.marker),
+                address: told.as_ref().ok().and_then(address),
+                releasing: false,
+                contact: super::super::Contact::NotAsked,
+                stuck: told
+                    .as_ref()
+                    .err()
+                    .map(|_| Stuck::Silent(silent_since(context, observed, &found.hypervisor))),
+            }),
+        },
+        (None, Ok(MachineProviderSpec::Libvirt(spec))) => {
+            let reservations = context.reservations.lock();
+            let candidates = candidates(
+                context,
+                &observed.marker.namespace,
+                &observed.marker.cluster,
+                &reservations,
+            );
+            Placement::None(choose(spec, &candidates, observed.uid()))
+        }
+        (None, _) => Placement::None(Err(Refusal {
+            reason: "InvalidConfiguration",
+            message: String::new(),
+        })),
+    }
+}
+
+fn address(told: &Told) -> Option<String> {
+    told.machine.as_ref()?.address().map(str::to_owned)
+}
+
+fn silent_since(
+    context: &Context,
+    observed: &Observed,
+    hypervisor: &str,
+) -> k8s_openapi::jiff::Timestamp {
+    let connection = context.gateways.get(&observed.marker.namespace, hypervisor);
+    match connection.map(|connection| connection.view().connectivity) {
+        Some(Connectivity::Disconnected { since, .. }) => since,
+        _ => crate::clock::now(),
+    }
+}
+
+/// All Hypervisors of a namespace, with what is taken of them.
+pub(super) fn candidates(
+    context: &Context,
+    namespace: &str,
+    cluster: &str,
+    reservations: &HashMap<String, Reservation>,
+) -> Vec<Candidate> {
+    let hypervisors = context.stores.hypervisors.within(namespace);
+    hypervisors
+        .iter()
+        .map(|hypervisor| candidate(context, hypervisor, cluster, reservations))
+        .collect()
+}
+
+fn candidate(
+    context: &Context,
+    hypervisor: &Hypervisor,
+    cluster: &str,
+    reservations: &HashMap<String, Reservation>,
+) -> Candidate {
+    let (namespace, name) = (
+        hypervisor.namespace().unwrap_or_default(),
+        hypervisor.name_any(),
+    );
+    let view = view(context, &namespace, &name).ok();
+    let placed = context
+        .stores
+        .machines
+        .by(&Key::Hypervisor(namespace.clone(), name.clone()));
+    let mut candidate = Candidate {
+        uid: hypervisor.uid().unwrap_or_default(),
+        labels: hypervisor.labels().clone(),
+        failure_domain: hypervisor.spec.failure_domain.clone(),
+        held_back: held_back(hypervisor),
+        capacity: view.as_ref().and_then(|view| view.capacity.clone()),
+        ..Candidate::default()
+    };
+    for machine in &placed {
+        if machine
+            .labels()
+            .get(LABEL_CLUSTER)
+            .is_some_and(|label| label == cluster)
+        {
+            candidate.of_cluster += 1;
+        }
+        let uid = machine.uid().unwrap_or_default();
+        let is_made = view
+            .as_ref()
+            .is_some_and(|view| view.machine(&uid).is_some());
+        if let (false, Some(spec)) = (is_made, libvirt_spec(machine)) {
+            candidate.reserved += Demand::of(&spec);
+        }
+    }
+    let is_new = |uid: &str| {
+        !placed
+            .iter()
+            .any(|machine| machine.uid().as_deref() == Some(uid))
+    };
+    for (_, reservation) in reservations.iter().filter(|(uid, reservation)| {
+        reservation.namespace == namespace && reservation.hypervisor == name && is_new(uid)
+    }) {
+        candidate.reserved += reservation.demand;
+        candidate.of_cluster += usize::from(reservation.cluster == cluster);
+    }
+    candidate.name = name;
+    candidate
+}
+
+fn held_back(hypervisor: &Hypervisor) -> Option<&'static str> {
+    if hypervisor.metadata.deletion_timestamp.is_some() {
+        Some("being deleted")
+    } else if hypervisor.annotations().contains_key(ANNOTATION_PAUSED) {
+        Some("paused")
+    } else {
+        hypervisor.spec.maintenance.then_some("in maintenance")
+    }
+}
+
+fn libvirt_spec(machine: &Machine) -> Option<Box<LibvirtMachineProviderSpec>> {
+    match MachineProviderSpec::decode(machine.spec.provider_spec.value.as_ref()?) {
+        Ok(MachineProviderSpec::Libvirt(spec)) => Some(spec),
+        _ => None,
+    }
+}
+
+/// The virtual machine as a server that is reached over SSH.
+pub fn guest(
+    context: &Context,
+    marker: &Marker,
+    address: Option<String>,
+) -> Result<Guest, ContactError> {
+    let name = ssh_secret(&marker.machine);
+    let secret = context.stores.credentials.get(&marker.namespace, &name);
+    let keys = secret.as_deref().and_then(Keys::of).ok_or_else(|| ContactError {
+        reason: "KeysMissing",
+        message: format!(
+            "Secret {name}, with the keys by which the virtual machine is known, is not there or was changed; nobody can log in without: delete the Machine, and its MachineSet makes a new one"
+        ),
+        transient: true,
+    })?;
+    Ok(Guest {
+        namespace: marker.namespace.clone(),
+        address: address.ok_or_else(|| ContactError {
+            reason: "WaitingForAddress",
+            message: "the virtual machine has no address yet".into(),
+            transient: true,
+        })?,
+        host_key: keys.host_public,
+        secret: name,
+    })
+}

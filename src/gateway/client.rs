@@ -1,0 +1,195 @@
+//! Requests to a gateway. Each may be sent again: the gateway makes nothing twice.
+
+use std::time::Duration;
+
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::types::{CreateMachine, FetchImage, Image, Machine, Problem};
+use super::{Credentials, GatewayError};
+
+/// How long a connection may take to open.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How long a request may take: libvirt may be busy with a disk.
+const REQUEST: Duration = Duration::from_secs(60);
+/// How long events may be silent: the gateway says something every 15 s.
+const SILENCE: Duration = Duration::from_secs(45);
+
+/// A client of one gateway.
+pub struct Client {
+    http: reqwest::Client,
+    url: String,
+    token: Option<SecretString>,
+}
+
+impl Client {
+    /// A client of the gateway at `url`, which begins with `https://`.
+    pub fn new(url: &str, credentials: Credentials) -> Result<Self, GatewayError> {
+        let http = reqwest::Client::builder()
+            .tls_backend_preconfigured(credentials.tls)
+            .https_only(true)
+            .no_proxy()
+            .connect_timeout(CONNECT)
+            .read_timeout(SILENCE)
+            .build()
+            .map_err(|error| GatewayError::from_request(url, &error))?;
+        Ok(Self {
+            http,
+            url: url.trim_end_matches('/').to_owned(),
+            token: credentials.token,
+        })
+    }
+
+    /// Where it is.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Has an image fetched, unless it is there.
+    pub async fn fetch_image(
+        &self,
+        sha256: &str,
+        image: &FetchImage,
+    ) -> Result<Image, GatewayError> {
+        let what = format!("fetch image {}", image.url);
+        self.ask(
+            &what,
+            self.with(Method::PUT, &format!("/v1/images/{sha256}"), Some(image)),
+        )
+        .await
+    }
+
+    /// Makes a virtual machine, unless it is there.
+    pub async fn create(&self, id: &str, machine: &CreateMachine) -> Result<Machine, GatewayError> {
+        let what = format!("make virtual machine {}", machine.spec.name);
+        self.ask(
+            &what,
+            self.with(Method::PUT, &format!("/v1/machines/{id}"), Some(machine)),
+        )
+        .await
+    }
+
+    /// The virtual machine, as it is now.
+    pub async fn machine(&self, id: &str) -> Result<Option<Machine>, GatewayError> {
+        let what = format!("show virtual machine {id}");
+        let answer = self
+            .ask(
+                &what,
+                self.with(Method::GET, &format!("/v1/machines/{id}"), None::<&()>),
+            )
+            .await;
+        match answer {
+            Err(GatewayError::Refused { status: 404, .. }) => Ok(None),
+            answer => answer.map(Some),
+        }
+    }
+
+    /// Ends a virtual machine and takes its disks away; well done too when there is none.
+    pub async fn delete(&self, id: &str) -> Result<(), GatewayError> {
+        let what = format!("delete virtual machine {id}");
+        self.tell(
+            &what,
+            self.with(Method::DELETE, &format!("/v1/machines/{id}"), None::<&()>),
+        )
+        .await
+    }
+
+    /// Switches a virtual machine: `on`, `resume`, `reset`.
+    pub async fn power(&self, id: &str, action: &str) -> Result<(), GatewayError> {
+        let body = serde_json::json!({ "action": action });
+        let what = format!("switch virtual machine {id} ({action})");
+        self.tell(
+            &what,
+            self.with(
+                Method::POST,
+                &format!("/v1/machines/{id}/power"),
+                Some(&body),
+            ),
+        )
+        .await
+    }
+
+    /// Takes the seed, with its keys, away from a virtual machine.
+    pub async fn remove_seed(&self, id: &str) -> Result<(), GatewayError> {
+        let what = format!("remove the seed of virtual machine {id}");
+        self.tell(
+            &what,
+            self.with(
+                Method::DELETE,
+                &format!("/v1/machines/{id}/seed"),
+                None::<&()>,
+            ),
+        )
+        .await
+    }
+
+    /// What happens, from what there is now on. The caller reads it until it ends.
+    pub(super) async fn events(&self) -> Result<Response, GatewayError> {
+        let request = self
+            .request(Method::GET, "/v1/events")
+            .header("accept", "text/event-stream");
+        self.send("tell its events", request).await
+    }
+
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let request = self.http.request(method, format!("{}{path}", self.url));
+        match &self.token {
+            Some(token) => request.bearer_auth(token.expose_secret()),
+            None => request,
+        }
+    }
+
+    fn with<B: Serialize>(&self, method: Method, path: &str, body: Option<&B>) -> RequestBuilder {
+        let request = self.request(method, path).timeout(REQUEST);
+        match body {
+            Some(body) => request.json(body),
+            None => request,
+        }
+    }
+
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        what: &str,
+        request: RequestBuilder,
+    ) -> Result<T, GatewayError> {
+        let answer = self.send(what, request).await?.bytes().await;
+        let answer = answer.map_err(|error| GatewayError::from_request(&self.url, &error))?;
+        serde_json::from_slice(&answer).map_err(|error| GatewayError::Unreadable {
+            url: self.url.clone(),
+            why: error.to_string(),
+        })
+    }
+
+    async fn tell(&self, what: &str, request: RequestBuilder) -> Result<(), GatewayError> {
+        self.send(what, request).await.map(drop)
+    }
+
+    async fn send(&self, what: &str, request: RequestBuilder) -> Result<Response, GatewayError> {
+        let answer = request.send().await;
+        let answer = answer.map_err(|error| GatewayError::from_request(&self.url, &error))?;
+        let status = answer.status();
+        if status.is_success() {
+            return Ok(answer);
+        }
+        let text = answer.text().await.unwrap_or_default();
+        Err(self.refused(what, status, &text))
+    }
+
+    fn refused(&self, what: &str, status: StatusCode, text: &str) -> GatewayError {
+        let problem: Problem = serde_json::from_str(text).unwrap_or_default();
+        let detail = if problem.detail.is_empty() {
+            text.chars().take(500).collect()
+        } else {
+            problem.detail
+        };
+        GatewayError::Refused {
+            url: self.url.clone(),
+            what: what.to_owned(),
+            status: status.as_u16(),
+            code: problem.code,
+            detail,
+        }
+    }
+}

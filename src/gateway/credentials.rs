@@ -1,0 +1,121 @@
+//! What a gateway is reached with, from a Secret of type `tatara.dev/gateway`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Secret;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore};
+use secrecy::SecretString;
+
+use super::GatewayError;
+use crate::api::names::SECRET_TYPE_GATEWAY;
+
+/// What a gateway is reached with.
+pub struct Credentials {
+    /// Trusts the gateway's authority and no other; shows our certificate where there is one.
+    pub tls: ClientConfig,
+    /// The token that we show, where there is one.
+    pub token: Option<SecretString>,
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Credentials").finish_non_exhaustive()
+    }
+}
+
+impl Credentials {
+    /// Reads the Secret that a Hypervisor names.
+    pub fn of(namespace: &str, name: &str, secret: Option<&Secret>) -> Result<Self, GatewayError> {
+        let Some(secret) = secret else {
+            return Err(GatewayError::Credentials {
+                reason: "CredentialMissing",
+                message: format!(
+                    "credentialsRef names Secret {name}, and {namespace} has none of that name with type {SECRET_TYPE_GATEWAY}; create it: \
+                     kubectl -n {namespace} create secret generic {name} --type={SECRET_TYPE_GATEWAY} --from-file=ca.crt=CAFILE --from-file=token=TOKENFILE"
+                ),
+            });
+        };
+        let malformed = |message: &str| GatewayError::Credentials {
+            reason: "CredentialMalformed",
+            message: format!("Secret {namespace}/{name}: {message}"),
+        };
+        let data = |key: &str| {
+            secret
+                .data
+                .as_ref()?
+                .get(key)
+                .map(|value| value.0.as_slice())
+        };
+        let ca = data("ca.crt").ok_or_else(|| {
+            malformed(
+                "has no key ca.crt; put the authority of the gateway's certificate there, as PEM",
+            )
+        })?;
+        let roots = roots(ca).map_err(|why| malformed(&format!("ca.crt {why}")))?;
+        let token = match data("token") {
+            Some(bytes) => {
+                let text = std::str::from_utf8(bytes).map_err(|_| malformed("token is no text"))?;
+                Some(SecretString::from(text.trim()))
+            }
+            None => None,
+        };
+        let own = match (data("tls.crt"), data("tls.key")) {
+            (Some(certificate), Some(key)) => {
+                Some(identity(certificate, key).map_err(|why| malformed(&why))?)
+            }
+            (None, None) if token.is_some() => None,
+            (None, None) => {
+                return Err(malformed(
+                    "has neither token nor tls.crt and tls.key; put in what the gateway was set up with",
+                ));
+            }
+            _ => return Err(malformed("has one of tls.crt and tls.key; put in both")),
+        };
+        let tls = config(roots, own).map_err(|why| malformed(&why))?;
+        Ok(Self { tls, token })
+    }
+}
+
+type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+
+fn roots(pem: &[u8]) -> Result<RootCertStore, &'static str> {
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(pem) {
+        let certificate = certificate.map_err(|_| "is no PEM")?;
+        roots
+            .add(certificate)
+            .map_err(|_| "holds a certificate that cannot be an authority")?;
+    }
+    if roots.is_empty() {
+        return Err("holds no certificate");
+    }
+    Ok(roots)
+}
+
+fn identity(certificate: &[u8], key: &[u8]) -> Result<Identity, String> {
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate).collect();
+    let chain = chain.map_err(|_| "tls.crt is no PEM".to_owned())?;
+    if chain.is_empty() {
+        return Err("tls.crt holds no certificate".into());
+    }
+    let key = PrivateKeyDer::from_pem_slice(key)
+        .map_err(|_| "tls.key is no private key in PEM".to_owned())?;
+    Ok((chain, key))
+}
+
+fn config(roots: RootCertStore, own: Option<Identity>) -> Result<ClientConfig, String> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?
+        .with_root_certificates(roots);
+    match own {
+        None => Ok(builder.with_no_client_auth()),
+        Some((chain, key)) => builder
+            .with_client_auth_cert(chain, key)
+            .map_err(|error| format!("tls.crt and tls.key do not fit together: {error}")),
+    }
+}

@@ -1,0 +1,92 @@
+//! What can fail at a gateway, said for people.
+
+/// A request to a gateway that did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum GatewayError {
+    /// There was no answer.
+    #[error("the gateway at {url} does not answer: {why}")]
+    Unreachable {
+        /// Its address.
+        url: String,
+        /// The innermost reason.
+        why: String,
+    },
+    /// It answered, and refused.
+    #[error("the gateway at {url} refused to {what} ({status} {code}): {detail}")]
+    Refused {
+        /// Its address.
+        url: String,
+        /// What was asked, as it follows "refused to".
+        what: String,
+        /// HTTP status.
+        status: u16,
+        /// The gateway's own word.
+        code: String,
+        /// The gateway's own words.
+        detail: String,
+    },
+    /// It answered something that is not in its description.
+    #[error(
+        "the gateway at {url} answered something that cannot be read: {why}; is it a tatara-gateway, and of this release?"
+    )]
+    Unreadable {
+        /// Its address.
+        url: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// We have nothing to reach it with.
+    #[error("{message}")]
+    Credentials {
+        /// One CamelCase word.
+        reason: &'static str,
+        /// Which Secret, which key, what to do.
+        message: String,
+    },
+}
+
+/// Codes of the gateway that are reasons of conditions here.
+const CODES: [(&str, &str); 9] = [
+    ("TokenExpired", "TokenExpired"),
+    ("Unauthenticated", "Unauthorized"),
+    ("InsufficientCapacity", "InsufficientCapacity"),
+    ("SpecDiffers", "SpecDiffers"),
+    ("NameTaken", "NameTaken"),
+    ("ImageNotReady", "ImageNotReady"),
+    ("PoolFull", "StorageFull"),
+    ("BadSpec", "InvalidSpec"),
+    ("LibvirtUnavailable", "LibvirtUnavailable"),
+];
+
+impl GatewayError {
+    /// A request that got no answer. Only the innermost cause says what is wrong.
+    pub fn from_request(url: &str, error: &reqwest::Error) -> Self {
+        let mut inner: &dyn std::error::Error = error;
+        while let Some(next) = inner.source() {
+            inner = next;
+        }
+        Self::Unreachable {
+            url: url.to_owned(),
+            why: inner.to_string(),
+        }
+    }
+
+    /// One CamelCase word, for a condition.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Unreachable { why, .. } if why.contains("certificate") => "CertificateUnknown",
+            Self::Unreachable { .. } => "HypervisorUnreachable",
+            Self::Unreadable { .. } => "UnreadableAnswer",
+            Self::Credentials { reason, .. } => reason,
+            Self::Refused { code, .. } => CODES
+                .iter()
+                .find(|(known, _)| known == code)
+                .map_or("GatewayRefused", |(_, reason)| reason),
+        }
+    }
+
+    /// Whether it refused with this code.
+    pub fn is(&self, wanted: &str) -> bool {
+        matches!(self, Self::Refused { code, .. } if code == wanted)
+    }
+}

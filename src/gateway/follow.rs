@@ -1,0 +1,133 @@
+//! Follows the events of a gateway for as long as its [`Connection`](super::Connection) lives.
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use super::connection::{ConnectionKey, Wake};
+use super::events::{Event, Reader, unreadable};
+use super::view::{Concerns, Connectivity, View};
+use super::{Client, GatewayError};
+use crate::clock;
+use crate::controllers::backoff;
+
+/// Follows for ever. Each connection begins with all that there is, so that nothing is missed.
+pub(super) async fn follow(
+    key: ConnectionKey,
+    client: Arc<Client>,
+    view: Arc<RwLock<View>>,
+    wake: Wake,
+) {
+    let follower = Follower {
+        key,
+        client,
+        view,
+        wake,
+    };
+    let mut failures: u32 = 0;
+    loop {
+        let mut was_synced = false;
+        let error = follower.once(&mut was_synced).await;
+        failures = if was_synced { 1 } else { failures + 1 };
+        follower.disconnected(&error);
+        tokio::time::sleep(pause(failures)).await;
+    }
+}
+
+/// The pause after this many failures in a row: a gateway that comes back is seen while people still look.
+fn pause(failures: u32) -> Duration {
+    backoff::delay(failures, 0.5).min(Duration::from_secs(10))
+}
+
+struct Follower {
+    key: ConnectionKey,
+    client: Arc<Client>,
+    view: Arc<RwLock<View>>,
+    wake: Wake,
+}
+
+impl Follower {
+    /// One connection, until it ends. It always ends with an error.
+    async fn once(&self, was_synced: &mut bool) -> GatewayError {
+        let mut answer = match self.client.events().await {
+            Ok(answer) => answer,
+            Err(error) => return error,
+        };
+        let mut reader = Reader::default();
+        let mut told = View::default();
+        loop {
+            let piece = match answer.chunk().await {
+                Ok(Some(piece)) => piece,
+                Ok(None) => return ended(self.client.url()),
+                Err(error) => return GatewayError::from_request(self.client.url(), &error),
+            };
+            let events = match reader.take(&piece) {
+                Ok(events) => events,
+                Err(why) => return unreadable(self.client.url(), why),
+            };
+            for event in events {
+                if *was_synced {
+                    self.news(event);
+                } else if event == Event::Synced {
+                    *was_synced = true;
+                    self.connected(std::mem::take(&mut told));
+                } else {
+                    told.take(event);
+                }
+            }
+        }
+    }
+
+    fn news(&self, event: Event) {
+        let concerns = self.write(|view| view.take(event));
+        match concerns {
+            Concerns::Machine(id) => (self.wake.machine)(&id),
+            Concerns::Images => (self.wake.waiting)(&self.key),
+            Concerns::Capacity => {
+                (self.wake.hypervisor)(&self.key);
+                (self.wake.waiting)(&self.key);
+            }
+            Concerns::Nobody => {}
+        }
+    }
+
+    fn connected(&self, mut told: View) {
+        told.connectivity = Connectivity::Connected;
+        self.write(|view| *view = told);
+        tracing::info!(hypervisor = %self.key, "connected to the gateway");
+        (self.wake.all)(&self.key);
+    }
+
+    fn disconnected(&self, error: &GatewayError) {
+        let (reason, why) = (error.reason(), error.to_string());
+        let is_news = self.write(|view| {
+            let since = match &view.connectivity {
+                Connectivity::Disconnected { since, .. } => *since,
+                _ => clock::now(),
+            };
+            let new = Connectivity::Disconnected {
+                since,
+                reason,
+                why: why.clone(),
+            };
+            let is_news = view.connectivity != new;
+            view.connectivity = new;
+            is_news
+        });
+        if is_news {
+            tracing::info!(hypervisor = %self.key, error = why, "disconnected from the gateway");
+            (self.wake.all)(&self.key);
+        }
+    }
+
+    // A panic in a writer leaves a consistent view behind: each change is one call.
+    fn write<T>(&self, change: impl FnOnce(&mut View) -> T) -> T {
+        change(&mut self.view.write().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn ended(url: &str) -> GatewayError {
+    GatewayError::Unreachable {
+        url: url.to_owned(),
+        why: "it ended the connection".into(),
+    }
+}

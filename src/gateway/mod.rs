@@ -1,0 +1,19 @@
+//! `tatara-gateway` as its client sees it: the HTTP service beside libvirtd on each hypervisor. One
+//! connection per Hypervisor follows its events, so that nobody asks twice; requests only change things.
+
+mod client;
+mod connection;
+mod credentials;
+mod error;
+mod events;
+mod follow;
+mod registry;
+pub mod types;
+mod view;
+
+pub use client::Client;
+pub use connection::{Connection, ConnectionKey, Wake};
+pub use credentials::Credentials;
+pub use error::GatewayError;
+pub use registry::Registry;
+pub use view::{Connectivity, View};

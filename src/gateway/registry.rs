@@ -1,0 +1,75 @@
+//! Which gateways we are connected to.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::connection::{Connection, ConnectionKey, Wake};
+use super::{Client, Credentials, GatewayError};
+
+/// What a connection was made with; another is made when it differs.
+type MadeWith = (String, Option<String>);
+
+/// The gateways of all Hypervisors, each with one connection.
+pub struct Registry {
+    connections: Mutex<HashMap<ConnectionKey, (MadeWith, Arc<Connection>)>>,
+    wake: Wake,
+}
+
+impl Registry {
+    /// No connections yet; `wake` is called for whatever a gateway tells.
+    pub fn new(wake: Wake) -> Self {
+        Self {
+            connections: Mutex::default(),
+            wake,
+        }
+    }
+
+    /// Connects to a gateway, unless we are connected with these very credentials. Must be called within a
+    /// tokio runtime.
+    pub fn connect(
+        &self,
+        key: &ConnectionKey,
+        url: &str,
+        secret_version: Option<String>,
+        credentials: impl FnOnce() -> Result<Credentials, GatewayError>,
+    ) -> Result<Arc<Connection>, GatewayError> {
+        let made_with = (url.to_owned(), secret_version);
+        let mut connections = self.connections();
+        if let Some((with, connection)) = connections.get(key)
+            && *with == made_with
+        {
+            return Ok(connection.clone());
+        }
+        if let Some((_, earlier)) = connections.remove(key) {
+            earlier.close();
+        }
+        let client = Client::new(url, credentials()?)?;
+        let connection = Arc::new(Connection::open(key.clone(), client, self.wake.clone()));
+        connections.insert(key.clone(), (made_with, connection.clone()));
+        Ok(connection)
+    }
+
+    /// The connection to a Hypervisor's gateway, if there is one.
+    pub fn get(&self, namespace: &str, name: &str) -> Option<Arc<Connection>> {
+        let key = ConnectionKey {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        };
+        self.connections()
+            .get(&key)
+            .map(|(_, connection)| connection.clone())
+    }
+
+    /// Ends a connection and forgets it.
+    pub fn disconnect(&self, key: &ConnectionKey) {
+        if let Some((_, connection)) = self.connections().remove(key) {
+            connection.close();
+        }
+    }
+
+    fn connections(&self) -> MutexGuard<'_, HashMap<ConnectionKey, (MadeWith, Arc<Connection>)>> {
+        self.connections
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}

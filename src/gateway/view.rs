@@ -1,0 +1,121 @@
+//! What a gateway has told: its virtual machines, its images, its capacity, and whether it still talks.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use k8s_openapi::jiff::Timestamp;
+
+use super::events::Event;
+use super::types::{Capacity, Image, Machine};
+
+/// Whether the events of a gateway are followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Connectivity {
+    /// No first answer yet: what is not shown may be there.
+    Connecting,
+    /// All that there is has been told.
+    Connected,
+    /// It does not answer; what is shown is what was last told.
+    Disconnected {
+        /// Since when.
+        since: Timestamp,
+        /// One CamelCase word.
+        reason: &'static str,
+        /// For people.
+        why: String,
+    },
+}
+
+/// What a gateway has told. Cheap to copy.
+#[derive(Clone, Debug)]
+pub struct View {
+    /// Whether it still talks.
+    pub connectivity: Connectivity,
+    machines: Arc<HashMap<String, Arc<Machine>>>,
+    images: Arc<HashMap<(String, String), Image>>,
+    /// What it has; nothing before the first answer.
+    pub capacity: Option<Capacity>,
+}
+
+/// Whom a change concerns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Concerns {
+    /// The Machine of this UID.
+    Machine(String),
+    /// All that wait for an image.
+    Images,
+    /// The Hypervisor itself, and all that wait for room.
+    Capacity,
+    /// Nobody: nothing is different.
+    Nobody,
+}
+
+impl Default for View {
+    fn default() -> Self {
+        Self {
+            connectivity: Connectivity::Connecting,
+            machines: Arc::default(),
+            images: Arc::default(),
+            capacity: None,
+        }
+    }
+}
+
+impl View {
+    /// The virtual machine with this id.
+    pub fn machine(&self, id: &str) -> Option<Arc<Machine>> {
+        self.machines.get(id).cloned()
+    }
+
+    /// All virtual machines that are ours by form.
+    pub fn machines(&self) -> impl Iterator<Item = &Arc<Machine>> {
+        self.machines.values()
+    }
+
+    /// An image in a pool.
+    pub fn image(&self, sha256: &str, pool: &str) -> Option<&Image> {
+        self.images.get(&(sha256.to_owned(), pool.to_owned()))
+    }
+
+    /// Takes in what was told, and says whom it concerns.
+    pub(super) fn take(&mut self, event: Event) -> Concerns {
+        match event {
+            Event::Machine(machine) => {
+                if self
+                    .machines
+                    .get(&machine.id)
+                    .is_some_and(|known| **known == *machine)
+                {
+                    return Concerns::Nobody;
+                }
+                let id = machine.id.clone();
+                Arc::make_mut(&mut self.machines).insert(id.clone(), Arc::new(*machine));
+                Concerns::Machine(id)
+            }
+            Event::MachineGone(id) => match Arc::make_mut(&mut self.machines).remove(&id) {
+                Some(_) => Concerns::Machine(id),
+                None => Concerns::Nobody,
+            },
+            Event::Image(image) => {
+                let key = (image.sha256.clone(), image.pool.clone());
+                if self.images.get(&key) == Some(&image) {
+                    return Concerns::Nobody;
+                }
+                Arc::make_mut(&mut self.images).insert(key, image);
+                Concerns::Images
+            }
+            Event::ImageGone(sha256, pool) => {
+                Arc::make_mut(&mut self.images).remove(&(sha256, pool));
+                Concerns::Images
+            }
+            Event::Capacity(capacity) => {
+                if self.capacity.as_ref() == Some(&capacity) {
+                    return Concerns::Nobody;
+                }
+                self.capacity = Some(capacity);
+                Concerns::Capacity
+            }
+            Event::Synced => Concerns::Nobody,
+        }
+    }
+}

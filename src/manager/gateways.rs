@@ -1,0 +1,66 @@
+//! How gateways of hypervisors wake controllers.
+
+use std::sync::Arc;
+
+use crate::gateway::{ConnectionKey, Registry, Wake};
+use crate::store::{Key, Stores, Wakers};
+
+/// A registry whose gateways wake Machines by the ids of their virtual machines.
+pub fn registry(stores: Arc<Stores>, wakers: Wakers) -> Registry {
+    let machine = {
+        let (stores, wakers) = (stores.clone(), wakers.clone());
+        Arc::new(move |uid: &str| {
+            if let Some(machine) = stores.machines.by_uid(uid) {
+                wakers.machines.wake_object(&machine);
+            }
+        })
+    };
+    let hypervisor = {
+        let wakers = wakers.clone();
+        Arc::new(move |key: &ConnectionKey| wakers.hypervisors.wake(&key.namespace, &key.name))
+    };
+    let waiting = {
+        let (stores, wakers) = (stores.clone(), wakers.clone());
+        Arc::new(move |key: &ConnectionKey| {
+            wake_waiting(&stores, &wakers, &key.namespace);
+            for machine in placed(&stores, key) {
+                if machine
+                    .status
+                    .as_ref()
+                    .is_none_or(|status| status.node_ref.is_none())
+                {
+                    wakers.machines.wake_object(&machine);
+                }
+            }
+        })
+    };
+    let all = Arc::new(move |key: &ConnectionKey| {
+        wakers.hypervisors.wake(&key.namespace, &key.name);
+        wake_waiting(&stores, &wakers, &key.namespace);
+        for machine in placed(&stores, key) {
+            wakers.machines.wake_object(&machine);
+        }
+    });
+    Registry::new(Wake {
+        machine,
+        waiting,
+        hypervisor,
+        all,
+    })
+}
+
+fn placed(stores: &Stores, key: &ConnectionKey) -> Vec<Arc<crate::api::Machine>> {
+    stores
+        .machines
+        .by(&Key::Hypervisor(key.namespace.clone(), key.name.clone()))
+}
+
+/// Wakes the Machines of a namespace that hold nothing yet.
+pub fn wake_waiting(stores: &Stores, wakers: &Wakers, namespace: &str) {
+    for machine in stores.machines.within(namespace) {
+        let status = machine.status.as_ref();
+        if status.is_none_or(|status| status.host.is_none()) {
+            wakers.machines.wake_object(&machine);
+        }
+    }
+}

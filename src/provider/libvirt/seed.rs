@@ -1,0 +1,59 @@
+//! What cloud-init reads at the first boot of a virtual machine (`NoCloud`). JSON is YAML, so every value
+//! is written as JSON and can hold anything.
+
+use minijinja::{Environment, UndefinedBehavior, context};
+use secrecy::ExposeSecret;
+
+use super::{Keys, USER, domain_name};
+use crate::api::LibvirtMachineProviderSpec;
+use crate::gateway::types::Seed;
+use crate::node::Marker;
+
+const USER_DATA: &str = include_str!("../../../templates/libvirt/user-data.j2");
+const META_DATA: &str = include_str!("../../../templates/libvirt/meta-data.j2");
+
+/// A template that did not render: a mistake of ours.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to render {template}")]
+pub struct SeedError {
+    /// File under `templates/libvirt/`, without `.j2`.
+    pub template: &'static str,
+    #[source]
+    source: minijinja::Error,
+}
+
+/// The seed of a Machine's virtual machine. The instance is the Machine, so that a copy of its disk starts
+/// anew, and a reboot does not.
+pub fn seed(
+    marker: &Marker,
+    spec: &LibvirtMachineProviderSpec,
+    keys: &Keys,
+) -> Result<Seed, SeedError> {
+    let mut authorized = vec![keys.authorized.clone()];
+    authorized.extend(spec.ssh_authorized_keys.iter().cloned());
+    let values = context! {
+        id => &marker.uid,
+        name => domain_name(marker),
+        user => USER,
+        authorized,
+        // as ssh-keygen ends the file
+        host_key => format!("{}\n", keys.host_key.expose_secret()),
+        host_public => &keys.host_public,
+    };
+    Ok(Seed {
+        user_data: render("user-data", USER_DATA, &values)?,
+        meta_data: render("meta-data", META_DATA, &values)?,
+    })
+}
+
+fn render(
+    template: &'static str,
+    text: &str,
+    values: &minijinja::Value,
+) -> Result<String, SeedError> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment
+        .render_str(text, values)
+        .map_err(|source| SeedError { template, source })
+}

@@ -1,0 +1,99 @@
+//! What a gateway is told to make, from a Machine's spec. Pure.
+
+use std::collections::BTreeMap;
+
+use crate::api::libvirt_machine_provider_spec::{Firmware, ImageFormat, Interface};
+use crate::api::{LibvirtMachineProviderSpec, quantity};
+use crate::gateway::types;
+use crate::node::Marker;
+
+/// Label of a virtual machine: UID of the management cluster that made it.
+pub const LABEL_MANAGEMENT: &str = "management";
+/// Longest name of a domain, which is the name of its Node: a DNS label.
+const LONGEST: usize = 63;
+
+/// Name of a Machine's virtual machine, and of its Node: the Machine's, with the beginning of its UID. So two
+/// namespaces, or two Machines of one name after each other, never mean the same one.
+pub fn domain_name(marker: &Marker) -> String {
+    let uid: String = marker
+        .uid
+        .chars()
+        .filter(char::is_ascii_hexdigit)
+        .take(8)
+        .collect();
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() {
+            c.to_ascii_lowercase()
+        } else {
+            '-'
+        }
+    };
+    let name: String = marker
+        .machine
+        .chars()
+        .map(plain)
+        .take(LONGEST - 1 - uid.len())
+        .collect();
+    format!("{}-{uid}", name.trim_end_matches('-'))
+}
+
+/// What a gateway is told to make for a Machine.
+pub fn machine_spec(marker: &Marker, spec: &LibvirtMachineProviderSpec) -> types::MachineSpec {
+    let bytes = |size| quantity::bytes(size).unwrap_or_default();
+    let labels = [
+        (LABEL_MANAGEMENT, &marker.management),
+        ("namespace", &marker.namespace),
+        ("cluster", &marker.cluster),
+        ("machine", &marker.machine),
+    ];
+    types::MachineSpec {
+        name: domain_name(marker),
+        labels: labels
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value.clone()))
+            .collect::<BTreeMap<_, _>>(),
+        cpus: spec.cpus,
+        memory_bytes: bytes(&spec.memory),
+        firmware: match spec.firmware {
+            Firmware::Bios => "bios",
+            Firmware::Uefi => "uefi",
+        }
+        .into(),
+        root_disk: types::RootDisk {
+            size_bytes: bytes(&spec.root_disk.size),
+            image: Some(spec.root_disk.image.sha256.clone()),
+            pool: spec.root_disk.pool.clone(),
+        },
+        disks: spec
+            .disks
+            .iter()
+            .map(|disk| types::Disk {
+                name: disk.name.clone(),
+                size_bytes: bytes(&disk.size),
+                pool: disk.pool.clone(),
+            })
+            .collect(),
+        interfaces: spec
+            .interfaces()
+            .into_iter()
+            .map(|interface| match interface {
+                Interface::Network(name) => types::Interface::Network(name),
+                Interface::Bridge(name) => types::Interface::Bridge(name),
+            })
+            .collect(),
+    }
+}
+
+/// What a gateway is told to fetch for a Machine.
+pub fn fetch(spec: &LibvirtMachineProviderSpec) -> types::FetchImage {
+    let image = &spec.root_disk.image;
+    types::FetchImage {
+        url: image.url.clone(),
+        format: match image.format {
+            ImageFormat::Qcow2 => "qcow2",
+            ImageFormat::Raw => "raw",
+        }
+        .into(),
+        pool: spec.root_disk.pool.clone(),
+    }
+}

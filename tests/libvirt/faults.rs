@@ -1,0 +1,202 @@
+//! What goes wrong at a hypervisor is said on the object, and mends itself where it can.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::world::{World, eventually};
+
+#[tokio::test]
+#[ignore = "needs libvirtd"]
+async fn what_goes_wrong_at_a_hypervisor_is_said_and_never_makes_a_second_machine() {
+    let mut world = World::new("tlv3", "10.73.0").await;
+    wrong_checksum(&world).await;
+    what_is_not_there(&world).await;
+    gateway_down(&world).await;
+    wrong_credentials(&world).await;
+    killed_on_the_way(&mut world).await;
+    hypervisor_rebooted(&world).await;
+    hypervisor_off_while_deleting(&world).await;
+    orphan(&world).await;
+}
+
+/// Domains of the Machine `name`: never more than one.
+fn domains_of(world: &World, name: &str) -> usize {
+    let prefix = format!("{name}-");
+    world
+        .domains_and_volumes()
+        .iter()
+        .filter(|found| found.starts_with(&prefix))
+        .count()
+}
+
+async fn gone(world: &World, name: &str) {
+    world.kubectl(&["delete", "machine", name, "--wait=false"]);
+    world.until_gone(&format!("machine/{name}")).await;
+}
+
+async fn wrong_checksum(world: &World) {
+    let wrong = json!({"rootDisk": {"image": {"sha256": "0".repeat(64)}}});
+    world.machine("checksum", &wrong);
+    world.until_reason("checksum", "ImageChecksumDiffers").await;
+    assert!(
+        world.message("checksum").contains(&world.image.1),
+        "{}",
+        world.message("checksum")
+    );
+    gone(world, "checksum").await;
+    assert_eq!(domains_of(world, "checksum"), 0);
+
+    let nowhere = format!("{}.missing", world.image.0);
+    world.machine(
+        "nowhere",
+        &json!({"rootDisk": {"image": {"url": nowhere, "sha256": "1".repeat(64)}}}),
+    );
+    world.until_reason("nowhere", "ImageFailed").await;
+    assert!(
+        world.message("nowhere").contains("404"),
+        "{}",
+        world.message("nowhere")
+    );
+    gone(world, "nowhere").await;
+}
+
+async fn what_is_not_there(world: &World) {
+    world.machine(
+        "network",
+        &json!({"interfaces": [{"network": "elsewhere"}]}),
+    );
+    world.until_reason("network", "InvalidSpec").await;
+    assert!(
+        world.message("network").contains("elsewhere"),
+        "{}",
+        world.message("network")
+    );
+    gone(world, "network").await;
+}
+
+/// It delays its own machines, and says so; then it goes on.
+async fn gateway_down(world: &World) {
+    world.hack("gateway", &["down", "tlv3"]);
+    world
+        .until_says("hypervisor/hypervisor-a", "Unreachable", ".status.state")
+        .await;
+    world.machine("late", &json!({}));
+    world.until_reason("late", "NoHypervisorAvailable").await;
+    assert!(
+        world.message("late").contains("1 unreachable"),
+        "{}",
+        world.message("late")
+    );
+    world.hack("gateway", &["up", "tlv3"]);
+    world.until_running("late").await;
+    gone(world, "late").await;
+}
+
+async fn wrong_credentials(world: &World) {
+    let reason = ".status.reason";
+    let token = fs::read_to_string(world.token_file()).expect("a token");
+    world.credentials(&world.authority(), "wrong");
+    world
+        .until_says("hypervisor/hypervisor-a", "Unauthorized", reason)
+        .await;
+
+    // another authority than the one that vouches for the gateway
+    let other = fs::read_to_string(format!("{}/tests/pki/ec.crt", env!("CARGO_MANIFEST_DIR")))
+        .expect("a certificate");
+    world.credentials(&other, token.trim());
+    world
+        .until_says("hypervisor/hypervisor-a", "CertificateUnknown", reason)
+        .await;
+
+    world.credentials(&world.authority(), token.trim());
+    world
+        .until_says("hypervisor/hypervisor-a", "Available", ".status.state")
+        .await;
+
+    fs::write(
+        world.token_file(),
+        format!("{} 2020-01-01T00:00:00Z\n", token.trim()),
+    )
+    .expect("a file");
+    world.hack("gateway", &["down", "tlv3"]);
+    world.hack("gateway", &["up", "tlv3"]);
+    world
+        .until_says("hypervisor/hypervisor-a", "TokenExpired", reason)
+        .await;
+    fs::write(world.token_file(), token).expect("a file");
+    world
+        .until_says("hypervisor/hypervisor-a", "Available", ".status.state")
+        .await;
+}
+
+/// The manager, and libvirtd, die while a machine is made.
+async fn killed_on_the_way(world: &mut World) {
+    for (round, name) in ["k0", "k1", "k2"].into_iter().enumerate() {
+        world.machine(name, &json!({}));
+        eventually("its place", || {
+            !world
+                .says(
+                    &format!("machine/{name}"),
+                    r".metadata.annotations.tatara\.dev/hypervisor",
+                )
+                .is_empty()
+        })
+        .await;
+        if round < 2 {
+            world.restart_manager();
+        }
+        world.hack("libvirt", &["restart", "tlv3"]);
+        world.until_running(name).await;
+        assert_eq!(domains_of(world, name), 1, "{name}");
+    }
+}
+
+/// What was on before is on again, and is the same.
+async fn hypervisor_rebooted(world: &World) {
+    let uuid = world.virsh(&["domuuid", &world.domain("k0")]);
+    world.hack("libvirt", &["kill", "tlv3"]);
+    world
+        .until_says("hypervisor/hypervisor-a", "Unreachable", ".status.state")
+        .await;
+    world.until_reason("k0", "HypervisorUnreachable").await;
+    world.hack("libvirt", &["up", "tlv3"]);
+    world.hack("gateway", &["up", "tlv3"]);
+    for name in ["k0", "k1", "k2"] {
+        world.until_running(name).await;
+        assert_eq!(domains_of(world, name), 1, "{name}");
+    }
+    assert_eq!(world.virsh(&["domuuid", &world.domain("k0")]), uuid);
+    gone(world, "k1").await;
+}
+
+async fn hypervisor_off_while_deleting(world: &World) {
+    world.hack("gateway", &["down", "tlv3"]);
+    world
+        .until_says("hypervisor/hypervisor-a", "Unreachable", ".status.state")
+        .await;
+    world.kubectl(&["delete", "machine", "k2", "--wait=false"]);
+    let reason = r#".status.conditions[?(@.type=="Deleting")].reason"#;
+    world
+        .until_says("machine/k2", "HypervisorUnreachable", reason)
+        .await;
+    let limit = json!({"spec": {"deletion": {"hostReleaseTimeoutSeconds": 1}}}).to_string();
+    world.kubectl(&["patch", "machine", "k2", "--type=merge", "-p", &limit]);
+    world.until_gone("machine/k2").await;
+    world.hack("gateway", &["up", "tlv3"]);
+}
+
+/// What was given up is named, and never deleted without being told.
+async fn orphan(world: &World) {
+    let reason = r#".status.conditions[?(@.type=="MachinesKnown")].reason"#;
+    world
+        .until_says("hypervisor/hypervisor-a", "Orphaned", reason)
+        .await;
+    let message = world.says(
+        "hypervisor/hypervisor-a",
+        r#".status.conditions[?(@.type=="MachinesKnown")].message"#,
+    );
+    assert!(message.contains("k2-"), "{message}");
+    assert_eq!(domains_of(world, "k2"), 1);
+    gone(world, "k0").await;
+}
