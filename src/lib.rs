@@ -9,6 +9,7 @@
 //! | [`pki`] | certificate authorities, kubeconfigs, bootstrap tokens |
 //! | [`gateway`] | libvirt hypervisors over HTTP: client and events of `tatara-gateway` |
 //! | [`provider`] | where machines come from: `ssh`, `libvirt`, `simulated` |
+//! | [`redfish`] | power, boot device and virtual media of servers, through their BMC |
 //! | [`remote`] | SSH: connections, commands, files, tunnels, following a step |
 //! | [`store`] | one watch per kind, indexed; wakes controllers |
 //! | [`workload`] | the clusters that we made: client, nodes, drain, health |
@@ -25,6 +26,7 @@ pub mod manager;
 pub mod node;
 pub mod pki;
 pub mod provider;
+pub mod redfish;
 pub mod remote;
 pub mod store;
 pub mod workload;

@@ -1,0 +1,135 @@
+//! A BMC that we are logged in to, and the system that is meant.
+
+use reqwest::{Method, StatusCode};
+use serde_json::Value;
+
+use super::choose;
+use super::http::{Answer, Http};
+use super::resources::{Collection, PowerState, ServiceRoot, System};
+use super::{Access, Error, Pace};
+
+const ROOT: &str = "/redfish/v1/";
+/// Systems of a BMC that are looked at: a blade chassis has some dozens.
+const MOST_SYSTEMS: usize = 64;
+
+/// A BMC that we are logged in to, and the system that is meant. End it with [`Bmc::close`].
+pub struct Bmc {
+    pub(super) http: Http,
+    pub(super) root: ServiceRoot,
+    /// Path of the system.
+    pub(super) system: String,
+}
+
+impl Bmc {
+    /// Logs in, and finds the system. Nothing is left behind when that fails.
+    pub async fn open(access: &Access, pace: Pace) -> Result<Self, Error> {
+        let mut http = Http::new(access, pace)?;
+        let root = match http.read(ROOT).await {
+            // it should be open to all; where it is not, nothing is known before the login
+            Err(Error::Refused {
+                status: 401 | 403, ..
+            }) => ServiceRoot::default(),
+            result => result?,
+        };
+        http.log_in(&root).await?;
+        let mut bmc = Self {
+            http,
+            root,
+            system: String::new(),
+        };
+        match bmc.find_system(access.system.as_deref()).await {
+            Ok(path) => {
+                bmc.system = path;
+                Ok(bmc)
+            }
+            Err(error) => {
+                bmc.close().await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Ends the session.
+    pub async fn close(mut self) {
+        self.http.log_out().await;
+    }
+
+    /// Whether the system is on.
+    pub async fn power(&mut self) -> Result<PowerState, Error> {
+        Ok(self.read_system().await?.0.power_state)
+    }
+
+    /// The system now, and the version of what was read.
+    pub(super) async fn read_system(&mut self) -> Result<(System, Option<String>), Error> {
+        let path = self.system.clone();
+        let answer = self.http.get(&path).await?;
+        let mut system: System = self.http.decode(&answer)?;
+        system.path = path;
+        Ok((system, answer.etag()))
+    }
+
+    async fn find_system(&mut self, wanted: Option<&str>) -> Result<String, Error> {
+        let systems = match &self.root.systems {
+            Some(link) => link.id.clone(),
+            None => format!("{ROOT}Systems"),
+        };
+        // the first request that needs the login
+        let all: Collection = match self.http.read(&systems).await {
+            Err(Error::Refused {
+                status: status @ (401 | 403),
+                said,
+                ..
+            }) => return Err(self.http.login_refused(status, said)),
+            result => result?,
+        };
+        let mut found = Vec::new();
+        for member in all.members.iter().take(MOST_SYSTEMS) {
+            let mut system: System = self.http.read(&member.id).await?;
+            system.path.clone_from(&member.id);
+            found.push(system);
+        }
+        let system = choose::system(&found, wanted).map_err(|problem| Error::NoSystem {
+            address: self.http.address(),
+            problem,
+        })?;
+        Ok(system.path.clone())
+    }
+
+    /// Changes a resource. `If-Match` is sent when the BMC gave a version; when somebody else changed the
+    /// resource meanwhile (412, 428) it is read again, and the change is made once more.
+    pub(super) async fn patch(&mut self, path: &str, change: &Value) -> Result<(), Error> {
+        let version = self.http.get(path).await?.etag();
+        let version = version.as_deref();
+        let first = self
+            .http
+            .repeated(Method::PATCH, path, Some(change), version);
+        let answer = match first.await {
+            Err(Error::Refused {
+                status: 412 | 428, ..
+            }) => {
+                let version = self.http.get(path).await?.etag();
+                let version = version.as_deref();
+                self.http
+                    .repeated(Method::PATCH, path, Some(change), version)
+                    .await?
+            }
+            result => result?,
+        };
+        self.finished(answer).await
+    }
+
+    /// Asks for an action, once: what came of it is the caller's to read back.
+    pub(super) async fn act(&mut self, path: &str, body: &Value) -> Result<(), Error> {
+        let answer = self.http.once(Method::POST, path, Some(body), None).await?;
+        self.finished(answer).await
+    }
+
+    /// Waits for the task that an answer began, if it did.
+    async fn finished(&mut self, answer: Answer) -> Result<(), Error> {
+        if answer.status == StatusCode::ACCEPTED {
+            self.await_task(&answer).await
+        } else {
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Virtual media: an image behind a URL becomes a CD of the system.
+
+use serde_json::{Value, json};
+
+use super::choose;
+use super::resources::{ActionTarget, Collection, Link, Manager, System, VirtualMedia};
+use super::{Bmc, Error};
+
+impl Bmc {
+    /// Puts the image at this URL into the virtual CD drive, and takes out first what is in it.
+    pub async fn insert_cd(&mut self, image: &str) -> Result<(), Error> {
+        let drive = self.drive().await?;
+        if drive.inserted == Some(true) {
+            self.eject(&drive).await?;
+        }
+        let whole = json!({ "Image": image, "Inserted": true, "WriteProtected": true });
+        match target(drive.actions.insert.as_ref()) {
+            Some(target) => match self.act(&target, &whole).await {
+                // a few take nothing but the image
+                Err(Error::Refused { status: 400, .. }) => {
+                    self.act(&target, &json!({ "Image": image })).await?;
+                }
+                result => result?,
+            },
+            // and a few have no action for it
+            None => self.patch(&drive.path, &whole).await?,
+        }
+        self.await_drive(&drive.path, true).await
+    }
+
+    /// Takes out what is in the virtual CD drive; an empty one is left alone.
+    pub async fn eject_cd(&mut self) -> Result<(), Error> {
+        let drive = self.drive().await?;
+        if drive.inserted == Some(false) {
+            return Ok(());
+        }
+        self.eject(&drive).await
+    }
+
+    /// The image in the virtual CD drive, if there is one.
+    pub async fn cd(&mut self) -> Result<Option<String>, Error> {
+        let drive = self.drive().await?;
+        let is_in = drive.inserted != Some(false);
+        Ok(drive.image.filter(|image| is_in && !image.is_empty()))
+    }
+
+    async fn eject(&mut self, drive: &VirtualMedia) -> Result<(), Error> {
+        match target(drive.actions.eject.as_ref()) {
+            Some(target) => self.act(&target, &json!({})).await?,
+            None => {
+                let empty = json!({ "Image": Value::Null, "Inserted": false });
+                self.patch(&drive.path, &empty).await?;
+            }
+        }
+        self.await_drive(&drive.path, false).await
+    }
+
+    async fn await_drive(&mut self, path: &str, inserted: bool) -> Result<(), Error> {
+        let pace = self.http.pace;
+        for _ in 0..pace.looks(pace.change) {
+            let drive: VirtualMedia = self.http.read(path).await?;
+            // one that does not say is believed
+            if drive.inserted.is_none_or(|is| is == inserted) {
+                return Ok(());
+            }
+            tokio::time::sleep(pace.poll).await;
+        }
+        let (wanted, seen) = if inserted {
+            ("the image", "an empty drive")
+        } else {
+            ("to eject the image", "that it is inserted")
+        };
+        Err(Error::NotReached {
+            address: self.http.address(),
+            wanted: wanted.into(),
+            seen: seen.into(),
+            seconds: pace.change.as_secs(),
+        })
+    }
+
+    /// The drive for CDs: under the system with some BMCs, under a manager with others.
+    async fn drive(&mut self) -> Result<VirtualMedia, Error> {
+        let (system, _) = self.read_system().await?;
+        let mut places: Vec<Link> = system.virtual_media.iter().cloned().collect();
+        for manager in self.managers(&system).await? {
+            let manager: Manager = self.http.read(&manager.id).await?;
+            places.extend(manager.virtual_media);
+        }
+        let mut drives = Vec::new();
+        for place in places {
+            let found: Collection = match self.http.read(&place.id).await {
+                // named, and not there
+                Err(Error::Refused { status: 404, .. }) => continue,
+                result => result?,
+            };
+            for member in found.members {
+                let mut drive: VirtualMedia = self.http.read(&member.id).await?;
+                drive.path = member.id;
+                drives.push(drive);
+            }
+        }
+        let looked = |drive: &VirtualMedia| drive.path.clone();
+        choose::drive(&drives)
+            .cloned()
+            .ok_or_else(|| Error::NoVirtualMedia {
+                address: self.http.address(),
+                looked: drives.iter().map(looked).collect::<Vec<_>>().join(", "),
+            })
+    }
+
+    async fn managers(&mut self, system: &System) -> Result<Vec<Link>, Error> {
+        if !system.links.managed_by.is_empty() {
+            return Ok(system.links.managed_by.clone());
+        }
+        let Some(managers) = &self.root.managers else {
+            return Ok(Vec::new());
+        };
+        let path = managers.id.clone();
+        let all: Collection = self.http.read(&path).await?;
+        Ok(all.members)
+    }
+}
+
+fn target(action: Option<&ActionTarget>) -> Option<String> {
+    action.and_then(|action| action.target.clone())
+}

@@ -1,0 +1,289 @@
+//! What BMCs answer, decoded as far as it can be: every field may be missing, or of another type than the
+//! standard says, and is then as if it were missing.
+
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+/// A value of the right type, or the default.
+fn tolerant<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned + Default,
+{
+    let value = Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).unwrap_or_default())
+}
+
+/// Text, also where it was written as a number.
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::String(text) if !text.trim().is_empty() => Some(text.trim().to_owned()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    })
+}
+
+/// A list of texts; what is none is left out.
+fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let Value::Array(values) = Value::deserialize(deserializer)? else {
+        return Ok(Vec::new());
+    };
+    let texts = values
+        .iter()
+        .filter_map(|value| value.as_str().map(str::to_owned));
+    Ok(texts.collect())
+}
+
+/// A list of resources; what is none is left out.
+fn list<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned,
+{
+    let Value::Array(values) = Value::deserialize(deserializer)? else {
+        return Ok(Vec::new());
+    };
+    let items = values.into_iter().map(serde_json::from_value);
+    Ok(items.filter_map(Result::ok).collect())
+}
+
+/// A reference to another resource.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct Link {
+    #[serde(rename = "@odata.id")]
+    pub(super) id: String,
+}
+
+/// `/redfish/v1/`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "PascalCase")]
+pub(super) struct ServiceRoot {
+    #[serde(deserialize_with = "tolerant")]
+    pub(super) systems: Option<Link>,
+    #[serde(deserialize_with = "tolerant")]
+    pub(super) managers: Option<Link>,
+    #[serde(deserialize_with = "tolerant")]
+    pub(super) session_service: Option<Link>,
+    #[serde(deserialize_with = "tolerant")]
+    pub(super) links: RootLinks,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "PascalCase")]
+pub(super) struct RootLinks {
+    #[serde(deserialize_with = "tolerant")]
+    pub(super) sessions: Option<Link>,
+}
+
+/// A list of resources.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "PascalCase")]
+pub(super) struct Collection {
+    #[serde(deserialize_with = "list")]
+    pub(super) members: Vec<Link>,
+}
+
+/// A computer.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "PascalCase")]
+pub(super) struct System {
+    /// Where it was read.
+    #[serde(skip)]
+    pub(super) path: String,
+    #[serde(deserialize_with = "text")]
+    pub(super) id: Option<String>,
+    #[serde(rename = "UUID", deserialize_with = "text")]
+    pub(super) uuid: Option<String>,
+    #[serde(deserialize_with = "text")]
+    pub(super) serial_number: Option<String>,
+    #[serde(deserialize_with = "tolerant")]
+    pub(super) power_state: PowerState,
+    #[serde(deserialize_with = "tolerant")]
+    pub(super) boot: Boot,
+    #[serde(deserialize_with = "tolerant")]
+    pub(super) actions: SystemActions,
+    #[serde(deserialize_with = "tolerant")]
+    pub(super) virtual_media: Option<Link>,
+    #[serde(deserialize_with = "tolerant")]
+    pub(super) links: SystemLinks,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "PascalCase")]
+pub(super) struct SystemLinks {
+    #[serde(deserialize_with = "list")]
+    pub(super) managed_by: Vec<Link>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct SystemActions {
+    #[serde(rename = "#ComputerSystem.Reset", deserialize_with = "tolerant")]
+    pub(super) reset: Option<ActionTarget>,
+}
+
+/// Where an action is asked for, and what it takes.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ActionTarget {
+    #[serde(deserialize_with = "text")]
+    pub(super) target: Option<String>,
+    #[serde(
+        rename = "ResetType@Redfish.AllowableValues",
+        deserialize_with = "texts"
+    )]
+    pub(super) reset_types: Vec<String>,
+    #[serde(rename = "@Redfish.ActionInfo", deserialize_with = "text")]
+    pub(super) info: Option<String>,
+}
+
+/// What an action takes, where it is written elsewhere.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "PascalCase")]
+pub(super) struct ActionInfo {
+    #[serde(deserialize_with = "list")]
+    pub(super) parameters: Vec<Parameter>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "PascalCase")]
+pub(super) struct Parameter {
+    #[serde(deserialize_with = "text")]
+    pub(super) name: Option<String>,
+    #[serde(deserialize_with = "texts")]
+    pub(super) allowable_values: Vec<String>,
+}
+
+/// Whether a system is on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum PowerState {
+    /// It runs.
+    On,
+    /// It does not.
+    Off,
+    /// On its way to run.
+    PoweringOn,
+    /// On its way off.
+    PoweringOff,
+    /// The BMC does not say, or says something else.
+    #[default]
+    Unknown,
+}
+
+impl fmt::Display for PowerState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+/// What a system boots from.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "PascalCase")]
+pub(super) struct Boot {
+    #[serde(deserialize_with = "text")]
+    pub(super) boot_source_override_enabled: Option<String>,
+    #[serde(deserialize_with = "text")]
+    pub(super) boot_source_override_target: Option<String>,
+    #[serde(deserialize_with = "text")]
+    pub(super) boot_source_override_mode: Option<String>,
+    #[serde(
+        rename = "BootSourceOverrideTarget@Redfish.AllowableValues",
+        deserialize_with = "texts"
+    )]
+    pub(super) targets: Vec<String>,
+}
+
+/// What a system is told to boot from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BootDevice {
+    /// Its own disk.
+    Hdd,
+    /// The network.
+    Pxe,
+    /// A CD, also a virtual one.
+    Cd,
+    /// A URL that UEFI fetches.
+    UefiHttp,
+}
+
+impl BootDevice {
+    /// As Redfish spells it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Hdd => "Hdd",
+            Self::Pxe => "Pxe",
+            Self::Cd => "Cd",
+            Self::UefiHttp => "UefiHttp",
+        }
+    }
+}
+
+/// A boot override as it was read back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BootOverride {
+    /// `Once`, `Continuous` or `Disabled`: some BMCs keep what was asked for once.
+    pub enabled: String,
+    /// What is booted from.
+    pub target: String,
+}
+
+/// A virtual drive.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "PascalCase")]
+pub(super) struct VirtualMedia {
+    /// Where it was read.
+    #[serde(skip)]
+    pub(super) path: String,
+    #[serde(deserialize_with = "text")]
+    pub(super) id: Option<String>,
+    #[serde(deserialize_with = "texts")]
+    pub(super) media_types: Vec<String>,
+    #[serde(deserialize_with = "tolerant")]
+    pub(super) inserted: Option<bool>,
+    #[serde(deserialize_with = "text")]
+    pub(super) image: Option<String>,
+    #[serde(deserialize_with = "tolerant")]
+    pub(super) actions: MediaActions,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct MediaActions {
+    #[serde(rename = "#VirtualMedia.InsertMedia", deserialize_with = "tolerant")]
+    pub(super) insert: Option<ActionTarget>,
+    #[serde(rename = "#VirtualMedia.EjectMedia", deserialize_with = "tolerant")]
+    pub(super) eject: Option<ActionTarget>,
+}
+
+/// A manager, as far as its drives go.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "PascalCase")]
+pub(super) struct Manager {
+    #[serde(deserialize_with = "tolerant")]
+    pub(super) virtual_media: Option<Link>,
+}
+
+/// A task, or the body of its monitor.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "PascalCase")]
+pub(super) struct Task {
+    #[serde(rename = "@odata.id", deserialize_with = "text")]
+    pub(super) path: Option<String>,
+    #[serde(deserialize_with = "text")]
+    pub(super) task_state: Option<String>,
+    #[serde(deserialize_with = "list")]
+    pub(super) messages: Vec<Message>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "PascalCase")]
+pub(super) struct Message {
+    #[serde(deserialize_with = "text")]
+    pub(super) message: Option<String>,
+}
+
+#[cfg(test)]
+mod tests;
