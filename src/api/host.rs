@@ -7,6 +7,8 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::bmc::{BmcAccess, BmcStatus};
+
 /// A server that exists. Machines claim Hosts; its labels are what `hostSelector` matches.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[kube(
@@ -28,6 +30,7 @@ use serde::{Deserialize, Serialize};
     printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#,
     printcolumn = r#"{"name":"OS","type":"string","priority":1,"jsonPath":".status.facts.os"}"#,
     printcolumn = r#"{"name":"CPUs","type":"integer","priority":1,"jsonPath":".status.facts.cpus"}"#,
+    printcolumn = r#"{"name":"Power","type":"string","priority":1,"jsonPath":".status.bmc.powerState"}"#,
     printcolumn = r#"{"name":"Message","type":"string","priority":1,"jsonPath":".status.message"}"#
 )]
 #[serde(rename_all = "camelCase")]
@@ -43,6 +46,9 @@ use serde::{Deserialize, Serialize};
 pub struct HostSpec {
     /// How the host is reached.
     pub ssh: SshAccess,
+    /// How its power is driven; without it, somebody else sees to that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bmc: Option<BmcAccess>,
     /// Where the host stands (a rack, a room); Machines of one set are spread over these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 63))]
@@ -63,6 +69,13 @@ impl HostSpec {
         core::iter::once(&self.ssh.credentials_ref)
             .chain(of_jumps)
             .map(|reference| reference.name.as_str())
+    }
+
+    /// Those, and that of its BMC.
+    pub fn secrets(&self) -> impl Iterator<Item = &str> {
+        let of_bmc = self.bmc.iter();
+        let of_bmc = of_bmc.map(|bmc| bmc.credentials_ref.name.as_str());
+        self.credentials().chain(of_bmc)
     }
 }
 
@@ -184,7 +197,11 @@ pub struct HostStatus {
     /// What the host is made of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facts: Option<HostFacts>,
-    /// What holds and what does not, and why: Reachable, Clean, Available.
+    /// What its BMC said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bmc: Option<BmcStatus>,
+    /// What holds and what does not, and why: Reachable, Clean, Available; with a BMC also
+    /// `BMCReachable`, `PowerOn`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "super::schema::conditions")]
     pub conditions: Vec<Condition>,

@@ -4,6 +4,7 @@
 //! 2019 Cluster API; Tatara only adds optional fields. Group `tatara.dev/v1alpha1` is our own
 //! inventory. `multicluster.x-k8s.io/v1alpha1` is SIG Multicluster's; we publish into it.
 
+pub mod bmc;
 pub mod cluster;
 pub mod cluster_profile;
 pub mod cluster_provider_spec;

@@ -221,6 +221,30 @@ pub fn https_url(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
+/// URL of a BMC.
+pub fn bmc_address(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string", "minLength": 1, "maxLength": 253,
+        "x-kubernetes-validations": [rule(
+            "self.matches('^https://([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|[[][0-9a-fA-F:.]+[]])(:[0-9]{1,5})?/?$')",
+            "is no https URL of a BMC; write https:// and its address, such as https://192.0.2.20, without user \
+             and path (unencrypted http is not supported)",
+        )],
+    })
+}
+
+/// SHA-256 of a certificate.
+pub fn fingerprint(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string", "maxLength": 128,
+        "x-kubernetes-validations": [rule(
+            "self.matches('^sha256:([0-9A-Fa-f]{2}:?){31}[0-9A-Fa-f]{2}$')",
+            "is no SHA-256 fingerprint; write sha256: and the 64 hexadecimal digits that \
+             openssl x509 -noout -fingerprint -sha256 prints",
+        )],
+    })
+}
+
 /// Public keys of a server, as in a known-hosts file, without the name.
 pub fn host_keys(_: &mut SchemaGenerator) -> Schema {
     json_schema!({

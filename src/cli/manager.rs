@@ -25,5 +25,5 @@ pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
     } else {
         logs.init();
     }
-    manager::run(args).await
+    Box::pin(manager::run(args)).await
 }

@@ -18,7 +18,7 @@ use crate::controllers::machine::PendingClaim;
 use crate::controllers::{Failures, ReconcileError};
 use crate::gateway;
 use crate::provider::libvirt::{Reservations, Tries};
-use crate::provider::{Follows, Hosts, Simulated};
+use crate::provider::{Bmcs, Follows, Hosts, Simulated};
 use crate::store::{Stores, Wakers};
 use crate::workload::drain_watch::DrainWatches;
 use crate::workload::error::reason;
@@ -34,6 +34,8 @@ pub struct Context {
     pub wakers: Wakers,
     /// Hosts over SSH.
     pub hosts: Arc<Hosts>,
+    /// Their BMCs.
+    pub bmcs: Bmcs,
     /// Units of steps that are followed.
     pub follows: Follows,
     /// Gateways of hypervisors.

@@ -73,6 +73,7 @@ impl Remembered for Host {
     fn forget(&self, context: &Context, before: Option<&Self>, change: Change) {
         if change == Change::Deleted {
             context.hosts.forget(self);
+            context.bmcs.forget(&self.uid().unwrap_or_default());
         }
         let Some(before) = before else { return };
         if place(before) != place(self) {
@@ -103,7 +104,8 @@ impl Remembered for Hypervisor {
 }
 
 impl Remembered for Secret {
-    const CONTROLLERS: &'static [&'static str] = &["credential", "gateway-credential"];
+    const CONTROLLERS: &'static [&'static str] =
+        &["credential", "gateway-credential", "bmc-credential"];
 
     fn forget(&self, context: &Context, _: Option<&Self>, change: Change) {
         if change == Change::Deleted {

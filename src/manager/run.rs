@@ -26,7 +26,7 @@ use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeploy
 use crate::clock;
 use crate::controllers::cluster_profile::Publisher;
 use crate::controllers::{self, Failures};
-use crate::provider::{Follows, Hosts, Simulated};
+use crate::provider::{Bmcs, Follows, Hosts, Simulated};
 use crate::store::{Scope, Stores, Waker, Wakers, watch};
 use crate::workload::drain_watch::DrainWatches;
 use kube::runtime::reflector::ObjectRef;
@@ -45,6 +45,7 @@ struct Woken {
     hypervisors: UnboundedReceiver<ObjectRef<Hypervisor>>,
     credentials: UnboundedReceiver<ObjectRef<Secret>>,
     gateway_credentials: UnboundedReceiver<ObjectRef<Secret>>,
+    bmc_credentials: UnboundedReceiver<ObjectRef<Secret>>,
 }
 
 /// Runs the manager until it is told to stop, or may not lead any more.
@@ -156,6 +157,7 @@ fn context(
     let (hypervisors, hypervisors_woken) = Waker::channel();
     let (credentials, credentials_woken) = Waker::channel();
     let (gateway_credentials, gateway_credentials_woken) = Waker::channel();
+    let (bmc_credentials, bmc_credentials_woken) = Waker::channel();
     let wakers = Wakers {
         clusters,
         profiles,
@@ -167,6 +169,7 @@ fn context(
         hypervisors,
         credentials,
         gateway_credentials,
+        bmc_credentials,
     };
     let stores = Arc::new(Stores::default());
     let tasks = TaskTracker::new();
@@ -182,6 +185,7 @@ fn context(
     let context = Context {
         recorder: Recorder::new(client.clone(), reporter),
         hosts: Arc::new(Hosts::new(stores.clone())),
+        bmcs: Bmcs::new(client.clone(), stores.clone()),
         follows: Follows::new(tasks.clone(), stop.clone(), metrics.clone()),
         gateways: Arc::new(gateways::registry(stores.clone(), wakers.clone())),
         reservations: Default::default(),
@@ -222,6 +226,7 @@ fn context(
         hypervisors: hypervisors_woken,
         credentials: credentials_woken,
         gateway_credentials: gateway_credentials_woken,
+        bmc_credentials: bmc_credentials_woken,
     };
     (Arc::new(context), woken)
 }
@@ -259,6 +264,7 @@ async fn watches(args: &ManagerArgs, context: &Arc<Context>) {
     };
     let ssh = secrets("kubernetes.io/ssh-auth");
     let gateway = secrets(SECRET_TYPE_GATEWAY);
+    let basic = secrets("kubernetes.io/basic-auth");
     let (client, stores, wakers) = (&context.client, &context.stores, &context.wakers);
     let hook = || (stores.clone(), wakers.clone());
     macro_rules! watch {
@@ -284,6 +290,7 @@ async fn watches(args: &ManagerArgs, context: &Arc<Context>) {
         watch!(hypervisors, all, hooks::hypervisor),
         watch!(gateway_credentials, gateway, hooks::gateway_credential),
         watch!(credentials, ssh, hooks::credential),
+        watch!(bmc_credentials, basic, hooks::bmc_credential),
     );
 }
 
@@ -369,6 +376,13 @@ async fn controllers(
             "credential",
             credentials,
             credentials,
+            counts,
+            controllers::credential::reconcile
+        ),
+        run!(
+            "bmc-credential",
+            bmc_credentials,
+            bmc_credentials,
             counts,
             controllers::credential::reconcile
         ),

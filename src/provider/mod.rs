@@ -1,7 +1,10 @@
 //! Where machines come from. Backends stand beside each other: [`hosts`] are servers reached over
 //! SSH, [`libvirt`] makes virtual machines on hypervisors, [`simulated`] machines live in the manager's
-//! memory.
+//! memory. [`bmcs`] drive the power of servers.
 
+pub mod bmc_access;
+pub mod bmc_error;
+pub mod bmcs;
 pub mod credentials;
 pub mod follow;
 pub mod hosts;
@@ -9,6 +12,7 @@ pub mod libvirt;
 pub mod simulated;
 pub mod target;
 
+pub use bmcs::{Bmcs, Heard};
 pub use credentials::Credentials;
 pub use follow::{Follow, Follows};
 pub use hosts::{ContactError, Hosts, Server};

@@ -55,7 +55,7 @@ impl Bmc {
             "BootSourceOverrideTarget": target,
         });
         // some forget the mode when it is not sent again
-        if let Some(mode) = &system.boot.boot_source_override_mode {
+        if let Some(mode) = &system.boot.mode {
             boot["BootSourceOverrideMode"] = mode.as_str().into();
         }
         let path = self.system.clone();
@@ -85,8 +85,8 @@ impl Bmc {
 }
 
 fn current(boot: &Boot) -> Option<BootOverride> {
-    let enabled = boot.boot_source_override_enabled.as_ref()?;
-    let target = boot.boot_source_override_target.as_ref()?;
+    let enabled = boot.enabled.as_ref()?;
+    let target = boot.target.as_ref()?;
     (enabled != "Disabled" && target != "None").then(|| BootOverride {
         enabled: enabled.clone(),
         target: target.clone(),

@@ -10,7 +10,7 @@ use super::Error;
 use super::http::{Answer, Http};
 use super::resources::ServiceRoot;
 
-/// Where sessions are made, when the BMC has a SessionService and does not say.
+/// Where sessions are made, when the BMC has a `SessionService` and does not say.
 const SESSIONS: &str = "/redfish/v1/SessionService/Sessions";
 
 /// What each request shows.

@@ -45,12 +45,11 @@ impl Bmc {
     }
 
     async fn eject(&mut self, drive: &VirtualMedia) -> Result<(), Error> {
-        match target(drive.actions.eject.as_ref()) {
-            Some(target) => self.act(&target, &json!({})).await?,
-            None => {
-                let empty = json!({ "Image": Value::Null, "Inserted": false });
-                self.patch(&drive.path, &empty).await?;
-            }
+        if let Some(target) = target(drive.actions.eject.as_ref()) {
+            self.act(&target, &json!({})).await?;
+        } else {
+            let empty = json!({ "Image": Value::Null, "Inserted": false });
+            self.patch(&drive.path, &empty).await?;
         }
         self.await_drive(&drive.path, false).await
     }

@@ -181,14 +181,14 @@ impl fmt::Display for PowerState {
 
 /// What a system boots from.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, rename_all = "PascalCase")]
+#[serde(default)]
 pub(super) struct Boot {
-    #[serde(deserialize_with = "text")]
-    pub(super) boot_source_override_enabled: Option<String>,
-    #[serde(deserialize_with = "text")]
-    pub(super) boot_source_override_target: Option<String>,
-    #[serde(deserialize_with = "text")]
-    pub(super) boot_source_override_mode: Option<String>,
+    #[serde(rename = "BootSourceOverrideEnabled", deserialize_with = "text")]
+    pub(super) enabled: Option<String>,
+    #[serde(rename = "BootSourceOverrideTarget", deserialize_with = "text")]
+    pub(super) target: Option<String>,
+    #[serde(rename = "BootSourceOverrideMode", deserialize_with = "text")]
+    pub(super) mode: Option<String>,
     #[serde(
         rename = "BootSourceOverrideTarget@Redfish.AllowableValues",
         deserialize_with = "texts"
@@ -272,8 +272,8 @@ pub(super) struct Manager {
 pub(super) struct Task {
     #[serde(rename = "@odata.id", deserialize_with = "text")]
     pub(super) path: Option<String>,
-    #[serde(deserialize_with = "text")]
-    pub(super) task_state: Option<String>,
+    #[serde(rename = "TaskState", deserialize_with = "text")]
+    pub(super) state: Option<String>,
     #[serde(deserialize_with = "list")]
     pub(super) messages: Vec<Message>,
 }

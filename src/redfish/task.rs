@@ -65,10 +65,10 @@ enum State {
 fn state(status: StatusCode, task: &Task) -> State {
     let said = task.messages.iter().filter_map(|m| m.message.as_deref());
     let said = said.collect::<Vec<_>>().join("; ");
-    match task.task_state.as_deref() {
+    match task.state.as_deref() {
         Some("Exception" | "Killed" | "Cancelled" | "Interrupted") => State::Failed(format!(
             "ended with {}{}{said}",
-            task.task_state.as_deref().unwrap_or_default(),
+            task.state.as_deref().unwrap_or_default(),
             if said.is_empty() { "" } else { ": " }
         )),
         Some("Completed") => State::Done,

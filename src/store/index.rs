@@ -26,6 +26,8 @@ pub enum Key {
     Secret(String, String),
     /// An address that it is reached at.
     Address(String),
+    /// The BMC that drives its power.
+    Bmc(String),
     /// Its `/etc/machine-id`.
     MachineId(String),
     /// Namespace, and the name that it calls itself.

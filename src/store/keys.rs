@@ -105,7 +105,8 @@ impl Indexed for Host {
         let ssh = &self.spec.ssh;
         let secret = |name: &str| Key::Secret(namespace.to_owned(), name.to_owned());
         let mut keys = vec![Key::Address(ssh.address.clone())];
-        keys.extend(self.spec.credentials().map(secret));
+        keys.extend(self.spec.bmc.iter().map(|bmc| Key::Bmc(bmc.place())));
+        keys.extend(self.spec.secrets().map(secret));
         keys.extend(
             self.spec
                 .consumer_ref

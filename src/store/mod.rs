@@ -104,6 +104,8 @@ pub struct Stores {
     pub credentials: Kind<Secret>,
     /// Secrets of type `tatara.dev/gateway`, and no others.
     pub gateway_credentials: Kind<Secret>,
+    /// Secrets of type `kubernetes.io/basic-auth`, and no others.
+    pub bmc_credentials: Kind<Secret>,
 }
 
 impl Stores {
@@ -117,7 +119,8 @@ impl Stores {
         self.hosts.reader.wait_until_ready().await?;
         self.hypervisors.reader.wait_until_ready().await?;
         self.gateway_credentials.reader.wait_until_ready().await?;
-        self.credentials.reader.wait_until_ready().await
+        self.credentials.reader.wait_until_ready().await?;
+        self.bmc_credentials.reader.wait_until_ready().await
     }
 }
 
@@ -171,4 +174,6 @@ pub struct Wakers {
     pub credentials: Waker<Secret>,
     /// Secrets of type `tatara.dev/gateway`.
     pub gateway_credentials: Waker<Secret>,
+    /// Secrets of type `kubernetes.io/basic-auth`.
+    pub bmc_credentials: Waker<Secret>,
 }

@@ -164,3 +164,92 @@ fn a_bad_host_is_refused_with_field_value_and_remedy() {
         ),
     ]);
 }
+
+#[test]
+#[ignore = "needs a management plane"]
+fn a_bad_bmc_is_refused_with_field_value_and_remedy() {
+    let bmc = |path: &str, value: Value| {
+        let mut bmc = json!({
+            "address": "https://192.0.2.20",
+            "credentialsRef": {"name": "bmc"},
+            "tls": {"fingerprint": format!("sha256:{}", "0a".repeat(32))},
+        });
+        match path.split_once('.') {
+            Some((part, field)) => bmc[part][field] = value,
+            None => bmc[path] = value,
+        }
+        bmc
+    };
+    let with = |case, path: &str, value, says: &[&'static str]| {
+        bad(case, host("bad"), "spec.bmc", bmc(path, value), says)
+    };
+    let no_address = "write https:// and its address";
+    refuse(vec![
+        with(
+            "unencrypted",
+            "address",
+            json!("http://192.0.2.20"),
+            &["spec.bmc.address", "\"http://192.0.2.20\"", no_address],
+        ),
+        with(
+            "no URL",
+            "address",
+            json!("192.0.2.20"),
+            &["spec.bmc.address", "\"192.0.2.20\"", no_address],
+        ),
+        with(
+            "password in address",
+            "address",
+            json!("https://admin:secret@192.0.2.20"),
+            &["spec.bmc.address", no_address],
+        ),
+        with(
+            "path in address",
+            "address",
+            json!("https://192.0.2.20/redfish/v1"),
+            &["spec.bmc.address", no_address],
+        ),
+        with(
+            "no credentials",
+            "credentialsRef",
+            Value::Null,
+            &["spec.bmc.credentialsRef: Required value"],
+        ),
+        with(
+            "no TLS",
+            "tls",
+            Value::Null,
+            &["spec.bmc.tls: Required value"],
+        ),
+        with(
+            "neither",
+            "tls",
+            json!({}),
+            &["spec.bmc.tls", "set exactly one of certificateAuthorityRef"],
+        ),
+        with(
+            "both",
+            "tls.certificateAuthorityRef",
+            json!({"name": "ca"}),
+            &["spec.bmc.tls", "set exactly one of certificateAuthorityRef"],
+        ),
+        with(
+            "short fingerprint",
+            "tls.fingerprint",
+            json!("sha256:0a"),
+            &["spec.bmc.tls.fingerprint", "\"sha256:0a\"", "openssl x509"],
+        ),
+        with(
+            "SHA-1",
+            "tls.fingerprint",
+            json!(format!("sha1:{}", "0a".repeat(20))),
+            &["spec.bmc.tls.fingerprint", "is no SHA-256 fingerprint"],
+        ),
+        with(
+            "misspelt field",
+            "powerOff",
+            json!(true),
+            &["unknown field \"spec.bmc.powerOff\""],
+        ),
+    ]);
+}

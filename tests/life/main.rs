@@ -5,6 +5,8 @@
 
 #[path = "../support/audit.rs"]
 mod audit;
+#[path = "../support/bmc.rs"]
+mod bmc;
 #[path = "../support/canaries.rs"]
 mod canaries;
 mod conditions;
@@ -15,6 +17,7 @@ mod hosts;
 mod install;
 mod jump;
 mod power;
+mod redfish;
 mod restored;
 mod secrets;
 mod whole;

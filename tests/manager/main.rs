@@ -6,6 +6,9 @@
 #![allow(dead_code, reason = "the support modules serve other files as well")]
 
 mod addons;
+#[path = "../support/bmc.rs"]
+mod bmc;
+mod bmcs;
 mod deletion;
 mod given;
 mod gone;

@@ -31,12 +31,7 @@ fn trust(bmc: &SimulatedBmc) -> Trust {
     Trust::fingerprint(&bmc.certificate.1).expect("a fingerprint")
 }
 
-fn access_with(
-    bmc: &SimulatedBmc,
-    password: &str,
-    trust: Trust,
-    system: Option<&str>,
-) -> Access {
+fn access_with(bmc: &SimulatedBmc, password: &str, trust: Trust, system: Option<&str>) -> Access {
     let login = Login {
         username: USER.into(),
         password: password.to_owned().into(),

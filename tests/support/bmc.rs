@@ -1,7 +1,8 @@
-//! A simulated BMC with one system (or more), over HTTPS, that does what BMCs do: sessions or none, ETags, tasks,
+//! A simulated BMC with one system (or more), over HTTPS, that does what BMCs do: sessions or none, versions, tasks,
 //! power that comes late, errors that pass, certificates that change. It counts what it is asked.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -110,10 +111,12 @@ impl State {
         self.sessions.len()
     }
 
+    #[allow(dead_code)] // not every test program asks
     pub fn forget_sessions(&mut self) {
         self.sessions.clear();
     }
 
+    #[allow(dead_code)]
     pub fn count(&self, what: &str) -> usize {
         self.requests.iter().filter(|r| r.contains(what)).count()
     }
@@ -123,10 +126,12 @@ impl State {
 pub struct SimulatedBmc {
     pub port: u16,
     pub state: Arc<Mutex<State>>,
+    #[allow(dead_code)]
     tls: Arc<Mutex<TlsAcceptor>>,
     /// PEM and `sha256:…` of the certificate that it shows.
     pub certificate: (String, String),
     /// PEM of the authority that signed it.
+    #[allow(dead_code)]
     pub authority: String,
     task: tokio::task::JoinHandle<()>,
 }
@@ -178,6 +183,7 @@ impl SimulatedBmc {
     }
 
     /// From now on it shows another certificate.
+    #[allow(dead_code)]
     pub fn change_certificate(&mut self) {
         let new = identity();
         *self.tls.lock().unwrap_or_else(PoisonError::into_inner) = new.acceptor;
@@ -203,10 +209,10 @@ fn identity() -> Identity {
     let parameters = CertificateParams::new(["127.0.0.1".into()]).expect("a name");
     let made = parameters.signed_by(&key, &issuer).expect("a certificate");
     let der = made.der().clone();
-    let digest: String = Sha256::digest(&der)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let mut fingerprint = String::from("sha256:");
+    for byte in Sha256::digest(&der) {
+        write!(fingerprint, "{byte:02x}").expect("room in a String");
+    }
     let key = PrivateKeyDer::try_from(key.serialize_der()).expect("a key");
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ServerConfig::builder_with_provider(provider)
@@ -217,7 +223,7 @@ fn identity() -> Identity {
         .expect("a configuration");
     Identity {
         acceptor: TlsAcceptor::from(Arc::new(config)),
-        certificate: (made.pem(), format!("sha256:{digest}")),
+        certificate: (made.pem(), fingerprint),
         authority: authority.pem(),
     }
 }
@@ -276,12 +282,12 @@ fn answer(
     }
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     if path == "/redfish/v1" {
-        return ok(root(&state));
+        return ok(&root(&state));
     }
     if *method == Method::POST && path.ends_with("/SessionService/Sessions") {
         return session(&mut state, &body);
     }
-    if let Err(refusal) = authorize(&mut state, headers) {
+    if let Some(refusal) = refusal(&mut state, headers) {
         return refusal;
     }
     let parts: Vec<&str> = path.trim_start_matches("/redfish/v1/").split('/').collect();
@@ -294,16 +300,16 @@ fn answer(
                 error(404, "no such session")
             }
         }
-        ("GET", ["Systems"]) => ok(members("Systems", &state.systems)),
+        ("GET", ["Systems"]) => ok(&members("Systems", &state.systems)),
         ("GET", ["Systems", id]) if state.systems.contains(id) => system(&mut state, id),
         ("PATCH", ["Systems", _]) => change(&mut state, headers, &body),
-        ("GET", ["Systems", _, "ResetActionInfo"]) => ok(json!({"Parameters": [
+        ("GET", ["Systems", _, "ResetActionInfo"]) => ok(&json!({"Parameters": [
             {"Name": "ResetType", "AllowableValues": state.reset_types}]})),
         ("POST", ["Systems", _, "Actions", "ComputerSystem.Reset"]) => reset(&mut state, &body),
         ("GET", ["TaskService", "Monitor"]) => task(&mut state),
-        ("GET", ["Managers"]) => ok(members("Managers", &["bmc"])),
+        ("GET", ["Managers"]) => ok(&members("Managers", &["bmc"])),
         ("GET", ["Managers", "bmc"]) => {
-            ok(json!({"VirtualMedia": link("Managers/bmc/VirtualMedia")}))
+            ok(&json!({"VirtualMedia": link("Managers/bmc/VirtualMedia")}))
         }
         (method, [under, _, "VirtualMedia", rest @ ..]) if *under == state.media_under => {
             media(&mut state, method, rest, &body)
@@ -342,24 +348,21 @@ fn session(state: &mut State, body: &Value) -> Response {
     (StatusCode::CREATED, headers, "{}").into_response()
 }
 
-fn authorize(state: &mut State, headers: &HeaderMap) -> Result<(), Response> {
+/// Why a request is not let in.
+fn refusal(state: &mut State, headers: &HeaderMap) -> Option<Response> {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     if let Some(token) = header("X-Auth-Token") {
         let known = state.sessions.contains(token);
-        return if known {
-            Ok(())
-        } else {
-            Err(error(401, "no such session"))
-        };
+        return (!known).then(|| error(401, "no such session"));
     }
     let wanted = format!("{USER}:{}", state.password);
     let wanted = base64::engine::general_purpose::STANDARD.encode(wanted);
     if header("Authorization") == Some(&format!("Basic {wanted}")) {
         state.logins += 1;
-        return Ok(());
+        return None;
     }
     state.refused_logins += 1;
-    Err(error(401, "wrong password"))
+    Some(error(401, "wrong password"))
 }
 
 fn system(state: &mut State, id: &str) -> Response {
@@ -394,7 +397,7 @@ fn system(state: &mut State, id: &str) -> Response {
     if state.has_etags {
         (StatusCode::OK, [("ETag", etag)], system.to_string()).into_response()
     } else {
-        ok(system)
+        ok(&system)
     }
 }
 
@@ -477,7 +480,7 @@ fn task(state: &mut State) -> Response {
         None => error(404, "no task"),
         Some(0) => {
             state.running = None;
-            ok(json!({"TaskState": state.task.1, "Messages": [{"Message": "as it was told"}]}))
+            ok(&json!({"TaskState": state.task.1, "Messages": [{"Message": "as it was told"}]}))
         }
         Some(left) => {
             state.running = Some(left - 1);
@@ -492,9 +495,9 @@ fn media(state: &mut State, method: &str, rest: &[&str], body: &Value) -> Respon
         _ => format!("Managers/bmc/VirtualMedia{end}"),
     };
     match (method, rest) {
-        ("GET", []) => ok(json!({"Members": [link(&at("/Floppy")), link(&at("/Cd"))]})),
-        ("GET", ["Floppy"]) => ok(json!({"Id": "Floppy", "MediaTypes": ["Floppy"]})),
-        ("GET", ["Cd"]) => ok(json!({"Id": "Cd", "MediaTypes": ["CD", "DVD"],
+        ("GET", []) => ok(&json!({"Members": [link(&at("/Floppy")), link(&at("/Cd"))]})),
+        ("GET", ["Floppy"]) => ok(&json!({"Id": "Floppy", "MediaTypes": ["Floppy"]})),
+        ("GET", ["Cd"]) => ok(&json!({"Id": "Cd", "MediaTypes": ["CD", "DVD"],
         "Inserted": state.image.is_some(), "Image": state.image,
         "Actions": {
             "#VirtualMedia.InsertMedia": {"target": format!("/redfish/v1/{}", at("/Cd/Actions/Insert"))},
@@ -527,7 +530,7 @@ fn members(of: &str, ids: &[&str]) -> Value {
     json!({ "Members": links })
 }
 
-fn ok(body: Value) -> Response {
+fn ok(body: &Value) -> Response {
     (StatusCode::OK, body.to_string()).into_response()
 }
 

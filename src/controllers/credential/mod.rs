@@ -1,5 +1,5 @@
-//! SSH credentials: kept while a host that a Machine holds needs them. Without them nobody could reset
-//! that host any more, whatever was deleted first.
+//! Credentials of hosts and of their BMCs: kept while a host that a Machine holds needs them. Without them
+//! nobody could reset that host any more, or switch it on for that, whatever was deleted first.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::{ReconcileError, patch};
 use crate::manager::Context;
 use crate::store::Key;
 
-/// One pass over a Secret of type `kubernetes.io/ssh-auth`.
+/// One pass over a Secret of type `kubernetes.io/ssh-auth` or `kubernetes.io/basic-auth`.
 pub async fn reconcile(
     secret: Arc<Secret>,
     context: Arc<Context>,

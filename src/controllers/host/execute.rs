@@ -6,12 +6,14 @@ use serde_json::{Value, json};
 
 use super::observed::Observed;
 use super::plan::{Action, Plan};
+use super::switch::{Switch, switch};
 use crate::api::Host;
-use crate::api::names::FINALIZER_IN_USE;
+use crate::api::names::{FINALIZER_IN_USE, provider_id};
 use crate::controllers::machine::turn;
-use crate::controllers::{Next, ReconcileError, patch};
+use crate::controllers::{Chain, Next, ReconcileError, patch};
 use crate::manager::Context;
 use crate::node::{self, Marker, UnitName};
+use crate::workload;
 use kube::ResourceExt;
 
 /// A host that could not be reached is tried again after this time.
@@ -30,6 +32,9 @@ pub async fn execute(
             Action::PinKeys(keys) => pin(context, observed, keys).await?,
             Action::Reset(marker) => next = reset(context, observed, marker).await?,
             Action::Free => free(context, observed).await?,
+            Action::SwitchOn => switch(context, observed, Switch::On).await?,
+            Action::SwitchOff => switch(context, observed, Switch::Off).await?,
+            Action::Fence => switch(context, observed, Switch::Fence).await?,
         }
     }
     Ok(next)
@@ -82,6 +87,26 @@ fn pod_cidrs(context: &Context, marker: &Marker) -> Vec<String> {
         .unwrap_or_default()
 }
 
+/// A host that was switched on to be reset may have announced the Node of its Machine anew, which went while it
+/// was off: the reset has ended it for good.
+async fn delete_left_node(context: &Context, owner: &Marker) -> Result<(), ReconcileError> {
+    let stores = &context.stores;
+    if stores.machines.by_uid(&owner.uid).is_some() {
+        return Ok(());
+    }
+    let cluster = stores.clusters.get(&owner.namespace, &owner.cluster);
+    let Some(member) = cluster.and_then(|cluster| context.member(&cluster)) else {
+        return Ok(());
+    };
+    let Some(node) = member.node_by_provider_id(&provider_id("ssh", &owner.uid)) else {
+        return Ok(());
+    };
+    let deleted = workload::nodes::delete(member.client(), &node.name, &node.uid).await;
+    deleted
+        .map(drop)
+        .map_err(|error| ReconcileError::other(format!("delete Node {}", node.name), Chain(&error)))
+}
+
 async fn free(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
     let host = observed.host.as_ref();
     if let Some(consumer) = &host.spec.consumer_ref {
@@ -94,6 +119,7 @@ async fn free(context: &Context, observed: &Observed) -> Result<(), ReconcileErr
             uid: consumer.uid.clone(),
         };
         turn::give_back(context, &owner).await?;
+        delete_left_node(context, &owner).await?;
     }
     let change = |host: &Host| {
         json!({

@@ -4,7 +4,9 @@ mod execute;
 mod observe;
 mod observed;
 pub mod plan;
+mod power;
 mod report;
+mod switch;
 pub mod twins;
 
 pub use observed::{Contact, Observed, Owner};
@@ -19,8 +21,8 @@ use crate::manager::Context;
 
 /// One pass over a Host.
 pub async fn reconcile(host: Arc<Host>, context: Arc<Context>) -> Result<Action, ReconcileError> {
-    let observed = observe::observe(&context, host).await;
     let now = crate::clock::now();
+    let observed = observe::observe(&context, host, now).await;
     let plan = plan::plan(&observed, now);
     report::write(&context, &observed, &plan, now).await?;
     let next = execute::execute(&context, &observed, &plan).await?;

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::observed::{Contact, Observed, Owner};
+use super::power;
 use super::twins::Twins;
 use crate::api::Host;
 use crate::api::host::HostFacts;
@@ -13,20 +15,34 @@ use crate::node::{Ownership, UnitName};
 use crate::store::Key;
 
 /// What a pass over a Host knows.
-pub async fn observe(context: &Context, host: Arc<Host>) -> Observed {
+pub async fn observe(context: &Context, host: Arc<Host>, now: Timestamp) -> Observed {
     let consumer = host.spec.consumer_ref.clone();
+    let machine = consumer
+        .as_ref()
+        .and_then(|consumer| context.stores.machines.by_uid(&consumer.uid));
     let following = consumer
         .as_ref()
         .and_then(|consumer| context.follows.current(&consumer.uid));
+    let is_missed = power::is_missed(&host, machine.as_deref());
     let at_work = consumer
         .as_ref()
         .is_some_and(|consumer| !consumer.releasing)
-        && host.status.as_ref().is_some_and(|s| s.facts.is_some());
-    let (contact, first_contact_keys) = if at_work || following.is_some() {
+        && host.status.as_ref().is_some_and(|s| s.facts.is_some())
+        && !is_missed;
+    let twins =
+        |contact: &Contact| Twins::find(&host, facts(contact), |key| context.stores.hosts.by(key));
+    let may_ask_bmc = host.spec.bmc.is_some() && twins(&Contact::NotAsked).bmc.is_empty();
+    let stands = power::Stands::of(&host, machine.is_some());
+    let (contact, first_contact_keys) = if following.is_some() || (at_work && !stands.is_off) {
         (Contact::NotAsked, Vec::new())
+    } else if may_ask_bmc {
+        power::ask(context, &host, stands, now).await
     } else {
         ask(context, &host).await
     };
+    if may_ask_bmc {
+        power::make_known(context, &host, now).await;
+    }
     let owner = match &contact {
         Contact::Seen(seen) => match &seen.owner {
             Ownership::Owner(owner) => Some(owner.marker.uid.clone()),
@@ -35,15 +51,15 @@ pub async fn observe(context: &Context, host: Arc<Host>) -> Observed {
         _ => None,
     };
     Observed {
-        twins: Twins::find(&host, facts(&contact), |key| context.stores.hosts.by(key)),
+        twins: twins(&contact),
         owner: owner_here(context, owner.as_deref()),
-        consumer_exists: consumer
-            .as_ref()
-            .is_some_and(|consumer| context.stores.machines.by_uid(&consumer.uid).is_some()),
+        consumer_exists: machine.is_some(),
         attempts: owner
             .map(|uid| context.follows.attempts(&uid, UnitName::Reset))
             .unwrap_or_default(),
         management: context.management.clone(),
+        bmc: context.bmcs.last(&host).filter(|_| may_ask_bmc),
+        is_missed,
         following,
         contact,
         first_contact_keys,
@@ -70,7 +86,8 @@ fn owner_here(context: &Context, uid: Option<&str>) -> Owner {
     }
 }
 
-async fn ask(context: &Context, host: &Host) -> (Contact, Vec<String>) {
+/// Asks the host itself, over SSH.
+pub async fn ask(context: &Context, host: &Host) -> (Contact, Vec<String>) {
     let keys = match context.hosts.session(host).await {
         Ok(session) if host.spec.ssh.host_keys.is_empty() => session.first_contact_keys().to_vec(),
         _ => Vec::new(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::twins::Twins;
 use crate::api::Host;
 use crate::node::Observation;
-use crate::provider::{ContactError, Follow, follow::Attempts};
+use crate::provider::{ContactError, Follow, Heard, follow::Attempts};
 
 /// What a pass over a Host knows.
 #[derive(Clone, Debug)]
@@ -18,6 +18,10 @@ pub struct Observed {
     pub twins: Twins,
     /// What it says.
     pub contact: Contact,
+    /// What its BMC said last, if it was asked since we started.
+    pub bmc: Option<Heard>,
+    /// Its Machine does not hear of it: it is looked at although a Machine has it.
+    pub is_missed: bool,
     /// Keys that it showed, when none is pinned and the user trusts on first use.
     pub first_contact_keys: Vec<String>,
     /// The unit that runs on it, if one is followed.
@@ -47,6 +51,8 @@ pub enum Owner {
 pub enum Contact {
     /// It was not asked: its Machine talks to it, or a reset is followed.
     NotAsked,
+    /// Its BMC says that it is off, or we left it so: nobody is there to be asked.
+    Off,
     /// It could not be asked.
     Failed(ContactError),
     /// What it said.

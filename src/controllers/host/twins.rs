@@ -14,6 +14,8 @@ use crate::store::Key;
 pub struct Twins {
     /// With the same address and port.
     pub address: Vec<String>,
+    /// With the same system of the same BMC.
+    pub bmc: Vec<String>,
     /// With the same machine-id, in any namespace.
     pub machine_id: Vec<String>,
     /// With the same name of their own, in the same namespace.
@@ -37,6 +39,11 @@ impl Twins {
         let names = |hosts: &[Arc<Host>]| hosts.iter().map(|host| name(host)).collect();
         let mut same_address = others(Key::Address(ssh.address.clone()));
         same_address.retain(|other| other.spec.ssh.port == ssh.port);
+        let same_bmc = host.spec.bmc.as_ref().map(|bmc| {
+            let mut found = others(Key::Bmc(bmc.place()));
+            found.retain(|other| other.spec.bmc.as_ref().is_some_and(|of| bmc.may_be(of)));
+            found
+        });
         let namespace = host.namespace().unwrap_or_default();
         let known = |fact: fn(&HostFacts) -> &String| {
             facts.map(fact).filter(|text| !text.is_empty()).cloned()
@@ -46,6 +53,7 @@ impl Twins {
             known(|facts| &facts.hostname).map(|name| others(Key::Hostname(namespace, name)));
         Self {
             address: names(&same_address),
+            bmc: names(&same_bmc.unwrap_or_default()),
             machine_id: names(&machine_id.unwrap_or_default()),
             hostname: names(&hostname.unwrap_or_default()),
         }

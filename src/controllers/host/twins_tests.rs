@@ -85,3 +85,54 @@ fn everything_that_two_hosts_share_is_told_at_once() {
         assert!(message.contains(part), "{message}");
     }
 }
+
+#[test]
+fn hosts_that_may_mean_one_system_of_one_bmc_are_told() {
+    let with_bmc = |name: &str, address: &str, system: Option<&str>| {
+        let mut host = host("a", name, name, name, name);
+        let bmc = json!({"address": address, "systemID": system, "credentialsRef": {"name": "bmc"}, "tls": {}});
+        Arc::make_mut(&mut host).spec.bmc = Some(serde_json::from_value(bmc).unwrap());
+        host
+    };
+    let one = with_bmc("one", "https://BMC.example/", Some("1"));
+    let others = [
+        (
+            "the same",
+            with_bmc("o", "https://bmc.example", Some("1")),
+            true,
+        ),
+        (
+            "its port",
+            with_bmc("o", "https://bmc.example:443", Some("1")),
+            true,
+        ),
+        (
+            "not named",
+            with_bmc("o", "https://bmc.example", None),
+            true,
+        ),
+        (
+            "another system",
+            with_bmc("o", "https://bmc.example", Some("2")),
+            false,
+        ),
+        (
+            "another BMC",
+            with_bmc("o", "https://bmc2.example", Some("1")),
+            false,
+        ),
+        ("none", host("a", "o", "o", "o", "o"), false),
+    ];
+    for (case, other, is_twin) in others {
+        let all = [Arc::clone(&one), other];
+        let by = |key: &Key| {
+            let found = all.iter().filter(|host| host.keys().contains(key));
+            found.cloned().collect()
+        };
+        assert_eq!(
+            !Twins::find(&one, None, by).bmc.is_empty(),
+            is_twin,
+            "{case}"
+        );
+    }
+}

@@ -355,18 +355,32 @@ async fn held(context: &Context, observed: &Observed, host: &Host) -> Held {
         name: host.name_any(),
         address: Some(host_address(host)),
         releasing,
-        contact: if releasing || !must_ask(observed) {
-            Contact::NotAsked
-        } else {
-            ask(context, host).await
+        contact: match off(host) {
+            _ if releasing || !must_ask(observed) => Contact::NotAsked,
+            Some(contact) => contact,
+            None => ask(context, host).await,
         },
         stuck: stuck(host).filter(|_| releasing),
     }
 }
 
+/// A host that is off is not asked; its own controller switches it on.
+fn off(host: &Host) -> Option<Contact> {
+    host.spec.bmc.as_ref()?;
+    let power = find(&host.status.as_ref()?.conditions, "PowerOn")?;
+    (power.status == "False").then(|| Contact::Unreachable {
+        reason: "HostOff",
+        message: format!("Host {} is off: {}", host.name_any(), power.message),
+    })
+}
+
 /// What the host's own controller says of a reset that does not go on.
 fn stuck(host: &Host) -> Option<Stuck> {
     let conditions = &host.status.as_ref()?.conditions;
+    let power = find(conditions, "PowerOn").filter(|_| host.spec.bmc.is_some());
+    if power.is_some_and(|power| power.status == "False" && power.reason == "Fenced") {
+        return Some(Stuck::Fenced);
+    }
     let silent = find(conditions, "Reachable").filter(|reachable| reachable.status == "False");
     if let Some(silent) = silent {
         return Some(Stuck::Silent(silent.last_transition_time.0));

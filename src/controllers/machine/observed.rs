@@ -178,6 +178,8 @@ pub enum Stuck {
     Silent(Timestamp),
     /// It answers, and its reset fails.
     ResetFails,
+    /// It does not answer, and its BMC says that it is off: nothing runs on it.
+    Fenced,
 }
 
 /// What a host says.

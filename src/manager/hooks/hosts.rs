@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
 
 use crate::api::Host;
-use crate::store::{Change, Hook, Indexed, Key, Stores, Wakers};
+use crate::store::{Change, Hook, Indexed, Key, Stores, Waker, Wakers};
 
 /// A Host wakes itself, its twins, its credentials, the Machine that holds or held it, and, when it is free, all
 /// Machines of its namespace that hold none.
@@ -20,8 +20,9 @@ pub fn host(stores: Arc<Stores>, wakers: Wakers) -> Hook<Host> {
         }
         if before.is_none_or(|before| before.spec != host.spec) || change == Change::Deleted {
             for host in before.iter().copied().chain([host]) {
-                for name in host.spec.credentials() {
+                for name in host.spec.secrets() {
                     wakers.credentials.wake(&namespace, name);
+                    wakers.bmc_credentials.wake(&namespace, name);
                 }
             }
         }
@@ -51,7 +52,12 @@ pub fn host(stores: Arc<Stores>, wakers: Wakers) -> Hook<Host> {
 fn wake_twins(stores: &Stores, wakers: &Wakers, now: Option<&Host>, then: Option<&Host>) {
     let own = |host: Option<&Host>| -> Vec<Key> {
         let mut keys = host.map(Indexed::keys).unwrap_or_default();
-        keys.retain(|key| matches!(key, Key::Address(_) | Key::MachineId(_) | Key::Hostname(..)));
+        keys.retain(|key| {
+            matches!(
+                key,
+                Key::Address(_) | Key::Bmc(_) | Key::MachineId(_) | Key::Hostname(..)
+            )
+        });
         keys
     };
     let (now, then) = (own(now), own(then));
@@ -64,8 +70,18 @@ fn wake_twins(stores: &Stores, wakers: &Wakers, now: Option<&Host>, then: Option
 
 /// An SSH credential wakes itself and the Hosts that use it.
 pub fn credential(stores: Arc<Stores>, wakers: Wakers) -> Hook<Secret> {
+    let itself = wakers.credentials.clone();
+    secret(stores, wakers, itself)
+}
+
+/// The credential of a BMC wakes itself and the Hosts that use it.
+pub fn bmc_credential(stores: Arc<Stores>, wakers: Wakers) -> Hook<Secret> {
+    let itself = wakers.bmc_credentials.clone();
+    secret(stores, wakers, itself)
+}
+
+fn secret(stores: Arc<Stores>, wakers: Wakers, itself: Waker<Secret>) -> Hook<Secret> {
     Box::new(move |secret, _, _| {
-        wakers.credentials.wake_object(secret);
         // the keys of a virtual machine belong to its Machine
         let owners = secret.owner_references().iter();
         for owner in owners.filter(|owner| owner.kind == "Machine") {
@@ -73,6 +89,7 @@ pub fn credential(stores: Arc<Stores>, wakers: Wakers) -> Hook<Secret> {
                 .machines
                 .wake(&secret.namespace().unwrap_or_default(), &owner.name);
         }
+        itself.wake_object(secret);
         let key = Key::Secret(secret.namespace().unwrap_or_default(), secret.name_any());
         for host in stores.hosts.by(&key) {
             wakers.hosts.wake_object(&host);

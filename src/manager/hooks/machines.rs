@@ -5,6 +5,7 @@ use std::sync::Arc;
 use kube::ResourceExt;
 
 use super::{is_pause_news, wake_classes};
+use crate::api::conditions::find;
 use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
 use crate::api::{Machine, MachineClass, MachineDeployment, MachineSet};
 use crate::store::{Change, Hook, Key, Stores, Wakers};
@@ -16,12 +17,10 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
         wakers.machines.wake_object(machine);
         if change == Change::Deleted {
             wake_control_plane(&stores, &wakers, machine, &namespace);
-            for host in stores
-                .hosts
-                .by(&Key::Claim(machine.uid().unwrap_or_default()))
-            {
-                wakers.hosts.wake_object(&host);
-            }
+            wake_host(&stores, &wakers, machine);
+        }
+        if before.is_some_and(|before| health(before) != health(machine)) {
+            wake_host(&stores, &wakers, machine);
         }
         for owner in machine
             .owner_references()
@@ -66,6 +65,21 @@ fn wake_hypervisors(
             wakers.gateway_credentials.wake(&namespace, secret);
         }
     }
+}
+
+fn wake_host(stores: &Stores, wakers: &Wakers, machine: &Machine) {
+    let held = Key::Claim(machine.uid().unwrap_or_default());
+    for host in stores.hosts.by(&held) {
+        wakers.hosts.wake_object(&host);
+    }
+}
+
+/// Whether a Machine is heard of: a host that is missed is looked at by its own controller.
+fn health(machine: &Machine) -> [Option<&str>; 2] {
+    let conditions = machine.status.as_ref().map(|s| s.conditions.as_slice());
+    let conditions = conditions.unwrap_or_default();
+    ["InfrastructureReady", "NodeHealthy"]
+        .map(|name| find(conditions, name).map(|condition| condition.reason.as_str()))
 }
 
 /// The control plane of a cluster that goes waits for its last worker.

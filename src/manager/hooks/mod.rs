@@ -13,7 +13,7 @@ use crate::api::names::ANNOTATION_PAUSED;
 use crate::store::{Change, Wakers};
 
 pub use clusters::cluster;
-pub use hosts::{credential, host};
+pub use hosts::{bmc_credential, credential, host};
 pub use hypervisors::{gateway_credential, hypervisor};
 pub use machines::{machine, machine_class, machine_deployment, machine_set};
 

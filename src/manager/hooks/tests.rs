@@ -40,6 +40,7 @@ fn wakers() -> (Wakers, Woken) {
         hypervisors: waker("Hypervisor", &mut all),
         credentials: waker("Secret", &mut all),
         gateway_credentials: waker("Gateway Secret", &mut all),
+        bmc_credentials: waker("BMC Secret", &mut all),
     };
     let woken = move || all.iter_mut().flat_map(|woken| woken()).collect();
     (wakers, Box::new(woken))

@@ -56,6 +56,9 @@ fn computer(id: &str, uuid: &str, serial: &str) -> System {
     }
 }
 
+/// Systems, which is wanted, and which it is or what is said.
+type Case<'a> = (&'a [System], Option<&'a str>, Result<&'a str, &'a str>);
+
 #[test]
 fn the_only_system_needs_no_name_and_one_of_several_does() {
     let (a, b) = (
@@ -64,7 +67,7 @@ fn the_only_system_needs_no_name_and_one_of_several_does() {
     );
     let c = computer("3", "", "same");
     let all = [a.clone(), b, c];
-    let cases: [(&[System], Option<&str>, Result<&str, &str>); 9] = [
+    let cases: [Case; 9] = [
         (&[], None, Err("it has no system")),
         (&[a], None, Ok("1")),
         (

@@ -27,7 +27,7 @@ fn fields_of_the_wrong_type_are_as_if_they_were_missing() {
     assert_eq!(system.uuid, None);
     assert_eq!(system.serial_number, None);
     assert_eq!(system.power_state, PowerState::Unknown);
-    assert_eq!(system.boot.boot_source_override_target, None);
+    assert_eq!(system.boot.target, None);
     assert!(system.actions.reset.is_none() && system.virtual_media.is_none());
     assert_eq!(
         system.links.managed_by,

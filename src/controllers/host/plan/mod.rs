@@ -1,6 +1,7 @@
 //! What is done next for a Host, and why. Pure.
 
 mod owned;
+mod power;
 
 use std::time::Duration;
 
@@ -49,6 +50,12 @@ pub enum Action {
     Reset(Marker),
     /// Clear the claim, by compare-and-swap.
     Free,
+    /// Have its BMC switch it on, to boot from its own disk.
+    SwitchOn,
+    /// Have its BMC switch it off, in order, if no Machine has taken it meanwhile.
+    SwitchOff,
+    /// Have its BMC cut its power, if it is still let go of.
+    Fence,
 }
 
 /// What is done next for a Host, and why.
@@ -72,7 +79,12 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     }
     let mut plan = match &observed.contact {
         Contact::NotAsked => not_asked(observed),
-        Contact::Failed(error) => failed(observed, error),
+        Contact::Off => power::off(observed),
+        Contact::Failed(error) => {
+            let mut plan = failed(observed, error);
+            power::fence(observed, error, now, &mut plan);
+            plan
+        }
         Contact::Seen(seen) => answered(observed, seen, now),
     };
     if !observed.first_contact_keys.is_empty() {
@@ -89,6 +101,10 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         && !plan.actions.contains(&Action::Free)
     {
         plan.actions.push(Action::Free);
+    }
+    power::tell(observed, &mut plan);
+    if observed.is_missed {
+        plan.next = plan.next.sooner(Next::After(ASK_AGAIN));
     }
     plan.findings.push(Finding::no("Paused", "NotPaused", ""));
     plan
@@ -265,6 +281,9 @@ fn free(observed: &Observed, seen: &Observation) -> Plan {
             "the Host is being deleted",
             Next::OnChange,
         );
+    }
+    if let Some(plan) = power::switch_off(observed) {
+        return plan;
     }
     Plan {
         findings: vec![Finding::yes("Available", "Available", "")],

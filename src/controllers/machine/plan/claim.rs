@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector};
 use kube::ResourceExt;
 use kube::core::{Selector, SelectorExt as _};
 
@@ -147,7 +147,7 @@ fn obstacle(host: &Host, requirements: &HostRequirements) -> Option<Obstacle> {
         || status.and_then(|status| status.observed_generation) != host.metadata.generation
     {
         Some(Obstacle::NotSeen)
-    } else if !is_true(conditions, "Reachable") {
+    } else if !is_true(conditions, "Reachable") && !rests(conditions) {
         Some(Obstacle::Unreachable)
     } else if !is_true(conditions, "Clean") {
         Some(Obstacle::Dirty)
@@ -161,6 +161,12 @@ fn obstacle(host: &Host, requirements: &HostRequirements) -> Option<Obstacle> {
     } else {
         None
     }
+}
+
+/// Switched off by us while nobody has it: a claim switches it on.
+fn rests(conditions: &[Condition]) -> bool {
+    let power = find(conditions, "PowerOn");
+    power.is_some_and(|power| power.status == "False" && power.reason == "SwitchedOff")
 }
 
 fn meets(facts: &HostFacts, wanted: &HostRequirements) -> bool {

@@ -136,6 +136,7 @@ fn let_go(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
 /// for it.
 fn released(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
     let since = match held.stuck {
+        Some(Stuck::Fenced) => return fenced(observed, held, now),
         Some(Stuck::Silent(since)) => since,
         Some(Stuck::ResetFails) => deleted_at(observed).unwrap_or(now),
         None => {
@@ -178,6 +179,27 @@ fn release_end(observed: &Observed, since: Timestamp, now: Timestamp) -> Option<
     limit
         .filter(|limit| *limit > 0)
         .and_then(|limit| since.checked_add(SignedDuration::from_secs(limit)).ok())
+}
+
+/// The host does not answer and is off: nothing of it runs any more, so its Node may go. The Host keeps its claim
+/// and its marker until it was reset.
+fn fenced(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
+    if let Some(why) = silent_api(observed, now) {
+        return waiting_for_api(&format!(
+            "Host {} is off, and the Node cannot be deleted: {why}",
+            held.name
+        ));
+    }
+    let mut plan = gone(observed, HostIs::NotReset);
+    plan.findings = vec![deleting(
+        "HostFenced",
+        format!(
+            "Host {} did not answer, and its BMC says that it is off: nothing of this Machine runs any more, and it \
+             goes. The Host stays quarantined, and is switched on and reset",
+            held.name
+        ),
+    )];
+    plan
 }
 
 /// What is unsafe about a host that is not reset, and who must do what.

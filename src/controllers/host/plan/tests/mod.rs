@@ -1,4 +1,5 @@
 mod foreign;
+mod power;
 
 use std::sync::Arc;
 
@@ -68,6 +69,8 @@ fn observed(change: &Value, contact: Contact) -> Observed {
         management: "here".into(),
         twins: Twins::default(),
         contact,
+        bmc: None,
+        is_missed: false,
         first_contact_keys: Vec::new(),
         following: None,
         owner: Known::Unknown,
@@ -324,7 +327,6 @@ proptest! {
         let released = consumer == Some(("m", true));
         for action in &plan.actions {
             let may = match action {
-                Action::PinKeys(_) => false,
                 Action::Reset(marker) => {
                     released && contact == "seen" && who == "m" && marker.uid == "m" && !paused
                 }
@@ -332,6 +334,8 @@ proptest! {
                     contact == "seen" && !paused && matches!(who, "nobody" | "occupied" | "n" | "there")
                 }
                 Action::Free => deleting && consumer.is_none() && !paused,
+                // the last three need a BMC
+                Action::PinKeys(_) | Action::SwitchOn | Action::SwitchOff | Action::Fence => false,
             };
             prop_assert!(may, "{action:?} in {plan:#?}");
         }

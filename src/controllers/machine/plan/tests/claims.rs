@@ -54,6 +54,24 @@ fn claim_of(uid: &str, cluster: &str) -> Value {
 }
 
 #[test]
+fn a_host_that_was_switched_off_while_it_was_free_is_taken() {
+    let off = |reason: &str| {
+        let mut host = host("a");
+        let conditions = &mut host.status.as_mut().expect("a status").conditions;
+        conditions[0].status = "Unknown".into();
+        let mut power = conditions[0].clone();
+        power.type_ = "PowerOn".into();
+        power.status = "False".into();
+        power.reason = reason.into();
+        conditions.push(power);
+        choose(&wants(json!({})), &[Arc::new(host)], "a", ME)
+    };
+    assert_eq!(off("SwitchedOff"), Ok("a".into()));
+    let refusal = off("PoweredOff").expect_err("off for another reason");
+    assert!(refusal.message.contains("1 unreachable"), "{refusal:?}");
+}
+
+#[test]
 fn a_host_is_taken_only_when_nothing_speaks_against_it() {
     let a = host("a");
     let cases = [

@@ -246,6 +246,38 @@ fn a_host_whose_reset_fails_is_waited_for_until_the_limit() {
 }
 
 #[test]
+fn the_node_and_the_machine_of_a_fenced_host_go_at_once() {
+    let fenced = |observed: Observed| {
+        let mut observed = released(deleting(observed));
+        if let Placement::Held(held) = &mut observed.placement {
+            held.stuck = Some(Stuck::Fenced);
+        }
+        observed
+    };
+    let says = ("Deleting", "HostFenced", &["host-a", "is off"][..]);
+    let actions = [delete_node(), Action::RemoveFinalizer];
+    expect(
+        "fenced",
+        &plan(&fenced(running(worker())), at(1)),
+        &actions,
+        says,
+    );
+    let mut silent = fenced(running(worker()));
+    silent.node = Seen::Unknown("the API of Cluster a does not answer".into());
+    let says = ("Deleting", "WaitingForApi", &["is off"][..]);
+    expect("no API", &plan(&silent, at(1)), &[], says);
+    // a half made control plane may come up again before it is reset: its turn stays until then
+    let turn = with_cluster(fenced(running(control_plane())), |cluster| {
+        cluster.turn = Some(Turn {
+            machine: ME.into(),
+            name: "cp-0".into(),
+            action: TurnAction::Init,
+        });
+    });
+    assert_eq!(plan(&turn, at(1)).actions, actions);
+}
+
+#[test]
 fn the_limit_of_a_silent_host_runs_from_the_silence_and_from_the_deletion() {
     // the Machine is deleted at 0
     for (silent, now, goes) in [

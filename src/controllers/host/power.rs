@@ -1,0 +1,151 @@
+//! When the BMC of a Host is asked: when the host does not answer, when what is known of it says that it is
+//! off, and once when it is told how to be asked. Never while all is well.
+
+use std::time::Duration;
+
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+
+use super::observe;
+use super::observed::Contact;
+use crate::api::conditions::{find, is_true};
+use crate::api::{Host, Machine};
+use crate::manager::Context;
+use crate::provider::Heard;
+use crate::redfish::PowerState;
+
+/// What a BMC said is good for this time; one that did not answer is left alone as long.
+const STANDS: Duration = Duration::from_mins(1);
+/// A BMC of a host that is well, and that could not be asked, is tried again after this time.
+const TRY_AGAIN: Duration = Duration::from_mins(5);
+
+/// What the Host's status says of its power.
+#[derive(Clone, Copy, Debug)]
+pub struct Stands {
+    /// It was off when it was last looked at.
+    pub is_off: bool,
+    /// It is left so: free and switched off by us, or fenced for a Machine that is still there.
+    pub is_left: bool,
+}
+
+impl Stands {
+    /// Reads the status.
+    pub fn of(host: &Host, consumer_exists: bool) -> Self {
+        let conditions = host.status.as_ref().map(|s| s.conditions.as_slice());
+        let conditions = conditions.unwrap_or_default();
+        let power = find(conditions, "PowerOn").filter(|power| power.status == "False");
+        let reason = power.map_or("", |power| power.reason.as_str());
+        let consumer = host.spec.consumer_ref.as_ref();
+        let goes_off = host.spec.bmc.as_ref();
+        let goes_off = goes_off.is_some_and(|bmc| bmc.power_off_when_released);
+        let is_left = match reason {
+            "SwitchedOff" => consumer.is_none() && goes_off && is_true(conditions, "Clean"),
+            "Fenced" => consumer.is_some_and(|c| c.releasing) && consumer_exists,
+            _ => false,
+        };
+        Self {
+            is_off: power.is_some(),
+            is_left,
+        }
+    }
+}
+
+/// Whether the Machine that has a host does not hear of it, or did not when the host was last looked at.
+pub fn is_missed(host: &Host, machine: Option<&Machine>) -> bool {
+    let (Some(_), Some(status)) = (&host.spec.bmc, &host.status) else {
+        return false;
+    };
+    let is_silent = find(&status.conditions, "Reachable").is_some_and(|c| c.status == "False");
+    let conditions = machine.and_then(|machine| machine.status.as_ref());
+    let conditions = conditions.map_or(&[][..], |status| status.conditions.as_slice());
+    let is = |name: &str, reasons: &[&str]| {
+        find(conditions, name).is_some_and(|condition| reasons.contains(&condition.reason.as_str()))
+    };
+    is_silent
+        || is("NodeHealthy", &["NodeUnknown"])
+        || is(
+            "InfrastructureReady",
+            &["SshUnreachable", "SshDisconnected"],
+        )
+}
+
+/// Asks the host; and its BMC first when the host was off, or after it when the host is silent.
+pub async fn ask(
+    context: &Context,
+    host: &Host,
+    stands: Stands,
+    now: Timestamp,
+) -> (Contact, Vec<String>) {
+    if stands.is_left {
+        return (Contact::Off, Vec::new());
+    }
+    let was_off = stands.is_off || fresh(context, host, now).is_some_and(|heard| is_off(&heard));
+    if was_off && is_off(&heard(context, host, now).await) {
+        return (Contact::Off, Vec::new());
+    }
+    let (contact, keys) = observe::ask(context, host).await;
+    match &contact {
+        Contact::Failed(error) if error.is_silence() => {
+            let heard = heard(context, host, now).await;
+            let contact = if is_off(&heard) {
+                Contact::Off
+            } else {
+                contact
+            };
+            (contact, keys)
+        }
+        _ => (contact, keys),
+    }
+}
+
+/// Asks a BMC once with settings that it was never asked with: whoever writes them hears whether they work
+/// before they are needed. One that could not be asked is asked again after a while.
+pub async fn make_known(context: &Context, host: &Host, now: Timestamp) {
+    let asked_with = context.bmcs.asked_with(host);
+    let is_due = match context.bmcs.last(host) {
+        Some(heard) if heard.asked_with == asked_with => {
+            heard.power.is_err_and(|error| error.transient) && !is_younger(heard.at, TRY_AGAIN, now)
+        }
+        Some(_) => true,
+        None => !is_known(host, &asked_with),
+    };
+    if is_due {
+        context.bmcs.power(host, now).await;
+    }
+}
+
+/// Whether a manager before us has asked with these settings, and was answered, or was refused.
+fn is_known(host: &Host, asked_with: &str) -> bool {
+    let Some(status) = &host.status else {
+        return false;
+    };
+    let said = find(&status.conditions, "BMCReachable");
+    let is_said = said.is_some_and(|c| c.status == "True" || c.reason == "BMCLoginRefused");
+    let was = status
+        .bmc
+        .as_ref()
+        .and_then(|bmc| bmc.asked_with.as_deref());
+    is_said && was == Some(asked_with)
+}
+
+fn is_younger(at: Timestamp, than: Duration, now: Timestamp) -> bool {
+    now.duration_since(at) < SignedDuration::try_from(than).unwrap_or_default()
+}
+
+/// What the BMC says: what it said a moment ago, or else now.
+async fn heard(context: &Context, host: &Host, now: Timestamp) -> Heard {
+    match fresh(context, host, now) {
+        Some(heard) => heard,
+        None => context.bmcs.power(host, now).await,
+    }
+}
+
+/// What the BMC said a moment ago, with the settings of now.
+fn fresh(context: &Context, host: &Host, now: Timestamp) -> Option<Heard> {
+    let asked_with = context.bmcs.asked_with(host);
+    let last = context.bmcs.last(host);
+    last.filter(|heard| heard.asked_with == asked_with && is_younger(heard.at, STANDS, now))
+}
+
+fn is_off(heard: &Heard) -> bool {
+    heard.power == Ok(PowerState::Off)
+}

@@ -1,0 +1,94 @@
+//! Switches a host through its BMC. What it rests on is read live just before.
+
+use kube::ResourceExt;
+
+use super::observed::Observed;
+use crate::api::Host;
+use crate::api::conditions::Finding;
+use crate::controllers::{ReconcileError, patch};
+use crate::manager::Context;
+use crate::redfish::Wish;
+
+/// What is done to the power of a host, and what for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    /// It is needed.
+    On,
+    /// Nobody has it.
+    Off,
+    /// It was let go, and does not answer.
+    Fence,
+}
+
+impl Switch {
+    fn wish(self) -> Wish {
+        match self {
+            Self::On => Wish::On,
+            Self::Off => Wish::Shutdown,
+            Self::Fence => Wish::ForceOff,
+        }
+    }
+
+    fn news(self, host: &str) -> Finding {
+        let (reason, message) = match self {
+            Self::On => (
+                "SwitchedOn",
+                format!("Host {host} was switched on by its BMC"),
+            ),
+            Self::Off => (
+                "SwitchedOff",
+                format!("Host {host} is free, and was switched off by its BMC"),
+            ),
+            Self::Fence => (
+                "Fenced",
+                format!(
+                    "Host {host} did not answer; its BMC cut its power, and says that it is off"
+                ),
+            ),
+        };
+        Finding::yes("PowerOn", reason, message)
+    }
+}
+
+/// Whether the host, as the API server has it now, is still what the decision was made for.
+fn still_holds(decided_on: &Host, live: &Host) -> bool {
+    let (was, is) = (&decided_on.spec, &live.spec);
+    was.bmc == is.bmc && !is.maintenance && was.consumer_ref == is.consumer_ref
+}
+
+/// Has the BMC do it, and waits until it says that it is so. What came of it is remembered, and the next pass
+/// sees it.
+pub async fn switch(
+    context: &Context,
+    observed: &Observed,
+    switch: Switch,
+) -> Result<(), ReconcileError> {
+    let host = observed.host.as_ref();
+    let name = host.name_any();
+    let live = patch::live(&context.client, host).await?;
+    if !still_holds(host, &live) {
+        return Err(ReconcileError::Conflict {
+            what: format!("switch the power of Host {name}"),
+        });
+    }
+    let heard = context.bmcs.bring(host, switch.wish(), crate::clock::now());
+    let heard = heard.await;
+    if switch != Switch::On {
+        // nobody is at the other end of its connection any more
+        context.hosts.forget(host);
+    }
+    match &heard.power {
+        Ok(_) => {
+            let news = switch.news(&name);
+            tracing::info!(host = %name, action = news.reason, "power");
+            context.event(host, &news).await;
+        }
+        Err(error) => {
+            tracing::warn!(host = %name, error = %error, "power");
+            let failed = Finding::no("PowerOn", error.reason, error.message.clone());
+            context.event(host, &failed).await;
+        }
+    }
+    context.wakers.hosts.wake_object(host);
+    Ok(())
+}

@@ -1,0 +1,204 @@
+//! BMCs of Hosts: asked only when something needs it, and never again with a login that was refused.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::jiff::Timestamp;
+use kube::{Client, ResourceExt};
+use secrecy::ExposeSecret as _;
+use sha2::{Digest as _, Sha256};
+
+use super::bmc_error::{contact_error, local};
+use super::{ContactError, bmc_access};
+use crate::api::Host;
+use crate::api::conditions::find;
+use crate::redfish::{Access, Bmc, Error, Pace, PowerState, Wish};
+use crate::store::Stores;
+
+/// What a BMC said when it was last asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Heard {
+    /// When.
+    pub at: Timestamp,
+    /// Names the settings and the version of the Secret that it was asked with.
+    pub asked_with: String,
+    /// Whether the system is on; or why that is not known, or could not be changed.
+    pub power: Result<PowerState, ContactError>,
+}
+
+#[derive(Default)]
+struct Memory {
+    heard: Option<Heard>,
+    /// Digest of a login that was refused, and the answer. It stays in memory: the password is in it.
+    refused: Option<([u8; 32], ContactError)>,
+}
+
+/// All BMCs that the manager talks to.
+pub struct Bmcs {
+    client: Client,
+    stores: Arc<Stores>,
+    pace: Pace,
+    memory: Mutex<HashMap<String, Memory>>,
+}
+
+impl Bmcs {
+    /// Nothing is known of any.
+    pub fn new(client: Client, stores: Arc<Stores>) -> Self {
+        Self {
+            client,
+            stores,
+            pace: Pace::default(),
+            memory: Mutex::default(),
+        }
+    }
+
+    /// What the BMC of a Host said last, since we started.
+    pub fn last(&self, host: &Host) -> Option<Heard> {
+        let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        memory.get(&host.uid()?)?.heard.clone()
+    }
+
+    /// Forgets a Host that is gone.
+    pub fn forget(&self, uid: &str) {
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        memory.remove(uid);
+    }
+
+    /// Names the settings and the version of the Secret with which the BMC would be asked now; no secret is in it.
+    pub fn asked_with(&self, host: &Host) -> String {
+        let secret = self.secret(host);
+        let version = secret.map(|secret| (secret.uid(), secret.resource_version()));
+        let bmc = host.spec.bmc.as_ref();
+        let settings =
+            bmc.map(|bmc| (&bmc.address, &bmc.credentials_ref, &bmc.tls, &bmc.system_id));
+        let digest = Sha256::digest(format!("{settings:?} {version:?}"));
+        let mut name = String::new();
+        for byte in &digest[..8] {
+            // writing into a String cannot fail
+            write!(name, "{byte:02x}").ok();
+        }
+        name
+    }
+
+    /// Asks whether the system is on.
+    pub async fn power(&self, host: &Host, now: Timestamp) -> Heard {
+        self.ask(host, now, None).await
+    }
+
+    /// Brings the power to what is wished. A system that is switched on boots from its own disk.
+    pub async fn bring(&self, host: &Host, wish: Wish, now: Timestamp) -> Heard {
+        self.ask(host, now, Some(wish)).await
+    }
+
+    async fn ask(&self, host: &Host, now: Timestamp, wish: Option<Wish>) -> Heard {
+        let asked_with = self.asked_with(host);
+        let heard = Heard {
+            at: now,
+            power: self.answer(host, &asked_with, wish).await,
+            asked_with,
+        };
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let memory = memory.entry(host.uid().unwrap_or_default()).or_default();
+        memory.heard = Some(heard.clone());
+        heard
+    }
+
+    async fn answer(
+        &self,
+        host: &Host,
+        asked_with: &str,
+        wish: Option<Wish>,
+    ) -> Result<PowerState, ContactError> {
+        let (access, digest) = self.access(host).await?;
+        if let Some(error) = self.refused(host, asked_with, &digest) {
+            return Err(error);
+        }
+        let result = work(&access, self.pace, wish).await;
+        let refused = match &result {
+            Err(error @ Error::LoginRefused { .. }) => Some((digest, contact_error(error))),
+            _ => None,
+        };
+        {
+            let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+            let memory = memory.entry(host.uid().unwrap_or_default()).or_default();
+            memory.refused = refused;
+        }
+        result.map_err(|error| contact_error(&error))
+    }
+
+    /// The answer of a BMC that has refused this login before: it is not asked again. What a manager before us
+    /// has met stands in the Host's status.
+    fn refused(&self, host: &Host, asked_with: &str, digest: &[u8; 32]) -> Option<ContactError> {
+        let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = memory.get(&host.uid().unwrap_or_default());
+        if let Some((refused, error)) = known.and_then(|memory| memory.refused.as_ref())
+            && refused == digest
+        {
+            return Some(error.clone());
+        }
+        let status = host.status.as_ref()?;
+        let was = status.bmc.as_ref()?.asked_with.as_deref()?;
+        let said = find(&status.conditions, "BMCReachable")?;
+        (was == asked_with && said.reason == "BMCLoginRefused").then(|| ContactError {
+            reason: "BMCLoginRefused",
+            message: said.message.clone(),
+            transient: false,
+        })
+    }
+
+    fn secret(&self, host: &Host) -> Option<Arc<Secret>> {
+        let name = &host.spec.bmc.as_ref()?.credentials_ref.name;
+        let namespace = host.namespace().unwrap_or_default();
+        self.stores.bmc_credentials.get(&namespace, name)
+    }
+
+    /// What it takes to talk to the BMC, and a digest of all of it.
+    async fn access(&self, host: &Host) -> Result<(Access, [u8; 32]), ContactError> {
+        let Some(bmc) = &host.spec.bmc else {
+            return Err(local("BMCMissing", "spec.bmc is not set".into()));
+        };
+        let namespace = host.namespace().unwrap_or_default();
+        let secret = self.secret(host);
+        let login = bmc_access::login(&namespace, &bmc.credentials_ref.name, secret.as_deref())?;
+        let mut digest = Sha256::new();
+        for part in [
+            bmc.address.as_str(),
+            &login.username,
+            login.password.expose_secret(),
+        ] {
+            digest.update(Sha256::digest(part));
+        }
+        let trust = bmc_access::trust(&self.client, &namespace, bmc).await?;
+        let access = Access::new(&bmc.address, login, trust, bmc.system_id.clone());
+        let access = access.map_err(|error| local("BMCMisconfigured", error.to_string()))?;
+        Ok((access, digest.finalize().into()))
+    }
+}
+
+/// One login, one question, and the end of the session.
+async fn work(access: &Access, pace: Pace, wish: Option<Wish>) -> Result<PowerState, Error> {
+    let mut bmc = Bmc::open(access, pace).await?;
+    let result = on(&mut bmc, wish).await;
+    bmc.close().await;
+    result
+}
+
+async fn on(bmc: &mut Bmc, wish: Option<Wish>) -> Result<PowerState, Error> {
+    match wish {
+        None => {}
+        Some(Wish::On) => {
+            bmc.boot_from_disk().await?;
+            bmc.bring(Wish::On).await?;
+        }
+        Some(Wish::Shutdown) => match bmc.bring(Wish::Shutdown).await {
+            Err(Error::NotAllowed { .. } | Error::NotReached { .. }) => {
+                bmc.bring(Wish::ForceOff).await?;
+            }
+            result => result?,
+        },
+        Some(wish) => bmc.bring(wish).await?,
+    }
+    bmc.power().await
+}
