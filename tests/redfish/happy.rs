@@ -110,8 +110,8 @@ async fn a_cd_is_inserted_over_another_and_ejected_wherever_the_drive_is() {
     for media_under in ["Systems", "Managers"] {
         for has_tasks in [false, true] {
             let simulated = SimulatedBmc::start(State {
-                media_under,
                 has_tasks,
+                media_under,
                 ..State::default()
             })
             .await;
