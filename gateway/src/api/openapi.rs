@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 
 use axum::Json;
+use utoipa::openapi::schema::AdditionalProperties;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
-use utoipa::openapi::{Components, ContentBuilder, OpenApi, Ref, RefOr, Response, ResponseBuilder};
+use utoipa::openapi::{
+    Components, ContentBuilder, OpenApi, Ref, RefOr, Response, ResponseBuilder, Schema,
+};
 use utoipa::{IntoResponses, OpenApi as _, ToSchema};
 
 use super::ProblemBody;
@@ -40,9 +43,31 @@ pub(super) fn frame() -> OpenApi {
     frame
 }
 
+/// What is sent to the gateway: a field that it does not know is refused.
+const STRICT: [&str; 8] = [
+    "MachineRequest",
+    "MachineSpec",
+    "RootDisk",
+    "DataDisk",
+    "InterfaceSpec",
+    "Seed",
+    "PowerRequest",
+    "ImageRequest",
+];
+
 /// The whole description.
 pub fn document() -> OpenApi {
-    super::routes::described().into_openapi()
+    let mut document = super::routes::described().into_openapi();
+    let schemas = document
+        .components
+        .iter_mut()
+        .flat_map(|parts| &mut parts.schemas);
+    for (_, schema) in schemas.filter(|(name, _)| STRICT.contains(&name.as_str())) {
+        if let RefOr::T(Schema::Object(object)) = schema {
+            object.additional_properties = Some(Box::new(AdditionalProperties::FreeForm(false)));
+        }
+    }
+    document
 }
 
 /// This description.

@@ -64,13 +64,18 @@ fn exists(link: &Link, id: Uuid, hash: &str, name: &str) -> Result<bool> {
         }
         domains::remove(link, &domain)?;
     }
-    if domains::by_name(&link.connect, name)?.is_some() {
-        return Err(Error::NameTaken {
+    free_name(link, name)?;
+    Ok(false)
+}
+
+fn free_name(link: &Link, name: &str) -> Result<()> {
+    match domains::by_name(&link.connect, name)? {
+        None => Ok(()),
+        Some(_) => Err(Error::NameTaken {
             field: "spec.name",
             value: name.to_owned(),
-        });
+        }),
     }
-    Ok(false)
 }
 
 fn make(app: &App, link: &Link, id: Uuid, hash: &str, request: &MachineRequest) -> Result<()> {
@@ -124,6 +129,7 @@ fn build(app: &App, link: &Link, id: Uuid, hash: &str, request: &MachineRequest)
     });
     let domain = {
         let _checked_and_defined_at_once = app.locks.capacity();
+        free_name(link, &spec.name)?;
         fits(app, link, spec)?;
         link.connect
             .define_domain_xml(&xml)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::Error;
 use super::connections::Connections;
@@ -22,6 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub async fn run(args: Args) -> Result<(), Error> {
     // fails only when it was done before
     let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut end = End::new().map_err(Error::Signals)?;
     let https = https(&args)?;
     if https.is_none() && args.unix_socket.is_none() {
         return Err(Error::Nowhere);
@@ -46,7 +47,7 @@ pub async fn run(args: Args) -> Result<(), Error> {
     }
     let poll = tokio::spawn(events::run(app.clone()));
     sweep(&app);
-    ended().await.map_err(Error::Signals)?;
+    end.asked().await;
     tracing::info!("ending: what was begun is brought to its end");
     for listener in listeners {
         listener.abort();
@@ -102,14 +103,25 @@ async fn finish(app: &App, connections: Connections) {
     }
 }
 
-async fn ended() -> std::io::Result<()> {
-    let (mut term, mut int) = (
-        signal(SignalKind::terminate())?,
-        signal(SignalKind::interrupt())?,
-    );
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = int.recv() => {}
+/// The signals that ask a process to end. They are caught from its start: nobody is left with half a start.
+struct End {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl End {
+    fn new() -> std::io::Result<Self> {
+        let (terminate, interrupt) = (SignalKind::terminate(), SignalKind::interrupt());
+        Ok(Self {
+            terminate: signal(terminate)?,
+            interrupt: signal(interrupt)?,
+        })
     }
-    Ok(())
+
+    async fn asked(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
 }

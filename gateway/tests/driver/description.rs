@@ -80,3 +80,18 @@ async fn every_operation_has_its_problems_and_both_ways_in() {
     assert_eq!(schemes["bearer"]["scheme"], "bearer");
     assert_eq!(schemes["certificate"]["type"], "mutualTLS");
 }
+
+#[tokio::test]
+async fn what_is_sent_has_no_other_fields_than_those_described() {
+    let schemas = description().await["components"]["schemas"].clone();
+    for name in [
+        "MachineRequest",
+        "MachineSpec",
+        "RootDisk",
+        "DataDisk",
+        "InterfaceSpec",
+        "Seed",
+    ] {
+        assert_eq!(schemas[name]["additionalProperties"], false, "{name}");
+    }
+}

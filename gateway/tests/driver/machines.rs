@@ -47,6 +47,27 @@ async fn twenty_deliveries_of_one_create_make_one_machine() {
 }
 
 #[tokio::test]
+async fn of_ten_machines_of_one_name_one_is_made_and_the_others_leave_nothing() {
+    let gateway = Gateway::start(&[]);
+    let client = gateway.client();
+    let wanted = spec("a");
+    let ids = (1..=10).map(Uuid::from_u128);
+    let answers = futures::future::join_all(ids.map(|id| client.create(id, &wanted))).await;
+    let (made, refused): (Vec<_>, Vec<_>) = answers
+        .iter()
+        .partition(|answer| answer.status == StatusCode::CREATED);
+    assert_eq!((made.len(), refused.len()), (1, 9), "{answers:?}");
+    assert!(refused.iter().all(|answer| answer.code() == "NameTaken"));
+    let id = client.machines().await[0]["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    client.delete(&format!("/v1/machines/{id}")).await;
+    let pool = &client.capacity().await["pools"][0];
+    assert_eq!(pool["capacityBytes"], pool["availableBytes"]);
+}
+
+#[tokio::test]
 async fn another_spec_under_the_same_id_is_refused_and_changes_nothing() {
     let gateway = Gateway::start(&[]);
     let client = gateway.client();

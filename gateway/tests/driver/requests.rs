@@ -25,7 +25,7 @@ async fn requests_that_make_no_sense_are_answered_as_problems() {
         (json, "{".to_owned(), 400, "BadRequest"),
         (json, String::new(), 400, "BadRequest"),
         (json, format!("{good}{good}"), 400, "BadRequest"),
-        (json, deep, 400, "BadRequest"),
+        (json, deep, 422, "BadSpec"),
         (json, "{}".to_owned(), 422, "BadSpec"),
         (json, "[]".to_owned(), 422, "BadSpec"),
         (json, unknown, 422, "UnknownField"),

@@ -143,6 +143,22 @@ async fn an_address_is_found_by_the_mac_of_its_lease() {
 
 #[tokio::test]
 #[ignore = "needs libvirtd"]
+async fn a_uefi_machine_starts_and_takes_its_variables_with_it() {
+    let hypervisor = Hypervisor::up("gwuefi", 17);
+    let gateway = hypervisor.gateway(&[]);
+    let client = gateway.client();
+    let mut wanted = spec("a");
+    wanted["firmware"] = json!("uefi");
+    let made = client.create(ID, &wanted).await;
+    assert_eq!(made.status.as_u16(), 201, "{made:?}");
+    let variables = hypervisor.folder.join("lib/qemu/nvram/a_VARS.fd");
+    assert!(variables.exists());
+    client.delete(&machine(ID)).await;
+    assert!(!variables.exists());
+}
+
+#[tokio::test]
+#[ignore = "needs libvirtd"]
 async fn what_people_do_by_hand_is_seen() {
     let hypervisor = Hypervisor::up("gwhand", 14);
     let gateway = hypervisor.gateway(&[]);

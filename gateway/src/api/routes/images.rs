@@ -48,7 +48,7 @@ pub(super) async fn list(State(app): State<Arc<App>>) -> Result<Json<ImageList>,
 /// Fetches an image into a pool, once, and checks its SHA-256. One that failed is tried again.
 #[utoipa::path(
     put, path = "/v1/images/{sha256}", tag = "images",
-    params(("sha256" = String, Path, description = "SHA-256 of the file, 64 lower-case hexadecimal digits.")),
+    params(("sha256" = String, Path, pattern = "^[0-9a-f]{64}$", description = "SHA-256 of the file.")),
     request_body = ImageRequest,
     responses(
         (status = 200, body = Image, description = "It is ready."),
@@ -77,7 +77,7 @@ pub(super) async fn fetch(
 /// One image.
 #[utoipa::path(
     get, path = "/v1/images/{sha256}", tag = "images",
-    params(("sha256" = String, Path, description = "SHA-256 of the file."), Place),
+    params(("sha256" = String, Path, pattern = "^[0-9a-f]{64}$", description = "SHA-256 of the file."), Place),
     responses((status = 200, body = Image, description = "It."), Missing, Invalid, Failures),
 )]
 pub(super) async fn read(
@@ -95,7 +95,7 @@ pub(super) async fn read(
 /// Takes an image away. Also when it is gone. 409 `ImageInUse` while a disk is built upon it.
 #[utoipa::path(
     delete, path = "/v1/images/{sha256}", tag = "images",
-    params(("sha256" = String, Path, description = "SHA-256 of the file."), Place),
+    params(("sha256" = String, Path, pattern = "^[0-9a-f]{64}$", description = "SHA-256 of the file."), Place),
     responses((status = 204, description = "It is gone."), Conflict, Invalid, Failures),
 )]
 pub(super) async fn delete(

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 #[serde(rename_all = "camelCase")]
 pub struct ImageRequest {
     /// Where it is fetched from: `http://` or `https://`. Never logged whole: it may carry a signature.
-    #[schema(write_only)]
+    #[schema(write_only, pattern = "^https?://")]
     pub url: String,
     /// Format of the file.
     pub format: ImageFormat,
