@@ -1,9 +1,11 @@
 //! One connection to libvirt, shared by a bounded number of blocking workers.
 
+use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use virt::connect::Connect;
 
 use super::facts::Facts;
@@ -11,13 +13,15 @@ use super::{Error, Result};
 
 /// Calls of libvirt that run at once. The rest wait.
 const WORKERS: usize = 8;
-/// How long a call waits for a worker before the caller is told that libvirt does not answer.
+/// How long callers wait while no worker comes to an end, before they are told that libvirt does not answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// libvirt, connected when needed.
 pub struct Libvirt {
     uri: String,
     workers: Arc<Semaphore>,
+    /// Calls that have come to their end.
+    ended: AtomicU64,
     link: Mutex<Option<Arc<Link>>>,
 }
 
@@ -37,6 +41,7 @@ impl Libvirt {
         Self {
             uri,
             workers,
+            ended: AtomicU64::new(0),
             link: Mutex::new(None),
         }
     }
@@ -49,17 +54,28 @@ impl Libvirt {
         E: From<Error> + Send + 'static,
         F: FnOnce(&Link) -> std::result::Result<T, E> + Send + 'static,
     {
-        let waiting = tokio::time::timeout(PATIENCE, self.workers.clone().acquire_owned());
-        let Ok(Ok(permit)) = waiting.await else {
-            return Err(Error::Busy.into());
-        };
+        let permit = self.worker().await?;
         let libvirt = self.clone();
         let worker = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            let link = libvirt.link()?;
-            work(&link)
+            let done = libvirt.link().map_err(E::from).and_then(|link| work(&link));
+            libvirt.ended.fetch_add(1, Ordering::Relaxed);
+            done
         });
         worker.await.map_err(Error::Worker)?
+    }
+
+    /// A place among the workers. A queue that moves is waited in; one that stands still means that libvirt hangs.
+    async fn worker(&self) -> Result<OwnedSemaphorePermit> {
+        let mut turn = pin!(self.workers.clone().acquire_owned());
+        loop {
+            let ended = self.ended.load(Ordering::Relaxed);
+            match tokio::time::timeout(PATIENCE, turn.as_mut()).await {
+                Ok(Ok(permit)) => return Ok(permit),
+                Err(_) if self.ended.load(Ordering::Relaxed) != ended => {}
+                _ => return Err(Error::Busy),
+            }
+        }
     }
 
     /// Waits until every call that has begun is at its end.

@@ -126,7 +126,7 @@ async fn an_address_is_found_by_the_mac_of_its_lease() {
         address["address"]
             .as_str()
             .expect("text")
-            .starts_with("10.87.13."),
+            .starts_with("10.61.13."),
         "{address}"
     );
     let leases = hypervisor.virsh(&["net-dhcp-leases", "default"]);
