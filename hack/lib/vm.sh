@@ -69,3 +69,8 @@ vm_ssh() {   # vm_ssh FOLDER ADDRESS COMMAND...
   ssh -i "$1/id_ed25519" -o IdentitiesOnly=yes -o StrictHostKeyChecking=yes -o ControlPath=none -o LogLevel=ERROR \
     -o UserKnownHostsFile="$1/known_hosts" -o ConnectTimeout=30 "tatara@$2" "${@:3}"
 }
+
+vm_answers() {   # vm_answers ADDRESS: an sshd says its name there. Cheap: a login costs an emulated processor seconds
+  # shellcheck disable=SC2016
+  timeout 10 bash -c 'exec 3<>"/dev/tcp/$0/22" && read -r -t 9 banner <&3 && [[ $banner == SSH-* ]]' "$1" 2>/dev/null
+}
