@@ -127,12 +127,11 @@ impl MachineArgs {
         let caller = Caller::from_environment(self.namespace.as_deref()).await?;
         let machine = self.machine(&caller).await?;
         let uid = machine.uid().unwrap_or_default();
-        let (name, target) = match machine.annotations().get(ANNOTATION_HYPERVISOR) {
-            Some(_) => guest_of(&caller, &machine).await?,
-            None => {
-                let host = host_of(&caller, &machine, &uid).await?;
-                (host.name_any(), target_of(&caller, &host).await?)
-            }
+        let (name, target) = if machine.annotations().contains_key(ANNOTATION_HYPERVISOR) {
+            guest_of(&caller, &machine).await?
+        } else {
+            let host = host_of(&caller, &machine, &uid).await?;
+            (host.name_any(), target_of(&caller, &host).await?)
         };
         let session = Pool::new().session(&target).await;
         let session = session.map_err(|source| Error::Connect {

@@ -13,7 +13,7 @@ use super::{Credentials, GatewayError};
 /// How long a connection may take to open.
 const CONNECT: Duration = Duration::from_secs(10);
 /// How long a request may take: libvirt may be busy with a disk.
-const REQUEST: Duration = Duration::from_secs(60);
+const REQUEST: Duration = Duration::from_mins(1);
 /// How long events may be silent: the gateway says something every 15 s.
 const SILENCE: Duration = Duration::from_secs(45);
 

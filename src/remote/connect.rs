@@ -15,8 +15,11 @@ use super::transport::{ByteStream, Transport};
 use super::verifier::{HandshakeError, Seen, Verifier};
 use super::{ConnectError, Hop, Session};
 
-/// TCP, handshake and login of one hop together.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Until TCP is up, or the tunnel through a jump host.
+const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
+/// Handshake and login together. A slow machine computes keys for many seconds, and whoever gives up early and comes
+/// again leaves it with both computations, until sshd lets nobody in (`MaxStartups`).
+const LOGIN_TIMEOUT: Duration = Duration::from_mins(1);
 /// Silence before the peer is asked whether it lives; after [`KEEPALIVE_MISSES`] it does not.
 const KEEPALIVE: Duration = Duration::from_secs(15);
 const KEEPALIVE_MISSES: usize = 3;
@@ -30,15 +33,15 @@ pub(super) struct Connected {
     pub(super) first_contact: Vec<String>,
 }
 
-/// Connects to `hop`, directly or through `via`, within [`CONNECT_TIMEOUT`].
+/// Connects to `hop`, directly or through `via`, within [`DIAL_TIMEOUT`], and logs in within [`LOGIN_TIMEOUT`].
 pub(super) async fn connect(
     hop: &Hop,
     trust_on_first_use: bool,
     via: Option<&Session>,
 ) -> Result<Connected, ConnectError> {
     let host_keys = HostKeys::of(hop, trust_on_first_use)?;
+    let stream = within(DIAL_TIMEOUT, hop, dial(hop, via)).await?;
     let attempt = async {
-        let stream = dial(hop, via).await?;
         // Dropped on any failure, a timeout included: it ends russh's task and the socket.
         let cut = CancellationToken::new();
         let guard = cut.clone().drop_guard();
@@ -48,17 +51,11 @@ pub(super) async fn connect(
         guard.disarm();
         Ok(greeted)
     };
-    let Ok(greeted) = timeout(CONNECT_TIMEOUT, attempt).await else {
-        return Err(ConnectError::Timeout {
-            host: hop.to_string(),
-            seconds: CONNECT_TIMEOUT.as_secs(),
-        });
-    };
     let Greeted {
         handle,
         seen,
         pinned,
-    } = greeted?;
+    } = within(LOGIN_TIMEOUT, hop, attempt).await?;
     let shown = seen
         .key
         .get()
@@ -67,6 +64,19 @@ pub(super) async fn connect(
     Ok(Connected {
         handle,
         first_contact: shown.into_iter().collect(),
+    })
+}
+
+async fn within<T>(
+    limit: Duration,
+    hop: &Hop,
+    attempt: impl Future<Output = Result<T, ConnectError>>,
+) -> Result<T, ConnectError> {
+    timeout(limit, attempt).await.unwrap_or_else(|_| {
+        Err(ConnectError::Timeout {
+            host: hop.to_string(),
+            seconds: limit.as_secs(),
+        })
     })
 }
 

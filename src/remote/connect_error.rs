@@ -15,7 +15,7 @@ pub enum ConnectError {
         #[source]
         source: Arc<dyn Error + Send + Sync>,
     },
-    /// TCP, handshake and login did not end in time.
+    /// TCP, or handshake and login, did not end in time.
     #[error(
         "failed to reach {host} over SSH within {seconds} s; check the address, the network and sshd"
     )]

@@ -179,7 +179,7 @@ impl<'a> Forest<'a> {
             state => format!("{} ({state})", host.name_any()),
         });
         let hypervisor = machine.annotations().get(ANNOTATION_HYPERVISOR);
-        let place = place.or_else(|| hypervisor.map(|name| name.clone()));
+        let place = place.or_else(|| hypervisor.cloned());
         let mut below = branch("Machine", machine, kinds::machine(machine, place));
         below.row.control_plane = machine.is_control_plane();
         below

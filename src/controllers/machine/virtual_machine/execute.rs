@@ -137,16 +137,15 @@ async fn keys(context: &Context, observed: &Observed) -> Result<Keys, ReconcileE
     let secrets: Api<Secret> = Api::namespaced(context.client.clone(), &observed.marker.namespace);
     let failed = |what: &str| ReconcileError::api(format!("{what} Secret {name}"));
     let found = secrets.get_opt(&name).await.map_err(failed("read"))?;
-    let secret = match found {
-        Some(secret) => secret,
-        None => {
-            let made = Keys::generate(observed.machine.as_ref())
-                .map_err(|why| ReconcileError::other("make the keys of a virtual machine", why))?;
-            secrets
-                .create(&PostParams::default(), &made)
-                .await
-                .map_err(failed("create"))?
-        }
+    let secret = if let Some(secret) = found {
+        secret
+    } else {
+        let made = Keys::generate(observed.machine.as_ref())
+            .map_err(|why| ReconcileError::other("make the keys of a virtual machine", why))?;
+        secrets
+            .create(&PostParams::default(), &made)
+            .await
+            .map_err(failed("create"))?
     };
     let owners = secret.owner_references();
     if !owners.iter().any(|owner| owner.uid == observed.uid()) {

@@ -255,11 +255,6 @@ fn may(case: &Case, action: &Action) -> bool {
         Action::Acquire { .. } => {
             !case.deleting && !is_held && !case.claiming && !case.had_node && case.node != "ready"
         }
-        Action::FetchImage
-        | Action::CreateMachine
-        | Action::SwitchOn
-        | Action::Resume
-        | Action::RemoveSeed => false, // these cases are about hosts
         Action::TakeHost => !case.deleting && case.placement == "seen" && case.owner == "nobody",
         Action::RunUnit(UnitName::Prepare | UnitName::Join) => !case.deleting && is_ours(case),
         Action::RunUnit(UnitName::Init) => {
@@ -271,7 +266,13 @@ fn may(case: &Case, action: &Action) -> bool {
                 && initialized_by.is_none()
                 && case.owner != "made"
         }
-        Action::RunUnit(UnitName::Reset) => false,
+        // the others are of virtual machines, and these cases are about hosts
+        Action::RunUnit(UnitName::Reset)
+        | Action::FetchImage
+        | Action::CreateMachine
+        | Action::SwitchOn
+        | Action::Resume
+        | Action::RemoveSeed => false,
         Action::TakeTurn(_) => {
             !case.deleting
                 && is_ours(case)
