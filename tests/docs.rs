@@ -6,9 +6,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// CamelCase words in the code of controllers that are no condition, reason, phase or state.
-const OTHER: &str = "Apply Cluster ConfigMap Failed False Healthy InternalIP Joined MachineDeployment MachineSet \
-    Node Output PuTTY Secret Session Simulated True Unknown";
+/// CamelCase words in the code of controllers that are no condition, reason, phase or state; some are codes of the
+/// gateway, which have another name in a condition.
+const OTHER: &str = "Apply BadSpec ChecksumMismatch Cluster ConfigMap Credentials DiskFull Failed False Healthy InternalIP \
+    Joined MachineDeployment MachineSet Node Output PoolFull PuTTY Secret Session Simulated True Unauthenticated Unknown";
 
 fn code(folder: &Path, into: &mut String) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
