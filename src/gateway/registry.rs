@@ -1,13 +1,17 @@
 //! Which gateways we are connected to.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
 
 use super::connection::{Connection, ConnectionKey, Wake};
 use super::{Client, Credentials, GatewayError};
 
-/// What a connection was made with; another is made when it differs.
-type MadeWith = (String, Option<String>);
+/// What a connection was made with, its URL and the data of its Secret; another is made when it differs. The version
+/// of the Secret says nothing: a finalizer changes it as well.
+type MadeWith = (String, Option<BTreeMap<String, ByteString>>);
 
 /// The gateways of all Hypervisors, each with one connection.
 pub struct Registry {
@@ -30,10 +34,13 @@ impl Registry {
         &self,
         key: &ConnectionKey,
         url: &str,
-        secret_version: Option<String>,
+        secret: Option<&Secret>,
         credentials: impl FnOnce() -> Result<Credentials, GatewayError>,
     ) -> Result<Arc<Connection>, GatewayError> {
-        let made_with = (url.to_owned(), secret_version);
+        let made_with = (
+            url.to_owned(),
+            secret.and_then(|secret| secret.data.clone()),
+        );
         let mut connections = self.connections();
         if let Some((with, connection)) = connections.get(key)
             && *with == made_with

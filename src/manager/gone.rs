@@ -20,10 +20,9 @@ pub trait Remembered: Resource<DynamicType = ()> + Sized {
     fn forget(&self, _: &Context, _: Option<&Self>, _: Change) {}
 }
 
-/// A hook, and after it whatever has to be forgotten.
+/// Whatever has to be forgotten, and then the hook: whom it wakes sees what holds now.
 pub fn forgetting<K: Remembered + 'static>(context: Arc<Context>, hook: Hook<K>) -> Hook<K> {
     Box::new(move |object, before, change| {
-        hook(object, before, change);
         object.forget(&context, before, change);
         if change == Change::Deleted {
             for controller in K::CONTROLLERS {
@@ -32,6 +31,7 @@ pub fn forgetting<K: Remembered + 'static>(context: Arc<Context>, hook: Hook<K>)
                 context.failures.clear(&key);
             }
         }
+        hook(object, before, change);
     })
 }
 

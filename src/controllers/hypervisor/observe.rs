@@ -42,15 +42,15 @@ fn view(
         .stores
         .gateway_credentials
         .get(namespace, secret_name);
-    let version = secret.as_ref().and_then(|secret| secret.resource_version());
     let key = ConnectionKey {
         namespace: namespace.to_owned(),
         name: name.to_owned(),
     };
     let credentials = || Credentials::of(namespace, secret_name, secret.as_deref());
-    let connection = context
-        .gateways
-        .connect(&key, &hypervisor.spec.url, version, credentials);
+    let connection =
+        context
+            .gateways
+            .connect(&key, &hypervisor.spec.url, secret.as_deref(), credentials);
     match connection {
         Ok(connection) => Ok(connection.view()),
         Err(error) => Err((error.reason(), error.to_string())),

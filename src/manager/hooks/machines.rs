@@ -8,6 +8,7 @@ use super::{is_pause_news, wake_classes};
 use crate::api::conditions::find;
 use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
 use crate::api::{Machine, MachineClass, MachineDeployment, MachineSet};
+use crate::manager::gateways::wake_waiting;
 use crate::store::{Change, Hook, Key, Stores, Wakers};
 
 /// A Machine wakes itself, its set, its Cluster, its class and, when it is gone, the Host that it held.
@@ -44,7 +45,8 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
     })
 }
 
-/// A Hypervisor counts the Machines on it, and stays while there are any; so does its credential.
+/// A Hypervisor counts the Machines on it, and stays while there are any; so does its credential. Room that a
+/// Machine gives back is for those that wait.
 fn wake_hypervisors(
     stores: &Stores,
     wakers: &Wakers,
@@ -58,6 +60,9 @@ fn wake_hypervisors(
         return;
     }
     let namespace = machine.namespace().unwrap_or_default();
+    if then.is_some() || (now.is_some() && change == Change::Deleted) {
+        wake_waiting(stores, wakers, &namespace);
+    }
     for name in now.iter().chain(&then) {
         wakers.hypervisors.wake(&namespace, name);
         if let Some(hypervisor) = stores.hypervisors.get(&namespace, name) {

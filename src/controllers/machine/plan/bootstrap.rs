@@ -6,7 +6,7 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 use super::super::observed::{Contact, Held, Namesake, Observed, ObservedCluster, Seen};
 use super::super::units;
-use super::{Action, Plan, unreachable};
+use super::{Action, Plan, unreachable, virtual_machine};
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::Finding;
 use crate::api::names::ANNOTATION_TURN;
@@ -27,6 +27,9 @@ pub fn plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
     let Some(cluster) = &observed.cluster else {
         return Plan::default();
     };
+    if let Some(plan) = virtual_machine::starting(observed, held) {
+        return plan;
+    }
     if let Some(finding) = unreachable(held) {
         return Plan {
             next: Next::After(ASK_AGAIN),

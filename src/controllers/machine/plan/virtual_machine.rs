@@ -15,6 +15,9 @@ use crate::provider::follow::Attempts;
 /// What the condition of the machine itself is called.
 const INFRASTRUCTURE: &str = "InfrastructureReady";
 
+/// How soon a virtual machine that starts is asked again.
+const STARTING_AGAIN: Duration = Duration::from_secs(2);
+
 /// How soon a seed that the guest had hold of is asked for again.
 const SEED_AGAIN: Duration = Duration::from_secs(10);
 
@@ -176,16 +179,36 @@ fn paced(attempts: &Attempts, action: Action, finding: Finding, now: Timestamp) 
     }
 }
 
+/// Until somebody has logged in once, a virtual machine that does not answer is one that starts: it is asked again
+/// soon, as its sshd comes a moment after its address.
+pub fn starting(observed: &Observed, held: &Held) -> Option<Plan> {
+    let Contact::Unreachable {
+        reason: "SshUnreachable",
+        message,
+    } = &held.contact
+    else {
+        return None;
+    };
+    let shown = shown(observed).filter(|shown| shown.seed)?;
+    let message = format!(
+        "virtual machine {} starts, and cannot be logged in to yet; look at its console if that stays so: {message}",
+        shown.spec.name
+    );
+    Some(Plan {
+        next: Next::After(STARTING_AGAIN),
+        ..waiting("WaitingForSsh", message)
+    })
+}
+
+fn shown(observed: &Observed) -> Option<&Machine> {
+    let told = observed.virtual_machine.as_ref()?.told.as_ref().ok()?;
+    told.machine.as_deref()
+}
+
 /// The seed, with its keys, leaves the hypervisor once we are in. The guest may still have hold of it: then it is
 /// tried again, and nothing waits for it.
 pub fn remove_seed(observed: &Observed, held: &Held, plan: &mut Plan) {
-    let told = observed
-        .virtual_machine
-        .as_ref()
-        .and_then(|machine| machine.told.as_ref().ok());
-    let is_attached = told
-        .and_then(|told| told.machine.as_ref())
-        .is_some_and(|shown| shown.seed);
+    let is_attached = shown(observed).is_some_and(|shown| shown.seed);
     let is_in = matches!(held.contact, Contact::Seen(_)) || known_node(observed).is_some();
     if is_attached && is_in {
         plan.actions.insert(0, Action::RemoveSeed);

@@ -137,6 +137,20 @@ fn the_way_to_a_running_virtual_machine_is_one_step_at_a_time() {
     for (observed, reason, actions) in table {
         assert_eq!(decision(&observed), (reason.to_owned(), actions));
     }
+    // its sshd comes after its address; one that was logged in to before is missed
+    for (seed, reason) in [(true, "WaitingForSsh"), (false, "SshUnreachable")] {
+        let mut running = shown("running", &addressed);
+        running.seed = seed;
+        let mut observed = told(libvirt(false), Some(running), None);
+        let Placement::Held(held) = &mut observed.placement else {
+            panic!("it has a place")
+        };
+        held.contact = Contact::Unreachable {
+            reason: "SshUnreachable",
+            message: "Connection refused".into(),
+        };
+        assert_eq!(decision(&observed), (reason.to_owned(), Vec::new()));
+    }
     let fetching = told(libvirt(false), None, Some(image("fetching", &half)));
     let plan = plan(&fetching, at(0));
     assert!(
