@@ -1,12 +1,13 @@
 //! Does what a plan says. No choices are left here; every action may be done again.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::PoisonError;
 
 use kube::ResourceExt;
 use serde_json::json;
 
 use super::observed::{Contact, Held, Observed, PendingClaim, Placement};
 use super::plan::{Action, Plan};
+use super::site::{Site, host, site};
 use super::{nodes, settings, turn, units, virtual_machine};
 use crate::api::conditions::{self, Finding};
 use crate::api::names::{
@@ -16,10 +17,7 @@ use crate::api::names::{
 use crate::api::{Host, Machine, MachineProviderSpec};
 use crate::controllers::{ReconcileError, patch};
 use crate::manager::Context;
-use crate::node::{self, RenderError, Script, Take, UnitName, UnitState};
-use crate::provider::libvirt::Guest;
-use crate::provider::{ContactError, Hosts};
-use crate::remote::Session;
+use crate::node::{self, Take, UnitName, UnitState};
 
 /// What an action came to.
 pub(super) enum Done {
@@ -168,60 +166,6 @@ fn claims(
         .claims
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
-}
-
-fn host(context: &Context, observed: &Observed) -> Result<Arc<Host>, ReconcileError> {
-    let Placement::Held(Held { name, .. }) = &observed.placement else {
-        return Err(ReconcileError::other(
-            "find the host of a Machine",
-            "it holds none",
-        ));
-    };
-    let found = context.stores.hosts.get(&observed.marker.namespace, name);
-    found.ok_or_else(|| {
-        ReconcileError::other("find the host of a Machine", format!("Host {name} is gone"))
-    })
-}
-
-/// Where a Machine's steps run.
-enum Site {
-    Host(Arc<Host>),
-    Guest(Guest),
-}
-
-impl Site {
-    async fn run(
-        &self,
-        hosts: &Hosts,
-        script: Result<Script, RenderError>,
-    ) -> Result<Vec<u8>, ContactError> {
-        match self {
-            Self::Host(host) => hosts.run(host.as_ref(), script).await,
-            Self::Guest(guest) => hosts.run(guest, script).await,
-        }
-    }
-
-    async fn session(&self, hosts: &Hosts) -> Result<Arc<Session>, ContactError> {
-        match self {
-            Self::Host(host) => hosts.session(host.as_ref()).await,
-            Self::Guest(guest) => hosts.session(guest).await,
-        }
-    }
-}
-
-fn site(context: &Context, observed: &Observed) -> Result<Site, ReconcileError> {
-    let Placement::Held(held) = &observed.placement else {
-        return Err(ReconcileError::other(
-            "find where a Machine runs",
-            "nowhere",
-        ));
-    };
-    if observed.virtual_machine.is_none() {
-        return host(context, observed).map(Site::Host);
-    }
-    virtual_machine::guest(context, &observed.marker, held.address.clone())
-        .map(Site::Guest)
-        .map_err(|error| ReconcileError::other("reach a virtual machine", error))
 }
 
 async fn take_host(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {

@@ -7,6 +7,7 @@ mod observed;
 pub mod plan;
 mod report;
 mod settings;
+mod site;
 pub mod turn;
 mod units;
 mod virtual_machine;

@@ -12,6 +12,7 @@ use crate::kubeadm::Endpoint;
 use crate::node::{Marker, Observation};
 use crate::provider::Follow;
 use crate::provider::follow::Attempts;
+use crate::provider::libvirt::Tried;
 use crate::workload::NodeView;
 
 /// Something that was looked at, or could not be.
@@ -125,8 +126,8 @@ pub struct VirtualMachine {
     pub hypervisor: String,
     /// What its gateway has told, or why that is not known.
     pub told: Result<Told, Refusal>,
-    /// How often it was fetched for or switched in vain.
-    pub attempts: Attempts,
+    /// What came of the tries to fetch its image, to make it or to switch it, whichever is due.
+    pub tried: Tried,
 }
 
 /// What a gateway has told about a virtual machine.

@@ -3,24 +3,38 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::provider::follow::Attempts;
+use k8s_openapi::jiff::Timestamp;
+
+use crate::api::conditions::Finding;
+
+/// What came of the tries so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tried {
+    /// How many.
+    pub times: u32,
+    /// When the last one was.
+    pub last: Option<Timestamp>,
+    /// Why the last one was refused, if it was: said until another is answered, so that no condition goes to and fro.
+    pub refused: Option<Finding>,
+}
 
 /// Tries by what was tried: the UID of a Machine, or an image on a hypervisor.
 #[derive(Default)]
-pub struct Tries(Mutex<HashMap<String, Attempts>>);
+pub struct Tries(Mutex<HashMap<String, Tried>>);
 
 impl Tries {
     /// The tries so far.
-    pub fn of(&self, what: &str) -> Attempts {
+    pub fn of(&self, what: &str) -> Tried {
         self.lock().get(what).cloned().unwrap_or_default()
     }
 
-    /// It is tried once more.
-    pub fn again(&self, what: &str) {
+    /// It was tried once more, and refused if there is a finding.
+    pub fn again(&self, what: &str, refused: Option<Finding>) {
         let mut tries = self.lock();
         let entry = tries.entry(what.to_owned()).or_default();
-        entry.failed = entry.failed.saturating_add(1);
+        entry.times = entry.times.saturating_add(1);
         entry.last = Some(crate::clock::now());
+        entry.refused = refused;
     }
 
     /// It succeeded, or is not wanted any more.
@@ -28,7 +42,7 @@ impl Tries {
         self.lock().remove(what);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Attempts>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Tried>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

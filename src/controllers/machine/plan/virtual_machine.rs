@@ -10,7 +10,7 @@ use super::{Action, Plan, known_node};
 use crate::api::conditions::Finding;
 use crate::controllers::{Next, backoff};
 use crate::gateway::types::{Image, ImageState, Machine, MachineState};
-use crate::provider::follow::Attempts;
+use crate::provider::libvirt::Tried;
 
 /// What the condition of the machine itself is called.
 const INFRASTRUCTURE: &str = "InfrastructureReady";
@@ -60,9 +60,11 @@ fn make(machine: &VirtualMachine, told: &Told, now: Timestamp) -> Plan {
     let hypervisor = &machine.hypervisor;
     let fetching = |message: String| Finding::no(INFRASTRUCTURE, "FetchingImage", message);
     match &told.image {
-        None => Plan::act(
+        None => paced(
+            &machine.tried,
             Action::FetchImage,
             fetching(format!("Hypervisor {hypervisor} fetches the image")),
+            now,
         ),
         Some(image) => match image.state {
             ImageState::Fetching => Plan::waiting(fetching(format!(
@@ -81,19 +83,21 @@ fn make(machine: &VirtualMachine, told: &Told, now: Timestamp) -> Plan {
                 };
                 let message = format!("Hypervisor {hypervisor} failed to fetch the image: {why}");
                 paced(
-                    &machine.attempts,
+                    &machine.tried,
                     Action::FetchImage,
                     Finding::no(INFRASTRUCTURE, reason, message),
                     now,
                 )
             }
-            ImageState::Ready => Plan::act(
+            ImageState::Ready => paced(
+                &machine.tried,
                 Action::CreateMachine,
                 Finding::no(
                     INFRASTRUCTURE,
                     "CreatingVirtualMachine",
                     format!("making the virtual machine on Hypervisor {hypervisor}"),
                 ),
+                now,
             ),
         },
     }
@@ -114,7 +118,7 @@ fn standing(machine: &VirtualMachine, shown: &Machine, now: Timestamp) -> Option
     );
     let switch = |action, reason, message: String| {
         Some(paced(
-            &machine.attempts,
+            &machine.tried,
             action,
             Finding::no(INFRASTRUCTURE, reason, message),
             now,
@@ -161,14 +165,15 @@ fn standing(machine: &VirtualMachine, shown: &Machine, now: Timestamp) -> Option
     }
 }
 
-/// An action that is tried again and again, at growing intervals.
-fn paced(attempts: &Attempts, action: Action, finding: Finding, now: Timestamp) -> Plan {
-    let wait = attempts.last.map_or(Duration::ZERO, |last| {
+/// An action that is tried again and again, at growing intervals. What refused the last try is said meanwhile.
+fn paced(tried: &Tried, action: Action, finding: Finding, now: Timestamp) -> Plan {
+    let finding = tried.refused.clone().unwrap_or(finding);
+    let wait = tried.last.map_or(Duration::ZERO, |last| {
         let since = now
             .duration_since(last)
             .max(SignedDuration::ZERO)
             .unsigned_abs();
-        backoff::delay(attempts.failed, 1.0).saturating_sub(since)
+        backoff::delay(tried.times, 1.0).saturating_sub(since)
     });
     if wait.is_zero() {
         return Plan::act(action, finding);

@@ -77,14 +77,14 @@ pub async fn fetch_image(context: &Context, observed: &Observed) -> Result<Done,
         Err(finding) => return Ok(Done::NotYet(finding)),
     };
     let sha256 = &spec.root_disk.image.sha256;
-    context.tries.again(&image_key(
+    let image = image_key(
         &observed.marker.namespace,
         hypervisor,
         sha256,
         &spec.root_disk.pool,
-    ));
+    );
     let answer = connection.client().fetch_image(sha256, &fetch(spec)).await;
-    Ok(done(answer.map(drop), hypervisor))
+    Ok(tried(context, &image, answer.map(drop), hypervisor))
 }
 
 /// Makes the virtual machine, with keys of its own.
@@ -124,7 +124,7 @@ pub async fn create(context: &Context, observed: &Observed) -> Result<Done, Reco
         &spec.root_disk.image.sha256,
         &spec.root_disk.pool,
     ));
-    Ok(done(answer.map(drop), hypervisor))
+    Ok(tried(context, observed.uid(), answer.map(drop), hypervisor))
 }
 
 async fn place_nowhere(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
@@ -174,9 +174,8 @@ pub async fn switch(
         Ok(parts) => parts,
         Err(finding) => return Ok(Done::NotYet(finding)),
     };
-    context.tries.again(observed.uid());
     let answer = connection.client().power(observed.uid(), action).await;
-    Ok(done(answer, hypervisor))
+    Ok(tried(context, observed.uid(), answer, hypervisor))
 }
 
 /// Takes the seed, with its keys, away from the hypervisor; where that cannot be done yet, the plan wants it again.
@@ -256,13 +255,20 @@ fn gateway<'a>(
     Ok((connection.ok_or_else(unplaced)?, &machine.hypervisor))
 }
 
-fn done(answer: Result<(), GatewayError>, hypervisor: &str) -> Done {
-    match answer {
-        Ok(()) => Done::Yes,
-        Err(error) => Done::NotYet(Finding::no(
+/// Counts the try, and says why it was refused, if it was.
+fn tried(
+    context: &Context,
+    what: &str,
+    answer: Result<(), GatewayError>,
+    hypervisor: &str,
+) -> Done {
+    let refused = answer.err().map(|error| {
+        Finding::no(
             "InfrastructureReady",
             error.reason(),
             format!("Hypervisor {hypervisor}: {error}"),
-        )),
-    }
+        )
+    });
+    context.tries.again(what, refused.clone());
+    refused.map_or(Done::Yes, Done::NotYet)
 }

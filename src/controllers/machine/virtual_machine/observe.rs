@@ -8,6 +8,7 @@ use super::super::observed::{Held, Observed, Placement, Refusal, Stuck, Told, Vi
 use super::super::plan::placement::{Candidate, Demand, choose};
 use crate::api::names::{ANNOTATION_HYPERVISOR, ANNOTATION_PAUSED, LABEL_CLUSTER, ssh_secret};
 use crate::api::{Hypervisor, LibvirtMachineProviderSpec, Machine, MachineProviderSpec};
+use crate::gateway::types::{Image, ImageState};
 use crate::gateway::{Connectivity, View};
 use crate::manager::Context;
 use crate::node::Marker;
@@ -32,15 +33,18 @@ pub fn observe(context: &Context, observed: &Observed) -> Option<VirtualMachine>
         machine: view.machine(observed.uid()),
         image: image.and_then(|(sha256, pool)| view.image(sha256, pool).cloned()),
     });
-    let is_made = told.as_ref().is_ok_and(|told| told.machine.is_some());
-    let what = match (is_made, image) {
-        (false, Some((sha256, pool))) => {
+    let wants_image = told.as_ref().is_ok_and(|told| {
+        let ready = |image: &Image| image.state == ImageState::Ready;
+        told.machine.is_none() && !told.image.as_ref().is_some_and(ready)
+    });
+    let what = match image {
+        Some((sha256, pool)) if wants_image => {
             image_key(&observed.marker.namespace, &hypervisor, sha256, pool)
         }
         _ => observed.uid().to_owned(),
     };
     Some(VirtualMachine {
-        attempts: context.tries.of(&what),
+        tried: context.tries.of(&what),
         hypervisor,
         told,
     })

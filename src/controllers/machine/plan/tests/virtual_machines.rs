@@ -3,6 +3,7 @@
 use super::*;
 use crate::controllers::machine::{Stuck, Told, VirtualMachine};
 use crate::gateway::types;
+use crate::provider::libvirt::Tried;
 
 fn libvirt(control_plane: bool) -> Observed {
     let value = json!({
@@ -57,7 +58,7 @@ fn told(
             machine: machine.map(Arc::new),
             image,
         }),
-        attempts: Attempts::default(),
+        tried: Tried::default(),
     });
     observed.placement = held(Contact::NotAsked);
     if let Placement::Held(held) = &mut observed.placement {
@@ -73,7 +74,7 @@ fn silent(mut observed: Observed) -> Observed {
             reason: "HypervisorUnreachable",
             message: "Hypervisor hypervisor-a: connection refused".into(),
         }),
-        attempts: Attempts::default(),
+        tried: Tried::default(),
     });
     observed.placement = held(Contact::NotAsked);
     if let Placement::Held(held) = &mut observed.placement {
@@ -199,15 +200,34 @@ fn what_stopped_is_started_again_at_growing_intervals() {
         let mut observed = told(libvirt(false), Some(shown(state, &more)), None);
         assert_eq!(decision(&observed), (reason.to_owned(), vec![action]));
         if let Some(machine) = &mut observed.virtual_machine {
-            machine.attempts = Attempts {
-                failed: 3,
+            machine.tried = Tried {
+                times: 3,
                 last: Some(at(-1)),
-                error: None,
+                refused: None,
             };
         }
         let again = plan(&observed, at(0));
         assert_eq!(again.actions, []);
         assert_eq!(again.next, Next::After(Duration::from_secs(3)));
+    }
+}
+
+#[test]
+fn what_was_refused_is_said_until_another_try_is_answered() {
+    let ready = Some(image("ready", &json!({})));
+    let mut observed = told(libvirt(false), None, ready);
+    let refused = Finding::no("InfrastructureReady", "InvalidSpec", "no such network");
+    for (seconds, actions) in [(-1, vec![]), (-60, vec![Action::CreateMachine])] {
+        if let Some(machine) = &mut observed.virtual_machine {
+            machine.tried = Tried {
+                times: 3,
+                last: Some(at(seconds)),
+                refused: Some(refused.clone()),
+            };
+        }
+        let plan = plan(&observed, at(0));
+        assert_eq!(plan.actions, actions);
+        assert!(plan.findings.contains(&refused), "{:?}", plan.findings);
     }
 }
 
