@@ -39,11 +39,7 @@ async fn wrong_checksum(world: &World) {
     let wrong = json!({"rootDisk": {"image": {"sha256": "0".repeat(64)}}});
     world.machine("checksum", &wrong);
     world.until_reason("checksum", "ImageChecksumDiffers").await;
-    assert!(
-        world.message("checksum").contains(&world.image.1),
-        "{}",
-        world.message("checksum")
-    );
+    world.until_message("checksum", &world.image.1).await;
     gone(world, "checksum").await;
     assert_eq!(domains_of(world, "checksum"), 0);
 
@@ -53,11 +49,7 @@ async fn wrong_checksum(world: &World) {
         &json!({"rootDisk": {"image": {"url": nowhere, "sha256": "1".repeat(64)}}}),
     );
     world.until_reason("nowhere", "ImageFailed").await;
-    assert!(
-        world.message("nowhere").contains("404"),
-        "{}",
-        world.message("nowhere")
-    );
+    world.until_message("nowhere", "404").await;
     gone(world, "nowhere").await;
 }
 
@@ -67,11 +59,7 @@ async fn what_is_not_there(world: &World) {
         &json!({"interfaces": [{"network": "elsewhere"}]}),
     );
     world.until_reason("network", "InvalidSpec").await;
-    assert!(
-        world.message("network").contains("elsewhere"),
-        "{}",
-        world.message("network")
-    );
+    world.until_message("network", "elsewhere").await;
     gone(world, "network").await;
 }
 
@@ -83,11 +71,7 @@ async fn gateway_down(world: &World) {
         .await;
     world.machine("late", &json!({}));
     world.until_reason("late", "NoHypervisorAvailable").await;
-    assert!(
-        world.message("late").contains("1 unreachable"),
-        "{}",
-        world.message("late")
-    );
+    world.until_message("late", "1 unreachable").await;
     world.hack("gateway", &["up", "tlv3"]);
     world.until_running("late").await;
     gone(world, "late").await;

@@ -204,6 +204,14 @@ impl World {
         self.says(&format!("machine/{name}"), field)
     }
 
+    /// Waits until that message has this in it. What is tried again says so in between.
+    pub async fn until_message(&self, name: &str, part: &str) {
+        eventually(&format!("{part:?} in what Machine {name} says"), || {
+            self.message(name).contains(part)
+        })
+        .await;
+    }
+
     /// Name of the domain of a Machine.
     pub fn domain(&self, name: &str) -> String {
         self.says(&format!("machine/{name}"), ".status.host")
