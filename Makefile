@@ -49,3 +49,7 @@ bench-bootstrap: ## from apply to all Nodes Ready, against kubeadm by hand: rati
 bench-vm: ## from apply to an sshd that answers, against plain libvirt (needs a quiet machine)
 	@hack/bench-vm
 .PHONY: bench-vm
+
+bench-gateway: ## what tatara-gateway takes: 50 creates at once, a list of 500 machines, memory
+	@hack/bench-gateway
+.PHONY: bench-gateway
