@@ -6,7 +6,8 @@
 HYPERVISOR=${HYPERVISOR:-ttr} SUBNET=${SUBNET:-10.78.0}
 export SUBNET
 TEMPLATES=$REPO/templates/quickstart-libvirt DOCTOR=libvirt READY_SECONDS=600
-kvm_works || READY_SECONDS=3600
+SCALED='a worker is drained, its virtual machine ends'
+kvm_works || { READY_SECONDS=3600 HELLO_SECONDS=1200; export HELLO_SECONDS; }
 
 machines() {
   local IMAGE=''

@@ -4,6 +4,7 @@
 FLEET=${FLEET:-ttr} SUBNET=${SUBNET:-10.77.0}
 export FLEET SUBNET
 TEMPLATES=$REPO/templates/quickstart DOCTOR='' READY_SECONDS=600
+SCALED='a worker is drained, its host freed'
 
 machines() {
   part "the hosts' file system and images"; "$HACK/rootfs" full >/dev/null; "$HACK/golden" >/dev/null
