@@ -8,12 +8,15 @@ use tatara_gateway::libvirt::{Driver, Facts, domain_xml};
 use tatara_gateway::{auth, images};
 
 fuzz_target!(|data: &[u8]| {
-    let Some((which, data)) = data.split_first() else { return };
+    let Some((which, data)) = data.split_first() else {
+        return;
+    };
     let text = String::from_utf8_lossy(data);
     match which {
         b'd' => {
             if let Ok(view) = domain_xml::read(&text) {
-                let known: ByMac = [(String::from("52:54:00:00:00:01"), vec![text.into_owned()])].into();
+                let known: ByMac =
+                    [(String::from("52:54:00:00:00:01"), vec![text.into_owned()])].into();
                 let _ = addresses::of(&view, &known, AddressSource::Agent);
             }
         }

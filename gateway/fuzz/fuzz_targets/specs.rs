@@ -10,7 +10,9 @@ use tatara_gateway::seed;
 use uuid::Uuid;
 
 fuzz_target!(|data: &[u8]| {
-    let Ok(request) = parse::<MachineRequest>(data) else { return };
+    let Ok(request) = parse::<MachineRequest>(data) else {
+        return;
+    };
     if let Some(seed) = &request.seed {
         seed::volume(seed).expect("a seed of any words");
     }
@@ -19,11 +21,15 @@ fuzz_target!(|data: &[u8]| {
         return;
     }
     let id = Uuid::from_u128(7);
-    let cards = spec.interfaces.iter().enumerate().map(|(i, card)| MachineInterface {
-        mac: mac(id, i),
-        network: card.network.clone(),
-        bridge: card.bridge.clone(),
-    });
+    let cards = spec
+        .interfaces
+        .iter()
+        .enumerate()
+        .map(|(i, card)| MachineInterface {
+            mac: mac(id, i),
+            network: card.network.clone(),
+            bridge: card.bridge.clone(),
+        });
     let hash = spec_hash(spec);
     let disk = Disk {
         path: format!("/{}", spec.root_disk.pool),
@@ -52,6 +58,9 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(view.name, spec.name);
     assert_eq!(view.interfaces.len(), spec.interfaces.len());
     for (seen, wanted) in view.interfaces.iter().zip(&spec.interfaces) {
-        assert_eq!((&seen.network, &seen.bridge), (&wanted.network, &wanted.bridge));
+        assert_eq!(
+            (&seen.network, &seen.bridge),
+            (&wanted.network, &wanted.bridge)
+        );
     }
 });
