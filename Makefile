@@ -53,3 +53,8 @@ bench-vm: ## from apply to an sshd that answers, against plain libvirt (needs a 
 bench-gateway: ## what tatara-gateway takes: 50 creates at once, a list of 500 machines, memory
 	@hack/bench-gateway
 .PHONY: bench-gateway
+
+fuzz: ## what the gateway reads, and its handlers, with inputs that are made up; and its API, from its description
+	@hack/fuzz
+	@hack/schemathesis
+.PHONY: fuzz

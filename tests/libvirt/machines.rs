@@ -29,6 +29,7 @@ async fn machines_are_made_kept_running_and_leave_nothing_behind() {
         "256Mi"
     );
 
+    secrets_stay_where_they_belong(&world);
     keeps_running(&world, &domain).await;
     deleted_by_hand_is_made_again(&world).await;
 
@@ -43,6 +44,31 @@ async fn machines_are_made_kept_running_and_leave_nothing_behind() {
     world.until_gone("secret/one-ssh").await;
     world.kubectl(&["delete", "hypervisor", "hypervisor-a"]);
     world.kubectl(&["delete", "secret", "gateway"]);
+}
+
+/// The gateway's token and the keys of a virtual machine: not in logs, events, objects, arguments or definitions.
+fn secrets_stay_where_they_belong(world: &World) {
+    let field = |key: &str| format!("go-template={{{{index .data \"{key}\" | base64decode}}}}");
+    let secret = |name: &str, key: &str| world.kubectl(&["get", "secret", name, "-o", &field(key)]);
+    // of a key, a line in its middle: the first ones say what kind it is
+    let line_of = |key: String| key.lines().nth(2).expect("a key").to_owned();
+    let secrets = [
+        secret("gateway", "token"),
+        line_of(secret("one-ssh", "ssh-privatekey")),
+        line_of(secret("one-ssh", "ssh-host-ed25519-key")),
+    ];
+    let places = world.told();
+    assert!(places.len() > 5);
+    for (place, text) in &places {
+        for secret in &secrets {
+            assert!(secret.len() > 20, "a secret: {secret:?}");
+            assert!(!text.contains(secret.as_str()), "a secret in {place}");
+        }
+    }
+    let told = places
+        .iter()
+        .any(|(place, text)| place == "manager.log" && text.contains("one"));
+    assert!(told, "what was searched tells of the machine");
 }
 
 /// Off, and standing still.

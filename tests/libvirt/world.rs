@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
@@ -210,6 +210,37 @@ impl World {
             self.message(name).contains(part)
         })
         .await;
+    }
+
+    /// All that is told where people and programs may look: by place.
+    pub fn told(&self) -> Vec<(String, String)> {
+        let read = |path: &Path| {
+            let bytes = fs::read(path).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        let mut told = vec![(
+            "manager.log".to_owned(),
+            read(&self.dir.path().join("manager.log")),
+        )];
+        for kind in ["events", "machines", "hypervisors", "clusters"] {
+            let objects = self.kubectl(&["get", kind, "-A", "-o", "yaml"]);
+            told.push((kind.to_owned(), objects));
+        }
+        let hypervisor = self.dir.path().join(format!("virt.{}", self.name));
+        for folder in ["log", "log/qemu"] {
+            for entry in fs::read_dir(hypervisor.join(folder)).expect("its logs") {
+                let path = entry.expect("an entry").path();
+                told.push((path.display().to_string(), read(&path)));
+            }
+        }
+        for domain in self.virsh(&["list", "--all", "--name"]).split_whitespace() {
+            told.push((domain.to_owned(), self.virsh(&["dumpxml", domain])));
+        }
+        for entry in fs::read_dir("/proc").expect("processes").flatten() {
+            let arguments = read(&entry.path().join("cmdline"));
+            told.push((entry.path().display().to_string(), arguments));
+        }
+        told
     }
 
     /// Name of the domain of a Machine.
