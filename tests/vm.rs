@@ -6,14 +6,15 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::Instant;
+
+use k8s_openapi::jiff::Timestamp;
 
 const HYPERVISOR: &str = "vmjoin";
 const SUBNET: &str = "10.98.0";
 
 struct Quickstart {
     state: tempfile::TempDir,
-    started: Instant,
+    started: Timestamp,
 }
 
 fn script(name: &str) -> PathBuf {
@@ -93,7 +94,8 @@ impl Quickstart {
     }
 
     fn says(&self, what: &str) {
-        println!("{:4} s: {what}", self.started.elapsed().as_secs());
+        let seconds = tatara::clock::now().duration_since(self.started).as_secs();
+        println!("{seconds:4} s: {what}");
     }
 }
 
@@ -125,7 +127,7 @@ impl Drop for Quickstart {
 fn virtual_machines_boot_join_and_leave_nothing_behind() {
     let world = Quickstart {
         state: tempfile::tempdir().expect("a temporary folder"),
-        started: Instant::now(),
+        started: tatara::clock::now(),
     };
     world.hack("quickstart", &["prepare"]);
     let manifests = world.path("manifests/30-machines.yaml");
