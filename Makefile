@@ -46,7 +46,7 @@ bench-idle: ## requests and memory of the quickstart's manager at rest, from 60 
 bench-bootstrap: ## from apply to all Nodes Ready, against kubeadm by hand: ratios (needs a quiet machine)
 	@hack/bench-bootstrap
 
-bench-vm: ## from apply to an sshd that answers, against plain libvirt (needs a quiet machine)
+bench-vm: ## from apply to a virtual machine that runs, against plain libvirt (needs a quiet machine)
 	@hack/bench-vm
 .PHONY: bench-vm
 
