@@ -21,11 +21,12 @@ machines() {
 
 image() { "$HACK/image/guest"; }
 
-# emulated in software everything takes many times as long, and kubeadm's own patience ends too early
+# Emulated in software everything takes many times as long, and kubeadm's own patience ends too early: before it waits for
+# the control plane, it waits for the API server as for any call (kubernetesAPICall).
 blanks() {
   local IMAGE='' SHA256='' GATEWAY='' timeouts=''
   kvm_works || timeouts='
-          timeouts: {controlPlaneComponentHealthCheck: 20m, kubeletHealthCheck: 10m, kubernetesAPICall: 5m, tlsBootstrap: 20m, discovery: 10m}'
+          timeouts: {controlPlaneComponentHealthCheck: 20m, kubeletHealthCheck: 10m, kubernetesAPICall: 20m, tlsBootstrap: 20m, discovery: 10m}'
   eval "$(image)"
   eval "$("$HACK/gateway" up "$HYPERVISOR")"
   blank=(GATEWAY "$GATEWAY" VIP "$SUBNET.250" IMAGE "$("$HACK/libvirt" serve "$HYPERVISOR" "$IMAGE")" SHA256 "$SHA256" TIMEOUTS "$timeouts")
