@@ -13,6 +13,7 @@ async fn what_goes_wrong_at_a_hypervisor_is_said_and_never_makes_a_second_machin
     wrong_checksum(&world).await;
     what_is_not_there(&world).await;
     gateway_down(&world).await;
+    gateway_stands_still(&world).await;
     wrong_credentials(&world).await;
     killed_on_the_way(&mut world).await;
     hypervisor_rebooted(&world).await;
@@ -75,6 +76,21 @@ async fn gateway_down(world: &World) {
     world.hack("gateway", &["up", "tlv3"]);
     world.until_running("late").await;
     gone(world, "late").await;
+}
+
+/// It takes connections and answers nothing, as a hypervisor does whose disks hang. Then it goes on, with what it was
+/// asked for meanwhile.
+async fn gateway_stands_still(world: &World) {
+    world.gateway_signal("STOP");
+    world.machine("still", &json!({}));
+    world
+        .until_says("hypervisor/hypervisor-a", "Unreachable", ".status.state")
+        .await;
+    world.until_reason("still", "HypervisorUnreachable").await;
+    world.gateway_signal("CONT");
+    world.until_running("still").await;
+    assert_eq!(domains_of(world, "still"), 1);
+    gone(world, "still").await;
 }
 
 async fn wrong_credentials(world: &World) {

@@ -111,6 +111,13 @@ impl World {
         )
     }
 
+    /// A signal to the gateway, such as STOP.
+    pub fn gateway_signal(&self, signal: &str) {
+        let run = self.dir.path().join(format!("virt.{}/run", self.name));
+        let pid = fs::read_to_string(run.join("gateway.pid")).expect("its process");
+        done(Command::new("kill").args([&format!("-{signal}"), pid.trim()]));
+    }
+
     /// Names of all domains and of all volumes, sorted.
     pub fn domains_and_volumes(&self) -> Vec<String> {
         let domains = self.virsh(&["list", "--all", "--name"]);
