@@ -21,7 +21,7 @@ fn good_manifests_are_stored_as_they_were_written() {
             );
         }
     }
-    let many = "get cluster,ma,ms,md,mc,hosts.tatara.dev -n good -o name";
+    let many = "get cluster,ma,ms,md,mc,hosts.tatara.dev,hypervisors.tatara.dev -n good -o name";
     let many = many.split(' ').collect::<Vec<_>>();
     let many = plane.run(many[0], &many[1..]).out();
     assert_eq!(
