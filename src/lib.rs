@@ -7,6 +7,8 @@
 //! | [`kubeadm`] | kubeadm configuration and version rules; pure |
 //! | [`node`] | the steps that run on a host, rendered from `templates/node/`; pure |
 //! | [`pki`] | certificate authorities, kubeconfigs, bootstrap tokens |
+//! | [`installer`] | what an installer of an operating system is told, for one host; pure |
+//! | [`media`] | installers, served to BMCs for one host and one installation |
 //! | [`gateway`] | libvirt hypervisors over HTTP: client and events of `tatara-gateway` |
 //! | [`provider`] | where machines come from: `ssh`, `libvirt`, `simulated` |
 //! | [`redfish`] | power, boot device and virtual media of servers, through their BMC |
@@ -21,8 +23,10 @@ pub mod cli;
 pub mod clock;
 pub mod controllers;
 pub mod gateway;
+pub mod installer;
 pub mod kubeadm;
 pub mod manager;
+pub mod media;
 pub mod node;
 pub mod pki;
 pub mod provider;

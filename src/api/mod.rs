@@ -12,6 +12,7 @@ pub mod conditions;
 pub mod crd;
 pub mod host;
 pub mod hypervisor;
+pub mod installation;
 pub mod libvirt_machine_provider_spec;
 pub mod machine;
 pub mod machine_class;

@@ -50,6 +50,12 @@ pub const ANNOTATION_INITIALIZED: &str = "tatara.dev/control-plane-initialized";
 pub const ANNOTATION_HYPERVISOR: &str = "tatara.dev/hypervisor";
 /// On a Machine: the Cluster's kubeadm settings that its node was made with, as JSON.
 pub const ANNOTATION_SETTINGS: &str = "tatara.dev/kubeadm-settings";
+/// Annotation on a Host: install its operating system. Its value is the serial number or WWN of the disk, as
+/// `rootDeviceHints` has it: whoever writes it says which data is lost. It goes when the installation begins.
+pub const ANNOTATION_REINSTALL: &str = "tatara.dev/reinstall";
+/// Annotation on a Host: the installation that is under way, or failed, as JSON
+/// ([`crate::api::installation::Record`]). Written by compare-and-swap.
+pub const ANNOTATION_INSTALLATION: &str = "tatara.dev/installation";
 
 /// Finalizer of a Cluster (2019 API).
 pub const FINALIZER_CLUSTER: &str = "cluster.cluster.k8s.io";
@@ -92,6 +98,11 @@ pub const SECRET_TYPE_GATEWAY: &str = "tatara.dev/gateway";
 /// Name of the Secret with the keys by which we and a virtual machine know each other.
 pub fn ssh_secret(machine: &str) -> String {
     format!("{machine}-ssh")
+}
+
+/// Name of the Secret with the host key that an installation gives to a Host.
+pub fn host_key_secret(host: &str) -> String {
+    format!("{host}-hostkey")
 }
 
 /// Name of the Secret with the administrator kubeconfig of a cluster (Cluster API convention).

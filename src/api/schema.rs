@@ -233,6 +233,39 @@ pub fn bmc_address(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
+/// URL of an image that is fetched.
+pub fn image_url(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string", "minLength": 1, "maxLength": 2048,
+        "x-kubernetes-validations": [rule(
+            "self.matches('^https?://[^ /@]+/[^ ]*$')",
+            "is no http or https URL of an image; write one such as https://images.example.com/installer.iso, without a user",
+        )],
+    })
+}
+
+/// SHA-256 of an image.
+pub fn sha256(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string", "maxLength": 64,
+        "x-kubernetes-validations": [rule(
+            "self.matches('^[0-9a-f]{64}$')",
+            "is no SHA-256; write the 64 lower-case hexadecimal digits that sha256sum prints",
+        )],
+    })
+}
+
+/// Serial number or WWN of a disk.
+pub fn disk_id(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string", "minLength": 1, "maxLength": 128,
+        "x-kubernetes-validations": [rule(
+            "self.matches('^[A-Za-z0-9._:+/ =-]*[A-Za-z0-9][A-Za-z0-9._:+/ =-]*$')",
+            "names no disk; write what lsblk -d -o NAME,SERIAL,WWN prints for it on the host",
+        )],
+    })
+}
+
 /// SHA-256 of a certificate.
 pub fn fingerprint(_: &mut SchemaGenerator) -> Schema {
     json_schema!({

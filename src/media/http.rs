@@ -1,0 +1,239 @@
+//! The listener: images by GET, HEAD and Range, reports of installers by POST. Nothing else is answered, and no
+//! request is logged but by the Host that it is for.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path as Parts, State};
+use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{any, post};
+use axum::serve::Listener;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+use tokio_util::sync::CancellationToken;
+
+use super::content;
+use super::range::{Asked, asked};
+use super::served::{Media, Report, Served};
+
+/// Handshakes that may go on at once.
+const HANDSHAKES: usize = 64;
+/// How long a handshake may take.
+const HANDSHAKE: std::time::Duration = std::time::Duration::from_secs(20);
+
+/// Certificate and key of the listener.
+#[derive(Clone)]
+pub struct Tls(TlsAcceptor);
+
+/// Why TLS cannot be offered.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file cannot be read, or holds no PEM of that kind.
+    #[error("failed to read {} as PEM", file.display())]
+    File {
+        /// Which.
+        file: PathBuf,
+        /// Why.
+        #[source]
+        source: rustls::pki_types::pem::Error,
+    },
+    /// They do not belong together, or cannot be used.
+    #[error("failed to use the certificate and key of the media listener")]
+    Pair(#[from] rustls::Error),
+}
+
+impl Tls {
+    /// Reads a certificate chain and its private key, in PEM.
+    pub fn read(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
+        let failed = |file: &Path| {
+            let file = file.to_owned();
+            move |source| TlsError::File { file, source }
+        };
+        let chain = CertificateDer::pem_file_iter(certificate).map_err(failed(certificate))?;
+        let chain: Result<Vec<_>, _> = chain.collect();
+        let chain = chain.map_err(failed(certificate))?;
+        let key = PrivateKeyDer::from_pem_file(key).map_err(failed(key))?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_single_cert(chain, key)?;
+        Ok(Self(TlsAcceptor::from(Arc::new(config))))
+    }
+}
+
+/// Takes the address.
+pub async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    TcpListener::bind(address).await
+}
+
+/// Serves until `stop` is cancelled.
+pub async fn serve(
+    listener: TcpListener,
+    tls: Option<Tls>,
+    media: Arc<Media>,
+    stop: CancellationToken,
+) -> std::io::Result<()> {
+    let router = Router::new()
+        .route("/media/{token}/installer.iso", any(image))
+        .route("/media/{token}/report/{word}", post(report))
+        .fallback(|| async { StatusCode::NOT_FOUND })
+        .with_state(media);
+    let stopped = {
+        let stop = stop.clone();
+        async move { stop.cancelled().await }
+    };
+    match tls {
+        None => {
+            axum::serve(listener, router)
+                .with_graceful_shutdown(stopped)
+                .await
+        }
+        Some(tls) => {
+            axum::serve(Encrypted::new(listener, tls, stop), router)
+                .with_graceful_shutdown(stopped)
+                .await
+        }
+    }
+}
+
+async fn image(
+    State(media): State<Arc<Media>>,
+    Parts(token): Parts<String>,
+    method: Method,
+    headers: HeaderMap,
+) -> Response {
+    let Some(served) = media.by_token(&token) else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    if method != Method::GET && method != Method::HEAD {
+        return (
+            StatusCode::METHOD_NOT_ALLOWED,
+            [(header::ALLOW, "GET, HEAD")],
+        )
+            .into_response();
+    }
+    let size = served.size();
+    let range = headers
+        .get(header::RANGE)
+        .and_then(|value| value.to_str().ok());
+    let (status, part) = match asked(range, size) {
+        Asked::Beyond => {
+            let range = [(header::CONTENT_RANGE, format!("bytes */{size}"))];
+            return (StatusCode::RANGE_NOT_SATISFIABLE, range).into_response();
+        }
+        Asked::Part(part) => (StatusCode::PARTIAL_CONTENT, part),
+        Asked::Whole => (StatusCode::OK, 0..size),
+    };
+    if part.start == 0 && method == Method::GET {
+        tracing::info!(host = %served.host, "media is read");
+    }
+    let mut answer = Response::builder()
+        .status(status)
+        .header(header::CONTENT_TYPE, "application/x-iso9660-image")
+        .header(header::ACCEPT_RANGES, "bytes")
+        .header(header::CACHE_CONTROL, "no-store")
+        .header(header::CONTENT_LENGTH, part.end - part.start);
+    if status == StatusCode::PARTIAL_CONTENT {
+        let range = format!("bytes {}-{}/{size}", part.start, part.end - 1);
+        answer = answer.header(header::CONTENT_RANGE, range);
+    }
+    let body = if method == Method::HEAD {
+        Ok(Body::empty())
+    } else {
+        body(served.clone(), part).await
+    };
+    let answer = body.map(|body| answer.body(body));
+    match answer {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(error)) => broken(&served, &error),
+        Err(error) => broken(&served, &error),
+    }
+}
+
+async fn body(served: Arc<Served>, part: core::ops::Range<u64>) -> std::io::Result<Body> {
+    Ok(Body::from_stream(content::pieces(served, part).await?))
+}
+
+fn broken(served: &Served, error: &dyn std::error::Error) -> Response {
+    tracing::warn!(host = %served.host, error = %error, "media could not be read");
+    StatusCode::INTERNAL_SERVER_ERROR.into_response()
+}
+
+async fn report(
+    State(media): State<Arc<Media>>,
+    Parts((token, word)): Parts<(String, String)>,
+) -> StatusCode {
+    match (media.by_token(&token), Report::read(&word)) {
+        (Some(served), Some(report)) => {
+            tracing::info!(host = %served.host, ?report, "the installer reports");
+            served.hear(report);
+            StatusCode::NO_CONTENT
+        }
+        _ => StatusCode::NOT_FOUND,
+    }
+}
+
+/// Connections whose handshake is done; one that is slow keeps nobody waiting.
+struct Encrypted {
+    address: std::io::Result<SocketAddr>,
+    ready: mpsc::Receiver<(TlsStream<TcpStream>, SocketAddr)>,
+}
+
+impl Encrypted {
+    fn new(listener: TcpListener, tls: Tls, stop: CancellationToken) -> Self {
+        let (done, ready) = mpsc::channel(HANDSHAKES);
+        let address = listener.local_addr();
+        tokio::spawn(async move {
+            stop.run_until_cancelled(accept(listener, tls, done)).await;
+        });
+        Self { address, ready }
+    }
+}
+
+async fn accept(
+    mut listener: TcpListener,
+    Tls(acceptor): Tls,
+    done: mpsc::Sender<(TlsStream<TcpStream>, SocketAddr)>,
+) {
+    // as many wait for their handshake as there is room for what comes of it
+    while let Ok(room) = done.clone().reserve_owned().await {
+        // axum's own: it goes on after errors of single connections
+        let (stream, from) = Listener::accept(&mut listener).await;
+        let acceptor = acceptor.clone();
+        tokio::spawn(async move {
+            let stream = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await;
+            if let Ok(Ok(stream)) = stream {
+                room.send((stream, from));
+            }
+        });
+    }
+}
+
+impl Listener for Encrypted {
+    type Io = TlsStream<TcpStream>;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        match self.ready.recv().await {
+            Some(connection) => connection,
+            // we are stopping
+            None => std::future::pending().await,
+        }
+    }
+
+    fn local_addr(&self) -> std::io::Result<SocketAddr> {
+        match &self.address {
+            Ok(address) => Ok(*address),
+            Err(error) => Err(std::io::Error::new(error.kind(), error.to_string())),
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Images, fetched once and verified while they are received. A file in the folder is always whole.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use sha2::{Digest as _, Sha256};
+use tokio::fs::{self, File};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::served::hex;
+use crate::api::installation::IsoImage;
+use crate::clock;
+use crate::controllers::Chain;
+use crate::installer::{Area, AreaError, Finder};
+
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How long the server may be silent.
+const SILENCE: Duration = Duration::from_mins(1);
+/// An image that could not be fetched is tried again after this time.
+const TRY_AGAIN: SignedDuration = SignedDuration::from_secs(10);
+/// Size of a piece that is read back.
+const PIECE: usize = 1024 * 1024;
+
+/// An image that is here, whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Base {
+    /// Its file.
+    pub file: PathBuf,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Where answers are put in.
+    pub area: Area,
+}
+
+/// Why an image is not here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// It could not be fetched: tried again when it is asked for again.
+    Fetch(String),
+    /// What came has another SHA-256.
+    Checksum(String),
+    /// It cannot be told what to install.
+    Area(AreaError),
+}
+
+/// How far an image is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BaseState {
+    /// It is being fetched.
+    Fetching,
+    /// It is here.
+    Ready(Base),
+    /// It is not.
+    Failed(Failure),
+}
+
+/// Images by their SHA-256.
+pub struct Library {
+    folder: PathBuf,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+    states: Arc<Mutex<HashMap<String, State>>>,
+}
+
+type State = (Timestamp, BaseState);
+
+impl Library {
+    /// Images are kept in `folder`, which is made when it is needed.
+    pub fn new(folder: PathBuf, tasks: TaskTracker, stop: CancellationToken) -> Self {
+        Self {
+            folder,
+            tasks,
+            stop,
+            states: Arc::default(),
+        }
+    }
+
+    /// Forgets that an image failed, when somebody asks for it anew.
+    pub fn forget_failure(&self, iso: &IsoImage) {
+        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(states.get(&iso.sha256), Some((_, BaseState::Failed(_)))) {
+            states.remove(&iso.sha256);
+        }
+    }
+
+    /// How far an image is. One that is not here is fetched from now on, and `wake` is called at the end.
+    pub fn image(&self, iso: &IsoImage, wake: impl FnOnce() + Send + 'static) -> BaseState {
+        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        match states.get(&iso.sha256) {
+            Some((at, BaseState::Failed(_))) if clock::now().duration_since(*at) >= TRY_AGAIN => {}
+            Some((_, state)) => return state.clone(),
+            None => {}
+        }
+        states.insert(iso.sha256.clone(), (clock::now(), BaseState::Fetching));
+        drop(states);
+        let (iso, states) = (iso.clone(), self.states.clone());
+        let (folder, stop) = (self.folder.clone(), self.stop.clone());
+        self.tasks.spawn(async move {
+            let Some(result) = stop.run_until_cancelled(bring(&folder, &iso)).await else {
+                return;
+            };
+            let state = match result {
+                Ok(base) => {
+                    tracing::info!(sha256 = iso.sha256, bytes = base.size, "image is here");
+                    BaseState::Ready(base)
+                }
+                Err(failure) => BaseState::Failed(failure),
+            };
+            let mut states = states.lock().unwrap_or_else(PoisonError::into_inner);
+            states.insert(iso.sha256, (clock::now(), state));
+            drop(states);
+            wake();
+        });
+        BaseState::Fetching
+    }
+}
+
+/// The image in the folder, or else from its URL.
+async fn bring(folder: &Path, iso: &IsoImage) -> Result<Base, Failure> {
+    let file = folder.join(format!("{}.iso", iso.sha256));
+    let problem = |error: &dyn std::error::Error, place: &Path| {
+        Failure::Fetch(format!("failed to keep it in {}: {error}", place.display()))
+    };
+    if let Ok(kept) = File::open(&file).await {
+        match Taken::again(kept).await {
+            Ok(taken) if hex(&taken.digest) == iso.sha256 => return taken.base(file),
+            // damaged, or not to be read
+            _ => fs::remove_file(&file)
+                .await
+                .map_err(|error| problem(&error, &file))?,
+        }
+    }
+    fs::create_dir_all(folder)
+        .await
+        .map_err(|error| problem(&error, folder))?;
+    let part = folder.join(format!("{}.part", iso.sha256));
+    let result = match fetch(&part, iso).await {
+        Ok(taken) if hex(&taken.digest) == iso.sha256 => match fs::rename(&part, &file).await {
+            Ok(()) => return taken.base(file),
+            Err(error) => Err(problem(&error, &file)),
+        },
+        Ok(taken) => Err(Failure::Checksum(format!(
+            "installation.iso.sha256 is {}, and the {} bytes at {} have {}; correct one of them",
+            iso.sha256,
+            taken.size,
+            iso.url,
+            hex(&taken.digest)
+        ))),
+        Err(failure) => Err(failure),
+    };
+    fs::remove_file(&part).await.ok();
+    result
+}
+
+/// What was learnt of an image while it went by.
+struct Taken {
+    digest: Vec<u8>,
+    size: u64,
+    area: Result<Area, AreaError>,
+}
+
+impl Taken {
+    fn base(self, file: PathBuf) -> Result<Base, Failure> {
+        Ok(Base {
+            file,
+            size: self.size,
+            area: self.area.map_err(Failure::Area)?,
+        })
+    }
+
+    async fn again(mut file: File) -> std::io::Result<Self> {
+        let mut look = Look::default();
+        let mut piece = vec![0; PIECE];
+        loop {
+            match file.read(&mut piece).await? {
+                0 => return Ok(look.end()),
+                count => look.at(&piece[..count]),
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct Look {
+    hash: Sha256,
+    finder: Finder,
+    size: u64,
+}
+
+impl Look {
+    fn at(&mut self, piece: &[u8]) {
+        self.hash.update(piece);
+        self.finder.feed(piece);
+        self.size += piece.len() as u64;
+    }
+
+    fn end(self) -> Taken {
+        Taken {
+            digest: self.hash.finalize().to_vec(),
+            size: self.size,
+            area: self.finder.end(),
+        }
+    }
+}
+
+async fn fetch(part: &Path, iso: &IsoImage) -> Result<Taken, Failure> {
+    let far = |error: &reqwest::Error| {
+        Failure::Fetch(format!("failed to fetch {}: {}", iso.url, Chain(error)))
+    };
+    let near = |error: &std::io::Error| {
+        Failure::Fetch(format!("failed to write {}: {error}", part.display()))
+    };
+    let client = reqwest::Client::builder()
+        .connect_timeout(CONNECT)
+        .read_timeout(SILENCE)
+        .build()
+        .map_err(|error| far(&error))?;
+    let asked = client.get(&iso.url).send().await;
+    let answer = asked.and_then(reqwest::Response::error_for_status);
+    let mut answer = answer.map_err(|error| far(&error))?;
+    let mut file = File::create(part).await.map_err(|error| near(&error))?;
+    let mut look = Look::default();
+    while let Some(piece) = answer.chunk().await.map_err(|error| far(&error))? {
+        look.at(&piece);
+        file.write_all(&piece).await.map_err(|error| near(&error))?;
+    }
+    file.sync_all().await.map_err(|error| near(&error))?;
+    Ok(look.end())
+}
