@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bmc::{BmcAccess, BmcStatus};
+use super::installation::{Installation, RootDeviceHints, WipePolicy};
 
 /// A server that exists. Machines claim Hosts; its labels are what `hostSelector` matches.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
@@ -43,12 +44,34 @@ use super::bmc::{BmcAccess, BmcStatus};
 #[x_kube(validation = Rule::new(
     "!has(oldSelf.consumerRef) || !has(self.consumerRef) || !oldSelf.consumerRef.releasing || self.consumerRef.releasing"
 ).message(Message::Expression("'consumerRef.releasing: true of Machine ' + oldSelf.consumerRef.name + ' cannot be taken back, the host may be half reset; wait until it is free'".into())).field_path(".consumerRef"))]
+#[x_kube(validation = Rule::new("(has(self.ssh.hostKeys) && size(self.ssh.hostKeys) > 0) || self.ssh.trustOnFirstUse || has(self.installation)")
+    .message("hostKeys is empty; pin the host's public keys (ssh-keyscan, compared on its console), or set trustOnFirstUse: true to pin what answers first, or spec.installation, which makes the key and pins it")
+    .field_path(".ssh"))]
+#[x_kube(validation = Rule::new("self.wipePolicy != 'reinstall' || has(self.installation)")
+    .message("wipePolicy is reinstall and installation is not set; set installation.iso to the installer, or wipePolicy: reset")
+    .field_path(".wipePolicy"))]
+#[x_kube(validation = Rule::new("!has(self.installation) || has(self.bmc)")
+    .message("installation needs a virtual CD drive, and bmc is not set; set bmc, or remove installation")
+    .field_path(".installation"))]
+#[x_kube(validation = Rule::new("!has(self.installation) || has(self.rootDeviceHints)")
+    .message("installation needs to know the disk, and rootDeviceHints is not set; set its serialNumber or wwn, as lsblk -d -o NAME,SERIAL,WWN prints them on the host")
+    .field_path(".installation"))]
 pub struct HostSpec {
     /// How the host is reached.
     pub ssh: SshAccess,
     /// How its power is driven; without it, somebody else sees to that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bmc: Option<BmcAccess>,
+    /// What becomes of the host when its Machine has let go of it.
+    #[serde(default)]
+    pub wipe_policy: WipePolicy,
+    /// The disk that an installation overwrites.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_device_hints: Option<RootDeviceHints>,
+    /// How its operating system is installed, through its BMC. It happens on release where `wipePolicy` is
+    /// `reinstall`, and when the annotation `tatara.dev/reinstall` names the disk of `rootDeviceHints`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub installation: Option<Installation>,
     /// Where the host stands (a rack, a room); Machines of one set are spread over these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 63))]
@@ -82,8 +105,6 @@ impl HostSpec {
 /// How a server is reached over SSH.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("(has(self.hostKeys) && size(self.hostKeys) > 0) || self.trustOnFirstUse")
-    .message("hostKeys is empty; pin the host's public keys (ssh-keyscan, compared on its console), or set trustOnFirstUse: true to pin what answers first"))]
 #[x_kube(validation = Rule::new("self.privilege != 'root' || self.user == 'root'")
     .message(Message::Expression("'privilege is root but user is ' + self.user + '; set privilege: sudo, or user: root'".into())))]
 pub struct SshAccess {
@@ -184,7 +205,7 @@ pub struct ConsumerRef {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HostStatus {
-    /// Registering, Available, Claimed, Releasing, Quarantined, Maintenance or Unreachable: a summary
+    /// Registering, Available, Claimed, Releasing, Installing, Quarantined, Maintenance or Unreachable: a summary
     /// for people; conditions are the truth.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
@@ -201,7 +222,7 @@ pub struct HostStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bmc: Option<BmcStatus>,
     /// What holds and what does not, and why: Reachable, Clean, Available; with a BMC also
-    /// `BMCReachable`, `PowerOn`.
+    /// `BMCReachable`, `PowerOn`; with an installation `Installed`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "super::schema::conditions")]
     pub conditions: Vec<Condition>,

@@ -1,6 +1,7 @@
 //! Settings of the manager.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 /// Settings of `tatara manager`. Each may come from the environment instead.
 #[derive(Clone, Debug, clap::Args)]
@@ -21,7 +22,60 @@ pub struct ManagerArgs {
     /// its Pod it leads again at once after a crash. Without it every start is somebody else.
     #[arg(long, env = "POD_NAME")]
     pub identity: Option<String>,
+    /// Installers of operating systems.
+    #[command(flatten)]
+    pub media: MediaArgs,
     /// Log as JSON, one object per line.
     #[arg(long, env = "TATARA_LOG_JSON")]
     pub log_json: bool,
+}
+
+/// Where BMCs read installers from. Without an address none are served.
+#[derive(Clone, Debug, clap::Args)]
+pub struct MediaArgs {
+    /// Address at which BMCs read installers. Whoever reaches it needs a URL that nobody can guess.
+    #[arg(
+        id = "media_address",
+        long = "media-address",
+        value_name = "ADDRESS",
+        env = "TATARA_MEDIA_ADDRESS",
+        requires = "media_url"
+    )]
+    pub address: Option<SocketAddr>,
+    /// URL of that address as BMCs and hosts reach it, such as `http://192.0.2.5:8090`.
+    #[arg(
+        id = "media_url",
+        long = "media-url",
+        value_name = "URL",
+        env = "TATARA_MEDIA_URL",
+        requires = "media_address"
+    )]
+    pub url: Option<String>,
+    /// Folder in which installers are kept. It may be emptied while no installation is under way.
+    #[arg(
+        id = "media_folder",
+        long = "media-folder",
+        value_name = "FOLDER",
+        env = "TATARA_MEDIA_FOLDER",
+        default_value = "/var/cache/tatara/media"
+    )]
+    pub folder: PathBuf,
+    /// Certificate chain of that address, in PEM: https instead of http.
+    #[arg(
+        id = "media_certificate",
+        long = "media-certificate",
+        value_name = "FILE",
+        env = "TATARA_MEDIA_CERTIFICATE",
+        requires = "media_key"
+    )]
+    pub certificate: Option<PathBuf>,
+    /// Its private key, in PEM.
+    #[arg(
+        id = "media_key",
+        long = "media-key",
+        value_name = "FILE",
+        env = "TATARA_MEDIA_KEY",
+        requires = "media_certificate"
+    )]
+    pub key: Option<PathBuf>,
 }

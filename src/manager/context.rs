@@ -17,6 +17,7 @@ use crate::controllers::cluster_profile::Publisher;
 use crate::controllers::machine::PendingClaim;
 use crate::controllers::{Failures, ReconcileError};
 use crate::gateway;
+use crate::media::Media;
 use crate::provider::libvirt::{Reservations, Tries};
 use crate::provider::{Bmcs, Follows, Hosts, Simulated};
 use crate::store::{Stores, Wakers};
@@ -36,6 +37,8 @@ pub struct Context {
     pub hosts: Arc<Hosts>,
     /// Their BMCs.
     pub bmcs: Bmcs,
+    /// Installers for BMCs, where the manager serves any.
+    pub media: Option<Arc<Media>>,
     /// Units of steps that are followed.
     pub follows: Follows,
     /// Gateways of hypervisors.

@@ -37,6 +37,9 @@ pub enum ManagerError {
         /// The kind, as `plural.group`.
         kind: String,
     },
+    /// The files of the media listener's certificate cannot be used.
+    #[error("failed to read --media-certificate and --media-key")]
+    MediaTls(#[from] crate::media::TlsError),
     /// The Lease is another's, or was not renewed in time.
     #[error(
         "leadership lost: another manager leads, or the Lease could not be renewed in time; this one must do nothing more"

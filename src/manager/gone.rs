@@ -73,7 +73,11 @@ impl Remembered for Host {
     fn forget(&self, context: &Context, before: Option<&Self>, change: Change) {
         if change == Change::Deleted {
             context.hosts.forget(self);
-            context.bmcs.forget(&self.uid().unwrap_or_default());
+            let uid = self.uid().unwrap_or_default();
+            context.bmcs.forget(&uid);
+            if let Some(media) = &context.media {
+                media.revoke(&uid);
+            }
         }
         let Some(before) = before else { return };
         if place(before) != place(self) {

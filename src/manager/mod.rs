@@ -11,6 +11,7 @@ mod hooks;
 mod http;
 mod leader;
 mod lease;
+mod media;
 mod members;
 mod metrics;
 mod profiles;

@@ -20,12 +20,13 @@ use super::controllers::{DEBOUNCE_COUNTS, Running};
 use super::error::ManagerError;
 use super::leader::Leadership;
 use super::metrics::Metrics;
-use super::{definitions, gateways, gone, hooks, http, members, profiles};
+use super::{definitions, gateways, gone, hooks, http, media, members, profiles};
 use crate::api::names::SECRET_TYPE_GATEWAY;
 use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
 use crate::clock;
 use crate::controllers::cluster_profile::Publisher;
 use crate::controllers::{self, Failures};
+use crate::media::Media;
 use crate::provider::{Bmcs, Follows, Hosts, Simulated};
 use crate::store::{Scope, Stores, Waker, Wakers, watch};
 use crate::workload::drain_watch::DrainWatches;
@@ -75,13 +76,13 @@ pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
     }
     ready.set(false);
     tracing::info!("leading");
+    let tasks = TaskTracker::new();
+    let media = media::start(&args.media, &tasks, &stop).await?;
     let (context, woken) = context(
         &args,
-        client,
-        management,
-        leadership.clone(),
-        metrics,
-        &stop,
+        (client, management, leadership.clone()),
+        (metrics, media),
+        (tasks, &stop),
     );
     let tasks = context.tasks.clone();
     let work = work(&args, context, woken, ready, stop.clone());
@@ -141,11 +142,9 @@ async fn management_uid(client: &Client) -> Result<String, ManagerError> {
 
 fn context(
     args: &ManagerArgs,
-    client: Client,
-    management: String,
-    leadership: Leadership,
-    metrics: Metrics,
-    stop: &CancellationToken,
+    (client, management, leadership): (Client, String, Leadership),
+    (metrics, media): (Metrics, Option<Arc<Media>>),
+    (tasks, stop): (TaskTracker, &CancellationToken),
 ) -> (Arc<Context>, Woken) {
     let (clusters, clusters_woken) = Waker::channel();
     let (profiles, profiles_woken) = Waker::channel();
@@ -172,7 +171,6 @@ fn context(
         bmc_credentials,
     };
     let stores = Arc::new(Stores::default());
-    let tasks = TaskTracker::new();
     let members = Arc::new(members::registry(stores.clone(), wakers.clone()));
     let reporter = Reporter {
         controller: "tatara".into(),
@@ -186,6 +184,7 @@ fn context(
         recorder: Recorder::new(client.clone(), reporter),
         hosts: Arc::new(Hosts::new(stores.clone())),
         bmcs: Bmcs::new(client.clone(), stores.clone()),
+        media,
         follows: Follows::new(tasks.clone(), stop.clone(), metrics.clone()),
         gateways: Arc::new(gateways::registry(stores.clone(), wakers.clone())),
         reservations: Default::default(),

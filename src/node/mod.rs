@@ -26,7 +26,7 @@ pub use event::{Event, Failure, Progress, Take, UnitState, UnitStatus, parse_eve
 pub use finding::Finding;
 pub use marker::{Marker, Owner, Ownership};
 pub use observation::{Observation, SoftwareVersions, parse_observation};
-pub use protocol::{follow, follow_log, log, observe, start_and_follow, take_host};
+pub use protocol::{follow, follow_log, log, observe, retain, start_and_follow, take_host};
 pub use render::{ParseError, RenderError, Script};
 pub use steps::{
     Bootstrap, Prepare, Reset, Role, UnitError, VirtualIpInput, init, join, prepare, reset,

@@ -25,6 +25,8 @@ pub struct Observation {
     pub versions: SoftwareVersions,
     /// Whether systemd has the kubelet running.
     pub kubelet_active: bool,
+    /// The installation that its operating system came from, where that was ours.
+    pub installation: Option<String>,
 }
 
 /// What is installed on a host, as the programs say it; `None` where one is missing.
@@ -47,6 +49,8 @@ struct Printed {
     facts: HostFacts,
     versions: SoftwareVersions,
     kubelet_active: bool,
+    #[serde(default)]
+    installation: Option<String>,
     units: Vec<UnitStatus>,
 }
 
@@ -63,6 +67,7 @@ pub fn parse_observation(stdout: &[u8]) -> Result<Observation, ParseError> {
         units: printed.units,
         versions: printed.versions,
         kubelet_active: printed.kubelet_active,
+        installation: printed.installation,
     })
 }
 

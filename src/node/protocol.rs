@@ -63,6 +63,11 @@ pub fn observe() -> Result<Script, RenderError> {
     render::script("observe.sh", context! { units => unit_names() })
 }
 
+/// Stops the kubelet of a Machine for good. It leaves everything else as it is.
+pub fn retain(marker: &Marker) -> Result<Script, RenderError> {
+    render::script("retain.sh", context! { marker => marker_value(marker) })
+}
+
 /// Prints the logs of a Machine's steps, of all or of one, in the order of its life; plain text.
 pub fn log(machine_uid: &str, step: Option<&str>) -> Result<Script, RenderError> {
     log_script(machine_uid, step, false)

@@ -82,6 +82,7 @@ pub(super) const TEMPLATES: &[(&str, &str)] = templates!(
     "lib/virtual-ip.sh",
     "log.sh",
     "observe.sh",
+    "retain.sh",
     "run.sh",
     "start.sh",
     "steps/commands.sh",

@@ -10,11 +10,12 @@ use kube::{Client, ResourceExt};
 use secrecy::ExposeSecret as _;
 use sha2::{Digest as _, Sha256};
 
-use super::bmc_error::{contact_error, local};
+use super::bmc_error::local;
+use super::errand::{Errand, run};
 use super::{ContactError, bmc_access};
 use crate::api::Host;
 use crate::api::conditions::find;
-use crate::redfish::{Access, Bmc, Error, Pace, PowerState, Wish};
+use crate::redfish::{Access, Error, Pace, PowerState, Wish};
 use crate::store::Stores;
 
 /// What a BMC said when it was last asked.
@@ -84,19 +85,20 @@ impl Bmcs {
 
     /// Asks whether the system is on.
     pub async fn power(&self, host: &Host, now: Timestamp) -> Heard {
-        self.ask(host, now, None).await
+        self.ask(host, now, &Errand::Look).await
     }
 
     /// Brings the power to what is wished. A system that is switched on boots from its own disk.
     pub async fn bring(&self, host: &Host, wish: Wish, now: Timestamp) -> Heard {
-        self.ask(host, now, Some(wish)).await
+        self.ask(host, now, &Errand::Bring(wish)).await
     }
 
-    async fn ask(&self, host: &Host, now: Timestamp, wish: Option<Wish>) -> Heard {
+    /// Has the BMC do more than one thing, in order.
+    pub async fn ask(&self, host: &Host, now: Timestamp, errand: &Errand) -> Heard {
         let asked_with = self.asked_with(host);
         let heard = Heard {
             at: now,
-            power: self.answer(host, &asked_with, wish).await,
+            power: self.answer(host, &asked_with, errand).await,
             asked_with,
         };
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
@@ -109,15 +111,15 @@ impl Bmcs {
         &self,
         host: &Host,
         asked_with: &str,
-        wish: Option<Wish>,
+        errand: &Errand,
     ) -> Result<PowerState, ContactError> {
         let (access, digest) = self.access(host).await?;
         if let Some(error) = self.refused(host, asked_with, &digest) {
             return Err(error);
         }
-        let result = work(&access, self.pace, wish).await;
+        let result = run(&access, self.pace, errand).await;
         let refused = match &result {
-            Err(error @ Error::LoginRefused { .. }) => Some((digest, contact_error(error))),
+            Err((Error::LoginRefused { .. }, said)) => Some((digest, said.clone())),
             _ => None,
         };
         {
@@ -125,7 +127,7 @@ impl Bmcs {
             let memory = memory.entry(host.uid().unwrap_or_default()).or_default();
             memory.refused = refused;
         }
-        result.map_err(|error| contact_error(&error))
+        result.map_err(|(_, said)| said)
     }
 
     /// The answer of a BMC that has refused this login before: it is not asked again. What a manager before us
@@ -175,30 +177,4 @@ impl Bmcs {
         let access = access.map_err(|error| local("BMCMisconfigured", error.to_string()))?;
         Ok((access, digest.finalize().into()))
     }
-}
-
-/// One login, one question, and the end of the session.
-async fn work(access: &Access, pace: Pace, wish: Option<Wish>) -> Result<PowerState, Error> {
-    let mut bmc = Bmc::open(access, pace).await?;
-    let result = on(&mut bmc, wish).await;
-    bmc.close().await;
-    result
-}
-
-async fn on(bmc: &mut Bmc, wish: Option<Wish>) -> Result<PowerState, Error> {
-    match wish {
-        None => {}
-        Some(Wish::On) => {
-            bmc.boot_from_disk().await?;
-            bmc.bring(Wish::On).await?;
-        }
-        Some(Wish::Shutdown) => match bmc.bring(Wish::Shutdown).await {
-            Err(Error::NotAllowed { .. } | Error::NotReached { .. }) => {
-                bmc.bring(Wish::ForceOff).await?;
-            }
-            result => result?,
-        },
-        Some(wish) => bmc.bring(wish).await?,
-    }
-    bmc.power().await
 }

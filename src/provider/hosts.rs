@@ -83,6 +83,13 @@ impl Hosts {
             })
     }
 
+    /// The public key that we log in to a Host with, as in `authorized_keys`.
+    pub fn authorized(&self, host: &Host) -> Result<String, ContactError> {
+        let namespace = Server::namespace(host);
+        let credential = self.credential(&namespace, &host.spec.ssh.credentials_ref.name)?;
+        credential.public().map_err(unreadable)
+    }
+
     /// Closes the connection to a Host that is gone, or is somewhere else now.
     pub fn forget(&self, host: &Host) {
         self.pool.forget(&target::place(host));

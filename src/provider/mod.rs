@@ -6,14 +6,17 @@ pub mod bmc_access;
 pub mod bmc_error;
 pub mod bmcs;
 pub mod credentials;
+pub mod errand;
 pub mod follow;
 pub mod hosts;
+pub mod installer;
 pub mod libvirt;
 pub mod simulated;
 pub mod target;
 
 pub use bmcs::{Bmcs, Heard};
 pub use credentials::Credentials;
+pub use errand::Errand;
 pub use follow::{Follow, Follows};
 pub use hosts::{ContactError, Hosts, Server};
 pub use simulated::Simulated;

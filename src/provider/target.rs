@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::api::Host;
 use crate::api::host::JumpHost;
+use crate::api::installation::Record;
 use crate::remote::{Credential, Hop, Place, Target};
 
 /// Where a Host is and how it is opened. `credential_of` finds the key in a Secret by its name; a
@@ -27,17 +28,23 @@ pub fn target<E>(
             credential,
         })
     };
+    // what is being installed shows the key that was made for it, and is never trusted without
+    let installed = Record::of(host).filter(Record::is_active);
+    let host_keys = match &installed {
+        Some(record) => vec![record.host_key.clone()],
+        None => ssh.host_keys.clone(),
+    };
     Ok(Target {
         jump: ssh.jump.iter().map(hop).collect::<Result<_, _>>()?,
         hop: Hop {
             address: ssh.address.clone(),
             port: ssh.port,
             user: ssh.user.clone(),
-            host_keys: ssh.host_keys.clone(),
+            host_keys,
             credential: own,
         },
         privilege: ssh.privilege,
-        trust_on_first_use: ssh.trust_on_first_use,
+        trust_on_first_use: ssh.trust_on_first_use && installed.is_none(),
     })
 }
 

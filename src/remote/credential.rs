@@ -92,6 +92,11 @@ impl Credential {
         self.key.algorithm().to_string()
     }
 
+    /// The public key, as in `authorized_keys`.
+    pub fn public(&self) -> Result<String, SshKeyError> {
+        self.key.public_key().to_openssh()
+    }
+
     pub(super) fn key(&self) -> Arc<PrivateKey> {
         Arc::clone(&self.key)
     }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::kubectl::installed;
 use crate::manifests::{KEY, bad, class, host, refuse};
 
 #[test]
@@ -252,4 +253,126 @@ fn a_bad_bmc_is_refused_with_field_value_and_remedy() {
             &["unknown field \"spec.bmc.powerOff\""],
         ),
     ]);
+}
+
+#[test]
+#[ignore = "needs a management plane"]
+fn a_bad_installation_is_refused_with_field_value_and_remedy() {
+    let good = || {
+        let mut host = host("bad");
+        host["spec"]["bmc"] = json!({
+            "address": "https://192.0.2.20", "credentialsRef": {"name": "bmc"},
+            "tls": {"fingerprint": format!("sha256:{}", "0a".repeat(32))},
+        });
+        host["spec"]["rootDeviceHints"] = json!({"serialNumber": "S1"});
+        host["spec"]["installation"] =
+            json!({"iso": {"url": "https://a.example/i.iso", "sha256": "0a".repeat(32)}});
+        host["spec"]["wipePolicy"] = "reinstall".into();
+        host
+    };
+    let with =
+        |case, path: &str, value, says: &[&'static str]| bad(case, good(), path, value, says);
+    let mut without = good();
+    without["spec"]["wipePolicy"] = "reset".into();
+    refuse(vec![
+        with(
+            "unknown policy",
+            "spec.wipePolicy",
+            json!("wipe"),
+            &["spec.wipePolicy", "\"wipe\"", "\"reinstall\""],
+        ),
+        with(
+            "nothing to install",
+            "spec.installation",
+            Value::Null,
+            &["spec.wipePolicy", "set installation.iso to the installer"],
+        ),
+        with(
+            "no drive",
+            "spec.bmc",
+            Value::Null,
+            &["spec.installation", "bmc is not set"],
+        ),
+        with(
+            "any disk",
+            "spec.rootDeviceHints",
+            Value::Null,
+            &["spec.installation", "rootDeviceHints is not set"],
+        ),
+        bad(
+            "any disk, on demand",
+            without,
+            "spec.rootDeviceHints",
+            Value::Null,
+            &["rootDeviceHints is not set"],
+        ),
+        with(
+            "no hint",
+            "spec.rootDeviceHints",
+            json!({}),
+            &["spec.rootDeviceHints", "set serialNumber or wwn"],
+        ),
+        with(
+            "empty serial number",
+            "spec.rootDeviceHints.serialNumber",
+            json!(""),
+            &["spec.rootDeviceHints.serialNumber"],
+        ),
+        with(
+            "blank WWN",
+            "spec.rootDeviceHints.wwn",
+            json!(" "),
+            &["spec.rootDeviceHints.wwn", "\" \"", "names no disk"],
+        ),
+        with(
+            "shell in a serial number",
+            "spec.rootDeviceHints.serialNumber",
+            json!("a$(id)"),
+            &["a$(id)", "names no disk"],
+        ),
+        with(
+            "file",
+            "spec.installation.iso.url",
+            json!("file:///i.iso"),
+            &["file:///i.iso", "is no http or https URL"],
+        ),
+        with(
+            "password in a URL",
+            "spec.installation.iso.url",
+            json!("https://a:b@c/i.iso"),
+            &["without a user"],
+        ),
+        with(
+            "short sum",
+            "spec.installation.iso.sha256",
+            json!("0a"),
+            &["\"0a\"", "64 lower-case hexadecimal digits"],
+        ),
+        with(
+            "no time",
+            "spec.installation.timeoutSeconds",
+            json!(1),
+            &["spec.installation.timeoutSeconds", "10"],
+        ),
+    ]);
+}
+
+#[test]
+#[ignore = "needs a management plane"]
+fn a_host_that_is_installed_needs_no_host_key_beforehand() {
+    let mut host = host("installed");
+    host["spec"]["ssh"]["hostKeys"] = json!([]);
+    host["spec"]["bmc"] = json!({
+        "address": "https://192.0.2.20", "credentialsRef": {"name": "bmc"},
+        "tls": {"fingerprint": format!("sha256:{}", "0a".repeat(32))},
+    });
+    host["spec"]["rootDeviceHints"] = json!({"wwn": "0x5000c500a1b2c3d4"});
+    host["spec"]["installation"] =
+        json!({"iso": {"url": "http://a.example/i.iso", "sha256": "0a".repeat(32)}});
+    installed().create("default", &host).out();
+    let said = installed()
+        .run("get", &["host", "installed", "-o", "json"])
+        .json();
+    assert_eq!(said["spec"]["wipePolicy"], "reset");
+    assert_eq!(said["spec"]["installation"]["timeoutSeconds"], 3600);
 }

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::install;
 use super::observed::Observed;
 use super::plan::{Action, Plan};
 use super::switch::{Switch, switch};
 use crate::api::Host;
-use crate::api::names::{FINALIZER_IN_USE, provider_id};
+use crate::api::names::{ANNOTATION_INSTALLATION, FINALIZER_IN_USE, provider_id};
 use crate::controllers::machine::turn;
 use crate::controllers::{Chain, Next, ReconcileError, patch};
 use crate::manager::Context;
@@ -31,10 +32,19 @@ pub async fn execute(
         match action {
             Action::PinKeys(keys) => pin(context, observed, keys).await?,
             Action::Reset(marker) => next = reset(context, observed, marker).await?,
-            Action::Free => free(context, observed).await?,
+            Action::Free => free(context, observed, None).await?,
             Action::SwitchOn => switch(context, observed, Switch::On).await?,
             Action::SwitchOff => switch(context, observed, Switch::Off).await?,
             Action::Fence => switch(context, observed, Switch::Fence).await?,
+            Action::StopKubelet(marker) => next = stop_kubelet(context, observed, marker).await,
+            Action::BeginInstallation => install::begin(context, observed).await?,
+            Action::OpenInstaller => install::open_again(context, observed).await?,
+            Action::BootInstaller => install::boot(context, observed).await?,
+            Action::BootInstalled => install::boot_installed(context, observed).await?,
+            Action::EndInstallation => install::end(context, observed).await?,
+            Action::GiveUpInstallation(cause, why) => {
+                install::give_up(context, observed, *cause, why.clone()).await?;
+            }
         }
     }
     Ok(next)
@@ -107,7 +117,23 @@ async fn delete_left_node(context: &Context, owner: &Marker) -> Result<(), Recon
         .map_err(|error| ReconcileError::other(format!("delete Node {}", node.name), Chain(&error)))
 }
 
-async fn free(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
+/// Stops the kubelet of a Machine that has let go of the host. A failure is the next pass's finding.
+async fn stop_kubelet(context: &Context, observed: &Observed, marker: &Marker) -> Next {
+    let host = observed.host.as_ref();
+    if let Err(error) = context.hosts.run(host, node::retain(marker)).await {
+        tracing::warn!(host = %host.name_any(), error = %error, "its kubelet could not be stopped");
+        return Next::After(TRY_AGAIN);
+    }
+    context.wakers.hosts.wake_object(host);
+    Next::OnChange
+}
+
+/// Clears the claim; of a host that was installed, also what stands of that, and pins its key.
+pub async fn free(
+    context: &Context,
+    observed: &Observed,
+    installed: Option<&str>,
+) -> Result<(), ReconcileError> {
     let host = observed.host.as_ref();
     if let Some(consumer) = &host.spec.consumer_ref {
         // What was reset runs no control plane: the proof on which the turn moves.
@@ -122,12 +148,20 @@ async fn free(context: &Context, observed: &Observed) -> Result<(), ReconcileErr
         delete_left_node(context, &owner).await?;
     }
     let change = |host: &Host| {
-        json!({
+        let mut change = json!({
             "metadata": { "finalizers": patch::without_finalizer(host, FINALIZER_IN_USE) },
             "spec": { "consumerRef": Value::Null },
-        })
+        });
+        if let Some(key) = installed {
+            change["metadata"]["annotations"] = json!({ ANNOTATION_INSTALLATION: null });
+            change["spec"]["ssh"] = json!({ "hostKeys": [key] });
+        }
+        change
     };
-    let claim = |host: &Host| host.spec.consumer_ref.clone();
+    let claim = |host: &Host| {
+        let underway = host.annotations().get(ANNOTATION_INSTALLATION).cloned();
+        (host.spec.consumer_ref.clone(), underway)
+    };
     patch::swap(&context.client, host, claim, change).await?;
     tracing::info!(host = %host.name_any(), "host freed");
     Ok(())

@@ -1,6 +1,7 @@
 //! A Host: reached, clean, free; and reset when its Machine has let go.
 
 mod execute;
+mod install;
 mod observe;
 mod observed;
 pub mod plan;
@@ -8,8 +9,9 @@ mod power;
 mod report;
 mod switch;
 pub mod twins;
+mod underway;
 
-pub use observed::{Contact, Observed, Owner};
+pub use observed::{Contact, Observed, Owner, Underway};
 
 use std::sync::Arc;
 

@@ -8,6 +8,7 @@ use kube::ResourceExt;
 use super::observed::{Contact, Observed, Owner};
 use super::power;
 use super::twins::Twins;
+use super::underway;
 use crate::api::Host;
 use crate::api::host::HostFacts;
 use crate::manager::Context;
@@ -33,7 +34,11 @@ pub async fn observe(context: &Context, host: Arc<Host>, now: Timestamp) -> Obse
         |contact: &Contact| Twins::find(&host, facts(contact), |key| context.stores.hosts.by(key));
     let may_ask_bmc = host.spec.bmc.is_some() && twins(&Contact::NotAsked).bmc.is_empty();
     let stands = power::Stands::of(&host, machine.is_some());
-    let (contact, first_contact_keys) = if following.is_some() || (at_work && !stands.is_off) {
+    let installation = underway::look(context, &host);
+    let (contact, first_contact_keys) = if let Some(underway) = &installation {
+        let contact = underway::ask(context, &host, &underway.record, now).await;
+        (contact, Vec::new())
+    } else if following.is_some() || (at_work && !stands.is_off) {
         (Contact::NotAsked, Vec::new())
     } else if may_ask_bmc {
         power::ask(context, &host, stands, now).await
@@ -60,6 +65,8 @@ pub async fn observe(context: &Context, host: Arc<Host>, now: Timestamp) -> Obse
         management: context.management.clone(),
         bmc: context.bmcs.last(&host).filter(|_| may_ask_bmc),
         is_missed,
+        has_media: context.media.is_some(),
+        installation,
         following,
         contact,
         first_contact_keys,

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use super::twins::Twins;
 use crate::api::Host;
+use crate::api::installation::Record;
+use crate::media::{BaseState, Report};
 use crate::node::Observation;
 use crate::provider::{ContactError, Follow, Heard, follow::Attempts};
 
@@ -32,6 +34,23 @@ pub struct Observed {
     pub consumer_exists: bool,
     /// Failed resets in a row.
     pub attempts: Attempts,
+    /// Whether the manager can serve installers.
+    pub has_media: bool,
+    /// The installation that is under way, or failed.
+    pub installation: Option<Underway>,
+}
+
+/// An installation that is under way, or failed.
+#[derive(Clone, Debug)]
+pub struct Underway {
+    /// What stands on the Host.
+    pub record: Record,
+    /// How far the installer's image is, while it is needed.
+    pub image: Option<BaseState>,
+    /// Whether the host may read it now.
+    pub is_open: bool,
+    /// What its installer said.
+    pub report: Option<Report>,
 }
 
 /// The Machine that a host's marker names, as it is here.

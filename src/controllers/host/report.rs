@@ -65,6 +65,7 @@ fn state(plan: &Plan) -> &'static str {
         State::Available => "Available",
         State::Claimed => "Claimed",
         State::Releasing => "Releasing",
+        State::Installing => "Installing",
         State::Quarantined => "Quarantined",
         State::Maintenance => "Maintenance",
         State::Unreachable => "Unreachable",

@@ -41,9 +41,7 @@ impl Switch {
             ),
             Self::Fence => (
                 "Fenced",
-                format!(
-                    "Host {host} did not answer; its BMC cut its power, and says that it is off"
-                ),
+                format!("Host {host} was let go; its BMC cut its power, and says that it is off"),
             ),
         };
         Finding::yes("PowerOn", reason, message)

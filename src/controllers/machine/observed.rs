@@ -181,6 +181,8 @@ pub enum Stuck {
     ResetFails,
     /// It does not answer, and its BMC says that it is off: nothing runs on it.
     Fenced,
+    /// Its kubelet is stopped; it is not reset, because its owner wants so.
+    Retained,
 }
 
 /// What a host says.

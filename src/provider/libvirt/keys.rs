@@ -79,7 +79,8 @@ impl Keys {
     }
 }
 
-fn pair(comment: &str) -> Result<(String, String), String> {
+/// A new ed25519 key: private in OpenSSH's form, and public. An error says what is missing.
+pub fn pair(comment: &str) -> Result<(String, String), String> {
     let failed = |error: &dyn std::fmt::Display| format!("failed to make an SSH key: {error}");
     let mut seed = Zeroizing::new([0; 32]);
     let random = rustls::crypto::ring::default_provider().secure_random;

@@ -1,7 +1,9 @@
 //! What is done next for a Host, and why. Pure.
 
+pub mod installation;
 mod owned;
 mod power;
+mod reinstall;
 
 use std::time::Duration;
 
@@ -11,6 +13,7 @@ use kube::ResourceExt;
 use super::observed::{Contact, Observed};
 use crate::api::conditions::Finding;
 use crate::api::host::ConsumerRef;
+use crate::api::installation::Cause;
 use crate::api::names::{ANNOTATION_PAUSED, FINALIZER_IN_USE};
 use crate::controllers::Next;
 use crate::node::{Marker, Observation, Ownership, UnitName};
@@ -33,6 +36,8 @@ pub enum State {
     Claimed,
     /// It is being reset.
     Releasing,
+    /// Its operating system is being installed.
+    Installing,
     /// It is not clean, and is never handed out so.
     Quarantined,
     /// Its owner keeps it back.
@@ -56,6 +61,20 @@ pub enum Action {
     SwitchOff,
     /// Have its BMC cut its power, if it is still let go of.
     Fence,
+    /// Stop the kubelet of this Machine for good.
+    StopKubelet(Marker),
+    /// Make a host key, and write down that an installation is under way, by compare-and-swap.
+    BeginInstallation,
+    /// Open the installer to the host, as it was before we started.
+    OpenInstaller,
+    /// Open the installer to the host, and have its BMC boot it.
+    BootInstaller,
+    /// Close the installer, and have the BMC boot what was installed.
+    BootInstalled,
+    /// Pin the key of the installed system, and forget that it was installed; free the host if it was let go.
+    EndInstallation,
+    /// Close the installer, have the BMC take it out, and write down why.
+    GiveUpInstallation(Cause, String),
 }
 
 /// What is done next for a Host, and why.
@@ -77,15 +96,9 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     if observed.host.annotations().contains_key(ANNOTATION_PAUSED) {
         return paused(observed);
     }
-    let mut plan = match &observed.contact {
-        Contact::NotAsked => not_asked(observed),
-        Contact::Off => power::off(observed),
-        Contact::Failed(error) => {
-            let mut plan = failed(observed, error);
-            power::fence(observed, error, now, &mut plan);
-            plan
-        }
-        Contact::Seen(seen) => answered(observed, seen, now),
+    let mut plan = match &observed.installation {
+        Some(underway) => installation::plan(observed, underway, now),
+        None => by_contact(observed, now),
     };
     if !observed.first_contact_keys.is_empty() {
         plan.actions
@@ -99,6 +112,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
             .iter()
             .any(|f| f == FINALIZER_IN_USE)
         && !plan.actions.contains(&Action::Free)
+        && !is_installing(observed)
     {
         plan.actions.push(Action::Free);
     }
@@ -108,6 +122,27 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     }
     plan.findings.push(Finding::no("Paused", "NotPaused", ""));
     plan
+}
+
+/// By what the host says.
+fn by_contact(observed: &Observed, now: Timestamp) -> Plan {
+    let mut plan = match &observed.contact {
+        Contact::NotAsked => not_asked(observed),
+        Contact::Off => power::off(observed),
+        Contact::Failed(error) => {
+            let mut plan = failed(observed, error);
+            power::fence(observed, error, now, &mut plan);
+            plan
+        }
+        Contact::Seen(seen) => answered(observed, seen, now),
+    };
+    reinstall::asked(observed, &mut plan);
+    plan
+}
+
+fn is_installing(observed: &Observed) -> bool {
+    let underway = observed.installation.as_ref();
+    underway.is_some_and(|underway| underway.record.is_active())
 }
 
 /// Nothing is done to it; it is not handed out either.
@@ -238,6 +273,9 @@ fn answered(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
 
 fn clean(observed: &Observed, seen: &Observation) -> Plan {
     let mut plan = match consumer(observed) {
+        Some(consumer) if consumer.releasing && reinstall::is_policy(observed) => {
+            reinstall::on_release(observed)
+        }
         Some(consumer) if consumer.releasing => Plan {
             actions: vec![Action::Free],
             ..unavailable(

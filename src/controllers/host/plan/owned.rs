@@ -7,8 +7,9 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
 use super::super::observed::{Observed, Owner as Known};
-use super::{ASK_AGAIN, Action, Plan, State, claimed, consumer, unavailable};
+use super::{ASK_AGAIN, Action, Plan, State, claimed, consumer, reinstall, unavailable};
 use crate::api::conditions::Finding;
+use crate::api::installation::WipePolicy;
 use crate::controllers::{Next, backoff};
 use crate::node::{Marker, Observation, Owner, UnitName, UnitState};
 
@@ -44,7 +45,11 @@ fn left_alone(message: String) -> Plan {
 pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner, now: Timestamp) -> Plan {
     match consumer(observed) {
         Some(consumer) if consumer.uid == owner.marker.uid && consumer.releasing => {
-            reset(observed, seen, owner, now)
+            match observed.host.spec.wipe_policy {
+                WipePolicy::Reset => reset(observed, seen, owner, now),
+                WipePolicy::Retain => retain(observed, seen, owner),
+                WipePolicy::Reinstall => reinstall::on_release(observed),
+            }
         }
         Some(consumer) if consumer.uid == owner.marker.uid => {
             let mut plan = claimed(observed);
@@ -118,6 +123,31 @@ pub fn abandoned(observed: &Observed) -> Plan {
         ),
         Next::OnChange,
     )
+}
+
+/// Nothing is undone, but for the kubelet: it would bring the node back into the cluster.
+fn retain(observed: &Observed, seen: &Observation, owner: &Owner) -> Plan {
+    let mut plan = if seen.kubelet_active {
+        let mut plan = unavailable(
+            State::Releasing,
+            "Retaining",
+            "stopping its kubelet; nothing else on it is undone, by spec.wipePolicy",
+            Next::After(ASK_AGAIN),
+        );
+        plan.actions.push(Action::StopKubelet(owner.marker.clone()));
+        plan
+    } else {
+        reinstall::retained(observed)
+    };
+    plan.findings.insert(
+        0,
+        Finding::no(
+            "Clean",
+            "Retained",
+            "what its Machine left is kept, by spec.wipePolicy",
+        ),
+    );
+    plan
 }
 
 fn reset(observed: &Observed, seen: &Observation, owner: &Owner, now: Timestamp) -> Plan {

@@ -6,8 +6,9 @@ use std::time::Duration;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 use super::super::observed::{Contact, Observed};
-use super::{ASK_AGAIN, Action, Plan, State, consumer, is_deleted, owned, unavailable};
+use super::{ASK_AGAIN, Action, Plan, State, consumer, is_deleted, owned, reinstall, unavailable};
 use crate::api::conditions::{Finding, find, is_true};
+use crate::api::installation::WipePolicy;
 use crate::controllers::Next;
 use crate::provider::ContactError;
 use crate::redfish::PowerState;
@@ -16,7 +17,7 @@ use crate::redfish::PowerState;
 const FENCE_AFTER: SignedDuration = SignedDuration::from_secs(30);
 
 /// Whether its power is ours to drive: it has a BMC that no other Host has, and its owner does not work on it.
-fn is_driven(observed: &Observed) -> bool {
+pub fn is_driven(observed: &Observed) -> bool {
     let spec = &observed.host.spec;
     spec.bmc.is_some() && !spec.maintenance && observed.twins.bmc.is_empty()
 }
@@ -40,7 +41,14 @@ pub fn off(observed: &Observed) -> Plan {
     }
     match consumer(observed) {
         Some(consumer) if consumer.releasing && observed.consumer_exists => fenced(observed),
-        Some(consumer) if consumer.releasing => switch_on(State::Quarantined, "to be reset"),
+        Some(consumer) if consumer.releasing => match observed.host.spec.wipe_policy {
+            WipePolicy::Reset => switch_on(State::Quarantined, "to be reset"),
+            WipePolicy::Retain => left_off(
+                reinstall::retained(observed),
+                "it is off, and is left so: what its Machine left is kept, by spec.wipePolicy",
+            ),
+            WipePolicy::Reinstall => reinstall::on_release(observed),
+        },
         Some(_) if !observed.consumer_exists => left_off(
             owned::abandoned(observed),
             "it is off, and the Machine that claims it does not exist: it is left so",
@@ -106,9 +114,13 @@ fn switch_on(state: State, why: &str) -> Plan {
 /// Off, while the Machine that had it is still on its way out: nothing of it runs any more.
 fn fenced(observed: &Observed) -> Plan {
     let machine = consumer(observed).map_or("", |consumer| consumer.name.as_str());
+    let next = match observed.host.spec.wipe_policy {
+        WipePolicy::Reset => "it is switched on and reset",
+        WipePolicy::Reinstall => "its operating system is installed anew",
+        WipePolicy::Retain => "it is left off",
+    };
     let message = format!(
-        "it does not answer, and its BMC says that it is off: nothing of Machine {machine} runs on it any more. \
-         When that Machine is gone it is switched on and reset"
+        "its BMC says that it is off: nothing of Machine {machine} runs on it any more. When that Machine is gone, {next}"
     );
     let mut plan = unavailable(
         State::Quarantined,

@@ -136,6 +136,9 @@ fn stuck(host: &Host) -> Option<Stuck> {
         return Some(Stuck::Silent(silent.last_transition_time.0));
     }
     let available = find(conditions, "Available")?;
+    if available.reason == "Retained" {
+        return Some(Stuck::Retained);
+    }
     (available.reason == "ResetFailed").then_some(Stuck::ResetFails)
 }
 

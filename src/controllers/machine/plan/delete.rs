@@ -137,6 +137,7 @@ fn let_go(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
 fn released(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
     let since = match held.stuck {
         Some(Stuck::Fenced) => return fenced(observed, held, now),
+        Some(Stuck::Retained) => return retained(observed, held, now),
         Some(Stuck::Silent(since)) => since,
         Some(Stuck::ResetFails) => deleted_at(observed).unwrap_or(now),
         None => {
@@ -194,8 +195,27 @@ fn fenced(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
     plan.findings = vec![deleting(
         "HostFenced",
         format!(
-            "Host {} did not answer, and its BMC says that it is off: nothing of this Machine runs any more, and it \
-             goes. The Host stays quarantined, and is switched on and reset",
+            "the BMC of Host {} says that it is off: nothing of this Machine runs any more, and it goes. The Host \
+             stays quarantined until it was reset or installed anew",
+            held.name
+        ),
+    )];
+    plan
+}
+
+/// The kubelet is stopped for good, by the user's wish nothing else: the Host keeps its claim and its marker.
+fn retained(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
+    if let Some(why) = silent_api(observed, now) {
+        return waiting_for_api(&format!(
+            "Host {} is retained, and the Node cannot be deleted: {why}",
+            held.name
+        ));
+    }
+    let mut plan = gone(observed, HostIs::NotReset);
+    plan.findings = vec![deleting(
+        "HostRetained",
+        format!(
+            "the kubelet of Host {} is stopped, and nothing else is undone, by its spec.wipePolicy; this Machine goes",
             held.name
         ),
     )];

@@ -1,4 +1,5 @@
 mod foreign;
+mod installation;
 mod power;
 
 use std::sync::Arc;
@@ -47,6 +48,7 @@ fn seen(owner: Ownership) -> Observation {
         units: Vec::new(),
         versions: SoftwareVersions::default(),
         kubelet_active: false,
+        installation: None,
     }
 }
 
@@ -76,6 +78,8 @@ fn observed(change: &Value, contact: Contact) -> Observed {
         owner: Known::Unknown,
         consumer_exists: true,
         attempts: Attempts::default(),
+        has_media: true,
+        installation: None,
     }
 }
 
@@ -334,8 +338,8 @@ proptest! {
                     contact == "seen" && !paused && matches!(who, "nobody" | "occupied" | "n" | "there")
                 }
                 Action::Free => deleting && consumer.is_none() && !paused,
-                // the last three need a BMC
-                Action::PinKeys(_) | Action::SwitchOn | Action::SwitchOff | Action::Fence => false,
+                // the others need a BMC, or another policy
+                _ => false,
             };
             prop_assert!(may, "{action:?} in {plan:#?}");
         }

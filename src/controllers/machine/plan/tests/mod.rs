@@ -188,6 +188,7 @@ fn on(mut observed: Observed, owner: Ownership, units: Vec<UnitStatus>) -> Obser
         units,
         versions: SoftwareVersions::default(),
         kubelet_active: false,
+        installation: None,
     };
     observed.placement = held(Contact::Seen(Box::new(seen)));
     observed

@@ -1,0 +1,274 @@
+//! Does the steps of an installation. Each may be cut in the middle and done again; what is under way stands on the
+//! Host, and what it rests on is read live just before.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::{Api, ResourceExt};
+use serde_json::{Value, json};
+
+use super::execute::free;
+use super::observed::Observed;
+use super::plan::installation::reason;
+use crate::api::conditions::Finding;
+use crate::api::installation::{Cause, Phase, Record};
+use crate::api::names::{
+    ANNOTATION_INSTALLATION, ANNOTATION_PAUSED, ANNOTATION_REINSTALL, FINALIZER_IN_USE,
+};
+use crate::api::{Host, Machine};
+use crate::controllers::{ReconcileError, patch};
+use crate::manager::Context;
+use crate::provider::Errand;
+use crate::provider::installer;
+
+/// Makes the keys, and writes down that an installation is under way.
+pub async fn begin(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
+    let host = observed.host.as_ref();
+    must_be_free(context, host).await?;
+    if let (Some(media), Some(installation)) = (&context.media, &host.spec.installation) {
+        media.library.forget_failure(&installation.iso);
+    }
+    let (id, host_key) = installer::make_keys(&context.client, host).await?;
+    let record = Record {
+        id,
+        phase: Phase::Booting,
+        started: Time(crate::clock::now()),
+        host_key,
+        cause: None,
+        message: None,
+    };
+    let text = text(&record)?;
+    let change = |host: &Host| {
+        json!({ "metadata": {
+            "annotations": { ANNOTATION_REINSTALL: null, ANNOTATION_INSTALLATION: text },
+            "finalizers": patch::with_finalizer(host, FINALIZER_IN_USE),
+        }})
+    };
+    // everything that the decision rested on
+    let part = |host: &Host| {
+        let annotation = |name: &str| host.annotations().get(name).cloned();
+        (
+            host.spec.clone(),
+            host.metadata.deletion_timestamp.clone(),
+            annotation(ANNOTATION_REINSTALL),
+            annotation(ANNOTATION_INSTALLATION),
+            annotation(ANNOTATION_PAUSED),
+        )
+    };
+    patch::swap(&context.client, host, part, change).await?;
+    let message = "its operating system is installed anew; everything on that disk is lost";
+    tell(
+        context,
+        host,
+        &Finding::yes("Installed", "InstallationBegins", message),
+    )
+    .await;
+    Ok(())
+}
+
+/// Opens the installer to the host, as it was before we started.
+pub async fn open_again(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
+    let Some((record, host)) = underway(observed) else {
+        return Ok(());
+    };
+    // what was closed a moment ago, and is not seen to be, stays closed
+    must_be_free(context, host).await?;
+    if let Err(problem) = installer::open(context, observed, record).await? {
+        give_up(context, observed, Cause::AnswersUnfit, problem).await?;
+    }
+    Ok(())
+}
+
+/// Opens the installer to the host, and has its BMC boot it.
+pub async fn boot(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
+    let Some((record, host)) = underway(observed) else {
+        return Ok(());
+    };
+    must_be_free(context, host).await?;
+    let url = match installer::open(context, observed, record).await? {
+        Ok(url) => url,
+        Err(problem) => return give_up(context, observed, Cause::AnswersUnfit, problem).await,
+    };
+    context.must_lead()?;
+    if ask(context, host, &Errand::BootImage(url)).await {
+        proceed(context, observed, Phase::Installing).await?;
+        let message = "its BMC has it boot the installer";
+        tell(
+            context,
+            host,
+            &Finding::yes("Installed", "InstallerBooted", message),
+        )
+        .await;
+    }
+    Ok(())
+}
+
+/// Closes the installer, and has the BMC boot what was installed.
+pub async fn boot_installed(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
+    let Some((_, host)) = underway(observed) else {
+        return Ok(());
+    };
+    must_be_free(context, host).await?;
+    context.must_lead()?;
+    if ask(context, host, &Errand::BootDisk).await {
+        close(context, host);
+        proceed(context, observed, Phase::Starting).await?;
+    }
+    Ok(())
+}
+
+/// Pins the key of the installed system, and forgets that it was installed; frees the host if it was let go.
+pub async fn end(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
+    let Some((record, host)) = underway(observed) else {
+        return Ok(());
+    };
+    close(context, host);
+    free(context, observed, Some(&record.host_key)).await?;
+    let message =
+        "its operating system was installed, and answers with the key that was made for it";
+    tell(
+        context,
+        host,
+        &Finding::yes("Installed", "Installed", message),
+    )
+    .await;
+    Ok(())
+}
+
+/// Closes the installer, has the BMC take it out, and writes down why.
+pub async fn give_up(
+    context: &Context,
+    observed: &Observed,
+    cause: Cause,
+    mut why: String,
+) -> Result<(), ReconcileError> {
+    let Some((record, host)) = underway(observed) else {
+        return Ok(());
+    };
+    let live = patch::live(&context.client, host).await?;
+    if mark(&live) != mark(host) {
+        return Err(conflict(host));
+    }
+    close(context, host);
+    // what was installed and does not answer is left on: whoever looks at its console sees why
+    if record.phase != Phase::Starting {
+        context.must_lead()?;
+        let heard = context
+            .bmcs
+            .ask(host, crate::clock::now(), &Errand::TakeBack);
+        if let Err(error) = heard.await.power {
+            why = format!("{why}; what its BMC was told could not be taken back: {error}");
+        }
+        context.hosts.forget(host);
+    }
+    let failed = Record {
+        phase: Phase::Failed,
+        cause: Some(cause),
+        message: Some(why.clone()),
+        ..record.clone()
+    };
+    write(context, observed, &failed).await?;
+    tell(context, host, &Finding::no("Installed", reason(cause), why)).await;
+    Ok(())
+}
+
+fn underway(observed: &Observed) -> Option<(&Record, &Host)> {
+    let underway = observed.installation.as_ref()?;
+    Some((&underway.record, observed.host.as_ref()))
+}
+
+fn close(context: &Context, host: &Host) {
+    if let Some(media) = &context.media {
+        media.revoke(&host.uid().unwrap_or_default());
+    }
+}
+
+/// Has the BMC do it. What came of it is remembered, and the next pass sees it.
+async fn ask(context: &Context, host: &Host, errand: &Errand) -> bool {
+    let heard = context.bmcs.ask(host, crate::clock::now(), errand).await;
+    // nobody is at the other end of its connection any more
+    context.hosts.forget(host);
+    match heard.power {
+        Ok(_) => true,
+        Err(error) => {
+            tracing::warn!(host = %host.name_any(), error = %error, "installation");
+            false
+        }
+    }
+}
+
+/// Refuses when somebody has the host, or may not lose it, as the API server has it now.
+async fn must_be_free(context: &Context, decided_on: &Host) -> Result<(), ReconcileError> {
+    let live = patch::live(&context.client, decided_on).await?;
+    if live.spec != decided_on.spec
+        || mark(&live) != mark(decided_on)
+        || live.spec.maintenance
+        || live.annotations().contains_key(ANNOTATION_PAUSED)
+    {
+        return Err(conflict(decided_on));
+    }
+    let Some(consumer) = &live.spec.consumer_ref else {
+        return Ok(());
+    };
+    let namespace = live.namespace().unwrap_or_default();
+    let machines: Api<Machine> = Api::namespaced(context.client.clone(), &namespace);
+    let what = format!("read Machine {}", consumer.name);
+    let machine = machines.get_opt(&consumer.name).await;
+    let machine = machine.map_err(ReconcileError::api(what))?;
+    let is_held = machine.is_some_and(|machine| machine.uid().as_ref() == Some(&consumer.uid));
+    if is_held || !consumer.releasing {
+        return Err(conflict(decided_on));
+    }
+    Ok(())
+}
+
+/// What stands on a Host of its installation.
+fn mark(host: &Host) -> Option<&String> {
+    host.annotations().get(ANNOTATION_INSTALLATION)
+}
+
+fn conflict(host: &Host) -> ReconcileError {
+    ReconcileError::Conflict {
+        what: format!("install the operating system of Host {}", host.name_any()),
+    }
+}
+
+async fn proceed(
+    context: &Context,
+    observed: &Observed,
+    phase: Phase,
+) -> Result<(), ReconcileError> {
+    let Some((record, _)) = underway(observed) else {
+        return Ok(());
+    };
+    let next = Record {
+        phase,
+        ..record.clone()
+    };
+    write(context, observed, &next).await
+}
+
+/// Writes down how far it is, if it is still where we know it.
+async fn write(
+    context: &Context,
+    observed: &Observed,
+    record: &Record,
+) -> Result<(), ReconcileError> {
+    let host = observed.host.as_ref();
+    let text = text(record)?;
+    let part = |host: &Host| mark(host).cloned();
+    let change = |_: &Host| -> Value {
+        json!({ "metadata": { "annotations": { ANNOTATION_INSTALLATION: text } } })
+    };
+    patch::swap(&context.client, host, part, change).await?;
+    tracing::info!(host = %host.name_any(), phase = ?record.phase, "installation");
+    context.wakers.hosts.wake_object(host);
+    Ok(())
+}
+
+fn text(record: &Record) -> Result<String, ReconcileError> {
+    serde_json::to_string(record)
+        .map_err(|error| ReconcileError::other("write down an installation", error))
+}
+
+async fn tell(context: &Context, host: &Host, news: &Finding) {
+    context.event(host, news).await;
+}

@@ -1,0 +1,37 @@
+//! The listener from which BMCs read installers.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::args::MediaArgs;
+use super::error::ManagerError;
+use super::http::listen;
+use crate::media::{Library, Media, Tls, serve};
+
+/// Serves installers until `stop` is cancelled, where the manager is to. Only who leads does so: it alone knows
+/// what is open.
+pub async fn start(
+    args: &MediaArgs,
+    tasks: &TaskTracker,
+    stop: &CancellationToken,
+) -> Result<Option<Arc<Media>>, ManagerError> {
+    let (Some(address), Some(url)) = (args.address, &args.url) else {
+        return Ok(None);
+    };
+    let tls = match (&args.certificate, &args.key) {
+        (Some(certificate), Some(key)) => Some(Tls::read(certificate, key)?),
+        _ => None,
+    };
+    let listener = listen(address).await?;
+    let library = Library::new(args.folder.clone(), tasks.clone(), stop.clone());
+    let media = Arc::new(Media::new(url, library));
+    let (served, stop) = (media.clone(), stop.clone());
+    tasks.spawn(async move {
+        if let Err(error) = serve(listener, tls, served, stop).await {
+            tracing::error!(error = %error, "installers are not served any more");
+        }
+    });
+    Ok(Some(media))
+}
