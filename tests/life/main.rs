@@ -14,10 +14,13 @@ mod crash;
 mod deletion;
 mod gates;
 mod hosts;
+#[path = "../support/image.rs"]
+mod image;
 mod install;
 mod jump;
 mod power;
 mod redfish;
+mod reinstall;
 mod restored;
 mod secrets;
 mod whole;

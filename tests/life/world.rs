@@ -344,6 +344,18 @@ fn surround(command: &mut Command, name: &str, subnet: &str, state: &tempfile::T
         .env("SUBNET", subnet)
         .env("TATARA_STATE", state.path())
         .env("TATARA_BINARY", env!("CARGO_BIN_EXE_tatara"));
+    // where the manager serves installers, the same after each start of it
+    let kept = state.path().join("media-address");
+    let address = std::fs::read_to_string(&kept).unwrap_or_else(|_| {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = free.local_addr().expect("an address").to_string();
+        std::fs::write(&kept, &address).expect("a file");
+        address
+    });
+    command
+        .env("TATARA_MEDIA_URL", format!("http://{address}"))
+        .env("TATARA_MEDIA_ADDRESS", address)
+        .env("TATARA_MEDIA_FOLDER", state.path().join("media"));
 }
 
 pub async fn client_of(kubeconfig: &std::path::Path) -> Client {

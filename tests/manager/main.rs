@@ -12,6 +12,9 @@ mod bmcs;
 mod deletion;
 mod given;
 mod gone;
+#[path = "../support/image.rs"]
+mod image;
+mod installs;
 mod leader;
 mod paused;
 #[path = "../support/plane.rs"]

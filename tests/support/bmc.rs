@@ -26,6 +26,9 @@ pub const UUID: &str = "5a6b7c8d-0000-4000-8000-000000000001";
 /// Called with the power state that the system gets.
 pub type OnPower = Box<dyn Fn(&str) + Send>;
 
+/// Called with the URL of the image that the system boots from, instead.
+pub type OnImage = Box<dyn Fn(&str) + Send>;
+
 /// What the BMC is like, and what befell it.
 pub struct State {
     pub password: String,
@@ -68,6 +71,11 @@ pub struct State {
     /// Method and path of each request that arrived.
     pub requests: Vec<String>,
     pub on_power: Option<OnPower>,
+    pub on_image: Option<OnImage>,
+    /// It cannot fetch images, and says so with their URL.
+    pub refuses_media: bool,
+    /// Every image that was inserted.
+    pub images: Vec<String>,
 }
 
 impl Default for State {
@@ -102,6 +110,9 @@ impl Default for State {
             refused_logins: 0,
             requests: Vec::new(),
             on_power: None,
+            on_image: None,
+            refuses_media: false,
+            images: Vec::new(),
         }
     }
 }
@@ -180,6 +191,13 @@ impl SimulatedBmc {
 
     pub fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Power, what is in the CD drive, and how many images there were.
+    #[allow(dead_code)]
+    pub fn looks(&self) -> (String, Option<String>, usize) {
+        let state = self.state();
+        (state.power.clone(), state.image.clone(), state.images.len())
     }
 
     /// From now on it shows another certificate.
@@ -453,11 +471,15 @@ fn reset(state: &mut State, body: &Value) -> Response {
 }
 
 fn become_so(state: &mut State, power: &str) {
+    let image = state.image.clone().filter(|_| state.boot.1 == "Cd");
     if power == "On" && state.boot.0 == "Once" {
         state.boot = ("Disabled".into(), "None".into());
     }
+    let was_off = state.power == "Off";
     state.power = power.into();
-    if let Some(on_power) = &state.on_power {
+    if let (Some(on_image), Some(image), "On", true) = (&state.on_image, image, power, was_off) {
+        on_image(&image);
+    } else if let Some(on_power) = &state.on_power {
         on_power(power);
     }
 }
@@ -506,9 +528,13 @@ fn media(state: &mut State, method: &str, rest: &[&str], body: &Value) -> Respon
         ("POST", ["Cd", "Actions", "Insert"]) if state.image.is_some() => {
             error(409, "something is inserted")
         }
+        ("POST", ["Cd", "Actions", "Insert"]) if state.refuses_media => {
+            error(400, &format!("cannot fetch {}", body["Image"]))
+        }
         ("POST", ["Cd", "Actions", "Insert"]) => match body["Image"].as_str() {
             Some(image) if image.starts_with("http") => {
                 state.image = Some(image.into());
+                state.images.push(image.into());
                 accepted(state)
             }
             _ => error(400, "the image cannot be fetched"),
