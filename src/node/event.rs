@@ -87,6 +87,28 @@ pub struct Failure {
     pub output: String,
 }
 
+impl Failure {
+    /// What it found wrong; without that its last lines, and before them the one that says the error: what shows one
+    /// line, or cuts off the end, shows that.
+    pub fn why(&self) -> String {
+        if !self.findings.is_empty() {
+            let findings: Vec<String> = self.findings.iter().map(ToString::to_string).collect();
+            return findings.join("; ");
+        }
+        let output = self.output.trim();
+        let is_error = |line: &&str| {
+            let line = line.to_ascii_lowercase();
+            ["error", "fatal", "e:"]
+                .iter()
+                .any(|word| line.starts_with(word))
+        };
+        match output.lines().rfind(is_error) {
+            Some(error) if !output.starts_with(error) => format!("{error}\n{output}"),
+            _ => output.to_owned(),
+        }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Line {

@@ -181,15 +181,11 @@ fn reset(observed: &Observed, seen: &Observation, owner: &Owner, now: Timestamp)
             go("reset had ended, and the marker is still there; starting again".into())
         }
         Some(UnitState::Failed(failure)) => {
-            let findings: Vec<String> = failure.findings.iter().map(ToString::to_string).collect();
-            let why = if findings.is_empty() {
-                failure.output.trim().to_owned()
-            } else {
-                findings.join("; ")
-            };
             let message = format!(
-                "reset failed in step {} with exit code {}: {why}",
-                failure.at.step, failure.exit_code
+                "reset failed in step {} with exit code {}: {}",
+                failure.at.step,
+                failure.exit_code,
+                failure.why()
             );
             again(observed, owner, message, now)
         }

@@ -300,15 +300,13 @@ fn run(observed: &Observed, seen: &Observation, unit: UnitName, now: Timestamp) 
         }
         Some(UnitState::Succeeded) => waiting_for_node(observed),
         Some(UnitState::Failed(failure)) => {
-            let findings: Vec<String> = failure.findings.iter().map(ToString::to_string).collect();
-            let why = if findings.is_empty() {
-                failure.output.trim().to_owned()
-            } else {
-                findings.join("; ")
-            };
             let message = format!(
-                "{}/{} {} failed with exit code {}: {why}",
-                failure.at.index, failure.at.total, failure.at.step, failure.exit_code
+                "{}/{} {} failed with exit code {}: {}",
+                failure.at.index,
+                failure.at.total,
+                failure.at.step,
+                failure.exit_code,
+                failure.why()
             );
             retry(observed, unit, message, now)
         }

@@ -189,7 +189,7 @@ fn a_worker_joins_once_the_api_answers_and_its_version_fits() {
 #[test]
 fn a_unit_is_attached_to_started_again_or_waited_for() {
     let run = [Action::RunUnit(UnitName::Prepare)];
-    let cases: [(&str, UnitState, &[Action], &str, Parts); 4] = [
+    let cases: [(&str, UnitState, &[Action], &str, Parts); 5] = [
         (
             "running",
             UnitState::Running(step("containerd")),
@@ -210,6 +210,18 @@ fn a_unit_is_attached_to_started_again_or_waited_for() {
             &run,
             "PrepareFailed",
             &["2/9 containerd failed with exit code 1", "no space left"],
+        ),
+        (
+            "failed with the error among much else",
+            failure(
+                "[kubelet-start] Starting the kubelet\nerror: the API did not answer\nTo see the stack trace\n",
+            ),
+            &run,
+            "PrepareFailed",
+            &[
+                "exit code 1: error: the API did not answer\n[kubelet-start]",
+                "To see the stack trace",
+            ],
         ),
         (
             "changed",
