@@ -1,5 +1,5 @@
 //! `make quickstart PROVIDER=libvirt`, with one worker: real virtual machines that boot, are joined by kubeadm, and go.
-//! Where there is no KVM the processors are emulated in software, and this takes most of an hour.
+//! Where there is no KVM the processors are emulated in software, and this is slow.
 
 // what fails here fails the test
 #![allow(clippy::expect_used, clippy::panic)]
