@@ -3,8 +3,6 @@
 # Uses NAME, NS, DIR, SUBNET of lib/hypervisor.sh.
 . "$HACK/lib/machine.sh"
 
-
-
 ns_up() {
   modprobe -qa bridge veth tun overlay nf_conntrack 2>/dev/null || true
   [[ -e /run/netns/$NS ]] || ip netns add "$NS"
@@ -36,19 +34,7 @@ uplink_up() {
   ip -n "$NS" link set dev uplink master virbr0 up
   ip addr replace "$SUBNET.254/24" dev "$LINK"
   ip link set "$LINK" up
-  [[ -n $(ip route show default) ]] || return 0
-  ip -n "$NS" route replace default via "$SUBNET.254"
-  machine_locked at_least net.ipv4.ip_forward 1
-  nft -f - 2>/dev/null <<N || say "no nftables NAT on this machine: virtual machines of \"$NAME\" have no way out"
-table ip tatara_virt_$NAME
-delete table ip tatara_virt_$NAME
-table ip tatara_virt_$NAME {
-  chain out {
-    type nat hook postrouting priority srcnat;
-    ip saddr $SUBNET.0/24 ip daddr != $SUBNET.0/24 masquerade
-  }
-}
-N
+  way_out "$NS" "$SUBNET" "tatara_virt_$NAME" "virtual machines of \"$NAME\""
 }
 
 net_down() {

@@ -1,4 +1,4 @@
-# What fleets change on the machine itself: kernel settings and one packet filter table per fleet.
+# What fleets and hypervisors change on the machine itself: kernel settings, and one packet filter table for each.
 # shellcheck shell=bash
 # Remembered in /run/tatara (gone with a reboot, like the settings) and put back with the last fleet.
 
@@ -39,6 +39,23 @@ unregister() {
     cat "$saved" >"/proc/sys/$(basename "$saved" | tr . /)"
     rm "$saved"
   done
+}
+
+# way_out NETNS SUBNET TABLE WHOSE: a network gets out through this machine, where that has a way out itself
+way_out() {
+  [[ -n $(ip route show default) ]] || return 0
+  ip -n "$1" route replace default via "$2.254"
+  machine_locked at_least net.ipv4.ip_forward 1
+  nft -f - 2>/dev/null <<N || say "no nftables NAT on this machine: $4 have no way out"
+table ip $3
+delete table ip $3
+table ip $3 {
+  chain out {
+    type nat hook postrouting priority srcnat;
+    ip saddr $2.0/24 ip daddr != $2.0/24 masquerade
+  }
+}
+N
 }
 
 # at_least KEY VALUE: raise a kernel setting, remember what it was

@@ -36,19 +36,7 @@ uplink() {
   ip -n "$SWITCH" link set dev p-uplink master br0 up
   ip addr replace "$SUBNET.254/24" dev "$FLEET-up"
   ip link set "$FLEET-up" up
-  [[ -n $(ip route show default) ]] || return 0
-  ip -n "$SWITCH" route replace default via "$SUBNET.254"
-  machine_locked at_least net.ipv4.ip_forward 1
-  nft -f - 2>/dev/null <<N || say "no nftables NAT on this machine: the hosts of \"$FLEET\" have no way out"
-table ip tatara_$FLEET
-delete table ip tatara_$FLEET
-table ip tatara_$FLEET {
-  chain out {
-    type nat hook postrouting priority srcnat;
-    ip saddr $SUBNET.0/24 ip daddr != $SUBNET.0/24 masquerade
-  }
-}
-N
+  way_out "$SWITCH" "$SUBNET" "tatara_$FLEET" "the hosts of \"$FLEET\""
 }
 
 net_down() {

@@ -185,41 +185,36 @@ fn release_end(observed: &Observed, since: Timestamp, now: Timestamp) -> Option<
 /// The host does not answer and is off: nothing of it runs any more, so its Node may go. The Host keeps its claim
 /// and its marker until it was reset.
 fn fenced(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
-    if let Some(why) = silent_api(observed, now) {
-        return waiting_for_api(&format!(
-            "Host {} is off, and the Node cannot be deleted: {why}",
-            held.name
-        ));
-    }
-    let mut plan = gone(observed, HostIs::NotReset);
-    plan.findings = vec![deleting(
-        "HostFenced",
-        format!(
-            "the BMC of Host {} says that it is off: nothing of this Machine runs any more, and it goes. The Host \
-             stays quarantined until it was reset or installed anew",
-            held.name
-        ),
-    )];
-    plan
+    let message = format!(
+        "the BMC of Host {} says that it is off: nothing of this Machine runs any more, and it goes. The Host \
+         stays quarantined until it was reset or installed anew",
+        held.name
+    );
+    let state = format!("Host {} is off", held.name);
+    unreset(observed, &state, deleting("HostFenced", message), now)
 }
 
-/// The kubelet is stopped for good, by the user's wish nothing else: the Host keeps its claim and its marker.
+/// The kubelet is stopped for good, and by the user's wish nothing else is undone: the Host keeps its claim and its marker.
 fn retained(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
-    if let Some(why) = silent_api(observed, now) {
+    let message = format!(
+        "the kubelet of Host {} is stopped, and nothing else is undone, as its spec.wipePolicy says; this Machine goes",
+        held.name
+    );
+    let state = format!("Host {} is retained", held.name);
+    unreset(observed, &state, deleting("HostRetained", message), now)
+}
+
+/// Node and Machine go, while the host is not reset.
+fn unreset(observed: &Observed, state: &str, why: Finding, now: Timestamp) -> Plan {
+    if let Some(silent) = silent_api(observed, now) {
         return waiting_for_api(&format!(
-            "Host {} is retained, and the Node cannot be deleted: {why}",
-            held.name
+            "{state}, and the Node cannot be deleted: {silent}"
         ));
     }
-    let mut plan = gone(observed, HostIs::NotReset);
-    plan.findings = vec![deleting(
-        "HostRetained",
-        format!(
-            "the kubelet of Host {} is stopped, and nothing else is undone, by its spec.wipePolicy; this Machine goes",
-            held.name
-        ),
-    )];
-    plan
+    Plan {
+        findings: vec![why],
+        ..gone(observed, HostIs::NotReset)
+    }
 }
 
 /// What is unsafe about a host that is not reset, and who must do what.
