@@ -22,8 +22,8 @@ pub struct SeedError {
     source: minijinja::Error,
 }
 
-/// The seed of a Machine's virtual machine. The instance is the Machine, so that a copy of its disk starts
-/// anew, and a reboot does not.
+/// The seed of a Machine's virtual machine. It is read at the first boot alone: after the first login it is gone, and
+/// a reboot changes nothing.
 pub fn seed(
     marker: &Marker,
     spec: &LibvirtMachineProviderSpec,
