@@ -1,6 +1,7 @@
 //! Images, fetched once and verified while they are received. A file in the folder is always whole.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -24,6 +25,8 @@ const CONNECT: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_mins(1);
 /// An image that could not be fetched is tried again after this time.
 const TRY_AGAIN: SignedDuration = SignedDuration::from_secs(10);
+/// How long an image is kept that nobody uses.
+const KEPT: Duration = Duration::from_hours(30 * 24);
 /// Size of a piece that is read back.
 const PIECE: usize = 1024 * 1024;
 
@@ -102,7 +105,11 @@ impl Library {
         let (iso, states) = (iso.clone(), self.states.clone());
         let (folder, stop) = (self.folder.clone(), self.stop.clone());
         self.tasks.spawn(async move {
-            let Some(result) = stop.run_until_cancelled(bring(&folder, &iso)).await else {
+            let bringing = async {
+                forget_old(&folder, &states).await;
+                bring(&folder, &iso).await
+            };
+            let Some(result) = stop.run_until_cancelled(bringing).await else {
                 return;
             };
             let state = match result {
@@ -121,6 +128,35 @@ impl Library {
     }
 }
 
+/// Removes images, and pieces of images, that nobody has asked for since this manager started, and nobody used for
+/// `KEPT` before. What is wanted again is fetched again.
+async fn forget_old(folder: &Path, states: &Mutex<HashMap<String, State>>) {
+    let Ok(mut entries) = fs::read_dir(folder).await else {
+        return;
+    };
+    while let Ok(Some(entry)) = entries.next_entry().await {
+        let file = entry.path();
+        let sha256 = match (file.extension().and_then(OsStr::to_str), file.file_stem()) {
+            (Some("iso" | "part"), Some(stem)) => stem.to_string_lossy(),
+            _ => continue,
+        };
+        let is_ours = sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let used = entry.metadata().await.and_then(|meta| meta.modified());
+        let is_old = used.is_ok_and(|used| used.elapsed().is_ok_and(|age| age > KEPT));
+        // under the lock: nobody begins to want it meanwhile
+        let states = states.lock().unwrap_or_else(PoisonError::into_inner);
+        if !is_ours || !is_old || states.contains_key(sha256.as_ref()) {
+            continue;
+        }
+        match std::fs::remove_file(&file) {
+            Ok(()) => tracing::info!(file = %file.display(), "removed an old image"),
+            Err(error) => {
+                tracing::warn!(file = %file.display(), error = %error, "failed to remove an old image");
+            }
+        }
+    }
+}
+
 /// The image in the folder, or else from its URL.
 async fn bring(folder: &Path, iso: &IsoImage) -> Result<Base, Failure> {
     let file = folder.join(format!("{}.iso", iso.sha256));
@@ -129,7 +165,10 @@ async fn bring(folder: &Path, iso: &IsoImage) -> Result<Base, Failure> {
     };
     if let Ok(kept) = File::open(&file).await {
         match Taken::again(kept).await {
-            Ok(taken) if hex(&taken.digest) == iso.sha256 => return taken.base(file),
+            Ok(taken) if hex(&taken.digest) == iso.sha256 => {
+                was_used(&file).await;
+                return taken.base(file);
+            }
             // damaged, or not to be read
             _ => fs::remove_file(&file)
                 .await
@@ -156,6 +195,14 @@ async fn bring(folder: &Path, iso: &IsoImage) -> Result<Base, Failure> {
     };
     fs::remove_file(&part).await.ok();
     result
+}
+
+/// Writes down that a kept image was used just now. Without it, it is fetched again some day.
+async fn was_used(file: &Path) {
+    if let Ok(file) = File::options().append(true).open(file).await {
+        let file = file.into_std().await;
+        file.set_modified(clock::now().into()).ok();
+    }
 }
 
 /// What was learnt of an image while it went by.

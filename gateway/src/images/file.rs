@@ -167,7 +167,7 @@ fn failed(action: &str, error: &io::Error) -> ImageError {
     if full.contains(&error.kind()) {
         return problem(
             "DiskFull",
-            "the pool's file system is full; free some room, and PUT again",
+            "the pool's file system is full; free some room, and it is fetched again",
         );
     }
     problem("PoolFailed", format!("failed to {action}: {error}"))

@@ -1,39 +1,15 @@
-//! Real HTTP against the listener.
+//! Images that are open to their hosts.
 
 use std::io::Write as _;
-use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use reqwest::{Client, Method, Response, StatusCode};
 use secrecy::ExposeSecret as _;
 use secrecy::zeroize::Zeroizing;
-use sha2::{Digest as _, Sha256};
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
-use super::served::hex;
 use super::*;
-use crate::api::installation::IsoImage;
-use crate::installer::{Area, AreaError};
-
-const BEFORE: usize = 3 * 2048;
-const ROOM: usize = 4096;
-const AFTER: usize = 1_000_001;
-
-/// An image with an embed area in it, by its bytes.
-fn image(areas: usize) -> Vec<u8> {
-    let mut image: Vec<u8> = (0..BEFORE)
-        .map(|n| u8::try_from(n % 251).expect("a byte"))
-        .collect();
-    for _ in 0..areas {
-        image.extend(crate::installer::empty_area(ROOM).expect("room").iter());
-    }
-    image.extend((0..AFTER).map(|n| u8::try_from(n % 241).expect("a byte")));
-    image
-}
+use crate::installer::Area;
 
 struct World {
     folder: tempfile::TempDir,
@@ -48,10 +24,6 @@ impl Drop for World {
     fn drop(&mut self) {
         self.stop.cancel();
     }
-}
-
-fn library(folder: &Path, stop: &CancellationToken) -> Library {
-    Library::new(folder.join("media"), TaskTracker::new(), stop.clone())
 }
 
 /// A listener with nothing open.
@@ -282,140 +254,4 @@ async fn with_a_certificate_it_speaks_tls_and_a_silent_client_keeps_nobody_waiti
         .expect("an answer");
     assert!(answer.bytes().await.expect("bytes") == served[..10]);
     drop(silent);
-}
-
-/// A server of one file on loopback, with how often it was asked.
-async fn origin(content: Vec<u8>) -> (String, Arc<AtomicUsize>) {
-    let asked: Arc<AtomicUsize> = Arc::default();
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a port");
-    let url = format!(
-        "http://{}/i.iso",
-        listener.local_addr().expect("an address")
-    );
-    let count = asked.clone();
-    let router = axum::Router::new().route(
-        "/i.iso",
-        axum::routing::get(move || {
-            count.fetch_add(1, Ordering::SeqCst);
-            std::future::ready(content.clone())
-        }),
-    );
-    tokio::spawn(async move { axum::serve(listener, router).await });
-    (url, asked)
-}
-
-/// What becomes of an image that is asked for.
-async fn end(library: &Library, iso: &IsoImage) -> BaseState {
-    for _ in 0..6000 {
-        match library.image(iso, || {}) {
-            BaseState::Fetching => tokio::time::sleep(Duration::from_millis(10)).await,
-            state => return state,
-        }
-    }
-    panic!("still fetching");
-}
-
-#[tokio::test]
-async fn an_image_is_fetched_once_and_verified_also_after_a_restart() {
-    rustls::crypto::ring::default_provider()
-        .install_default()
-        .ok();
-    let folder = tempfile::tempdir().expect("a folder");
-    let stop = CancellationToken::new();
-    let content = image(1);
-    let (url, asked) = origin(content.clone()).await;
-    let iso = IsoImage {
-        url,
-        sha256: hex(&Sha256::digest(&content)),
-    };
-    let area = Area {
-        offset: BEFORE as u64,
-        size: ROOM,
-    };
-    let kept = folder
-        .path()
-        .join("media")
-        .join(format!("{}.iso", iso.sha256));
-    for round in 0..3 {
-        if round == 2 {
-            std::fs::write(&kept, "damaged").expect("a file");
-        }
-        let library = library(folder.path(), &stop);
-        for _ in 0..2 {
-            let BaseState::Ready(base) = end(&library, &iso).await else {
-                panic!("not ready")
-            };
-            assert_eq!((base.area, base.size), (area, content.len() as u64));
-            assert!(std::fs::read(&base.file).expect("a file") == content);
-        }
-    }
-    assert_eq!(
-        asked.load(Ordering::SeqCst),
-        2,
-        "once, and once for the damaged one"
-    );
-    assert_eq!(
-        std::fs::read_dir(folder.path().join("media"))
-            .expect("a folder")
-            .count(),
-        1
-    );
-}
-
-#[tokio::test]
-async fn what_cannot_be_used_is_said_and_leaves_nothing() {
-    rustls::crypto::ring::default_provider()
-        .install_default()
-        .ok();
-    let folder = tempfile::tempdir().expect("a folder");
-    let stop = CancellationToken::new();
-    let library = library(folder.path(), &stop);
-    let of = async |content: Vec<u8>, sha256: Option<String>| {
-        let sum = hex(&Sha256::digest(&content));
-        let (url, _) = origin(content).await;
-        end(
-            &library,
-            &IsoImage {
-                url,
-                sha256: sha256.unwrap_or(sum),
-            },
-        )
-        .await
-    };
-    let wrong = of(image(1), Some("0".repeat(64))).await;
-    let BaseState::Failed(Failure::Checksum(message)) = wrong else {
-        panic!("{wrong:?}")
-    };
-    assert!(
-        message.contains("installation.iso.sha256 is 0000") && message.contains("/i.iso have "),
-        "{message}"
-    );
-    assert_eq!(
-        std::fs::read_dir(folder.path().join("media"))
-            .expect("a folder")
-            .count(),
-        0
-    );
-    for (areas, error) in [(0, AreaError::None), (2, AreaError::Several { count: 2 })] {
-        assert_eq!(
-            of(image(areas), None).await,
-            BaseState::Failed(Failure::Area(error))
-        );
-    }
-    let nowhere = IsoImage {
-        url: "http://127.0.0.1:9/i.iso".into(),
-        sha256: "1".repeat(64),
-    };
-    for _ in 0..2 {
-        let state = end(&library, &nowhere).await;
-        let BaseState::Failed(Failure::Fetch(message)) = state else {
-            panic!("{state:?}")
-        };
-        assert!(
-            message.contains("failed to fetch http://127.0.0.1:9/i.iso"),
-            "{message}"
-        );
-    }
 }

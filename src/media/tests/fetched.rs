@@ -1,0 +1,201 @@
+//! Images that are fetched, verified and kept.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use sha2::{Digest as _, Sha256};
+
+use super::*;
+use crate::api::installation::IsoImage;
+use crate::installer::{Area, AreaError};
+use crate::media::served::hex;
+
+/// A server of one file on loopback, with how often it was asked.
+async fn origin(content: Vec<u8>) -> (String, Arc<AtomicUsize>) {
+    let asked: Arc<AtomicUsize> = Arc::default();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
+    let url = format!(
+        "http://{}/i.iso",
+        listener.local_addr().expect("an address")
+    );
+    let count = asked.clone();
+    let router = axum::Router::new().route(
+        "/i.iso",
+        axum::routing::get(move || {
+            count.fetch_add(1, Ordering::SeqCst);
+            std::future::ready(content.clone())
+        }),
+    );
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    (url, asked)
+}
+
+/// What becomes of an image that is asked for.
+async fn end(library: &Library, iso: &IsoImage) -> BaseState {
+    for _ in 0..6000 {
+        match library.image(iso, || {}) {
+            BaseState::Fetching => tokio::time::sleep(Duration::from_millis(10)).await,
+            state => return state,
+        }
+    }
+    panic!("still fetching");
+}
+
+#[tokio::test]
+async fn an_image_is_fetched_once_and_verified_also_after_a_restart() {
+    rustls::crypto::ring::default_provider()
+        .install_default()
+        .ok();
+    let folder = tempfile::tempdir().expect("a folder");
+    let stop = CancellationToken::new();
+    let content = image(1);
+    let (url, asked) = origin(content.clone()).await;
+    let iso = IsoImage {
+        url,
+        sha256: hex(&Sha256::digest(&content)),
+    };
+    let area = Area {
+        offset: BEFORE as u64,
+        size: ROOM,
+    };
+    let kept = folder
+        .path()
+        .join("media")
+        .join(format!("{}.iso", iso.sha256));
+    for round in 0..3 {
+        if round == 2 {
+            std::fs::write(&kept, "damaged").expect("a file");
+        }
+        let library = library(folder.path(), &stop);
+        for _ in 0..2 {
+            let BaseState::Ready(base) = end(&library, &iso).await else {
+                panic!("not ready")
+            };
+            assert_eq!((base.area, base.size), (area, content.len() as u64));
+            assert!(std::fs::read(&base.file).expect("a file") == content);
+        }
+    }
+    assert_eq!(
+        asked.load(Ordering::SeqCst),
+        2,
+        "once, and once for the damaged one"
+    );
+    assert_eq!(
+        std::fs::read_dir(folder.path().join("media"))
+            .expect("a folder")
+            .count(),
+        1
+    );
+}
+
+#[tokio::test]
+async fn an_image_that_nobody_uses_for_a_month_goes_and_nothing_that_is_not_ours() {
+    rustls::crypto::ring::default_provider()
+        .install_default()
+        .ok();
+    let folder = tempfile::tempdir().expect("a folder");
+    let stop = CancellationToken::new();
+    let media = folder.path().join("media");
+    std::fs::create_dir(&media).expect("a folder");
+    let content = image(1);
+    let sha256 = hex(&Sha256::digest(&content));
+    let month = Duration::from_hours(31 * 24);
+    let recent = "c".repeat(64) + ".iso";
+    let (old, piece) = ("a".repeat(64) + ".iso", "b".repeat(64) + ".part");
+    let wanted = format!("{sha256}.iso");
+    for (name, bytes) in [
+        (&old, &b"x"[..]),
+        (&piece, b"x"),
+        (&recent, b"x"),
+        (&wanted, &content),
+        (&"debian.iso".to_owned(), b"x"),
+    ] {
+        let path = media.join(name);
+        std::fs::write(&path, bytes).expect("a file");
+        if *name != recent {
+            let file = std::fs::File::options().append(true).open(&path);
+            let then = std::time::SystemTime::from(crate::clock::now()) - month;
+            file.and_then(|file| file.set_modified(then))
+                .expect("an age");
+        }
+    }
+    let (url, asked) = origin(content).await;
+    let iso = IsoImage { url, sha256 };
+    // twice: the second manager finds it used by the first
+    for _ in 0..2 {
+        let state = end(&library(folder.path(), &stop), &iso).await;
+        assert!(matches!(state, BaseState::Ready(_)), "{state:?}");
+        let used = std::fs::metadata(media.join(&wanted)).and_then(|meta| meta.modified());
+        let age = used.expect("an age").elapsed().unwrap_or_default();
+        assert!(age < Duration::from_hours(1), "{age:?}");
+    }
+    assert_eq!(asked.load(Ordering::SeqCst), 0, "it was here");
+    let entries = std::fs::read_dir(&media).expect("a folder");
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.expect("an entry").file_name().into_string())
+        .collect::<Result<_, _>>()
+        .expect("text");
+    names.sort();
+    let mut expected = [recent, wanted, "debian.iso".to_owned()];
+    expected.sort();
+    assert_eq!(names, expected);
+}
+
+#[tokio::test]
+async fn what_cannot_be_used_is_said_and_leaves_nothing() {
+    rustls::crypto::ring::default_provider()
+        .install_default()
+        .ok();
+    let folder = tempfile::tempdir().expect("a folder");
+    let stop = CancellationToken::new();
+    let library = library(folder.path(), &stop);
+    let of = async |content: Vec<u8>, sha256: Option<String>| {
+        let sum = hex(&Sha256::digest(&content));
+        let (url, _) = origin(content).await;
+        end(
+            &library,
+            &IsoImage {
+                url,
+                sha256: sha256.unwrap_or(sum),
+            },
+        )
+        .await
+    };
+    let wrong = of(image(1), Some("0".repeat(64))).await;
+    let BaseState::Failed(Failure::Checksum(message)) = wrong else {
+        panic!("{wrong:?}")
+    };
+    assert!(
+        message.contains("installation.iso.sha256 is 0000") && message.contains("/i.iso have "),
+        "{message}"
+    );
+    assert_eq!(
+        std::fs::read_dir(folder.path().join("media"))
+            .expect("a folder")
+            .count(),
+        0
+    );
+    for (areas, error) in [(0, AreaError::None), (2, AreaError::Several { count: 2 })] {
+        assert_eq!(
+            of(image(areas), None).await,
+            BaseState::Failed(Failure::Area(error))
+        );
+    }
+    let nowhere = IsoImage {
+        url: "http://127.0.0.1:9/i.iso".into(),
+        sha256: "1".repeat(64),
+    };
+    for _ in 0..2 {
+        let state = end(&library, &nowhere).await;
+        let BaseState::Failed(Failure::Fetch(message)) = state else {
+            panic!("{state:?}")
+        };
+        assert!(
+            message.contains("failed to fetch http://127.0.0.1:9/i.iso"),
+            "{message}"
+        );
+    }
+}

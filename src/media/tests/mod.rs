@@ -1,0 +1,32 @@
+//! Real HTTP against the listener, and images from a real server.
+
+mod fetched;
+mod open;
+
+use std::path::Path;
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::*;
+use crate::installer::empty_area;
+
+const BEFORE: usize = 3 * 2048;
+const ROOM: usize = 4096;
+const AFTER: usize = 1_000_001;
+
+/// An image with an embed area in it, by its bytes.
+fn image(areas: usize) -> Vec<u8> {
+    let mut image: Vec<u8> = (0..BEFORE)
+        .map(|n| u8::try_from(n % 251).expect("a byte"))
+        .collect();
+    for _ in 0..areas {
+        image.extend(empty_area(ROOM).expect("room").iter());
+    }
+    image.extend((0..AFTER).map(|n| u8::try_from(n % 241).expect("a byte")));
+    image
+}
+
+fn library(folder: &Path, stop: &CancellationToken) -> Library {
+    Library::new(folder.join("media"), TaskTracker::new(), stop.clone())
+}
