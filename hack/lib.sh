@@ -28,7 +28,20 @@ verdict() {
     'BEGIN {printf "%s: %s%s, limit %s%s: %s\n", what, value, unit, limit, unit, value + 0 <= limit + 0 ? "within" : "NOT within"}'
 }
 
-command_of() { tr '\0' ' ' 2>/dev/null <"/proc/$1/cmdline" || true; }   # the command line of a process id
+# command_of PID: its command line; nothing when it has ended. A process that becomes another program (setsid, nsenter, then
+# ours) has none for a moment either, but it has a program.
+command_of() {
+  local line
+  for _ in {1..200}; do
+    line=$(tr '\0' ' ' 2>/dev/null <"/proc/$1/cmdline") || true
+    if [[ -n $line ]] || ! readlink -q "/proc/$1/exe" >/dev/null; then break; fi
+    sleep 0.01
+  done
+  echo "$line"
+}
+
+# kubeadm's default is systemd; on cgroup version 1 a host shares the machine's hierarchies without it
+cgroup_driver() { if [[ $(stat -fc %T /sys/fs/cgroup) == cgroup2fs ]]; then echo systemd; else echo cgroupfs; fi; }
 
 # detached LOG COMMAND... &: a process that outlives this script. Nothing of the caller stays open in it: a held
 # pipe or lock would make others wait.

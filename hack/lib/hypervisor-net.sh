@@ -16,7 +16,7 @@ ns_up() {
 routed_network() {
   cat <<X
 <network><name>default</name><forward mode='route'/><bridge name='virbr0' stp='off' delay='0'/>
-  <ip address='$SUBNET.1' netmask='255.255.255.0'><dhcp><range start='$SUBNET.10' end='$SUBNET.199'/></dhcp></ip></network>
+  <ip address='$SUBNET.1' netmask='${NETMASK:-255.255.255.0}'><dhcp><range start='$SUBNET.10' end='$SUBNET.199'/></dhcp></ip></network>
 X
 }
 

@@ -5,6 +5,8 @@
 
 vm_mac() { sha256sum <<<"$NAME/$1" | sed 's/^\(..\)\(..\)\(..\).*/52:54:00:\1:\2:\3/'; }   # vm_mac MACHINE
 
+vm_serial() { echo "$1-disk" | cut -c1-20; }   # vm_serial MACHINE: of its disk; virtio has room for 20 characters
+
 # vm_keys FOLDER: the user's key and the host's, known before the first boot
 vm_keys() {
   local key
@@ -45,7 +47,7 @@ vm_define() {
 <os$os><type arch='x86_64' machine='q35'>hvm</type>${os:+<firmware><feature enabled='no' name='secure-boot'/></firmware>}<boot dev='hd'/></os>
 <features><acpi/><apic/></features><cpu mode='$cpu'/>
 <devices>
-<disk type='file' device='disk'><driver name='qemu' type='qcow2' discard='unmap'/><source file='$3'/><target dev='vda' bus='virtio'/><serial>$1-disk</serial></disk>
+<disk type='file' device='disk'><driver name='qemu' type='qcow2' discard='unmap'/><source file='$3'/><target dev='vda' bus='virtio'/><serial>$(vm_serial "$1")</serial></disk>
 $seed
 <interface type='network'><source network='default'/><mac address='$(vm_mac "$1")'/><model type='virtio'/></interface>
 <serial type='file'><source path='/var/log/libvirt/$1-console.log'/></serial>
