@@ -11,6 +11,7 @@ use crate::world::{World, eventually};
 async fn what_goes_wrong_at_a_hypervisor_is_said_and_never_makes_a_second_machine() {
     let mut world = World::new("tlv3", "10.73.0").await;
     wrong_checksum(&world).await;
+    disk_full(&world).await;
     what_is_not_there(&world).await;
     gateway_down(&world).await;
     gateway_stands_still(&world).await;
@@ -52,6 +53,31 @@ async fn wrong_checksum(world: &World) {
     world.until_reason("nowhere", "ImageFailed").await;
     world.until_message("nowhere", "404").await;
     gone(world, "nowhere").await;
+}
+
+/// A disk that is full in mid-image is said; when there is room, the Machine goes on.
+async fn disk_full(world: &World) {
+    world.hack("libvirt", &["pool", "tlv3", "small", "4"]);
+    let (url, sha256) = world.serve("large.raw", &vec![9; 8 << 20]);
+    let image = json!({"url": url, "sha256": sha256});
+    let disk = json!({"pool": "small", "size": "8Mi", "image": image});
+    world.machine("full", &json!({ "rootDisk": disk }));
+    world.until_reason("full", "StorageFull").await;
+    world.until_message("full", "file system is full").await;
+    assert_eq!(domains_of(world, "full"), 0);
+    let pool = world.pool("small");
+    let pool = pool.to_str().expect("text");
+    // it is tried again in between
+    let files = || world.hack("libvirt", &["in", "tlv3", "ls", "-A", pool]);
+    eventually("an empty pool", || files().is_empty()).await;
+    let grown = "mount -o remount,size=64M \"$0\"";
+    world.hack("libvirt", &["in", "tlv3", "sh", "-c", grown, pool]);
+    world.until_running("full").await;
+    gone(world, "full").await;
+    assert_eq!(domains_of(world, "full"), 0);
+    world.virsh(&["pool-refresh", "small"]);
+    let left = world.virsh(&["vol-list", "small"]);
+    assert_eq!(left.lines().count(), 1, "the image, for the next: {left}");
 }
 
 async fn what_is_not_there(world: &World) {

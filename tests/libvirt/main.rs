@@ -5,6 +5,8 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 #![allow(dead_code, reason = "the support modules serve other files as well")]
 
+#[path = "../support/commands.rs"]
+mod commands;
 mod faults;
 mod machines;
 #[path = "../support/plane.rs"]

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::commands::{both, done, values};
 use crate::plane::Plane;
 
 /// Name of the Hypervisor object, and of the Secret beside it.
@@ -29,25 +30,6 @@ pub struct World {
 
 fn repository(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path)
-}
-
-fn both(output: &Output) -> String {
-    let text = [output.stdout.as_slice(), &output.stderr].concat();
-    String::from_utf8_lossy(&text).into_owned()
-}
-
-fn done(command: &mut Command) -> String {
-    let output = command.stdin(Stdio::null()).output().expect("a program");
-    assert!(output.status.success(), "{command:?}: {}", both(&output));
-    String::from_utf8_lossy(&output.stdout).trim().to_owned()
-}
-
-/// `NAME=value` lines.
-fn values(text: &str) -> BTreeMap<String, String> {
-    let pairs = text.lines().filter_map(|line| line.split_once('='));
-    pairs
-        .map(|(name, value)| (name.to_owned(), value.trim_matches('"').to_owned()))
-        .collect()
 }
 
 impl World {
@@ -79,11 +61,7 @@ impl World {
         };
         world.hack("libvirt", &["up", name]);
         world.gateway = values(&world.hack("gateway", &["up", name]));
-        let image = world.dir.path().join("image.raw");
-        fs::write(&image, vec![7; 1 << 20]).expect("a file");
-        let sum = done(Command::new("sha256sum").arg(&image));
-        let url = world.hack("libvirt", &["serve", name, image.to_str().expect("text")]);
-        world.image = (url, sum[..64].to_owned());
+        world.image = world.serve("image.raw", &vec![7; 1 << 20]);
         world.cluster();
         world.register();
         world
@@ -99,6 +77,22 @@ impl World {
             .env("TATARA_STATE", self.dir.path())
             .env("SUBNET", self.subnet);
         done(command.args(arguments))
+    }
+
+    /// URL and SHA-256 of a file that the hypervisor can fetch.
+    pub fn serve(&self, file: &str, content: &[u8]) -> (String, String) {
+        let path = self.dir.path().join(file);
+        fs::write(&path, content).expect("a file");
+        let sum = done(Command::new("sha256sum").arg(&path));
+        let path = path.to_str().expect("text");
+        let url = self.hack("libvirt", &["serve", self.name, path]);
+        (url, sum[..64].to_owned())
+    }
+
+    /// Folder of a pool that `hack/libvirt pool` made.
+    pub fn pool(&self, pool: &str) -> PathBuf {
+        let hypervisor = self.dir.path().join(format!("virt.{}", self.name));
+        hypervisor.join("pools").join(pool)
     }
 
     /// `virsh ARGUMENTS` at the hypervisor; what it printed.

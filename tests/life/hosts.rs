@@ -5,8 +5,9 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 use tatara::api::{Host, Machine};
 
+use crate::commands::both;
 use crate::secrets::is_not_told;
-use crate::world::{World, both, eventually};
+use crate::world::{World, eventually};
 
 /// Somebody put a passphrase where the key belongs.
 const MALFORMED: &str = "canary-no-key-5e1d";
@@ -246,9 +247,9 @@ fn nothing_was_written_on_the_occupied(world: &World) {
         "foreign",
         "cat /var/lib/etcd/member/db /etc/kubernetes/manifests/etcd.yaml; ls -A /var/lib/tatara 2>/dev/null || true",
     );
-    assert_eq!(found, "live\nx\n");
+    assert_eq!(found, "live\nx");
     let found = world.shell("taken", "ls -A /var/lib/tatara");
-    assert_eq!(found, "owner.json\n");
+    assert_eq!(found, "owner.json");
 }
 
 async fn a_machine_says_why_none_fits(world: &World) {

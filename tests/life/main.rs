@@ -5,10 +5,13 @@
 
 #[path = "../support/audit.rs"]
 mod audit;
-#[path = "../support/bmc.rs"]
+#[path = "../support/bmc/mod.rs"]
 mod bmc;
 #[path = "../support/canaries.rs"]
 mod canaries;
+#[path = "../support/commands.rs"]
+#[allow(dead_code)]
+mod commands;
 mod conditions;
 mod crash;
 mod deletion;
@@ -23,5 +26,6 @@ mod redfish;
 mod reinstall;
 mod restored;
 mod secrets;
+mod simulated_installer;
 mod whole;
 mod world;

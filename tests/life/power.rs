@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 use tatara::api::{Cluster, Host, Machine};
 
+use crate::commands::both;
 use crate::deletion;
-use crate::world::{World, both, eventually};
+use crate::world::{World, eventually};
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs hosts"]

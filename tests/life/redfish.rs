@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use tatara::api::{Host, Machine};
 
 use crate::bmc::{OnPower, PASSWORD, SimulatedBmc, State, USER};
-use crate::world::{World, both, eventually, root};
+use crate::commands::both;
+use crate::world::{World, eventually, root};
 
 const NAME: &str = "rf";
 const SUBNET: &str = "10.85.0";

@@ -5,7 +5,8 @@ use std::process::Command;
 use k8s_openapi::api::core::v1::Node;
 use kube::{Api, ResourceExt};
 
-use crate::world::{World, done, eventually};
+use crate::commands::done;
+use crate::world::{World, eventually};
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs hosts"]

@@ -10,7 +10,8 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::Value;
 
 use crate::canaries::{Canaries, CommandLines};
-use crate::world::{World, done};
+use crate::commands::done;
+use crate::world::World;
 
 /// What is in every Secret of a cluster. A Secret of which nobody knows what in it is secret fails the test.
 async fn of(client: &Client) -> Canaries {

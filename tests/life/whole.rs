@@ -17,7 +17,8 @@ use tatara::api::{
 
 use crate::audit::{MANAGER, Mark};
 use crate::canaries::CommandLines;
-use crate::world::{World, done, eventually, root};
+use crate::commands::done;
+use crate::world::{World, eventually, root};
 use crate::{install, secrets};
 
 #[tokio::test(flavor = "multi_thread")]

@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use tatara::api::{Host, Machine};
 
 use crate::audit::Mark;
+use crate::commands::{both, done};
 use crate::conditions::{is_true, of_host, said};
 
 #[path = "left.rs"]
@@ -364,17 +365,6 @@ pub async fn client_of(kubeconfig: &std::path::Path) -> Client {
     let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
     let config = tatara::workload::client_config(config.expect("a configuration"));
     Client::try_from(config).expect("a client")
-}
-
-pub fn done(command: &mut Command) -> String {
-    let output = command.output().expect("a program");
-    assert!(output.status.success(), "{command:?}: {}", both(&output));
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-pub fn both(output: &Output) -> String {
-    let text = [output.stdout.as_slice(), &output.stderr].concat();
-    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// Asks until there is an answer; a test fails after `seconds`.

@@ -6,9 +6,11 @@
 #![allow(dead_code, reason = "the support modules serve other files as well")]
 
 mod addons;
-#[path = "../support/bmc.rs"]
+#[path = "../support/bmc/mod.rs"]
 mod bmc;
 mod bmcs;
+#[path = "../support/commands.rs"]
+mod commands;
 mod deletion;
 mod given;
 mod gone;
@@ -19,6 +21,7 @@ mod leader;
 mod paused;
 #[path = "../support/plane.rs"]
 mod plane;
+mod process;
 mod published;
 #[path = "../ssh/sshd.rs"]
 mod sshd;

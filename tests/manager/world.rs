@@ -1,13 +1,15 @@
 //! A namespace with everything that a cluster has, and the manager at work on it.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::commands::{both, done};
 use crate::plane::Plane;
+use crate::process::{install, manage};
 
 /// The Secrets that the manager makes for a cluster.
 pub const CLUSTER_SECRETS: [&str; 5] = [
@@ -75,17 +77,6 @@ pub struct World {
 pub fn repository(path: &str) -> String {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     root.join(path).to_str().expect("text").to_owned()
-}
-
-fn done(command: &mut Command) -> String {
-    let output = command.output().expect("a program");
-    assert!(output.status.success(), "{command:?}: {}", both(&output));
-    String::from_utf8_lossy(&output.stdout).trim().to_owned()
-}
-
-fn both(output: &Output) -> String {
-    let text = [output.stdout.as_slice(), &output.stderr].concat();
-    String::from_utf8_lossy(&text).into_owned()
 }
 
 impl World {
@@ -346,55 +337,6 @@ impl Drop for World {
             eprintln!("{}", lines[lines.len().saturating_sub(40)..].join("\n"));
         }
     }
-}
-
-fn install(kubectl: &str, plane: &Plane) {
-    let apply = |path: &str| {
-        let mut command = Command::new(kubectl);
-        let kubeconfig = plane.dir().join("admin.kubeconfig");
-        command.arg("--kubeconfig").arg(kubeconfig);
-        command.args(["apply", "--server-side", "-f", &repository(path)]);
-        done(&mut command);
-    };
-    apply("templates/install/if-missing");
-    apply("crds");
-    apply("templates/install");
-}
-
-/// The manager, as its service account.
-fn manage(plane: &Plane, dir: &Path, identity: &str) -> Child {
-    let account = ["tatara-manager", "tatara-system"];
-    let kubeconfig = done(&mut plane.command(&["kubeconfig"], &account));
-    fs::write(dir.join("kubeconfig"), kubeconfig).expect("a file");
-    let media = media_address(dir);
-    Command::new(env!("CARGO_BIN_EXE_tatara"))
-        .args(["manager", "--http-address", "127.0.0.1:0"])
-        .args([
-            "--media-address",
-            &media,
-            "--media-url",
-            &format!("http://{media}"),
-        ])
-        .arg("--media-folder")
-        .arg(dir.join("media"))
-        .env("KUBECONFIG", dir.join("kubeconfig"))
-        .env("POD_NAME", identity)
-        .stdin(Stdio::null())
-        .stderr(File::create(dir.join(format!("{identity}.log"))).expect("a file"))
-        .spawn()
-        .expect("the manager")
-}
-
-/// Where the managers of a world serve installers.
-fn media_address(dir: &Path) -> String {
-    let kept = dir.join("media-address");
-    if let Ok(address) = fs::read_to_string(&kept) {
-        return address;
-    }
-    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = free.local_addr().expect("an address").to_string();
-    fs::write(&kept, &address).expect("a file");
-    address
 }
 
 /// Asks until the answer is yes; a test fails after two minutes.

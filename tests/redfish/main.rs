@@ -3,7 +3,7 @@
 // what fails here fails the test
 #![allow(clippy::expect_used, clippy::panic)]
 
-#[path = "../support/bmc.rs"]
+#[path = "../support/bmc/mod.rs"]
 mod bmc;
 mod faults;
 mod happy;

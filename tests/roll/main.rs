@@ -6,6 +6,9 @@
 #[path = "../support/audit.rs"]
 #[allow(dead_code)]
 mod audit;
+#[path = "../support/commands.rs"]
+#[allow(dead_code)]
+mod commands;
 #[path = "../life/conditions.rs"]
 mod conditions;
 #[path = "../life/world.rs"]
@@ -88,7 +91,7 @@ async fn workers_roll_to_the_control_planes_version_one_host_at_a_time() {
 
 /// The workers' class and versions, in the manifests that are about to be applied.
 fn take_software_from_a_mirror(world: &World, new: &str, old: &str) {
-    let printed = world::done(world.hack("mirror").arg("up").env("PREVIOUS", "1"));
+    let printed = commands::done(world.hack("mirror").arg("up").env("PREVIOUS", "1"));
     let mirror = printed
         .lines()
         .find_map(|line| line.strip_prefix("MIRROR="));
