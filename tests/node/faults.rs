@@ -68,14 +68,19 @@ fn init_and_join_survive_power_cuts_cut_connections_and_a_port_that_is_taken() {
 
     fleet.take("w", &w);
     cluster.succeed("w", &w, &cluster.prepare(Role::Worker, "w"));
+    // kubeadm waits for systemd until the power is cut, while the kubelet runs: the join cannot end before
+    let held = "mkdir -p /run/systemd/system/kubelet.service.d
+        printf '[Service]\\nExecStartPost=/bin/sleep infinity\\n' >/run/systemd/system/kubelet.service.d/held.conf
+        systemctl daemon-reload";
+    fleet.shell("w", held);
     let join = cluster.join("w", "w-1");
     let mut attached = fleet.attach("w", &start_and_follow(&w, &join, now()).unwrap());
     until_step(&mut attached, "join");
-    fleet.shell(
-        "w",
-        "timeout 100 bash -c 'until test -e /var/lib/kubelet/config.yaml; do sleep 0.02; done'",
-    );
     attached.kill();
+    cluster.kubectl(
+        "registered",
+        "kubectl wait --for=create node/w --timeout=100s",
+    );
     fleet.power_cycle("w");
     interrupted(&fleet, "w", "w-1", UnitName::Join, "join");
     let again = fleet.run_unit("w", &w, &cluster.join("w", "w-1"));
