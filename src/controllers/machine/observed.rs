@@ -177,7 +177,7 @@ pub struct Held {
 pub enum Stuck {
     /// It has not answered since.
     Silent(Timestamp),
-    /// It answers, and its reset fails.
+    /// It answers, and its reset fails; or it is to be installed anew, and something stands in the way.
     ResetFails,
     /// It does not answer, and its BMC says that it is off: nothing runs on it.
     Fenced,

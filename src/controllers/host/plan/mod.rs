@@ -128,7 +128,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
 fn by_contact(observed: &Observed, now: Timestamp) -> Plan {
     let mut plan = match &observed.contact {
         Contact::NotAsked => not_asked(observed),
-        Contact::Off => power::off(observed),
+        Contact::Off => power::off(observed, now),
         Contact::Failed(error) => {
             let mut plan = failed(observed, error);
             power::fence(observed, error, now, &mut plan);
@@ -243,7 +243,7 @@ fn answered(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
             // whatever the server says, another Host speaks for it too
             twin(observed, seen).unwrap_or_else(|| free(observed, seen))
         }
-        Ownership::Nobody if seen.occupied.is_empty() => clean(observed, seen),
+        Ownership::Nobody if seen.occupied.is_empty() => clean(observed, seen, now),
         Ownership::Nobody => {
             let found: Vec<String> = seen.occupied.iter().map(ToString::to_string).collect();
             owned::occupied(
@@ -271,10 +271,10 @@ fn answered(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
     plan
 }
 
-fn clean(observed: &Observed, seen: &Observation) -> Plan {
+fn clean(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
     let mut plan = match consumer(observed) {
         Some(consumer) if consumer.releasing && reinstall::is_policy(observed) => {
-            reinstall::on_release(observed)
+            reinstall::on_release(observed, now)
         }
         Some(consumer) if consumer.releasing => Plan {
             actions: vec![Action::Free],

@@ -48,7 +48,7 @@ pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner, now: Timesta
             match observed.host.spec.wipe_policy {
                 WipePolicy::Reset => reset(observed, seen, owner, now),
                 WipePolicy::Retain => retain(observed, seen, owner),
-                WipePolicy::Reinstall => reinstall::on_release(observed),
+                WipePolicy::Reinstall => reinstall::on_release(observed, now),
             }
         }
         Some(consumer) if consumer.uid == owner.marker.uid => {

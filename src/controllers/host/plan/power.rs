@@ -23,7 +23,7 @@ pub fn is_driven(observed: &Observed) -> bool {
 }
 
 /// The next step of a host that is off.
-pub fn off(observed: &Observed) -> Plan {
+pub fn off(observed: &Observed, now: Timestamp) -> Plan {
     let left_off = |mut plan: Plan, message: &str| {
         plan.findings
             .push(Finding::no("PowerOn", "PoweredOff", message));
@@ -47,7 +47,7 @@ pub fn off(observed: &Observed) -> Plan {
                 reinstall::retained(observed),
                 "it is off, and is left so: what its Machine left is kept, by spec.wipePolicy",
             ),
-            WipePolicy::Reinstall => reinstall::on_release(observed),
+            WipePolicy::Reinstall => reinstall::on_release(observed, now),
         },
         Some(_) if !observed.consumer_exists => left_off(
             owned::abandoned(observed),

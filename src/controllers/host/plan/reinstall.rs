@@ -1,15 +1,17 @@
 //! When the operating system of a host is installed: on release, where its owner wants that, and when somebody asks
 //! for it. Never on a host that a Machine has, nor on one that is somebody else's.
 
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
 use super::super::observed::{Contact, Observed};
-use super::{ASK_AGAIN, Action, Plan, State, consumer, is_deleted, power, unavailable};
+use super::{ASK_AGAIN, Action, Plan, State, TRY_AGAIN, consumer, is_deleted, power, unavailable};
 use crate::api::conditions::{Finding, find};
 use crate::api::installation::WipePolicy;
 use crate::api::names::ANNOTATION_REINSTALL;
 use crate::controllers::Next;
 use crate::node::Ownership;
+use crate::provider::Heard;
 
 /// Whether a release installs anew.
 pub fn is_policy(observed: &Observed) -> bool {
@@ -18,17 +20,9 @@ pub fn is_policy(observed: &Observed) -> bool {
 
 /// A host that was let go, and is installed anew. First its power is cut, so that its Machine and Node may go: the
 /// installation takes long.
-pub fn on_release(observed: &Observed) -> Plan {
+pub fn on_release(observed: &Observed, now: Timestamp) -> Plan {
     if observed.consumer_exists && power::is_driven(observed) && strangers(observed).is_none() {
-        let mut plan = unavailable(
-            State::Releasing,
-            "Fencing",
-            "its operating system is to be installed anew, by spec.wipePolicy; first its BMC cuts its power, so that its \
-             Machine may go",
-            Next::OnChange,
-        );
-        plan.actions.push(Action::Fence);
-        return plan;
+        return cut(observed, now);
     }
     if let Some(why) = obstacle(observed) {
         return unavailable(
@@ -39,6 +33,34 @@ pub fn on_release(observed: &Observed) -> Plan {
         );
     }
     begin("because its Machine has let go of it, by spec.wipePolicy")
+}
+
+/// Cuts the power of a host that answers. A BMC that could not do that is asked again after a while, and not in each
+/// pass: the pass after a failure follows it at once.
+fn cut(observed: &Observed, now: Timestamp) -> Plan {
+    let why = "its operating system is to be installed anew, by spec.wipePolicy; first its BMC cuts its power, so that \
+               its Machine may go";
+    let failure = |heard: &Heard| Some((heard.at, heard.power.clone().err()?));
+    let Some((at, error)) = observed.bmc.as_ref().and_then(failure) else {
+        let mut plan = unavailable(State::Releasing, "Fencing", why, Next::OnChange);
+        plan.actions.push(Action::Fence);
+        return plan;
+    };
+    let wait = if error.transient {
+        TRY_AGAIN
+    } else {
+        ASK_AGAIN
+    };
+    let mut plan = unavailable(
+        State::Quarantined,
+        "FencingFailed",
+        format!("{why}; that failed: {}", error.message),
+        Next::After(wait),
+    );
+    if now.duration_since(at) >= SignedDuration::try_from(wait).unwrap_or_default() {
+        plan.actions.push(Action::Fence);
+    }
+    plan
 }
 
 /// Somebody asks for an installation, by an annotation.

@@ -139,7 +139,11 @@ fn stuck(host: &Host) -> Option<Stuck> {
     if available.reason == "Retained" {
         return Some(Stuck::Retained);
     }
-    (available.reason == "ResetFailed").then_some(Stuck::ResetFails)
+    let waits = matches!(
+        available.reason.as_str(),
+        "ResetFailed" | "FencingFailed" | "ReinstallWaits"
+    );
+    waits.then_some(Stuck::ResetFails)
 }
 
 /// The host is asked only where nothing else can tell: before there is a Node, and while no unit is
@@ -162,5 +166,35 @@ async fn ask(context: &Context, host: &impl Server) -> Contact {
             reason: error.reason,
             message: error.message,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_keeps_a_host_from_its_reset_is_read_from_its_conditions() {
+        let of = |reason: &str| {
+            let available = json!({"type": "Available", "status": "False", "reason": reason, "message": "",
+                "lastTransitionTime": "2027-01-15T08:00:00Z"});
+            let host = json!({"apiVersion": "tatara.dev/v1alpha1", "kind": "Host", "metadata": {"name": "h0"},
+                "spec": {"ssh": {"address": "192.0.2.10", "credentialsRef": {"name": "key"}}},
+                "status": {"conditions": [available]}});
+            stuck(&serde_json::from_value(host).unwrap())
+        };
+        for (reason, expected) in [
+            ("Resetting", None),
+            ("Fencing", None),
+            ("Freeing", None),
+            ("ResetFailed", Some(Stuck::ResetFails)),
+            ("FencingFailed", Some(Stuck::ResetFails)),
+            ("ReinstallWaits", Some(Stuck::ResetFails)),
+            ("Retained", Some(Stuck::Retained)),
+        ] {
+            assert_eq!(of(reason), expected, "{reason}");
+        }
     }
 }

@@ -4,6 +4,7 @@ mod underway;
 
 use super::*;
 use crate::api::names::{ANNOTATION_INSTALLATION, ANNOTATION_REINSTALL};
+use crate::provider::Heard;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 const DISK: &str = "S3Z9NB0K";
@@ -277,5 +278,35 @@ fn a_released_host_is_fenced_then_installed_retained_or_reset_as_its_owner_wants
         assert_eq!(plan.actions, actions, "{case}");
         assert_eq!(reason(&plan, "Available"), expected, "{case}: {plan:#?}");
         assert_ne!(plan.state, State::Available, "{case}");
+    }
+}
+
+#[test]
+fn a_power_that_could_not_be_cut_before_an_installation_is_cut_again_after_a_pause() {
+    let failed = |transient, owner: Ownership| {
+        let mut observed = host(&released("reinstall"), seen_as(owner));
+        observed.bmc = Some(Heard {
+            at: at(0),
+            asked_with: "0".into(),
+            power: Err(ContactError {
+                reason: "PowerActionRefused",
+                message: "the chassis is open".into(),
+                transient,
+            }),
+        });
+        observed
+    };
+    for (transient, pause) in [(true, 10), (false, 60)] {
+        for owner in [marked("here", "m"), Ownership::Nobody] {
+            let observed = failed(transient, owner);
+            let state = State::Quarantined;
+            let says = &["the chassis is open"];
+            let early = plan(&observed, at(pause - 1));
+            expect("early", &early, state, &[], "FencingFailed", says);
+            assert_ne!(early.next, Next::OnChange);
+            let fence = [Action::Fence];
+            let late = plan(&observed, at(pause));
+            expect("late", &late, state, &fence, "FencingFailed", says);
+        }
     }
 }
