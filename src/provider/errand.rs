@@ -6,6 +6,9 @@ use super::ContactError;
 use super::bmc_error::contact_error;
 use crate::redfish::{Access, Bmc, BootDevice, Error, Pace, PowerState, Wish};
 
+/// A run of hexadecimal digits as long as this may be a piece of a token, of 64; a shorter one opens nothing.
+const PIECE: usize = 16;
+
 /// What a BMC is asked for in one session. Each may be asked for again after it was cut in the middle.
 pub enum Errand {
     /// Whether the system is on.
@@ -21,7 +24,7 @@ pub enum Errand {
 }
 
 /// One login, one errand, and the end of the session. An error comes with what may be told of it: no URL of an
-/// image is in that.
+/// image is in that, whichever errand it was.
 pub async fn run(
     access: &Access,
     pace: Pace,
@@ -77,13 +80,22 @@ async fn boot_image(
 }
 
 fn told(error: Error) -> (Error, ContactError) {
-    let said = contact_error(&error);
+    let mut said = contact_error(&error);
+    // fingerprints and serial numbers, which have to be read whole; nothing of an image is in them
+    let names_the_bmc = matches!(
+        error,
+        Error::CertificateChanged { .. }
+            | Error::CertificateUntrusted { .. }
+            | Error::NoSystem { .. }
+    );
+    if !names_the_bmc {
+        said.message = without_tokens(&said.message);
+    }
     (error, said)
 }
 
 fn refused(error: Error) -> (Error, ContactError) {
     let (error, mut said) = told(error);
-    said.message = without_tokens(&said.message);
     if matches!(
         error,
         Error::Refused { .. }
@@ -101,31 +113,96 @@ fn refused(error: Error) -> (Error, ContactError) {
     (error, said)
 }
 
-/// Many BMCs name the URL, or a part of it, when they cannot fetch it; who reads a condition must not learn it.
+/// Many BMCs repeat the URL of the image, or a piece of it, in their own spelling; who reads a condition must not learn
+/// it. So no long run of hexadecimal digits is told, whatever was asked for.
 fn without_tokens(message: &str) -> String {
-    let mut parts = message.split("/media/");
-    let mut clean = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        clean.push_str("/media/...");
-        clean.push_str(part.trim_start_matches(|c: char| c.is_ascii_hexdigit()));
+    let mut clean = String::new();
+    let mut rest = message;
+    while let Some(start) = rest.find(|c: char| c.is_ascii_hexdigit()) {
+        let (before, from) = rest.split_at(start);
+        let end = from.find(|c: char| !c.is_ascii_hexdigit());
+        let (run, after) = from.split_at(end.unwrap_or(from.len()));
+        clean.push_str(before);
+        clean.push_str(if run.len() < PIECE { run } else { "..." });
+        rest = after;
     }
-    clean
+    clean + rest
 }
 
 #[cfg(test)]
 mod tests {
-    use super::without_tokens;
+    use super::*;
+
+    /// As long as one is.
+    const TOKEN: &str = "00ffAA1122334455667788990011223344556677889900aabbccddeeff001122";
 
     #[test]
     fn no_token_is_told_whole_or_in_part() {
+        let (piece, start) = (&TOKEN[30..], &TOKEN[..40]);
         for (said, told) in [
-            ("no", "no"),
+            ("no", "no".to_owned()),
             (
-                "cannot fetch https://m:1/media/00ffAA/installer.iso twice: \"/media/00ff",
-                "cannot fetch https://m:1/media/.../installer.iso twice: \"/media/...",
+                "code 0xdeadbeef at 12:00",
+                "code 0xdeadbeef at 12:00".into(),
+            ),
+            (
+                &format!(
+                    "cannot fetch https://m:1/media/{TOKEN}/installer.iso twice: \"/media/{start}"
+                ),
+                "cannot fetch https://m:1/media/.../installer.iso twice: \"/media/...".into(),
+            ),
+            (
+                &format!(r#"{{"Image":"https:\/\/m\/media\/{TOKEN}\/installer.iso"}}"#),
+                r#"{"Image":"https:\/\/m\/media\/...\/installer.iso"}"#.into(),
+            ),
+            (
+                &format!("media%2F{TOKEN}%2Finstaller.iso"),
+                "media%...%2Finstaller.iso".into(),
+            ),
+            (
+                &format!("…{piece}/installer.iso"),
+                "….../installer.iso".into(),
             ),
         ] {
             assert_eq!(without_tokens(said), told);
         }
+    }
+
+    #[test]
+    fn what_a_bmc_says_to_any_errand_is_told_without_tokens_and_what_names_it_stays_whole() {
+        let address = || "https://192.0.2.20".to_owned();
+        let said = || format!(": https:\\/\\/m\\/media\\/{TOKEN}\\/installer.iso is in use");
+        let errors = [
+            Error::Refused {
+                address: address(),
+                what: "POST /redfish/v1/Managers/1/VirtualMedia/Cd/Actions/VirtualMedia.EjectMedia"
+                    .into(),
+                status: 400,
+                said: said(),
+            },
+            Error::PowerRefused {
+                address: address(),
+                action: "On",
+                status: 400,
+                said: said(),
+            },
+            Error::TaskFailed {
+                address: address(),
+                task: "/redfish/v1/TaskService/Tasks/1".into(),
+                problem: format!("ended with Exception{}", said()),
+            },
+        ];
+        for error in errors {
+            let (_, said) = told(error);
+            assert!(!said.message.contains(&TOKEN[..16]), "{}", said.message);
+            assert!(said.message.contains("is in use"), "{}", said.message);
+        }
+        let fingerprint = "0a".repeat(32);
+        let (_, said) = told(Error::CertificateChanged {
+            address: address(),
+            shown: fingerprint.clone(),
+            pinned: "0b".repeat(32),
+        });
+        assert!(said.message.contains(&fingerprint), "{}", said.message);
     }
 }
