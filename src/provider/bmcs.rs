@@ -11,7 +11,8 @@ use secrecy::ExposeSecret as _;
 use sha2::{Digest as _, Sha256};
 
 use super::bmc_error::local;
-use super::errand::{Errand, run};
+use super::bmc_logins::{LoginDigest, Logins};
+use super::errand::{Errand, open, run};
 use super::{ContactError, bmc_access};
 use crate::api::Host;
 use crate::api::conditions::find;
@@ -29,19 +30,14 @@ pub struct Heard {
     pub power: Result<PowerState, ContactError>,
 }
 
-#[derive(Default)]
-struct Memory {
-    heard: Option<Heard>,
-    /// Digest of a login that was refused, and the answer. It stays in memory: the password is in it.
-    refused: Option<([u8; 32], ContactError)>,
-}
-
 /// All BMCs that the manager talks to.
 pub struct Bmcs {
     client: Client,
     stores: Arc<Stores>,
     pace: Pace,
-    memory: Mutex<HashMap<String, Memory>>,
+    logins: Logins,
+    /// What was heard last, by the UID of the Host.
+    memory: Mutex<HashMap<String, Heard>>,
 }
 
 impl Bmcs {
@@ -51,6 +47,7 @@ impl Bmcs {
             client,
             stores,
             pace: Pace::default(),
+            logins: Logins::default(),
             memory: Mutex::default(),
         }
     }
@@ -58,13 +55,14 @@ impl Bmcs {
     /// What the BMC of a Host said last, since we started.
     pub fn last(&self, host: &Host) -> Option<Heard> {
         let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        memory.get(&host.uid()?)?.heard.clone()
+        memory.get(&host.uid()?).cloned()
     }
 
     /// Forgets a Host that is gone.
     pub fn forget(&self, uid: &str) {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         memory.remove(uid);
+        self.logins.forget(uid);
     }
 
     /// Names the settings and the version of the Secret with which the BMC would be asked now; no secret is in it.
@@ -102,8 +100,7 @@ impl Bmcs {
             asked_with,
         };
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        let memory = memory.entry(host.uid().unwrap_or_default()).or_default();
-        memory.heard = Some(heard.clone());
+        memory.insert(host.uid().unwrap_or_default(), heard.clone());
         heard
     }
 
@@ -113,40 +110,18 @@ impl Bmcs {
         asked_with: &str,
         errand: &Errand,
     ) -> Result<PowerState, ContactError> {
-        let (access, digest) = self.access(host).await?;
-        if let Some(error) = self.refused(host, asked_with, &digest) {
-            return Err(error);
+        let (access, login) = self.access(host).await?;
+        let uid = host.uid().unwrap_or_default();
+        if let Some(refusal) = refused_before(host, asked_with) {
+            self.logins.refused(&uid, login, &refusal);
         }
-        let result = run(&access, self.pace, errand).await;
-        let refused = match &result {
-            Err((Error::LoginRefused { .. }, said)) => Some((digest, said.clone())),
-            _ => None,
-        };
-        {
-            let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-            let memory = memory.entry(host.uid().unwrap_or_default()).or_default();
-            memory.refused = refused;
-        }
-        result.map_err(|(_, said)| said)
-    }
-
-    /// The answer of a BMC that has refused this login before: it is not asked again. What a manager before us
-    /// has met stands in the Host's status.
-    fn refused(&self, host: &Host, asked_with: &str, digest: &[u8; 32]) -> Option<ContactError> {
-        let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = memory.get(&host.uid().unwrap_or_default());
-        if let Some((refused, error)) = known.and_then(|memory| memory.refused.as_ref())
-            && refused == digest
-        {
-            return Some(error.clone());
-        }
-        let status = host.status.as_ref()?;
-        let was = status.bmc.as_ref()?.asked_with.as_deref()?;
-        let said = find(&status.conditions, "BMCReachable")?;
-        (was == asked_with && said.reason == "BMCLoginRefused").then(|| ContactError {
-            reason: "BMCLoginRefused",
-            message: said.message.clone(),
-            transient: false,
+        let session = open(&access, self.pace);
+        let bmc = self.logins.log_in(&uid, login, session).await?;
+        run(bmc, errand).await.map_err(|(error, said)| {
+            if matches!(error, Error::LoginRefused { .. }) {
+                self.logins.refused(&uid, login, &said);
+            }
+            said
         })
     }
 
@@ -156,8 +131,8 @@ impl Bmcs {
         self.stores.bmc_credentials.get(&namespace, name)
     }
 
-    /// What it takes to talk to the BMC, and a digest of all of it.
-    async fn access(&self, host: &Host) -> Result<(Access, [u8; 32]), ContactError> {
+    /// What it takes to talk to the BMC, and a digest of its login.
+    async fn access(&self, host: &Host) -> Result<(Access, LoginDigest), ContactError> {
         let Some(bmc) = &host.spec.bmc else {
             return Err(local("BMCMissing", "spec.bmc is not set".into()));
         };
@@ -177,4 +152,17 @@ impl Bmcs {
         let access = access.map_err(|error| local("BMCMisconfigured", error.to_string()))?;
         Ok((access, digest.finalize().into()))
     }
+}
+
+/// What a manager before us has met with the same settings, as the Host's status says: a login that was refused is
+/// not tried again.
+fn refused_before(host: &Host, asked_with: &str) -> Option<ContactError> {
+    let status = host.status.as_ref()?;
+    let was = status.bmc.as_ref()?.asked_with.as_deref()?;
+    let said = find(&status.conditions, "BMCReachable")?;
+    (was == asked_with && said.reason == "BMCLoginRefused").then(|| ContactError {
+        reason: "BMCLoginRefused",
+        message: said.message.clone(),
+        transient: false,
+    })
 }

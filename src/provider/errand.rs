@@ -23,14 +23,14 @@ pub enum Errand {
     TakeBack,
 }
 
-/// One login, one errand, and the end of the session. An error comes with what may be told of it: no URL of an
-/// image is in that, whichever errand it was.
-pub async fn run(
-    access: &Access,
-    pace: Pace,
-    errand: &Errand,
-) -> Result<PowerState, (Error, ContactError)> {
-    let mut bmc = Bmc::open(access, pace).await.map_err(told)?;
+/// Begins a session. An error comes with what may be told of it.
+pub async fn open(access: &Access, pace: Pace) -> Result<Bmc, (Error, ContactError)> {
+    Bmc::open(access, pace).await.map_err(told)
+}
+
+/// One errand, and the end of the session. An error comes with what may be told of it: no URL of an image is in
+/// that, whichever errand it was.
+pub async fn run(mut bmc: Bmc, errand: &Errand) -> Result<PowerState, (Error, ContactError)> {
     let result = match errand {
         Errand::BootImage(image) => boot_image(&mut bmc, image).await,
         _ => others(&mut bmc, errand).await.map_err(told),

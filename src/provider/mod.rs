@@ -4,6 +4,7 @@
 
 pub mod bmc_access;
 pub mod bmc_error;
+pub mod bmc_logins;
 pub mod bmcs;
 pub mod credentials;
 pub mod errand;

@@ -20,10 +20,15 @@ fn secret(world: &World, name: &str, password: &str) {
 
 /// A Host with its own BMC and its own login `NAME-bmc`. Nobody listens at its port.
 fn host(world: &World, name: &str, port: u16, bmc: &SimulatedBmc, tls: &serde_json::Value) {
+    let access = json!({"address": bmc.address(), "credentialsRef": {"name": format!("{name}-bmc")}, "tls": tls});
+    with_bmc(world, name, port, &access);
+}
+
+fn with_bmc(world: &World, name: &str, port: u16, bmc: &serde_json::Value) {
     let host = json!({"apiVersion": "tatara.dev/v1alpha1", "kind": "Host", "metadata": {"name": name},
     "spec": {
         "ssh": {"address": "127.0.0.1", "port": port, "credentialsRef": {"name": "ssh"}, "hostKeys": [KEY]},
-        "bmc": {"address": bmc.address(), "credentialsRef": {"name": format!("{name}-bmc")}, "tls": tls},
+        "bmc": bmc,
     }});
     world.create(&format!("{name}.yaml"), &host.to_string());
 }
@@ -40,6 +45,7 @@ async fn a_bmc_that_cannot_be_used_says_why_and_locks_nobody_out() {
     a_wrong_password(&mut world, &reachable).await;
     a_changed_certificate(&world, &reachable).await;
     two_hosts_of_one_system(&world, &reachable).await;
+    hosts_of_one_chassis(&world, &reachable).await;
 }
 
 async fn a_wrong_password(world: &mut World, reachable: &str) {
@@ -158,4 +164,36 @@ async fn two_hosts_of_one_system(world: &World, reachable: &str) {
     }
     world.kubectl(&["delete", "host/two"]);
     world.until_says("host/one", "BMCAnswers", reachable).await;
+}
+
+/// Each is a system of its own, and all log in with one Secret: what is wrong with it is tried once between them.
+async fn hosts_of_one_chassis(world: &World, reachable: &str) {
+    let bmc = SimulatedBmc::start(State {
+        systems: vec!["1", "2", "3", "4"],
+        ..State::default()
+    })
+    .await;
+    let blades = ["1", "2", "3", "4"].map(|system| (format!("blade-{system}"), system));
+    for (port, (name, system)) in (15..).zip(&blades) {
+        let access = json!({"address": bmc.address(), "systemID": system, "credentialsRef": {"name": "chassis-bmc"},
+            "tls": pinned(&bmc)});
+        with_bmc(world, name, port, &access);
+    }
+    let all_say = async |reason: &str| {
+        for (name, _) in &blades {
+            let host = format!("host/{name}");
+            world.until_says(&host, reason, reachable).await;
+        }
+    };
+    all_say("BMCCredentialMissing").await;
+    // it wakes all of them
+    secret(world, "chassis-bmc", "canary-wrong-password");
+    all_say("BMCLoginRefused").await;
+    assert_eq!(bmc.state().refused_logins, 1);
+    world.patch(
+        "secret/chassis-bmc",
+        &json!({"stringData": {"password": PASSWORD}}),
+    );
+    all_say("BMCAnswers").await;
+    assert_eq!(bmc.state().refused_logins, 1);
 }
