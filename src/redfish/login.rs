@@ -64,12 +64,16 @@ impl Http {
         // once: an attempt that was lost on the way may have been counted
         match self.once(Method::POST, &sessions, Some(&body), None).await {
             Ok(answer) => Ok(token(&answer, sessions)),
-            Err(Error::Refused { status, said, .. }) => match status {
-                // no such service after all, or it has no room for one more session
-                404 | 405 | 500..=599 => Ok(Proof::Basic),
+            Err(Error::Refused { status, said, .. }) if matches!(status, 400 | 401 | 403) => {
                 // a few answer 400 to a wrong password
-                _ => Err(self.login_refused(status, said)),
-            },
+                Err(self.login_refused(status, said))
+            }
+            // no such service after all, or it has no room for one more session
+            Err(Error::Refused {
+                status: 404 | 405 | 500..=599,
+                ..
+            }) => Ok(Proof::Basic),
+            // busy, or too many sessions or attempts (408, 409, 429): nothing was said of the password
             Err(error) => Err(error),
         }
     }

@@ -187,6 +187,29 @@ async fn a_wrong_password_is_tried_once_and_is_not_told() {
 }
 
 #[tokio::test]
+async fn only_what_is_said_of_the_password_counts_as_its_refusal() {
+    for (status, is_refusal) in [
+        (400, true),
+        (401, true),
+        (403, true),
+        (408, false),
+        (409, false),
+        (429, false),
+    ] {
+        let simulated = SimulatedBmc::start(State {
+            refuses_sessions: Some(status),
+            ..State::default()
+        })
+        .await;
+        let error = refused(&simulated).await;
+        let is = matches!(error, Error::LoginRefused { .. });
+        assert_eq!(is, is_refusal, "{error:?}");
+        assert!(told(&error).contains("no session now"), "{error}");
+        assert_eq!(simulated.state().count("POST"), 1, "asked once");
+    }
+}
+
+#[tokio::test]
 async fn a_session_that_the_bmc_has_ended_is_begun_again_once() {
     let simulated = SimulatedBmc::start(State::default()).await;
     let mut bmc = open(&simulated).await;

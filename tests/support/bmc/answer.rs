@@ -77,6 +77,9 @@ fn session(state: &mut State, body: &Value) -> Response {
     if !state.has_sessions {
         return error(404, "no SessionService");
     }
+    if let Some(status) = state.refuses_sessions {
+        return error(status, "no session now");
+    }
     if body["UserName"] != USER || body["Password"] != state.password.as_str() {
         state.refused_logins += 1;
         return error(401, &format!("wrong password {}", body["Password"]));

@@ -40,6 +40,8 @@ pub struct State {
     pub refuses_power: Option<(u16, &'static str)>,
     pub has_sessions: bool,
     pub session_room: usize,
+    /// It begins no session, whatever the password, and answers with this.
+    pub refuses_sessions: Option<u16>,
     pub has_links: bool,
     pub has_etags: bool,
     pub has_tasks: bool,
@@ -86,6 +88,7 @@ impl Default for State {
             refuses_power: None,
             has_sessions: true,
             session_room: 4,
+            refuses_sessions: None,
             has_links: true,
             has_etags: true,
             has_tasks: false,
