@@ -144,7 +144,7 @@ pub async fn give_up(
         return Ok(());
     };
     let live = patch::live(&context.client, host).await?;
-    if mark(&live) != mark(host) {
+    if mark(&live) != mark(host) || is_kept(&live) {
         return Err(conflict(host));
     }
     close(context, host);
@@ -198,11 +198,7 @@ async fn ask(context: &Context, host: &Host, errand: &Errand) -> bool {
 /// Refuses when somebody has the host, or may not lose it, as the API server has it now.
 async fn must_be_free(context: &Context, decided_on: &Host) -> Result<(), ReconcileError> {
     let live = patch::live(&context.client, decided_on).await?;
-    if live.spec != decided_on.spec
-        || mark(&live) != mark(decided_on)
-        || live.spec.maintenance
-        || live.annotations().contains_key(ANNOTATION_PAUSED)
-    {
+    if live.spec != decided_on.spec || mark(&live) != mark(decided_on) || is_kept(&live) {
         return Err(conflict(decided_on));
     }
     let Some(consumer) = &live.spec.consumer_ref else {
@@ -218,6 +214,11 @@ async fn must_be_free(context: &Context, decided_on: &Host) -> Result<(), Reconc
         return Err(conflict(decided_on));
     }
     Ok(())
+}
+
+/// Whether its owner wants it left alone.
+fn is_kept(host: &Host) -> bool {
+    host.spec.maintenance || host.annotations().contains_key(ANNOTATION_PAUSED)
 }
 
 /// What stands on a Host of its installation.

@@ -24,6 +24,11 @@ pub fn plan(observed: &Observed, underway: &Underway, now: Timestamp) -> Plan {
     if record.phase == Phase::Failed {
         return failed(observed, record);
     }
+    if observed.host.spec.maintenance {
+        let message = "spec.maintenance is true: its power is left alone, and its installation goes on, or is given up, \
+                       when that is over; installation.timeoutSeconds counts on";
+        return at_work("Maintenance", message, Next::OnChange);
+    }
     if is_deleted(observed) {
         return give_up(Cause::Cancelled, "the Host is being deleted".into());
     }

@@ -167,6 +167,24 @@ fn each_phase_has_its_next_step_and_its_end() {
             Some(Err(Cause::Cancelled)),
             "{case}"
         );
+        // somebody may be at its console: nothing is done, and that is said
+        Arc::make_mut(&mut deleted.host).spec.maintenance = true;
+        let mut kept = observed.clone();
+        Arc::make_mut(&mut kept.host).spec.maintenance = true;
+        for observed in [kept, deleted] {
+            for seconds in [5, 601] {
+                let plan = plan(&observed, at(seconds));
+                expect(
+                    case,
+                    &plan,
+                    State::Installing,
+                    &[],
+                    "Maintenance",
+                    &["spec.maintenance"],
+                );
+                assert_eq!(finding(&plan, "Installed").reason, "Maintenance", "{case}");
+            }
+        }
     }
 }
 
