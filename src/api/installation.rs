@@ -157,6 +157,12 @@ pub struct Record {
     pub started: Time,
     /// The host key that the installed system will show.
     pub host_key: String,
+    /// The disk that it was begun for; not in a record of an earlier release.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_device_hints: Option<RootDeviceHints>,
+    /// SHA-256 of the installer that it was begun with; likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iso_sha256: Option<String>,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
@@ -174,6 +180,8 @@ impl Record {
             phase: Phase::Failed,
             started: Time(Timestamp::UNIX_EPOCH),
             host_key: String::new(),
+            root_device_hints: None,
+            iso_sha256: None,
             cause: Some(Cause::Unreadable),
             message: Some(format!(
                 "the annotation {ANNOTATION_INSTALLATION} cannot be read: {error}"

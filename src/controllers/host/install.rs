@@ -32,6 +32,12 @@ pub async fn begin(context: &Context, observed: &Observed) -> Result<(), Reconci
         phase: Phase::Booting,
         started: Time(crate::clock::now()),
         host_key,
+        root_device_hints: host.spec.root_device_hints.clone(),
+        iso_sha256: host
+            .spec
+            .installation
+            .as_ref()
+            .map(|installation| installation.iso.sha256.clone()),
         cause: None,
         message: None,
     };

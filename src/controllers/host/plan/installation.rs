@@ -8,7 +8,7 @@ use kube::ResourceExt;
 use super::super::observed::{Contact, Observed, Underway};
 use super::{Action, Plan, State, TRY_AGAIN, is_deleted, unavailable};
 use crate::api::conditions::Finding;
-use crate::api::installation::{Cause, Phase, Record};
+use crate::api::installation::{Cause, Installation, Phase, Record};
 use crate::api::names::{ANNOTATION_INSTALLATION, ANNOTATION_REINSTALL};
 use crate::controllers::Next;
 use crate::media::{BaseState, Failure, Report};
@@ -36,6 +36,12 @@ pub fn plan(observed: &Observed, underway: &Underway, now: Timestamp) -> Plan {
         let message = "spec.installation was removed while it was under way";
         return give_up(Cause::Cancelled, message.into());
     };
+    if let Some(field) = changed(observed, record, installation) {
+        let message = format!(
+            "{field} was changed while it was under way, and nobody has asked for an installation so"
+        );
+        return give_up(Cause::Cancelled, message);
+    }
     let limit = SignedDuration::from_secs(installation.timeout_seconds);
     let end = record.started.0.checked_add(limit).unwrap_or(now);
     let mut plan = match record.phase {
@@ -46,6 +52,26 @@ pub fn plan(observed: &Observed, underway: &Underway, now: Timestamp) -> Plan {
     };
     plan.next = plan.next.sooner(Next::at(Some(end), now));
     plan
+}
+
+/// What is not as it was when the installation was asked for. The installer is made of the spec of now, also again when
+/// a manager starts anew: it would overwrite another disk than was named. Once it has ended, that does not matter.
+fn changed(
+    observed: &Observed,
+    record: &Record,
+    installation: &Installation,
+) -> Option<&'static str> {
+    let hints = record.root_device_hints.as_ref();
+    let sha256 = record.iso_sha256.as_ref();
+    if record.phase == Phase::Starting {
+        None
+    } else if hints.is_some() && hints != observed.host.spec.root_device_hints.as_ref() {
+        Some("spec.rootDeviceHints")
+    } else if sha256.is_some_and(|sha256| *sha256 != installation.iso.sha256) {
+        Some("spec.installation.iso.sha256")
+    } else {
+        None
+    }
 }
 
 fn at_work(reason: &'static str, message: impl Into<String>, next: Next) -> Plan {

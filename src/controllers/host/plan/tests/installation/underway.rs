@@ -17,6 +17,8 @@ fn underway(phase: Phase, contact: Contact) -> Observed {
             phase,
             started: Time(at(0)),
             host_key: "ssh-ed25519 AAAA".into(),
+            root_device_hints: observed.host.spec.root_device_hints.clone(),
+            iso_sha256: Some("0".repeat(64)),
             cause: None,
             message: None,
         },
@@ -250,4 +252,50 @@ fn a_record_that_cannot_be_read_has_failed_and_one_that_can_is_what_was_written(
         !text.contains("token") && !text.contains("PRIVATE"),
         "{text}"
     );
+}
+
+/// An edit of a Host.
+type Change = fn(&mut Observed);
+
+#[test]
+fn an_installation_ends_when_another_disk_or_installer_is_named_before_the_installer_has_ended() {
+    let hints = |observed: &mut Observed| {
+        let hints = &mut Arc::make_mut(&mut observed.host).spec.root_device_hints;
+        hints.as_mut().expect("hints").serial_number = Some("OTHER".into());
+    };
+    let no_hints = |observed: &mut Observed| {
+        Arc::make_mut(&mut observed.host).spec.root_device_hints = None;
+    };
+    let iso = |observed: &mut Observed| {
+        let installation = &mut Arc::make_mut(&mut observed.host).spec.installation;
+        installation.as_mut().expect("an installer").iso.sha256 = "1".repeat(64);
+    };
+    let changes: [(&str, Change); 3] = [
+        ("spec.rootDeviceHints", hints),
+        ("spec.rootDeviceHints", no_hints),
+        ("spec.installation.iso.sha256", iso),
+    ];
+    let phases = [
+        (booting(ready()), Some(Err(Cause::Cancelled))),
+        (reported(None, PowerState::On), Some(Err(Cause::Cancelled))),
+        (answering(Some("i1")), Some(Ok(Action::EndInstallation))),
+    ];
+    for (field, change) in changes {
+        for (observed, expected) in &phases {
+            let mut observed = observed.clone();
+            change(&mut observed);
+            let now = plan(&observed, at(5));
+            assert_eq!(&action(&now), expected, "{field}");
+            if matches!(expected, Some(Err(_))) {
+                let said = finding(&now, "Installed");
+                assert!(said.message.starts_with(field), "{}", said.message);
+            }
+        }
+        // what an earlier release wrote says nothing of it
+        let mut old = booting(ready());
+        let record = &mut old.installation.as_mut().expect("a record").record;
+        (record.root_device_hints, record.iso_sha256) = (None, None);
+        change(&mut old);
+        assert_eq!(action(&plan(&old, at(5))), Some(Ok(Action::BootInstaller)));
+    }
 }
