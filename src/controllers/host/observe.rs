@@ -33,7 +33,7 @@ pub async fn observe(context: &Context, host: Arc<Host>, now: Timestamp) -> Obse
     let twins =
         |contact: &Contact| Twins::find(&host, facts(contact), |key| context.stores.hosts.by(key));
     let may_ask_bmc = host.spec.bmc.is_some() && twins(&Contact::NotAsked).bmc.is_empty();
-    let stands = power::Stands::of(&host, machine.is_some());
+    let stands = power::Stands::of(&host);
     let installation = underway::look(context, &host);
     let (contact, first_contact_keys) = if let Some(underway) = &installation {
         let contact = underway::ask(context, &host, &underway.record, now).await;

@@ -23,28 +23,24 @@ const TRY_AGAIN: Duration = Duration::from_mins(5);
 pub struct Stands {
     /// It was off when it was last looked at.
     pub is_off: bool,
-    /// It is left so: free and switched off by us, or fenced for a Machine that is still there.
+    /// It is left so: free and switched off by us. One that is fenced is not believed for long: its Machine deletes its
+    /// Node on that word, and an operator or a restored mains supply may have switched it on.
     pub is_left: bool,
 }
 
 impl Stands {
     /// Reads the status.
-    pub fn of(host: &Host, consumer_exists: bool) -> Self {
+    pub fn of(host: &Host) -> Self {
         let conditions = host.status.as_ref().map(|s| s.conditions.as_slice());
         let conditions = conditions.unwrap_or_default();
         let power = find(conditions, "PowerOn").filter(|power| power.status == "False");
         let reason = power.map_or("", |power| power.reason.as_str());
-        let consumer = host.spec.consumer_ref.as_ref();
         let goes_off = host.spec.bmc.as_ref();
         let goes_off = goes_off.is_some_and(|bmc| bmc.power_off_when_released);
-        let is_left = match reason {
-            "SwitchedOff" => consumer.is_none() && goes_off && is_true(conditions, "Clean"),
-            "Fenced" => consumer.is_some_and(|c| c.releasing) && consumer_exists,
-            _ => false,
-        };
+        let is_free = host.spec.consumer_ref.is_none() && is_true(conditions, "Clean");
         Self {
             is_off: power.is_some(),
-            is_left,
+            is_left: reason == "SwitchedOff" && is_free && goes_off,
         }
     }
 }
@@ -148,4 +144,37 @@ fn fresh(context: &Context, host: &Host, now: Timestamp) -> Option<Heard> {
 
 fn is_off(heard: &Heard) -> bool {
     heard.power == Ok(PowerState::Off)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn only_a_free_host_that_was_switched_off_by_us_is_believed_to_be_off() {
+        let of = |reason: &str, consumer: &Value| {
+            let condition = |name: &str, status: &str, reason: &str| {
+                json!({"type": name, "status": status, "reason": reason, "message": "",
+                    "lastTransitionTime": "2027-01-15T08:00:00Z"})
+            };
+            let host = json!({"apiVersion": "tatara.dev/v1alpha1", "kind": "Host", "metadata": {"name": "h0"},
+                "spec": {"ssh": {"address": "192.0.2.10", "credentialsRef": {"name": "key"}}, "consumerRef": consumer,
+                    "bmc": {"address": "https://192.0.2.20", "credentialsRef": {"name": "bmc"}, "tls": {},
+                        "powerOffWhenReleased": true}},
+                "status": {"conditions": [condition("PowerOn", "False", reason), condition("Clean", "True", "Clean")]}});
+            let stands = Stands::of(&serde_json::from_value(host).unwrap());
+            (stands.is_off, stands.is_left)
+        };
+        let released = json!({"name": "w-0", "uid": "m", "cluster": "a", "releasing": true});
+        for (reason, consumer, is_left) in [
+            ("SwitchedOff", &Value::Null, true),
+            ("SwitchedOff", &released, false),
+            ("PoweredOff", &Value::Null, false),
+            ("Fenced", &released, false),
+        ] {
+            assert_eq!(of(reason, consumer), (true, is_left), "{reason}");
+        }
+    }
 }

@@ -1,11 +1,15 @@
 //! What is done to the Node of a Machine, in its own cluster.
 
+use kube::ResourceExt as _;
+
 use super::execute::Done;
-use super::observed::Observed;
+use super::observed::{Observed, Placement, Stuck};
 use super::plan::{expired, running};
 use crate::api::conditions::Finding;
 use crate::controllers::{Chain, ReconcileError};
 use crate::manager::Context;
+use crate::redfish::PowerState;
+use crate::store::Key;
 use crate::workload;
 
 /// The API of the Machine's cluster.
@@ -115,9 +119,38 @@ pub async fn delete_node(
     node: &str,
     uid: &str,
 ) -> Result<Done, ReconcileError> {
+    if let Some(doubt) = runs_again(context, observed).await {
+        return Ok(Done::NotYet(doubt));
+    }
     let member = member(context, observed)?;
     workload::nodes::delete(member.client(), node, uid)
         .await
         .map_err(|error| ReconcileError::other(format!("delete Node {node}"), Chain(&error)))?;
     Ok(Done::Yes)
+}
+
+/// What its BMC says now of a host that was fenced, unless that it is off. That it was off may have been heard long ago,
+/// by another manager even; without their Node, pods that run on it would start elsewhere, too.
+async fn runs_again(context: &Context, observed: &Observed) -> Option<Finding> {
+    let is_fenced =
+        matches!(&observed.placement, Placement::Held(held) if held.stuck == Some(Stuck::Fenced));
+    let claim = Key::Claim(observed.uid().to_owned());
+    let host = context
+        .stores
+        .hosts
+        .by(&claim)
+        .pop()
+        .filter(|_| is_fenced)?;
+    let said = match context.bmcs.power(&host, crate::clock::now()).await.power {
+        Ok(PowerState::Off) => return None,
+        Ok(state) => format!("it says {state}"),
+        Err(error) => error.message,
+    };
+    // its own controller finds out what it is now, and that wakes us
+    context.wakers.hosts.wake_object(&host);
+    let message = format!(
+        "Host {} was off, and its BMC does not say so any more: {said}",
+        host.name_any()
+    );
+    Some(Finding::yes("Deleting", "WaitingForHost", message))
 }

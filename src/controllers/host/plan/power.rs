@@ -126,7 +126,8 @@ fn fenced(observed: &Observed) -> Plan {
         State::Quarantined,
         "Fenced",
         message.clone(),
-        Next::OnChange,
+        // somebody may switch it on: its Machine must hear of that
+        Next::After(ASK_AGAIN),
     );
     plan.findings
         .push(Finding::no("PowerOn", "Fenced", message));

@@ -235,6 +235,13 @@ fn a_free_host_is_switched_off_only_by_policy_and_when_its_bmc_answers() {
 }
 
 #[test]
+fn a_fenced_host_is_looked_at_again_while_its_machine_waits() {
+    let plan = plan(&off(&claim("m", true), &[]), at(0));
+    assert_eq!(finding(&plan, "PowerOn").reason, "Fenced");
+    assert_eq!(plan.next, Next::After(ASK_AGAIN));
+}
+
+#[test]
 fn a_released_host_that_stays_silent_is_cut_from_its_power_while_its_machine_waits() {
     let silent_since_0 = &[("Reachable", "False", "SshUnreachable")];
     let released = |conditions| {
