@@ -5,10 +5,10 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::observed::{Contact, Observed};
 use super::plan::{Plan, State};
-use crate::api::HostStatus;
 use crate::api::bmc::BmcStatus;
-use crate::api::conditions::{self, Status};
+use crate::api::conditions::{self, Finding, Status};
 use crate::api::host::HostFacts;
+use crate::api::{Host, HostStatus};
 use crate::controllers::{ReconcileError, patch};
 use crate::manager::Context;
 use crate::redfish::PowerState;
@@ -33,7 +33,17 @@ pub async fn write(
         message: trouble.map(|finding| finding.message.clone()),
         facts: facts(observed, old.facts.as_ref()),
         bmc: bmc(observed, old.bmc.as_ref()),
-        conditions: conditions(observed, plan, &old.conditions, now),
+        conditions: conditions::merge(
+            &standing(
+                host,
+                observed.installation.is_some(),
+                &plan.findings,
+                &old.conditions,
+            ),
+            &plan.findings,
+            host.metadata.generation,
+            now,
+        ),
         observed_generation: host.metadata.generation,
     };
     if new == old {
@@ -72,18 +82,24 @@ fn state(plan: &Plan) -> &'static str {
     }
 }
 
-/// What no finding speaks of stays, but for what is said of a BMC that there is no more.
-fn conditions(
-    observed: &Observed,
-    plan: &Plan,
+/// What no finding speaks of stays, but for what is said of a BMC that there is no more, and of an installation that
+/// failed or was refused, when nobody asks for it any more.
+fn standing(
+    host: &Host,
+    is_underway: bool,
+    findings: &[Finding],
     old: &[Condition],
-    now: Timestamp,
 ) -> Vec<Condition> {
-    let host = observed.host.as_ref();
-    let mut old = old.to_vec();
     let of_bmc = |c: &Condition| matches!(c.type_.as_str(), "BMCReachable" | "PowerOn");
+    let is_told = findings
+        .iter()
+        .any(|finding| finding.condition == "Installed");
+    let is_over =
+        |c: &Condition| c.type_ == "Installed" && c.status != "True" && !is_underway && !is_told;
+    let mut old = old.to_vec();
     old.retain(|condition| host.spec.bmc.is_some() || !of_bmc(condition));
-    conditions::merge(&old, &plan.findings, host.metadata.generation, now)
+    old.retain(|condition| !is_over(condition));
+    old
 }
 
 /// What is known of the power: by the host's own answer, or by its BMC's word.
@@ -118,4 +134,52 @@ fn facts(observed: &Observed, old: Option<&HostFacts>) -> Option<HostFacts> {
         facts.disk_bytes = old.disk_bytes;
     }
     Some(facts)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_an_installation_goes_with_it_unless_it_succeeded() {
+        let host = json!({"apiVersion": "tatara.dev/v1alpha1", "kind": "Host", "metadata": {"name": "h0"},
+            "spec": {"ssh": {"address": "192.0.2.10", "credentialsRef": {"name": "key"}}}});
+        let host: Host = serde_json::from_value(host).unwrap();
+        let condition = |name: &str, status: &str, reason: &str| -> Condition {
+            let text = json!({"type": name, "status": status, "reason": reason, "message": "",
+                "lastTransitionTime": "2027-01-15T08:00:00Z"});
+            serde_json::from_value(text).unwrap()
+        };
+        let told = [Finding::no("Installed", "ReinstallRefused", "no")];
+        // case, status, an installation is under way or failed, findings, whether it stays
+        let cases: [(&str, &str, bool, &[Finding], bool); 5] = [
+            ("succeeded", "True", false, &[], true),
+            ("failed", "False", true, &[], true),
+            ("refused", "False", false, &told, true),
+            (
+                "failed, and its record was removed",
+                "False",
+                false,
+                &[],
+                false,
+            ),
+            (
+                "refused, and nobody asks any more",
+                "False",
+                false,
+                &[],
+                false,
+            ),
+        ];
+        for (case, status, is_underway, findings, stays) in cases {
+            let old = [
+                condition("Clean", "True", "Clean"),
+                condition("Installed", status, "Word"),
+            ];
+            let left = standing(&host, is_underway, findings, &old);
+            assert_eq!(left, old[..=usize::from(stays)], "{case}");
+        }
+    }
 }
