@@ -17,6 +17,16 @@ pub struct ConnectionKey {
     pub name: String,
 }
 
+impl ConnectionKey {
+    /// The key of a Hypervisor.
+    pub fn new(namespace: &str, name: &str) -> Self {
+        Self {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+}
+
 impl fmt::Display for ConnectionKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.namespace, self.name)

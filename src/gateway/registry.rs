@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::jiff::Timestamp;
 
 use super::connection::{Connection, ConnectionKey, Wake};
 use super::{Client, Credentials, GatewayError};
@@ -16,6 +17,8 @@ type MadeWith = (String, Option<BTreeMap<String, ByteString>>);
 /// The gateways of all Hypervisors, each with one connection.
 pub struct Registry {
     connections: Mutex<HashMap<ConnectionKey, (MadeWith, Arc<Connection>)>>,
+    /// Since when somebody wants a connection that there is not.
+    missed: Mutex<HashMap<ConnectionKey, Timestamp>>,
     wake: Wake,
 }
 
@@ -24,6 +27,7 @@ impl Registry {
     pub fn new(wake: Wake) -> Self {
         Self {
             connections: Mutex::default(),
+            missed: Mutex::default(),
             wake,
         }
     }
@@ -53,18 +57,21 @@ impl Registry {
         let client = Client::new(url, credentials()?)?;
         let connection = Arc::new(Connection::open(key.clone(), client, self.wake.clone()));
         connections.insert(key.clone(), (made_with, connection.clone()));
+        self.missed().remove(key);
         Ok(connection)
     }
 
     /// The connection to a Hypervisor's gateway, if there is one.
     pub fn get(&self, namespace: &str, name: &str) -> Option<Arc<Connection>> {
-        let key = ConnectionKey {
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-        };
         self.connections()
-            .get(&key)
+            .get(&ConnectionKey::new(namespace, name))
             .map(|(_, connection)| connection.clone())
+    }
+
+    /// Since when a connection is asked for in vain: the first time that it was, since there was one.
+    pub fn missed_since(&self, namespace: &str, name: &str) -> Timestamp {
+        let key = ConnectionKey::new(namespace, name);
+        *self.missed().entry(key).or_insert_with(crate::clock::now)
     }
 
     /// Ends a connection and forgets it.
@@ -72,6 +79,10 @@ impl Registry {
         if let Some((_, connection)) = self.connections().remove(key) {
             connection.close();
         }
+    }
+
+    fn missed(&self) -> MutexGuard<'_, HashMap<ConnectionKey, Timestamp>> {
+        self.missed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn connections(&self) -> MutexGuard<'_, HashMap<ConnectionKey, (MadeWith, Arc<Connection>)>> {

@@ -99,10 +99,9 @@ impl Remembered for Hypervisor {
 
     fn forget(&self, context: &Context, _: Option<&Self>, change: Change) {
         if change == Change::Deleted {
-            context.gateways.disconnect(&ConnectionKey {
-                namespace: self.namespace().unwrap_or_default(),
-                name: self.name_any(),
-            });
+            let namespace = self.namespace().unwrap_or_default();
+            let key = ConnectionKey::new(&namespace, &self.name_any());
+            context.gateways.disconnect(&key);
         }
     }
 }

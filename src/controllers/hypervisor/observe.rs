@@ -42,10 +42,7 @@ fn view(
         .stores
         .gateway_credentials
         .get(namespace, secret_name);
-    let key = ConnectionKey {
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
-    };
+    let key = ConnectionKey::new(namespace, name);
     let credentials = || Credentials::of(namespace, secret_name, secret.as_deref());
     let connection =
         context

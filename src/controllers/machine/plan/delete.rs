@@ -5,7 +5,7 @@ use std::time::Duration;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
-use super::super::observed::{Held, Observed, Placement, Seen, Stuck};
+use super::super::observed::{Held, Observed, Placement, Seen, Stuck, VirtualMachine};
 use super::{Action, Plan, known_node};
 use crate::api::conditions::Finding;
 use crate::api::names::ANNOTATION_EXCLUDE_DRAIN;
@@ -16,6 +16,8 @@ use crate::controllers::Next;
 const DRAIN_AGAIN: Duration = Duration::from_secs(5);
 /// How soon an API that does not answer is looked at again; a timeout may have passed by then.
 const API_AGAIN: Duration = Duration::from_secs(10);
+/// How soon a gateway that did not end a virtual machine is asked again.
+const RELEASE_AGAIN: Duration = Duration::from_secs(10);
 
 /// The next step of a Machine that is being deleted.
 pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
@@ -37,7 +39,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
                 Some(why) => waiting_for_api(&format!(
                     "no host is held any more; the Node cannot be deleted: {why}"
                 )),
-                None => gone(observed, HostIs::Free),
+                None => no_host_left(observed, now),
             },
         },
     }
@@ -88,10 +90,7 @@ fn cluster_goes(observed: &Observed) -> bool {
 }
 
 fn let_go(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
-    // nobody can end a virtual machine whose hypervisor is away: the time limit is the user's word for it
-    if let Some(Stuck::Silent(since)) = held.stuck
-        && release_end(observed, since, now).is_some_and(|end| end <= now)
-    {
+    if is_given_up(observed, Some(held), now) {
         return gone(observed, HostIs::NotReset);
     }
     let release = Plan::act(
@@ -129,6 +128,36 @@ fn let_go(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
         next: Next::After(DRAIN_AGAIN),
         ..Plan::default()
     }
+}
+
+/// What its gateway does not show may still be in the making, or have left its disks: the gateway is asked to end it
+/// all the same, and answers once nothing of it is left.
+fn no_host_left(observed: &Observed, now: Timestamp) -> Plan {
+    if observed.virtual_machine.is_none() {
+        return gone(observed, HostIs::Free);
+    }
+    if is_given_up(observed, None, now) {
+        return gone(observed, HostIs::NotReset);
+    }
+    let mut plan = gone(observed, HostIs::Free);
+    plan.actions.insert(0, Action::Release);
+    plan.next = Next::After(RELEASE_AGAIN);
+    plan
+}
+
+/// Nobody can end a virtual machine whose hypervisor is away, or refuses it: the time limit is the user's word for it.
+fn is_given_up(observed: &Observed, held: Option<&Held>, now: Timestamp) -> bool {
+    let refused = |machine: &VirtualMachine| {
+        let refused = machine.tried.refused.as_ref();
+        refused.is_some_and(|finding| finding.condition == "Deleting")
+    };
+    let since = match held.and_then(|held| held.stuck) {
+        Some(Stuck::Silent(since)) => Some(since),
+        _ if observed.virtual_machine.as_ref().is_some_and(refused) => deleted_at(observed),
+        _ => None,
+    };
+    let end = since.and_then(|since| release_end(observed, since, now));
+    end.is_some_and(|end| end <= now)
 }
 
 /// The host is being reset. One that does not answer, or whose reset fails, is not, and then nothing says

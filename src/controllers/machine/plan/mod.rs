@@ -215,7 +215,9 @@ fn held_plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
     let mut plan = match (&observed.node, first) {
         (Seen::Known(Some(node)), None) => running::plan(observed, node),
         (Seen::Known(Some(node)), Some(trouble)) => {
-            virtual_machine::beside_node(running::plan(observed, node), trouble)
+            let running = running::plan(observed, node);
+            let is_told = machine.is_some_and(|machine| machine.told.is_ok());
+            virtual_machine::beside_node(running, trouble, is_told)
         }
         (_, Some(first)) => first,
         (_, None) => bootstrap::plan(observed, held, now),
@@ -313,7 +315,9 @@ impl Plan {
                     | Action::RecordInitialized
             )
         };
-        !self.actions.is_empty() && self.actions.iter().all(quick)
+        // a guest may keep hold of its seed for long: meanwhile the rest is written
+        let is_lone_seed = self.actions == [Action::RemoveSeed];
+        !self.actions.is_empty() && !is_lone_seed && self.actions.iter().all(quick)
     }
 
     /// Takes in what was found while acting. Says whether that was anything new.

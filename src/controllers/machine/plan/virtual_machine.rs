@@ -7,7 +7,7 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 use super::super::observed::{Contact, Held, Observed, Told, VirtualMachine};
 use super::{Action, Plan, known_node};
-use crate::api::conditions::Finding;
+use crate::api::conditions::{Finding, Status};
 use crate::controllers::{Next, backoff};
 use crate::gateway::types::{Image, ImageState, Machine, MachineState};
 use crate::provider::libvirt::Tried;
@@ -222,8 +222,15 @@ pub fn remove_seed(observed: &Observed, held: &Held, plan: &mut Plan) {
 }
 
 /// A Node that is there says more than its virtual machine; but what is wrong with that is said as well, and
-/// mended where it can be.
-pub fn beside_node(mut running: Plan, trouble: Plan) -> Plan {
+/// mended where it can be. While its Node is well, a gateway that is not heard is news of the Hypervisor alone: it is
+/// restarted for an update, and no Machine is worse for that.
+pub fn beside_node(mut running: Plan, trouble: Plan, is_told: bool) -> Plan {
+    let is_well = |finding: &Finding| {
+        finding.condition == "NodeHealthy" && finding.status == Status::True
+    };
+    if !is_told && running.findings.iter().any(is_well) {
+        return running;
+    }
     running
         .findings
         .retain(|finding| finding.condition != INFRASTRUCTURE);

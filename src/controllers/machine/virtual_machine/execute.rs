@@ -113,8 +113,9 @@ pub async fn create(context: &Context, observed: &Observed) -> Result<Done, Reco
     if let Err(error) = &answer
         && error.is("InsufficientCapacity")
         && matches!(connection.client().machine(observed.uid()).await, Ok(None))
+        && connection.client().delete(observed.uid()).await.is_ok()
     {
-        // somebody else was faster there: choose again
+        // somebody else was faster there: choose again, and leave no disk of an earlier try behind
         context.reservations.forget(observed.uid());
         place_nowhere(context, observed).await?;
     }
@@ -184,7 +185,6 @@ pub async fn remove_seed(context: &Context, observed: &Observed) -> Result<Done,
         Ok(parts) => parts,
         Err(finding) => return Ok(Done::NotYet(finding)),
     };
-    context.tries.forget(observed.uid());
     if let Err(error) = connection.client().remove_seed(observed.uid()).await {
         tracing::info!(hypervisor, %error, "the seed of a virtual machine could not be removed yet");
     }
@@ -197,11 +197,14 @@ pub async fn release(context: &Context, observed: &Observed) -> Result<Done, Rec
         let message = format!(
             "its virtual machine cannot be ended, and may still run its pods: {why}. If it runs nothing any more, set spec.deletion.hostReleaseTimeoutSeconds of this Machine, and it goes after that time; what is left on the hypervisor is then named by its condition MachinesKnown"
         );
-        Done::NotYet(Finding::yes("Deleting", reason, message))
+        Finding::yes("Deleting", reason, message)
     };
     let (connection, _) = match gateway(context, observed) {
         Ok(parts) => parts,
-        Err(finding) => return Ok(away(finding.reason, &finding.message)),
+        Err(finding) => {
+            let finding = away(finding.reason, &finding.message);
+            return Ok(Done::NotYet(finding));
+        }
     };
     match connection.client().delete(observed.uid()).await {
         Ok(()) => {
@@ -210,9 +213,14 @@ pub async fn release(context: &Context, observed: &Observed) -> Result<Done, Rec
             {
                 context.hosts.forget_guest(address);
             }
+            context.tries.forget(observed.uid());
             Ok(Done::Yes)
         }
-        Err(error) => Ok(away(error.reason(), &error.to_string())),
+        Err(error) => {
+            let finding = away(error.reason(), &error.to_string());
+            context.tries.again(observed.uid(), Some(finding.clone()));
+            Ok(Done::NotYet(finding))
+        }
     }
 }
 

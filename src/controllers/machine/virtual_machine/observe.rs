@@ -135,10 +135,13 @@ fn silent_since(
     observed: &Observed,
     hypervisor: &str,
 ) -> k8s_openapi::jiff::Timestamp {
-    let connection = context.gateways.get(&observed.marker.namespace, hypervisor);
-    match connection.map(|connection| connection.view().connectivity) {
-        Some(Connectivity::Disconnected { since, .. }) => since,
-        _ => crate::clock::now(),
+    let namespace = &observed.marker.namespace;
+    match context.gateways.get(namespace, hypervisor) {
+        Some(connection) => match connection.view().connectivity {
+            Connectivity::Disconnected { since, .. } => since,
+            Connectivity::Connecting | Connectivity::Connected => crate::clock::now(),
+        },
+        None => context.gateways.missed_since(namespace, hypervisor),
     }
 }
 
