@@ -225,9 +225,8 @@ pub fn remove_seed(observed: &Observed, held: &Held, plan: &mut Plan) {
 /// mended where it can be. While its Node is well, a gateway that is not heard is news of the Hypervisor alone: it is
 /// restarted for an update, and no Machine is worse for that.
 pub fn beside_node(mut running: Plan, trouble: Plan, is_told: bool) -> Plan {
-    let is_well = |finding: &Finding| {
-        finding.condition == "NodeHealthy" && finding.status == Status::True
-    };
+    let is_well =
+        |finding: &Finding| finding.condition == "NodeHealthy" && finding.status == Status::True;
     if !is_told && running.findings.iter().any(is_well) {
         return running;
     }

@@ -388,7 +388,10 @@ fn a_gateway_that_is_away_is_no_news_of_a_machine_whose_node_is_well() {
 
 #[test]
 fn conditions_are_written_while_a_guest_keeps_hold_of_its_seed() {
-    let shown = shown("running", &json!({ "addresses": [{ "mac": "52:54:00:00:00:01", "address": "10.0.0.5", "source": "lease" }] }));
+    let shown = shown(
+        "running",
+        &json!({ "addresses": [{ "mac": "52:54:00:00:00:01", "address": "10.0.0.5", "source": "lease" }] }),
+    );
     let mut observed = told(libvirt(false), Some(shown), None);
     observed.node = Seen::Known(Some(node()));
     let plan = plan(&observed, at(0));
