@@ -131,6 +131,18 @@ fn condition(host: &str, condition: &str) -> String {
     installed().run("get", &["host", host, "-o", &path]).out()
 }
 
+/// The installer is small: most of it comes from the mirror, which a copy of packages alone does not have. Without, it
+/// asks a question that nobody answers.
+fn the_mirror_has_installer_components() {
+    let first = "set -o pipefail
+        mirror=http://deb.debian.org/debian
+        list=$mirror/dists/bookworm/main/debian-installer/binary-amd64/Packages.xz
+        for name in $(curl -fsS $list | xz -d | sed -n 's,^Filename: \\(.*/apt-mirror-setup_.*\\),\\1,p'); do
+          curl -fsS -o /dev/null $mirror/$name || { echo $mirror/$name; exit 1; }
+        done";
+    done(Command::new("bash").args(["-c", first]));
+}
+
 /// Follows the installations, saying what changes, until both have ended.
 fn until_installed(world: &mut World) {
     let mut said: BTreeMap<&str, String> = BTreeMap::new();
@@ -159,6 +171,7 @@ fn a_real_installer_puts_an_operating_system_on_servers_of_both_firmwares() {
         manager: None,
         started: tatara::clock::now(),
     };
+    the_mirror_has_installer_components();
     world.hack("libvirt", &["up", NAME]);
     let bmc = values(&world.hack("redfish", &["up", NAME]));
     let iso = values(&world.hack("image/installer", &[]));
