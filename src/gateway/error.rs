@@ -46,16 +46,19 @@ pub enum GatewayError {
 }
 
 /// Codes of the gateway that are reasons of conditions here.
-const CODES: [(&str, &str); 9] = [
+const CODES: [(&str, &str); 12] = [
     ("TokenExpired", "TokenExpired"),
     ("Unauthenticated", "Unauthorized"),
     ("InsufficientCapacity", "InsufficientCapacity"),
     ("SpecDiffers", "SpecDiffers"),
     ("NameTaken", "NameTaken"),
     ("ImageNotReady", "ImageNotReady"),
+    ("ImageDiffers", "ImageDiffers"),
     ("PoolFull", "StorageFull"),
+    ("PoolInactive", "StorageInactive"),
     ("BadSpec", "InvalidSpec"),
     ("LibvirtUnavailable", "LibvirtUnavailable"),
+    ("MachineBusy", "LibvirtUnavailable"),
 ];
 
 impl GatewayError {
