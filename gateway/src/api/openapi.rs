@@ -128,8 +128,7 @@ impl IntoResponses for Conflict {
     fn responses() -> Responses {
         problems(&[(
             "409",
-            "SpecDiffers, NameTaken, ImageNotReady, ImageInUse, MachineOff, MachineIncomplete, SeedBusy, \
-             OperationInvalid: things are not as the request needs them.",
+            "SpecDiffers, NameTaken, ImageNotReady, ImageInUse, MachineOff, SeedBusy, OperationInvalid: things are not as the request needs them.",
         )])
     }
 }

@@ -1,5 +1,6 @@
 //! Making a machine: volumes first, then the domain, then its first start. What is cut in the middle is either
-//! volumes without a domain, which the next create makes anew, or a domain whose metadata says so.
+//! volumes without a domain, which the next create makes anew, or a domain whose metadata says so: its volumes are
+//! whole, and may be those of a guest that has run, so they are kept.
 
 use uuid::Uuid;
 use virt::storage_vol::StorageVol;
@@ -39,7 +40,7 @@ pub fn create(app: &App, link: &Link, id: Uuid, request: &MachineRequest) -> Res
     })
 }
 
-/// Whether the machine is there. What is left of a create that was cut is taken away.
+/// Whether the machine is there. A create that was cut after its domain was defined is finished.
 fn exists(link: &Link, id: Uuid, hash: &str, name: &str) -> Result<bool> {
     if let Some(domain) = domains::by_uuid(&link.connect, id)? {
         let seen = domains::see(&domain)?;
@@ -55,17 +56,24 @@ fn exists(link: &Link, id: Uuid, hash: &str, name: &str) -> Result<bool> {
                 existing: ours.hash,
             });
         }
-        if !ours.creating {
-            return Ok(true);
+        if ours.creating {
+            finish(&domain, &ours)?;
         }
-        if domain.is_active().doing("read a domain's state")? {
-            domains::created(&domain, &ours)?;
-            return Ok(true);
-        }
-        domains::remove(link, &domain)?;
+        return Ok(true);
     }
     free_name(link, name)?;
     Ok(false)
+}
+
+/// The last steps of a create, each done once or again: the domain runs, and is no longer said to be in the making.
+pub(super) fn finish(domain: &virt::domain::Domain, metadata: &Metadata) -> libvirt::Result<()> {
+    domain
+        .set_autostart(true)
+        .doing("let a domain start with its hypervisor")?;
+    if !domain.is_active().doing("read a domain's state")? {
+        domain.create().doing("start a domain")?;
+    }
+    domains::created(domain, metadata)
 }
 
 fn free_name(link: &Link, name: &str) -> Result<()> {
@@ -135,20 +143,12 @@ fn build(app: &App, link: &Link, id: Uuid, hash: &str, request: &MachineRequest)
             .define_domain_xml(&xml)
             .doing("define a domain")?
     };
-    domain
-        .set_autostart(true)
-        .doing("let a domain start with its hypervisor")?;
-    domain.create().doing("start a domain")?;
-    let (hash, spec) = (hash.to_owned(), Some(spec.clone()));
-    domains::created(
-        &domain,
-        &Metadata {
-            hash,
-            spec,
-            creating: true,
-        },
-    )?;
-    Ok(())
+    let metadata = Metadata {
+        hash: hash.to_owned(),
+        spec: Some(spec.clone()),
+        creating: true,
+    };
+    Ok(finish(&domain, &metadata)?)
 }
 
 /// Refuses what does not fit beside all that is defined.

@@ -74,12 +74,6 @@ pub enum Error {
         /// The id.
         id: Uuid,
     },
-    /// The machine's creation was cut.
-    #[error("the creation of machine {id} was cut; PUT it again, or delete it")]
-    Incomplete {
-        /// The id.
-        id: Uuid,
-    },
     /// The guest has not let go of the seed.
     #[error("the guest of machine {id} has not let go of the seed; ask again when it has booted")]
     SeedBusy {

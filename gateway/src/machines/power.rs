@@ -1,10 +1,12 @@
 //! Power of a machine.
 
 use uuid::Uuid;
+use virt::domain::Domain;
 
-use super::{Error, Result, view};
+use super::{Error, Result, create, view};
 use crate::api::types::{MachineState, PowerAction};
 use crate::app::App;
+use crate::libvirt::domain_xml::Ours;
 use crate::libvirt::{self, Doing, Link};
 
 /// Changes a machine's power. What is already so is no error.
@@ -12,11 +14,8 @@ pub fn power(app: &App, link: &Link, id: Uuid, action: PowerAction) -> Result<()
     let _one_at_a_time = app.locks.machine(id);
     let (domain, seen) = view::lookup(link, id)?;
     let active = domain.is_active().doing("read a domain's state")?;
-    let creating = seen.view.ours.is_some_and(|ours| ours.creating);
-    let done: libvirt::Result<()> = match action {
-        PowerAction::On if active => Ok(()),
-        PowerAction::On if creating => return Err(Error::Incomplete { id }),
-        PowerAction::On => domain.create().doing("start a domain"),
+    let done = match action {
+        PowerAction::On => on(&domain, active, seen.view.ours),
         PowerAction::Off | PowerAction::Shutdown if !active => Ok(()),
         PowerAction::Off => domain.destroy().doing("cut a domain's power"),
         PowerAction::Shutdown => domain.shutdown().doing("shut down a domain"),
@@ -27,4 +26,13 @@ pub fn power(app: &App, link: &Link, id: Uuid, action: PowerAction) -> Result<()
     };
     tracing::info!(%id, ?action, ok = done.is_ok(), "power");
     Ok(done?)
+}
+
+/// A create that was cut is finished: whoever asks for power may be unable to send it again.
+fn on(domain: &Domain, active: bool, ours: Option<Ours>) -> libvirt::Result<()> {
+    match ours {
+        Some(ours) if ours.creating => create::finish(domain, &ours),
+        _ if active => Ok(()),
+        _ => domain.create().doing("start a domain"),
+    }
 }

@@ -8,6 +8,7 @@ mod support;
 
 mod auth;
 mod capacity;
+mod cut;
 mod description;
 mod events;
 mod life;

@@ -23,7 +23,7 @@ pub struct Machine {
     pub state_reason: Option<String>,
     /// The seed is still attached.
     pub seed: bool,
-    /// Its creation was cut before the first start: the same PUT finishes it, DELETE cleans it away.
+    /// Its creation was cut around the first start: the same PUT, or power on, finishes it; DELETE cleans it away.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub incomplete: bool,
     /// Addresses that were found, by MAC. Those of source `agent` are the guest's own words.
