@@ -1,16 +1,24 @@
 //! What all requests share.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak,
+};
+use std::time::Duration;
 
+use tokio::sync::{Mutex as Turns, OwnedMutexGuard as Turn};
 use uuid::Uuid;
 
 use crate::args::Args;
 use crate::events::Hub;
 use crate::images::Images;
-use crate::libvirt::Libvirt;
 use crate::libvirt::capacity::Limits;
-use crate::machines::Agents;
+use crate::libvirt::{Libvirt, Link};
+use crate::machines::{self, Agents};
+
+/// How long a change of a machine waits for the one before it.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What all requests share. None of it outlives the process: libvirt has all that must.
 pub struct App {
@@ -50,23 +58,53 @@ impl App {
             hub: Hub::default(),
         }
     }
+
+    /// Changes a machine. There is one change of a machine at a time, in the order of the requests: the second
+    /// delivery of one finds what the first has done. Those that wait take no worker from other machines, and are
+    /// gone when their callers are.
+    pub async fn change<T, F>(self: &Arc<Self>, id: Uuid, work: F) -> machines::Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Self, &Link) -> machines::Result<T> + Send + 'static,
+    {
+        let turn = self.locks.machine(id).await?;
+        let app = self.clone();
+        self.libvirt
+            .run(move |link: &Link| {
+                let _turn = turn;
+                work(&app, link)
+            })
+            .await
+    }
 }
 
-/// Locks, taken by blocking workers only, always in this order: machine, pools, capacity.
+/// Locks, always taken in this order: machine, pools, capacity. All but the first are taken by blocking workers.
 #[derive(Default)]
 pub struct Locks {
-    machines: [Mutex<()>; 32],
+    /// Those of machines that are being changed.
+    machines: Mutex<HashMap<Uuid, Weak<Turns<()>>>>,
     pools: RwLock<()>,
     capacity: Mutex<()>,
 }
 
 impl Locks {
-    /// One change of a machine at a time: the second delivery of a request finds what the first has done.
-    pub fn machine(&self, id: Uuid) -> MutexGuard<'_, ()> {
-        let index = usize::from(id.as_bytes()[15]) % self.machines.len();
-        self.machines[index]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    /// A machine's next turn. It waits in a queue, and not for ever.
+    async fn machine(&self, id: Uuid) -> machines::Result<Turn<()>> {
+        let turns = self.turns(id);
+        tokio::time::timeout(PATIENCE, turns.lock_owned())
+            .await
+            .map_err(|_| machines::Error::Busy { id })
+    }
+
+    fn turns(&self, id: Uuid) -> Arc<Turns<()>> {
+        let mut all = self.machines.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|_, turns| turns.strong_count() > 0);
+        if let Some(turns) = all.get(&id).and_then(Weak::upgrade) {
+            return turns;
+        }
+        let turns = Arc::default();
+        all.insert(id, Arc::downgrade(&turns));
+        turns
     }
 
     /// Volumes are made and deleted.
@@ -84,3 +122,6 @@ impl Locks {
         self.capacity.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -101,7 +101,8 @@ impl IntoResponses for Failures {
             ),
             (
                 "503",
-                "LibvirtUnavailable: libvirt does not answer; come again.",
+                "LibvirtUnavailable, MachineBusy: libvirt does not answer, or not yet; \
+                 come again.",
             ),
         ])
     }

@@ -121,6 +121,7 @@ impl From<machines::Error> for Problem {
             }
             E::PoolFull { .. } => (StatusCode::INSUFFICIENT_STORAGE, "PoolFull"),
             E::Off { .. } => (StatusCode::CONFLICT, "MachineOff"),
+            E::Busy { .. } => (StatusCode::SERVICE_UNAVAILABLE, "MachineBusy"),
             E::SeedBusy { .. } => (StatusCode::CONFLICT, "SeedBusy"),
             E::Unreadable { .. } => (StatusCode::INTERNAL_SERVER_ERROR, "MetadataUnreadable"),
             E::NotSupported { .. } => (StatusCode::NOT_IMPLEMENTED, "NotSupportedByDriver"),

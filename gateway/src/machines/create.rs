@@ -22,14 +22,13 @@ pub struct Made {
     pub now: bool,
 }
 
-/// Makes a machine, or finds it. May be called any number of times.
+/// Makes a machine, or finds it. May be called any number of times, within [`App::change`].
 pub fn create(app: &App, link: &Link, id: Uuid, request: &MachineRequest) -> Result<Made> {
     validate(&request.spec)?;
     if id.is_nil() {
         return Err(Error::bad("id", "is the nil UUID: take another"));
     }
     let hash = identity::spec_hash(&request.spec);
-    let _one_at_a_time = app.locks.machine(id);
     let now = !exists(link, id, &hash, &request.spec.name)?;
     if now {
         make(app, link, id, &hash, request)?;

@@ -74,6 +74,12 @@ pub enum Error {
         /// The id.
         id: Uuid,
     },
+    /// An earlier change of the machine does not come to its end.
+    #[error("an earlier change of machine {id} is still under way; ask again later")]
+    Busy {
+        /// The id.
+        id: Uuid,
+    },
     /// The guest has not let go of the seed.
     #[error("the guest of machine {id} has not let go of the seed; ask again when it has booted")]
     SeedBusy {

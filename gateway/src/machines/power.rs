@@ -5,13 +5,11 @@ use virt::domain::Domain;
 
 use super::{Error, Result, create, view};
 use crate::api::types::{MachineState, PowerAction};
-use crate::app::App;
 use crate::libvirt::domain_xml::Ours;
 use crate::libvirt::{self, Doing, Link};
 
 /// Changes a machine's power. What is already so is no error.
-pub fn power(app: &App, link: &Link, id: Uuid, action: PowerAction) -> Result<()> {
-    let _one_at_a_time = app.locks.machine(id);
+pub fn power(link: &Link, id: Uuid, action: PowerAction) -> Result<()> {
     let (domain, seen) = view::lookup(link, id)?;
     let active = domain.is_active().doing("read a domain's state")?;
     let done = match action {

@@ -12,7 +12,6 @@ use crate::libvirt::{self, Doing, Link, domains, pools, volumes};
 
 /// Detaches a machine's seed and deletes it. A seed that is gone is no error.
 pub fn remove_seed(app: &App, link: &Link, id: Uuid) -> Result<()> {
-    let _one_at_a_time = app.locks.machine(id);
     let (domain, seen) = lookup(link, id)?;
     if let Some((path, target)) = view::seed_of(&seen.view) {
         detach(&domain, path, target)?;

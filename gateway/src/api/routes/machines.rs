@@ -48,11 +48,11 @@ pub(super) async fn create(
     Id(id): Id,
     extract::Json(request): extract::Json<MachineRequest>,
 ) -> Result<impl IntoResponse, Problem> {
-    let worker = app.clone();
     let made = app
-        .libvirt
-        .run(move |link: &Link| machines::create(&worker, link, id, &request));
-    let made = made.await?;
+        .change(id, move |app, link| {
+            machines::create(app, link, id, &request)
+        })
+        .await?;
     if made.now {
         tracing::info!(%id, name = made.machine.spec.name, "machine made");
         app.hub.nudge();
@@ -89,9 +89,7 @@ pub(super) async fn read(
     responses((status = 204, description = "It is gone."), Invalid, Failures),
 )]
 pub(super) async fn delete(State(app): State<Arc<App>>, Id(id): Id) -> Result<StatusCode, Problem> {
-    let worker = app.clone();
-    app.libvirt
-        .run(move |link: &Link| machines::delete(&worker, link, id))
+    app.change(id, move |app, link| machines::delete(app, link, id))
         .await?;
     app.hub.nudge();
     Ok(StatusCode::NO_CONTENT)
@@ -109,9 +107,8 @@ pub(super) async fn power(
     Id(id): Id,
     extract::Json(request): extract::Json<PowerRequest>,
 ) -> Result<StatusCode, Problem> {
-    let (worker, action) = (app.clone(), request.action);
-    app.libvirt
-        .run(move |link: &Link| machines::power(&worker, link, id, action))
+    let action = request.action;
+    app.change(id, move |_, link| machines::power(link, id, action))
         .await?;
     app.hub.nudge();
     Ok(StatusCode::NO_CONTENT)
@@ -127,9 +124,7 @@ pub(super) async fn remove_seed(
     State(app): State<Arc<App>>,
     Id(id): Id,
 ) -> Result<StatusCode, Problem> {
-    let worker = app.clone();
-    app.libvirt
-        .run(move |link: &Link| machines::remove_seed(&worker, link, id))
+    app.change(id, move |app, link| machines::remove_seed(app, link, id))
         .await?;
     app.hub.nudge();
     Ok(StatusCode::NO_CONTENT)
