@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Mutex;
+
 use super::diff::{Snapshot, settled};
 use super::hub::Look;
 use crate::app::App;
@@ -15,6 +17,9 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// Time between two looks that is kept even when there is news.
 const BREATH: Duration = Duration::from_millis(100);
 
+/// How long a look may take, before listeners are told that libvirt does not answer.
+const PATIENCE: Duration = Duration::from_secs(40);
+
 /// Why a look failed.
 #[derive(Debug, thiserror::Error)]
 enum Error {
@@ -24,6 +29,8 @@ enum Error {
     Machines(#[from] machines::Error),
     #[error(transparent)]
     Images(#[from] images::Error),
+    #[error("libvirt does not answer in time")]
+    Hangs,
 }
 
 /// Looks at libvirt while somebody listens, until the hub is closed.
@@ -35,12 +42,13 @@ pub async fn run(app: Arc<App>) {
 }
 
 async fn poll(app: &Arc<App>) {
+    let turns = Arc::default();
     loop {
         if !app.hub.is_heard() {
             app.hub.nudged().await;
             continue;
         }
-        look(app).await;
+        look(app, &turns).await;
         tokio::time::sleep(BREATH).await;
         tokio::select! {
             () = app.hub.nudged() => {}
@@ -49,13 +57,21 @@ async fn poll(app: &Arc<App>) {
     }
 }
 
-async fn look(app: &Arc<App>) {
+/// One look at a time: those that hang would take all workers.
+async fn look(app: &Arc<App>, turns: &Arc<Mutex<()>>) {
     let number = app.hub.begin();
     let worker = app.clone();
-    let seen = app
-        .libvirt
-        .run(move |link: &Link| snapshot(&worker, link, number))
-        .await;
+    let seen = match turns.clone().try_lock_owned() {
+        Ok(turn) => {
+            let look = move |link: &Link| {
+                let _turn = turn;
+                snapshot(&worker, link, number)
+            };
+            let seen = tokio::time::timeout(PATIENCE, app.libvirt.run(look)).await;
+            seen.unwrap_or(Err(Error::Hangs))
+        }
+        Err(_) => Err(Error::Hangs),
+    };
     let look = match seen {
         Ok(mut snapshot) => {
             if let Look::Seen(last) = app.hub.last() {

@@ -15,6 +15,9 @@ use super::{Error, Result};
 const WORKERS: usize = 8;
 /// How long callers wait while no worker comes to an end, before they are told that libvirt does not answer.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long callers wait for what has begun, before they are told the same. The first creates of a slow hypervisor take
+/// minutes: libvirtd asks QEMU for all that it can do.
+const ANSWER: Duration = Duration::from_mins(5);
 
 /// libvirt, connected when needed.
 pub struct Libvirt {
@@ -47,7 +50,8 @@ impl Libvirt {
     }
 
     /// Runs `work` on a blocking worker with a live connection. Once it has begun it runs to its end,
-    /// whether or not somebody still waits for it: a caller who goes away cuts nothing in the middle.
+    /// whether or not somebody still waits for it: a caller who goes away cuts nothing in the middle, nor does one
+    /// who is told that libvirt does not answer.
     pub async fn run<T, E, F>(self: &Arc<Self>, work: F) -> std::result::Result<T, E>
     where
         T: Send + 'static,
@@ -62,7 +66,10 @@ impl Libvirt {
             libvirt.ended.fetch_add(1, Ordering::Relaxed);
             done
         });
-        worker.await.map_err(Error::Worker)?
+        match tokio::time::timeout(ANSWER, worker).await {
+            Ok(done) => done.map_err(Error::Worker)?,
+            Err(_) => Err(Error::Slow.into()),
+        }
     }
 
     /// A place among the workers. A queue that moves is waited in; one that stands still means that libvirt hangs.

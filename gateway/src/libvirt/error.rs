@@ -27,6 +27,9 @@ pub enum Error {
     /// All workers wait for libvirt.
     #[error("failed to reach libvirt: all of its workers are busy")]
     Busy,
+    /// A worker waits for libvirt.
+    #[error("failed to get an answer from libvirt in time: what was begun goes on; ask again")]
+    Slow,
     /// A worker ended without an answer.
     #[error("failed to get an answer from a libvirt worker")]
     Worker(#[source] tokio::task::JoinError),
@@ -54,7 +57,7 @@ impl Error {
     /// Whether the connection is at fault, not what was asked.
     pub fn is_unavailable(&self) -> bool {
         match self {
-            Self::Connect { .. } | Self::Busy => true,
+            Self::Connect { .. } | Self::Busy | Self::Slow => true,
             Self::Call { source, .. } => {
                 source
                     .domain()

@@ -1,5 +1,9 @@
+use std::time::Duration;
+
 use futures::future::join_all;
+use reqwest::Method;
 use serde_json::json;
+use tokio::time::timeout;
 use uuid::Uuid;
 
 use crate::support::client::{machine, spec};
@@ -104,4 +108,30 @@ async fn a_restart_of_libvirtd_between_requests_is_not_the_callers_business() {
             (200, &json!("running"))
         );
     }
+}
+
+#[tokio::test]
+#[ignore = "needs libvirtd"]
+async fn a_libvirtd_that_hangs_is_said_and_listeners_are_sent_away() {
+    let hypervisor = Hypervisor::up("gwhang", 35);
+    let gateway = hypervisor.gateway(&[]);
+    let client = gateway.client();
+    let events = client.request(Method::GET, "/v1/events").send();
+    let events = events.await.expect("events");
+    hypervisor.signal("STOP");
+    let held = tokio::spawn({
+        let client = client.clone();
+        async move { client.get("/v1/capacity").await }
+    });
+    let events = timeout(Duration::from_mins(1), events.text()).await;
+    let events = events.expect("its end").expect("a whole stream");
+    assert!(events.contains("event: synced"));
+    let answer = client.get("/v1/events").await;
+    assert_eq!(
+        (answer.status.as_u16(), &*answer.code()),
+        (503, "LibvirtUnavailable")
+    );
+    hypervisor.signal("CONT");
+    assert_eq!(held.await.expect("no panic").status.as_u16(), 200);
+    assert_eq!(client.get("/v1/capacity").await.status.as_u16(), 200);
 }

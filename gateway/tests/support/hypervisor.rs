@@ -59,6 +59,15 @@ impl Hypervisor {
         self.hack(&["restart"], &[]);
     }
 
+    /// Sends a signal to libvirtd.
+    pub fn signal(&self, name: &str) {
+        let process = fs::read_to_string(self.folder.join("run/libvirtd.pid")).expect("a process");
+        let sent = Command::new("kill")
+            .args(["-s", name, process.trim()])
+            .status();
+        assert!(sent.expect("kill runs").success(), "{name} to {process}");
+    }
+
     /// A power cut, and on again.
     pub fn reboot(&self) {
         self.hack(&["kill"], &[]);
