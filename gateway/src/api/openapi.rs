@@ -129,7 +129,8 @@ impl IntoResponses for Conflict {
     fn responses() -> Responses {
         problems(&[(
             "409",
-            "SpecDiffers, NameTaken, ImageNotReady, ImageInUse, MachineOff, SeedBusy, OperationInvalid: things are not as the request needs them.",
+            "SpecDiffers, NameTaken, ImageNotReady, ImageInUse, MachineOff, PoolInactive, SeedBusy, \
+             OperationInvalid: things are not as the request needs them.",
         )])
     }
 }

@@ -120,6 +120,7 @@ impl From<machines::Error> for Problem {
                 (StatusCode::INSUFFICIENT_STORAGE, "InsufficientCapacity")
             }
             E::PoolFull { .. } => (StatusCode::INSUFFICIENT_STORAGE, "PoolFull"),
+            E::PoolInactive { .. } => (StatusCode::CONFLICT, "PoolInactive"),
             E::Off { .. } => (StatusCode::CONFLICT, "MachineOff"),
             E::Busy { .. } => (StatusCode::SERVICE_UNAVAILABLE, "MachineBusy"),
             E::SeedBusy { .. } => (StatusCode::CONFLICT, "SeedBusy"),

@@ -69,6 +69,17 @@ pub fn by_name(connect: &Connect, name: &str) -> Result<Option<Pool>> {
     }
 }
 
+/// Whether there is a pool with this name that is not active: nobody can say what is in it, or delete it.
+pub fn is_inactive(connect: &Connect, name: &str) -> Result<bool> {
+    let pool = connect
+        .lookup_storage_pool_by_name(name)
+        .doing("look up a storage pool");
+    match found(pool)? {
+        Some(pool) => Ok(!pool.is_active().doing("read a storage pool's state")?),
+        None => Ok(false),
+    }
+}
+
 /// All active pools.
 pub fn all(connect: &Connect) -> Result<Vec<Pool>> {
     let active = sys::VIR_CONNECT_LIST_STORAGE_POOLS_ACTIVE;

@@ -68,6 +68,17 @@ pub enum Error {
         /// libvirt's words.
         words: String,
     },
+    /// What is in a pool cannot be deleted.
+    #[error(
+        "storage pool {pool:?} of machine {id} is not active, and what is in it cannot be deleted; start it (`virsh \
+         pool-start`), and ask again"
+    )]
+    PoolInactive {
+        /// The machine's id.
+        id: Uuid,
+        /// Name of the pool.
+        pool: String,
+    },
     /// The action needs a machine that is on.
     #[error("machine {id} is off; switch it on first")]
     Off {

@@ -4,6 +4,7 @@ use uuid::Uuid;
 use virt::domain::Domain;
 use virt::sys;
 
+use super::delete::active;
 use super::view::{self, lookup};
 use super::{Error, Result};
 use crate::app::App;
@@ -13,6 +14,8 @@ use crate::libvirt::{self, Doing, Link, domains, pools, volumes};
 /// Detaches a machine's seed and deletes it. A seed that is gone is no error.
 pub fn remove_seed(app: &App, link: &Link, id: Uuid) -> Result<()> {
     let (domain, seen) = lookup(link, id)?;
+    let spec = seen.view.ours.as_ref().and_then(|ours| ours.spec.as_ref());
+    active(link, id, spec.map(|spec| &spec.root_disk.pool))?;
     if let Some((path, target)) = view::seed_of(&seen.view) {
         detach(&domain, path, target)?;
         // a guest may take its time, or never answer: then the seed is still in use

@@ -9,6 +9,7 @@ mod support;
 mod cut;
 mod faults;
 mod images;
+mod leftovers;
 mod machines;
 mod slow_server;
 

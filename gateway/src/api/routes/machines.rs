@@ -82,11 +82,12 @@ pub(super) async fn read(
     Ok(Json(read.await?))
 }
 
-/// Takes a machine away: its domain, volumes, seed, console log. Also when it is gone, in part or whole.
+/// Takes a machine away: its domain, volumes, seed, console log. Also when it is gone, in part or whole. 409
+/// `PoolInactive` while one of its storage pools is not active.
 #[utoipa::path(
     delete, path = "/v1/machines/{id}", tag = "machines",
     params(("id" = uuid::Uuid, Path, description = "UUID of the machine.")),
-    responses((status = 204, description = "It is gone."), Invalid, Failures),
+    responses((status = 204, description = "It is gone."), Conflict, Invalid, Failures),
 )]
 pub(super) async fn delete(State(app): State<Arc<App>>, Id(id): Id) -> Result<StatusCode, Problem> {
     app.change(id, move |app, link| machines::delete(app, link, id))
@@ -114,7 +115,8 @@ pub(super) async fn power(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Detaches a machine's seed and deletes it. Also when it is gone. 409 `SeedBusy` while the guest holds it.
+/// Detaches a machine's seed and deletes it. Also when it is gone. 409 `SeedBusy` while the guest holds it,
+/// `PoolInactive` while its storage pool is not active.
 #[utoipa::path(
     delete, path = "/v1/machines/{id}/seed", tag = "machines",
     params(("id" = uuid::Uuid, Path, description = "UUID of the machine.")),
