@@ -1,5 +1,7 @@
 //! Volumes: disks and seeds of machines. Their names carry the machine's id, so that none is ever lost.
 
+use std::collections::BTreeSet;
+
 use uuid::Uuid;
 use virt::connect::Connect;
 use virt::storage_vol::StorageVol;
@@ -44,6 +46,23 @@ pub fn disk_name(id: Uuid, disk: &str, format: DiskFormat) -> String {
 /// The name of a machine's seed.
 pub fn seed_name(id: Uuid) -> String {
     disk_name(id, "seed", DiskFormat::Raw)
+}
+
+/// The machines that have a seed in an active pool, attached or not.
+pub fn seeds(connect: &Connect) -> Result<BTreeSet<Uuid>> {
+    let mut seeds = BTreeSet::new();
+    for pool in pools::all(connect)? {
+        let volumes = pool.handle.list_all_volumes(0).doing("list the volumes");
+        for volume in found(volumes)?.unwrap_or_default() {
+            seeds.extend(volume.name().ok().and_then(|name| seed_owner(&name)));
+        }
+    }
+    Ok(seeds)
+}
+
+fn seed_owner(name: &str) -> Option<Uuid> {
+    let id = name.strip_prefix("tatara-")?.strip_suffix("-seed.img")?;
+    id.parse().ok().filter(|id| seed_name(*id) == name)
 }
 
 /// Creates a volume; one of the same name, left by a create that was cut, goes first.
@@ -136,4 +155,23 @@ fn xml(volume: &NewVolume, file: bool) -> String {
         })
     };
     document(|xml| nested(xml, "volume", &[], write))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_names_its_machine() {
+        let id = Uuid::from_u128(7);
+        assert_eq!(seed_owner(&seed_name(id)), Some(id));
+        for other in [
+            disk_name(id, "root", DiskFormat::Raw),
+            format!("{}.part", seed_name(id)),
+            format!("tatara-{}-seed.img", id.simple()),
+            "seed.img".to_owned(),
+        ] {
+            assert_eq!(seed_owner(&other), None, "{other}");
+        }
+    }
 }

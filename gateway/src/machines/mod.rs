@@ -22,4 +22,4 @@ pub use identity::{mac, spec_hash};
 pub use power::power;
 pub use seed::remove_seed;
 pub use validate::validate;
-pub use view::{Agents, list, machine_of, one};
+pub use view::{Agents, list, one};

@@ -1,6 +1,6 @@
 //! Machines as they are.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -25,8 +25,9 @@ const AGENT_BUDGET: Duration = Duration::from_secs(2);
 #[derive(Default)]
 pub struct Agents(Mutex<HashMap<Uuid, (Instant, ByMac)>>);
 
-/// Addresses that the hypervisor itself knows.
+/// What is looked up once for all machines: their seeds, and addresses that the hypervisor itself knows.
 struct Known {
+    seeds: BTreeSet<Uuid>,
     leases: ByMac,
     arp: ByMac,
     since: Instant,
@@ -34,7 +35,7 @@ struct Known {
 
 /// All machines, by id. Domains that are not ours are not among them.
 pub fn list(app: &App, link: &Link) -> Result<Vec<Machine>> {
-    let known = Known::look(app, link);
+    let known = Known::look(app, link)?;
     let all = domains::all(link)?;
     let machines = all.into_iter().filter(|seen| seen.view.ours.is_some());
     let machines = machines.filter_map(|seen| machine(app, link, &known, seen));
@@ -51,7 +52,7 @@ pub fn list(app: &App, link: &Link) -> Result<Vec<Machine>> {
 /// One machine.
 pub fn one(app: &App, link: &Link, id: Uuid) -> Result<Machine> {
     let (_, seen) = lookup(link, id)?;
-    let known = Known::look(app, link);
+    let known = Known::look(app, link)?;
     machine(app, link, &known, seen).ok_or(Error::Unreadable { id })
 }
 
@@ -78,12 +79,13 @@ pub(super) fn seed_of(view: &DomainView) -> Option<(&str, &str)> {
 
 fn machine(app: &App, link: &Link, known: &Known, seen: Seen) -> Option<Machine> {
     let addresses = addresses_of(app, link, known, &seen);
-    machine_of(seen, addresses)
+    // its volume may be there still when a slow guest has let go of it
+    let has_seed = known.seeds.contains(&seen.view.uuid) || seed_of(&seen.view).is_some();
+    machine_of(seen, addresses, has_seed)
 }
 
-/// What a domain and its addresses make; `None` where it is not ours, or its spec makes no sense.
-pub fn machine_of(seen: Seen, addresses: Vec<Address>) -> Option<Machine> {
-    let has_seed = seed_of(&seen.view).is_some();
+/// What a domain, its addresses and its seed make; `None` where it is not ours, or its spec makes no sense.
+fn machine_of(seen: Seen, addresses: Vec<Address>, has_seed: bool) -> Option<Machine> {
     let ours = seen.view.ours?;
     let cards = seen
         .view
@@ -125,22 +127,24 @@ fn addresses_of(app: &App, link: &Link, known: &Known, seen: &Seen) -> Vec<Addre
 }
 
 impl Known {
-    fn look(app: &App, link: &Link) -> Self {
+    fn look(app: &App, link: &Link) -> Result<Self> {
         let since = clock::instant();
+        let seeds = volumes::seeds(&link.connect)?;
         // the test driver's networks are on no wire
         if link.facts.driver == Driver::Test {
-            return Self {
+            return Ok(Self {
+                seeds,
                 leases: ByMac::new(),
                 arp: ByMac::new(),
                 since,
-            };
+            });
         }
-        let leases = addresses::leases(&app.lease_directory, clock::now());
-        Self {
-            leases,
+        Ok(Self {
+            seeds,
+            leases: addresses::leases(&app.lease_directory, clock::now()),
             arp: addresses::arp(),
             since,
-        }
+        })
     }
 }
 

@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use crate::support::client::{machine, spec};
 use crate::support::hypervisor::Hypervisor;
+use crate::{ready_image, request};
 
 const ID: Uuid = Uuid::from_u128(9);
 
@@ -44,4 +45,25 @@ async fn a_machine_stays_while_one_of_its_pools_is_not_active() {
     hypervisor.virsh(&["pool-undefine", "second"]);
     assert_eq!(client.delete(&machine(ID)).await.status.as_u16(), 204);
     assert!(hypervisor.inventory().domains.is_empty());
+}
+
+#[tokio::test]
+#[ignore = "needs libvirtd"]
+async fn a_seed_that_was_detached_and_not_deleted_is_still_shown_and_deleted() {
+    let hypervisor = Hypervisor::up("gwlate", 37);
+    let gateway = hypervisor.gateway(&[]);
+    let client = gateway.client();
+    let image = ready_image(&hypervisor, &client).await;
+    client.put(&machine(ID), &request("a", &image)).await;
+    client.power(ID, "off").await;
+    hypervisor.virsh(&["detach-disk", "a", "vdc", "--config"]);
+    let file = format!("tatara-{ID}-seed.img");
+    let seed = hypervisor.pool_folder().join(file);
+    assert!(seed.exists());
+    assert_eq!(client.get(&machine(ID)).await.json()["seed"], true);
+    assert_eq!(client.machines().await[0]["seed"], true);
+    let gone = client.delete(&format!("{}/seed", machine(ID))).await;
+    assert_eq!(gone.status.as_u16(), 204, "{gone:?}");
+    assert!(!seed.exists());
+    assert_eq!(client.get(&machine(ID)).await.json()["seed"], false);
 }

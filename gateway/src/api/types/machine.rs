@@ -21,7 +21,7 @@ pub struct Machine {
     /// Why it is in that state, in libvirt's words, such as `ioerror`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state_reason: Option<String>,
-    /// The seed is still attached.
+    /// The seed is still there: attached, or its volume is left.
     pub seed: bool,
     /// Its creation was cut around the first start: the same PUT, or power on, finishes it; DELETE cleans it away.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
