@@ -63,6 +63,10 @@ pub fn by_name(connect: &Connect, name: &str) -> Result<Option<Domain>> {
 /// What a domain does, and why.
 pub fn state(domain: &Domain) -> Result<(MachineState, Option<String>)> {
     let (state, reason) = domain.state().doing("read a domain's state")?;
+    if matches!(state, Enum::Unknown(_)) {
+        // the binding gives this instead of libvirt's error, so that one is asked for again
+        domain.is_active().doing("read a domain's state")?;
+    }
     let reason = match reason {
         Enum::Known(reason) => Some(reason),
         Enum::Unknown(_) => None,
@@ -173,4 +177,19 @@ pub fn allocated(connect: &Connect) -> Result<(u64, u64)> {
         }
     }
     Ok(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_domain_that_has_gone_has_no_state() {
+        let connect = Connect::open(Some("test:///default")).expect("the test driver");
+        let xml = "<domain type='test'><name>gone</name><memory>1024</memory><os><type>hvm</type></os></domain>";
+        let domain = connect.define_domain_xml(xml).expect("a domain");
+        assert_eq!(state(&domain).expect("a state").0, MachineState::Off);
+        domain.undefine().expect("its end");
+        assert!(found(state(&domain)).expect("no other error").is_none());
+    }
 }
