@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::view::lookup;
 use super::{Error, Result};
 use crate::app::App;
-use crate::libvirt::domain_xml::ConsoleLog;
+use crate::libvirt::domain_xml::{ConsoleLog, console_name};
 use crate::libvirt::{Driver, Link};
 
 /// The most that is given at once.
@@ -44,7 +44,7 @@ fn tail(path: &str, bytes: u64) -> io::Result<Vec<u8>> {
 
 /// Where a new machine's console is written to.
 pub(super) fn log_file(app: &App, id: Uuid) -> PathBuf {
-    app.console_directory.join(format!("tatara-{id}.log"))
+    app.console_directory.join(console_name(id))
 }
 
 /// The same, ready to be written to. libvirt makes the file, not the folder.

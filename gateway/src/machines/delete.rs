@@ -31,7 +31,14 @@ pub fn delete(app: &App, link: &Link, id: Uuid) -> Result<()> {
     let _no_refresh = app.locks.volumes();
     let volumes = volumes::delete_all(&link.connect, id)?;
     tracing::debug!(%id, volumes, "volumes deleted");
-    remove_logs(&console.map_or_else(|| log_file(app, id), PathBuf::from));
+    // it is elsewhere when the gateway had another --console-directory once
+    for log in console
+        .map(PathBuf::from)
+        .into_iter()
+        .chain([log_file(app, id)])
+    {
+        remove_logs(&log);
+    }
     Ok(())
 }
 

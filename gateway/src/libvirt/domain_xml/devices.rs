@@ -2,6 +2,8 @@
 
 use std::io;
 
+use uuid::Uuid;
+
 use super::{Xml, document, empty, nested, text};
 use crate::api::types::MachineInterface;
 
@@ -46,6 +48,11 @@ impl DiskFormat {
 /// Where the serial console is written to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConsoleLog(pub String);
+
+/// The name of a machine's console log, in any folder.
+pub fn console_name(id: Uuid) -> String {
+    format!("tatara-{id}.log")
+}
 
 /// A disk as an element of its own, to detach it.
 pub fn disk(disk: &Disk) -> String {

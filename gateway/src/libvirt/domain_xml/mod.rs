@@ -7,7 +7,7 @@ mod read;
 mod tests;
 mod write;
 
-pub use devices::{ConsoleLog, Disk, DiskFormat, disk};
+pub use devices::{ConsoleLog, Disk, DiskFormat, console_name, disk};
 pub use metadata::{Metadata, NAMESPACE};
 pub use read::{DomainView, InterfaceView, Ours, read};
 pub use write::{Domain, write};

@@ -1,8 +1,12 @@
 //! What is read of any domain, ours or not.
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 use roxmltree::{Document, Node};
 use uuid::Uuid;
 
+use super::devices::console_name;
 use super::metadata::Metadata;
 use crate::libvirt::{Error, Result};
 
@@ -21,7 +25,7 @@ pub struct DomainView {
     pub interfaces: Vec<InterfaceView>,
     /// Sources of its disks (paths), with their device names.
     pub disks: Vec<(String, String)>,
-    /// Where its console is written to.
+    /// Where its console is written to, when that is a log of ours.
     pub console: Option<String>,
     /// The guest agent answers.
     pub agent: bool,
@@ -52,6 +56,9 @@ pub fn read(xml: &str) -> Result<DomainView> {
     let document = Document::parse(xml).map_err(|error| wrong(error.to_string()))?;
     let root = document.root_element();
     let uuid = text(root, "uuid").unwrap_or_default();
+    let uuid = uuid
+        .parse()
+        .map_err(|_| wrong(format!("its UUID is {uuid:?}")))?;
     let devices = child(root, "devices");
     let each = |name: &'static str| {
         devices
@@ -60,9 +67,7 @@ pub fn read(xml: &str) -> Result<DomainView> {
             .filter(move |n| n.has_tag_name(name))
     };
     Ok(DomainView {
-        uuid: uuid
-            .parse()
-            .map_err(|_| wrong(format!("its UUID is {uuid:?}")))?,
+        uuid,
         name: text(root, "name").unwrap_or_default().to_owned(),
         cpus: text(root, "vcpu")
             .and_then(|cpus| cpus.trim().parse().ok())
@@ -70,7 +75,7 @@ pub fn read(xml: &str) -> Result<DomainView> {
         memory_bytes: child(root, "memory").map(memory).unwrap_or_default(),
         interfaces: each("interface").filter_map(interface).collect(),
         disks: each("disk").filter_map(disk).collect(),
-        console: each("serial").find_map(|serial| attribute(serial, "source", "path")),
+        console: each("serial").find_map(|serial| console(serial, uuid)),
         agent: each("channel").any(agent),
         ours: child(root, "metadata").and_then(Metadata::read),
     })
@@ -106,6 +111,14 @@ fn interface(node: Node<'_, '_>) -> Option<InterfaceView> {
 fn disk(node: Node<'_, '_>) -> Option<(String, String)> {
     let source = attribute(node, "source", "file").or_else(|| attribute(node, "source", "dev"))?;
     Some((source, attribute(node, "target", "dev")?))
+}
+
+/// Only a file with the name that we give: it is read, and deleted with the machine.
+fn console(serial: Node<'_, '_>, id: Uuid) -> Option<String> {
+    let path =
+        attribute(serial, "source", "path").filter(|_| serial.attribute("type") == Some("file"))?;
+    let is_ours = Path::new(&path).file_name() == Some(OsStr::new(&console_name(id)));
+    is_ours.then_some(path)
 }
 
 fn agent(channel: Node<'_, '_>) -> bool {

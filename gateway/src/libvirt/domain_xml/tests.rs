@@ -60,7 +60,9 @@ fn written(spec: &MachineSpec, domain_type: &str) -> String {
             card("52:54:00:00:00:01", Some("a&b"), None),
             card("52:54:00:00:00:02", None, Some("br0")),
         ],
-        console: Some(ConsoleLog("/log/<x>.log".to_owned())),
+        console: Some(ConsoleLog(
+            "/log/<x>/tatara-00000000-0000-0000-0000-000000000007.log".to_owned(),
+        )),
     })
 }
 
@@ -71,7 +73,10 @@ fn what_is_written_is_read_back_whatever_the_words_are() {
     assert_eq!(view.uuid, Uuid::from_u128(7));
     assert_eq!(view.name, "pool-a-0");
     assert_eq!((view.cpus, view.memory_bytes), (2, 1025 << 20));
-    assert_eq!(view.console.as_deref(), Some("/log/<x>.log"));
+    assert_eq!(
+        view.console.as_deref(),
+        Some("/log/<x>/tatara-00000000-0000-0000-0000-000000000007.log")
+    );
     let [root, seed] = view.disks.try_into().expect("two disks");
     assert_eq!(root, ("/pool/<root> & co".to_owned(), "vda".to_owned()));
     assert_eq!(seed.1, "vdb");
@@ -173,5 +178,23 @@ fn nonsense_is_an_error_and_no_panic() {
         "\u{0}",
     ] {
         assert!(read(text).is_err(), "{text:?}");
+    }
+}
+
+#[test]
+fn a_console_is_a_file_with_the_name_of_ours() {
+    let id = Uuid::from_u128(7);
+    let read = |kind: &str, path: &str| {
+        let serial = format!("<serial type='{kind}'><source path='{path}'/></serial>");
+        let devices = format!("<devices>{serial}</devices>");
+        let xml = format!("<domain><uuid>{id}</uuid>{devices}</domain>");
+        read(&xml).expect("a domain").console
+    };
+    let ours = format!("/log/{}", console_name(id));
+    assert_eq!(read("file", &ours), Some(ours.clone()));
+    assert_eq!(read("pty", &ours), None);
+    let another = format!("/log/{}", console_name(Uuid::from_u128(8)));
+    for path in ["/etc/shadow", "/dev/ttyS0", another.as_str()] {
+        assert_eq!(read("file", path), None, "{path}");
     }
 }
