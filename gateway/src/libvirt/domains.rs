@@ -13,6 +13,9 @@ use super::error::found;
 use super::{Doing, Driver, Link, Result};
 use crate::api::types::MachineState;
 
+/// Why a domain is paused whose guest has put itself to sleep: it does not resume, it wakes up.
+pub const ASLEEP: &str = "suspended by the guest";
+
 /// A domain, and what it does.
 #[derive(Clone, Debug)]
 pub struct Seen {
@@ -76,10 +79,9 @@ pub fn state(domain: &Domain) -> Result<(MachineState, Option<String>)> {
             (MachineState::Running, None)
         }
         (Enum::Known(DomainState::Paused), Some(DomainStateReason::Paused(why))) => paused(why),
-        (Enum::Known(DomainState::PMSuspended), _) => (
-            MachineState::Paused,
-            Some("suspended by the guest".to_owned()),
-        ),
+        (Enum::Known(DomainState::PMSuspended), _) => {
+            (MachineState::Paused, Some(ASLEEP.to_owned()))
+        }
         (Enum::Known(DomainState::Shutdown), _) => (MachineState::ShuttingDown, None),
         (Enum::Known(DomainState::Shutoff), Some(DomainStateReason::Shutoff(why))) => off(why),
         (Enum::Known(DomainState::Crashed), _) => (MachineState::Crashed, None),

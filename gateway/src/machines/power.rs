@@ -2,24 +2,34 @@
 
 use uuid::Uuid;
 use virt::domain::Domain;
+use virt::error::ErrorNumber;
 
 use super::{Error, Result, create, view};
 use crate::api::types::{MachineState, PowerAction};
 use crate::libvirt::domain_xml::Ours;
-use crate::libvirt::{self, Doing, Link};
+use crate::libvirt::{self, Doing, Link, domains};
 
 /// Changes a machine's power. What is already so is no error.
 pub fn power(link: &Link, id: Uuid, action: PowerAction) -> Result<()> {
     let (domain, seen) = view::lookup(link, id)?;
     let active = domain.is_active().doing("read a domain's state")?;
     let done = match action {
-        PowerAction::On => on(&domain, active, seen.view.ours),
+        PowerAction::On => already(on(&domain, active, seen.view.ours), &domain, true),
         PowerAction::Off | PowerAction::Shutdown if !active => Ok(()),
-        PowerAction::Off => domain.destroy().doing("cut a domain's power"),
-        PowerAction::Shutdown => domain.shutdown().doing("shut down a domain"),
+        PowerAction::Off => {
+            let cut = domain.destroy().doing("cut a domain's power");
+            already(cut, &domain, false)
+        }
+        PowerAction::Shutdown => {
+            let asked = domain.shutdown().doing("shut down a domain");
+            already(asked, &domain, false)
+        }
         PowerAction::Reset | PowerAction::Resume if !active => return Err(Error::Off { id }),
         PowerAction::Reset => domain.reset().doing("reset a domain"),
         PowerAction::Resume if seen.state == MachineState::Running => Ok(()),
+        PowerAction::Resume if seen.reason.as_deref() == Some(domains::ASLEEP) => {
+            domain.pm_wakeup(0).doing("wake a domain up")
+        }
         PowerAction::Resume => domain.resume().doing("resume a domain"),
     };
     tracing::info!(%id, ?action, ok = done.is_ok(), "power");
@@ -32,5 +42,37 @@ fn on(domain: &Domain, active: bool, ours: Option<Ours>) -> libvirt::Result<()> 
         Some(ours) if ours.creating => create::finish(domain, &ours),
         _ if active => Ok(()),
         _ => domain.create().doing("start a domain"),
+    }
+}
+
+/// A guest may go off, or be started with its hypervisor, just before it is told to: then it is as it was asked to be.
+fn already(done: libvirt::Result<()>, domain: &Domain, wanted: bool) -> libvirt::Result<()> {
+    match done {
+        Err(error) if error.is(ErrorNumber::OperationInvalid) => {
+            match domain.is_active().doing("read a domain's state")? {
+                active if active == wanted => Ok(()),
+                _ => Err(error),
+            }
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use virt::connect::Connect;
+
+    use super::*;
+
+    #[test]
+    fn what_became_so_in_between_is_no_error() {
+        let connect = Connect::open(Some("test:///default")).expect("the test driver");
+        let xml = "<domain type='test'><name>edge</name><memory>1024</memory><os><type>hvm</type></os></domain>";
+        let domain = connect.define_domain_xml(xml).expect("a domain");
+        let cut = || domain.destroy().doing("cut a domain's power");
+        assert!(cut().is_err());
+        assert!(already(cut(), &domain, false).is_ok());
+        assert!(already(cut(), &domain, true).is_err(), "it does not run");
+        domain.undefine().expect("its end");
     }
 }
