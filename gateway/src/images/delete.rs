@@ -1,6 +1,6 @@
 //! The end of an image.
 
-use super::found::{pool, volume};
+use super::found::{pool, unseen, volume};
 use super::{Error, Result};
 use crate::app::App;
 use crate::field;
@@ -12,6 +12,10 @@ pub fn delete(app: &App, link: &Link, pool_name: &str, sha256: &str) -> Result<(
     let pool = pool(link, pool_name)?;
     app.images.forget(pool_name, sha256);
     let _nobody_makes_disks = app.locks.pools();
+    if unseen(&pool, sha256)? {
+        // its fetch was nearly done
+        pool.refresh()?;
+    }
     let Some((image, _)) = volume(&pool, sha256)? else {
         return Ok(());
     };

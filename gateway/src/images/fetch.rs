@@ -1,9 +1,10 @@
 //! Receiving an image over HTTP.
 
 use std::error::Error as _;
+use std::io;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -20,12 +21,13 @@ const SILENCE: Duration = Duration::from_mins(1);
 /// Pieces that wait for the disk.
 const WAITING: usize = 16;
 
-/// How far a fetch is.
+/// How far a fetch is, and whether it goes on.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     received: AtomicU64,
     /// Zero while unknown.
     total: AtomicU64,
+    given_up: Mutex<bool>,
 }
 
 impl Progress {
@@ -36,6 +38,20 @@ impl Progress {
             self.received.load(Ordering::Relaxed),
             (total > 0).then_some(total),
         )
+    }
+
+    /// Gives the fetch up: its file has its place by now, or never gets it.
+    pub fn give_up(&self) {
+        *self.given_up.lock().unwrap_or_else(PoisonError::into_inner) = true;
+    }
+
+    /// Puts the file in its place with `rename`, unless the fetch was given up.
+    pub fn place(&self, rename: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        let given_up = self.given_up.lock().unwrap_or_else(PoisonError::into_inner);
+        if *given_up {
+            return Err(io::Error::other("the fetch was given up"));
+        }
+        rename()
     }
 }
 
@@ -54,7 +70,8 @@ pub(super) async fn fetch(
     let (pieces, written) = mpsc::channel(WAITING);
     let writer = {
         let (place, sha256) = (place.to_owned(), sha256.to_owned());
-        tokio::task::spawn_blocking(move || write(written, &place, &sha256, format))
+        let progress = progress.clone();
+        tokio::task::spawn_blocking(move || write(written, &place, &sha256, format, &progress))
     };
     let received = receive(&mut response, &pieces, &progress).await;
     if received.is_ok() {
@@ -81,12 +98,13 @@ fn write(
     place: &Path,
     sha256: &str,
     format: ImageFormat,
+    progress: &Progress,
 ) -> Result<(), Option<ImageError>> {
     let mut part = Part::create(place)?;
     while let Some(piece) = pieces.blocking_recv() {
         match piece {
             Piece::Bytes(bytes) => part.write(&bytes)?,
-            Piece::End => return Ok(part.keep(sha256, format)?),
+            Piece::End => return Ok(part.keep(sha256, format, progress)?),
         }
     }
     Err(None)

@@ -10,7 +10,7 @@ use tokio::task::AbortHandle;
 
 use super::fetch::{Progress, fetch};
 use super::file::{problem, sweep_folder};
-use super::found::{as_image, name, pool, volume};
+use super::found::{as_image, name, pool, unseen, volume};
 use super::{Error, Result};
 use crate::api::types::{Image, ImageError, ImageFormat, ImageRequest, ImageState};
 use crate::app::App;
@@ -60,24 +60,18 @@ impl Images {
         self.slot().get(&key).map(|fetch| fetch.image(pool, sha256))
     }
 
-    /// Gives one up. It leaves nothing.
+    /// Gives one up. It leaves nothing, unless its file has its place already.
     pub(super) fn forget(&self, pool: &str, sha256: &str) {
         let fetch = self.slot().remove(&(pool.to_owned(), sha256.to_owned()));
-        if let Some(Fetch {
-            state: State::Running(task),
-            ..
-        }) = fetch
-        {
-            task.abort();
+        if let Some(fetch) = fetch {
+            fetch.end();
         }
     }
 
     /// Gives all up.
     pub fn stop(&self) {
         for fetch in std::mem::take(&mut *self.slot()).into_values() {
-            if let State::Running(task) = fetch.state {
-                task.abort();
-            }
+            fetch.end();
         }
     }
 
@@ -87,6 +81,14 @@ impl Images {
 }
 
 impl Fetch {
+    fn end(self) {
+        if let State::Running(task) = self.state {
+            task.abort();
+            // whoever writes its file is no part of the task
+            self.progress.give_up();
+        }
+    }
+
     fn image(&self, pool: &str, sha256: &str) -> Image {
         let (received_bytes, total_bytes) = self.progress.read();
         let (state, error) = match &self.state {
@@ -154,7 +156,7 @@ fn look(
 ) -> Result<Looked> {
     let pool = pool(link, pool_name)?;
     let place = pool.target.join(name(sha256, format));
-    if volume(&pool, sha256)?.is_none() && place.exists() {
+    if unseen(&pool, sha256)? {
         // the gateway was killed before libvirt could look
         let _nobody_makes_volumes = app.locks.pools();
         pool.refresh()?;

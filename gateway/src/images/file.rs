@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::fetch::Progress;
 use crate::api::types::{ImageError, ImageFormat};
 use crate::machines::hex;
 
@@ -63,8 +64,13 @@ impl Part {
             .map_err(|error| failed("write the image", &error))
     }
 
-    /// Puts the file in its place when it is what was promised.
-    pub fn keep(mut self, sha256: &str, format: ImageFormat) -> Result<(), ImageError> {
+    /// Puts the file in its place when it is what was promised, and is still wanted.
+    pub fn keep(
+        mut self,
+        sha256: &str,
+        format: ImageFormat,
+        progress: &Progress,
+    ) -> Result<(), ImageError> {
         let seen = hex(&self.hash.clone().finalize());
         if seen != sha256 {
             let detail =
@@ -75,7 +81,9 @@ impl Part {
             .map_err(|error| failed("read the image", &error))??;
         let write = |error: &io::Error| failed("write the image", error);
         self.file.sync_all().map_err(|error| write(&error))?;
-        fs::rename(&self.path, &self.place).map_err(|error| write(&error))?;
+        progress
+            .place(|| fs::rename(&self.path, &self.place))
+            .map_err(|error| write(&error))?;
         self.kept = true;
         let folder = self.place.parent().unwrap_or(Path::new("/"));
         File::open(folder)
@@ -171,4 +179,28 @@ fn failed(action: &str, error: &io::Error) -> ImageError {
         );
     }
     problem("PoolFailed", format!("failed to {action}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_gets_its_place_unless_it_was_given_up() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let sha256 = hex(&Sha256::digest(b"image"));
+        for given_up in [true, false] {
+            let place = folder.path().join("image");
+            let mut part = Part::create(&place).expect("a file");
+            part.write(b"image").expect("written");
+            let progress = Progress::default();
+            if given_up {
+                progress.give_up();
+            }
+            let kept = part.keep(&sha256, ImageFormat::Raw, &progress);
+            assert_eq!((kept.is_ok(), place.exists()), (!given_up, !given_up));
+            let files = fs::read_dir(folder.path()).expect("a folder").count();
+            assert_eq!(files, usize::from(!given_up), "no part is left");
+        }
+    }
 }

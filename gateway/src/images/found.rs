@@ -28,6 +28,13 @@ pub fn volume(pool: &Pool, sha256: &str) -> libvirt::Result<Option<(StorageVol, 
     Ok(None)
 }
 
+/// Whether an image has its place, and libvirt has not looked yet.
+pub(super) fn unseen(pool: &Pool, sha256: &str) -> libvirt::Result<bool> {
+    let formats = [ImageFormat::Qcow2, ImageFormat::Raw];
+    let is_there = |format| pool.target.join(name(sha256, format)).exists();
+    Ok(volume(pool, sha256)?.is_none() && formats.into_iter().any(is_there))
+}
+
 /// The pool that images of a request belong to.
 pub(super) fn pool(link: &Link, name: &str) -> Result<Pool> {
     if link.facts.driver == Driver::Test {

@@ -265,6 +265,13 @@ async fn an_image_stays_while_a_disk_is_built_upon_it() {
     }
     assert_eq!(client.get(&path).await.code(), "ImageUnknown");
     assert_eq!(hypervisor.inventory().files, Vec::<String>::new());
+    // one that libvirt has not seen yet
+    let file = hypervisor
+        .pool_folder()
+        .join(format!("tatara-image-{image}.raw"));
+    fs::write(&file, "an image").expect("a file");
+    assert_eq!(client.delete(&path).await.status.as_u16(), 204);
+    assert!(!file.exists());
     let refused = client.put(&machine(id), &request("a", &image)).await;
     assert_eq!(
         (refused.status.as_u16(), &*refused.code()),
