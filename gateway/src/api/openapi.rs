@@ -129,7 +129,7 @@ impl IntoResponses for Conflict {
     fn responses() -> Responses {
         problems(&[(
             "409",
-            "SpecDiffers, NameTaken, ImageNotReady, ImageInUse, MachineOff, PoolInactive, SeedBusy, \
+            "SpecDiffers, NameTaken, ImageNotReady, ImageDiffers, ImageInUse, MachineOff, PoolInactive, SeedBusy, \
              OperationInvalid: things are not as the request needs them.",
         )])
     }

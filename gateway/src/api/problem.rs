@@ -143,6 +143,7 @@ impl From<images::Error> for Problem {
         let detail = error.to_string();
         let (status, code) = match error {
             E::Unknown { .. } => (StatusCode::NOT_FOUND, "ImageUnknown"),
+            E::Differs { .. } => (StatusCode::CONFLICT, "ImageDiffers"),
             E::InUse { .. } => (StatusCode::CONFLICT, "ImageInUse"),
             E::BadField(_) => (StatusCode::UNPROCESSABLE_ENTITY, "BadSpec"),
             E::NotSupported { .. } => (StatusCode::NOT_IMPLEMENTED, "NotSupportedByDriver"),

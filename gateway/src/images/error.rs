@@ -1,5 +1,6 @@
 //! Why an image is not what was asked for.
 
+use crate::api::types::ImageFormat;
 use crate::field::BadField;
 use crate::libvirt;
 
@@ -16,6 +17,16 @@ pub enum Error {
         sha256: String,
         /// Name of the pool.
         pool: String,
+    },
+    /// It is there, or under way, with another format.
+    #[error("image {sha256} is in pool {pool:?} with format {format}; ask for that, or delete it first", format = existing.name())]
+    Differs {
+        /// SHA-256.
+        sha256: String,
+        /// Name of the pool.
+        pool: String,
+        /// The format that it has.
+        existing: ImageFormat,
     },
     /// Disks are built upon it.
     #[error("image {sha256} is used by {user}; delete that first")]

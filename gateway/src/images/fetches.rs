@@ -27,6 +27,7 @@ pub struct Images {
 }
 
 struct Fetch {
+    format: ImageFormat,
     progress: Arc<Progress>,
     state: State,
 }
@@ -123,6 +124,7 @@ pub async fn request(app: &Arc<App>, sha256: String, request: ImageRequest) -> R
     if let Some(fetch) = fetches.get(&key)
         && matches!(fetch.state, State::Running(_))
     {
+        same(&key, fetch.format, format)?;
         return Ok(fetch.image(&key.0, &key.1));
     }
     let progress = Arc::<Progress>::default();
@@ -135,7 +137,11 @@ pub async fn request(app: &Arc<App>, sha256: String, request: ImageRequest) -> R
         progress.clone(),
     );
     let state = State::Running(tokio::spawn(task).abort_handle());
-    let fetch = Fetch { progress, state };
+    let fetch = Fetch {
+        format,
+        progress,
+        state,
+    };
     let image = fetch.image(&key.0, &key.1);
     fetches.insert(key, fetch);
     Ok(image)
@@ -162,9 +168,25 @@ fn look(
         pool.refresh()?;
     }
     match volume(&pool, sha256)? {
-        Some((image, _)) => Ok(Looked::Ready(as_image(&pool.name, sha256, &image)?)),
+        Some((image, existing)) => {
+            same(&(pool.name.clone(), sha256.to_owned()), existing, format)?;
+            Ok(Looked::Ready(as_image(&pool.name, sha256, &image)?))
+        }
         None => Ok(Looked::Missing(place)),
     }
+}
+
+/// Refuses a format that the image of a pool and checksum does not have.
+fn same(key: &(String, String), existing: ImageFormat, wanted: ImageFormat) -> Result<()> {
+    if existing == wanted {
+        return Ok(());
+    }
+    let (pool, sha256) = key.clone();
+    Err(Error::Differs {
+        sha256,
+        pool,
+        existing,
+    })
 }
 
 async fn run(

@@ -58,6 +58,13 @@ async fn an_image_is_fetched_once_and_a_wrong_checksum_leaves_nothing() {
         fs::read(file).expect("the image"),
         fs::read(&image.path).expect("a file")
     );
+    let other = json!({"url": site.serve(&image.path), "format": "raw"});
+    let refused = client.put(&path, &other).await;
+    assert_eq!(
+        (refused.status.as_u16(), &*refused.code()),
+        (409, "ImageDiffers")
+    );
+    assert!(refused.text.contains("format qcow2"), "{refused:?}");
     // a restarted gateway knows it as well
     drop(gateway);
     let gateway = hypervisor.gateway(&[]);
@@ -240,6 +247,8 @@ async fn an_image_that_is_given_up_or_cut_leaves_nothing_and_can_be_fetched_agai
         .put(&path, &json!({"url": url, "format": "qcow2"}))
         .await;
     under_way(&client).await;
+    let other = json!({"url": url, "format": "raw"});
+    assert_eq!(client.put(&path, &other).await.code(), "ImageDiffers");
     held.send(()).expect("sent");
     until("ready", async || {
         (client.get(&path).await.json()["state"] == "ready").then_some(())

@@ -45,7 +45,8 @@ pub(super) async fn list(State(app): State<Arc<App>>) -> Result<Json<ImageList>,
     Ok(Json(ImageList { items }))
 }
 
-/// Fetches an image into a pool, once, and checks its SHA-256. One that failed is tried again.
+/// Fetches an image into a pool, once, and checks its SHA-256. One that failed is tried again. 409 `ImageDiffers` when
+/// it has another format there.
 #[utoipa::path(
     put, path = "/v1/images/{sha256}", tag = "images",
     params(("sha256" = String, Path, pattern = "^[0-9a-f]{64}$", description = "SHA-256 of the file.")),
@@ -53,7 +54,7 @@ pub(super) async fn list(State(app): State<Arc<App>>) -> Result<Json<ImageList>,
     responses(
         (status = 200, body = Image, description = "It is ready."),
         (status = 202, body = Image, description = "It is being fetched."),
-        Invalid, Failures,
+        Conflict, Invalid, Failures,
     ),
 )]
 pub(super) async fn fetch(
