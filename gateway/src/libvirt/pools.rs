@@ -29,6 +29,16 @@ impl Pool {
         matches!(self.kind.as_str(), "dir" | "fs" | "netfs")
     }
 
+    /// Bytes that are free. What libvirt knows of a folder may be old, so the system is asked first.
+    pub fn available(&self) -> Option<u64> {
+        if self.has_folder()
+            && let Ok(system) = rustix::fs::statvfs(&self.target)
+        {
+            return Some(system.f_bavail.saturating_mul(system.f_frsize));
+        }
+        self.handle.info().ok().map(|info| info.available)
+    }
+
     /// Lets libvirt look again at what is there.
     pub fn refresh(&self) -> Result<()> {
         self.handle.refresh(0).doing("refresh a storage pool")

@@ -177,7 +177,15 @@ fn volumes_of(app: &App, link: &Link, id: Uuid, request: &MachineRequest) -> Res
     let planned = resolve::disks(link, id, &request.spec)?;
     let mut disks = Vec::new();
     for (index, plan) in planned.iter().enumerate() {
-        let volume = volumes::create(&plan.pool, &plan.volume).map_err(Error::of_pool)?;
+        let (pool, volume) = (&plan.pool, &plan.volume);
+        // a file begins small
+        let needed = if pool.has_folder() {
+            1 << 20
+        } else {
+            volume.size_bytes
+        };
+        let full = |error| Error::of_pool(error, pool, needed);
+        let volume = volumes::create(pool, volume).map_err(full)?;
         disks.push(attached(plan, &volume, index)?);
     }
     if let (Some(seed), Some(root)) = (&request.seed, planned.first()) {
@@ -194,8 +202,9 @@ fn seed_disk(link: &Link, id: Uuid, seed: &Seed, root: &PlannedDisk, index: usiz
         format: DiskFormat::Raw,
         backing: None,
     };
-    let made = volumes::create(&root.pool, &volume).map_err(Error::of_pool)?;
-    volumes::upload(&link.connect, &made, &content).map_err(Error::of_pool)?;
+    let full = |error| Error::of_pool(error, &root.pool, volume.size_bytes);
+    let made = volumes::create(&root.pool, &volume).map_err(full)?;
+    volumes::upload(&link.connect, &made, &content).map_err(full)?;
     let path = made.path().doing("read a volume's path")?;
     Ok(Disk {
         path,

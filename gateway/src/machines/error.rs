@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use crate::field::{BadField, bad};
-use crate::libvirt;
+use crate::libvirt::{self, pools::Pool};
 
 /// Result of what is done with machines.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -133,13 +133,43 @@ impl Error {
         Self::BadSpec(bad(field, problem))
     }
 
-    /// A full pool is named as such: it is the one failure of a pool that waits for people.
-    pub(super) fn of_pool(error: libvirt::Error) -> Self {
+    /// A full pool is named as such: it is the one failure of a pool that waits for people. `needed`: bytes that
+    /// were to be written or set aside.
+    pub(super) fn of_pool(error: libvirt::Error, pool: &Pool, needed: u64) -> Self {
         let words = error.words();
-        if words.contains("No space left") {
+        if !error.is_unavailable() && is_full(&words, pool.available(), needed) {
             Self::PoolFull { words }
         } else {
             error.into()
         }
+    }
+}
+
+/// libvirtd may speak the language of its hypervisor: numbers say more than words.
+fn is_full(words: &str, available: Option<u64>, needed: u64) -> bool {
+    let said = ["No space left", "insufficient free space"];
+    said.iter().any(|said| words.contains(said)) || available.is_some_and(|free| free < needed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_full;
+
+    #[test]
+    fn a_pool_is_full_by_libvirts_words_or_by_its_numbers() {
+        let extents = "Volume group \"vg\" has insufficient free space (1 extents): 2 required.";
+        assert!(is_full(extents, Some(1 << 30), 1));
+        assert!(is_full("cannot write: No space left on device", None, 1));
+        assert!(is_full(
+            "Auf dem Gerät ist kein Speicherplatz mehr verfügbar",
+            Some(4095),
+            4096
+        ));
+        assert!(!is_full(
+            "cannot write: Permission denied",
+            Some(4096),
+            4096
+        ));
+        assert!(!is_full("cannot write: Permission denied", None, 4096));
     }
 }
