@@ -18,7 +18,7 @@ use super::listeners::Socket;
 use super::tls::Tls;
 use crate::auth::Trust;
 
-/// Connections that are served at once, those that have not proved anything yet included.
+/// Connections that are served at once at each place, those that have not proved anything yet included.
 const AT_ONCE: usize = 512;
 /// How long a handshake or a request's head may take.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -30,7 +30,9 @@ const BREATH: Duration = Duration::from_millis(100);
 pub(super) struct Connections {
     router: Router,
     graceful: Arc<GracefulShutdown>,
-    turns: Arc<Semaphore>,
+    // whoever can reach the address does not take the socket's
+    address: Arc<Semaphore>,
+    socket: Arc<Semaphore>,
 }
 
 /// What one connection needs. It does not hold the rest: the rest waits for its end.
@@ -42,11 +44,12 @@ struct Connection {
 
 impl Connections {
     pub fn new(router: Router) -> Self {
-        let turns = Arc::new(Semaphore::new(AT_ONCE));
+        let turns = || Arc::new(Semaphore::new(AT_ONCE));
         Self {
             router,
             graceful: Arc::new(GracefulShutdown::new()),
-            turns,
+            address: turns(),
+            socket: turns(),
         }
     }
 
@@ -54,7 +57,7 @@ impl Connections {
     pub async fn serve_tls(self, listener: TcpListener, tls: Tls) {
         loop {
             let accepted = listener.accept().await.map(|(stream, _)| stream);
-            if let Some((stream, connection)) = self.admit(accepted).await {
+            if let Some((stream, connection)) = self.admit(accepted, &self.address).await {
                 tokio::spawn(connection.handshake(stream, tls.acceptor()));
             }
         }
@@ -64,7 +67,7 @@ impl Connections {
     pub async fn serve_socket(self, socket: Socket) {
         loop {
             let accepted = socket.listener.accept().await.map(|(stream, _)| stream);
-            if let Some((stream, connection)) = self.admit(accepted).await {
+            if let Some((stream, connection)) = self.admit(accepted, &self.socket).await {
                 tokio::spawn(connection.serve(stream, Trust::Socket));
             }
         }
@@ -78,10 +81,14 @@ impl Connections {
         }
     }
 
-    async fn admit<S>(&self, accepted: io::Result<S>) -> Option<(S, Connection)> {
+    async fn admit<S>(
+        &self,
+        accepted: io::Result<S>,
+        turns: &Arc<Semaphore>,
+    ) -> Option<(S, Connection)> {
         match accepted {
             Ok(stream) => {
-                let turn = self.turns.clone().acquire_owned().await.ok()?;
+                let turn = turns.clone().acquire_owned().await.ok()?;
                 let (router, watcher) = (self.router.clone(), self.graceful.watcher());
                 Some((
                     stream,

@@ -1,8 +1,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
+use std::time::Duration;
 
 use reqwest::Method;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
 
 use crate::support::client::Client;
 use crate::support::gateway::{Gateway, NODE, tokens};
@@ -214,4 +217,17 @@ fn without_a_guard_it_does_not_start() {
     let said = refusal(&[&https[..], &["--token-file", &open]].concat());
     assert!(said.contains("chmod 600"), "{said}");
     assert!(!said.contains(GOOD));
+}
+
+#[tokio::test]
+async fn strangers_at_the_address_do_not_shut_out_the_socket() {
+    let (gateway, _, _) = gateway(true, false);
+    let address = gateway.address();
+    let mut strangers = Vec::new();
+    for _ in 0..520 {
+        strangers.push(TcpStream::connect(&address).await.expect("a connection"));
+    }
+    let client = gateway.client();
+    let answer = timeout(Duration::from_secs(5), client.get("/v1/machines"));
+    assert_eq!(answer.await.expect("at once").status.as_u16(), 200);
 }
