@@ -89,16 +89,33 @@ pub fn delete(volume: &StorageVol) -> Result<()> {
     found(volume.delete(0).doing("delete a volume")).map(drop)
 }
 
-/// Deletes all volumes of a machine, in all pools, and says how many there were.
+/// Zeros over what a volume holds, as far as the file system writes in place.
+pub fn wipe(connect: &Connect, volume: &StorageVol) -> Result<()> {
+    let size = volume.info().doing("read a volume's size")?.capacity;
+    upload(
+        connect,
+        volume,
+        &vec![0; usize::try_from(size).unwrap_or(0)],
+    )
+}
+
+/// Deletes all volumes of a machine, in all pools, and says how many there were. A seed is overwritten before; a disk
+/// is not, as that takes as long as the disk is large.
 pub fn delete_all(connect: &Connect, id: Uuid) -> Result<usize> {
     let prefix = prefix(id);
     let mut deleted = 0;
     for pool in pools::all(connect)? {
         for volume in pool.handle.list_all_volumes(0).doing("list the volumes")? {
-            if volume.name().is_ok_and(|name| name.starts_with(&prefix)) {
-                delete(&volume)?;
-                deleted += 1;
+            let Some(name) = volume.name().ok().filter(|name| name.starts_with(&prefix)) else {
+                continue;
+            };
+            if name == seed_name(id)
+                && let Err(error) = wipe(connect, &volume)
+            {
+                tracing::warn!(%id, error = error.words(), "failed to overwrite a seed");
             }
+            delete(&volume)?;
+            deleted += 1;
         }
     }
     Ok(deleted)

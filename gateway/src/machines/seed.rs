@@ -27,19 +27,12 @@ pub fn remove_seed(app: &App, link: &Link, id: Uuid) -> Result<()> {
     let name = volumes::seed_name(id);
     for pool in pools::all(&link.connect)? {
         if let Some(volume) = volumes::by_name(&pool, &name)? {
-            wipe(link, &volume)?;
+            volumes::wipe(&link.connect, &volume)?;
             volumes::delete(&volume)?;
             tracing::info!(%id, "seed deleted");
         }
     }
     Ok(())
-}
-
-/// Zeros over the secrets, as far as the file system writes in place.
-fn wipe(link: &Link, volume: &virt::storage_vol::StorageVol) -> Result<()> {
-    let size = volume.info().doing("read a volume's size")?.capacity;
-    let zeros = vec![0; usize::try_from(size).unwrap_or(0)];
-    Ok(volumes::upload(&link.connect, volume, &zeros)?)
 }
 
 /// From the running domain and from its definition, wherever it is.

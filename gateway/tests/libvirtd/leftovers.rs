@@ -1,5 +1,7 @@
 //! What is not there to be deleted now is deleted later, and not forgotten.
 
+use std::fs;
+
 use serde_json::json;
 use uuid::Uuid;
 
@@ -66,4 +68,13 @@ async fn a_seed_that_was_detached_and_not_deleted_is_still_shown_and_deleted() {
     assert_eq!(gone.status.as_u16(), 204, "{gone:?}");
     assert!(!seed.exists());
     assert_eq!(client.get(&machine(ID)).await.json()["seed"], false);
+
+    // with its machine it goes overwritten as well
+    client.delete(&machine(ID)).await;
+    client.put(&machine(ID), &request("a", &image)).await;
+    let kept = hypervisor.folder.join("kept");
+    fs::hard_link(&seed, &kept).expect("a second name");
+    assert_eq!(client.delete(&machine(ID)).await.status.as_u16(), 204);
+    let content = fs::read(kept).expect("what was a seed");
+    assert!(!content.is_empty() && content.iter().all(|byte| *byte == 0));
 }
