@@ -34,19 +34,11 @@ impl Guard {
         Self { tokens }
     }
 
-    fn verdict(&self, request: &Request) -> Result<(), Problem> {
-        let trust = request
-            .extensions()
-            .get::<Trust>()
-            .copied()
-            .unwrap_or(Trust::None);
+    fn verdict(&self, trust: Trust, authorization: Option<&HeaderValue>) -> Result<(), Problem> {
         if trust != Trust::None {
             return Ok(());
         }
-        let given = request
-            .headers()
-            .get(header::AUTHORIZATION)
-            .map(HeaderValue::as_bytes);
+        let given = authorization.map(HeaderValue::as_bytes);
         let token = given.and_then(bearer);
         let (Some(token), Some(tokens)) = (token, &self.tokens) else {
             return Err(refused(
@@ -65,10 +57,38 @@ impl Guard {
     }
 }
 
+/// What a request was let in with. An answer without end looks at it again: a token runs out, or is taken away.
+#[derive(Clone)]
+pub struct Pass {
+    guard: Arc<Guard>,
+    trust: Trust,
+    authorization: Option<HeaderValue>,
+}
+
+impl Pass {
+    /// Whether it would be let in now.
+    pub fn is_good(&self) -> bool {
+        self.verdict().is_ok()
+    }
+
+    fn verdict(&self) -> Result<(), Problem> {
+        self.guard.verdict(self.trust, self.authorization.as_ref())
+    }
+}
+
 /// Lets a request through, or answers 401.
-pub async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
-    match guard.verdict(&request) {
-        Ok(()) => next.run(request).await,
+pub async fn check(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
+    let trust = request.extensions().get::<Trust>().copied();
+    let pass = Pass {
+        guard,
+        trust: trust.unwrap_or(Trust::None),
+        authorization: request.headers().get(header::AUTHORIZATION).cloned(),
+    };
+    match pass.verdict() {
+        Ok(()) => {
+            request.extensions_mut().insert(pass);
+            next.run(request).await
+        }
         Err(problem) => problem.into_response(),
     }
 }

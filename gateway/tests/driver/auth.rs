@@ -12,11 +12,11 @@ use crate::support::gateway::{Gateway, NODE, tokens};
 use crate::support::pki::{Authority, write};
 use crate::support::until;
 
-const GOOD: &str = "good-0123456789abcdef";
+pub const GOOD: &str = "good-0123456789abcdef";
 const OLD: &str = "old-0123456789abcdef0";
 
 /// A gateway over HTTPS, its authority, and the authority of its clients.
-fn gateway(mutual: bool, bearer: bool) -> (Gateway, Authority, Authority) {
+pub fn gateway(mutual: bool, bearer: bool) -> (Gateway, Authority, Authority) {
     let (ours, theirs) = (Authority::new("servers"), Authority::new("clients"));
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();

@@ -4,8 +4,9 @@ use reqwest::{Method, Response};
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::auth::{self, GOOD};
 use crate::support::client::{Client, spec};
-use crate::support::gateway::Gateway;
+use crate::support::gateway::{Gateway, tokens};
 
 /// A listener.
 struct Listener {
@@ -123,4 +124,19 @@ async fn streams_end_with_the_gateway() {
     let ended = tokio::task::spawn_blocking(move || gateway.end());
     while listener.next().await.is_some() {}
     assert!(ended.await.expect("an end").success());
+}
+
+#[tokio::test]
+async fn a_token_that_is_taken_away_hears_nothing_more() {
+    let (gateway, ours, _) = auth::gateway(false, true);
+    let client = Client::https(&gateway.address(), &ours.certificate, Some(GOOD), None);
+    let mut listener = Listener::new(&client).await;
+    listener.until("synced").await;
+    tokens(gateway.folder.path(), "another-0123456789abcdef\n");
+    let made = gateway
+        .client()
+        .create(Uuid::from_u128(1), &spec("a"))
+        .await;
+    assert_eq!(made.status.as_u16(), 201);
+    assert_eq!(listener.next().await, None);
 }

@@ -1,9 +1,11 @@
 //! Changes, as server-sent events.
 
 use std::convert::Infallible;
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures::{Stream, StreamExt};
@@ -14,13 +16,15 @@ use crate::api::Problem;
 use crate::api::openapi::Failures;
 use crate::api::types::MachineGone;
 use crate::app::App;
+use crate::auth::Pass;
 use crate::events::{Change, Heard, listen};
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// First everything that there is, as events `machine`, `image` and `capacity`; then `synced`; then what changes:
 /// `machine`, `machine-gone` (`{"id"}`), `image`, `image-gone` (`{"sha256","pool"}`), `capacity`. A comment every 15 s.
-/// The stream ends when libvirt does not answer: come again.
+/// The stream ends when libvirt does not answer: come again. It ends before the next event when the token that it was
+/// asked for with is good no more.
 #[utoipa::path(
     get, path = "/v1/events", tag = "events",
     responses(
@@ -30,8 +34,11 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 )]
 pub(super) async fn events(
     State(app): State<Arc<App>>,
+    Extension(pass): Extension<Pass>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
-    let heard = listen(app).await?.map(|heard| Ok(event(&heard)));
+    let heard = listen(app).await?;
+    let heard = heard.take_while(move |_| ready(pass.is_good()));
+    let heard = heard.map(|heard| Ok(event(&heard)));
     Ok(Sse::new(heard).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
 }
 
