@@ -9,7 +9,8 @@ use std::path::Path;
 /// CamelCase words in the code of controllers that are no condition, reason, phase or state; some are codes of the
 /// gateway, which have another name in a condition.
 const OTHER: &str = "Apply BadSpec ChecksumMismatch Cluster ConfigMap Credentials DiskFull Failed False Healthy InternalIP \
-    Joined MachineDeployment MachineSet Node Output PoolFull PuTTY Secret Session Simulated True Unauthenticated Unknown";
+    Joined MachineBusy MachineDeployment MachineSet Node Output PoolFull PoolInactive PuTTY Secret Session Simulated True \
+    Unauthenticated Unknown";
 
 fn code(folder: &Path, into: &mut String) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
