@@ -98,7 +98,7 @@ pub struct Machine {
     /// Why, where libvirt knows, such as `ioerror`.
     #[serde(default)]
     pub state_reason: Option<String>,
-    /// The seed, with its keys, is still attached.
+    /// The seed, with its keys, is still there: attached, or its volume is left.
     #[serde(default)]
     pub seed: bool,
     /// Its creation was cut in the middle: the same request finishes it.
