@@ -144,6 +144,24 @@ pub fn upload(connect: &Connect, volume: &StorageVol, content: &[u8]) -> Result<
     stream.finish().doing(action)
 }
 
+/// Whether a volume begins with this. libvirt may lose the error of an upload into a full pool.
+pub fn begins_with(connect: &Connect, volume: &StorageVol, content: &[u8]) -> Result<bool> {
+    let action = "read a volume back";
+    let stream = Stream::new(connect, 0).doing(action)?;
+    let length = u64::try_from(content.len()).unwrap_or(u64::MAX);
+    volume.download(&stream, 0, length, 0).doing(action)?;
+    let (mut read, mut piece) = (Vec::with_capacity(content.len()), vec![0; 1 << 16]);
+    loop {
+        let received = stream.recv(&mut piece).doing(action)?;
+        match piece.get(..usize::try_from(received).unwrap_or(0)) {
+            Some([]) | None => break,
+            Some(bytes) => read.extend_from_slice(bytes),
+        }
+    }
+    stream.finish().doing(action)?;
+    Ok(read == content)
+}
+
 /// Files are sparse and private; what is no file is set aside whole.
 fn xml(volume: &NewVolume, file: bool) -> String {
     let write = |xml: &mut Xml| {

@@ -205,6 +205,12 @@ fn seed_disk(link: &Link, id: Uuid, seed: &Seed, root: &PlannedDisk, index: usiz
     let full = |error| Error::of_pool(error, &root.pool, volume.size_bytes);
     let made = volumes::create(&root.pool, &volume).map_err(full)?;
     volumes::upload(&link.connect, &made, &content).map_err(full)?;
+    if !volumes::begins_with(&link.connect, &made, &content)? {
+        return Err(full(libvirt::Error::Description {
+            what: "a seed",
+            problem: "it does not read back as it was written".to_owned(),
+        }));
+    }
     let path = made.path().doing("read a volume's path")?;
     Ok(Disk {
         path,
