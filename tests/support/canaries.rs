@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -234,10 +235,14 @@ fn a_secret_is_found_in_every_form_and_its_public_half_is_none() {
 fn a_command_line_is_seen() {
     let watch = CommandLines::watch();
     let mut child = std::process::Command::new("bash")
-        .args(["-c", "read -r _", "a-canary-that-sings"])
+        .args(["-c", "echo; read -r _", "a-canary-that-sings"])
         .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
+    // it has no command line yet when `spawn` ends
+    let said = child.stdout.as_mut().unwrap().read(&mut [0]);
+    assert_eq!(said.unwrap(), 1);
     let mut canaries = Canaries::new();
     canaries.word("word", "a-canary-that-sings");
     let seen = watch.end();
