@@ -45,16 +45,22 @@ delegate() {   # version 2: children of this cgroup get every controller that it
 }
 
 # every process of a host, found by its cgroup: needs no pid file and meets no stranger
+# PID 1 goes first, and the kernel takes all that it began with it: one by one, a parent could still write down that its
+# child was killed, which no power cut leaves behind.
 cgroup_kill() {
-  local dir pids limit=$((SECONDS + 60))     # on a busy machine a killed process takes its time to end
+  local dir pids init first=1 limit=$((SECONDS + 60))     # on a busy machine a killed process takes its time to end
   while ((SECONDS < limit)); do
     pids=''
     for dir in $(cgroup_dirs "$1"); do
       [[ ! -d $dir ]] || pids+=" $(find "$dir" -name cgroup.procs -exec cat {} + 2>/dev/null | sort -u | tr '\n' ' ' || true)"   # a cgroup may go meanwhile
     done
     [[ -n ${pids// /} ]] || return 0
+    init=''
+    # shellcheck disable=SC2016,SC2086
+    [[ -z $first ]] || init=$(printf '/proc/%s/status\n' $pids | xargs awk '/^NSpid:/ && NF == 3 && $3 == 1 {print $2}' 2>/dev/null || true)
+    first=''
     # shellcheck disable=SC2086
-    kill -KILL $pids 2>/dev/null || true
+    kill -KILL ${init:-$pids} 2>/dev/null || true
     sleep 0.05
   done
   die "processes of host \"$1\" do not end: $pids"
