@@ -99,6 +99,8 @@ impl Logins {
 
     fn turn(&self, login: LoginDigest) -> Arc<Turn> {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        // of logins that nobody tries now, nothing is kept here
+        turns.retain(|_, turn| Arc::strong_count(turn) > 1);
         turns.entry(login).or_default().clone()
     }
 }
