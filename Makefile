@@ -9,10 +9,13 @@ TATARA_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tatara
 export TATARA_CACHE
 export CARGO_TARGET_DIR ?= $(TATARA_CACHE)/target
 
+# what make quickstart and make test do first; they say it before they do it
+INSTALL = $(if $(filter 1,$(NO_INSTALL)),,YES=1)
+
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS=$$'\t' read -r name text; do printf '  make %-18s %s\n' "$$name" "$$text"; done
 
-quickstart: ## a management plane, the manager, three hosts and a cluster on them; PROVIDER=libvirt: virtual machines
+quickstart: ## a management plane, the manager, three hosts and a cluster on them; PROVIDER=libvirt: virtual machines. Installs what is missing (NO_INSTALL=1: names it)
 	@hack/quickstart
 
 quickstart-down: ## takes all of that away again
@@ -22,7 +25,9 @@ check: ## formatting, lints, dependencies, scripts, and the tests that need noth
 	@hack/lint
 	@hack/test unit
 
-test: check ## everything below the slow tier: also on a real API server and on real hosts
+test: ## everything below the slow tier: also on a real API server and on real hosts. Installs what is missing (NO_INSTALL=1: names it)
+	@$(INSTALL) hack/doctor libvirt
+	@$(MAKE) --no-print-directory check
 	@rc=0; for tier in api hosts; do hack/test $$tier || rc=1; done; exit $$rc
 
 test-slow: ## what needs a second Kubernetes version

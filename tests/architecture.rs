@@ -35,11 +35,11 @@ fn names(path: &str) -> impl Iterator<Item = &str> {
     path.split(['/', '.']).filter(|name| !name.is_empty())
 }
 
-/// Types, what is rendered for a host and an installer, and plans: nothing but data and decisions.
+/// Types, what is rendered for a host and an installer, plans and proofs: nothing but data and decisions.
 fn is_pure(path: &str) -> bool {
     let first = names(path).next().expect("a name");
     ["api", "kubeadm", "node", "installer"].contains(&first)
-        || names(path).any(|n| n.starts_with("plan"))
+        || names(path).any(|n| n.starts_with("plan") || n == "proof")
 }
 
 /// Code without comments, spaces, and the tests at its end; `use a::{b, c}` also as `a::b a::c`.

@@ -20,6 +20,7 @@ fn bash_zsh_and_fish_are_told_every_command_and_its_options() {
         for word in [
             "manager",
             "describe",
+            "kubeconfig",
             "logs",
             "machine",
             "crds",

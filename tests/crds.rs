@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
-    CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray,
+    CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
 use kube::ResourceExt;
 use serde::Serialize;
@@ -126,6 +126,56 @@ fn every_field_explains_itself() {
     assert!(silent.is_empty(), "without a doc comment: {silent:#?}");
 }
 
+/// What is stored has to be read again, and CEL needs to know how much there may be.
+#[test]
+fn everything_that_a_definition_lets_through_has_bounds() {
+    let mut boundless = Vec::new();
+    for crd in crd::all() {
+        let kind = &crd.spec.names.kind;
+        for (name, field) in schema(&crd).properties.iter().flatten() {
+            // these are the API server's
+            if !["apiVersion", "kind", "metadata"].contains(&name.as_str()) {
+                look_for_bounds(field, &format!("{kind}.{name}"), &mut boundless);
+            }
+        }
+    }
+    assert!(boundless.is_empty(), "without bounds: {boundless:#?}");
+}
+
+fn look_for_bounds(field: &JSONSchemaProps, path: &str, boundless: &mut Vec<String>) {
+    let is_number = matches!(field.type_.as_deref(), Some("integer" | "number"));
+    let is_either = field.x_kubernetes_int_or_string == Some(true);
+    let is_text = field.type_.as_deref() == Some("string");
+    let is_map = field.additional_properties.is_some();
+    let has_range = field.minimum.is_some() && field.maximum.is_some();
+    let has_length = field.max_length.is_some() || field.enum_.is_some();
+    let is_time = field.format.as_deref() == Some("date-time");
+    let lacks = [
+        (
+            (is_number || is_either) && !has_range,
+            "minimum and maximum",
+        ),
+        ((is_text || is_either) && !has_length, "maxLength"),
+        (is_time && field.pattern.is_none(), "the pattern of a time"),
+        (
+            field.type_.as_deref() == Some("array") && field.max_items.is_none(),
+            "maxItems",
+        ),
+        (is_map && field.max_properties.is_none(), "maxProperties"),
+    ];
+    let lacks = lacks.iter().filter(|(lacks, _)| *lacks);
+    boundless.extend(lacks.map(|(_, what)| format!("{path}: {what}")));
+    for (name, below) in field.properties.iter().flatten() {
+        look_for_bounds(below, &format!("{path}.{name}"), boundless);
+    }
+    if let Some(JSONSchemaPropsOrArray::Schema(items)) = &field.items {
+        look_for_bounds(items, &format!("{path}[]"), boundless);
+    }
+    if let Some(JSONSchemaPropsOrBool::Schema(values)) = &field.additional_properties {
+        look_for_bounds(values, &format!("{path}{{}}"), boundless);
+    }
+}
+
 #[test]
 fn every_kind_has_its_short_name_category_and_approval() {
     let expected = [
@@ -177,7 +227,9 @@ fn holds(value: &Value, path: &str) -> bool {
 
 #[test]
 fn the_complete_fixtures_use_every_field_that_users_can_write() {
-    let complete = fixtures("complete");
+    let mut complete = fixtures("complete");
+    // providerConfig is accepted of other providers only
+    complete.extend(fixtures("foreign"));
     let mut unused = Vec::new();
     for crd in crd::all() {
         let kind = crd.spec.names.kind.clone();
@@ -222,6 +274,20 @@ fn the_types_lose_nothing_that_a_manifest_says() {
             Vec::<String>::new(),
             "{file}"
         );
+    }
+}
+
+#[test]
+fn what_other_providers_write_can_be_read() {
+    for (file, manifest) in fixtures("foreign") {
+        match manifest["kind"].as_str() {
+            Some("Cluster") => through::<Cluster>(&manifest),
+            Some("Machine") => through::<Machine>(&manifest),
+            Some("MachineSet") => through::<MachineSet>(&manifest),
+            Some("MachineDeployment") => through::<MachineDeployment>(&manifest),
+            Some("MachineClass") => through::<MachineClass>(&manifest),
+            kind => panic!("{file}: unexpected kind {kind:?}"),
+        };
     }
 }
 

@@ -6,11 +6,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use serde_json::{Value, json};
+
 /// CamelCase words in the code of controllers that are no condition, reason, phase or state; some are codes of the
 /// gateway, which have another name in a condition.
-const OTHER: &str = "Apply BadSpec ChecksumMismatch Cluster ConfigMap Credentials DiskFull Failed False Healthy InternalIP \
-    Joined MachineBusy MachineDeployment MachineSet Node Output PoolFull PoolInactive PuTTY Secret Session Simulated True \
-    Unauthenticated Unknown";
+const OTHER: &str = "Apply BadSpec ChecksumMismatch Cluster ConfigMap Credentials DiskFull Failed False Healthy \
+    ImageRefused InternalIP Joined MachineBusy MachineDeployment MachineSet Node Output PoolFull PoolInactive PuTTY \
+    Secret Session Simulated True Unauthenticated Unknown UnknownField";
 
 fn code(folder: &Path, into: &mut String) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
@@ -64,4 +66,40 @@ fn every_reason_that_the_code_can_give_is_in_troubleshooting() {
         stale.is_empty(),
         "in docs/troubleshooting.md, not in the code: {stale:?}"
     );
+}
+
+/// As they are, before a blank is filled in: an editor, or a linter, reads them.
+#[test]
+fn the_examples_are_yaml_with_three_kinds_of_blanks_and_nothing_that_we_do_not_know() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates/examples");
+    let objects = |file: &str| {
+        let text = std::fs::read_to_string(folder.join(file)).expect("an example");
+        let objects: Vec<Value> = serde_saphyr::from_multiple(&text).expect("YAML");
+        objects
+    };
+    let mut hosts = objects("10-hosts.yaml");
+    for (host, letter) in hosts.iter_mut().zip(["A", "B", "C"]) {
+        let ssh = &host["spec"]["ssh"];
+        assert_eq!(ssh["address"], format!("ADDRESS-{letter}"));
+        assert_eq!(ssh["hostKeys"], json!([format!("KEY-{letter}")]));
+        let read: Result<tatara::api::Host, _> = serde_json::from_value(host.take());
+        read.expect("a Host");
+    }
+    assert_eq!(hosts.len(), 3);
+    let cluster = objects("20-cluster.yaml").remove(0);
+    let value = cluster["spec"]["providerSpec"]["value"].clone();
+    let settings = tatara::api::ClusterProviderSpec::decode(Some(&value)).expect("settings");
+    let endpoint = settings.control_plane_endpoint.expect("an endpoint");
+    assert_eq!(endpoint.host, "ENDPOINT");
+    let machines = objects("30-machines.yaml");
+    let specs = [
+        &machines[0]["spec"]["providerSpec"]["value"],
+        &machines[1]["providerSpec"]["value"],
+    ];
+    for spec in specs {
+        tatara::api::MachineProviderSpec::decode(spec).expect("a provider spec");
+    }
+    let deployment: Result<tatara::api::MachineDeployment, _> =
+        serde_json::from_value(machines[2].clone());
+    deployment.expect("a MachineDeployment");
 }

@@ -152,6 +152,19 @@ fn no_role_has_a_wildcard_and_every_role_is_bound_to_the_manager_alone() {
     }
 }
 
+/// What the policies let the manager alone do is asked by the name of its account.
+#[test]
+fn the_policies_name_the_account_that_the_roles_are_given_to() {
+    let policies = std::fs::read_to_string(repository("templates/install/30-admission.yaml"));
+    let policies = policies.expect("30-admission.yaml");
+    let named: Vec<_> = policies.split("'system:serviceaccount:").skip(1).collect();
+    assert!(!named.is_empty());
+    let account = MANAGER.trim_start_matches("system:serviceaccount:");
+    for name in named {
+        assert_eq!(name.split('\'').next(), Some(account));
+    }
+}
+
 #[test]
 #[ignore = "needs a management plane"]
 fn people_get_their_rights_through_view_edit_and_admin() {
@@ -265,7 +278,7 @@ fn policies_have_no_type_errors() {
             )
             .json();
         let all = all["items"].as_array().expect("a list").clone();
-        assert_eq!(all.len(), 2);
+        assert_eq!(all.len(), 5);
         for policy in &all {
             assert_eq!(
                 policy["status"]["typeChecking"]["expressionWarnings"],

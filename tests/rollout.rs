@@ -12,5 +12,7 @@ mod golden;
 mod planners;
 #[path = "rollout/properties.rs"]
 mod properties;
+#[path = "rollout/schedules.rs"]
+mod schedules;
 #[path = "rollout/template_change.rs"]
 mod template_change;

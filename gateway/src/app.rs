@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::args::Args;
 use crate::events::Hub;
-use crate::images::Images;
+use crate::images::{Bounds, Images};
 use crate::libvirt::capacity::Limits;
 use crate::libvirt::{Libvirt, Link};
 use crate::machines::{self, Agents};
@@ -32,6 +32,8 @@ pub struct App {
     pub lease_directory: PathBuf,
     /// What may not happen at once.
     pub locks: Locks,
+    /// How large images may be.
+    pub bounds: Bounds,
     /// Images that are being fetched.
     pub images: Images,
     /// What guest agents said lately.
@@ -53,6 +55,10 @@ impl App {
             console_directory: args.console_directory.clone(),
             lease_directory: args.lease_directory.clone(),
             locks: Locks::default(),
+            bounds: Bounds {
+                most: args.image_limit,
+                reserve: args.pool_reserve,
+            },
             images: Images::default(),
             agents: Agents::default(),
             hub: Hub::default(),

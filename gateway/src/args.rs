@@ -54,6 +54,12 @@ pub struct Args {
     /// Bytes of memory that stay with the hypervisor
     #[arg(long, env = "TATARA_GATEWAY_MEMORY_RESERVE", default_value_t = 1 << 30, value_name = "BYTES")]
     pub memory_reserve: u64,
+    /// Bytes that an image may have
+    #[arg(long, env = "TATARA_GATEWAY_IMAGE_LIMIT", default_value_t = 64 << 30, value_name = "BYTES")]
+    pub image_limit: u64,
+    /// Bytes of a pool's file system that images leave to running machines; at most a twentieth of it
+    #[arg(long, env = "TATARA_GATEWAY_POOL_RESERVE", default_value_t = 1 << 30, value_name = "BYTES")]
+    pub pool_reserve: u64,
     /// Folder for the machines' console logs; QEMU (or virtlogd) writes there
     #[arg(
         long,

@@ -19,6 +19,8 @@ use super::provider_spec::ProviderSpec;
     shortname = "cl",
     category = "cluster-api",
     derive = "PartialEq",
+    validation = Rule::new("oldSelf.hasValue() || size(self.metadata.name) <= 63").optional_old_self(true)
+        .message("metadata.name has more than 63 characters; use a shorter one: it is the value of the label cluster.k8s.io/cluster-name on its Machines"),
     selectable = ".status.phase",
     printcolumn = r#"{"name":"Phase","type":"string","jsonPath":".status.phase"}"#,
     printcolumn = r#"{"name":"Endpoint","type":"string","jsonPath":".status.endpoint"}"#,
@@ -37,6 +39,10 @@ pub struct ClusterSpec {
     /// Tatara's settings: a `tatara.dev/v1alpha1 ClusterProviderSpec` in `value`.
     #[serde(default)]
     pub provider_spec: ProviderSpec,
+    /// What `providerSpec` was called until 2018. Accepted of other providers only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "super::provider_schema::provider_config")]
+    pub provider_config: Option<Value>,
 }
 
 /// Networks of a cluster.
@@ -127,7 +133,8 @@ pub struct MachineCounts {
 }
 
 /// The control-plane turn: init, join, member removal and upgrade happen one at a time per cluster.
-/// Kept in the annotation [`super::names::ANNOTATION_TURN`], moved by compare-and-swap only.
+/// Kept in the annotation [`super::names::ANNOTATION_TURN`] of the Cluster and of its CA Secret, moved by
+/// compare-and-swap only.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Turn {

@@ -2,6 +2,16 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+/// Reads conditions as far as they are metav1's: those that another provider of 2019 copied from a Node may lack what
+/// these need, and are left out.
+pub fn as_far_as_they_are<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Condition>, D::Error> {
+    let all = Option::<Vec<Value>>::deserialize(from)?.unwrap_or_default();
+    let read = |condition| serde_json::from_value(condition).ok();
+    Ok(all.into_iter().filter_map(read).collect())
+}
 
 /// The answer of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]

@@ -37,10 +37,10 @@ use super::installation::{Installation, RootDeviceHints, WipePolicy};
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new(
     "!has(oldSelf.consumerRef) || !has(self.consumerRef) || (self.consumerRef.uid == oldSelf.consumerRef.uid && self.consumerRef.name == oldSelf.consumerRef.name)"
-).message(Message::Expression("'consumerRef is the claim of Machine ' + oldSelf.consumerRef.name + ' and passes to no other; set consumerRef.releasing: true and wait until the host is free'".into())).field_path(".consumerRef"))]
+).message(Message::Expression("'consumerRef is the claim of Machine ' + oldSelf.consumerRef.name + ' and passes to no other; delete that Machine, then its host is reset and freed'".into())).field_path(".consumerRef"))]
 #[x_kube(validation = Rule::new(
     "!has(oldSelf.consumerRef) || has(self.consumerRef) || oldSelf.consumerRef.releasing"
-).message(Message::Expression("'consumerRef cannot be removed while Machine ' + oldSelf.consumerRef.name + ' holds the host; set consumerRef.releasing: true, then the host is reset and freed'".into())).field_path(".consumerRef"))]
+).message(Message::Expression("'consumerRef cannot be removed while Machine ' + oldSelf.consumerRef.name + ' holds the host; delete that Machine, then the host is reset and freed; only if it does not exist any more, set consumerRef.releasing: true'".into())).field_path(".consumerRef"))]
 #[x_kube(validation = Rule::new(
     "!has(oldSelf.consumerRef) || !has(self.consumerRef) || !oldSelf.consumerRef.releasing || self.consumerRef.releasing"
 ).message(Message::Expression("'consumerRef.releasing: true of Machine ' + oldSelf.consumerRef.name + ' cannot be taken back, the host may be half reset; wait until it is free'".into())).field_path(".consumerRef"))]
@@ -196,7 +196,8 @@ pub struct ConsumerRef {
     #[serde(default)]
     #[schemars(length(max = 253))]
     pub cluster: String,
-    /// True once the Machine has let go: the host is reset, checked clean, and freed.
+    /// True once the Machine has released the host: it is reset, checked clean, and freed. Nothing is reset while
+    /// that Machine exists and is not being deleted.
     #[serde(default)]
     pub releasing: bool,
 }

@@ -9,18 +9,43 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::meta::EmbeddedMeta;
+use super::provider_schema::{is_full, is_ours, no_full_version, ours_only};
 use super::provider_spec::ProviderSpec;
+
+/// CEL over a Machine: its spec is ours.
+const OURS: &str = is_ours!("self.spec");
+/// CEL: the version of the kubelet in the block beside `spec`.
+const ALIAS_KUBELET: &str = "(has(self.versions.kubelet) ? self.versions.kubelet : '')";
+/// CEL: the version of the control plane there.
+const ALIAS_CONTROL_PLANE: &str =
+    "(has(self.versions.controlPlane) ? self.versions.controlPlane : '')";
+/// CEL: the two blocks of versions say the same.
+const BLOCKS_AGREE: &str = "!has(self.versions) || !has(self.spec.versions) || \
+((has(self.versions.kubelet) ? self.versions.kubelet : '') == (has(self.spec.versions.kubelet) ? self.spec.versions.kubelet : '') && \
+(has(self.versions.controlPlane) ? self.versions.controlPlane : '') == (has(self.spec.versions.controlPlane) ? self.spec.versions.controlPlane : ''))";
+/// What is said when they do not.
+const BLOCKS_DIFFER: &str = "'versions stands beside spec (kubelet ' + (has(self.versions.kubelet) ? self.versions.kubelet : '') + \
+(has(self.versions.controlPlane) ? ', controlPlane ' + self.versions.controlPlane : '') + ') and inside it (kubelet ' + \
+(has(self.spec.versions.kubelet) ? self.spec.versions.kubelet : '') + \
+(has(self.spec.versions.controlPlane) ? ', controlPlane ' + self.spec.versions.controlPlane : '') + '), and they differ; \
+keep spec.versions and remove the other'";
+/// CEL over a Machine's spec: it is ours.
+const OUR_SPEC: &str = is_ours!("self");
+/// CEL: the version of the kubelet in a Machine's spec.
+const KUBELET: &str = "(has(self.versions.kubelet) ? self.versions.kubelet : '')";
+/// CEL: the version of the control plane there.
+const CONTROL_PLANE: &str = "(has(self.versions.controlPlane) ? self.versions.controlPlane : '')";
 
 /// One node of a cluster. It is a control-plane node if and only if `versions.controlPlane` is set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new(
-    "!has(self.versions) || !has(self.spec.versions) || (self.versions.kubelet == self.spec.versions.kubelet && (has(self.versions.controlPlane) ? self.versions.controlPlane : '') == (has(self.spec.versions.controlPlane) ? self.spec.versions.controlPlane : ''))"
-).message(Message::Expression("'versions stands beside spec (kubelet ' + self.versions.kubelet + (has(self.versions.controlPlane) ? ', controlPlane ' + self.versions.controlPlane : '') + ') and inside it (kubelet ' + self.spec.versions.kubelet + (has(self.spec.versions.controlPlane) ? ', controlPlane ' + self.spec.versions.controlPlane : '') + '), and they differ; keep spec.versions and remove the other'".into()))
-.field_path(".versions"))]
-#[x_kube(validation = Rule::new(
-    "has(self.versions) || has(self.spec.versions)"
-).message("missing; set spec.versions.kubelet, such as v1.36.3").field_path(".spec.versions"))]
+#[x_kube(validation = Rule::new(BLOCKS_AGREE).message(Message::Expression(BLOCKS_DIFFER.into())).field_path(".versions"))]
+#[x_kube(validation = Rule::new(ours_only(OURS, "has(self.versions) || has(self.spec.versions)"))
+    .message("missing; set spec.versions.kubelet, such as v1.36.3").field_path(".spec.versions"))]
+#[x_kube(validation = Rule::new(ours_only(OURS, &format!("!has(self.versions) || {}", is_full(ALIAS_KUBELET))))
+    .message(Message::Expression(no_full_version(ALIAS_KUBELET))).field_path(".versions.kubelet"))]
+#[x_kube(validation = Rule::new(ours_only(OURS, &format!("!has(self.versions) || {ALIAS_CONTROL_PLANE} == '' || {}", is_full(ALIAS_CONTROL_PLANE))))
+    .message(Message::Expression(no_full_version(ALIAS_CONTROL_PLANE))).field_path(".versions.controlPlane"))]
 pub struct Machine {
     /// Always `cluster.k8s.io/v1alpha1`.
     #[serde(default = "api_version")]
@@ -80,8 +105,12 @@ impl Machine {
 }
 
 /// What a machine shall be.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new(ours_only(OUR_SPEC, &format!("!has(self.versions) || {}", is_full(KUBELET))))
+    .message(Message::Expression(no_full_version(KUBELET))).field_path(".versions.kubelet"))]
+#[x_kube(validation = Rule::new(ours_only(OUR_SPEC, &format!("!has(self.versions) || {CONTROL_PLANE} == '' || {}", is_full(CONTROL_PLANE))))
+    .message(Message::Expression(no_full_version(CONTROL_PLANE))).field_path(".versions.controlPlane"))]
 pub struct MachineSpec {
     /// Labels, annotations and name of the Node.
     #[serde(default)]
@@ -93,6 +122,10 @@ pub struct MachineSpec {
     /// Where the machine comes from, and how it is prepared.
     #[serde(default)]
     pub provider_spec: ProviderSpec,
+    /// What `providerSpec` was called until 2018. Accepted of other providers only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "super::provider_schema::provider_config")]
+    pub provider_config: Option<Value>,
     /// Versions of Kubernetes on the machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub versions: Option<MachineVersions>,
@@ -118,11 +151,12 @@ pub struct MachineSpec {
 #[serde(rename_all = "camelCase")]
 pub struct MachineVersions {
     /// Version of the kubelet.
-    #[schemars(schema_with = "super::schema::version")]
+    #[serde(default)]
+    #[schemars(length(max = 64))]
     pub kubelet: String,
     /// Version of the control plane; its presence makes this a control-plane machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "super::schema::optional_version")]
+    #[schemars(length(max = 64))]
     pub control_plane: Option<String>,
 }
 
@@ -132,16 +166,16 @@ pub struct MachineVersions {
 pub struct MachineDeletion {
     /// How long eviction of pods may take before the machine goes all the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0))]
+    #[schemars(range(min = 0, max = 2_147_483_647))]
     pub node_drain_timeout_seconds: Option<i64>,
     /// How long volumes may stay attached before the machine goes all the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0))]
+    #[schemars(range(min = 0, max = 2_147_483_647))]
     pub node_volume_detach_timeout_seconds: Option<i64>,
     /// How long a host that does not answer, or whose reset fails, is waited for; then the Machine goes and
     /// the Host stays quarantined until it is reset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0))]
+    #[schemars(range(min = 0, max = 2_147_483_647))]
     pub host_release_timeout_seconds: Option<i64>,
 }
 
@@ -164,6 +198,12 @@ pub struct MachineStatus {
     /// Terminal error, for people (2019 API).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
+    /// `errorReason` once more, under the name by which the stock cluster-autoscaler knows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_reason: Option<String>,
+    /// `errorMessage` once more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_message: Option<String>,
     /// Accepted as in 2019; Tatara writes nothing here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "super::schema::any_object")]
@@ -172,8 +212,12 @@ pub struct MachineStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub addresses: Vec<NodeAddress>,
     /// What holds and what does not, and why.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(schema_with = "super::schema::conditions")]
+    #[serde(
+        default,
+        deserialize_with = "super::conditions::as_far_as_they_are",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    #[schemars(schema_with = "super::provider_schema::machine_conditions")]
     pub conditions: Vec<Condition>,
     /// The step that ran last (2019 API).
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,6 @@
 //! MachineDeployment: steps MachineSets from one template to the next.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector, Time};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
@@ -37,13 +37,14 @@ use super::meta::MachineTemplate;
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new(super::schema::SELECTOR_MATCHES).message(Message::Expression(super::schema::selector_message())).field_path(".selector"))]
 #[x_kube(validation = Rule::new(super::schema::SELECTOR_NOT_EMPTY).message(super::schema::SELECTOR_EMPTY_MESSAGE).field_path(".selector"))]
+#[x_kube(validation = Rule::new(super::schema::CAN_ROLL).message(super::schema::CAN_ROLL_MESSAGE).field_path(".strategy.rollingUpdate"))]
 pub struct MachineDeploymentSpec {
     /// How many Machines there shall be.
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 10000))]
     pub replicas: i32,
     /// Which Machines belong to the deployment; the template's labels must satisfy it.
-    #[schemars(schema_with = "super::schema::label_selector")]
+    #[schemars(schema_with = "super::schema::fixed_selector")]
     pub selector: LabelSelector,
     /// What Machines are made from.
     pub template: MachineTemplate,
@@ -135,6 +136,10 @@ pub struct MachineDeploymentStatus {
     /// The selector in its string form, for the scale subresource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label_selector: Option<String>,
+    /// Since when there is something to do: `progressDeadlineSeconds` counts from here, or from the last
+    /// Machine that was made, became Ready or was told to go. Absent while all is as asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_since: Option<Time>,
     /// ScalingUp, ScalingDown, RollingOut or Running: a summary for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,

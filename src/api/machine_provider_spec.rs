@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::libvirt_machine_provider_spec::LibvirtMachineProviderSpec;
+use super::whose::is_our_group;
 
 /// A machine's provider spec, by kind.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,9 +29,9 @@ pub enum ProviderSpecError {
     /// Nothing was given.
     #[error("spec.providerSpec has neither value nor valueFrom.machineClass; set one of them")]
     Missing,
-    /// Not one of our kinds: somebody else's machine, left alone.
+    /// Not one of our kinds, in a Machine that is ours all the same.
     #[error(
-        "spec.providerSpec.value is {api_version} {kind}, which is not Tatara's; supported are tatara.dev/v1alpha1 SSHMachineProviderSpec, LibvirtMachineProviderSpec and SimulatedMachineProviderSpec"
+        "spec.providerSpec.value is {api_version} {kind}, which is not Tatara's; write tatara.dev/v1alpha1 SSHMachineProviderSpec, LibvirtMachineProviderSpec or SimulatedMachineProviderSpec"
     )]
     Foreign {
         /// The object's `apiVersion`.
@@ -73,7 +74,7 @@ impl MachineProviderSpec {
             kind: kind.clone(),
             problem,
         };
-        if !api_version.starts_with("tatara.dev/") {
+        if !is_our_group(&api_version) {
             return Err(ProviderSpecError::Foreign { api_version, kind });
         }
         match kind.as_str() {
@@ -205,7 +206,8 @@ pub struct NodeSettings {
     /// Shell commands run as root before kubeadm.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pre_kubeadm_commands: Vec<String>,
-    /// Shell commands run as root after kubeadm.
+    /// Shell commands run as root after kubeadm. Until all have succeeded the Machine is not ready, and
+    /// they are run again: each may be run more than once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub post_kubeadm_commands: Vec<String>,
 }

@@ -47,7 +47,7 @@ pub struct MachineSetSpec {
     #[serde(default)]
     pub delete_policy: DeletePolicy,
     /// Which Machines belong to the set; the template's labels must satisfy it.
-    #[schemars(schema_with = "super::schema::label_selector")]
+    #[schemars(schema_with = "super::schema::fixed_selector")]
     pub selector: LabelSelector,
     /// What Machines are made from.
     pub template: MachineTemplate,

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::machine::MachineSpec;
+use super::provider_schema::{is_ours, ours_only};
 
 /// Metadata of an embedded object: the template of a set, or the Node of a Machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -16,7 +17,7 @@ pub struct EmbeddedMeta {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 253))]
     pub name: Option<String>,
-    /// Accepted as in 2019, not used: names of Machines are the lowest free ordinal.
+    /// Accepted as in 2019, not used: a Machine has its set's name and random letters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 253))]
     pub generate_name: Option<String>,
@@ -41,7 +42,7 @@ pub struct EmbeddedMeta {
 /// What a MachineSet or MachineDeployment makes Machines from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("has(self.spec.versions)")
+#[x_kube(validation = Rule::new(ours_only(is_ours!("self.spec"), "has(self.spec.versions)"))
     .message("missing; set template.spec.versions.kubelet, such as v1.36.3").field_path(".spec.versions"))]
 pub struct MachineTemplate {
     /// Labels and annotations of the Machines; the labels must satisfy the selector.

@@ -6,6 +6,9 @@ pub const LABEL_CLUSTER: &str = "cluster.k8s.io/cluster-name";
 pub const LABEL_MACHINE_SET: &str = "cluster.k8s.io/set-name";
 /// Label on MachineSets and Machines: the MachineDeployment above them.
 pub const LABEL_MACHINE_DEPLOYMENT: &str = "cluster.k8s.io/deployment-name";
+/// Label on MachineSets: the same, under the name by which the stock cluster-autoscaler looks for it, whatever its
+/// `CAPI_GROUP` says.
+pub const LABEL_MACHINE_DEPLOYMENT_X: &str = "cluster.x-k8s.io/deployment-name";
 /// Label on Machines whose `versions.controlPlane` is set.
 pub const LABEL_CONTROL_PLANE: &str = "cluster.k8s.io/control-plane";
 /// Label that a MachineDeployment adds to the selector and template of its MachineSets (2019 API).
@@ -34,20 +37,32 @@ pub const DRAIN_SKIP: &str = "skip";
 pub const ANNOTATION_DISABLE_CREATE: &str = "cluster.k8s.io/disable-machine-create";
 /// Annotation on a MachineSet: its revision (2019 API).
 pub const ANNOTATION_REVISION: &str = "machinedeployment.clusters.k8s.io/revision";
+/// Annotation on a MachineSet: its revision, under the name by which the stock cluster-autoscaler sees that a deployment
+/// rolls, whatever its `CAPI_GROUP` says.
+pub const ANNOTATION_REVISION_X: &str = "machinedeployment.clusters.x-k8s.io/revision";
 /// Annotation on a MachineSet: earlier revisions that it stood for, comma-separated (2019 API).
 pub const ANNOTATION_REVISION_HISTORY: &str = "machinedeployment.clusters.k8s.io/revision-history";
 /// Annotation on a MachineSet: replicas that its MachineDeployment wants (2019 API).
 pub const ANNOTATION_DESIRED_REPLICAS: &str = "machinedeployment.clusters.k8s.io/desired-replicas";
 /// Annotation on a MachineSet: desired replicas plus surge (2019 API).
 pub const ANNOTATION_MAX_REPLICAS: &str = "machinedeployment.clusters.k8s.io/max-replicas";
-/// Annotation on a Cluster: who holds the control-plane turn, as JSON ([`crate::api::cluster::Turn`]).
+/// Annotation on a Cluster, and on its CA Secret: who holds the control-plane turn, as JSON
+/// ([`crate::api::cluster::Turn`]).
 pub const ANNOTATION_TURN: &str = "tatara.dev/control-plane-turn";
 /// Annotation on a Cluster, and on its CA Secret: UID of the Machine that ran `kubeadm init`. Its
 /// presence is the record that the control plane exists. It goes with the Cluster.
 pub const ANNOTATION_INITIALIZED: &str = "tatara.dev/control-plane-initialized";
+/// Annotation on a Machine: the Host that it chose, written by compare-and-swap before that is claimed.
+pub const ANNOTATION_HOST: &str = "tatara.dev/host";
+/// Annotation on a Machine, or on its Cluster where the Machine is deleted: by the user's word, nothing of the Machine
+/// of this UID runs any more. It is removed once it was used.
+pub const ANNOTATION_HOST_IS_GONE: &str = "tatara.dev/host-is-gone";
 /// Annotation on a Machine: the Hypervisor that its virtual machine is made on. Written by compare-and-swap
 /// before anything is made there, and never changed while a virtual machine may exist.
 pub const ANNOTATION_HYPERVISOR: &str = "tatara.dev/hypervisor";
+/// Annotation on a Hypervisor: Machines that were given up while it could not end their virtual machines, as JSON
+/// ([`crate::api::given_up::GivenUp`]). It ends these when it can, and no others.
+pub const ANNOTATION_GIVEN_UP: &str = "tatara.dev/given-up";
 /// On a Machine: the Cluster's kubeadm settings that its node was made with, as JSON.
 pub const ANNOTATION_SETTINGS: &str = "tatara.dev/kubeadm-settings";
 /// Annotation on a Host: install its operating system. Its value is the serial number or WWN of the disk, as
@@ -90,6 +105,11 @@ pub fn machine_uid(provider_id: &str) -> Option<&str> {
         .strip_prefix("tatara://")?
         .split_once('/')
         .map(|(_, uid)| uid)
+}
+
+/// All provider IDs that a Machine of this UID may have; no other is its own, whatever its spec says.
+pub fn provider_ids(machine_uid: &str) -> [String; 3] {
+    ["ssh", "libvirt", "simulated"].map(|provider| provider_id(provider, machine_uid))
 }
 
 /// Type of the Secrets that hold what a gateway is reached with.

@@ -11,7 +11,7 @@ use serde_json::Value;
 pub struct ProviderSpec {
     /// The provider's object, with its own `apiVersion` and `kind`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "super::schema::any_object")]
+    #[schemars(schema_with = "super::provider_schema::provider_object")]
     pub value: Option<Value>,
     /// A place to take the object from.
     #[serde(default, skip_serializing_if = "Option::is_none")]

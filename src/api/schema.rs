@@ -6,7 +6,7 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
 /// A CEL rule about a plain value, and what it says when it fails; the server adds field and value.
-fn rule(rule: &str, message: &str) -> Value {
+pub fn rule(rule: &str, message: &str) -> Value {
     json!({ "rule": rule, "message": message })
 }
 
@@ -59,7 +59,7 @@ pub fn int_or_percent(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "x-kubernetes-int-or-string": true,
         "anyOf": [{ "type": "integer" }, { "type": "string" }],
-        "maxLength": 8,
+        "minimum": 0, "maximum": 10000, "maxLength": 8,
         "x-kubernetes-validations": [rule(
             "type(self) == int ? self >= 0 : string(self).matches('^[0-9]+%$')",
             "is neither a number nor a percentage; write one such as 1 or 25%",
@@ -94,6 +94,20 @@ pub fn label_selector(_: &mut SchemaGenerator) -> Schema {
             },
         },
     })
+}
+
+/// The [`label_selector`] of a set: what a set counts as its own cannot change under it.
+pub fn fixed_selector(generator: &mut SchemaGenerator) -> Schema {
+    let mut schema = label_selector(generator);
+    schema.insert(
+        "x-kubernetes-validations".into(),
+        json!([rule(
+            "self == oldSelf",
+            "cannot change, or Machines would be left that no set counts; set it back, or make another object \
+             with the new selector and delete this one",
+        )]),
+    );
+    schema
 }
 
 /// Labels or annotations of an embedded object; `limit` bounds the length of a value.
@@ -143,26 +157,6 @@ pub fn taints(_: &mut SchemaGenerator) -> Schema {
                     "description": "When a NoExecute taint was added." },
             },
         },
-    })
-}
-
-/// A Kubernetes version that must be there.
-pub fn version(_: &mut SchemaGenerator) -> Schema {
-    versioned("")
-}
-
-/// A Kubernetes version that may be empty, which means absent.
-pub fn optional_version(_: &mut SchemaGenerator) -> Schema {
-    versioned("self == '' || ")
-}
-
-fn versioned(or: &str) -> Schema {
-    json_schema!({
-        "type": "string", "maxLength": 64,
-        "x-kubernetes-validations": [rule(
-            &format!("{or}self.matches('^v?[0-9]+[.][0-9]+[.][0-9]+(-[0-9A-Za-z.-]+)?$')"),
-            "is no full version; write one such as v1.36.3",
-        )],
     })
 }
 
@@ -309,6 +303,17 @@ e.operator == 'Exists' ? has(self.template.metadata) && has(self.template.metada
 e.operator == 'DoesNotExist' ? !has(self.template.metadata) || !has(self.template.metadata.labels) || !(e.key in self.template.metadata.labels) : \
 e.operator == 'In' ? has(self.template.metadata) && has(self.template.metadata.labels) && e.key in self.template.metadata.labels && has(e.values) && self.template.metadata.labels[e.key] in e.values : \
 !has(self.template.metadata) || !has(self.template.metadata.labels) || !(e.key in self.template.metadata.labels) || !has(e.values) || !(self.template.metadata.labels[e.key] in e.values)))";
+/// A roll needs room for one Machine more, or one Machine that may be missing. Without a value `maxSurge` is 1
+/// and `maxUnavailable` 0. OnDelete uses neither.
+pub const CAN_ROLL: &str = "\
+!has(self.strategy) || (has(self.strategy.type) && self.strategy.type == 'OnDelete') || !has(self.strategy.rollingUpdate) || \
+!has(self.strategy.rollingUpdate.maxSurge) || \
+!(type(self.strategy.rollingUpdate.maxSurge) == int ? self.strategy.rollingUpdate.maxSurge == 0 : string(self.strategy.rollingUpdate.maxSurge).matches('^0+%$')) || \
+(has(self.strategy.rollingUpdate.maxUnavailable) && \
+!(type(self.strategy.rollingUpdate.maxUnavailable) == int ? self.strategy.rollingUpdate.maxUnavailable == 0 : string(self.strategy.rollingUpdate.maxUnavailable).matches('^0+%$')))";
+/// What [`CAN_ROLL`] says when it fails.
+pub const CAN_ROLL_MESSAGE: &str = "maxSurge and maxUnavailable are both 0 (maxUnavailable is 0 when it is left out), so no \
+Machine could ever be replaced; write 1 or more for one of them";
 /// What [`SELECTOR_MATCHES`] says when it fails, as a CEL expression: the first label that is wanted in vain.
 /// Of expressions nothing is repeated: to name one costs the API server more than it lets a rule spend.
 pub fn selector_message() -> String {

@@ -192,8 +192,9 @@ async fn guest_of(caller: &Caller, machine: &Machine) -> Result<(String, Target)
         host_key: keys.map(|keys| keys.host_public).unwrap_or_default(),
         secret: name,
     };
-    let credential_of = |name: &str| decoded.of(&caller.namespace, name, secret.as_ref());
-    Ok((address, guest.target(&credential_of)?))
+    let credential = decoded.of(&caller.namespace, &guest.secret, secret.as_ref());
+    let credential = credential.await;
+    Ok((address, guest.target(&|_| credential.clone())?))
 }
 
 async fn host_of(caller: &Caller, machine: &Machine, uid: &str) -> Result<Host, Error> {
@@ -237,7 +238,8 @@ async fn target_of(caller: &Caller, host: &Host) -> Result<Target, Error> {
         let secret = api.get_opt(name).await;
         let secret = secret.map_err(|error| caller.explain::<Secret>(error))?;
         let secret = secret.filter(|s| s.type_.as_deref() == Some("kubernetes.io/ssh-auth"));
-        credentials.insert(name, decoded.of(&caller.namespace, name, secret.as_ref()));
+        let credential = decoded.of(&caller.namespace, name, secret.as_ref());
+        credentials.insert(name, credential.await);
     }
     let mut target = target::target(host, |name| credentials[name].clone())?;
     target.trust_on_first_use = false;
@@ -269,6 +271,6 @@ async fn print(
         return Ok(count);
     }
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    let said = format!("the script ended with exit code {:?}: {said}", output.code);
+    let said = format!("the script ended with {}: {said}", output.end());
     Err(failed(said.into()))
 }

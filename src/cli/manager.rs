@@ -12,11 +12,8 @@ pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
     rustls::crypto::ring::default_provider()
         .install_default()
         .ok();
-    // What kube's client and watcher warn of, the caller says in its own words.
-    let filter = EnvFilter::try_from_env("TATARA_LOG")
-        .unwrap_or_else(|_| EnvFilter::new("tatara=info,kube_client=off,kube_runtime=off,warn"));
     let logs = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(EnvFilter::new(filter(args.log.as_deref())))
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal());
     if args.log_json {
@@ -26,4 +23,37 @@ pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
         logs.init();
     }
     Box::pin(manager::run(args)).await
+}
+
+/// What is logged, by a filter of `tracing-subscriber`. Never what kube's client and watcher say: the caller says it in
+/// its own words, and they would log the whole of a list that cannot be decoded, Secrets included.
+fn filter(wanted: Option<&str>) -> String {
+    let wanted = wanted.unwrap_or("tatara=info,warn").split(',');
+    let is_kube = |directive: &str| {
+        let target = directive.trim().trim_start_matches('[');
+        target.starts_with("kube_client") || target.starts_with("kube_runtime")
+    };
+    let kept = wanted.filter(|directive| !is_kube(directive));
+    kept.chain(["kube_client=off", "kube_runtime=off"])
+        .collect::<Vec<_>>()
+        .join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_kube_would_log_stays_off_whatever_is_asked_for() {
+        for (wanted, logged) in [
+            (None, "tatara=info,warn"),
+            (Some("warn"), "warn"),
+            (Some("tatara=debug,kube_client=trace"), "tatara=debug"),
+            (Some("debug, kube_client::client=debug"), "debug"),
+        ] {
+            let filter = filter(wanted);
+            assert_eq!(filter, format!("{logged},kube_client=off,kube_runtime=off"));
+            assert!(EnvFilter::try_new(&filter).is_ok(), "{filter}");
+        }
+    }
 }

@@ -4,6 +4,7 @@ mod caller;
 pub mod completion;
 pub mod crds;
 pub mod describe;
+pub mod kubeconfig;
 pub mod logs;
 pub mod manager;
 
@@ -28,10 +29,12 @@ pub enum Command {
     Crds(crds::Args),
     /// Show an object with everything below it, and what it waits for
     Describe(describe::Args),
+    /// Print the kubeconfig of a Cluster's administrator
+    Kubeconfig(kubeconfig::Args),
     /// Print what Tatara's steps wrote on a host
     Logs(logs::Args),
     /// Run the controllers
-    Manager(crate::manager::ManagerArgs),
+    Manager(Box<crate::manager::ManagerArgs>),
     /// Print a script that completes these commands in a shell
     Completion(completion::Args),
 }
@@ -42,8 +45,9 @@ impl Cli {
         match self.command {
             Command::Crds(args) => Ok(args.run().await?),
             Command::Describe(args) => Ok(args.run().await?),
+            Command::Kubeconfig(args) => Ok(args.run().await?),
             Command::Logs(args) => Ok(args.run().await?),
-            Command::Manager(args) => Ok(Box::pin(manager::run(args)).await?),
+            Command::Manager(args) => Ok(Box::pin(manager::run(*args)).await?),
             Command::Completion(args) => Ok(args.run()?),
         }
     }

@@ -1,10 +1,14 @@
 //! One folder per kind; each reads observe, plan, execute, report.
 
 pub mod backoff;
+pub mod claims;
 mod error;
 mod failures;
+mod letters;
 pub mod patch;
 pub mod paused;
+pub mod proof;
+pub mod unreadable;
 
 pub mod cluster;
 pub mod cluster_profile;
@@ -15,6 +19,7 @@ pub mod machine;
 pub mod machine_class;
 pub mod machine_deployment;
 pub mod machine_set;
+pub mod whose;
 
 pub use error::{Chain, ReconcileError};
 pub use failures::Failures;

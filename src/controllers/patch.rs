@@ -8,7 +8,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::ReconcileError;
+use crate::api::crd::bounds::clip;
 use crate::api::names::FINALIZER_IN_USE;
+use crate::api::readable::unreadable;
 
 /// How often somebody may come first with a change that does not matter to us.
 const SWAPS: usize = 5;
@@ -93,8 +95,8 @@ where
     .await
 }
 
-/// Merges `status` into the status of an object.
-pub async fn status<K>(client: &Client, known: &K, status: Value) -> Result<K, ReconcileError>
+/// Merges `status` into the status of an object, cut to what its definition lets through.
+pub async fn status<K>(client: &Client, known: &K, mut status: Value) -> Result<K, ReconcileError>
 where
     K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
         + Clone
@@ -102,6 +104,7 @@ where
         + std::fmt::Debug,
 {
     let guard = json!({ "metadata": { "uid": known.uid() } });
+    clip(&mut status);
     merge(client, known, guard, json!({ "status": status }), "status").await
 }
 
@@ -140,6 +143,13 @@ where
         + std::fmt::Debug,
 {
     let (kind, namespace, name) = parts(known);
+    if let Some(why) = unreadable(known) {
+        let what = format!("write {kind} {namespace}/{name}");
+        return Err(ReconcileError::other(
+            what,
+            format!("it cannot be read: {why}"),
+        ));
+    }
     let api: Api<K> = Api::namespaced(client.clone(), &namespace);
     let mut body = guard;
     deep_merge(&mut body, change);

@@ -14,6 +14,10 @@ use super::{Credentials, GatewayError};
 const CONNECT: Duration = Duration::from_secs(10);
 /// How long a request may take: libvirt may be busy with a disk.
 const REQUEST: Duration = Duration::from_mins(1);
+/// Longest answer that is read: a virtual machine with all that it may have is a tenth of it.
+const LONGEST: usize = 256 << 10;
+/// Longest refusal that is read, and how many characters of it are said.
+const LONGEST_REFUSAL: (usize, usize) = (16 << 10, 1000);
 /// How long events may be silent: the gateway says something every 15 s.
 const SILENCE: Duration = Duration::from_secs(45);
 
@@ -31,6 +35,8 @@ impl Client {
             .tls_backend_preconfigured(credentials.tls)
             .https_only(true)
             .no_proxy()
+            // no gateway sends anybody elsewhere
+            .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(CONNECT)
             .read_timeout(SILENCE)
             .build()
@@ -154,12 +160,38 @@ impl Client {
         what: &str,
         request: RequestBuilder,
     ) -> Result<T, GatewayError> {
-        let answer = self.send(what, request).await?.bytes().await;
-        let answer = answer.map_err(|error| GatewayError::from_request(&self.url, &error))?;
-        serde_json::from_slice(&answer).map_err(|error| GatewayError::Unreadable {
+        let answer = self.send(what, request).await?;
+        let unreadable = |why: String| GatewayError::Unreadable {
             url: self.url.clone(),
-            why: error.to_string(),
-        })
+            why,
+        };
+        let (answer, is_whole) = self.body(answer, LONGEST).await?;
+        if !is_whole {
+            return Err(unreadable(format!("it has more than {LONGEST} bytes")));
+        }
+        serde_json::from_slice(&answer).map_err(|error| unreadable(error.to_string()))
+    }
+
+    /// The body of an answer, up to `most` bytes, and whether that is all of it. A gateway that says more than any has
+    /// to say takes nothing from others.
+    async fn body(
+        &self,
+        mut answer: Response,
+        most: usize,
+    ) -> Result<(Vec<u8>, bool), GatewayError> {
+        let mut body = Vec::new();
+        loop {
+            let piece = answer.chunk().await;
+            let piece = piece.map_err(|error| GatewayError::from_request(&self.url, &error))?;
+            let Some(piece) = piece else {
+                return Ok((body, true));
+            };
+            let room = most - body.len();
+            body.extend_from_slice(&piece[..piece.len().min(room)]);
+            if piece.len() > room {
+                return Ok((body, false));
+            }
+        }
     }
 
     async fn tell(&self, what: &str, request: RequestBuilder) -> Result<(), GatewayError> {
@@ -173,23 +205,31 @@ impl Client {
         if status.is_success() {
             return Ok(answer);
         }
-        let text = answer.text().await.unwrap_or_default();
-        Err(self.refused(what, status, &text))
+        let (text, _) = self
+            .body(answer, LONGEST_REFUSAL.0)
+            .await
+            .unwrap_or_default();
+        Err(self.refused(what, status, &String::from_utf8_lossy(&text)))
     }
 
     fn refused(&self, what: &str, status: StatusCode, text: &str) -> GatewayError {
         let problem: Problem = serde_json::from_str(text).unwrap_or_default();
         let detail = if problem.detail.is_empty() {
-            text.chars().take(500).collect()
+            text
         } else {
-            problem.detail
+            &problem.detail
         };
+        let first = |text: &str, most: usize| text.chars().take(most).collect();
         GatewayError::Refused {
             url: self.url.clone(),
             what: what.to_owned(),
             status: status.as_u16(),
-            code: problem.code,
-            detail,
+            code: first(&problem.code, 64),
+            detail: first(detail, LONGEST_REFUSAL.1),
         }
     }
 }
+
+#[cfg(test)]
+#[path = "client_tests.rs"]
+mod tests;

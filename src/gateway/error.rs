@@ -46,7 +46,7 @@ pub enum GatewayError {
 }
 
 /// Codes of the gateway that are reasons of conditions here.
-const CODES: [(&str, &str); 12] = [
+const CODES: [(&str, &str); 13] = [
     ("TokenExpired", "TokenExpired"),
     ("Unauthenticated", "Unauthorized"),
     ("InsufficientCapacity", "InsufficientCapacity"),
@@ -57,6 +57,7 @@ const CODES: [(&str, &str); 12] = [
     ("PoolFull", "StorageFull"),
     ("PoolInactive", "StorageInactive"),
     ("BadSpec", "InvalidSpec"),
+    ("UnknownField", "GatewayOutdated"),
     ("LibvirtUnavailable", "LibvirtUnavailable"),
     ("MachineBusy", "LibvirtUnavailable"),
 ];

@@ -1,7 +1,14 @@
 //! Server-sent events (WHATWG HTML, §9.2), as far as a gateway sends them. Pure.
 
-use super::GatewayError;
+use std::fmt;
+
+use serde::Deserializer as _;
+use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor};
+
 use super::types::{Capacity, Image, Machine};
+
+/// Longest id of a virtual machine: a UUID.
+const LONGEST_ID: usize = 64;
 
 /// What a gateway tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,45 +25,48 @@ pub enum Event {
     Capacity(Capacity),
     /// All that there is has been told; what follows is news.
     Synced,
+    /// Something that cannot be read; the text says why.
+    Unreadable(String),
 }
 
-/// Longest event: more is no gateway's.
-const LONGEST: usize = 1 << 20;
+/// How much of an event is kept: a virtual machine with all that it may have is a tenth of it.
+const LONGEST: usize = 256 << 10;
 
-/// Puts events together from pieces of text.
+/// Puts events together from pieces of text. Whatever one of them is, the next is read.
 #[derive(Default)]
 pub struct Reader {
     rest: Vec<u8>,
     name: String,
     data: String,
+    /// More than is kept of the event has come.
+    is_cut: bool,
 }
 
 impl Reader {
-    /// Takes a piece of the stream, and returns the events that it completes. An error says what is wrong
-    /// with it.
-    pub fn take(&mut self, piece: &[u8]) -> Result<Vec<Event>, String> {
-        self.rest.extend_from_slice(piece);
+    /// Takes a piece of the stream, and returns the events that it completes.
+    pub fn take(&mut self, piece: &[u8]) -> Vec<Event> {
         let mut events = Vec::new();
-        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.rest.drain(..=end).collect();
-            let line = String::from_utf8_lossy(&line);
-            if let Some(event) = self.line(line.trim_end_matches(['\r', '\n']))? {
-                events.push(event);
+        let mut lines = piece.split(|byte| *byte == b'\n').peekable();
+        while let Some(part) = lines.next() {
+            let room = LONGEST.saturating_sub(self.rest.len() + self.data.len());
+            self.is_cut |= part.len() > room;
+            self.rest.extend_from_slice(&part[..part.len().min(room)]);
+            // what stands behind the last line break is the beginning of a line
+            if lines.peek().is_some() {
+                let line = std::mem::take(&mut self.rest);
+                let line = String::from_utf8_lossy(&line);
+                events.extend(self.line(line.trim_end_matches('\r')));
             }
         }
-        if self.rest.len() + self.data.len() > LONGEST {
-            return Err(format!("an event of more than {LONGEST} bytes"));
-        }
-        Ok(events)
+        events
     }
 
-    fn line(&mut self, line: &str) -> Result<Option<Event>, String> {
+    fn line(&mut self, line: &str) -> Option<Event> {
         if line.is_empty() {
-            let (name, data) = (
-                std::mem::take(&mut self.name),
-                std::mem::take(&mut self.data),
-            );
-            return decode(&name, &data);
+            let Self {
+                name, data, is_cut, ..
+            } = std::mem::take(self);
+            return decode(&name, &data, is_cut);
         }
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
@@ -71,7 +81,7 @@ impl Reader {
             // comments keep the connection alive; ids and retries are not used
             _ => {}
         }
-        Ok(None)
+        None
     }
 }
 
@@ -83,31 +93,68 @@ struct Gone {
     pool: String,
 }
 
-fn decode(name: &str, data: &str) -> Result<Option<Event>, String> {
-    fn read<T: serde::de::DeserializeOwned>(name: &str, data: &str) -> Result<T, String> {
-        serde_json::from_str(data).map_err(|error| format!("event {name}: {error}"))
-    }
-    Ok(Some(match name {
-        "machine" => Event::Machine(read(name, data)?),
-        "machine-gone" => Event::MachineGone(read::<Gone>(name, data)?.id),
-        "image" => Event::Image(read(name, data)?),
-        "image-gone" => {
-            let gone: Gone = read(name, data)?;
+fn decode(name: &str, data: &str, is_cut: bool) -> Option<Event> {
+    let read = match name {
+        "machine" => read(data, is_cut, |machine| Event::Machine(Box::new(machine))),
+        "machine-gone" => read(data, is_cut, |gone: Gone| Event::MachineGone(gone.id)),
+        "image" => read(data, is_cut, Event::Image),
+        "image-gone" => read(data, is_cut, |gone: Gone| {
             Event::ImageGone(gone.id, gone.pool)
-        }
-        "capacity" => Event::Capacity(read(name, data)?),
-        "synced" => Event::Synced,
+        }),
+        "capacity" => read(data, is_cut, Event::Capacity),
+        "synced" => return Some(Event::Synced),
         // a newer gateway may tell more
-        _ => return Ok(None),
-    }))
+        _ => return None,
+    };
+    Some(match (read, id_of(data)) {
+        (Ok(event), _) => event,
+        // what cannot be read of a virtual machine says that it is there
+        (Err(_), Some(id)) if name == "machine" => {
+            Event::Machine(Box::new(Machine::unreadable(&id)))
+        }
+        (Err(why), _) => Event::Unreadable(format!("event {name}: {why}")),
+    })
 }
 
-/// What an unreadable event is, as an error of a gateway.
-pub fn unreadable(url: &str, why: String) -> GatewayError {
-    GatewayError::Unreadable {
-        url: url.to_owned(),
-        why,
+fn read<T: DeserializeOwned>(
+    data: &str,
+    is_cut: bool,
+    event: impl FnOnce(T) -> Event,
+) -> Result<Event, String> {
+    if is_cut {
+        return Err(format!("it has more than {LONGEST} bytes"));
     }
+    let read = serde_json::from_str(data);
+    read.map(event).map_err(|error| error.to_string())
+}
+
+/// The `id` of a document that cannot be read whole.
+fn id_of(data: &str) -> Option<String> {
+    struct Fields<'a>(&'a mut Option<String>);
+    impl<'de> Visitor<'de> for Fields<'_> {
+        type Value = ();
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
+            while let Some(name) = fields.next_key::<String>()? {
+                if name == "id" {
+                    *self.0 = Some(fields.next_value()?);
+                } else {
+                    fields.next_value::<IgnoredAny>()?;
+                }
+            }
+            Ok(())
+        }
+    }
+    let mut id = None;
+    // it ends with an error, at the latest where the document is cut
+    serde_json::Deserializer::from_str(data)
+        .deserialize_map(Fields(&mut id))
+        .ok();
+    id.filter(|id| id.len() <= LONGEST_ID)
 }
 
 #[cfg(test)]
@@ -123,7 +170,7 @@ mod tests {
             let events: Vec<Event> = text
                 .as_bytes()
                 .chunks(size)
-                .flat_map(|piece| reader.take(piece).expect("readable"))
+                .flat_map(|piece| reader.take(piece))
                 .collect();
             assert_eq!(events, expected, "in pieces of {size}");
         }
@@ -133,20 +180,47 @@ mod tests {
     fn data_of_several_lines_is_one_document() {
         let mut reader = Reader::default();
         let text = "event: image-gone\ndata: {\"sha256\":\"a\",\ndata: \"pool\":\"b\"}\n\n";
-        let events = reader.take(text.as_bytes()).expect("readable");
+        let events = reader.take(text.as_bytes());
         assert_eq!(events, [Event::ImageGone("a".into(), "b".into())]);
     }
 
+    fn told(text: &str) -> Vec<Event> {
+        Reader::default().take(text.as_bytes())
+    }
+
     #[test]
-    fn an_event_that_cannot_be_read_and_one_without_end_are_errors() {
+    fn of_a_virtual_machine_that_cannot_be_read_it_is_known_that_it_is_there() {
+        let unreadable = Event::Machine(Box::new(Machine::unreadable("a")));
+        let long = format!("{{\"id\":\"a\",\"more\":\"{}\"}}", "x".repeat(LONGEST));
+        for data in ["{\"id\":\"a\",\"spec\":7}", "{\"id\":\"a\"", &long] {
+            let next = "event: machine-gone\ndata: {\"id\":\"b\"}\n\n";
+            let events = told(&format!("event: machine\ndata: {data}\n\n{next}"));
+            let gone = Event::MachineGone("b".into());
+            assert_eq!(events, [unreadable.clone(), gone], "the next is read");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_at_all_is_said_and_the_next_is_read() {
+        let long = "x".repeat(3 * LONGEST);
+        for data in ["{}", "no JSON", "{\"more\":1,\"id\":{}}", &long] {
+            for name in ["machine", "machine-gone", "capacity", "image"] {
+                let events = told(&format!("event: {name}\ndata: {data}\n\nevent: synced\n\n"));
+                let [Event::Unreadable(why), Event::Synced] = events.as_slice() else {
+                    panic!("{events:?}")
+                };
+                assert!(why.starts_with(&format!("event {name}: ")), "{why}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_without_end_takes_no_more_than_is_kept() {
         let mut reader = Reader::default();
-        let error = reader
-            .take(b"event: machine\ndata: {}\n\n")
-            .expect_err("no machine");
-        assert!(error.starts_with("event machine: missing field"), "{error}");
-        let error = Reader::default()
-            .take(&vec![b'x'; LONGEST + 1])
-            .expect_err("too long");
-        assert!(error.contains("more than"), "{error}");
+        for _ in 0..100 {
+            assert_eq!(reader.take(&vec![b'x'; LONGEST / 10]), []);
+        }
+        assert_eq!(reader.rest.len(), LONGEST);
+        assert_eq!(reader.take(b"\n\nevent: synced\n\n"), [Event::Synced]);
     }
 }

@@ -4,11 +4,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use super::connection::{ConnectionKey, Wake};
-use super::events::{Event, Reader, unreadable};
+use super::events::{Event, Reader};
 use super::view::{Concerns, Connectivity, View};
 use super::{Client, GatewayError};
 use crate::clock;
 use crate::controllers::backoff;
+
+/// Time between two pieces of a stream: one gateway that floods us costs the others nothing.
+const BREATH: Duration = Duration::from_millis(5);
 
 /// Follows for ever. Each connection begins with all that there is, so that nothing is missed.
 pub(super) async fn follow(
@@ -60,11 +63,7 @@ impl Follower {
                 Ok(None) => return ended(self.client.url()),
                 Err(error) => return GatewayError::from_request(self.client.url(), &error),
             };
-            let events = match reader.take(&piece) {
-                Ok(events) => events,
-                Err(why) => return unreadable(self.client.url(), why),
-            };
-            for event in events {
+            for event in reader.take(&piece) {
                 if *was_synced {
                     self.news(event);
                 } else if event == Event::Synced {
@@ -74,6 +73,8 @@ impl Follower {
                     told.take(event);
                 }
             }
+            // whoever tells more than anybody can hear has to wait
+            tokio::time::sleep(BREATH).await;
         }
     }
 

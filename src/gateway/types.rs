@@ -6,14 +6,14 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-/// A virtual machine that is to be made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A virtual machine that is to be made. What is at its default is left out: a gateway refuses fields that it does not
+/// know, and may be older than we are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MachineSpec {
     /// Name of the domain.
     pub name: String,
     /// Kept with the domain, for people and for us.
-    #[serde(default)]
     pub labels: BTreeMap<String, String>,
     /// Virtual processors.
     pub cpus: u32,
@@ -24,27 +24,27 @@ pub struct MachineSpec {
     /// The disk with the operating system.
     pub root_disk: RootDisk,
     /// Further disks.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disks: Vec<Disk>,
     /// Network interfaces, in order.
     pub interfaces: Vec<Interface>,
 }
 
 /// The disk with the operating system.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RootDisk {
     /// Size, in bytes.
     pub size_bytes: i64,
     /// SHA-256 of the image that it is a copy of.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
     /// Storage pool.
     pub pool: String,
 }
 
 /// A further disk.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Disk {
     /// Name, unique in the machine.
@@ -56,7 +56,7 @@ pub struct Disk {
 }
 
 /// To what an interface is connected.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Interface {
     /// A libvirt network.
@@ -92,7 +92,7 @@ pub struct Machine {
     /// UUID: the UID of our Machine.
     pub id: String,
     /// What it was made as.
-    pub spec: MachineSpec,
+    pub spec: Made,
     /// What it does.
     pub state: MachineState,
     /// Why, where libvirt knows, such as `ioerror`.
@@ -104,6 +104,9 @@ pub struct Machine {
     /// Its creation was cut in the middle: the same request finishes it.
     #[serde(default)]
     pub incomplete: bool,
+    /// The gateway cannot read what it was made as: `spec` has its name, and no labels.
+    #[serde(default)]
+    pub unreadable: bool,
     /// Its network cards, in the order of the spec.
     #[serde(default)]
     pub interfaces: Vec<Card>,
@@ -112,16 +115,49 @@ pub struct Machine {
     pub addresses: Vec<Address>,
 }
 
+/// What a virtual machine was made as, as far as we look at it: a newer gateway may say more, and otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Made {
+    /// Name of the domain.
+    pub name: String,
+    /// What we said of it; empty where the gateway cannot read it.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+}
+
 impl Machine {
-    /// The address that it is reached at: one of its first network card, IPv4 before IPv6. What a DHCP server
-    /// gave out goes before what was overheard (a virtual IP may be) and what the guest says of itself.
+    /// One of which nothing can be read but that it is there.
+    pub fn unreadable(id: &str) -> Self {
+        Self {
+            id: id.to_owned(),
+            spec: Made {
+                name: id.to_owned(),
+                ..Made::default()
+            },
+            state: MachineState::Unknown,
+            state_reason: None,
+            seed: false,
+            incomplete: false,
+            unreadable: true,
+            interfaces: Vec::new(),
+            addresses: Vec::new(),
+        }
+    }
+
+    /// The address that it is reached at: one of the first network card that has any, IPv4 before IPv6. What a DHCP
+    /// server gave out goes before what was overheard (a virtual IP may be) and what the guest says of itself.
     pub fn address(&self) -> Option<&str> {
-        let first = self.interfaces.first()?;
-        let of_first = self
+        let mut cards = self.interfaces.iter();
+        cards.find_map(|card| self.address_of(card))
+    }
+
+    fn address_of(&self, card: &Card) -> Option<&str> {
+        let of_card = self
             .addresses
             .iter()
-            .filter(|found| found.mac.eq_ignore_ascii_case(&first.mac));
-        let usable = of_first.filter_map(|found| {
+            .filter(|found| found.mac.eq_ignore_ascii_case(&card.mac));
+        let usable = of_card.filter_map(|found| {
             let address: IpAddr = found.address.parse().ok()?;
             let is_local = match address {
                 IpAddr::V4(address) => address.is_link_local() || address.is_loopback(),
@@ -230,6 +266,9 @@ pub enum ImageState {
     Ready,
     /// It could not be had.
     Failed,
+    /// Anything else: it cannot be used yet.
+    #[serde(other)]
+    Other,
 }
 
 /// Why an image could not be had.
@@ -253,6 +292,22 @@ pub struct Capacity {
     pub cpus: Amount,
     /// Memory, in bytes.
     pub memory_bytes: Amount,
+    /// Storage pools that are active, where it says so.
+    #[serde(default)]
+    pub pools: Option<Vec<Pool>>,
+    /// libvirt networks that are active, where it says so.
+    #[serde(default)]
+    pub networks: Option<Vec<String>>,
+    /// Bridges, without those of libvirt networks, where it says so.
+    #[serde(default)]
+    pub bridges: Option<Vec<String>>,
+}
+
+/// A storage pool. What is free in it changes all the time, and is the gateway's to look at.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Pool {
+    /// Its name.
+    pub name: String,
 }
 
 /// How much there is of something.

@@ -26,6 +26,9 @@ pub enum Connectivity {
     },
 }
 
+/// Virtual machines, and images, that one gateway may have: what more it tells is not kept.
+const MOST: usize = 2048;
+
 /// What a gateway has told. Cheap to copy.
 #[derive(Clone, Debug)]
 pub struct View {
@@ -35,6 +38,8 @@ pub struct View {
     images: Arc<HashMap<(String, String), Image>>,
     /// What it has; nothing before the first answer.
     pub capacity: Option<Capacity>,
+    /// Something that it told cannot be read, and why: a virtual machine that is not shown may be there.
+    pub unreadable: Option<String>,
 }
 
 /// Whom a change concerns.
@@ -57,11 +62,21 @@ impl Default for View {
             machines: Arc::default(),
             images: Arc::default(),
             capacity: None,
+            unreadable: None,
         }
     }
 }
 
 impl View {
+    /// Nothing was told.
+    #[cfg(test)]
+    pub fn with(connectivity: Connectivity) -> Self {
+        Self {
+            connectivity,
+            ..Self::default()
+        }
+    }
+
     /// The virtual machine with this id.
     pub fn machine(&self, id: &str) -> Option<Arc<Machine>> {
         self.machines.get(id).cloned()
@@ -89,6 +104,9 @@ impl View {
                     return Concerns::Nobody;
                 }
                 let id = machine.id.clone();
+                if self.machines.len() >= MOST && !self.machines.contains_key(&id) {
+                    return self.cannot_read(format!("more than {MOST} virtual machines"));
+                }
                 Arc::make_mut(&mut self.machines).insert(id.clone(), Arc::new(*machine));
                 Concerns::Machine(id)
             }
@@ -100,6 +118,9 @@ impl View {
                 let key = (image.sha256.clone(), image.pool.clone());
                 if self.images.get(&key) == Some(&image) {
                     return Concerns::Nobody;
+                }
+                if self.images.len() >= MOST && !self.images.contains_key(&key) {
+                    return self.cannot_read(format!("more than {MOST} images"));
                 }
                 Arc::make_mut(&mut self.images).insert(key, image);
                 Concerns::Images
@@ -115,7 +136,17 @@ impl View {
                 self.capacity = Some(capacity);
                 Concerns::Capacity
             }
+            Event::Unreadable(why) => self.cannot_read(why),
             Event::Synced => Concerns::Nobody,
         }
+    }
+
+    /// The first is said: the next may be another each time.
+    fn cannot_read(&mut self, why: String) -> Concerns {
+        if self.unreadable.is_some() {
+            return Concerns::Nobody;
+        }
+        self.unreadable = Some(why);
+        Concerns::Capacity
     }
 }

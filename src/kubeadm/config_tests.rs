@@ -254,6 +254,47 @@ fn every_contradiction_is_told_at_once_with_its_path_its_value_and_the_right_pla
     insta::assert_snapshot!(refusals(init(&cluster(), &node(), &api(), &user)).join("\n"));
 }
 
+/// Only etcd's data may be elsewhere: the reset finds them by etcd's own manifest, and they are in a folder of their own.
+#[test]
+fn what_a_reset_would_not_find_cannot_be_put_elsewhere() {
+    let arguments: Vec<_> = [
+        "root-dir",
+        "cert-dir",
+        "config",
+        "kubeconfig",
+        "bootstrap-kubeconfig",
+        "pod-manifest-path",
+    ]
+    .iter()
+    .map(|name| json!({"name": name, "value": "/srv/kubelet"}))
+    .collect();
+    let registration = json!({"nodeRegistration": {"kubeletExtraArgs": arguments}});
+    let elsewhere = user(&json!({
+        "kubeadm": {
+            "clusterConfiguration": {"etcd": {"local": {
+                "dataDir": "srv/etcd",
+                "extraArgs": [{"name": "wal-dir", "value": "/srv/wal"}, {"name": "data-dir", "value": "/srv/etcd"}],
+            }}},
+            "initConfiguration": registration,
+            "joinConfiguration": registration,
+        },
+        "kubeletConfiguration": {"podLogsDir": "/srv/logs", "staticPodPath": "/srv/pods"},
+    }));
+    insta::assert_snapshot!(refusals(check(&cluster(), &elsewhere)).join("\n"));
+
+    let etcd = user(&json!({
+        "kubeadm": {"clusterConfiguration": {"etcd": {"local": {"dataDir": "/srv/etcd"}}}},
+        "kubeletConfiguration": {"podLogsDir": "/var/log/pods"},
+    }));
+    check(&cluster(), &etcd).unwrap();
+    for path in ["", "/", "/srv/my etcd"] {
+        let wrong =
+            json!({"kubeadm": {"clusterConfiguration": {"etcd": {"local": {"dataDir": path}}}}});
+        let told = refusals(check(&cluster(), &user(&wrong)));
+        assert!(told[0].contains("etcd.local.dataDir"), "{path}: {told:?}");
+    }
+}
+
 #[test]
 fn equal_values_are_no_contradiction() {
     let user = user(&json!({

@@ -62,6 +62,10 @@ const SOCKET: &str = "Tatara prepares containerd at this socket: remove the fiel
 const CERTIFICATES: &str =
     "Tatara puts the certificate authorities at kubeadm's own place: remove the field";
 const TOKENS: &str = "Tatara makes one short-lived token for each machine: remove the field";
+const ETCD_DATA: &str = "set etcd.local.dataDir instead, or mount a disk at /var/lib/etcd";
+const KUBELET_FOLDER: &str = "the kubelet keeps its files in /var/lib/kubelet: remove the argument; mount a disk there, or bind-mount a folder of one";
+const KUBELET_FILE: &str = "kubeadm puts it at a place of its own: remove the argument";
+const POD_LOGS: &str = "the logs of pods are in /var/log/pods: remove the field; mount a disk there, or bind-mount a folder of one";
 const DRY_RUN: &str = "a dry run makes no node: remove the field";
 
 /// `ClusterConfiguration`.
@@ -79,6 +83,13 @@ pub(super) const CLUSTER: &[Rule] = &[
         "etcd.external",
         "etcd runs on the control-plane machines: remove the field",
     ),
+    Rule::new(
+        "etcd.local.dataDir",
+        "write an absolute path, without spaces",
+    )
+    .judged_by(is_folder),
+    Rule::new("etcd.local.extraArgs[data-dir]", ETCD_DATA),
+    Rule::new("etcd.local.extraArgs[wal-dir]", ETCD_DATA),
     Rule::new("apiServer.extraArgs[advertise-address]", ADDRESS),
     Rule::new("apiServer.extraArgs[secure-port]", ENDPOINT),
     Rule::new("apiServer.extraArgs[service-cluster-ip-range]", SERVICES),
@@ -112,6 +123,25 @@ pub(super) const NODE: &[Rule] = &[
     Rule::new(
         "nodeRegistration.kubeletExtraArgs[container-runtime-endpoint]",
         SOCKET,
+    ),
+    // What is elsewhere would have to be found by the reset, among what may be the user's own.
+    Rule::new(
+        "nodeRegistration.kubeletExtraArgs[root-dir]",
+        KUBELET_FOLDER,
+    ),
+    Rule::new("nodeRegistration.kubeletExtraArgs[cert-dir]", KUBELET_FILE),
+    Rule::new("nodeRegistration.kubeletExtraArgs[config]", KUBELET_FILE),
+    Rule::new(
+        "nodeRegistration.kubeletExtraArgs[kubeconfig]",
+        KUBELET_FILE,
+    ),
+    Rule::new(
+        "nodeRegistration.kubeletExtraArgs[bootstrap-kubeconfig]",
+        KUBELET_FILE,
+    ),
+    Rule::new(
+        "nodeRegistration.kubeletExtraArgs[pod-manifest-path]",
+        KUBELET_FILE,
     ),
 ];
 
@@ -173,6 +203,7 @@ pub(super) const KUBELET: &[Rule] = &[
         "staticPodPath",
         "kubeadm puts the control plane there: remove the field",
     ),
+    Rule::new("podLogsDir", POD_LOGS).judged_by(|_, user| user == "/var/log/pods"),
     Rule::new("authentication.x509.clientCAFile", CERTIFICATES),
 ];
 
@@ -185,6 +216,15 @@ pub(super) const KUBE_PROXY: &[Rule] = &[
     Rule::new("kind", KIND),
     Rule::new("clusterCIDR", PODS),
 ];
+
+/// A path from the root on, other than the root itself.
+fn is_folder(_: Option<&Value>, user: &Value) -> bool {
+    user.as_str().is_some_and(|path| {
+        path.starts_with('/')
+            && !path.trim_end_matches('/').is_empty()
+            && !path.contains(char::is_whitespace)
+    })
+}
 
 fn equal(ours: Option<&Value>, user: &Value) -> bool {
     ours == Some(user)

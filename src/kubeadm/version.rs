@@ -146,6 +146,25 @@ impl fmt::Display for KubernetesVersion {
     }
 }
 
+/// Whether this release runs the versions of a block such as `spec.versions`, and they go together. An
+/// absent or empty `controlPlane` is a worker's.
+pub fn check_block(
+    block: &str,
+    kubelet: &str,
+    control_plane: Option<&str>,
+) -> Result<(), VersionError> {
+    let kubelet = KubernetesVersion::supported(&format!("{block}.kubelet"), kubelet)?;
+    let control_plane = control_plane.filter(|version| !version.is_empty());
+    let Some(control_plane) = control_plane else {
+        return Ok(());
+    };
+    let field = format!("{block}.controlPlane");
+    check_kubelet(
+        &kubelet,
+        &KubernetesVersion::supported(&field, control_plane)?,
+    )
+}
+
 /// Whether the control plane may go from one version to another: within its minor in both
 /// directions, else one minor up.
 pub fn check_control_plane_step(

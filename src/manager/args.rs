@@ -25,6 +25,9 @@ pub struct ManagerArgs {
     /// Installers of operating systems.
     #[command(flatten)]
     pub media: MediaArgs,
+    /// What is logged, such as `tatara=debug,warn`.
+    #[arg(long, value_name = "FILTER", env = "TATARA_LOG")]
+    pub log: Option<String>,
     /// Log as JSON, one object per line.
     #[arg(long, env = "TATARA_LOG_JSON")]
     pub log_json: bool,

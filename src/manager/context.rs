@@ -3,8 +3,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+use k8s_openapi::api::events::v1;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use k8s_openapi::jiff::Timestamp;
+use kube::api::PostParams;
+use kube::core::ObjectMeta;
 use kube::runtime::events::{Event, EventType, Recorder};
-use kube::{Client, Resource, ResourceExt};
+use kube::{Api, Client, Resource, ResourceExt};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -12,9 +17,12 @@ use super::leader::Leadership;
 use super::metrics::Metrics;
 use crate::api::Cluster;
 use crate::api::conditions::{Finding, Status};
+use crate::api::names::FIELD_MANAGER;
 use crate::controllers::cluster::{KnownClusters, Sources};
 use crate::controllers::cluster_profile::Publisher;
-use crate::controllers::machine::PendingClaim;
+use crate::controllers::machine::{Outcomes, PendingClaim};
+use crate::controllers::machine_set::InFlight;
+use crate::controllers::whose::Regarded;
 use crate::controllers::{Failures, ReconcileError};
 use crate::gateway;
 use crate::media::Media;
@@ -29,6 +37,8 @@ use crate::workload::{Member, MemberKey, Registry};
 pub struct Context {
     /// Client of the management cluster.
     pub client: Client,
+    /// When this process began to lead.
+    pub started: Timestamp,
     /// What is watched there.
     pub stores: Arc<Stores>,
     /// Wakes controllers.
@@ -39,6 +49,8 @@ pub struct Context {
     pub bmcs: Bmcs,
     /// Installers for BMCs, where the manager serves any.
     pub media: Option<Arc<Media>>,
+    /// What came of what Machines wanted.
+    pub outcomes: Outcomes,
     /// Units of steps that are followed.
     pub follows: Follows,
     /// Gateways of hypervisors.
@@ -63,6 +75,8 @@ pub struct Context {
     pub secrets: Sources,
     /// Claims that were made and may not be in the store yet, by UID of the Machine.
     pub claims: Mutex<HashMap<String, PendingClaim>>,
+    /// Machines that were made or deleted and that the store may not show so yet.
+    pub in_flight: Mutex<InFlight>,
     /// Bootstrap tokens that were made: UID of the Machine to name of the Secret in its cluster.
     pub tokens: Mutex<HashMap<String, String>>,
     /// Whether this process leads.
@@ -71,6 +85,10 @@ pub struct Context {
     pub recorder: Recorder,
     /// Counts.
     pub metrics: Metrics,
+    /// What was said of objects that cannot be read.
+    pub unreadable: crate::controllers::unreadable::Said,
+    /// What was done about objects that are not ours.
+    pub regarded: Regarded,
     /// Failures in a row.
     pub failures: Failures,
     /// UID of the management cluster: of its namespace kube-system.
@@ -109,16 +127,56 @@ impl Context {
                 EventType::Normal
             },
             reason: finding.reason.into(),
-            note: Some(finding.message.chars().take(1000).collect()),
+            note: Some(note(finding)),
             action: finding.condition.into(),
             secondary: None,
         };
         let published = self.recorder.publish(&event, &object.object_ref(&())).await;
-        if let Err(error) = published
-            && !is_refused_by_an_end(&error)
-        {
-            tracing::warn!(error = %reason(&error), object = %object.name_any(), reason = finding.reason, "failed to write an Event");
+        failed(object, finding, published);
+    }
+
+    /// Writes a warning as the one Event on this generation of an object: its name says so, and a second one is refused.
+    pub async fn event_once<K: Resource<DynamicType = ()>>(&self, object: &K, finding: &Finding) {
+        let namespace = object.namespace().unwrap_or_default();
+        let uid = object.uid().unwrap_or_default();
+        let generation = object.meta().generation.unwrap_or_default();
+        let event = v1::Event {
+            metadata: ObjectMeta {
+                name: Some(format!("tatara-{uid}-{generation}")),
+                namespace: Some(namespace.clone()),
+                ..ObjectMeta::default()
+            },
+            type_: Some("Warning".into()),
+            reason: Some(finding.reason.into()),
+            note: Some(note(finding)),
+            action: Some(finding.condition.into()),
+            regarding: Some(object.object_ref(&())),
+            event_time: Some(MicroTime(crate::clock::now())),
+            reporting_controller: Some(FIELD_MANAGER.into()),
+            reporting_instance: Some(FIELD_MANAGER.into()),
+            ..v1::Event::default()
+        };
+        let events: Api<v1::Event> = Api::namespaced(self.client.clone(), &namespace);
+        match events.create(&PostParams::default(), &event).await {
+            Err(kube::Error::Api(status)) if status.code == 409 => {}
+            result => failed(object, finding, result.map(drop)),
         }
+    }
+}
+
+fn note(finding: &Finding) -> String {
+    finding.message.chars().take(1000).collect()
+}
+
+fn failed<K: Resource<DynamicType = ()>>(
+    object: &K,
+    finding: &Finding,
+    written: Result<(), kube::Error>,
+) {
+    if let Err(error) = written
+        && !is_refused_by_an_end(&error)
+    {
+        tracing::warn!(error = %reason(&error), object = %object.name_any(), reason = finding.reason, "failed to write an Event");
     }
 }
 

@@ -17,6 +17,7 @@ use tracing::Instrument;
 use super::context::Context;
 use super::span::{Told, span};
 use crate::controllers::ReconcileError;
+use crate::controllers::unreadable::{self, Leans};
 use crate::store::Kind;
 
 /// Sets count many Machines: changes that come together are counted once.
@@ -42,6 +43,7 @@ impl Running {
         reconcile: fn(Arc<K>, Arc<Context>) -> F,
     ) where
         K: Told
+            + Leans
             + Resource<DynamicType = ()>
             + Clone
             + Debug
@@ -73,6 +75,9 @@ impl Running {
                 object.namespace().unwrap_or_default(),
                 object.name_any(),
             );
+            if unreadable::holds(&context, object.as_ref()).await {
+                return Ok(Action::requeue(unreadable::LOOK_AGAIN));
+            }
             let told = span(name, object.as_ref());
             let action = reconcile(object, context.clone()).instrument(told).await?;
             context.failures.clear(&key);

@@ -5,8 +5,10 @@ use std::sync::{Arc, PoisonError};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Resource, ResourceExt};
 
-use super::context::{Context, member_key};
+use super::context::Context;
+use crate::api::readable::unreadable;
 use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
+use crate::controllers::cluster;
 use crate::gateway::ConnectionKey;
 use crate::provider::target::place;
 use crate::store::{Change, Hook};
@@ -23,8 +25,13 @@ pub trait Remembered: Resource<DynamicType = ()> + Sized {
 /// Whatever has to be forgotten, and then the hook: whom it wakes sees what holds now.
 pub fn forgetting<K: Remembered + 'static>(context: Arc<Context>, hook: Hook<K>) -> Hook<K> {
     Box::new(move |object, before, change| {
-        object.forget(&context, before, change);
+        // what is remembered outlives the time in which an object cannot be read
+        if change == Change::Deleted || unreadable(object).is_none() {
+            object.forget(&context, before, change);
+        }
         if change == Change::Deleted {
+            let uid = object.uid().unwrap_or_default();
+            context.unreadable.forget(&uid);
             for controller in K::CONTROLLERS {
                 let namespace = object.namespace().unwrap_or_default();
                 let key = (*controller, namespace, object.name_any());
@@ -35,16 +42,19 @@ pub fn forgetting<K: Remembered + 'static>(context: Arc<Context>, hook: Hook<K>)
     })
 }
 
+fn forget_regard<K: Resource<DynamicType = ()>>(object: &K, context: &Context, change: Change) {
+    if change == Change::Deleted {
+        context.regarded.forget(&object.uid().unwrap_or_default());
+    }
+}
+
 impl Remembered for Cluster {
     const CONTROLLERS: &'static [&'static str] = &["cluster", "cluster-profile"];
 
     fn forget(&self, context: &Context, _: Option<&Self>, change: Change) {
         if change == Change::Deleted {
-            let uid = self.uid().unwrap_or_default();
-            context.members.disconnect(&member_key(self));
-            context.known.forget(&uid);
-            context.sources.forget(&uid);
-            context.secrets.forget(&uid);
+            cluster::forget(context, self);
+            context.regarded.forget(&self.uid().unwrap_or_default());
         }
     }
 }
@@ -53,9 +63,16 @@ impl Remembered for Machine {
     const CONTROLLERS: &'static [&'static str] = &["machine"];
 
     fn forget(&self, context: &Context, _: Option<&Self>, change: Change) {
+        let in_flight = context.in_flight.lock();
+        let mut in_flight = in_flight.unwrap_or_else(PoisonError::into_inner);
+        for owner in self.owner_references() {
+            in_flight.settled(&owner.uid, &self.name_any());
+        }
+        drop(in_flight);
         if change == Change::Deleted {
             let uid = self.uid().unwrap_or_default();
             context.metrics.gone(&uid);
+            context.regarded.forget(&uid);
             context.follows.forget(&uid);
             let claims = context.claims.lock();
             claims.unwrap_or_else(PoisonError::into_inner).remove(&uid);
@@ -122,12 +139,29 @@ impl Remembered for Secret {
 
 impl Remembered for MachineSet {
     const CONTROLLERS: &'static [&'static str] = &["machine-set"];
+
+    fn forget(&self, context: &Context, _: Option<&Self>, change: Change) {
+        forget_regard(self, context, change);
+        if change == Change::Deleted {
+            let in_flight = context.in_flight.lock();
+            let mut in_flight = in_flight.unwrap_or_else(PoisonError::into_inner);
+            in_flight.forget(&self.uid().unwrap_or_default());
+        }
+    }
 }
 
 impl Remembered for MachineDeployment {
     const CONTROLLERS: &'static [&'static str] = &["machine-deployment"];
+
+    fn forget(&self, context: &Context, _: Option<&Self>, change: Change) {
+        forget_regard(self, context, change);
+    }
 }
 
 impl Remembered for MachineClass {
     const CONTROLLERS: &'static [&'static str] = &["machine-class"];
+
+    fn forget(&self, context: &Context, _: Option<&Self>, change: Change) {
+        forget_regard(self, context, change);
+    }
 }

@@ -29,9 +29,7 @@ pub async fn start(
     let media = Arc::new(Media::new(url, library));
     let (served, stop) = (media.clone(), stop.clone());
     tasks.spawn(async move {
-        if let Err(error) = serve(listener, tls, served, stop).await {
-            tracing::error!(error = %error, "installers are not served any more");
-        }
+        serve(listener, tls, served, stop).await;
     });
     Ok(Some(media))
 }

@@ -8,6 +8,7 @@ use k8s_openapi::jiff::Timestamp;
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
@@ -43,6 +44,13 @@ pub struct RequestLabels {
     pub method: String,
 }
 
+/// Labels of objects.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct KindLabels {
+    /// Kind of the objects.
+    pub kind: String,
+}
+
 /// What the manager counts.
 #[derive(Clone)]
 pub struct Metrics {
@@ -54,6 +62,8 @@ pub struct Metrics {
     pub phases: Family<PhaseLabels, Histogram>,
     /// Requests to the API server of the management cluster, by method.
     pub requests: Family<RequestLabels, Counter>,
+    /// Objects that cannot be read, by kind.
+    pub unreadable: Family<KindLabels, Gauge>,
     /// Since when Machines are in their phase, by UID.
     since: Arc<Mutex<HashMap<String, (&'static str, Timestamp)>>>,
     registry: Arc<Registry>,
@@ -88,7 +98,14 @@ impl Default for Metrics {
             "Requests to the management cluster's API server by method",
             requests.clone(),
         );
+        let unreadable = Family::<KindLabels, Gauge>::default();
+        registry.register(
+            "unreadable_objects",
+            "Objects that cannot be read and are left alone, by kind",
+            unreadable.clone(),
+        );
         Self {
+            unreadable,
             reconciles,
             steps,
             phases,
@@ -111,6 +128,13 @@ impl Metrics {
     pub fn requested(&self, method: &str) {
         let method = method.to_owned();
         self.requests.get_or_create(&RequestLabels { method }).inc();
+    }
+
+    /// So many objects of a kind cannot be read now.
+    pub fn unreadable(&self, kind: &str, count: usize) {
+        let kind = kind.to_owned();
+        let gauge = self.unreadable.get_or_create(&KindLabels { kind });
+        gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
     /// A Machine is in this phase now: counts how long it was in the one before.

@@ -17,6 +17,7 @@ mod metrics;
 mod profiles;
 mod run;
 mod span;
+mod unreadable;
 
 pub use args::ManagerArgs;
 pub use context::{Context, member_key};

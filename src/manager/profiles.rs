@@ -9,9 +9,12 @@ use kube::runtime::controller::Action;
 use super::context::Context;
 use crate::api::names::ANNOTATION_INITIALIZED;
 use crate::api::{Cluster, ClusterProviderSpec};
-use crate::controllers::cluster_profile::{Input, inventories};
+use crate::controllers::cluster_profile::{Input, Server, inventories};
 use crate::controllers::machine::cluster_endpoint;
+use crate::controllers::whose::Shared;
 use crate::controllers::{Chain, ReconcileError};
+use crate::kubeadm::Endpoint;
+use crate::pki::Authorities;
 
 /// One pass over the profiles of a Cluster.
 pub async fn reconcile(
@@ -19,6 +22,9 @@ pub async fn reconcile(
     context: Arc<Context>,
 ) -> Result<Action, ReconcileError> {
     context.must_lead()?;
+    if !cluster.is_ours(&context.stores) {
+        return Ok(Action::await_change());
+    }
     let uid = cluster.uid().unwrap_or_default();
     let own = cluster.namespace().unwrap_or_default();
     // A mistake in the settings is the Cluster controller's to report; its profile stays as it is.
@@ -31,11 +37,20 @@ pub async fn reconcile(
     let known = context.known.get(&uid);
     let (namespaces, forbidden) = inventories(&spec.profile, &own, &context.profile_namespaces);
     let initialized_by = cluster.annotations().get(ANNOTATION_INITIALIZED);
-    let endpoint = cluster_endpoint(&context, Some(&spec), initialized_by);
-    let authorities = known.authorities.as_ref();
+    let server = if known.kubeconfig.external {
+        known.kubeconfig.server
+    } else if initialized_by.is_none() {
+        Err("its control plane is not initialised yet".to_owned())
+    } else {
+        let endpoint = cluster_endpoint(&context, &own, Some(&spec), initialized_by);
+        own_server(endpoint, known.authorities.as_deref())
+    };
+    // the name of its administrators' Secret would be that of our consumers'
+    let rival = format!("{}-profile", cluster.name_any());
+    let rival = context.stores.clusters.get(&own, &rival);
     let input = Input {
-        endpoint: endpoint.filter(|_| initialized_by.is_some()),
-        authority_pem: authorities.map(|all| all.cluster.certificate_pem().to_owned()),
+        rival: rival.map(|rival| rival.name_any()),
+        server,
         verdict: known.judgement.verdict,
         health: known.sentence,
         version: known.version,
@@ -65,4 +80,17 @@ pub async fn reconcile(
     Ok(report
         .next
         .map_or_else(Action::await_change, Action::requeue))
+}
+
+/// Where the API of a control plane of ours is served.
+fn own_server(
+    endpoint: Option<Endpoint>,
+    authorities: Option<&Authorities>,
+) -> Result<Server, String> {
+    let endpoint = endpoint.ok_or("the address of its control-plane machine is not known yet")?;
+    let authorities = authorities.ok_or("its certificate authorities cannot be read")?;
+    Ok(Server {
+        url: format!("https://{endpoint}"),
+        authority_pem: authorities.cluster.certificate_pem().to_owned(),
+    })
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ::http::Request;
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
-use kube::client::{Body, ClientBuilder};
+use kube::client::Body;
 use kube::runtime::events::{Recorder, Reporter};
 use kube::{Api, Client, ResourceExt};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -20,7 +20,7 @@ use super::controllers::{DEBOUNCE_COUNTS, Running};
 use super::error::ManagerError;
 use super::leader::Leadership;
 use super::metrics::Metrics;
-use super::{definitions, gateways, gone, hooks, http, media, members, profiles};
+use super::{definitions, gateways, gone, hooks, http, media, members, profiles, unreadable};
 use crate::api::names::SECRET_TYPE_GATEWAY;
 use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
 use crate::clock;
@@ -28,6 +28,7 @@ use crate::controllers::cluster_profile::Publisher;
 use crate::controllers::{self, Failures};
 use crate::media::Media;
 use crate::provider::{Bmcs, Follows, Hosts, Simulated};
+use crate::remote::{Route, kube_builder};
 use crate::store::{Scope, Stores, Waker, Wakers, watch};
 use crate::workload::drain_watch::DrainWatches;
 use kube::runtime::reflector::ObjectRef;
@@ -104,13 +105,14 @@ fn somebody() -> String {
     format!("tatara-{}-{}", std::process::id(), clock::now())
 }
 
-/// A client whose requests are counted.
+/// A client whose requests are counted, and given up when nobody answers.
 fn client(config: kube::Config, metrics: Metrics) -> Result<Client, kube::Error> {
     let count = MapRequestLayer::new(move |request: Request<Body>| {
         metrics.requested(request.method().as_str());
         request
     });
-    Ok(ClientBuilder::try_from(config)?.with_layer(&count).build())
+    let builder = kube_builder(config, Route::Direct)?;
+    Ok(builder.with_layer(&count).build())
 }
 
 fn stop_on_signal() -> CancellationToken {
@@ -201,10 +203,15 @@ fn context(
         sources: sources(),
         secrets: sources(),
         claims: std::sync::Mutex::default(),
+        in_flight: std::sync::Mutex::default(),
         tokens: std::sync::Mutex::default(),
+        unreadable: Default::default(),
+        regarded: Default::default(),
         failures: Failures::default(),
         profile_namespaces: args.profile_namespaces.clone(),
         stop: stop.clone(),
+        started: clock::now(),
+        outcomes: Default::default(),
         client,
         stores,
         wakers,
@@ -270,6 +277,7 @@ async fn watches(args: &ManagerArgs, context: &Arc<Context>) {
         ($field:ident, $scope:expr, $hook:path) => {{
             let (stores, wakers) = hook();
             let hook = gone::forgetting(context.clone(), $hook(stores.clone(), wakers));
+            let hook = unreadable::watching(context.clone(), |stores| &stores.$field, hook);
             watch(
                 client.clone(),
                 $scope.clone(),

@@ -5,29 +5,22 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path as Parts, State};
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, post};
-use axum::serve::Listener;
+use axum::{Extension, Router};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc;
+use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 
+use super::connections::{self, Place};
 use super::content;
 use super::range::{Asked, asked};
 use super::served::{Media, Report, Served};
-
-/// Handshakes that may go on at once.
-const HANDSHAKES: usize = 64;
-/// How long a handshake may take.
-const HANDSHAKE: std::time::Duration = std::time::Duration::from_secs(20);
 
 /// Certificate and key of the listener.
 #[derive(Clone)]
@@ -81,32 +74,18 @@ pub async fn serve(
     tls: Option<Tls>,
     media: Arc<Media>,
     stop: CancellationToken,
-) -> std::io::Result<()> {
+) {
     let router = Router::new()
         .route("/media/{token}/installer.iso", any(image))
         .route("/media/{token}/report/{word}", post(report))
         .fallback(|| async { StatusCode::NOT_FOUND })
         .with_state(media);
-    let stopped = {
-        let stop = stop.clone();
-        async move { stop.cancelled().await }
-    };
-    match tls {
-        None => {
-            axum::serve(listener, router)
-                .with_graceful_shutdown(stopped)
-                .await
-        }
-        Some(tls) => {
-            axum::serve(Encrypted::new(listener, tls, stop), router)
-                .with_graceful_shutdown(stopped)
-                .await
-        }
-    }
+    connections::serve(listener, tls.map(|Tls(acceptor)| acceptor), router, stop).await;
 }
 
 async fn image(
     State(media): State<Arc<Media>>,
+    Extension(place): Extension<Place>,
     Parts(token): Parts<String>,
     method: Method,
     headers: HeaderMap,
@@ -114,6 +93,7 @@ async fn image(
     let Some(served) = media.by_token(&token) else {
         return StatusCode::NOT_FOUND.into_response();
     };
+    place.leave();
     if method != Method::GET && method != Method::HEAD {
         return (
             StatusCode::METHOD_NOT_ALLOWED,
@@ -170,70 +150,16 @@ fn broken(served: &Served, error: &dyn std::error::Error) -> Response {
 
 async fn report(
     State(media): State<Arc<Media>>,
+    Extension(place): Extension<Place>,
     Parts((token, word)): Parts<(String, String)>,
 ) -> StatusCode {
     match (media.by_token(&token), Report::read(&word)) {
         (Some(served), Some(report)) => {
+            place.leave();
             tracing::info!(host = %served.host, ?report, "the installer reports");
             served.hear(report);
             StatusCode::NO_CONTENT
         }
         _ => StatusCode::NOT_FOUND,
-    }
-}
-
-/// Connections whose handshake is done; one that is slow keeps nobody waiting.
-struct Encrypted {
-    address: std::io::Result<SocketAddr>,
-    ready: mpsc::Receiver<(TlsStream<TcpStream>, SocketAddr)>,
-}
-
-impl Encrypted {
-    fn new(listener: TcpListener, tls: Tls, stop: CancellationToken) -> Self {
-        let (done, ready) = mpsc::channel(HANDSHAKES);
-        let address = listener.local_addr();
-        tokio::spawn(async move {
-            stop.run_until_cancelled(accept(listener, tls, done)).await;
-        });
-        Self { address, ready }
-    }
-}
-
-async fn accept(
-    mut listener: TcpListener,
-    Tls(acceptor): Tls,
-    done: mpsc::Sender<(TlsStream<TcpStream>, SocketAddr)>,
-) {
-    // as many wait for their handshake as there is room for what comes of it
-    while let Ok(room) = done.clone().reserve_owned().await {
-        // axum's own: it goes on after errors of single connections
-        let (stream, from) = Listener::accept(&mut listener).await;
-        let acceptor = acceptor.clone();
-        tokio::spawn(async move {
-            let stream = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await;
-            if let Ok(Ok(stream)) = stream {
-                room.send((stream, from));
-            }
-        });
-    }
-}
-
-impl Listener for Encrypted {
-    type Io = TlsStream<TcpStream>;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
-        match self.ready.recv().await {
-            Some(connection) => connection,
-            // we are stopping
-            None => std::future::pending().await,
-        }
-    }
-
-    fn local_addr(&self) -> std::io::Result<SocketAddr> {
-        match &self.address {
-            Ok(address) => Ok(*address),
-            Err(error) => Err(std::io::Error::new(error.kind(), error.to_string())),
-        }
     }
 }

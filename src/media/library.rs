@@ -23,6 +23,10 @@ use crate::installer::{Area, AreaError, Finder};
 const CONNECT: Duration = Duration::from_secs(10);
 /// How long the server may be silent.
 const SILENCE: Duration = Duration::from_mins(1);
+/// How long all of it may take.
+const WHOLE: Duration = Duration::from_hours(2);
+/// The largest image: a Debian DVD is a quarter of it. The folder may be on the disk of a node.
+const LARGEST: u64 = 16 << 30;
 /// An image that could not be fetched is tried again after this time.
 const TRY_AGAIN: SignedDuration = SignedDuration::from_secs(10);
 /// How long an image is kept that nobody uses.
@@ -266,15 +270,29 @@ async fn fetch(part: &Path, iso: &IsoImage) -> Result<Taken, Failure> {
     let client = reqwest::Client::builder()
         .connect_timeout(CONNECT)
         .read_timeout(SILENCE)
+        .timeout(WHOLE)
         .build()
         .map_err(|error| far(&error))?;
     let asked = client.get(&iso.url).send().await;
     let answer = asked.and_then(reqwest::Response::error_for_status);
     let mut answer = answer.map_err(|error| far(&error))?;
+    let too_large = || {
+        Failure::Fetch(format!(
+            "{} has more than {} GiB, which no installer has; correct installation.iso.url",
+            iso.url,
+            LARGEST >> 30
+        ))
+    };
+    if answer.content_length().is_some_and(|size| size > LARGEST) {
+        return Err(too_large());
+    }
     let mut file = File::create(part).await.map_err(|error| near(&error))?;
     let mut look = Look::default();
     while let Some(piece) = answer.chunk().await.map_err(|error| far(&error))? {
         look.at(&piece);
+        if look.size > LARGEST {
+            return Err(too_large());
+        }
         file.write_all(&piece).await.map_err(|error| near(&error))?;
     }
     file.sync_all().await.map_err(|error| near(&error))?;

@@ -29,7 +29,8 @@ pub use observation::{Observation, SoftwareVersions, parse_observation};
 pub use protocol::{follow, follow_log, log, observe, retain, start_and_follow, take_host};
 pub use render::{ParseError, RenderError, Script};
 pub use steps::{
-    Bootstrap, Prepare, Reset, Role, UnitError, VirtualIpInput, init, join, prepare, reset,
+    Bootstrap, POST_KUBEADM, Prepare, Reset, Role, UnitError, VirtualIpInput, init, join, prepare,
+    reset,
 };
 pub use unit::{SecretFile, Step, Unit, UnitName};
 

@@ -27,6 +27,9 @@ pub struct Observation {
     pub kubelet_active: bool,
     /// The installation that its operating system came from, where that was ours.
     pub installation: Option<String>,
+    /// `sha256:<hex>` of kubeadm's file with the CA's certificate, where its key is there as well: from before
+    /// `kubeadm init` until the reset.
+    pub authority: Option<String>,
 }
 
 /// What is installed on a host, as the programs say it; `None` where one is missing.
@@ -51,6 +54,8 @@ struct Printed {
     kubelet_active: bool,
     #[serde(default)]
     installation: Option<String>,
+    #[serde(default)]
+    authority: Option<String>,
     units: Vec<UnitStatus>,
 }
 
@@ -68,6 +73,7 @@ pub fn parse_observation(stdout: &[u8]) -> Result<Observation, ParseError> {
         versions: printed.versions,
         kubelet_active: printed.kubelet_active,
         installation: printed.installation,
+        authority: printed.authority,
     })
 }
 

@@ -71,6 +71,7 @@ pub(super) const TEMPLATES: &[(&str, &str)] = templates!(
     "lib/interfaces.sh",
     "lib/json.sh",
     "lib/marker.sh",
+    "lib/moved.sh",
     "lib/occupied.sh",
     "lib/owner.sh",
     "lib/packages.sh",

@@ -16,7 +16,7 @@ use x509_parser::prelude::FromDer;
 
 use super::error::PkiError;
 use super::keys::{KeyProblem, PRIVATE_KEY, private_key};
-use super::x509::{public_key_hash, renew_at, set_validity, timestamp};
+use super::x509::{renew_at, set_validity, sha256, timestamp};
 
 /// Life of the authorities that we make: ten years, as kubeadm's.
 const AUTHORITY_LIFE: SignedDuration = SignedDuration::from_hours(10 * 365 * 24);
@@ -139,9 +139,14 @@ impl Authority {
             .filter_map(Result::ok)
             .filter_map(|der| {
                 let (_, x509) = X509Certificate::from_der(&der).ok()?;
-                Some(public_key_hash(x509.public_key().raw))
+                Some(sha256(x509.public_key().raw))
             })
             .collect()
+    }
+
+    /// `sha256:<hex>` of the file that holds its certificate on a control-plane host.
+    pub fn fingerprint(&self) -> String {
+        sha256(self.certificate_pem.as_bytes())
     }
 
     /// The data of its Secret.

@@ -36,10 +36,10 @@ pub(super) fn timestamp(time: ASN1Time) -> Timestamp {
     Timestamp::from_second(time.timestamp()).unwrap_or(Timestamp::MAX)
 }
 
-/// `sha256:<hex>` of a public key (`SubjectPublicKeyInfo`, DER), as kubeadm's discovery pins it.
-pub(super) fn public_key_hash(public_key: &[u8]) -> String {
+/// `sha256:<hex>`. Of a public key (`SubjectPublicKeyInfo`, DER) it is what kubeadm's discovery pins.
+pub(super) fn sha256(bytes: &[u8]) -> String {
     let mut hash = String::from("sha256:");
-    for byte in Sha256::digest(public_key) {
+    for byte in Sha256::digest(bytes) {
         for digit in [byte >> 4, byte & 0xf] {
             hash.extend(char::from_digit(u32::from(digit), 16));
         }

@@ -41,8 +41,11 @@ impl ContactError {
         matches!(self.reason, "PowerActionRefused" | "PowerActionFailed")
     }
 
-    /// Whether nobody answered over SSH: what is there may be off, or may run on unseen.
+    /// Whether nothing can be asked or done over SSH: what is there may be off, may hang, or may run on unseen.
     pub fn is_silence(&self) -> bool {
-        matches!(self.reason, "SshUnreachable" | "SshDisconnected")
+        matches!(
+            self.reason,
+            "SshUnreachable" | "SshDisconnected" | "HostHangs"
+        )
     }
 }

@@ -1,8 +1,11 @@
-//! SSH keys of Secrets, decoded once per version of the Secret: a passphrase costs time to check.
+//! SSH keys of Secrets, decoded once per version of the Secret. A passphrase costs time to check: that is done where
+//! blocking is allowed, and who needs another key does not wait for it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, Shared};
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
 
@@ -15,27 +18,27 @@ pub struct Credentials(Mutex<HashMap<(String, String), Decoded>>);
 
 struct Decoded {
     version: Option<String>,
-    credential: Result<Arc<Credential>, ContactError>,
+    credential: Decoding,
 }
+
+/// A key, as soon as it is decoded; all who need it wait for the same attempt.
+type Decoding = Shared<BoxFuture<'static, Result<Arc<Credential>, ContactError>>>;
 
 impl Credentials {
     /// Forgets the key of a Secret that is gone.
     pub fn forget(&self, namespace: &str, name: &str) {
-        let mut decoded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        decoded.remove(&(namespace.to_owned(), name.to_owned()));
+        self.lock().remove(&(namespace.to_owned(), name.to_owned()));
     }
 
     /// The key of a Secret of type `kubernetes.io/ssh-auth`.
-    pub fn of(
+    pub async fn of(
         &self,
         namespace: &str,
         name: &str,
         secret: Option<&Secret>,
     ) -> Result<Arc<Credential>, ContactError> {
-        let key = (namespace.to_owned(), name.to_owned());
-        let mut decoded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(secret) = secret else {
-            decoded.remove(&key);
+            self.forget(namespace, name);
             return Err(ContactError {
                 reason: "CredentialMissing",
                 message: format!(
@@ -46,11 +49,16 @@ impl Credentials {
                 transient: false,
             });
         };
+        self.decoding(namespace, name, secret).await
+    }
+
+    fn decoding(&self, namespace: &str, name: &str, secret: &Secret) -> Decoding {
         let version = secret.resource_version();
-        let entry = decoded.entry(key);
+        let mut decoded = self.lock();
+        let entry = decoded.entry((namespace.to_owned(), name.to_owned()));
         let fresh = || Decoded {
             version: version.clone(),
-            credential: decode(namespace, name, secret),
+            credential: decode_aside(namespace, name, secret),
         };
         let entry = entry.or_insert_with(fresh);
         if entry.version != version {
@@ -58,6 +66,26 @@ impl Credentials {
         }
         entry.credential.clone()
     }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<(String, String), Decoded>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn decode_aside(namespace: &str, name: &str, secret: &Secret) -> Decoding {
+    let (namespace, name, secret) = (namespace.to_owned(), name.to_owned(), secret.clone());
+    let task = tokio::task::spawn_blocking(move || decode(&namespace, &name, &secret));
+    let result = async move {
+        let decoded = task.await;
+        decoded.unwrap_or_else(|error| {
+            Err(ContactError {
+                reason: "CredentialMalformed",
+                message: format!("failed to decode an SSH key: {error}"),
+                transient: true,
+            })
+        })
+    };
+    result.boxed().shared()
 }
 
 fn decode(namespace: &str, name: &str, secret: &Secret) -> Result<Arc<Credential>, ContactError> {
@@ -68,17 +96,18 @@ fn decode(namespace: &str, name: &str, secret: &Secret) -> Result<Arc<Credential
             .and_then(|data| data.get(key))
             .map(|b| b.0.as_slice())
     };
-    let malformed = |message: String| ContactError {
-        reason: "CredentialMalformed",
+    let unusable = |reason, message: String| ContactError {
+        reason,
         message: format!("Secret {namespace}/{name}: {message}"),
         transient: false,
     };
     let Some(pem) = data("ssh-privatekey") else {
-        return Err(malformed(
+        return Err(unusable(
+            "CredentialMalformed",
             "has no key ssh-privatekey; put the private key there".into(),
         ));
     };
     Credential::parse(pem, data("passphrase"))
         .map(Arc::new)
-        .map_err(|error| malformed(error.to_string()))
+        .map_err(|error| unusable(error.reason(), error.to_string()))
 }

@@ -3,15 +3,20 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
+use super::hosts::LOOK;
 use crate::manager::Metrics;
-use crate::node::{Event, Progress, Script, UnitName, UnitState, parse_event};
-use crate::remote::Session;
+use crate::node::{Event, Progress, Script, UnitName, UnitState, observe, parse_event};
+use crate::remote::{RunError, Session};
+
+/// How often a host is looked at on which a step is under way.
+const LOOK_AT_HOST: Duration = Duration::from_mins(1);
 
 /// A unit that is followed, or that ended while it was.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,14 +130,15 @@ impl Follows {
             };
             let output = tokio::select! {
                 output = session.follow(script.as_str(), on_line) => output,
+                error = until_it_hangs(&session) => Err(error),
                 () = stop.cancelled() => return,
             };
             let error = match (&output, &ended) {
                 (Err(error), _) => Some(error.to_string()),
                 (Ok(_), Some(_)) => None,
                 (Ok(output), None) => Some(format!(
-                    "exit code {:?}: {}",
-                    output.code,
+                    "{}: {}",
+                    output.end(),
                     String::from_utf8_lossy(&output.stderr).trim()
                 )),
             };
@@ -158,6 +164,18 @@ impl Follows {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Machine>> {
         self.machines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends when the host does not answer any more. A step may be silent for as long as it takes; its host may not.
+async fn until_it_hangs(session: &Session) -> RunError {
+    loop {
+        tokio::time::sleep(LOOK_AT_HOST).await;
+        let Ok(script) = observe() else { continue };
+        match session.run_within(script.as_str(), LOOK).await {
+            Ok(_) | Err(RunError::Busy { .. }) => {}
+            Err(error) => return error,
+        }
     }
 }
 

@@ -1,15 +1,24 @@
 //! Hosts over SSH: their sessions, and what they say of themselves.
 
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
+use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
-use super::{Credentials, target};
+use super::host_memory::Memory;
+use super::{Credentials, Sightings, target};
 use crate::api::Host;
 use crate::controllers::Chain;
 use crate::node::{self, Observation};
-use crate::remote::{Credential, Pool, Route, Session, Target};
+use crate::remote::{Credential, Place, Pool, Route, Session, Target};
 use crate::store::Stores;
+
+/// How long a look at a host may take. It takes a second, or a few on a host under load.
+pub(super) const LOOK: Duration = Duration::from_secs(30);
+/// How long anything else may take that is done on a host between two steps.
+const ACT: Duration = Duration::from_mins(2);
 
 /// Why a host could not be asked, in the words of a condition.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,6 +38,14 @@ pub trait Server: Sync {
     fn namespace(&self) -> String;
     /// Where it is, for people.
     fn address(&self) -> &str;
+    /// Where it is, with the way there.
+    fn place(&self) -> Place;
+    /// Names of the Secrets with the keys that open it and its jump hosts.
+    fn credentials(&self) -> Vec<&str>;
+    /// Name of its Host, if it is one.
+    fn host(&self) -> Option<String> {
+        None
+    }
     /// How it is reached, with the keys of its Secrets.
     fn target(
         &self,
@@ -45,6 +62,18 @@ impl Server for Host {
         &self.spec.ssh.address
     }
 
+    fn place(&self) -> Place {
+        target::place(self)
+    }
+
+    fn credentials(&self) -> Vec<&str> {
+        self.spec.credentials().collect()
+    }
+
+    fn host(&self) -> Option<String> {
+        Some(self.name_any())
+    }
+
     fn target(
         &self,
         credential_of: &dyn Fn(&str) -> Result<Arc<Credential>, ContactError>,
@@ -58,6 +87,9 @@ pub struct Hosts {
     pool: Pool,
     credentials: Credentials,
     stores: Arc<Stores>,
+    memory: Memory,
+    /// What they said of the control planes that they may run.
+    pub sightings: Sightings,
 }
 
 impl Hosts {
@@ -67,38 +99,63 @@ impl Hosts {
             pool: Pool::new(),
             credentials: Credentials::default(),
             stores,
+            memory: Memory::default(),
+            sightings: Sightings::default(),
         }
     }
 
     /// The shared session with a host.
     pub async fn session(&self, host: &impl Server) -> Result<Arc<Session>, ContactError> {
-        let target = self.target(host)?;
-        self.pool
-            .session(&target)
-            .await
-            .map_err(|error| ContactError {
+        let target = self.target(host).await?;
+        let place = host.place();
+        if let Some(error) = self.memory.refusal(&place, &target) {
+            return Err(error);
+        }
+        let session = self.pool.session(&target).await;
+        session.map_err(|error| {
+            let error = ContactError {
                 reason: error.reason(),
                 message: Chain(&error).to_string(),
                 transient: error.is_transient(),
-            })
+            };
+            self.memory.refused(place, &target, error.clone());
+            error
+        })
+    }
+
+    /// When a Host last answered, unless it could not be asked since.
+    pub fn heard_at(&self, host: &Host) -> Option<Timestamp> {
+        self.memory.heard_at(&target::place(host))
+    }
+
+    /// What is known of a Host may be true no more: it is to be asked anew.
+    pub fn doubt(&self, host: &Host) {
+        self.memory.heard(target::place(host), None);
     }
 
     /// The public key that we log in to a Host with, as in `authorized_keys`.
-    pub fn authorized(&self, host: &Host) -> Result<String, ContactError> {
+    pub async fn authorized(&self, host: &Host) -> Result<String, ContactError> {
         let namespace = Server::namespace(host);
-        let credential = self.credential(&namespace, &host.spec.ssh.credentials_ref.name)?;
+        let name = &host.spec.ssh.credentials_ref.name;
+        let credential = self.credential(&namespace, name).await?;
         credential.public().map_err(unreadable)
     }
 
     /// Closes the connection to a Host that is gone, or is somewhere else now.
     pub fn forget(&self, host: &Host) {
-        self.pool.forget(&target::place(host));
+        let place = target::place(host);
+        self.pool.forget(&place);
+        self.memory.forget(&place);
+        self.sightings
+            .forget(&Server::namespace(host), &host.name_any());
     }
 
     /// Closes the connection to a virtual machine that is gone.
     pub fn forget_guest(&self, address: &str) {
         let stop = (address.to_owned(), 22, super::libvirt::USER.to_owned());
-        self.pool.forget(&vec![stop]);
+        let place = vec![stop];
+        self.pool.forget(&place);
+        self.memory.forget(&place);
     }
 
     /// Forgets the key of a Secret that is gone.
@@ -107,29 +164,47 @@ impl Hosts {
     }
 
     /// The way to what a host can reach, over its SSH connection.
-    pub fn route(&self, host: &impl Server) -> Result<Route, ContactError> {
+    pub async fn route(&self, host: &impl Server) -> Result<Route, ContactError> {
         Ok(Route::Through {
             pool: self.pool.clone(),
-            target: self.target(host)?,
+            target: self.target(host).await?,
         })
     }
 
     /// Asks a host for everything that plans look at, in one round trip.
     pub async fn observe(&self, host: &impl Server) -> Result<Observation, ContactError> {
-        let stdout = self.run(host, node::observe()).await?;
-        node::parse_observation(&stdout).map_err(unreadable)
+        let stdout = self.run_within(LOOK, host, node::observe()).await;
+        let heard = stdout.is_ok().then(crate::clock::now);
+        self.memory.heard(host.place(), heard);
+        let seen = stdout.and_then(|stdout| node::parse_observation(&stdout).map_err(unreadable));
+        if let Some(name) = host.host() {
+            match &seen {
+                Ok(seen) => self.sightings.note(&host.namespace(), &name, seen),
+                Err(_) => self.sightings.note_silence(&host.namespace(), &name),
+            }
+        }
+        seen
     }
 
-    /// Runs a script that answers on its standard output.
+    /// Runs a script that answers on its standard output, and soon.
     pub async fn run(
         &self,
+        host: &impl Server,
+        script: Result<node::Script, node::RenderError>,
+    ) -> Result<Vec<u8>, ContactError> {
+        self.run_within(ACT, host, script).await
+    }
+
+    async fn run_within(
+        &self,
+        limit: Duration,
         host: &impl Server,
         script: Result<node::Script, node::RenderError>,
     ) -> Result<Vec<u8>, ContactError> {
         let script = script.map_err(unreadable)?;
         let session = self.session(host).await?;
         let output = session
-            .run(script.as_str())
+            .run_within(script.as_str(), limit)
             .await
             .map_err(|error| run_failed(&error))?;
         if output.code == Some(0) {
@@ -139,8 +214,8 @@ impl Hosts {
         Err(ContactError {
             reason: "ScriptFailed",
             message: format!(
-                "a script of Tatara ended with exit code {:?} on {}: {}",
-                output.code,
+                "a script of Tatara ended with {} on {}: {}",
+                output.end(),
                 host.address(),
                 stderr.trim()
             ),
@@ -148,24 +223,47 @@ impl Hosts {
         })
     }
 
-    fn target(&self, host: &impl Server) -> Result<Target, ContactError> {
+    async fn target(&self, host: &impl Server) -> Result<Target, ContactError> {
         let namespace = host.namespace();
-        host.target(&|name| self.credential(&namespace, name))
+        let mut decoded = HashMap::new();
+        for name in host.credentials() {
+            decoded.insert(name, self.credential(&namespace, name).await);
+        }
+        host.target(&|name| match decoded.get(name) {
+            Some(credential) => credential.clone(),
+            None => Err(unnamed(name)),
+        })
     }
 
-    fn credential(&self, namespace: &str, name: &str) -> Result<Arc<Credential>, ContactError> {
+    async fn credential(
+        &self,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Arc<Credential>, ContactError> {
         let secret = self.stores.credentials.get(namespace, name);
-        self.credentials.of(namespace, name, secret.as_deref())
+        self.credentials
+            .of(namespace, name, secret.as_deref())
+            .await
     }
 }
 
 /// What a failed command says in a condition.
 pub fn run_failed(error: &crate::remote::RunError) -> ContactError {
-    let transient = matches!(error, crate::remote::RunError::Disconnected { .. });
+    use crate::remote::RunError::{Busy, Disconnected, Hangs};
+    let transient = matches!(error, Disconnected { .. } | Hangs { .. } | Busy { .. });
     ContactError {
         reason: error.reason(),
         message: Chain(error).to_string(),
         transient,
+    }
+}
+
+/// A server that names a Secret which it did not list.
+fn unnamed(name: &str) -> ContactError {
+    ContactError {
+        reason: "CredentialMissing",
+        message: format!("Secret {name} was not looked up; report this"),
+        transient: true,
     }
 }
 

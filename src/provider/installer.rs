@@ -115,7 +115,7 @@ pub async fn open(
         Ok(preseed) => preseed,
         Err(problem) => return Ok(Err(problem)),
     };
-    let authorized = match context.hosts.authorized(host) {
+    let authorized = match context.hosts.authorized(host).await {
         Ok(authorized) => authorized,
         Err(error) => return Ok(Err(error.message)),
     };

@@ -9,9 +9,11 @@ pub mod bmcs;
 pub mod credentials;
 pub mod errand;
 pub mod follow;
+mod host_memory;
 pub mod hosts;
 pub mod installer;
 pub mod libvirt;
+pub mod sightings;
 pub mod simulated;
 pub mod target;
 
@@ -20,4 +22,5 @@ pub use credentials::Credentials;
 pub use errand::Errand;
 pub use follow::{Follow, Follows};
 pub use hosts::{ContactError, Hosts, Server};
+pub use sightings::{Sighting, Sightings};
 pub use simulated::Simulated;

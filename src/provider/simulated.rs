@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::api::SimulatedMachineProviderSpec;
+use crate::api::names::provider_id;
 use crate::controllers::machine::{Contact, Held, Observed, Placement, Refusal, Seen};
 
 /// A machine in memory.
@@ -71,6 +72,7 @@ impl Simulated {
                 releasing,
                 contact: Contact::SelfRegistering(error),
                 stuck: None,
+                power: None,
             })
         };
         if let Some(simulation) = lock(&self.machines).get(observed.uid()) {
@@ -243,7 +245,7 @@ fn node(observed: &Observed) -> Node {
     let own = observed.machine.spec.metadata.name.clone();
     node.metadata.name = Some(own.unwrap_or_else(|| observed.marker.machine.clone()));
     node.spec = Some(NodeSpec {
-        provider_id: observed.machine.spec.provider_id.clone(),
+        provider_id: Some(provider_id("simulated", observed.uid())),
         ..NodeSpec::default()
     });
     let kubelet = observed

@@ -34,6 +34,15 @@ pub struct Output {
 }
 
 impl Output {
+    /// How it ended, for people.
+    pub fn end(&self) -> String {
+        match (self.code, &self.signal) {
+            (Some(code), _) => format!("exit code {code}"),
+            (None, Some(signal)) => format!("signal {signal}"),
+            (None, None) => "no exit code".into(),
+        }
+    }
+
     /// Whether it exited with 0.
     pub fn success(&self) -> bool {
         self.code == Some(0)

@@ -7,6 +7,8 @@ use russh::keys::ssh_key::Error as SshKeyError;
 use russh::keys::{Algorithm, Error as KeyError, HashAlg, PrivateKey, decode_secret_key};
 use secrecy::{ExposeSecret, SecretString};
 
+use super::key_cost;
+
 /// A user's private key, decoded.
 ///
 /// The PEM and the passphrase are not kept: the decoded key wipes itself when dropped.
@@ -33,6 +35,19 @@ pub enum CredentialError {
     /// The passphrase does not open the key.
     #[error("passphrase does not open ssh-privatekey; correct key passphrase of the Secret")]
     WrongPassphrase,
+    /// Opening it would take longer than anybody waits.
+    #[error(
+        "ssh-privatekey asks for {found} {what} to open it, and at most {most} are tried; write it anew with fewer: \
+         ssh-keygen -p -a 24 -f <file>"
+    )]
+    TooCostly {
+        /// What its header asks for.
+        found: u64,
+        /// The limit.
+        most: u64,
+        /// What is counted.
+        what: &'static str,
+    },
     /// A type that cannot be used.
     #[error(
         "ssh-privatekey is of the unsupported type {found}; use ed25519, ECDSA or RSA, in the \
@@ -51,6 +66,7 @@ impl CredentialError {
             Self::NotAPrivateKey { .. } => "CredentialMalformed",
             Self::PassphraseRequired => "PassphraseRequired",
             Self::WrongPassphrase => "WrongPassphrase",
+            Self::TooCostly { .. } => "CredentialTooCostly",
             Self::UnsupportedType { .. } => "CredentialUnsupported",
         }
     }
@@ -60,8 +76,8 @@ impl Credential {
     /// Decodes `pem` (OpenSSH, PKCS#8, PKCS#1 or SEC1), with `passphrase` where it is encrypted.
     ///
     /// A line end after the passphrase is dropped (files have one), and a passphrase that the key
-    /// does not need is ignored. An encrypted key takes CPU time for its key derivation, which is the
-    /// purpose of that: keep the result, and call this where blocking is allowed.
+    /// does not need is ignored. An encrypted key takes CPU time for its key derivation, seconds at most, which is
+    /// the purpose of that: keep the result, and call this where blocking is allowed.
     pub fn parse(pem: &[u8], passphrase: Option<&[u8]>) -> Result<Self, CredentialError> {
         let pem = text(pem).ok_or(CredentialError::NotAPrivateKey { detail: "not text" })?;
         let pem = pem.expose_secret();
@@ -70,6 +86,7 @@ impl Credential {
             Err(CredentialError::PassphraseRequired) => {
                 let passphrase = passphrase.ok_or(CredentialError::PassphraseRequired)?;
                 let passphrase = text(passphrase).ok_or(CredentialError::WrongPassphrase)?;
+                key_cost::check(pem)?;
                 open_encrypted(pem, &passphrase)?
             }
             other => other?,

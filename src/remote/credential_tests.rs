@@ -131,3 +131,49 @@ fn no_error_repeats_what_it_was_given() {
         );
     }
 }
+
+fn with_rounds(rounds: u32) -> Vec<u8> {
+    // the header of a key, with another number in it: nobody can compute the real one
+    let key = encrypted("geheim");
+    let text = String::from_utf8(key).unwrap();
+    let body: String = text.lines().filter(|l| !l.starts_with("-----")).collect();
+    let mut bytes =
+        base64::Engine::decode(&base64::engine::general_purpose::STANDARD, body).unwrap();
+    let options = [&[0, 0, 0, 16][..], &[1; 16], &1_u32.to_be_bytes()].concat();
+    let at = bytes
+        .windows(options.len())
+        .position(|w| w == options)
+        .unwrap()
+        + 20;
+    bytes[at..at + 4].copy_from_slice(&rounds.to_be_bytes());
+    let body = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes);
+    let lines: Vec<_> = body
+        .as_bytes()
+        .chunks(70)
+        .map(|l| std::str::from_utf8(l).unwrap())
+        .collect();
+    format!(
+        "-----BEGIN OPENSSH PRIVATE KEY-----\n{}\n-----END OPENSSH PRIVATE KEY-----\n",
+        lines.join("\n")
+    )
+    .into_bytes()
+}
+
+#[test]
+fn a_key_that_would_take_years_to_open_is_refused_at_once() {
+    let error = refusal(&with_rounds(1 << 30), Some(b"geheim"));
+    assert_eq!(error.reason(), "CredentialTooCostly");
+    let said = error.to_string();
+    assert!(said.contains("1073741824 bcrypt rounds"), "{said}");
+    assert!(said.contains("ssh-keygen -p"), "{said}");
+    assert_eq!(
+        refusal(&with_rounds(1 << 30), None),
+        CredentialError::PassphraseRequired
+    );
+    // within the bound it is tried
+    assert_eq!(
+        refusal(&with_rounds(2), Some(b"geheim")),
+        CredentialError::WrongPassphrase
+    );
+    assert!(Credential::parse(&with_rounds(1), Some(b"geheim")).is_ok());
+}

@@ -36,12 +36,19 @@ enum Line {
 
 type Attempt = BoxFuture<'static, Result<Arc<Session>, ConnectError>>;
 
-/// All that a connection was made with; with anything else it is another connection.
+/// All that a connection is made with; with anything else it is another connection.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Key {
+pub struct Key {
     way: Vec<(Stop, String, Vec<String>)>,
     privilege: Privilege,
     trust_on_first_use: bool,
+}
+
+impl Key {
+    /// Of the connection to `target`.
+    pub fn of(target: &Target) -> Self {
+        Leg::to(target).key()
+    }
 }
 
 impl Pool {

@@ -13,6 +13,28 @@ pub enum RunError {
         /// `user@address:port`.
         host: String,
     },
+    /// A script did not end in time, and sshd answers all the same.
+    #[error(
+        "failed to get an answer from {host} within {seconds} s: sshd is there, and a script hangs; look on its \
+         console for a disk or a mount that does not answer (dmesg, findmnt), or for a machine out of memory"
+    )]
+    Hangs {
+        /// `user@address:port`.
+        host: String,
+        /// The limit.
+        seconds: u64,
+    },
+    /// Other commands of ours hold all that the server opens at a time.
+    #[error(
+        "failed to open a command on {host} within {seconds} s: others of Tatara are under way, and sshd allows no \
+         more; raise MaxSessions in its sshd_config"
+    )]
+    Busy {
+        /// `user@address:port`.
+        host: String,
+        /// The limit.
+        seconds: u64,
+    },
     /// `sudo -n` did not start a shell.
     #[error(
         "failed to become root on {host} by sudo: {said:?}; allow it without a password \
@@ -82,6 +104,8 @@ impl RunError {
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Disconnected { .. } => "SshDisconnected",
+            Self::Hangs { .. } => "HostHangs",
+            Self::Busy { .. } => "SshBusy",
             Self::SudoRefused { .. } => "SudoRefused",
             Self::ShellUnavailable { .. } => "ShellUnavailable",
             Self::NotRoot { .. } => "NotRoot",

@@ -6,11 +6,13 @@ use std::future::pending;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use futures::future::{Either, select};
 use russh::ChannelReadHalf;
 use russh::client::Handle;
 use tokio::sync::{Mutex, Semaphore};
+use tokio::time::timeout;
 
 use super::command::{Outcome, Output, Transcript, envelope, shell};
 use super::connect::Connected;
@@ -25,6 +27,8 @@ const COMMANDS: usize = 10;
 /// Commands whose callers went away, after which the connection is replaced: they may hold half of
 /// what the server allows.
 const ABANDONED: usize = COMMANDS / 2;
+/// How long sshd may take to say that it is there, when a script has not ended in time.
+const PONG: Duration = Duration::from_secs(5);
 
 /// A connection to a host, shared by all who work on it.
 ///
@@ -38,6 +42,7 @@ pub struct Session {
     slots: Arc<Semaphore>,
     opening: Arc<Mutex<()>>,
     counts: Arc<Counts>,
+    /// It is of no more use: the server opens no command on it, or is silent.
     refused: AtomicBool,
     /// The hop before; others who go the same way share it while somebody holds it.
     _via: Option<Arc<Session>>,
@@ -74,6 +79,34 @@ impl Session {
         self.follow(script, |_| {}).await
     }
 
+    /// As [`Session::run`], for a script that takes moments: after `limit` it is let go of, and the error says
+    /// whether the host hangs or the connection was lost. The script itself may go on.
+    pub async fn run_within(&self, script: &str, limit: Duration) -> Result<Output, RunError> {
+        let Ok(command) = timeout(limit, self.open_command()).await else {
+            return Err(self.late(limit, self.slots.available_permits() == 0).await);
+        };
+        let run = self.attend(command?, script, |_| {});
+        match timeout(limit, run).await {
+            Ok(result) => result,
+            Err(_) => Err(self.late(limit, false).await),
+        }
+    }
+
+    /// Why something did not happen within `limit`.
+    async fn late(&self, limit: Duration, is_busy: bool) -> RunError {
+        let pong = timeout(PONG, self.handle.send_ping()).await;
+        if pong.is_err() || self.handle.is_closed() {
+            self.refused.store(true, Ordering::Relaxed);
+            return self.disconnected();
+        }
+        let (host, seconds) = (self.host.clone(), limit.as_secs());
+        if is_busy {
+            RunError::Busy { host, seconds }
+        } else {
+            RunError::Hangs { host, seconds }
+        }
+    }
+
     /// As [`Session::run`], and hands every line of stdout to `on_line` when it comes, without its
     /// line end. A line longer than 64 KiB comes in pieces; bytes that are not UTF-8 are replaced.
     /// `on_line` must not block: the connection waits for it.
@@ -82,7 +115,17 @@ impl Session {
         script: &str,
         on_line: impl FnMut(&str) + Send,
     ) -> Result<Output, RunError> {
-        let (mut read, mut running) = self.open_command().await?;
+        let command = self.open_command().await?;
+        self.attend(command, script, on_line).await
+    }
+
+    /// Feeds a script to an open command, and reads what comes back.
+    async fn attend(
+        &self,
+        (mut read, mut running): (ChannelReadHalf, Running),
+        script: &str,
+        on_line: impl FnMut(&str) + Send,
+    ) -> Result<Output, RunError> {
         let write = running.channel();
         let mut transcript = Transcript::new(on_line);
         let feed = async {

@@ -1,22 +1,27 @@
-//! A client of a workload cluster's API, directly or through a host's SSH connection.
+//! A client of a cluster's API, directly or through a host's SSH connection.
 //!
 //! TLS and identity are those of the `kube::Config` on every route: SSH carries bytes, it is not
 //! what the API server trusts.
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
-use http::Uri;
+use http::{Request, Response, Uri};
 use hyper_timeout::TimeoutConnector;
 use hyper_util::client::legacy::Client as HttpClient;
-use hyper_util::client::legacy::connect::{Connected, Connection};
+use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use kube::client::retry::RetryPolicy;
-use kube::client::{Body, ClientBuilder, ConfigExt};
+use kube::client::{Body, ClientBuilder, ConfigExt, DynBody};
+use tokio::net::TcpStream;
 use tower::retry::RetryLayer;
+use tower::util::{BoxService, ServiceExt as _};
 use tower::{BoxError, ServiceBuilder};
 
-use super::{Pool, Target, TcpTunnel};
+use super::patience::Patience;
+use super::transport::ByteStream;
+use super::{Pool, Target};
 
 /// The way to an API server.
 ///
@@ -47,18 +52,30 @@ pub enum Route {
     },
 }
 
-/// A client for `config` that goes by `route`. Nothing is connected before the first request.
+/// A client for `config` that goes by `route`. Nothing is connected before the first request. Each request is given
+/// up when the server takes too long, and a connection to a peer that is gone is closed.
 ///
-/// Over SSH the proxy of `config` is not used. Errors are about `config`; those of the route come with the
-/// requests, with a [`ConnectError`](super::ConnectError) or [`RunError`](super::RunError) as source.
+/// Errors are about `config`; those of the route come with the requests, with a
+/// [`ConnectError`](super::ConnectError) or [`RunError`](super::RunError) as source.
 pub fn kube_client(config: kube::Config, route: Route) -> kube::Result<kube::Client> {
-    let Some(way) = Way::of(route) else {
-        return kube::Client::try_from(config);
+    Ok(kube_builder(config, route)?.build())
+}
+
+/// What [`kube_client`] makes a client of, for those who want to know of each request.
+pub fn kube_builder(config: kube::Config, route: Route) -> kube::Result<ClientBuilder<Api>> {
+    if matches!(route, Route::Direct) && config.proxy_url.is_some() {
+        // says that proxies are not supported
+        kube::Client::try_from(config.clone())?;
+    }
+    let way = Way::of(route);
+    let connect_timeout = match way {
+        Way::Direct => Some(CONNECT),
+        Way::Ssh { .. } => config.connect_timeout,
     };
     let connector = tower::service_fn(move |uri: Uri| way.clone().open(uri));
     let mut connector =
         TimeoutConnector::new(config.rustls_https_connector_with_connector(connector)?);
-    connector.set_connect_timeout(config.connect_timeout);
+    connector.set_connect_timeout(connect_timeout);
     connector.set_read_timeout(config.read_timeout);
     connector.set_write_timeout(config.write_timeout);
     let http: HttpClient<_, Body> = HttpClient::builder(TokioExecutor::new()).build(connector);
@@ -73,21 +90,35 @@ pub fn kube_client(config: kube::Config, route: Route) -> kube::Result<kube::Cli
         .layer(config.extra_headers_layer()?)
         .map_err(BoxError::from)
         .service(http);
-    Ok(ClientBuilder::new(service, config.default_namespace).build())
+    let service = BoxService::new(Patience::with(service));
+    Ok(ClientBuilder::new(service, config.default_namespace))
 }
 
-/// How a connection through SSH is opened.
+/// What answers requests to an API server.
+pub type Api = BoxService<Request<Body>, Response<Box<DynBody>>, BoxError>;
+
+/// TCP and TLS to a server that is reached directly.
+const CONNECT: Duration = Duration::from_secs(10);
+/// Silence on a TCP connection before the peer is asked whether it is there.
+const KEEPALIVE: Duration = Duration::from_secs(15);
+/// How long sent bytes, or that question, may go without an answer before the connection is closed.
+const PEER_GONE: Duration = Duration::from_secs(20);
+
+/// How a connection is opened.
 #[derive(Clone)]
-struct Way {
-    pool: Pool,
-    target: Arc<Target>,
-    fixed: Option<(Arc<str>, u16)>,
+enum Way {
+    Direct,
+    Ssh {
+        pool: Pool,
+        target: Arc<Target>,
+        fixed: Option<(Arc<str>, u16)>,
+    },
 }
 
 impl Way {
-    fn of(route: Route) -> Option<Self> {
+    fn of(route: Route) -> Self {
         let (pool, target, fixed) = match route {
-            Route::Direct => return None,
+            Route::Direct => return Self::Direct,
             Route::Through { pool, target } => (pool, target, None),
             Route::Tunnel {
                 pool,
@@ -96,21 +127,41 @@ impl Way {
                 port,
             } => (pool, target, Some((host.into(), port))),
         };
-        Some(Self {
+        Self::Ssh {
             pool,
             target: Arc::new(target),
             fixed,
-        })
+        }
     }
 
-    async fn open(self, uri: Uri) -> Result<TokioIo<TcpTunnel>, BoxError> {
-        let (host, port) = match &self.fixed {
-            Some((host, port)) => (&**host, *port),
-            None => address_of(&uri)?,
+    async fn open(self, uri: Uri) -> Result<TokioIo<Box<dyn ByteStream>>, BoxError> {
+        let stream: Box<dyn ByteStream> = match self {
+            Self::Direct => Box::new(direct(uri).await?),
+            Self::Ssh {
+                pool,
+                target,
+                fixed,
+            } => {
+                let (host, port) = match &fixed {
+                    Some((host, port)) => (&**host, *port),
+                    None => address_of(&uri)?,
+                };
+                let session = pool.session(&target).await?;
+                Box::new(session.open_tcp(host, port).await?)
+            }
         };
-        let session = self.pool.session(&self.target).await?;
-        Ok(TokioIo::new(session.open_tcp(host, port).await?))
+        Ok(TokioIo::new(stream))
     }
+}
+
+async fn direct(uri: Uri) -> Result<TcpStream, BoxError> {
+    let mut connector = HttpConnector::new();
+    connector.enforce_http(false);
+    connector.set_nodelay(true);
+    connector.set_keepalive(Some(KEEPALIVE));
+    connector.set_keepalive_interval(Some(PEER_GONE / 4));
+    connector.set_tcp_user_timeout(Some(PEER_GONE));
+    Ok(connector.oneshot(uri).await?.into_inner())
 }
 
 /// Host and port of `uri`; the port is the scheme's where it names none.
@@ -126,7 +177,7 @@ fn address_of(uri: &Uri) -> io::Result<(&str, u16)> {
     Ok((host, uri.port_u16().unwrap_or(scheme_port)))
 }
 
-impl Connection for TcpTunnel {
+impl Connection for Box<dyn ByteStream> {
     fn connected(&self) -> Connected {
         Connected::new()
     }

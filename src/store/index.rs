@@ -14,6 +14,8 @@ pub enum Key {
     Uid(String),
     /// UID of the controlling owner.
     Owner(String),
+    /// The namespace of an object that nobody controls.
+    Orphan(String),
     /// Namespace and name of the Cluster that it belongs to.
     Cluster(String, String),
     /// Namespace and name of a MachineClass that it uses.
@@ -32,6 +34,12 @@ pub enum Key {
     MachineId(String),
     /// Namespace, and the name that it calls itself.
     Hostname(String, String),
+    /// It cannot be read.
+    Unreadable,
+    /// The same, by namespace.
+    UnreadableIn(String),
+    /// Namespace of what cannot be read so far that nobody knows whose it is.
+    UnknownIn(String),
 }
 
 /// Keys to names, and back.

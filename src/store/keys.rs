@@ -2,15 +2,26 @@
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Resource, ResourceExt};
+use serde_json::{Value, json};
 
 use super::index::Key;
 use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
+use crate::api::readable::{is_unknown, unreadable};
 use crate::api::{
-    Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet, ProviderSpec,
+    Cluster, ClusterProfile, Host, Hypervisor, Machine, MachineClass, MachineDeployment,
+    MachineSet, ProviderSpec,
 };
 
 /// Objects that a [`super::Kind`] can hold.
 pub trait Indexed: Resource<DynamicType = ()> + Sized {
+    /// Fields by which others know an object as theirs, beside its metadata.
+    const VITAL: &'static [&'static str] = &[];
+
+    /// The least that can be decoded as one of these: what stays of an object of which nothing can be read.
+    fn least() -> Value {
+        json!({ "metadata": {}, "spec": {} })
+    }
+
     /// Keys of this kind only; namespace, UID and owner come by themselves.
     fn own_keys(&self, namespace: &str) -> Vec<Key>;
 
@@ -23,7 +34,17 @@ pub trait Indexed: Resource<DynamicType = ()> + Sized {
             .owner_references()
             .iter()
             .filter(|owner| owner.controller == Some(true));
+        let before = keys.len();
         keys.extend(owners.map(|owner| Key::Owner(owner.uid.clone())));
+        if keys.len() == before {
+            keys.push(Key::Orphan(namespace.clone()));
+        }
+        if unreadable(self).is_some() {
+            keys.extend([Key::Unreadable, Key::UnreadableIn(namespace.clone())]);
+        }
+        if is_unknown(self) {
+            keys.push(Key::UnknownIn(namespace.clone()));
+        }
         keys.push(Key::Namespace(namespace));
         keys
     }
@@ -45,24 +66,40 @@ fn hypervisor(machine: &Machine, namespace: &str) -> Option<Key> {
 }
 
 impl Indexed for Cluster {
+    fn least() -> Value {
+        let none = json!({ "cidrBlocks": [] });
+        let network = json!({ "services": none, "pods": none, "serviceDomain": "" });
+        json!({ "metadata": {}, "spec": { "clusterNetwork": network } })
+    }
+
     fn own_keys(&self, _: &str) -> Vec<Key> {
         Vec::new()
     }
 }
 
 impl Indexed for MachineClass {
+    fn least() -> Value {
+        json!({ "metadata": {}, "providerSpec": {} })
+    }
+
     fn own_keys(&self, _: &str) -> Vec<Key> {
         Vec::new()
     }
 }
 
 impl Indexed for Secret {
+    fn least() -> Value {
+        json!({ "metadata": {} })
+    }
+
     fn own_keys(&self, _: &str) -> Vec<Key> {
         Vec::new()
     }
 }
 
 impl Indexed for Machine {
+    const VITAL: &'static [&'static str] = &["spec.providerID"];
+
     fn own_keys(&self, namespace: &str) -> Vec<Key> {
         let keys = [
             cluster(self, namespace),
@@ -74,6 +111,10 @@ impl Indexed for Machine {
 }
 
 impl Indexed for MachineSet {
+    fn least() -> Value {
+        json!({ "metadata": {}, "spec": { "selector": {}, "template": { "spec": {} } } })
+    }
+
     fn own_keys(&self, namespace: &str) -> Vec<Key> {
         let spec = &self.spec.template.spec.provider_spec;
         [cluster(self, namespace), class(spec, namespace)]
@@ -84,6 +125,10 @@ impl Indexed for MachineSet {
 }
 
 impl Indexed for MachineDeployment {
+    fn least() -> Value {
+        json!({ "metadata": {}, "spec": { "selector": {}, "template": { "spec": {} } } })
+    }
+
     fn own_keys(&self, namespace: &str) -> Vec<Key> {
         let spec = &self.spec.template.spec.provider_spec;
         [cluster(self, namespace), class(spec, namespace)]
@@ -93,7 +138,21 @@ impl Indexed for MachineDeployment {
     }
 }
 
+impl Indexed for ClusterProfile {
+    fn least() -> Value {
+        json!({ "metadata": {}, "spec": { "clusterManager": { "name": "" } } })
+    }
+
+    fn own_keys(&self, _: &str) -> Vec<Key> {
+        Vec::new()
+    }
+}
+
 impl Indexed for Hypervisor {
+    fn least() -> Value {
+        json!({ "metadata": {}, "spec": { "url": "", "credentialsRef": { "name": "" } } })
+    }
+
     fn own_keys(&self, namespace: &str) -> Vec<Key> {
         let secret = &self.spec.credentials_ref.name;
         vec![Key::Secret(namespace.to_owned(), secret.clone())]
@@ -101,6 +160,13 @@ impl Indexed for Hypervisor {
 }
 
 impl Indexed for Host {
+    const VITAL: &'static [&'static str] = &["spec.consumerRef"];
+
+    fn least() -> Value {
+        let ssh = json!({ "address": "", "credentialsRef": { "name": "" } });
+        json!({ "metadata": {}, "spec": { "ssh": ssh } })
+    }
+
     fn own_keys(&self, namespace: &str) -> Vec<Key> {
         let ssh = &self.spec.ssh;
         let secret = |name: &str| Key::Secret(namespace.to_owned(), name.to_owned());

@@ -8,6 +8,7 @@
 #[cfg(test)]
 mod held;
 mod index;
+mod item;
 mod keys;
 mod watch;
 
@@ -19,6 +20,7 @@ use kube::{Resource, ResourceExt};
 use tokio::sync::mpsc;
 
 pub use index::{Index, Key};
+pub use item::Item;
 pub use keys::Indexed;
 pub use watch::{Change, Hook, Scope, watch};
 
@@ -77,6 +79,19 @@ where
         self.by(&Key::Namespace(namespace.to_owned()))
     }
 
+    /// How many objects cannot be read.
+    pub fn unreadable(&self) -> usize {
+        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+        index.find(&Key::Unreadable).len()
+    }
+
+    /// The first object under a key, as kind and name.
+    fn first(&self, key: &Key) -> Option<String> {
+        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+        let (_, name) = index.find(key).into_iter().next()?;
+        Some(format!("{} {name}", K::kind(&())))
+    }
+
     /// The object with this UID.
     pub fn by_uid(&self, uid: &str) -> Option<Arc<K>> {
         self.by(&Key::Uid(uid.to_owned())).pop()
@@ -109,6 +124,22 @@ pub struct Stores {
 }
 
 impl Stores {
+    /// An object of the namespace of which nobody knows whose it is, as kind and name. While there is one,
+    /// nothing is done in that namespace.
+    pub fn unknown_in(&self, namespace: &str) -> Option<String> {
+        let key = Key::UnknownIn(namespace.to_owned());
+        let names = [
+            self.clusters.first(&key),
+            self.machines.first(&key),
+            self.machine_sets.first(&key),
+            self.machine_deployments.first(&key),
+            self.machine_classes.first(&key),
+            self.hosts.first(&key),
+            self.hypervisors.first(&key),
+        ];
+        names.into_iter().flatten().next()
+    }
+
     /// Waits until every kind has been listed once: before that, what is missing means nothing.
     pub async fn ready(&self) -> Result<(), reflector::store::WriterDropped> {
         self.clusters.reader.wait_until_ready().await?;

@@ -10,7 +10,7 @@ use kube::{Api, Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 
 use super::index::{Index, Name};
-use super::{Indexed, Kind};
+use super::{Indexed, Item, Kind};
 use crate::workload::error::reason;
 
 /// What happened to an object. After a broken watch everything is told again as `Applied`.
@@ -53,7 +53,7 @@ pub async fn watch<K>(
         + Sync
         + 'static,
 {
-    let api: Api<K> = match &scope.namespace {
+    let api: Api<Item<K>> = match &scope.namespace {
         Some(namespace) => Api::namespaced(client, namespace),
         None => Api::all(client),
     };
@@ -69,13 +69,13 @@ pub async fn watch<K>(
         .take();
     let Some(mut writer) = writer else { return };
     let mut events = watcher(api, config)
-        .modify(|object| object.managed_fields_mut().clear())
+        .modify(|item| item.0.managed_fields_mut().clear())
         .default_backoff()
         .boxed();
     let mut listing: Option<Index> = None;
     loop {
         let event = match events.try_next().await {
-            Ok(Some(event)) => event,
+            Ok(Some(event)) => Item::opened(event),
             Ok(None) => return,
             Err(error) => {
                 tracing::warn!(kind = %K::kind(&()), error = said(&error), "watch broken, taking it up again");

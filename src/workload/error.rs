@@ -33,7 +33,11 @@ pub fn reason(error: &kube::Error) -> String {
             format!("the API server answered {} {}", status.code, status.reason)
         }
         kube::Error::Api(status) => status.message.clone(),
-        other => innermost(other).to_string(),
+        other => match innermost(other).to_string().as_str() {
+            // what a connector says whose time is over
+            "deadline has elapsed" => "no connection in time".into(),
+            said => said.to_owned(),
+        },
     }
 }
 

@@ -1,6 +1,8 @@
 //! Kubeconfigs that somebody else wrote. What is in a Secret may name neither programs nor files: they
 //! would be the manager's own.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use kube::config::{AuthInfo, Cluster, KubeConfigOptions, Kubeconfig};
 
 /// A client's settings from the text of a kubeconfig, or why it cannot be used, for people. No secret of it
@@ -16,6 +18,48 @@ pub async fn config(text: &str) -> Result<kube::Config, String> {
     kube::Config::from_custom_kubeconfig(given, &KubeConfigOptions::default())
         .await
         .map_err(|error| error.to_string())
+}
+
+/// Where a kubeconfig says that the API is served, as `https://host:port`, and the certificates that it is verified by,
+/// PEM; or why others cannot be told, for people.
+pub fn server(config: &kube::Config) -> Result<(String, String), String> {
+    let url = &config.cluster_url;
+    let host = url.host().unwrap_or_default();
+    if url.scheme_str() != Some("https") || host.is_empty() {
+        return Err(
+            "its server is no https URL, and consumers of a ClusterProfile need one".into(),
+        );
+    }
+    let authorities = config.root_cert.as_deref().unwrap_or_default();
+    if authorities.is_empty() || config.accept_invalid_certs {
+        return Err(
+            "its cluster has no certificate-authority-data, or skips the verification, and consumers of a \
+             ClusterProfile verify the API; put the authority of the API server there"
+                .into(),
+        );
+    }
+    if config.tls_server_name.is_some() {
+        return Err(
+            "its cluster has a tls-server-name, which consumers of a ClusterProfile do not use; name the server by \
+             what its certificate is for"
+                .into(),
+        );
+    }
+    let port = url.port_u16().unwrap_or(443);
+    let path = url.path().trim_end_matches('/');
+    let blocks = authorities.iter().map(|der| pem(der));
+    Ok((format!("https://{host}:{port}{path}"), blocks.collect()))
+}
+
+/// A certificate in PEM.
+fn pem(der: &[u8]) -> String {
+    let text = STANDARD.encode(der);
+    let mut lines = String::from("-----BEGIN CERTIFICATE-----\n");
+    for line in text.as_bytes().chunks(64) {
+        lines.push_str(&String::from_utf8_lossy(line));
+        lines.push('\n');
+    }
+    lines + "-----END CERTIFICATE-----\n"
 }
 
 /// The first field that names a program or a file.
@@ -95,6 +139,32 @@ users: [{{name: u, user: {{{user}}}}}]
     async fn a_kubeconfig_with_everything_inline_is_used() {
         let used = config(&text("token: t", "")).await.expect("a kubeconfig");
         assert_eq!(used.cluster_url.host(), Some("192.0.2.1"));
+    }
+
+    #[tokio::test]
+    async fn where_the_api_is_served_is_told_with_its_port_and_its_authority() {
+        let authority = include_str!("../../tests/pki/ec.crt");
+        let data = STANDARD.encode(authority);
+        let used = |text: String| async move { config(&text).await.expect("a kubeconfig") };
+        let given = text("token: t", &format!(", certificate-authority-data: {data}"));
+        let (url, pem) = server(&used(given.clone()).await).expect("a server");
+        assert_eq!(
+            (url.as_str(), pem.trim()),
+            ("https://192.0.2.1:6443", authority.trim())
+        );
+        let behind = given.replace("192.0.2.1:6443", "rancher.example.com/k8s/clusters/c-1/");
+        let (url, _) = server(&used(behind).await).expect("a server");
+        assert_eq!(url, "https://rancher.example.com:443/k8s/clusters/c-1");
+        for (change, says) in [
+            (String::new(), "no certificate-authority-data"),
+            (
+                format!(", certificate-authority-data: {data}, tls-server-name: api"),
+                "tls-server-name",
+            ),
+        ] {
+            let problem = server(&used(text("token: t", &change)).await).expect_err(says);
+            assert!(problem.contains(says), "{problem}");
+        }
     }
 
     #[tokio::test]

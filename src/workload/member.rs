@@ -132,10 +132,12 @@ impl Member {
         read(&self.state.nodes).all()
     }
 
-    /// Lists the Nodes again at once. For callers that know better than the watch: a host that lost
-    /// power closes no connection, so the watch would believe in it for minutes.
+    /// Lists the Nodes again at once, on another connection. For callers that know better than the watch: a host
+    /// that lost power closes no connection, so the watch would believe in it for a while.
     pub fn relist(&self) {
-        self.state.relist.notify_one();
+        if matches!(self.connectivity(), Connectivity::Connected { .. }) {
+            self.state.relist.notify_one();
+        }
     }
 
     /// Ends the watch, even while others still hold this member.

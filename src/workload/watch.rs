@@ -14,9 +14,9 @@ use super::member::{Connectivity, MemberKey, State, Wake};
 use super::node_view::NodeView;
 use crate::clock;
 
-/// First and longest pause before a member that does not answer is asked again. A pause of ten
+/// First and longest pause before a member that does not answer is asked again. A pause of five
 /// seconds costs an idle request, and a member that comes back is seen while people still look.
-const BACKOFF: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(10));
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
 
 /// Why one watch ended.
 enum End {
@@ -71,11 +71,14 @@ impl Follower {
         let nodes = Api::<Node>::all(self.client.clone());
         let mut events = pin!(watcher::watcher(nodes, watcher::Config::default()));
         let mut listed = Vec::new();
+        let mut is_listed = false;
         loop {
             let event = tokio::select! {
                 event = events.next() => event,
-                () = self.state.relist_wanted() => return End::Relist,
+                // a list that is under way is as good as another
+                () = self.state.relist_wanted(), if is_listed => return End::Relist,
             };
+            is_listed |= matches!(event, Some(Ok(Event::InitDone)));
             match event {
                 Some(Ok(event)) => self.take(event, &mut listed),
                 // the history that the watch stood on is compacted; the watcher lists again
@@ -155,9 +158,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_pause_doubles_from_a_quarter_of_a_second_to_ten_seconds() {
+    fn the_pause_doubles_from_a_quarter_of_a_second_to_five_seconds() {
         let millis: Vec<_> = (0..8).map(|n| pause(n).as_millis()).collect();
-        assert_eq!(millis, [250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000]);
-        assert_eq!(pause(u32::MAX), Duration::from_secs(10));
+        assert_eq!(millis, [250, 500, 1000, 2000, 4000, 5000, 5000, 5000]);
+        assert_eq!(pause(u32::MAX), Duration::from_secs(5));
     }
 }

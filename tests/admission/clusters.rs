@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::kubectl::installed;
 use crate::manifests::{bad, cluster, refuse};
 
 #[test]
@@ -138,4 +139,23 @@ fn a_bad_cluster_is_refused_with_field_value_and_remedy() {
             ],
         ),
     ]);
+}
+
+#[test]
+#[ignore = "needs a management plane"]
+fn a_cluster_whose_name_is_no_label_value_is_refused() {
+    let plane = installed();
+    plane.namespace("names");
+    let name = "c".repeat(63);
+    plane.create("names", &cluster(&name)).out();
+    let label = json!({ "metadata": { "labels": { "x": "y" } } });
+    plane.patch("names", &["cluster", &name], &label).out();
+    let said = plane.create("names", &cluster(&"c".repeat(64)));
+    said.refused(
+        "64",
+        &[
+            "metadata.name",
+            "metadata.name has more than 63 characters; use a shorter one",
+        ],
+    );
 }

@@ -31,7 +31,7 @@ fn a_bad_machine_is_refused_with_field_value_and_remedy() {
             "no kubelet version",
             "spec.versions",
             json!({ "controlPlane": "v1.36.3" }),
-            &["spec.versions.kubelet: Required value"],
+            &["spec.versions.kubelet", "write one such as v1.36.3"],
         ),
         with(
             "latest",
@@ -127,6 +127,18 @@ fn a_bad_machine_is_refused_with_field_value_and_remedy() {
                 "-1",
                 "greater than or equal to 0",
             ],
+        ),
+        with(
+            "the name of 2018",
+            "spec.providerConfig",
+            json!({ "value": { "apiVersion": "tatara.dev/v1alpha1", "kind": "SSHMachineProviderSpec" } }),
+            &["spec.providerConfig", "rename it to providerSpec"],
+        ),
+        with(
+            "ours without versions",
+            "spec",
+            json!({ "providerSpec": { "value": { "apiVersion": "tatara.dev/v1alpha1", "kind": "SSHMachineProviderSpec" } } }),
+            &["spec.versions", "set spec.versions.kubelet"],
         ),
         with(
             "nameless class",

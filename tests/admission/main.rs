@@ -15,6 +15,7 @@ mod plane;
 
 mod clusters;
 mod inventory;
+mod kept;
 mod machines;
 mod manifests;
 mod policies;

@@ -2,8 +2,16 @@
 
 use serde_json::{Value, json};
 
-use crate::kubectl::installed;
+use crate::kubectl::{Said, installed};
 use crate::manifests::{class, cluster, host};
+
+/// The manager, as its service account is installed.
+pub const AS_MANAGER: &str = "--as=system:serviceaccount:tatara-system:tatara-manager";
+
+/// A policy takes effect a moment after it is made.
+pub fn until_refused(what: &str, mut ask: impl FnMut() -> Said) {
+    installed().until(what, |_| !ask().ok);
+}
 
 #[test]
 #[ignore = "needs a management plane"]
@@ -18,11 +26,7 @@ fn a_claim_of_a_host_goes_only_by_release() {
     claim(json!({ "name": "m", "uid": "u1", "cluster": "c" })).out();
     claim(json!({ "uid": "u2" })).refused(
         "taken over",
-        &[
-            "spec.consumerRef",
-            "Machine m",
-            "set consumerRef.releasing: true",
-        ],
+        &["spec.consumerRef", "Machine m", "delete that Machine"],
     );
     claim(Value::Null).refused(
         "removed",
@@ -34,7 +38,28 @@ fn a_claim_of_a_host_goes_only_by_release() {
         &["spec.consumerRef", "Machine m", "wait until it is free"],
     );
     claim(json!({ "uid": "u2" })).refused("taken over while releasing", &["passes to no other"]);
-    claim(Value::Null).out();
+    // Only who looked at the host knows that it is clean.
+    until_refused("the policy on claims", || {
+        let change = json!({ "spec": { "consumerRef": null } });
+        let what = ["hosts.tatara.dev", "a", "--dry-run=server"];
+        plane.patch("claim", &what, &change)
+    });
+    claim(Value::Null).refused(
+        "removed while releasing",
+        &[
+            "spec.consumerRef: only the manager removes or changes the claim of Machine m",
+            "Keep it and wait; conditions of the Host say how far the reset is",
+        ],
+    );
+    claim(json!({ "cluster": "other" })).refused(
+        "moved to another cluster",
+        &["only the manager removes or changes the claim of Machine m"],
+    );
+    let change = json!({ "spec": { "consumerRef": null } });
+    plane
+        .patch("claim", &["hosts.tatara.dev", "a", AS_MANAGER], &change)
+        .out();
+    // A person may claim, as after a restore.
     claim(json!({ "name": "m2", "uid": "u2" })).out();
     // Everything else about a claimed host may change.
     let change = json!({ "spec": { "maintenance": true, "ssh": { "port": 2222 } } });
@@ -69,6 +94,16 @@ fn a_class_in_use_is_not_deleted() {
         ],
     );
     plane.run("delete", &["-n", "class", "mc", "unused"]).out();
+    // the label on another provider's class says nothing
+    for (name, raw) in [("theirs", false), ("theirs-raw", true)] {
+        let spec =
+            json!({ "apiVersion": "awsprovider/v1alpha1", "kind": "AWSMachineProviderSpec" });
+        let mut theirs = used.clone();
+        theirs["metadata"]["name"] = name.into();
+        theirs["providerSpec"] = if raw { spec } else { json!({ "value": spec }) };
+        plane.create("class", &theirs).out();
+        plane.run("delete", &["-n", "class", "mc", name]).out();
+    }
     // With its namespace it may go, and its finalizer keeps the order.
     plane
         .run("delete", &["namespace", "class", "--timeout=60s"])

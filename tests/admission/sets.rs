@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::kubectl::installed;
 use crate::manifests::{Bad, bad, refuse, set};
 
 fn bad_sets(kind: &'static str) -> Vec<Bad> {
@@ -197,6 +198,31 @@ fn a_bad_machine_deployment_is_refused_with_field_value_and_remedy() {
             ],
         ),
         with(
+            "a number that does not fit",
+            "spec.strategy",
+            json!({ "rollingUpdate": { "maxSurge": 3_000_000_000_i64 } }),
+            &[
+                "spec.strategy.rollingUpdate.maxSurge",
+                "less than or equal to 10000",
+            ],
+        ),
+        with(
+            "nothing can roll",
+            "spec.strategy",
+            json!({ "rollingUpdate": { "maxSurge": 0, "maxUnavailable": "0%" } }),
+            &[
+                "spec.strategy.rollingUpdate",
+                "are both 0",
+                "write 1 or more for one of them",
+            ],
+        ),
+        with(
+            "nothing can roll, as the default of the other is 0",
+            "spec.strategy",
+            json!({ "type": "RollingUpdate", "rollingUpdate": { "maxSurge": "0%" } }),
+            &["spec.strategy.rollingUpdate", "maxUnavailable is 0 when"],
+        ),
+        with(
             "negative history",
             "spec.revisionHistoryLimit",
             json!(-1),
@@ -207,4 +233,45 @@ fn a_bad_machine_deployment_is_refused_with_field_value_and_remedy() {
             ],
         ),
     ]);
+}
+
+#[test]
+#[ignore = "needs a management plane"]
+fn a_selector_stays_as_it_was_made() {
+    let plane = installed();
+    plane.namespace("selectors");
+    for (kind, plural) in [
+        ("MachineSet", "machinesets"),
+        ("MachineDeployment", "machinedeployments"),
+    ] {
+        plane.create("selectors", &set(kind, "a")).out();
+        let other = json!({ "spec": { "selector": { "matchLabels": { "tier": "web" } } } });
+        let said = plane.patch("selectors", &[plural, "a"], &other);
+        said.refused(
+            kind,
+            &["spec.selector", "cannot change", "make another object"],
+        );
+        let label = json!({ "metadata": { "labels": { "x": "y" } } });
+        plane.patch("selectors", &[plural, "a"], &label).out();
+    }
+}
+
+#[test]
+#[ignore = "needs a management plane"]
+fn whatever_leaves_room_for_a_roll_is_accepted() {
+    let plane = installed();
+    plane.namespace("rooms");
+    let rooms = [
+        json!({ "rollingUpdate": { "maxSurge": 0, "maxUnavailable": 1 } }),
+        json!({ "rollingUpdate": { "maxSurge": "0%", "maxUnavailable": "10%" } }),
+        json!({ "rollingUpdate": { "maxUnavailable": 0 } }),
+        json!({ "rollingUpdate": {} }),
+        json!({ "type": "OnDelete", "rollingUpdate": { "maxSurge": 0, "maxUnavailable": 0 } }),
+    ];
+    for (at, strategy) in rooms.into_iter().enumerate() {
+        let mut object = set("MachineDeployment", &format!("room-{at}"));
+        object["spec"]["strategy"] = strategy.clone();
+        let made = plane.create("rooms", &object);
+        assert!(made.ok, "{strategy}: {}", made.err);
+    }
 }

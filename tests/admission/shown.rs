@@ -33,7 +33,7 @@ fn columns_answer_the_question_and_short_names_work() {
     plane.namespace("columns");
     let mut object = machine("a");
     object["metadata"]["labels"] = json!({ "cluster.k8s.io/cluster-name": "c" });
-    object["spec"]["providerID"] = json!("tatara://ssh/1");
+    object["spec"]["providerID"] = json!("other://rack/1");
     for object in [
         object,
         cluster("a"),
@@ -66,7 +66,7 @@ fn columns_answer_the_question_and_short_names_work() {
         ]
     );
     row.pop();
-    assert_eq!(row, ["a", "c", "n", "tatara://ssh/1", "Running", "v1.36.3"]);
+    assert_eq!(row, ["a", "c", "n", "other://rack/1", "Running", "v1.36.3"]);
     let (head, row) = table(plane, "ma -n columns -o wide", "a");
     assert_eq!(head[7..], ["ADDRESS", "HOST", "RUNNING", "REASON"]);
     assert_eq!(row[7..], ["192.0.2.10", "h", "v1.36.2", "NodeReady"]);
@@ -140,13 +140,13 @@ fn fields_that_help_select() {
     let mut other = host("b");
     other["spec"]["ssh"]["address"] = json!("192.0.2.11");
     let mut node = machine("b");
-    node["spec"]["providerID"] = json!("tatara://ssh/2");
+    node["spec"]["providerID"] = json!("other://rack/2");
     for object in [host("a"), other, machine("a"), node] {
         plane.create("select", &object).out();
     }
     for (what, field) in [
         ("hosts.tatara.dev", "spec.ssh.address=192.0.2.11"),
-        ("ma", "spec.providerID=tatara://ssh/2"),
+        ("ma", "spec.providerID=other://rack/2"),
     ] {
         let arguments = [
             "-n",

@@ -43,6 +43,7 @@ async fn give_rights(world: &World) {
     let template = include_str!("../../templates/profile-consumer/role.yaml");
     let text = template
         .replace("metal", &world.name)
+        .replace("inventory", &world.name)
         .replace("forge", &world.name);
     let documents = manifests::parse("role.yaml", &text).expect("a valid template");
     let applied = addons::apply(&world.client, documents)

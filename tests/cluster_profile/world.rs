@@ -11,8 +11,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 use serde_json::json;
 use tatara::api::{Cluster, ClusterProfile};
-use tatara::controllers::cluster_profile::{Input, Publisher, Report};
-use tatara::kubeadm::Endpoint;
+use tatara::controllers::cluster_profile::{Input, Publisher, Report, Server};
 use tatara::workload::health::Verdict;
 use tatara::workload::{addons, client_config, manifests};
 
@@ -23,8 +22,7 @@ pub struct World {
     pub client: Client,
     /// Name of the namespace and of the Cluster in it.
     pub name: String,
-    authority_pem: String,
-    endpoint: Endpoint,
+    server: Server,
 }
 
 impl World {
@@ -37,10 +35,9 @@ impl World {
         let world = Self {
             client,
             name: name.to_owned(),
-            authority_pem: authority.expect("the plane's certificate authority"),
-            endpoint: Endpoint {
-                host: server.host().expect("a host").to_owned(),
-                port: server.port_u16().expect("a port"),
+            server: Server {
+                url: server.to_string().trim_end_matches('/').to_owned(),
+                authority_pem: authority.expect("the plane's certificate authority"),
             },
             plane,
         };
@@ -116,11 +113,11 @@ impl World {
     pub async fn input(&self) -> Input {
         let cluster = self.clusters().get(&self.name).await.expect("the Cluster");
         Input {
+            rival: None,
             cluster: Arc::new(cluster),
             namespaces: vec![self.name.clone()],
             forbidden: Vec::new(),
-            endpoint: Some(self.endpoint.clone()),
-            authority_pem: Some(self.authority_pem.clone()),
+            server: Ok(self.server.clone()),
             verdict: Verdict::Healthy,
             health: String::new(),
             version: Some("v1.36.3".into()),

@@ -13,13 +13,15 @@ async fn what_goes_wrong_at_a_hypervisor_is_said_and_never_makes_a_second_machin
     wrong_checksum(&world).await;
     disk_full(&world).await;
     what_is_not_there(&world).await;
+    leaves_a_hypervisor(&world).await;
     gateway_down(&world).await;
     gateway_stands_still(&world).await;
     wrong_credentials(&world).await;
     killed_on_the_way(&mut world).await;
     hypervisor_rebooted(&world).await;
     hypervisor_off_while_deleting(&world).await;
-    orphan(&world).await;
+    given_up_is_ended(&world).await;
+    orphan(&mut world).await;
 }
 
 /// Domains of the Machine `name`: never more than one.
@@ -85,8 +87,10 @@ async fn what_is_not_there(world: &World) {
         "network",
         &json!({"interfaces": [{"network": "elsewhere"}]}),
     );
-    world.until_reason("network", "InvalidSpec").await;
-    world.until_message("network", "elsewhere").await;
+    world.until_reason("network", "NoHypervisorAvailable").await;
+    world
+        .until_message("network", "1 without network elsewhere")
+        .await;
     gone(world, "network").await;
 }
 
@@ -212,8 +216,29 @@ async fn hypervisor_off_while_deleting(world: &World) {
     world.hack("gateway", &["up", "tlv3"]);
 }
 
-/// What was given up is named, and never deleted without being told.
-async fn orphan(world: &World) {
+/// What was given up is ended when its hypervisor is back, and nothing else is.
+async fn given_up_is_ended(world: &World) {
+    let reason = r#".status.conditions[?(@.type=="MachinesKnown")].reason"#;
+    world
+        .until_says("hypervisor/hypervisor-a", "AllKnown", reason)
+        .await;
+    let given_up = r".metadata.annotations.tatara\.dev/given-up";
+    world
+        .until_says("hypervisor/hypervisor-a", "", given_up)
+        .await;
+    assert_eq!(domains_of(world, "k2"), 0);
+    assert_eq!(domains_of(world, "k0"), 1);
+}
+
+/// A virtual machine whose Machine is gone and was not given up may be a live node: it is named, and never deleted.
+async fn orphan(world: &mut World) {
+    let domain = world.domain("k0");
+    world.kill_manager();
+    world.kubectl(&["delete", "machine", "k0", "--wait=false"]);
+    let free = r#"{"metadata":{"finalizers":null}}"#;
+    world.kubectl(&["patch", "machine", "k0", "--type=merge", "-p", free]);
+    world.until_gone("machine/k0").await;
+    world.restart_manager();
     let reason = r#".status.conditions[?(@.type=="MachinesKnown")].reason"#;
     world
         .until_says("hypervisor/hypervisor-a", "Orphaned", reason)
@@ -222,7 +247,25 @@ async fn orphan(world: &World) {
         "hypervisor/hypervisor-a",
         r#".status.conditions[?(@.type=="MachinesKnown")].message"#,
     );
-    assert!(message.contains("k2-"), "{message}");
-    assert_eq!(domains_of(world, "k2"), 1);
-    gone(world, "k0").await;
+    assert!(message.contains(&domain), "{message}");
+    assert_eq!(domains_of(world, "k0"), 1);
+}
+
+/// What cannot be made on one Hypervisor is made on another, while nothing of it exists there.
+async fn leaves_a_hypervisor(world: &World) {
+    let place = r".metadata.annotations.tatara\.dev/hypervisor";
+    let nowhere = format!("{}.missing", world.image.0);
+    let image = json!({"url": nowhere, "sha256": "2".repeat(64)});
+    world.machine("mover", &json!({"rootDisk": {"image": image}}));
+    world.until_reason("mover", "ImageFailed").await;
+    assert_eq!(world.says("machine/mover", place), "hypervisor-a");
+    world.register_as("hypervisor-b");
+    world
+        .until_says("hypervisor/hypervisor-b", "Available", ".status.state")
+        .await;
+    world
+        .until_says("machine/mover", "hypervisor-b", place)
+        .await;
+    gone(world, "mover").await;
+    world.kubectl(&["delete", "hypervisor", "hypervisor-b"]);
 }

@@ -146,9 +146,14 @@ impl World {
     fn register(&self) {
         let token = fs::read_to_string(&self.gateway["TOKEN_FILE"]).expect("a token");
         self.credentials(&self.authority(), token.trim());
+        self.register_as(HYPERVISOR);
+    }
+
+    /// A Hypervisor of this name, with the one gateway that there is.
+    pub fn register_as(&self, name: &str) {
         self.apply(&json!({
             "apiVersion": "tatara.dev/v1alpha1", "kind": "Hypervisor",
-            "metadata": {"name": HYPERVISOR, "labels": {"site": "here"}},
+            "metadata": {"name": name, "labels": {"site": "here"}},
             "spec": {"url": self.gateway["GATEWAY"], "credentialsRef": {"name": "gateway"}},
         }));
     }

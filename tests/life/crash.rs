@@ -53,15 +53,15 @@ async fn a_manager_that_dies_at_any_step_goes_on_and_does_nothing_twice() {
 
 /// A step of a Machine that is under way.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct UnderWay {
-    machine: String,
-    unit: &'static str,
+pub struct UnderWay {
+    pub machine: String,
+    pub unit: &'static str,
     name: String,
 }
 
 impl UnderWay {
     /// Of a line of progress, "MACHINE False/KubeadmInit: 2/6 init".
-    fn of(line: &str) -> Option<Self> {
+    pub fn of(line: &str) -> Option<Self> {
         let (machine, rest) = line.split_once(" False/")?;
         let (reason, message) = rest.split_once(": ")?;
         let unit = match reason {
@@ -78,7 +78,7 @@ impl UnderWay {
         })
     }
 
-    fn step(&self) -> String {
+    pub fn step(&self) -> String {
         format!("{}/{}", self.unit, self.name)
     }
 

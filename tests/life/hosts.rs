@@ -36,10 +36,11 @@ async fn hosts_that_cannot_be_had_say_why_and_keep_no_other_back() {
     nothing_was_written_on_the_occupied(&world);
     a_machine_says_why_none_fits(&world).await;
     a_new_key_takes_effect_without_a_restart(&world).await;
+    a_host_whose_disk_hangs_is_kept_back_while_sshd_answers(&world).await;
     a_host_that_goes_away_comes_back(&world).await;
 }
 
-fn keys(world: &World, host: &str) -> Vec<String> {
+pub fn keys(world: &World, host: &str) -> Vec<String> {
     let printed = world.fleet(&["hostkey", host]);
     printed
         .lines()
@@ -318,6 +319,31 @@ async fn a_host_that_goes_away_comes_back(world: &World) {
             .await
             .contains(&"good".to_owned())
             .then_some(())
+    })
+    .await;
+}
+
+async fn a_host_whose_disk_hangs_is_kept_back_while_sshd_answers(world: &World) {
+    // as a mount that stands still would have it
+    let df =
+        "printf '#!/bin/sh\\nexec sleep 3600\\n' >/usr/local/bin/df && chmod 755 /usr/local/bin/df";
+    world.shell("host-a", df);
+    eventually("a host that hangs", 150, async || {
+        let said = world.host_says("good", "Reachable").await;
+        said.starts_with("False/HostHangs").then_some(())
+    })
+    .await;
+    assert!(world.available().await.is_empty());
+    // the next look waits for the one that hangs, and does not pile up behind it
+    tokio::time::sleep(std::time::Duration::from_secs(45)).await;
+    let hanging = world.shell("host-a", "pgrep -c -f 'sleep 360[0]'");
+    assert_eq!(hanging.trim(), "1");
+    let still = world.host_says("good", "Reachable").await;
+    assert!(still.starts_with("False/HostHangs"), "{still}");
+    world.shell("host-a", "rm /usr/local/bin/df; pkill -f 'sleep 360[0]'");
+    eventually("its return", 90, async || {
+        let available = world.available().await;
+        available.contains(&"good".to_owned()).then_some(())
     })
     .await;
 }

@@ -15,12 +15,14 @@ mod commands;
 mod conditions;
 mod crash;
 mod deletion;
+mod examples;
 mod gates;
 mod hosts;
 #[path = "../support/image.rs"]
 mod image;
 mod install;
 mod jump;
+mod namespaces;
 mod power;
 mod redfish;
 mod reinstall;

@@ -344,7 +344,8 @@ fn surround(command: &mut Command, name: &str, subnet: &str, state: &tempfile::T
         .env("FLEET", name)
         .env("SUBNET", subnet)
         .env("TATARA_STATE", state.path())
-        .env("TATARA_BINARY", env!("CARGO_BIN_EXE_tatara"));
+        .env("TATARA_BINARY", env!("CARGO_BIN_EXE_tatara"))
+        .env("NO_INSTALL", "1");
     // where the manager serves installers, the same after each start of it
     let kept = state.path().join("media-address");
     let address = std::fs::read_to_string(&kept).unwrap_or_else(|_| {

@@ -38,7 +38,7 @@ async fn a_kubeconfig_that_comes_or_changes_is_used_at_once() {
         .await;
     let message = format!("{HEALTHY}.message");
     let refused = "the API server does not accept the credentials of the kubeconfig Secret (401); put valid ones there";
-    world.until_says("cluster/ext", refused, &message).await;
+    world.until_begins("cluster/ext", refused, &message).await;
     // it is rotated
     let admin = std::fs::read_to_string(world.kubeconfig()).expect("a kubeconfig");
     world.patch("secret/ext-kubeconfig", &value(&admin));

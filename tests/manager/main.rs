@@ -6,12 +6,17 @@
 #![allow(dead_code, reason = "the support modules serve other files as well")]
 
 mod addons;
+#[path = "../support/audit.rs"]
+mod audit;
 #[path = "../support/bmc/mod.rs"]
 mod bmc;
 mod bmcs;
 #[path = "../support/commands.rs"]
 mod commands;
 mod deletion;
+#[path = "../support/fixtures.rs"]
+mod fixtures;
+mod foreign;
 mod given;
 mod gone;
 #[path = "../support/image.rs"]
@@ -25,4 +30,5 @@ mod process;
 mod published;
 #[path = "../ssh/sshd.rs"]
 mod sshd;
+mod turn;
 mod world;

@@ -151,6 +151,11 @@ impl World {
         self.plane.dir().join("admin.kubeconfig")
     }
 
+    /// The present end of the audit log of this plane.
+    pub fn audit(&self) -> crate::audit::Mark {
+        crate::audit::Mark::end_of(&self.plane.dir().join("audit.log"))
+    }
+
     /// How many requests the API server of this plane was asked whose line in its audit log has all of this.
     pub fn asked(&self, parts: &[&str]) -> usize {
         let log = fs::read_to_string(self.plane.dir().join("audit.log")).expect("an audit log");
@@ -254,6 +259,15 @@ impl World {
         eventually(&format!("{text:?} in {field} of {what}"), || {
             self.says(what, field) == text
         })
+        .await;
+    }
+
+    /// As `until_says`, whatever follows the text.
+    pub async fn until_begins(&self, what: &str, text: &str, field: &str) {
+        eventually(
+            &format!("{text:?} at the start of {field} of {what}"),
+            || self.says(what, field).starts_with(text),
+        )
         .await;
     }
 

@@ -12,6 +12,7 @@ mod fleet;
 mod install;
 mod life;
 mod login;
+mod moved;
 mod protocol;
 mod rpm;
 mod secrets;

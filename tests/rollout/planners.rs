@@ -81,6 +81,7 @@ fn set() -> impl Strategy<Value = ObservedSet> {
                     deleting,
                 },
                 last_progress: Some(at(100)),
+                lagging: gone == 1,
                 ..ObservedSet::default()
             }
         },
@@ -125,6 +126,7 @@ fn deployment() -> impl Strategy<Value = Observed> {
                     Ok(json!({}))
                 },
                 taken: BTreeSet::new(),
+                work_since: Some(at(100)),
                 sets,
             }
         },

@@ -6,16 +6,21 @@
 
 #[path = "../support/audit.rs"]
 mod audit;
+mod hanging;
 #[allow(dead_code)]
 #[path = "../support/plane.rs"]
 mod plane;
+mod roll;
 mod site;
 mod told;
+mod waiting;
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::ResourceExt;
 use serde_json::json;
+use tatara::api::conditions::find;
 use tatara::api::{Cluster, Machine, MachineDeployment};
 
 use crate::site::{Site, eventually, ready};
@@ -140,4 +145,77 @@ async fn a_manager_at_rest_reads_and_writes_nothing_and_its_restart_writes_nothi
     let status = deployment.expect("a MachineDeployment").status;
     assert_eq!(status.map(|status| status.available_replicas), Some(3));
     assert!(site.machines("pool").await.iter().all(ready));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a management plane"]
+async fn a_typo_in_a_running_cluster_costs_no_machine_its_readiness() {
+    let mut site = Site::new().await;
+    site.deployment("pool", 3, json!({}));
+    site.until_ready("pool", 3).await;
+    let since = async |site: &Site| -> BTreeMap<_, _> {
+        let machines = site.machines("pool").await;
+        let since = |machine: &Machine| condition(machine, "Ready").last_transition_time;
+        machines.iter().map(|m| (m.uid(), since(m))).collect()
+    };
+    let before = since(&site).await;
+
+    site.cluster(&json!({"value": {"apiVersion": "tatara.dev/v1alpha1",
+        "kind": "ClusterProviderSpec", "adons": []}}));
+    let says = async |site: &Site, reason: &str| {
+        eventually(reason, async || {
+            let machines = site.machines("pool").await;
+            let say = |machine: &Machine| condition(machine, "UpToDate").reason == reason;
+            machines.iter().all(say).then_some(machines)
+        })
+        .await
+    };
+    let machines = says(&site, "ClusterInvalid").await;
+    let message = condition(&machines[0], "UpToDate").message;
+    assert!(message.contains("adons"), "{message}");
+    let cluster = site.api::<Cluster>().get("simulated").await;
+    let status = cluster.expect("a Cluster").status.unwrap_or_default();
+    let valid = find(&status.conditions, "ConfigurationValid");
+    assert!(valid.is_some_and(|c| c.message.contains("adons")));
+
+    // one that comes meanwhile waits, and a restart finds all as it was
+    site.scale("pool", 4);
+    eventually("a fourth Machine", async || {
+        let machines = site.machines("pool").await;
+        let waits = |m: &&Machine| {
+            let ready = m.status.as_ref().and_then(|s| find(&s.conditions, "Ready"));
+            ready.is_some_and(|ready| ready.reason == "ClusterInvalid")
+        };
+        (machines.len() == 4 && machines.iter().filter(waits).count() == 1).then_some(())
+    })
+    .await;
+    site.restart_manager();
+    site.scale("pool", 3);
+    eventually("three Machines", async || {
+        (site.machines("pool").await.len() == 3).then_some(())
+    })
+    .await;
+    site.until_quiet().await;
+    assert_eq!(
+        since(&site).await,
+        before,
+        "no Machine was other than Ready"
+    );
+
+    // an empty providerSpec applied over one with a value would be null
+    site.cluster(
+        &json!({"value": {"apiVersion": "tatara.dev/v1alpha1", "kind": "ClusterProviderSpec"}}),
+    );
+    says(&site, "VersionsEqual").await;
+    assert_eq!(
+        since(&site).await,
+        before,
+        "no Machine was other than Ready"
+    );
+}
+
+fn condition(machine: &Machine, type_: &str) -> Condition {
+    let status = machine.status.as_ref();
+    let found = status.and_then(|status| find(&status.conditions, type_));
+    found.cloned().expect("a condition")
 }

@@ -51,15 +51,22 @@ impl Site {
             &["create", "secret", "generic", "simulated-kubeconfig", &from],
             "",
         );
-        let cluster = json!({"apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Cluster",
-            "metadata": {"name": "simulated", "namespace": "default"},
-            "spec": {"clusterNetwork": {"services": {"cidrBlocks": ["10.96.0.0/12"]},
-                "pods": {"cidrBlocks": ["10.244.0.0/16"]}, "serviceDomain": "cluster.local"}}});
-        site.apply(&cluster.to_string());
+        site.cluster(&json!({}));
         site
     }
 
-    fn install(&self) {
+    /// The Cluster, with this provider spec.
+    pub fn cluster(&self, provider_spec: &Value) {
+        let cluster = json!({"apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Cluster",
+            "metadata": {"name": "simulated", "namespace": "default"},
+            "spec": {"providerSpec": provider_spec,
+                "clusterNetwork": {"services": {"cidrBlocks": ["10.96.0.0/12"]},
+                "pods": {"cidrBlocks": ["10.244.0.0/16"]}, "serviceDomain": "cluster.local"}}});
+        self.apply(&cluster.to_string());
+    }
+
+    /// The definitions and the rights, as they are shipped.
+    pub fn install(&self) {
         let crds = Command::new(env!("CARGO_BIN_EXE_tatara"))
             .arg("crds")
             .output();
@@ -75,6 +82,7 @@ impl Site {
             "10-service-account.yaml",
             "20-controller-roles.yaml",
             "21-role-bindings.yaml",
+            "30-admission.yaml",
             "if-missing/clusterprofiles.multicluster.x-k8s.io.yaml",
         ] {
             let text = std::fs::read_to_string(format!("{root}/templates/install/{file}"));
@@ -121,7 +129,7 @@ impl Site {
         log
     }
 
-    fn stop_manager(&mut self) {
+    pub fn stop_manager(&mut self) {
         if let Some(mut manager) = self.manager.take() {
             manager.kill().expect("a signal");
             manager.wait().expect("an end");
@@ -140,6 +148,11 @@ impl Site {
     }
 
     pub fn kubectl(&self, arguments: &[&str], input: &str) {
+        assert!(self.try_kubectl(arguments, input), "{arguments:?}");
+    }
+
+    /// Whether kubectl succeeds.
+    pub fn try_kubectl(&self, arguments: &[&str], input: &str) -> bool {
         let path = self.management.dir().join("run/kubectl.path");
         let kubectl = std::fs::read_to_string(path).expect("the path of kubectl");
         let mut child = Command::new(kubectl.trim())
@@ -153,10 +166,10 @@ impl Site {
         let mut stdin = child.stdin.take().expect("its standard input");
         stdin.write_all(input.as_bytes()).expect("room in a pipe");
         drop(stdin);
-        assert!(child.wait().expect("its end").success(), "{arguments:?}");
+        child.wait().expect("its end").success()
     }
 
-    fn apply(&self, manifest: &str) {
+    pub fn apply(&self, manifest: &str) {
         self.kubectl(&["apply", "--server-side", "-f", "-"], manifest);
     }
 
@@ -185,6 +198,11 @@ impl Site {
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
     {
         Api::namespaced(self.client.clone(), "default")
+    }
+
+    /// Of the API server that simulated machines register their Nodes in.
+    pub fn member(&self) -> &Client {
+        &self.member
     }
 
     pub async fn machines(&self, pool: &str) -> Vec<Machine> {

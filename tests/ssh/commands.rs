@@ -225,3 +225,42 @@ async fn output_of_login_scripts_is_not_the_scripts() {
         b"mine\n"
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs sshd, run by make test"]
+async fn a_script_that_hangs_is_told_from_a_connection_that_is_lost_and_costs_no_other_script() {
+    let sshd = Sshd::new();
+    let session = session(&sshd).await;
+    let limit = Duration::from_secs(2);
+    let hangs = session.run_within("sleep 60", limit).await.unwrap_err();
+    assert_eq!(hangs.reason(), "HostHangs");
+    assert!(hangs.to_string().contains("within 2 s"), "{hangs}");
+    let next = session.run_within("echo x", Duration::from_mins(1)).await;
+    assert_eq!(next.unwrap().stdout, b"x\n");
+    assert!(!session.is_closed());
+    assert_eq!(sshd.logged("Accepted publickey"), 1);
+
+    sshd.stop_answering();
+    let lost = session.run_within("echo x", limit).await.unwrap_err();
+    assert_eq!(lost.reason(), "SshDisconnected");
+    assert!(session.is_closed(), "the next caller gets another");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs sshd, run by make test"]
+async fn a_script_that_waits_for_our_own_is_no_sign_of_a_host_that_hangs() {
+    let sshd = Sshd::with(&Setup {
+        config: "MaxSessions 1",
+        ..Setup::default()
+    });
+    let session = session(&sshd).await;
+    let follow = session.follow("echo on; sleep 8", |_| {});
+    let beside = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let limit = Duration::from_secs(3);
+        session.run_within("echo x", limit).await.unwrap_err()
+    };
+    let (followed, beside) = futures::future::join(follow, beside).await;
+    assert_eq!(beside.reason(), "SshBusy");
+    assert!(followed.unwrap().success());
+}

@@ -197,6 +197,14 @@ impl Sshd {
         self.log.wait(text, count);
     }
 
+    /// The processes that serve connections stand still: nothing is refused, and nothing answers.
+    pub fn stop_answering(&self) {
+        for pid in children_of(self.listener.id()) {
+            let stop = ["-STOP", &pid.to_string()];
+            assert!(Command::new("kill").args(stop).status().unwrap().success());
+        }
+    }
+
     /// Kills the processes that serve connections; the listener lives on.
     pub fn kill_connections(&self) -> usize {
         let children = children_of(self.listener.id());

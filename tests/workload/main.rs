@@ -6,6 +6,7 @@
 
 mod addons;
 mod drain;
+mod frozen;
 mod nodes;
 mod objects;
 #[path = "../support/plane.rs"]

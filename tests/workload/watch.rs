@@ -12,7 +12,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use crate::objects::{eventually, make_node, patch_node, report_ready};
 use crate::plane::Plane;
 
-fn key(name: &str) -> MemberKey {
+pub fn key(name: &str) -> MemberKey {
     MemberKey {
         namespace: "default".into(),
         name: name.into(),
@@ -21,7 +21,7 @@ fn key(name: &str) -> MemberKey {
 }
 
 /// A registry whose wakes come out of a channel: names of Nodes, and `cluster` for the member.
-fn registry() -> (Registry, UnboundedReceiver<String>) {
+pub fn registry() -> (Registry, UnboundedReceiver<String>) {
     let (to_nodes, wakes) = unbounded_channel();
     let to_clusters = to_nodes.clone();
     let wake = Wake {
@@ -37,7 +37,7 @@ async fn next(wakes: &mut UnboundedReceiver<String>) -> String {
 }
 
 /// The next wake for this Node; other tests change other Nodes of the same plane.
-async fn next_for(wakes: &mut UnboundedReceiver<String>, name: &str) {
+pub async fn next_for(wakes: &mut UnboundedReceiver<String>, name: &str) {
     while next(wakes).await != name {}
 }
 

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tatara_gateway::api::types::{AddressSource, ImageFormat};
+use tatara_gateway::api::types::ImageFormat;
 use tatara_gateway::libvirt::addresses::{self, ByMac};
 use tatara_gateway::libvirt::{Driver, Facts, domain_xml};
 use tatara_gateway::{auth, images};
@@ -17,7 +17,8 @@ fuzz_target!(|data: &[u8]| {
             if let Ok(view) = domain_xml::read(&text) {
                 let known: ByMac =
                     [(String::from("52:54:00:00:00:01"), vec![text.into_owned()])].into();
-                let _ = addresses::of(&view, &known, AddressSource::Agent);
+                let found = addresses::of_cards(&view, &ByMac::new(), &ByMac::new(), || known);
+                assert!(found.len() <= view.interfaces.len() * addresses::MOST_PER_CARD);
             }
         }
         b'c' => drop(Facts::parse(Driver::Qemu, &text)),

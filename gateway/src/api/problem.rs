@@ -124,7 +124,6 @@ impl From<machines::Error> for Problem {
             E::Off { .. } => (StatusCode::CONFLICT, "MachineOff"),
             E::Busy { .. } => (StatusCode::SERVICE_UNAVAILABLE, "MachineBusy"),
             E::SeedBusy { .. } => (StatusCode::CONFLICT, "SeedBusy"),
-            E::Unreadable { .. } => (StatusCode::INTERNAL_SERVER_ERROR, "MetadataUnreadable"),
             E::NotSupported { .. } => (StatusCode::NOT_IMPLEMENTED, "NotSupportedByDriver"),
             E::Console { source, .. } => {
                 let detail = format!("{detail}: {source}");

@@ -1,6 +1,6 @@
 //! The guard before every route.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -20,6 +20,23 @@ pub enum Trust {
     Certificate,
     /// Nothing.
     None,
+}
+
+/// The place of a connection among those that have proved nothing yet.
+#[derive(Clone, Default)]
+pub struct Place(Arc<Mutex<Option<Box<dyn Send>>>>);
+
+impl Place {
+    /// `counted` is dropped when the place is left, or the connection ends.
+    pub fn new(counted: impl Send + 'static) -> Self {
+        Self(Arc::new(Mutex::new(Some(Box::new(counted)))))
+    }
+
+    /// The connection has proved itself.
+    pub fn leave(&self) {
+        let counted = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(counted);
+    }
 }
 
 /// The guard before every route.
@@ -86,6 +103,9 @@ pub async fn check(State(guard): State<Arc<Guard>>, mut request: Request, next: 
     };
     match pass.verdict() {
         Ok(()) => {
+            if let Some(place) = request.extensions().get::<Place>() {
+                place.leave();
+            }
             request.extensions_mut().insert(pass);
             next.run(request).await
         }

@@ -63,9 +63,13 @@ async fn look(app: &Arc<App>, turns: &Arc<Mutex<()>>) {
     let worker = app.clone();
     let seen = match turns.clone().try_lock_owned() {
         Ok(turn) => {
+            let last = match app.hub.last() {
+                Look::Seen(last) => Some(last),
+                Look::None | Look::Failed(..) => None,
+            };
             let look = move |link: &Link| {
                 let _turn = turn;
-                snapshot(&worker, link, number)
+                snapshot(&worker, link, number, last.as_deref())
             };
             let seen = tokio::time::timeout(PATIENCE, app.libvirt.run(look)).await;
             seen.unwrap_or(Err(Error::Hangs))
@@ -87,9 +91,15 @@ async fn look(app: &Arc<App>, turns: &Arc<Mutex<()>>) {
     app.hub.tell(look);
 }
 
-fn snapshot(app: &App, link: &Link, number: u64) -> Result<Snapshot, Error> {
+fn snapshot(
+    app: &App,
+    link: &Link,
+    number: u64,
+    last: Option<&Snapshot>,
+) -> Result<Snapshot, Error> {
     let machines = machines::list(app, link)?;
     let images = images::list(app, link)?;
+    let capacity = capacity::read(link, app.limits).map_err(Error::from);
     Ok(Snapshot {
         number,
         machines: machines
@@ -100,15 +110,36 @@ fn snapshot(app: &App, link: &Link, number: u64) -> Result<Snapshot, Error> {
             .into_iter()
             .map(|i| ((i.pool.clone(), i.sha256.clone()), i))
             .collect(),
-        capacity: capacity::read(link, app.limits)?,
+        capacity: or_last("capacity", capacity, last.map(|last| &last.capacity))?,
     })
 }
 
-fn words(error: &Error) -> String {
+/// A part of a look that cannot be read stays as it was last seen, and the rest is told: machines above all.
+fn or_last<T: Clone>(
+    part: &'static str,
+    now: Result<T, Error>,
+    last: Option<&T>,
+) -> Result<T, Error> {
+    match (now, last) {
+        (Err(error), Some(last))
+            if !libvirt_error(&error).is_some_and(libvirt::Error::is_unavailable) =>
+        {
+            tracing::debug!(part, error = words(&error), "it stays as it was last seen");
+            Ok(last.clone())
+        }
+        (now, _) => now,
+    }
+}
+
+fn libvirt_error(error: &Error) -> Option<&libvirt::Error> {
     match error {
         Error::Libvirt(error)
         | Error::Machines(machines::Error::Libvirt(error))
-        | Error::Images(images::Error::Libvirt(error)) => error.words(),
-        other => other.to_string(),
+        | Error::Images(images::Error::Libvirt(error)) => Some(error),
+        _ => None,
     }
+}
+
+fn words(error: &Error) -> String {
+    libvirt_error(error).map_or_else(|| error.to_string(), libvirt::Error::words)
 }

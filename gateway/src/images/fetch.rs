@@ -11,6 +11,7 @@ use bytes::Bytes;
 use reqwest::{Client, Response, Url};
 use tokio::sync::mpsc;
 
+use super::bounds::Bounds;
 use super::file::{Part, problem};
 use crate::api::types::{ImageError, ImageFormat};
 
@@ -61,17 +62,21 @@ pub(super) async fn fetch(
     place: &Path,
     sha256: &str,
     format: ImageFormat,
-    progress: Arc<Progress>,
+    (bounds, progress): (Bounds, Arc<Progress>),
 ) -> Result<(), ImageError> {
     let mut response = get(url).await?;
-    progress
-        .total
-        .store(response.content_length().unwrap_or(0), Ordering::Relaxed);
+    let total = response.content_length().unwrap_or(0);
+    bounds.admit(total)?;
+    progress.total.store(total, Ordering::Relaxed);
     let (pieces, written) = mpsc::channel(WAITING);
     let writer = {
         let (place, sha256) = (place.to_owned(), sha256.to_owned());
         let progress = progress.clone();
-        tokio::task::spawn_blocking(move || write(written, &place, &sha256, format, &progress))
+        let write = move || {
+            let part = Part::create(&place, bounds, total)?;
+            write(written, part, &sha256, format, &progress)
+        };
+        tokio::task::spawn_blocking(write)
     };
     let received = receive(&mut response, &pieces, &progress).await;
     if received.is_ok() {
@@ -95,12 +100,11 @@ enum Piece {
 /// `Err(None)`: the sender gave up.
 fn write(
     mut pieces: mpsc::Receiver<Piece>,
-    place: &Path,
+    mut part: Part,
     sha256: &str,
     format: ImageFormat,
     progress: &Progress,
 ) -> Result<(), Option<ImageError>> {
-    let mut part = Part::create(place)?;
     while let Some(piece) = pieces.blocking_recv() {
         match piece {
             Piece::Bytes(bytes) => part.write(&bytes)?,

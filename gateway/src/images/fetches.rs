@@ -200,7 +200,7 @@ async fn run(
     let turn = app.images.turns.clone().acquire_owned().await;
     let host = url.host_str().unwrap_or_default().to_owned();
     tracing::info!(sha256 = key.1, pool = key.0, host, "image is fetched");
-    let mut outcome = fetch(url, &place, &key.1, format, progress).await;
+    let mut outcome = fetch(url, &place, &key.1, format, (app.bounds, progress)).await;
     if outcome.is_ok() {
         outcome = show(&app, &key).await;
     }

@@ -8,24 +8,33 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::bounds::Bounds;
 use super::fetch::Progress;
 use crate::api::types::{ImageError, ImageFormat};
 use crate::machines::hex;
 
 const END: &str = ".part";
 
+/// Bytes that are written between two looks at what is free.
+const LOOK: u64 = 1 << 20;
+
 /// A file that is gone when it is not kept, however that comes.
 pub(super) struct Part {
     path: PathBuf,
     place: PathBuf,
     file: File,
+    bounds: Bounds,
+    written: u64,
+    /// Bytes that may be written before the next look at what is free.
+    room: u64,
     hash: Sha256,
     kept: bool,
 }
 
 impl Part {
-    /// An empty file beside `place`. It is locked: two gateways do not write the same.
-    pub fn create(place: &Path) -> Result<Self, ImageError> {
+    /// An empty file beside `place`, for so many bytes where they are known. It is locked: two gateways do not write
+    /// the same.
+    pub fn create(place: &Path, bounds: Bounds, bytes: u64) -> Result<Self, ImageError> {
         let mut path = place.as_os_str().to_owned();
         path.push(END);
         let path = PathBuf::from(path);
@@ -47,17 +56,30 @@ impl Part {
         }
         file.set_len(0)
             .map_err(|error| failed("empty the image's file", &error))?;
-        Ok(Self {
+        let part = Self {
             path,
             place: place.to_owned(),
             file,
+            bounds,
+            written: 0,
+            room: 0,
             hash: Sha256::new(),
             kept: false,
-        })
+        };
+        part.fits(bytes)?;
+        Ok(part)
     }
 
     /// Adds what was received.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), ImageError> {
+        let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        self.written = self.written.saturating_add(length);
+        self.bounds.admit(self.written)?;
+        if self.room < length {
+            self.room = length.max(LOOK);
+            self.fits(self.room)?;
+        }
+        self.room -= length;
         self.hash.update(bytes);
         self.file
             .write_all(bytes)
@@ -89,6 +111,14 @@ impl Part {
         File::open(folder)
             .and_then(|folder| folder.sync_all())
             .map_err(|error| write(&error))
+    }
+
+    fn fits(&self, bytes: u64) -> Result<(), ImageError> {
+        let system = rustix::fs::fstatvfs(&self.file)
+            .map_err(|error| failed("read what the pool has free", &error.into()))?;
+        let bytes_of = |blocks: u64| blocks.saturating_mul(system.f_frsize);
+        let (free, size) = (bytes_of(system.f_bavail), bytes_of(system.f_blocks));
+        self.bounds.fits(free, size, bytes)
     }
 
     fn header(&mut self, format: ImageFormat) -> io::Result<Result<(), ImageError>> {
@@ -185,13 +215,39 @@ fn failed(action: &str, error: &io::Error) -> ImageError {
 mod tests {
     use super::*;
 
+    const ANY: Bounds = Bounds {
+        most: u64::MAX,
+        reserve: 0,
+    };
+
+    #[test]
+    fn an_image_that_is_larger_than_it_may_be_is_not_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let bounds = Bounds { most: 7, ..ANY };
+        let mut part = Part::create(&folder.path().join("image"), bounds, 0).expect("a file");
+        part.write(b"image").expect("written");
+        let refused = part.write(b"image").expect_err("ten bytes");
+        assert_eq!(refused.code, "ImageTooLarge");
+        drop(part);
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
+    }
+
+    #[test]
+    fn one_that_does_not_fit_is_refused_before_its_first_byte() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().join("image");
+        let refused = Part::create(&place, ANY, u64::MAX).err().expect("no room");
+        assert_eq!(refused.code, "DiskFull");
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
+    }
+
     #[test]
     fn a_file_gets_its_place_unless_it_was_given_up() {
         let folder = tempfile::tempdir().expect("a folder");
         let sha256 = hex(&Sha256::digest(b"image"));
         for given_up in [true, false] {
             let place = folder.path().join("image");
-            let mut part = Part::create(&place).expect("a file");
+            let mut part = Part::create(&place, ANY, 0).expect("a file");
             part.write(b"image").expect("written");
             let progress = Progress::default();
             if given_up {

@@ -61,11 +61,12 @@ pub(super) fn pool(link: &Link, name: &str) -> Result<Pool> {
 pub fn list(app: &App, link: &Link) -> Result<Vec<Image>> {
     let mut images = app.images.known();
     if link.facts.driver != Driver::Test {
-        for pool in pools::all(&link.connect)?
-            .into_iter()
-            .filter(Pool::has_folder)
+        for pool in pools::readable(link)?
+            .iter()
+            .filter(|pool| pool.has_folder())
         {
-            images.extend(ready(&pool)?);
+            let ready = link.readable(&pool.name, ready(pool))?;
+            images.extend(ready.unwrap_or_default());
         }
     }
     // what is ready wins over what is remembered of its fetch: it comes later

@@ -1,6 +1,7 @@
 //! Images: fetched once per pool, verified, and shared by the disks that start as copies of them. An image that is
 //! ready is a volume of libvirt's; only what is under way or has failed is remembered here.
 
+mod bounds;
 mod delete;
 mod error;
 mod fetch;
@@ -8,6 +9,7 @@ mod fetches;
 mod file;
 mod found;
 
+pub use bounds::Bounds;
 pub use delete::delete;
 pub use error::{Error, Result};
 pub use fetches::{Images, request, sweep};

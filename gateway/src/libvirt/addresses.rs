@@ -3,8 +3,10 @@
 //! Leases are read where libvirt's networks keep them (as libvirt's own name service module does), not by
 //! `virDomainInterfaceAddresses`: the binding never frees what that call returns, and it is asked every second.
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::IpAddr;
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -12,13 +14,15 @@ use serde::Deserialize;
 use virt::connect::Connect;
 
 use super::Result;
-use super::domain_xml::DomainView;
+use super::domain_xml::{DomainView, InterfaceView};
 use super::domains;
 use super::error::Doing;
 use crate::api::types::{Address, AddressSource};
 
 /// Seconds that a guest agent may take for its answer.
 const AGENT_PATIENCE: i32 = 2;
+/// Addresses of one network card that are told. A guest may claim any number: by its agent, by ARP, by many leases.
+pub const MOST_PER_CARD: usize = 16;
 
 /// MAC addresses (lower case) and what belongs to them.
 pub type ByMac = BTreeMap<String, Vec<String>>;
@@ -89,7 +93,7 @@ pub fn parse_arp(text: &str, found: &mut ByMac) {
     }
 }
 
-/// What the guest agent says. It may say anything: only MACs of the machine's own cards count.
+/// What the guest agent says. It may say anything: only the machine's own cards count, and so many addresses of each.
 pub fn agent(connect: &Connect, view: &DomainView) -> Result<ByMac> {
     let Some(domain) = domains::by_uuid(connect, view.uuid)? else {
         return Ok(ByMac::new());
@@ -98,7 +102,13 @@ pub fn agent(connect: &Connect, view: &DomainView) -> Result<ByMac> {
     let answer = domain
         .qemu_agent_command(question, AGENT_PATIENCE, 0)
         .doing("ask a machine's guest agent for its addresses")?;
-    Ok(parse_agent(&answer))
+    let mut found = parse_agent(&answer);
+    found.retain(|mac, addresses| {
+        addresses.retain(|address| usable(address).is_some());
+        addresses.truncate(MOST_PER_CARD);
+        view.interfaces.iter().any(|card| card.mac == *mac)
+    });
+    Ok(found)
 }
 
 /// Reads a guest agent's answer.
@@ -136,27 +146,45 @@ pub fn parse_agent(text: &str) -> ByMac {
     found
 }
 
-/// The addresses of a machine's cards that `known` has, in the order of its cards.
-pub fn of(view: &DomainView, known: &ByMac, source: AddressSource) -> Vec<Address> {
-    let mut addresses = Vec::new();
-    for card in &view.interfaces {
-        for address in known.get(&card.mac).into_iter().flatten() {
-            // one that is no address, or is of the link alone, helps nobody
-            let Ok(ip) = address.parse::<std::net::IpAddr>() else {
-                continue;
-            };
-            let local = matches!(ip, std::net::IpAddr::V6(ip) if ip.is_unicast_link_local());
-            if !ip.is_loopback() && !local {
-                let (mac, address) = (card.mac.clone(), ip.to_string());
-                addresses.push(Address {
-                    mac,
-                    address,
-                    source,
-                });
-            }
+/// The addresses of a machine's cards, in the order of the cards. Of each card those count that the surest source has:
+/// its leases, else what the hypervisor's kernel saw, else what the guest says, which is asked only where it is needed.
+pub fn of_cards(
+    view: &DomainView,
+    leases: &ByMac,
+    arp: &ByMac,
+    agent: impl FnOnce() -> ByMac,
+) -> Vec<Address> {
+    let agent = LazyCell::new(agent);
+    let of_card = |card: &InterfaceView| {
+        let mut found = of_card(card, leases, AddressSource::Lease);
+        if found.is_empty() {
+            found = of_card(card, arp, AddressSource::Arp);
         }
-    }
-    addresses
+        if found.is_empty() {
+            found = of_card(card, &agent, AddressSource::Agent);
+        }
+        found
+    };
+    view.interfaces.iter().flat_map(of_card).collect()
+}
+
+/// The addresses of a card that `known` has.
+fn of_card(card: &InterfaceView, known: &ByMac, source: AddressSource) -> Vec<Address> {
+    let addresses = known.get(&card.mac).into_iter().flatten();
+    let usable = addresses.filter_map(|address| usable(address));
+    let address = |ip: IpAddr| Address {
+        mac: card.mac.clone(),
+        address: ip.to_string(),
+        source,
+    };
+    usable.take(MOST_PER_CARD).map(address).collect()
+}
+
+/// One that is no address, or is of the link or the guest alone, helps nobody.
+fn usable(address: &str) -> Option<IpAddr> {
+    let ip: IpAddr = address.parse().ok()?;
+    let local = matches!(ip, IpAddr::V6(ip) if ip.is_unicast_link_local());
+    (!local && !ip.is_loopback() && !ip.is_unspecified()).then_some(ip)
 }
 
 #[cfg(test)]

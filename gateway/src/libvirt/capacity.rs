@@ -1,12 +1,13 @@
 //! What a hypervisor has, and what is given out.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 
-use roxmltree::Document;
 use virt::sys;
 
-use super::error::found;
-use super::{Doing, Driver, Guest, Link, Result, domains, pools};
+use super::domains::{self, Allocated};
+use super::{Doing, Driver, Guest, Link, Result, pools};
 use crate::api::types::{Acceleration, Amount, Capacity};
 
 /// How much of the hypervisor may be given out.
@@ -20,13 +21,15 @@ pub struct Limits {
     pub memory_reserve: u64,
 }
 
+/// Where the kernel shows network interfaces.
+const INTERFACES: &str = "/sys/class/net";
+
 /// CPUs and memory: what there is, may be given out, and is given out to all domains, foreign ones as well.
-pub fn amounts(link: &Link, limits: Limits) -> Result<(Amount, Amount)> {
+pub fn amounts(link: &Link, limits: Limits, allocated: Allocated) -> Result<(Amount, Amount)> {
     let node = link
         .connect
         .node_info()
         .doing("read the hypervisor's size")?;
-    let (cpus, memory) = domains::allocated(&link.connect)?;
     let total_cpus = u64::from(node.cpus);
     let total_memory = node.memory.saturating_mul(1024);
     let memory_limit = scaled(total_memory, limits.memory_overcommit);
@@ -34,12 +37,12 @@ pub fn amounts(link: &Link, limits: Limits) -> Result<(Amount, Amount)> {
         Amount {
             total: total_cpus,
             limit: scaled(total_cpus, limits.cpu_overcommit),
-            allocated: cpus,
+            allocated: allocated.cpus,
         },
         Amount {
             total: total_memory,
             limit: memory_limit.saturating_sub(limits.memory_reserve),
-            allocated: memory,
+            allocated: allocated.memory,
         },
     ))
 }
@@ -47,7 +50,7 @@ pub fn amounts(link: &Link, limits: Limits) -> Result<(Amount, Amount)> {
 /// Everything about the hypervisor.
 pub fn read(link: &Link, limits: Limits) -> Result<Capacity> {
     let connect = &link.connect;
-    let (cpus, memory_bytes) = amounts(link, limits)?;
+    let (cpus, memory_bytes) = amounts(link, limits, domains::allocated(link)?)?;
     let (networks, theirs) = networks(link)?;
     let guest = link.facts.guest(None);
     Ok(Capacity {
@@ -59,9 +62,9 @@ pub fn read(link: &Link, limits: Limits) -> Result<Capacity> {
         acceleration: guest.map_or(Acceleration::None, Guest::acceleration),
         cpus,
         memory_bytes,
-        pools: pools::capacities(connect)?,
+        pools: pools::capacities(link)?,
         networks,
-        bridges: bridges(link, &theirs)?,
+        bridges: bridges(link, &theirs),
     })
 }
 
@@ -75,7 +78,8 @@ pub fn networks(link: &Link) -> Result<(Vec<String>, BTreeSet<String>)> {
     let mut names = Vec::new();
     let mut bridges = BTreeSet::new();
     for network in list {
-        names.push(network.name().doing("read a network's name")?);
+        let name = network.name().doing("read a network's name");
+        names.extend(link.readable("a network", name)?);
         // networks over a bridge or a device of the host have none of their own
         if let Ok(bridge) = network.bridge_name() {
             bridges.insert(bridge);
@@ -86,32 +90,23 @@ pub fn networks(link: &Link) -> Result<(Vec<String>, BTreeSet<String>)> {
 }
 
 /// Names of the hypervisor's bridges, but for those in `without`.
-pub fn bridges(link: &Link, without: &BTreeSet<String>) -> Result<Vec<String>> {
-    let active = sys::VIR_CONNECT_LIST_INTERFACES_ACTIVE;
-    let list = link
-        .connect
-        .list_all_interfaces(active)
-        .doing("list the host's interfaces");
-    let list = match list {
-        Err(error) if error.is_unsupported() => return Ok(Vec::new()),
-        other => other?,
-    };
-    let mut names = Vec::new();
-    for interface in list {
-        let xml = interface
-            .xml_desc(0)
-            .doing("read a host interface's description");
-        if let Some(xml) = found(xml)?
-            && let Ok(document) = Document::parse(&xml)
-            && document.root_element().attribute("type") == Some("bridge")
-            && let Some(name) = document.root_element().attribute("name")
-            && !without.contains(name)
-        {
-            names.push(name.to_owned());
-        }
+pub fn bridges(link: &Link, without: &BTreeSet<String>) -> Vec<String> {
+    match link.facts.driver {
+        // its networks are on no wire
+        Driver::Test => Vec::new(),
+        _ => bridges_in(Path::new(INTERFACES), without),
     }
+}
+
+/// The kernel says itself which interfaces are bridges, whatever their names are, and whether or not anything is
+/// plugged in: an internal bridge has no carrier before its first guest.
+fn bridges_in(folder: &Path, without: &BTreeSet<String>) -> Vec<String> {
+    let interfaces = fs::read_dir(folder).into_iter().flatten().flatten();
+    let bridges = interfaces.filter(|interface| interface.path().join("bridge").is_dir());
+    let names = bridges.filter_map(|bridge| bridge.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| !without.contains(name)).collect();
     names.sort();
-    Ok(names)
+    names
 }
 
 fn hypervisor(link: &Link) -> Option<String> {
@@ -141,4 +136,27 @@ fn version(number: u32) -> String {
 fn scaled(amount: u64, factor: f64) -> u64 {
     // bytes of memory and numbers of CPUs are far below 2^53
     (amount as f64 * factor) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bridges_are_what_the_kernel_calls_so_whatever_else_is_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for interface in [
+            "br1/bridge",
+            "br0/bridge",
+            "virbr0/bridge",
+            "eth0.mac",
+            "lo",
+        ] {
+            fs::create_dir_all(folder.path().join(interface)).expect("a folder");
+        }
+        fs::write(folder.path().join("bonding_masters"), "").expect("a file");
+        let theirs = BTreeSet::from(["virbr0".to_owned()]);
+        assert_eq!(bridges_in(folder.path(), &theirs), ["br0", "br1"]);
+        assert!(bridges_in(Path::new("/nowhere"), &theirs).is_empty());
+    }
 }

@@ -27,11 +27,45 @@ pub struct Seen {
     pub reason: Option<String>,
 }
 
-/// All domains, ours and others. One that goes away in between is left out.
+/// All domains, ours and others. One that goes away in between is left out; one that cannot be read is there, and
+/// nothing is known of it.
 pub fn all(link: &Link) -> Result<Vec<Seen>> {
-    let domains = link.connect.list_all_domains(0).doing("list the domains")?;
-    let seen = domains.iter().map(|domain| found(see(domain)));
-    seen.filter_map(Result::transpose).collect()
+    let mut all = Vec::new();
+    for domain in link.connect.list_all_domains(0).doing("list the domains")? {
+        let name = domain.name().unwrap_or_default();
+        let Some(seen) = found(see(&domain)).transpose() else {
+            continue;
+        };
+        match link.readable(&name, seen)? {
+            Some(seen) => all.push(seen),
+            None => all.extend(domain.uuid().ok().map(|uuid| unread(uuid, name))),
+        }
+    }
+    Ok(all)
+}
+
+/// A domain that cannot be read. It may be ours: who asks for the machine of this UUID is not to hear that it is gone.
+fn unread(uuid: Uuid, name: String) -> Seen {
+    let ours = Metadata {
+        hash: String::new(),
+        spec: None,
+        creating: false,
+    };
+    Seen {
+        view: DomainView {
+            uuid,
+            name,
+            cpus: 0,
+            memory_bytes: 0,
+            interfaces: Vec::new(),
+            disks: Vec::new(),
+            console: None,
+            agent: false,
+            ours: Some(ours),
+        },
+        state: MachineState::Unknown,
+        reason: None,
+    }
 }
 
 /// What a domain is and does.
@@ -122,8 +156,11 @@ fn off(
     (MachineState::Off, reason.map(str::to_owned))
 }
 
-/// Marks a machine's creation as ended.
+/// Marks a machine's creation as ended. Metadata that a newer gateway wrote is left for it to mark.
 pub fn created(domain: &Domain, metadata: &Metadata) -> Result<()> {
+    if metadata.spec.is_none() {
+        return Ok(());
+    }
     let element = Metadata {
         creating: false,
         ..metadata.clone()
@@ -170,12 +207,30 @@ fn ended(result: Result<()>) -> Result<()> {
 }
 
 /// CPUs and bytes of memory that all domains have together.
-pub fn allocated(connect: &Connect) -> Result<(u64, u64)> {
-    let mut sum = (0, 0_u64);
-    for domain in connect.list_all_domains(0).doing("list the domains")? {
-        if let Some(info) = found(domain.info().doing("read a domain's size"))? {
-            sum.0 += u64::from(info.nr_virt_cpu);
-            sum.1 = sum.1.saturating_add(info.max_mem.saturating_mul(1024));
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Allocated {
+    /// Virtual CPUs.
+    pub cpus: u64,
+    /// Bytes of memory.
+    pub memory: u64,
+    /// Domains whose size cannot be read, and is not in the sums.
+    pub unread: usize,
+}
+
+/// CPUs and bytes of memory that all domains have together.
+pub fn allocated(link: &Link) -> Result<Allocated> {
+    let mut sum = Allocated::default();
+    for domain in link.connect.list_all_domains(0).doing("list the domains")? {
+        let Some(info) = found(domain.info().doing("read a domain's size")).transpose() else {
+            continue;
+        };
+        let name = domain.name().unwrap_or_default();
+        match link.readable(&name, info)? {
+            Some(info) => {
+                sum.cpus += u64::from(info.nr_virt_cpu);
+                sum.memory = sum.memory.saturating_add(info.max_mem.saturating_mul(1024));
+            }
+            None => sum.unread += 1,
         }
     }
     Ok(sum)

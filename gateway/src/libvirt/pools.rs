@@ -8,7 +8,7 @@ use virt::storage_pool::StoragePool;
 use virt::sys;
 
 use super::error::found;
-use super::{Doing, Error, Result};
+use super::{Doing, Error, Link, Result};
 use crate::api::types::PoolCapacity;
 
 /// A storage pool that is active.
@@ -90,23 +90,34 @@ pub fn is_inactive(connect: &Connect, name: &str) -> Result<bool> {
     }
 }
 
-/// All active pools.
+/// All active pools that can be read, to look at them.
+pub fn readable(link: &Link) -> Result<Vec<Pool>> {
+    let mut pools = Vec::new();
+    for pool in active(&link.connect)? {
+        let name = pool.name().unwrap_or_default();
+        pools.extend(link.readable(&name, Pool::read(pool))?);
+    }
+    Ok(pools)
+}
+
+/// All active pools, to delete what is in them: one that cannot be read is an error, so that nothing is forgotten.
 pub fn all(connect: &Connect) -> Result<Vec<Pool>> {
-    let active = sys::VIR_CONNECT_LIST_STORAGE_POOLS_ACTIVE;
-    let pools = connect
-        .list_all_storage_pools(active)
-        .doing("list the storage pools")?;
-    pools
-        .into_iter()
-        .filter_map(|pool| found(Pool::read(pool)).transpose())
-        .collect()
+    let read = |pool| found(Pool::read(pool)).transpose();
+    active(connect)?.into_iter().filter_map(read).collect()
+}
+
+fn active(connect: &Connect) -> Result<Vec<StoragePool>> {
+    connect
+        .list_all_storage_pools(sys::VIR_CONNECT_LIST_STORAGE_POOLS_ACTIVE)
+        .doing("list the storage pools")
 }
 
 /// Sizes of all active pools, by name.
-pub fn capacities(connect: &Connect) -> Result<Vec<PoolCapacity>> {
+pub fn capacities(link: &Link) -> Result<Vec<PoolCapacity>> {
     let mut sizes = Vec::new();
-    for pool in all(connect)? {
-        let Some(info) = found(pool.handle.info().doing("read a storage pool's size"))? else {
+    for pool in readable(link)? {
+        let info = pool.handle.info().doing("read a storage pool's size");
+        let Some(info) = link.readable(&pool.name, info)? else {
             continue;
         };
         sizes.push(PoolCapacity {

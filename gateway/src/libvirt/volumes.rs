@@ -10,7 +10,7 @@ use virt::stream::Stream;
 use super::domain_xml::{DiskFormat, Xml, document, empty, nested, text};
 use super::error::found;
 use super::pools::{self, Pool};
-use super::{Doing, Error, Result};
+use super::{Doing, Error, Link, Result};
 
 /// A volume that shall be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,11 +49,12 @@ pub fn seed_name(id: Uuid) -> String {
 }
 
 /// The machines that have a seed in an active pool, attached or not.
-pub fn seeds(connect: &Connect) -> Result<BTreeSet<Uuid>> {
+pub fn seeds(link: &Link) -> Result<BTreeSet<Uuid>> {
     let mut seeds = BTreeSet::new();
-    for pool in pools::all(connect)? {
+    for pool in pools::readable(link)? {
         let volumes = pool.handle.list_all_volumes(0).doing("list the volumes");
-        for volume in found(volumes)?.unwrap_or_default() {
+        let volumes = link.readable(&pool.name, volumes)?;
+        for volume in volumes.unwrap_or_default() {
             seeds.extend(volume.name().ok().and_then(|name| seed_owner(&name)));
         }
     }

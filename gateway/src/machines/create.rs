@@ -152,7 +152,16 @@ fn build(app: &App, link: &Link, id: Uuid, hash: &str, request: &MachineRequest)
 
 /// Refuses what does not fit beside all that is defined.
 fn fits(app: &App, link: &Link, spec: &MachineSpec) -> Result<()> {
-    let (cpus, memory) = capacity::amounts(link, app.limits)?;
+    let allocated = domains::allocated(link)?;
+    if allocated.unread > 0 {
+        let problem = format!(
+            "{} cannot be read: nobody knows what is free",
+            allocated.unread
+        );
+        let what = "the sizes of the domains";
+        return Err(libvirt::Error::Description { what, problem }.into());
+    }
+    let (cpus, memory) = capacity::amounts(link, app.limits, allocated)?;
     let wanted = [
         (
             "spec.memoryBytes",

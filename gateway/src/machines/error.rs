@@ -97,14 +97,6 @@ pub enum Error {
         /// The id.
         id: Uuid,
     },
-    /// The metadata was written by a newer gateway, or by hand.
-    #[error(
-        "the metadata of machine {id} cannot be read; delete the machine, or upgrade this gateway"
-    )]
-    Unreadable {
-        /// The id.
-        id: Uuid,
-    },
     /// The driver has no such thing.
     #[error("this driver of libvirt has no {what}")]
     NotSupported {

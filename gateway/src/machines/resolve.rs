@@ -145,7 +145,7 @@ pub(super) fn interfaces(
         Vec::new()
     };
     let bridges = if cards.iter().any(|card| card.bridge.is_some()) {
-        capacity::bridges(link, &BTreeSet::new())?
+        capacity::bridges(link, &BTreeSet::new())
     } else {
         Vec::new()
     };

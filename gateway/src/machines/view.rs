@@ -1,6 +1,6 @@
 //! Machines as they are.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -8,22 +8,30 @@ use uuid::Uuid;
 use virt::domain::Domain;
 
 use super::{Error, Result};
-use crate::api::types::{Address, AddressSource, Machine, MachineInterface, MachineState};
+use crate::api::types::{
+    Address, Firmware, InterfaceSpec, Machine, MachineInterface, MachineSpec, MachineState,
+    RootDisk,
+};
 use crate::app::App;
 use crate::clock;
 use crate::libvirt::addresses::{self, ByMac};
-use crate::libvirt::domain_xml::DomainView;
+use crate::libvirt::domain_xml::{DomainView, InterfaceView};
 use crate::libvirt::domains::{self, Seen};
 use crate::libvirt::{self, Driver, Link, volumes};
 
 /// How long a guest agent's answer is good.
 const AGENT_ANSWER: Duration = Duration::from_secs(10);
+/// How long one that did not answer is not asked again: guests that hang would take the time of those that answer.
+const AGENT_REST: Duration = Duration::from_secs(30);
 /// How long one look at all machines may wait for guest agents.
 const AGENT_BUDGET: Duration = Duration::from_secs(2);
 
 /// What guest agents said lately: asking is slow, and a guest that hangs does not answer at all.
 #[derive(Default)]
-pub struct Agents(Mutex<HashMap<Uuid, (Instant, ByMac)>>);
+pub struct Agents(Mutex<HashMap<Uuid, Answer>>);
+
+/// What a guest agent said, and until when it is not asked again.
+type Answer = (Instant, ByMac);
 
 /// What is looked up once for all machines: their seeds, and addresses that the hypervisor itself knows.
 struct Known {
@@ -37,7 +45,7 @@ struct Known {
 pub fn list(app: &App, link: &Link) -> Result<Vec<Machine>> {
     let known = Known::look(app, link)?;
     let all = domains::all(link)?;
-    let machines = all.into_iter().filter(|seen| seen.view.ours.is_some());
+    let machines = all.into_iter();
     let machines = machines.filter_map(|seen| machine(app, link, &known, seen));
     let mut machines: Vec<_> = machines.collect();
     machines.sort_by_key(|machine| machine.id);
@@ -53,7 +61,7 @@ pub fn list(app: &App, link: &Link) -> Result<Vec<Machine>> {
 pub fn one(app: &App, link: &Link, id: Uuid) -> Result<Machine> {
     let (_, seen) = lookup(link, id)?;
     let known = Known::look(app, link)?;
-    machine(app, link, &known, seen).ok_or(Error::Unreadable { id })
+    machine(app, link, &known, seen).ok_or(Error::Unknown { id })
 }
 
 /// The domain of a machine; one that is not ours is unknown.
@@ -78,14 +86,17 @@ pub(super) fn seed_of(view: &DomainView) -> Option<(&str, &str)> {
 }
 
 fn machine(app: &App, link: &Link, known: &Known, seen: Seen) -> Option<Machine> {
+    seen.view.ours.as_ref()?;
     let addresses = addresses_of(app, link, known, &seen);
     // its volume may be there still when a slow guest has let go of it
     let has_seed = known.seeds.contains(&seen.view.uuid) || seed_of(&seen.view).is_some();
     machine_of(seen, addresses, has_seed)
 }
 
-/// What a domain, its addresses and its seed make; `None` where it is not ours, or its spec makes no sense.
+/// What a domain, its addresses and its seed make; `None` where it is not ours. One whose metadata a newer gateway
+/// wrote, or somebody by hand, is shown as far as the domain itself tells: it may be a live node.
 fn machine_of(seen: Seen, addresses: Vec<Address>, has_seed: bool) -> Option<Machine> {
+    let told = spec_of(&seen.view);
     let ours = seen.view.ours?;
     let cards = seen
         .view
@@ -99,7 +110,8 @@ fn machine_of(seen: Seen, addresses: Vec<Address>, has_seed: bool) -> Option<Mac
     Some(Machine {
         id: seen.view.uuid,
         spec_hash: ours.hash,
-        spec: ours.spec?,
+        unreadable: ours.spec.is_none(),
+        spec: ours.spec.unwrap_or(told),
         state: seen.state,
         state_reason: seen.reason,
         seed: has_seed,
@@ -109,27 +121,50 @@ fn machine_of(seen: Seen, addresses: Vec<Address>, has_seed: bool) -> Option<Mac
     })
 }
 
-/// Leases first, then what the hypervisor's kernel saw, then what the guest says.
+/// A spec with what a domain itself tells.
+fn spec_of(view: &DomainView) -> MachineSpec {
+    let card = |card: &InterfaceView| InterfaceSpec {
+        network: card.network.clone(),
+        bridge: card.bridge.clone(),
+    };
+    MachineSpec {
+        name: view.name.clone(),
+        labels: BTreeMap::new(),
+        cpus: u32::try_from(view.cpus).unwrap_or(u32::MAX),
+        memory_bytes: view.memory_bytes,
+        firmware: Firmware::default(),
+        architecture: None,
+        root_disk: RootDisk {
+            size_bytes: 0,
+            image: None,
+            pool: String::new(),
+        },
+        disks: Vec::new(),
+        interfaces: view.interfaces.iter().map(card).collect(),
+        cpu_model: None,
+    }
+}
+
+/// Of each card what the hypervisor itself knows, and what the guest says where it knows nothing.
 fn addresses_of(app: &App, link: &Link, known: &Known, seen: &Seen) -> Vec<Address> {
     let view = &seen.view;
     if matches!(seen.state, MachineState::Off | MachineState::Crashed) {
         return Vec::new();
     }
-    let mut found = addresses::of(view, &known.leases, AddressSource::Lease);
-    if found.is_empty() {
-        found = addresses::of(view, &known.arp, AddressSource::Arp);
-    }
-    if found.is_empty() && view.agent {
-        let answer = app.agents.ask(link, view, known.since);
-        found = addresses::of(view, &answer, AddressSource::Agent);
-    }
-    found
+    let agent = || {
+        if view.agent {
+            app.agents.ask(link, view, known.since)
+        } else {
+            ByMac::new()
+        }
+    };
+    addresses::of_cards(view, &known.leases, &known.arp, agent)
 }
 
 impl Known {
     fn look(app: &App, link: &Link) -> Result<Self> {
         let since = clock::instant();
-        let seeds = volumes::seeds(&link.connect)?;
+        let seeds = volumes::seeds(link)?;
         // the test driver's networks are on no wire
         if link.facts.driver == Driver::Test {
             return Ok(Self {
@@ -153,17 +188,19 @@ impl Agents {
     fn ask(&self, link: &Link, view: &DomainView, since: Instant) -> ByMac {
         let now = clock::instant();
         let old = self.slot().get(&view.uuid).cloned();
-        let (answered, answer) = old.map_or((None, ByMac::new()), |(at, by)| (Some(at), by));
-        let fresh = answered.is_some_and(|at| now.duration_since(at) < AGENT_ANSWER);
-        if fresh || now.duration_since(since) > AGENT_BUDGET {
+        let (until, answer) = old.unwrap_or((now, ByMac::new()));
+        if now < until || now.duration_since(since) > AGENT_BUDGET {
             return answer;
         }
-        let answer = addresses::agent(&link.connect, view).unwrap_or_else(|error| {
-            tracing::debug!(id = %view.uuid, error = error.words(), "guest agent");
-            ByMac::new()
-        });
-        self.slot()
-            .insert(view.uuid, (clock::instant(), answer.clone()));
+        let (rest, answer) = match addresses::agent(&link.connect, view) {
+            Ok(answer) => (AGENT_ANSWER, answer),
+            Err(error) => {
+                tracing::debug!(id = %view.uuid, error = error.words(), "guest agent");
+                (AGENT_REST, ByMac::new())
+            }
+        };
+        let until = clock::instant() + rest;
+        self.slot().insert(view.uuid, (until, answer.clone()));
         answer
     }
 

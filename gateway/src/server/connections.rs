@@ -15,8 +15,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::TlsAcceptor;
 
 use super::listeners::Socket;
+use super::peers::Peers;
 use super::tls::Tls;
-use crate::auth::Trust;
+use crate::auth::{Place, Trust};
 
 /// Connections that are served at once at each place, those that have not proved anything yet included.
 const AT_ONCE: usize = 512;
@@ -33,6 +34,7 @@ pub(super) struct Connections {
     // whoever can reach the address does not take the socket's
     address: Arc<Semaphore>,
     socket: Arc<Semaphore>,
+    peers: Peers,
 }
 
 /// What one connection needs. It does not hold the rest: the rest waits for its end.
@@ -50,15 +52,24 @@ impl Connections {
             graceful: Arc::new(GracefulShutdown::new()),
             address: turns(),
             socket: turns(),
+            peers: Peers::default(),
         }
     }
 
     /// Serves HTTPS, without end.
     pub async fn serve_tls(self, listener: TcpListener, tls: Tls) {
         loop {
-            let accepted = listener.accept().await.map(|(stream, _)| stream);
+            let accepted = listener.accept().await;
+            let from = accepted.as_ref().map(|(_, from)| from.ip()).ok();
+            let place = from.map(|from| self.peers.admit(from));
+            if let Some(None) = place {
+                tracing::debug!(?from, "too many connections that prove nothing: closed");
+                continue;
+            }
+            let accepted = accepted.map(|(stream, _)| stream);
             if let Some((stream, connection)) = self.admit(accepted, &self.address).await {
-                tokio::spawn(connection.handshake(stream, tls.acceptor()));
+                let place = Place::new(place);
+                tokio::spawn(connection.handshake(stream, tls.acceptor(), place));
             }
         }
     }
@@ -68,7 +79,7 @@ impl Connections {
         loop {
             let accepted = socket.listener.accept().await.map(|(stream, _)| stream);
             if let Some((stream, connection)) = self.admit(accepted, &self.socket).await {
-                tokio::spawn(connection.serve(stream, Trust::Socket));
+                tokio::spawn(connection.serve(stream, Trust::Socket, Place::default()));
             }
         }
     }
@@ -109,29 +120,31 @@ impl Connections {
 }
 
 impl Connection {
-    async fn handshake(self, stream: TcpStream, acceptor: TlsAcceptor) {
+    async fn handshake(self, stream: TcpStream, acceptor: TlsAcceptor, place: Place) {
         // events are small and must not wait for more
         let _ = stream.set_nodelay(true);
         match tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await {
             Ok(Ok(stream)) => {
                 let proved = stream.get_ref().1.peer_certificates().is_some();
                 let trust = if proved {
+                    place.leave();
                     Trust::Certificate
                 } else {
                     Trust::None
                 };
-                self.serve(stream, trust).await;
+                self.serve(stream, trust, place).await;
             }
             Ok(Err(error)) => tracing::info!(%error, "TLS handshake failed"),
             Err(_) => tracing::info!("TLS handshake took too long"),
         }
     }
 
-    async fn serve<S>(self, stream: S, trust: Trust)
+    async fn serve<S>(self, stream: S, trust: Trust, place: Place)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let service = TowerToHyperService::new(self.router.layer(Extension(trust)));
+        let service =
+            TowerToHyperService::new(self.router.layer(Extension(trust)).layer(Extension(place)));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(PATIENCE)

@@ -4,6 +4,7 @@ mod connections;
 mod error;
 mod listeners;
 mod log;
+mod peers;
 mod run;
 mod tls;
 

@@ -231,3 +231,24 @@ async fn strangers_at_the_address_do_not_shut_out_the_socket() {
     let answer = timeout(Duration::from_secs(5), client.get("/v1/machines"));
     assert_eq!(answer.await.expect("at once").status.as_u16(), 200);
 }
+
+#[tokio::test]
+async fn strangers_shut_out_neither_those_elsewhere_nor_those_who_have_proved_themselves() {
+    let (gateway, ours, _) = gateway(false, true);
+    let address = gateway.address();
+    let known = Client::https(&address, &ours.certificate, Some(GOOD), None);
+    // more than may be open from one address without proof
+    let mut streams = Vec::new();
+    for _ in 0..80 {
+        let stream = known.request(Method::GET, "/v1/events").send().await;
+        streams.push(stream.expect("a stream"));
+    }
+    let mut strangers = Vec::new();
+    for _ in 0..520 {
+        strangers.push(TcpStream::connect(&address).await.expect("a connection"));
+    }
+    let elsewhere = Client::https_from("127.0.0.2", &address, &ours.certificate, Some(GOOD));
+    let answer = timeout(Duration::from_secs(5), elsewhere.get("/v1/machines"));
+    assert_eq!(answer.await.expect("at once").status.as_u16(), 200);
+    assert!(streams.iter().all(|stream| stream.status().is_success()));
+}

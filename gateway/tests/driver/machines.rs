@@ -3,7 +3,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::support::client::{machine, spec};
-use crate::support::gateway::{FOREIGN, Gateway};
+use crate::support::gateway::{FOREIGN, Gateway, NODE};
 
 const ID: Uuid = Uuid::from_u128(0x3f2b_7a52_66f4_4c4a_9d57_0c9d_3c7d_8e55);
 
@@ -256,4 +256,32 @@ async fn a_spec_that_means_nothing_here_is_refused_with_field_and_remedy() {
         );
     }
     assert_eq!(client.machines().await.len(), 0);
+}
+
+#[tokio::test]
+async fn a_machine_that_a_newer_gateway_made_is_shown_as_far_as_its_domain_tells_and_can_be_deleted()
+ {
+    let newer = format!(
+        r#"<domain type='test'><name>newer</name><uuid>{ID}</uuid><memory>131072</memory><vcpu>2</vcpu>
+           <os><type>hvm</type></os>
+           <metadata><tatara:machine xmlns:tatara="https://tatara.dev/libvirt/1" hash="abc">
+             <tatara:spec>{{"firmware":"of-tomorrow"}}</tatara:spec></tatara:machine></metadata></domain></node>"#
+    );
+    let gateway = Gateway::of_node(&NODE.replace("</node>", &newer), &[]);
+    let client = gateway.client();
+    let shown = client.get(&machine(ID)).await;
+    assert_eq!(shown.status, StatusCode::OK, "{shown:?}");
+    let shown = shown.json();
+    assert_eq!(client.machines().await, [shown.clone()]);
+    assert_eq!(
+        (&shown["unreadable"], &shown["state"]),
+        (&json!(true), &json!("running"))
+    );
+    assert_eq!(
+        (&shown["spec"]["name"], &shown["spec"]["cpus"]),
+        (&json!("newer"), &json!(2))
+    );
+    let gone = client.delete(&machine(ID)).await;
+    assert_eq!(gone.status, StatusCode::NO_CONTENT);
+    assert!(client.machines().await.is_empty());
 }

@@ -11,6 +11,7 @@ mod faults;
 mod images;
 mod leftovers;
 mod machines;
+mod odd;
 mod slow_server;
 
 use std::path::{Path, PathBuf};

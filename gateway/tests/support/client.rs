@@ -1,5 +1,6 @@
 //! A client of the gateway.
 
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Once;
 
@@ -61,8 +62,23 @@ impl Client {
 
     /// A client over HTTPS, with what it has to show.
     pub fn https(address: &str, authority: &str, token: Option<&str>, leaf: Option<&Leaf>) -> Self {
+        Self::built(builder(), address, authority, (token, leaf))
+    }
+
+    /// The same, from another address of this machine.
+    pub fn https_from(from: &str, address: &str, authority: &str, token: Option<&str>) -> Self {
+        let builder = builder().local_address(from.parse::<IpAddr>().expect("an address"));
+        Self::built(builder, address, authority, (token, None))
+    }
+
+    fn built(
+        builder: ClientBuilder,
+        address: &str,
+        authority: &str,
+        (token, leaf): (Option<&str>, Option<&Leaf>),
+    ) -> Self {
         let authority = Certificate::from_pem(authority.as_bytes()).expect("an authority");
-        let mut builder = builder().tls_certs_only([authority]);
+        let mut builder = builder.tls_certs_only([authority]);
         if let Some(leaf) = leaf {
             let pem = format!("{}{}", leaf.certificate, leaf.key);
             builder = builder.identity(Identity::from_pem(pem.as_bytes()).expect("an identity"));

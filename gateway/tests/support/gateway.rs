@@ -33,8 +33,13 @@ pub struct Gateway {
 impl Gateway {
     /// On the test driver, on a Unix socket, with further arguments.
     pub fn start(arguments: &[&str]) -> Self {
+        Self::of_node(NODE, arguments)
+    }
+
+    /// On the test driver with another hypervisor.
+    pub fn of_node(node: &str, arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        fs::write(folder.path().join("node.xml"), NODE).expect("a file");
+        fs::write(folder.path().join("node.xml"), node).expect("a file");
         let uri = format!("test://{}/node.xml", folder.path().display());
         Self::on(&uri, folder, arguments)
     }

@@ -1,5 +1,6 @@
 //! CustomResourceDefinitions, generated from the types.
 
+pub mod bounds;
 mod tidy;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
@@ -44,6 +45,7 @@ pub fn all() -> Vec<CustomResourceDefinition> {
         crd.labels_mut()
             .insert(LABEL_MANAGED_BY.into(), MANAGED_BY.into());
         tidy::tidy(crd);
+        bounds::bound(crd);
     }
     all
 }

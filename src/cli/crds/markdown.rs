@@ -5,11 +5,13 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 
 use crate::api::crd;
+use crate::api::crd::bounds::WIDE;
 
 const HEAD: &str = "\
 # The API
 
-Made from the types by `tatara crds --markdown` (`make docs`); do not edit. `kubectl explain` says the same.
+Made from the types by `tatara crds --markdown` (`make docs`); do not edit. `kubectl explain` says the same, but nothing of what
+is inside of `providerSpec.value`: that is described here only.
 
 Fields marked **required** must be there. What stands in a MachineSet's or MachineDeployment's
 `spec.template.spec` is the `spec` of a Machine. Conditions have the form of every Kubernetes API: `type`,
@@ -134,8 +136,13 @@ fn about(field: &JSONSchemaProps, required: bool) -> String {
     parts.join(" ")
 }
 
+/// The range of a number; what only its type bounds says nothing to people.
 fn range(field: &JSONSchemaProps) -> Option<String> {
-    match (field.minimum, field.maximum) {
+    #[allow(clippy::cast_precision_loss)] // exact
+    let wide = WIDE as f64;
+    let natural = [f64::from(i32::MIN), f64::from(i32::MAX), -wide, wide];
+    let said = |bound: Option<f64>| bound.filter(|bound| !natural.contains(bound));
+    match (said(field.minimum), said(field.maximum)) {
         (Some(low), Some(high)) => Some(format!("From {low} to {high}.")),
         (Some(low), None) => Some(format!("At least {low}.")),
         (None, Some(high)) => Some(format!("At most {high}.")),

@@ -6,6 +6,7 @@ use kube::Resource;
 
 use crate::api::conditions::{find, is_true};
 use crate::api::names::ANNOTATION_PAUSED;
+use crate::api::readable::unreadable;
 
 /// The first thing that people look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +117,10 @@ pub(super) fn stand(object: &impl Resource, judged: Judged<'_>) -> Standing {
         (None, _) => "no controller has said anything of it yet".into(),
     };
     let transition = why.or(judged.headline).map(|c| c.last_transition_time.0);
+    let (mark, reason, message) = match unreadable(object) {
+        Some(why) => (Mark::Trouble, "Unreadable", first_line(why)),
+        None => (mark, reason, message),
+    };
     Standing {
         mark,
         state: match deleted {

@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use super::snapshot::{Objects, Snapshot};
 use crate::api::names::LABEL_CLUSTER;
 use crate::cli::caller::{ApiError, Caller};
+use crate::store::{Indexed, Item};
 
 /// Changes that are taken together, so that a burst is drawn once.
 const BURST: usize = 512;
@@ -84,15 +85,16 @@ fn changes<K>(
     of: fn(&mut Snapshot) -> &mut Objects<K>,
 ) -> Changes
 where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+    K: Indexed + Resource<DynamicType = (), Scope = NamespaceResourceScope>,
     K: Clone + Debug + DeserializeOwned + Send + 'static,
 {
-    let api: Api<K> = Api::namespaced(caller.client.clone(), &caller.namespace);
+    let api: Api<Item<K>> = Api::namespaced(caller.client.clone(), &caller.namespace);
     let caller = caller.clone();
     watcher(api, config)
         .modify(|object| object.managed_fields_mut().clear())
         .default_backoff()
         .filter(|event| std::future::ready(!is_stale(event)))
+        .map_ok(Item::opened)
         .map_ok(move |event| -> Change { Box::new(move |snapshot| of(snapshot).take(event)) })
         .map_err(move |error| caller.explain_watch::<K>(error))
         .boxed()

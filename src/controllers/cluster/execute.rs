@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
-use kube::core::{NamespaceResourceScope, ObjectMeta};
+use kube::core::ObjectMeta;
 use kube::{Api, Resource, ResourceExt};
 use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
@@ -18,11 +18,14 @@ use super::known::Kubeconfig;
 use super::observed::Observed;
 use super::plan::{Action, Plan};
 use super::{addons, secrets};
+use crate::api::Cluster;
 use crate::api::names::{
     FIELD_MANAGER, FINALIZER_CLUSTER, FINALIZER_IN_USE, LABEL_CLUSTER, LABEL_MANAGED_BY,
     MANAGED_BY, kubeconfig_secret,
 };
-use crate::api::{Cluster, Machine};
+use crate::api::readable::unreadable;
+use crate::controllers::machine::{first_host, turn};
+use crate::controllers::whose::Shared;
 use crate::controllers::{Chain, ReconcileError, patch};
 use crate::manager::{Context, member_key};
 use crate::pki::{Authorities, kubeconfig};
@@ -46,6 +49,8 @@ pub async fn execute(
                 let deleted = |cluster: &Cluster| cluster.metadata.deletion_timestamp.clone();
                 patch::swap(&context.client, cluster, deleted, change).await?;
             }
+            Action::ReturnTurn => turn::give_back_by_act(context, cluster).await?,
+            Action::SettleTurn => turn::settle(context, cluster).await?,
             Action::MakeCertificates => make_certificates(context, cluster, now).await?,
             Action::WriteKubeconfig => write_kubeconfig(context, observed, now).await?,
             Action::Connect => connect(context, cluster).await?,
@@ -82,7 +87,7 @@ async fn make_certificates(
     let name = cluster.name_any();
     let found = secrets::read_authorities(context, &namespace(cluster), &name).await?;
     let (authorities, missing) =
-        Authorities::load_or_generate(&name, &found, now).map_err(|error| {
+        Authorities::load_or_generate(&name, &found.data, now).map_err(|error| {
             ReconcileError::other("make the certificate authorities", Chain(&error))
         })?;
     let secrets: Api<Secret> = Api::namespaced(context.client.clone(), &namespace(cluster));
@@ -167,6 +172,13 @@ async fn write_kubeconfig(
     )];
     let secret = secret(cluster, kubeconfig_secret(&name), data.into());
     let secrets: Api<Secret> = Api::namespaced(context.client.clone(), &namespace(cluster));
+    let present = secrets.get_opt(&kubeconfig_secret(&name)).await;
+    let present = present.map_err(ReconcileError::api("read the kubeconfig Secret"))?;
+    if let Some(other) = present.and_then(|present| secrets::other_cluster(&present, cluster)) {
+        return Err(ReconcileError::Conflict {
+            what: format!("the kubeconfig Secret is that of Cluster {other}"),
+        });
+    }
     let params = PatchParams::apply(FIELD_MANAGER).force();
     let what = ReconcileError::api(format!("apply Secret {}", kubeconfig_secret(&name)));
     let apply = serde_json::to_value(&secret)
@@ -198,8 +210,11 @@ async fn connect(context: &Context, cluster: &Cluster) -> Result<(), ReconcileEr
     };
     let failed = |error: String| ReconcileError::other(format!("use Secret {name}"), error);
     let config = given::config(&text).await.map_err(failed)?;
-    let client = kube_client(workload::client_config(config), route(context, cluster))
-        .map_err(|error| failed(error.to_string()))?;
+    let client = kube_client(
+        workload::client_config(config),
+        route(context, cluster).await,
+    )
+    .map_err(|error| failed(error.to_string()))?;
     context.members.connect(member_key(cluster), client);
     let digest = Some(secrets::digest(&text));
     let uid = cluster.uid().unwrap_or_default();
@@ -213,70 +228,72 @@ async fn connect(context: &Context, cluster: &Cluster) -> Result<(), ReconcileEr
 }
 
 /// Straight, or over the SSH connection of the first control-plane host where that has jump hosts.
-fn route(context: &Context, cluster: &Cluster) -> Route {
+async fn route(context: &Context, cluster: &Cluster) -> Route {
     let by = cluster
         .annotations()
         .get(crate::api::names::ANNOTATION_INITIALIZED)
         .cloned();
-    let host = by.and_then(|uid| context.stores.hosts.by(&Key::Claim(uid)).pop());
+    let host = by.and_then(|uid| first_host(context, &namespace(cluster), &uid));
     match host {
         Some(host) if !host.spec.ssh.jump.is_empty() => {
-            context.hosts.route(host.as_ref()).unwrap_or(Route::Direct)
+            let route = context.hosts.route(host.as_ref()).await;
+            route.unwrap_or(Route::Direct)
         }
         _ => Route::Direct,
     }
 }
 
+/// Deletes what is left of the Cluster and is ours. What changed since it was last seen is looked at again first: it may
+/// have been made another provider's.
 async fn delete_children(context: &Context, cluster: &Cluster) -> Result<(), ReconcileError> {
     let key = Key::Cluster(namespace(cluster), cluster.name_any());
+    let mut changed = Ok(());
     for deployment in context.stores.machine_deployments.by(&key) {
-        delete(context, &deployment).await?;
+        changed = changed.and(delete(context, &deployment).await?);
     }
     for set in context.stores.machine_sets.by(&key) {
-        delete(context, &set).await?;
+        changed = changed.and(delete(context, &set).await?);
     }
-    let machines: Vec<Arc<Machine>> = context.stores.machines.by(&key);
-    for machine in machines {
-        delete(context, &machine).await?;
+    for machine in context.stores.machines.by(&key) {
+        changed = changed.and(delete(context, &machine).await?);
     }
-    Ok(())
+    changed
 }
 
-async fn delete<K>(context: &Context, object: &Arc<K>) -> Result<(), ReconcileError>
+/// Deletes an object that is ours and as it was last seen; the inner error says that it is not.
+async fn delete<K>(
+    context: &Context,
+    object: &Arc<K>,
+) -> Result<Result<(), ReconcileError>, ReconcileError>
 where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-        + Clone
-        + DeserializeOwned
-        + std::fmt::Debug,
+    K: Shared + Clone + DeserializeOwned + std::fmt::Debug,
 {
-    if object.meta().deletion_timestamp.is_some() {
-        return Ok(());
+    let is_left_alone = unreadable(object.as_ref()).is_some() || !object.is_ours(&context.stores);
+    if object.meta().deletion_timestamp.is_some() || is_left_alone {
+        return Ok(Ok(()));
     }
     let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
     let api: Api<K> = Api::namespaced(context.client.clone(), &namespace);
     let params = DeleteParams {
         preconditions: Some(Preconditions {
             uid: object.uid(),
-            resource_version: None,
+            resource_version: object.resource_version(),
         }),
         ..DeleteParams::background()
     };
+    let what = format!("delete {} {namespace}/{name}", K::kind(&()));
     match api.delete(&name, &params).await {
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
-        result => result.map(drop).map_err(ReconcileError::api(format!(
-            "delete {} {namespace}/{name}",
-            K::kind(&())
-        ))),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(Ok(())),
+        Err(kube::Error::Api(status)) if status.code == 409 => {
+            Ok(Err(ReconcileError::Conflict { what }))
+        }
+        result => result.map(|_| Ok(())).map_err(ReconcileError::api(what)),
     }
 }
 
 async fn finish(context: &Context, cluster: &Cluster) -> Result<(), ReconcileError> {
     secrets::hold(context, cluster, false).await?;
-    context.members.disconnect(&member_key(cluster));
-    let uid = cluster.uid().unwrap_or_default();
-    context.known.forget(&uid);
-    context.sources.forget(&uid);
-    context.secrets.forget(&uid);
+    super::forget(context, cluster);
     patch::remove_finalizer(&context.client, cluster, FINALIZER_CLUSTER).await?;
     tracing::info!(cluster = %cluster.name_any(), "cluster deleted");
     Ok(())

@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use k8s_openapi::jiff::Timestamp;
 
 use crate::api::conditions::Finding;
+use crate::controllers::cluster_profile::Server;
+use crate::controllers::machine::plan::turn::Marks;
 use crate::pki::Authorities;
 use crate::workload::health::Judgement;
 
@@ -14,7 +16,7 @@ use super::attempt::Attempt;
 use super::observed::Certificates;
 
 /// What a kubeconfig Secret says.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Kubeconfig {
     /// It was not written by us: the control plane is somebody else's.
     pub external: bool,
@@ -24,6 +26,21 @@ pub struct Kubeconfig {
     pub digest: Option<String>,
     /// Why it cannot be used, for people.
     pub problem: Option<String>,
+    /// Where it says that the API is served, for ClusterProfiles; or why that cannot be told to others.
+    pub server: Result<Server, String>,
+}
+
+impl Default for Kubeconfig {
+    /// Nobody has looked yet.
+    fn default() -> Self {
+        Self {
+            external: false,
+            renew_at: None,
+            digest: None,
+            problem: None,
+            server: Err("its kubeconfig has not been read yet".into()),
+        }
+    }
 }
 
 /// What was found out about one cluster.
@@ -35,6 +52,8 @@ pub struct Known {
     pub authorities: Option<Arc<Authorities>>,
     /// How their Secrets stand.
     pub certificates: Certificates,
+    /// What its CA Secret says of the control-plane turn, once it was read; nothing where there is none.
+    pub turn: Option<Option<Marks>>,
     /// Its Secrets are held until it is gone.
     pub secrets_held: bool,
     /// What its kubeconfig Secret says.
@@ -45,6 +64,8 @@ pub struct Known {
     pub judgement: Judgement,
     /// When it was last probed.
     pub probed_at: Option<Timestamp>,
+    /// When the first of the probes failed that have failed in a row.
+    pub failing_since: Timestamp,
     /// What the last probe said.
     pub sentence: String,
     /// `gitVersion` of its API server.

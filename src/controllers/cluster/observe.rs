@@ -5,18 +5,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
-use kube::ResourceExt;
+use kube::{Resource, ResourceExt};
 
 use super::observed::{Certificates, Health, MachineFact, Observed};
 use super::{addons, secrets};
 use crate::api::conditions::is_true;
-use crate::api::names::{ANNOTATION_INITIALIZED, ANNOTATION_TURN};
+use crate::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED};
+use crate::api::readable::unreadable;
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::controllers::ReconcileError;
-use crate::controllers::machine::cluster_endpoint;
+use crate::controllers::machine::plan::turn::{self, Both, Marks};
+use crate::controllers::machine::{cluster_endpoint, turn as live_turn};
+use crate::controllers::whose::Shared;
 use crate::kubeadm::{self, ClusterInput};
 use crate::manager::Context;
-use crate::store::Key;
+use crate::store::{Key, Stores};
 use crate::workload::health;
 
 /// How long an API may take to say that it is ready.
@@ -30,7 +33,8 @@ pub async fn observe(context: &Context, cluster: Arc<Cluster>) -> Result<Observe
     let uid = cluster.uid().unwrap_or_default();
     let annotation = |key: &str| cluster.annotations().get(key).cloned();
     let key = Key::Cluster(namespace.clone(), name.clone());
-    let machines = context.stores.machines.by(&key);
+    let mut machines = context.stores.machines.by(&key);
+    machines.retain(|machine| machine.is_ours(&context.stores));
     let deleting = cluster.metadata.deletion_timestamp.is_some();
     let initialized_by = annotation(ANNOTATION_INITIALIZED);
     let spec = spec(&cluster, &machines);
@@ -45,7 +49,7 @@ pub async fn observe(context: &Context, cluster: Arc<Cluster>) -> Result<Observe
     } else {
         known.certificates
     };
-    let turn = annotation(ANNOTATION_TURN).and_then(|text| serde_json::from_str(&text).ok());
+    let both = marks(context, &cluster, deleting).await?;
     let health = if settled || known.kubeconfig.external {
         probed(context, &cluster, &uid, now).await
     } else {
@@ -57,7 +61,13 @@ pub async fn observe(context: &Context, cluster: Arc<Cluster>) -> Result<Observe
     };
     Ok(Observed {
         sets_left: sets_left(context, &key),
-        endpoint: cluster_endpoint(context, spec.as_ref().ok(), initialized_by.as_ref()),
+        unreadable: unreadable_below(context, &key),
+        endpoint: cluster_endpoint(
+            context,
+            &namespace,
+            spec.as_ref().ok(),
+            initialized_by.as_ref(),
+        ),
         kubeconfig_ready: known.kubeconfig.external
             || known.kubeconfig.renew_at.is_some_and(|renew| now < renew),
         secrets_held: known.secrets_held,
@@ -70,7 +80,12 @@ pub async fn observe(context: &Context, cluster: Arc<Cluster>) -> Result<Observe
         profile: context.known.get(&uid).profile_findings,
         certificates,
         initialized_by,
-        turn,
+        turn: both.holder().cloned(),
+        host_is_gone: annotation(ANNOTATION_HOST_IS_GONE).is_some_and(|uid| {
+            both.has_turn_of(&uid) && context.stores.machines.by_uid(&uid).is_none()
+        }),
+        doubt: both.doubt(),
+        unsettled: turn::settle(&both) != turn::Step::Done,
         addons: addons.state,
         addons_due: addons.due && health.is_some(),
         addons_next: addons.next,
@@ -78,6 +93,24 @@ pub async fn observe(context: &Context, cluster: Arc<Cluster>) -> Result<Observe
         spec,
         cluster,
     })
+}
+
+/// What the Cluster and its CA Secret say of the control-plane turn. A contradiction may only be that one of the two
+/// was seen later than the other: it is looked at live.
+async fn marks(
+    context: &Context,
+    cluster: &Cluster,
+    deleting: bool,
+) -> Result<Both, ReconcileError> {
+    match live_turn::known(context, cluster) {
+        Some(both) if both.doubt().is_none() || deleting => Ok(both),
+        Some(_) => live_turn::now(context, cluster).await,
+        None => Ok(Both {
+            no_secret: true,
+            cluster: Marks::of(cluster.annotations()),
+            ..Both::default()
+        }),
+    }
 }
 
 fn fact(machine: &Machine) -> MachineFact {
@@ -94,15 +127,31 @@ fn fact(machine: &Machine) -> MachineFact {
 }
 
 fn sets_left(context: &Context, key: &Key) -> usize {
-    let sets = context.stores.machine_sets.by(key);
-    let deployments = context.stores.machine_deployments.by(key);
-    sets.iter()
-        .filter(|set| set.metadata.deletion_timestamp.is_none())
-        .count()
-        + deployments
+    let stores = &context.stores;
+    count(&stores.machine_sets.by(key), stores) + count(&stores.machine_deployments.by(key), stores)
+}
+
+/// How many of these are ours and not being deleted yet.
+fn count<K: Shared>(objects: &[Arc<K>], stores: &Stores) -> usize {
+    let left = |object: &&Arc<K>| object.meta().deletion_timestamp.is_none();
+    let left = objects.iter().filter(left);
+    left.filter(|object| object.is_ours(stores)).count()
+}
+
+fn unreadable_below(context: &Context, key: &Key) -> Vec<String> {
+    fn names<K: Resource<DynamicType = ()>>(objects: &[Arc<K>]) -> impl Iterator<Item = String> {
+        let bad = objects
             .iter()
-            .filter(|deployment| deployment.metadata.deletion_timestamp.is_none())
-            .count()
+            .filter(|object| unreadable(object.as_ref()).is_some());
+        bad.map(|object| format!("{} {}", K::kind(&()), object.name_any()))
+    }
+    let stores = &context.stores;
+    let deployments = stores.machine_deployments.by(key);
+    let (sets, machines) = (stores.machine_sets.by(key), stores.machines.by(key));
+    let all = names(&deployments)
+        .chain(names(&sets))
+        .chain(names(&machines));
+    all.collect()
 }
 
 /// The Cluster's settings, with what kubeadm would be told judged before a host is touched.
@@ -159,13 +208,20 @@ async fn probed(context: &Context, cluster: &Cluster, uid: &str, now: Timestamp)
         || known.judgement.verdict == health::Verdict::Undecided
     {
         let answer = health::probe(member.client(), PROBE_TIMEOUT).await;
+        if matches!(answer.readiness, health::Readiness::Unreachable(_)) {
+            // what its watch shows may be old
+            member.relist();
+        }
         context.known.update(uid, |known| {
+            if known.judgement.failures == 0 || answer.is_ready() {
+                known.failing_since = now;
+            }
             known.judgement = health::judge(
                 known.judgement,
                 answer.is_ready(),
                 health::FAILURE_THRESHOLD,
             );
-            known.sentence = answer.sentence();
+            known.sentence = format!("{} (since {:.0})", answer.sentence(), known.failing_since);
             known.probed_at = Some(now);
             if answer.git_version.is_some() {
                 known.version.clone_from(&answer.git_version);

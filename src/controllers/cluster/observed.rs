@@ -6,6 +6,7 @@ use crate::api::cluster::Turn;
 use crate::api::conditions::Finding;
 use crate::api::{Cluster, ClusterProviderSpec};
 use crate::controllers::Next;
+use crate::controllers::machine::plan::turn::Doubt;
 use crate::kubeadm::Endpoint;
 use crate::workload::health::Judgement;
 
@@ -63,6 +64,8 @@ pub struct Observed {
     pub machines: Vec<MachineFact>,
     /// MachineSets and MachineDeployments that are not being deleted yet.
     pub sets_left: usize,
+    /// Of all these, those that cannot be read and are left alone, as kind and name.
+    pub unreadable: Vec<String>,
     /// Its certificate authorities.
     pub certificates: Certificates,
     /// UID of the Machine that ran `kubeadm init`.
@@ -71,6 +74,12 @@ pub struct Observed {
     pub external: bool,
     /// Who has the control-plane turn.
     pub turn: Option<Turn>,
+    /// How the Cluster and its CA Secret contradict each other about it, by a live read of both.
+    pub doubt: Option<Doubt>,
+    /// By the user's act, the host of the Machine that has the turn, and does not exist any more, is gone.
+    pub host_is_gone: bool,
+    /// One of the two lacks what the other says.
+    pub unsettled: bool,
     /// Where its API is served.
     pub endpoint: Option<Endpoint>,
     /// Its kubeconfig Secret is there, and good for a while.

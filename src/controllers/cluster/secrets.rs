@@ -8,7 +8,7 @@ use std::sync::Arc;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::jiff::Timestamp;
-use kube::{Api, ResourceExt};
+use kube::{Api, Resource, ResourceExt};
 use serde_json::json;
 
 use super::known::Kubeconfig;
@@ -16,7 +16,12 @@ use super::observed::Certificates;
 use crate::api::Cluster;
 use crate::api::cluster_provider_spec::{Addon, AddonKind};
 use crate::api::conditions::find;
-use crate::api::names::{ANNOTATION_INITIALIZED, LABEL_MANAGED_BY, MANAGED_BY, kubeconfig_secret};
+use crate::api::names::{
+    ANNOTATION_INITIALIZED, LABEL_CLUSTER, LABEL_MANAGED_BY, MANAGED_BY, kubeconfig_secret,
+};
+use crate::controllers::cluster_profile::Server;
+use crate::controllers::machine::plan::turn::Marks;
+use crate::controllers::machine::turn;
 use crate::controllers::{Chain, ReconcileError, patch};
 use crate::manager::Context;
 use crate::pki::{Authorities, AuthoritySecret, kubeconfig};
@@ -49,6 +54,7 @@ pub async fn observe(
         context
             .known
             .update(&uid, |known| known.certificates = Certificates::Ready);
+        turn::remember(context, cluster, None);
         return Ok(());
     }
     certificates(context, cluster, now).await
@@ -77,8 +83,8 @@ async fn certificates(
 ) -> Result<(), ReconcileError> {
     let name = cluster.name_any();
     let namespace = cluster.namespace().unwrap_or_default();
-    let found = read_authorities(context, &namespace, &name).await?;
-    let (state, authorities) = match Authorities::load_or_generate(&name, &found, now) {
+    let Found { data, marks } = read_authorities(context, &namespace, &name).await?;
+    let (state, authorities) = match Authorities::load_or_generate(&name, &data, now) {
         Err(error) => (Certificates::Broken(Chain(&error).to_string()), None),
         Ok((authorities, missing)) if missing.is_empty() => {
             (Certificates::Ready, Some(Arc::new(authorities)))
@@ -97,19 +103,32 @@ async fn certificates(
                 known.authorities = authorities;
             }
         });
+    turn::remember(context, cluster, marks);
     Ok(())
 }
 
-/// The data of the authorities' Secrets that exist.
+/// The authorities' Secrets that exist.
+#[derive(Default)]
+pub struct Found {
+    /// What they hold.
+    pub data: BTreeMap<AuthoritySecret, BTreeMap<String, ByteString>>,
+    /// What the CA Secret says of the control-plane turn.
+    pub marks: Option<Marks>,
+}
+
+/// Reads the authorities' Secrets that exist.
 pub async fn read_authorities(
     context: &Context,
     namespace: &str,
     cluster: &str,
-) -> Result<BTreeMap<AuthoritySecret, BTreeMap<String, ByteString>>, ReconcileError> {
-    let mut found = BTreeMap::new();
+) -> Result<Found, ReconcileError> {
+    let mut found = Found::default();
     for which in AuthoritySecret::ALL {
         if let Some(secret) = read(context, namespace, &which.name(cluster)).await? {
-            found.insert(which, secret.data.unwrap_or_default());
+            if which == AuthoritySecret::Cluster {
+                found.marks = Some(Marks::of(secret.annotations()));
+            }
+            found.data.insert(which, secret.data.unwrap_or_default());
         }
     }
     Ok(found)
@@ -143,18 +162,33 @@ async fn read_kubeconfig(
         return Ok(Kubeconfig {
             external,
             problem: external.then(lost),
+            server: Err(lost()),
             ..Kubeconfig::default()
         });
     };
+    if let Some(other) = other_cluster(&secret, cluster) {
+        return Ok(Kubeconfig {
+            problem: Some(format!(
+                "Secret {name}, in which this Cluster's kubeconfig would be, is that of Cluster {other} and is left alone; make this Cluster under another name"
+            )),
+            ..Kubeconfig::default()
+        });
+    }
     let by = secret.labels().get(LABEL_MANAGED_BY);
     let is_made = cluster.annotations().contains_key(ANNOTATION_INITIALIZED);
     let external = by.is_none_or(|by| by != MANAGED_BY) && !is_made;
     let text = text(&secret);
-    let problem = match &text {
-        _ if !external => None,
-        None => Some("it has no key value".to_owned()),
-        Some(text) => given::config(text).await.err(),
+    let config = match &text {
+        None => Err("it has no key value".to_owned()),
+        Some(text) => given::config(text).await,
     };
+    let server = config
+        .as_ref()
+        .map_err(Clone::clone)
+        .and_then(given::server);
+    let server = server.map(|(url, authority_pem)| Server { url, authority_pem });
+    let problem = config.err().filter(|_| external);
+    let named = |problem: String| format!("Secret {name}: {problem}");
     let parsed = text
         .as_deref()
         .and_then(|text| kubeconfig::parse(text).ok());
@@ -162,8 +196,22 @@ async fn read_kubeconfig(
         external,
         renew_at: parsed.map(|parsed| parsed.renew_at()),
         digest: text.as_deref().map(digest),
-        problem: problem.map(|problem| format!("Secret {name}: {problem}")),
+        problem: problem.map(named),
+        server: server.map_err(named),
     })
+}
+
+/// The other Cluster that a Secret was made for. The names of two Clusters can ask for one Secret:
+/// `a-profile-kubeconfig` is that of the profile of `a`, and that of the administrators of `a-profile`.
+pub fn other_cluster(secret: &Secret, cluster: &Cluster) -> Option<String> {
+    let owners = secret.owner_references().iter();
+    let owners = owners.filter(|owner| owner.kind == Cluster::kind(&()));
+    let is_made_here =
+        secret.labels().get(LABEL_MANAGED_BY).map(String::as_str) == Some(MANAGED_BY);
+    let label = secret.labels().get(LABEL_CLUSTER);
+    let label = label.filter(|_| is_made_here);
+    let mut names = owners.map(|owner| &owner.name).chain(label);
+    names.find(|name| **name != cluster.name_any()).cloned()
 }
 
 /// The kubeconfig in a Secret.
@@ -196,6 +244,9 @@ pub async fn hold(
         let Some(mut secret) = read(context, &namespace, &name).await? else {
             continue;
         };
+        if other_cluster(&secret, cluster).is_some() {
+            continue;
+        }
         if !needed && has_record_of(&secret, cluster) {
             let change =
                 json!({ "metadata": { "annotations": { (ANNOTATION_INITIALIZED): null } } });
@@ -231,6 +282,28 @@ mod tests {
         let record = record.map(|by| (ANNOTATION_INITIALIZED.to_owned(), by.to_owned()));
         cluster.annotations_mut().extend(record);
         cluster
+    }
+
+    #[test]
+    fn a_secret_of_another_cluster_is_known_by_its_owner_or_label() {
+        let mut secret = secret(None);
+        assert_eq!(other_cluster(&secret, &cluster(None)), None, "a user's own");
+        let labels = secret.labels_mut();
+        labels.insert(LABEL_CLUSTER.into(), "b".into());
+        assert_eq!(
+            other_cluster(&secret, &cluster(None)),
+            None,
+            "a user's label"
+        );
+        let labels = secret.labels_mut();
+        labels.insert(LABEL_MANAGED_BY.into(), MANAGED_BY.into());
+        let other = Some("b".to_owned());
+        assert_eq!(other_cluster(&secret, &cluster(None)), other);
+        secret.labels_mut().insert(LABEL_CLUSTER.into(), "c".into());
+        assert_eq!(other_cluster(&secret, &cluster(None)), None, "its own");
+        let owner = json!([{"apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Cluster", "name": "b", "uid": "1"}]);
+        secret.metadata.owner_references = serde_json::from_value(owner).expect("owners");
+        assert_eq!(other_cluster(&secret, &cluster(None)), other);
     }
 
     #[test]

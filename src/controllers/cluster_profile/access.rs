@@ -15,12 +15,13 @@ use kube::{Api, Client, Resource, ResourceExt};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
-use super::input::Error;
+use super::input::{Error, Input, Server};
 use crate::api::Cluster;
 use crate::api::cluster_profile::{AccessCluster, AccessExtension, AccessProvider};
 use crate::api::names::{
     FIELD_MANAGER, LABEL_CLUSTER, LABEL_MANAGED_BY, MANAGED_BY, profile_kubeconfig_secret,
 };
+use crate::controllers::cluster::other_cluster;
 use crate::pki::kubeconfig;
 use crate::workload::properties::Properties;
 use crate::workload::{consumer, properties};
@@ -38,20 +39,13 @@ const USER: &str = "tatara-profile-consumer";
 /// How long a member may take over what we ask of it.
 const MEMBER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Where a member's API is served, and what it is verified by.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Server {
-    /// `https://host:port`.
-    pub(super) url: String,
-    /// Certificates, PEM.
-    pub(super) authority_pem: String,
-}
-
 /// What a member told us.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Told {
     pub(super) properties: Option<Properties>,
     pub(super) token: Option<SecretString>,
+    /// Why it did not tell all, for people.
+    pub(super) problem: Option<String>,
 }
 
 impl Told {
@@ -73,33 +67,55 @@ pub(super) async fn ask(member: &Client, cluster: &str) -> Told {
         let properties = properties::list(member).await?;
         let documents = consumer::documents().unwrap_or_default();
         let outcome = consumer::ensure(member, documents).await?;
-        for problem in outcome.failed.iter().chain(&outcome.pending) {
-            tracing::warn!(cluster, %problem, "failed to make the account of profile consumers");
-        }
+        let problem = outcome.failed.iter().chain(&outcome.pending).next();
+        let problem = problem
+            .map(|problem| format!("failed to make the account of its consumers: {problem}"));
         let token = consumer::token(member).await?;
         Ok::<_, crate::workload::Error>(Told {
             properties: Some(properties),
             token,
+            problem,
         })
     };
     match tokio::time::timeout(MEMBER_TIMEOUT, asking).await {
         Ok(Ok(told)) => told,
         Ok(Err(error)) => {
             tracing::debug!(cluster, error = error.sentence(), "a member told nothing");
-            Told::default()
+            Told {
+                problem: Some(error.sentence()),
+                ..Told::default()
+            }
         }
-        Err(_) => Told::default(),
+        Err(_) => Told {
+            problem: Some(format!(
+                "its API did not answer within {} s",
+                MEMBER_TIMEOUT.as_secs()
+            )),
+            ..Told::default()
+        },
     }
 }
 
-/// Keeps the kubeconfig Secret of the consumers; says whether there is one. A Secret of this name that
-/// somebody else wrote is used as it is.
+/// What became of the Secret of the consumers.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// It is there.
+    There,
+    /// There is nothing to put into it yet.
+    NotYet,
+    /// It is the one of this other Cluster.
+    Taken(String),
+}
+
+/// Keeps the kubeconfig Secret of the consumers. A Secret of this name that somebody else wrote is used as it
+/// is, unless it is another Cluster's: `a-profile-kubeconfig` is also the administrators' of Cluster `a-profile`.
 pub(super) async fn keep_secret(
     client: &Client,
-    cluster: &Cluster,
+    input: &Input,
     server: &Server,
     token: Option<&SecretString>,
-) -> Result<bool, Error> {
+) -> Result<Kept, Error> {
+    let cluster = input.cluster.as_ref();
     let namespace = cluster.namespace().unwrap_or_default();
     let name = profile_kubeconfig_secret(&cluster.name_any());
     let what = |verb: &str| format!("{verb} Secret {namespace}/{name}");
@@ -112,8 +128,16 @@ pub(super) async fn keep_secret(
             .get(LABEL_MANAGED_BY)
             .is_some_and(|manager| manager == MANAGED_BY)
     };
+    let other = existing
+        .as_ref()
+        .and_then(|secret| other_cluster(secret, cluster));
+    let rival = input.rival.clone();
+    let rival = rival.filter(|_| !existing.as_ref().is_some_and(is_ours));
+    if let Some(other) = other.or(rival) {
+        return Ok(Kept::Taken(other));
+    }
     let Some(token) = token.filter(|_| existing.as_ref().is_none_or(is_ours)) else {
-        return Ok(existing.is_some());
+        return Ok(existing.map_or(Kept::NotYet, |_| Kept::There));
     };
     let (url, authority) = (&server.url, &server.authority_pem);
     let text = kubeconfig::with_token(&cluster.name_any(), url, authority, USER, token)
@@ -123,7 +147,7 @@ pub(super) async fn keep_secret(
         .as_ref()
         .and_then(|secret| secret.data.as_ref()?.get(KEY));
     if present == Some(&wanted) {
-        return Ok(true);
+        return Ok(Kept::There);
     }
     let secret = secret(
         cluster,
@@ -134,7 +158,7 @@ pub(super) async fn keep_secret(
     let params = PatchParams::apply(FIELD_MANAGER).force();
     let applied = secrets.patch(&name, &params, &Patch::Apply(&secret)).await;
     applied.map_err(|error| Error::api(what("apply"), error))?;
-    Ok(true)
+    Ok(Kept::There)
 }
 
 fn secret(cluster: &Cluster, name: &str, uid: Option<String>, kubeconfig: ByteString) -> Secret {

@@ -8,8 +8,16 @@ use kube::Client;
 
 use crate::api::Cluster;
 use crate::api::conditions::Finding;
-use crate::kubeadm::Endpoint;
 use crate::workload::health::Verdict;
+
+/// Where a member's API is served, and what it is verified by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// `https://host:port`.
+    pub url: String,
+    /// Certificates, PEM.
+    pub authority_pem: String,
+}
 
 /// What a pass is given.
 #[derive(Clone)]
@@ -20,16 +28,16 @@ pub struct Input {
     pub namespaces: Vec<String>,
     /// Inventory namespaces that may not.
     pub forbidden: Vec<String>,
-    /// Where the member's API is served, once its control plane is initialised.
-    pub endpoint: Option<Endpoint>,
-    /// What that API is verified by, PEM.
-    pub authority_pem: Option<String>,
+    /// Where the member's API is served and what it is verified by, once that is known; else why it is not, for people.
+    pub server: Result<Server, String>,
     /// What the probes of the control plane add up to.
     pub verdict: Verdict,
     /// The same for people.
     pub health: String,
     /// `gitVersion` of the member, when it said.
     pub version: Option<String>,
+    /// A Cluster of this namespace whose administrators' kubeconfig has the name of the consumers' Secret.
+    pub rival: Option<String>,
     /// A client of the member ([`client_config`](crate::workload::client_config)).
     pub member: Option<Client>,
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
-use super::access::{Server, Told};
-use super::input::Input;
+use super::access::Told;
+use super::input::{Input, Server};
 use crate::workload::health::Verdict;
 
 /// How often a member is asked for its properties again. Profiles are to be written less than once in
@@ -36,7 +36,7 @@ pub(super) struct Given {
     pub(super) labels: BTreeMap<String, String>,
     pub(super) namespaces: Vec<String>,
     pub(super) forbidden: Vec<String>,
-    pub(super) server: Option<Server>,
+    pub(super) server: Result<Server, String>,
     pub(super) verdict: Verdict,
     pub(super) version: Option<String>,
     pub(super) has_member: bool,
@@ -44,16 +44,12 @@ pub(super) struct Given {
 
 impl Given {
     pub(super) fn of(input: &Input) -> Self {
-        let server = input.endpoint.as_ref().zip(input.authority_pem.as_ref());
         Self {
             uid: input.cluster.uid(),
             labels: input.cluster.labels().clone(),
             namespaces: input.namespaces.clone(),
             forbidden: input.forbidden.clone(),
-            server: server.map(|(endpoint, authority)| Server {
-                url: format!("https://{endpoint}"),
-                authority_pem: authority.clone(),
-            }),
+            server: input.server.clone(),
             verdict: input.verdict,
             version: input.version.clone(),
             has_member: input.member.is_some(),
@@ -72,7 +68,7 @@ impl Remembered {
         let is_old = self
             .told_at
             .is_none_or(|at| now.duration_since(at) >= REFRESH);
-        is_old && given.has_member && given.server.is_some() && given.verdict != Verdict::Unhealthy
+        is_old && given.has_member && given.server.is_ok() && given.verdict != Verdict::Unhealthy
     }
 
     /// When what the member told is old.

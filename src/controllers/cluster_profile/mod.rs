@@ -15,6 +15,6 @@ pub mod plan;
 mod problems;
 mod publisher;
 
-pub use input::{Error, Input, Report};
+pub use input::{Error, Input, Report, Server};
 pub use problems::inventories;
 pub use publisher::Publisher;

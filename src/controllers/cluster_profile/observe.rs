@@ -9,7 +9,9 @@ use super::input::Error;
 use super::owned::Owned;
 use super::plan::{Existing, Ours};
 use crate::api::names::{LABEL_CLUSTER, LABEL_CLUSTER_NAMESPACE, PROFILE_MANAGER};
+use crate::api::readable::unreadable;
 use crate::api::{Cluster, ClusterProfile};
+use crate::store::Item;
 
 /// Profiles under the Cluster's name, by namespace, with their resourceVersions.
 #[derive(Debug, Default)]
@@ -28,7 +30,7 @@ pub(super) async fn profiles(
 ) -> Result<Profiles, Error> {
     let (name, own) = (cluster.name_any(), cluster.namespace().unwrap_or_default());
     let selector = format!("{LABEL_CLUSTER}={name},{LABEL_CLUSTER_NAMESPACE}={own}");
-    let everywhere = Api::<ClusterProfile>::all(client.clone());
+    let everywhere = Api::<Item<ClusterProfile>>::all(client.clone());
     let listed = match everywhere
         .list(&ListParams::default().labels(&selector))
         .await
@@ -44,6 +46,7 @@ pub(super) async fn profiles(
     for profile in listed
         .items
         .into_iter()
+        .map(|Item(profile)| profile)
         .filter(|profile| profile.name_any() == name)
     {
         profiles.take(cluster, &profile);
@@ -52,13 +55,13 @@ pub(super) async fn profiles(
         if profiles.existing.contains_key(namespace) {
             continue;
         }
-        let found = Api::<ClusterProfile>::namespaced(client.clone(), namespace)
+        let found = Api::<Item<ClusterProfile>>::namespaced(client.clone(), namespace)
             .get_opt(&name)
             .await;
         let found = found.map_err(|error| {
             Error::api(format!("read ClusterProfile {namespace}/{name}"), error)
         })?;
-        if let Some(profile) = found {
+        if let Some(Item(profile)) = found {
             profiles.take(cluster, &profile);
         }
     }
@@ -76,6 +79,9 @@ impl Profiles {
 }
 
 fn existing(cluster: &Cluster, profile: &ClusterProfile) -> Existing {
+    if let Some(why) = unreadable(profile) {
+        return Existing::Foreign(format!("one that cannot be read ({why})"));
+    }
     let manager = &profile.spec.cluster_manager.name;
     if manager != PROFILE_MANAGER {
         return Existing::Foreign(format!("that of the cluster manager {manager}"));

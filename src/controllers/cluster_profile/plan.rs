@@ -31,6 +31,10 @@ pub struct Observed {
     pub forbidden: Vec<String>,
     /// How consumers reach the member; absent while there is no way, or no identity for them.
     pub access: Option<AccessProvider>,
+    /// The other Cluster whose kubeconfig Secret has the name of the one for consumers.
+    pub taken_by: Option<String>,
+    /// Why there is none, for people.
+    pub waits_for: String,
     /// What the probes of the control plane add up to.
     pub verdict: Verdict,
     /// The same for people.
@@ -139,7 +143,9 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     }
     let mut problems = Vec::new();
     let mut published = Vec::new();
-    for namespace in &observed.namespaces {
+    let taken = observed.taken_by.as_deref();
+    problems.extend(taken.map(|by| problems::secret_taken(observed, by)));
+    for namespace in observed.namespaces.iter().filter(|_| taken.is_none()) {
         match publish(observed, namespace, now) {
             Ok(Some(action)) => {
                 plan.actions.push(action);
@@ -150,7 +156,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         }
     }
     for (namespace, ours) in ours(observed) {
-        if !observed.namespaces.contains(namespace) {
+        if taken.is_some() || !observed.namespaces.contains(namespace) {
             withdraw(
                 &mut plan.actions,
                 observed,
@@ -190,7 +196,7 @@ fn publish(
         }
         Some(Existing::Ours(ours)) => Some(ours.as_ref()),
         None if observed.access.is_none() => {
-            return Err(problems::waiting());
+            return Err(problems::waiting(observed));
         }
         None => None,
     };

@@ -3,6 +3,7 @@
 use super::plan::{CONDITION, Observed, Ours, PATIENCE};
 use crate::api::cluster_provider_spec::ProfileSettings;
 use crate::api::conditions::Finding;
+use crate::api::names::profile_kubeconfig_secret;
 
 /// Longest namespace and name together that Argo CD integrations can make a label value of.
 const LONGEST_REFERENCE: usize = 62;
@@ -37,9 +38,9 @@ pub(super) fn definition_missing() -> Finding {
     )
 }
 
-pub(super) fn waiting() -> Problem {
-    let message = "published once the control plane answers and there is an identity for consumers";
-    ("WaitingForControlPlane", message.to_owned())
+pub(super) fn waiting(observed: &Observed) -> Problem {
+    let message = format!("not published yet: {}", observed.waits_for);
+    ("WaitingForControlPlane", message)
 }
 
 pub(super) fn being_deleted(namespace: &str) -> Problem {
@@ -57,6 +58,17 @@ pub(super) fn foreign(observed: &Observed, namespace: &str, whose: &str) -> Prob
          another namespace in spec.providerSpec.value.profile.namespaces"
     );
     ("ForeignProfile", message)
+}
+
+/// The way in of another Cluster's administrators is never shown to the consumers of this one.
+pub(super) fn secret_taken(observed: &Observed, by: &str) -> Problem {
+    let name = &observed.cluster.name;
+    let secret = profile_kubeconfig_secret(name);
+    let message = format!(
+        "Secret {secret}, in which consumers of Cluster {name} would find their kubeconfig, is that of Cluster {by}; \
+         it is left alone and nothing is published. Make one of the two Clusters under another name"
+    );
+    ("SecretTaken", message)
 }
 
 pub(super) fn forbidden(namespace: &str) -> Problem {
@@ -85,10 +97,12 @@ pub(super) fn withdrawing(observed: &Observed, namespace: &str, ours: &Ours) -> 
 /// The Cluster's condition: the first problem is the reason, all are the message.
 pub(super) fn finding(observed: &Observed, published: &[&str], problems: &[Problem]) -> Finding {
     if let Some((reason, _)) = problems.first() {
-        let messages: Vec<_> = problems
+        let mut messages: Vec<_> = problems
             .iter()
             .map(|(_, message)| message.as_str())
             .collect();
+        // each namespace waits for the same
+        messages.dedup();
         return Finding::no(CONDITION, reason, messages.join("; "));
     }
     let name = &observed.cluster.name;

@@ -11,7 +11,7 @@ use kube::runtime::reflector::ObjectRef;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, ResourceExt};
 
-use super::access::{Told, ask, keep_secret, provider};
+use super::access::{Kept, Told, ask, keep_secret, provider};
 use super::execute::execute;
 use super::input::{Error, Input, Report};
 use super::memory::{Given, Name, Remembered};
@@ -23,6 +23,7 @@ use crate::api::names::{
     LABEL_PROFILE_MANAGER, PROFILE_MANAGER,
 };
 use crate::api::{Cluster, ClusterProfile};
+use crate::workload::health::Verdict;
 
 /// How soon a profile is tried again that was refused: a namespace may be made meanwhile.
 const REFUSED_AGAIN: Duration = Duration::from_secs(30);
@@ -64,14 +65,17 @@ impl Publisher {
             });
         }
         let told_before = remembered.told.clone();
-        let mut access = None;
-        if let Some(server) = given.server.as_ref().filter(|_| !deleting) {
+        let (mut access, mut taken_by) = (None, None);
+        if let Some(server) = given.server.as_ref().ok().filter(|_| !deleting) {
             if remembered.is_due(&given, now) {
                 self.ask(input, &mut remembered, now).await;
             }
             let token = remembered.told.token.as_ref();
-            let is_there = keep_secret(&self.client, cluster, server, token).await?;
-            access = is_there.then(|| provider(cluster, server));
+            match keep_secret(&self.client, input, server, token).await? {
+                Kept::There => access = Some(provider(cluster, server)),
+                Kept::NotYet => {}
+                Kept::Taken(by) => taken_by = Some(by),
+            }
         }
         let is_told_the_same = access.is_some() && remembered.told.is_same(&told_before);
         if is_told_the_same && remembered.is_settled(&given, now) {
@@ -85,7 +89,9 @@ impl Publisher {
         }
         let found = profiles(&self.client, cluster, &input.namespaces).await?;
         remembered.versions.clone_from(&found.versions);
-        let plan = plan(&observed(input, &remembered.told, access, found), now);
+        let mut observed = observed(input, &remembered.told, access, found);
+        observed.taken_by = taken_by;
+        let plan = plan(&observed, now);
         let idle = plan.actions.is_empty();
         let refused = execute(&self.client, cluster, plan.actions).await?;
         let next = match (&refused, idle) {
@@ -115,6 +121,8 @@ impl Publisher {
         }
         if told.properties.is_some() {
             remembered.told = told;
+        } else {
+            remembered.told.problem = told.problem;
         }
     }
 
@@ -152,6 +160,18 @@ impl Publisher {
     }
 }
 
+/// What keeps consumers from getting a way in, for people.
+fn waits_for(input: &Input, told: &Told) -> String {
+    match &input.server {
+        Err(why) => why.clone(),
+        Ok(_) if input.member.is_none() => "the manager is not connected to its API yet".into(),
+        Ok(_) if input.verdict == Verdict::Unhealthy => input.health.clone(),
+        Ok(_) => told.problem.clone().unwrap_or_else(|| {
+            "its controller manager has made no token of the account of its consumers yet".into()
+        }),
+    }
+}
+
 fn observed(
     input: &Input,
     told: &Told,
@@ -174,7 +194,9 @@ fn observed(
         },
         namespaces: input.namespaces.clone(),
         forbidden: input.forbidden.clone(),
+        waits_for: waits_for(input, told),
         access,
+        taken_by: None,
         verdict: input.verdict,
         health: input.health.clone(),
         version: input.version.clone(),

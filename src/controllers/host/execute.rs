@@ -8,14 +8,15 @@ use super::install;
 use super::observed::Observed;
 use super::plan::{Action, Plan};
 use super::switch::{Switch, switch};
-use crate::api::Host;
 use crate::api::names::{ANNOTATION_INSTALLATION, FINALIZER_IN_USE, provider_id};
+use crate::api::{Host, Machine};
 use crate::controllers::machine::turn;
-use crate::controllers::{Chain, Next, ReconcileError, patch};
+use crate::controllers::proof::{Clean, TurnIsOver};
+use crate::controllers::{Chain, Next, ReconcileError, claims, patch};
 use crate::manager::Context;
 use crate::node::{self, Marker, UnitName};
 use crate::workload;
-use kube::ResourceExt;
+use kube::{Api, ResourceExt};
 
 /// A host that could not be reached is tried again after this time.
 const TRY_AGAIN: Duration = Duration::from_secs(10);
@@ -32,11 +33,15 @@ pub async fn execute(
         match action {
             Action::PinKeys(keys) => pin(context, observed, keys).await?,
             Action::Reset(marker) => next = reset(context, observed, marker).await?,
-            Action::Free => free(context, observed, None).await?,
+            Action::Free(clean) => free(context, observed, clean).await?,
+            Action::LetGo => let_go(context, observed).await?,
             Action::SwitchOn => switch(context, observed, Switch::On).await?,
             Action::SwitchOff => switch(context, observed, Switch::Off).await?,
             Action::Fence => switch(context, observed, Switch::Fence).await?,
-            Action::StopKubelet(marker) => next = stop_kubelet(context, observed, marker).await,
+            Action::StopKubelet(marker) => {
+                must_be_released(context, observed).await?;
+                next = stop_kubelet(context, observed, marker).await;
+            }
             Action::BeginInstallation => install::begin(context, observed).await?,
             Action::OpenInstaller => install::open_again(context, observed).await?,
             Action::BootInstaller => install::boot(context, observed).await?,
@@ -67,6 +72,7 @@ async fn reset(
     observed: &Observed,
     marker: &Marker,
 ) -> Result<Next, ReconcileError> {
+    must_be_released(context, observed).await?;
     let pod_cidrs = pod_cidrs(context, marker);
     let unit = node::reset(&node::Reset {
         pod_cidrs: &pod_cidrs,
@@ -74,6 +80,14 @@ async fn reset(
     .map_err(|error| ReconcileError::other("render the reset", error))?;
     let script = node::start_and_follow(marker, &unit, crate::clock::now())
         .map_err(|error| ReconcileError::other("render the reset", error))?;
+    // what was let go may have been given back since
+    let live = patch::live(&context.client, observed.host.as_ref()).await?;
+    let decided_on = &observed.host.spec;
+    if live.spec.consumer_ref != decided_on.consumer_ref || live.spec.ssh != decided_on.ssh {
+        return Err(ReconcileError::Conflict {
+            what: format!("reset Host {}", live.name_any()),
+        });
+    }
     // A host that does not answer is the next pass's finding.
     let Ok(session) = context.hosts.session(observed.host.as_ref()).await else {
         return Ok(Next::After(TRY_AGAIN));
@@ -84,6 +98,38 @@ async fn reset(
         .follows
         .start(&marker.uid, UnitName::Reset, session, script, wake);
     Ok(Next::OnChange)
+}
+
+/// Refuses when the host, as the API server has it now, is not released by its Machine any more, or that Machine is not
+/// being deleted: a reset cannot be undone.
+async fn must_be_released(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
+    let host = observed.host.as_ref();
+    let refused = || ReconcileError::Conflict {
+        what: format!("reset Host {}", host.name_any()),
+    };
+    let live = patch::live(&context.client, host).await?;
+    let Some(consumer) = &live.spec.consumer_ref else {
+        return Err(refused());
+    };
+    if live.spec.consumer_ref != host.spec.consumer_ref || !consumer.releasing {
+        return Err(refused());
+    }
+    let machines: Api<Machine> = Api::namespaced(
+        context.client.clone(),
+        &host.namespace().unwrap_or_default(),
+    );
+    let machine = machines
+        .get_opt(&consumer.name)
+        .await
+        .map_err(ReconcileError::api(format!(
+            "read Machine {}",
+            consumer.name
+        )))?;
+    let stays = machine.is_some_and(|machine| {
+        machine.uid().as_ref() == Some(&consumer.uid)
+            && machine.metadata.deletion_timestamp.is_none()
+    });
+    if stays { Err(refused()) } else { Ok(()) }
 }
 
 /// The pod networks of the cluster that the host belonged to, as far as it still exists.
@@ -128,36 +174,79 @@ async fn stop_kubelet(context: &Context, observed: &Observed, marker: &Marker) -
     Next::OnChange
 }
 
-/// Clears the claim; of a host that was installed, also what stands of that, and pins its key.
-pub async fn free(
-    context: &Context,
-    observed: &Observed,
-    installed: Option<&str>,
-) -> Result<(), ReconcileError> {
-    let host = observed.host.as_ref();
-    if let Some(consumer) = &host.spec.consumer_ref {
-        // What was reset runs no control plane: the proof on which the turn moves.
-        let owner = Marker {
-            management: context.management.clone(),
-            namespace: host.namespace().unwrap_or_default(),
-            cluster: consumer.cluster.clone(),
-            machine: consumer.name.clone(),
-            uid: consumer.uid.clone(),
-        };
-        turn::give_back(context, &owner).await?;
-        delete_left_node(context, &owner).await?;
-    }
+/// Clears the claim of a host on which nothing of its Machine is.
+async fn free(context: &Context, observed: &Observed, clean: &Clean) -> Result<(), ReconcileError> {
+    settle(context, observed, clean).await?;
     let change = |host: &Host| {
-        let mut change = json!({
+        json!({
             "metadata": { "finalizers": patch::without_finalizer(host, FINALIZER_IN_USE) },
             "spec": { "consumerRef": Value::Null },
-        });
-        if let Some(key) = installed {
-            change["metadata"]["annotations"] = json!({ ANNOTATION_INSTALLATION: null });
-            change["spec"]["ssh"] = json!({ "hostKeys": [key] });
-        }
-        change
+        })
     };
+    clear(context, observed, change).await
+}
+
+/// Clears the claim of a host that was installed anew, if it had one, and what stands of the installation; pins its key.
+pub async fn free_installed(
+    context: &Context,
+    observed: &Observed,
+    clean: Option<&Clean>,
+    key: &str,
+) -> Result<(), ReconcileError> {
+    if let Some(clean) = clean {
+        settle(context, observed, clean).await?;
+    } else if observed.host.spec.consumer_ref.is_some() {
+        return Err(ReconcileError::other(
+            "free a host that was installed",
+            "it has a marker, or data of Kubernetes, or does not say which installation it has; look at it",
+        ));
+    }
+    let change = |host: &Host| {
+        json!({
+            "metadata": {
+                "finalizers": patch::without_finalizer(host, FINALIZER_IN_USE),
+                "annotations": { ANNOTATION_INSTALLATION: null },
+            },
+            "spec": { "consumerRef": Value::Null, "ssh": { "hostKeys": [key] } },
+        })
+    };
+    clear(context, observed, change).await
+}
+
+/// Lets a Host go that is being deleted. Whoever claims it has nothing on its server.
+async fn let_go(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
+    let change = |host: &Host| json!({ "metadata": { "finalizers": patch::without_finalizer(host, FINALIZER_IN_USE) } });
+    clear(context, observed, change).await
+}
+
+/// What its Machine may have left undone, as one whose host was not reset when it was deleted: its turn, and a Node
+/// that was announced anew when the host was switched on for its reset.
+async fn settle(
+    context: &Context,
+    observed: &Observed,
+    clean: &Clean,
+) -> Result<(), ReconcileError> {
+    let Some(owner) = claims::claimant(&observed.host, &context.management) else {
+        return Ok(());
+    };
+    let proven = clean.ended(&owner.uid).map(TurnIsOver::Proven);
+    let Some(over) = proven else {
+        return Err(ReconcileError::other(
+            "free a host",
+            "the proof is about another Machine",
+        ));
+    };
+    turn::give_back(context, &owner, &over).await?;
+    delete_left_node(context, &owner).await
+}
+
+/// Changes a Host whose claim and installation are still as they were observed.
+async fn clear(
+    context: &Context,
+    observed: &Observed,
+    change: impl Fn(&Host) -> Value,
+) -> Result<(), ReconcileError> {
+    let host = observed.host.as_ref();
     let claim = |host: &Host| {
         let underway = host.annotations().get(ANNOTATION_INSTALLATION).cloned();
         (host.spec.consumer_ref.clone(), underway)

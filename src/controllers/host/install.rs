@@ -5,8 +5,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-use super::execute::free;
-use super::observed::Observed;
+use super::execute::free_installed;
+use super::observed::{Contact, Observed};
 use super::plan::installation::reason;
 use crate::api::conditions::Finding;
 use crate::api::installation::{Cause, Phase, Record};
@@ -14,6 +14,7 @@ use crate::api::names::{
     ANNOTATION_INSTALLATION, ANNOTATION_PAUSED, ANNOTATION_REINSTALL, FINALIZER_IN_USE,
 };
 use crate::api::{Host, Machine};
+use crate::controllers::proof::{Clean, Proof};
 use crate::controllers::{ReconcileError, patch};
 use crate::manager::Context;
 use crate::provider::Errand;
@@ -127,7 +128,15 @@ pub async fn end(context: &Context, observed: &Observed) -> Result<(), Reconcile
         return Ok(());
     };
     close(context, host);
-    free(context, observed, Some(&record.host_key)).await?;
+    let clean = match (&observed.contact, &host.spec.consumer_ref) {
+        (Contact::Seen(seen), Some(consumer)) => {
+            Proof::of_installation(&consumer.uid, &record.id, seen)
+                .as_ref()
+                .and_then(Clean::from)
+        }
+        _ => None,
+    };
+    free_installed(context, observed, clean.as_ref(), &record.host_key).await?;
     let message =
         "its operating system was installed, and answers with the key that was made for it";
     tell(

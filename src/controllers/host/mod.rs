@@ -11,7 +11,7 @@ mod switch;
 pub mod twins;
 mod underway;
 
-pub use observed::{Contact, Observed, Owner, Underway};
+pub use observed::{Consumer, Contact, Observed, Owner, Underway};
 
 use std::sync::Arc;
 
@@ -26,7 +26,9 @@ pub async fn reconcile(host: Arc<Host>, context: Arc<Context>) -> Result<Action,
     let now = crate::clock::now();
     let observed = observe::observe(&context, host, now).await;
     let plan = plan::plan(&observed, now);
-    report::write(&context, &observed, &plan, now).await?;
+    if !plan.findings.is_empty() {
+        report::write(&context, &observed, &plan, now).await?;
+    }
     let next = execute::execute(&context, &observed, &plan).await?;
     Ok(plan.next.sooner(next).action())
 }

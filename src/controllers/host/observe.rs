@@ -5,31 +5,36 @@ use std::sync::Arc;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
-use super::observed::{Contact, Observed, Owner};
+use super::observed::{Consumer, Contact, Observed, Owner};
+use super::plan::is_fresh;
 use super::power;
 use super::twins::Twins;
 use super::underway;
-use crate::api::Host;
 use crate::api::host::HostFacts;
+use crate::api::names::{ANNOTATION_INITIALIZED, provider_ids};
+use crate::api::{Host, Machine};
+use crate::controllers::claims;
+use crate::controllers::machine::{is_begun, recorded_cluster, turn};
 use crate::manager::Context;
-use crate::node::{Ownership, UnitName};
-use crate::store::Key;
+use crate::node::{self, Marker, Ownership, UnitName};
 
 /// What a pass over a Host knows.
 pub async fn observe(context: &Context, host: Arc<Host>, now: Timestamp) -> Observed {
     let consumer = host.spec.consumer_ref.clone();
-    let machine = consumer
-        .as_ref()
-        .and_then(|consumer| context.stores.machines.by_uid(&consumer.uid));
+    let machine = claims::machine(&context.stores.machines, &host);
+    let rivals = claims::rivals(&context.stores.hosts, &host);
+    let is_deleted = host.metadata.deletion_timestamp.is_some();
     let following = consumer
         .as_ref()
         .and_then(|consumer| context.follows.current(&consumer.uid));
     let is_missed = power::is_missed(&host, machine.as_deref());
-    let at_work = consumer
+    let is_claimed = consumer
         .as_ref()
         .is_some_and(|consumer| !consumer.releasing)
-        && host.status.as_ref().is_some_and(|s| s.facts.is_some())
-        && !is_missed;
+        && host.status.as_ref().is_some_and(|s| s.facts.is_some());
+    let heard_at = context.hosts.heard_at(&host).filter(|_| is_claimed);
+    let is_asked = is_missed || is_deleted || !rivals.is_empty();
+    let is_fresh = heard_at.is_some_and(|at| is_fresh(at, now)) && !is_asked;
     let twins =
         |contact: &Contact| Twins::find(&host, facts(contact), |key| context.stores.hosts.by(key));
     let may_ask_bmc = host.spec.bmc.is_some() && twins(&Contact::NotAsked).bmc.is_empty();
@@ -38,7 +43,7 @@ pub async fn observe(context: &Context, host: Arc<Host>, now: Timestamp) -> Obse
     let (contact, first_contact_keys) = if let Some(underway) = &installation {
         let contact = underway::ask(context, &host, &underway.record, now).await;
         (contact, Vec::new())
-    } else if following.is_some() || (at_work && !stands.is_off) {
+    } else if following.is_some() || (is_fresh && !stands.is_off) {
         (Contact::NotAsked, Vec::new())
     } else if may_ask_bmc {
         power::ask(context, &host, stands, now).await
@@ -48,23 +53,29 @@ pub async fn observe(context: &Context, host: Arc<Host>, now: Timestamp) -> Obse
     if may_ask_bmc {
         power::make_known(context, &host, now).await;
     }
-    let owner = match &contact {
+    let marker = match &contact {
         Contact::Seen(seen) => match &seen.owner {
-            Ownership::Owner(owner) => Some(owner.marker.uid.clone()),
+            Ownership::Owner(owner) => Some(owner),
             _ => None,
         },
         _ => None,
     };
+    let guards = marker.and_then(|owner| guarded(context, owner));
+    let owner_here = owner_here(context, marker.map(|owner| &owner.marker));
+    let owner = marker.map(|owner| owner.marker.uid.clone());
     Observed {
         twins: twins(&contact),
-        owner: owner_here(context, owner.as_deref()),
-        consumer_exists: machine.is_some(),
+        owner: owner_here,
+        consumer: consumer_of(context, machine.as_deref()),
+        rivals,
+        guards,
         attempts: owner
             .map(|uid| context.follows.attempts(&uid, UnitName::Reset))
             .unwrap_or_default(),
         management: context.management.clone(),
         bmc: context.bmcs.last(&host).filter(|_| may_ask_bmc),
         is_missed,
+        heard_at,
         has_media: context.media.is_some(),
         installation,
         following,
@@ -82,15 +93,56 @@ fn facts(contact: &Contact) -> Option<&HostFacts> {
 }
 
 /// What is known here of the Machine that a marker names.
-fn owner_here(context: &Context, uid: Option<&str>) -> Owner {
+fn owner_here(context: &Context, marker: Option<&Marker>) -> Owner {
     let stores = &context.stores;
-    match uid {
-        Some(uid) if stores.machines.by_uid(uid).is_some() => {
-            let host = stores.hosts.by(&Key::Claim(uid.to_owned())).pop();
+    match marker {
+        Some(marker) if stores.machines.by_uid(&marker.uid).is_some() => {
+            let host = claims::of(&stores.hosts, marker).pop();
             host.map_or(Owner::WithoutHost, |host| Owner::On(host.name_any()))
         }
         _ => Owner::Unknown,
     }
+}
+
+fn consumer_of(context: &Context, machine: Option<&Machine>) -> Consumer {
+    let Some(machine) = machine else {
+        return Consumer::Missing;
+    };
+    let uid = machine.uid().unwrap_or_default();
+    let has_node = || {
+        let ids = provider_ids(&uid);
+        let clusters = context
+            .stores
+            .clusters
+            .within(&machine.namespace().unwrap_or_default());
+        let members = clusters
+            .iter()
+            .filter_map(|cluster| context.member(cluster));
+        let mut members = members.into_iter();
+        members.any(|member| {
+            ids.iter()
+                .any(|id| member.node_by_provider_id(id).is_some())
+        })
+    };
+    Consumer::Exists {
+        is_deleting: machine.metadata.deletion_timestamp.is_some(),
+        is_begun: is_begun(machine) || recorded_cluster(context, machine).is_some() || has_node(),
+    }
+}
+
+/// The Cluster whose control plane is on the host: its marker is the last word on that, whatever was edited elsewhere.
+fn guarded(context: &Context, owner: &node::Owner) -> Option<String> {
+    let marker = &owner.marker;
+    let cluster = context
+        .stores
+        .clusters
+        .get(&marker.namespace, &marker.cluster)?;
+    let is_deleting = cluster.metadata.deletion_timestamp.is_some();
+    let by = cluster.annotations().get(ANNOTATION_INITIALIZED);
+    let by_secret = turn::known(context, &cluster).and_then(|both| both.secret.initialized);
+    let is_its = owner.initialized
+        && (by.is_none_or(|by| *by == marker.uid) || by_secret.as_ref() == Some(&marker.uid));
+    (is_its && !is_deleting).then(|| cluster.name_any())
 }
 
 /// Asks the host itself, over SSH.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use k8s_openapi::jiff::Timestamp;
+
 use super::twins::Twins;
 use crate::api::Host;
 use crate::api::installation::Record;
@@ -24,14 +26,20 @@ pub struct Observed {
     pub bmc: Option<Heard>,
     /// Its Machine does not hear of it: it is looked at although a Machine has it.
     pub is_missed: bool,
+    /// When it last answered, whoever asked, if a Machine has it and it could be asked ever since.
+    pub heard_at: Option<Timestamp>,
     /// Keys that it showed, when none is pinned and the user trusts on first use.
     pub first_contact_keys: Vec<String>,
     /// The unit that runs on it, if one is followed.
     pub following: Option<Follow>,
     /// The Machine that its marker names, as it is here.
     pub owner: Owner,
-    /// The Machine that claims it exists here.
-    pub consumer_exists: bool,
+    /// The Machine that claims it, as it is here: by namespace, name and UID.
+    pub consumer: Consumer,
+    /// Other Hosts of its namespace with the same claim.
+    pub rivals: Vec<String>,
+    /// The control plane of an existing Cluster is on it, as far as its marker and the Cluster tell.
+    pub guards: Option<String>,
     /// Failed resets in a row.
     pub attempts: Attempts,
     /// Whether the manager can serve installers.
@@ -65,10 +73,48 @@ pub enum Owner {
     On(String),
 }
 
+/// The Machine that claims a host, as it is here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Consumer {
+    /// There is no such Machine, or no claim.
+    #[default]
+    Missing,
+    /// It exists.
+    Exists {
+        /// It is being deleted.
+        is_deleting: bool,
+        /// kubeadm was begun for it, by what is recorded beside the host.
+        is_begun: bool,
+    },
+}
+
+impl Consumer {
+    /// Whether it exists.
+    pub fn exists(self) -> bool {
+        self != Self::Missing
+    }
+
+    /// Whether a release is meant: `releasing` is a field that can be edited.
+    pub fn may_release(self) -> bool {
+        match self {
+            Self::Missing => true,
+            Self::Exists { is_deleting, .. } => is_deleting,
+        }
+    }
+
+    /// Whether kubeadm was begun for it. Of one that does not exist nobody knows.
+    pub fn is_begun(self) -> bool {
+        match self {
+            Self::Missing => true,
+            Self::Exists { is_begun, .. } => is_begun,
+        }
+    }
+}
+
 /// What a host says.
 #[derive(Clone, Debug)]
 pub enum Contact {
-    /// It was not asked: its Machine talks to it, or a reset is followed.
+    /// It was not asked: it has just answered its Machine, or a unit that runs on it is followed.
     NotAsked,
     /// Its BMC says that it is off, or we left it so: nobody is there to be asked.
     Off,

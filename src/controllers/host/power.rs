@@ -60,7 +60,7 @@ pub fn is_missed(host: &Host, machine: Option<&Machine>) -> bool {
         || is("NodeHealthy", &["NodeUnknown"])
         || is(
             "InfrastructureReady",
-            &["SshUnreachable", "SshDisconnected"],
+            &["SshUnreachable", "SshDisconnected", "HostHangs"],
         )
 }
 

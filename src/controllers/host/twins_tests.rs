@@ -46,12 +46,12 @@ fn hosts_that_have_nothing_in_common_are_no_twins() {
 #[test]
 fn a_copied_disk_is_told_on_both_hosts_with_what_to_do() {
     let one = host("a", "one", "10.0.0.1", "11", "one");
-    let two = host("b", "two", "10.0.0.2", "11", "two");
+    let two = host("a", "two", "10.0.0.2", "11", "two");
     let all = [Arc::clone(&one), Arc::clone(&two)];
     let (reason, message) = problem(&one, &all).unwrap();
     assert_eq!(reason, "DuplicateMachineID");
     assert!(
-        message.contains("machine-id 11 is also that of Host b/two"),
+        message.contains("machine-id 11 is also that of Host a/two"),
         "{message}"
     );
     assert!(message.contains("systemd-machine-id-setup"), "{message}");
@@ -68,6 +68,67 @@ fn a_copied_disk_is_told_on_both_hosts_with_what_to_do() {
         ..facts(&one).unwrap().clone()
     };
     assert_eq!(Twins::find(&one, Some(&changed), by), Twins::default());
+}
+
+#[test]
+fn another_namespace_keeps_no_host_back_and_is_named() {
+    let ours = host("a", "one", "10.0.0.1", "11", "one");
+    for theirs in [
+        host("b", "copy", "10.0.0.1", "11", "one"),
+        host("b", "copy", "10.0.0.1", "", ""),
+        host("b", "copy", "10.0.0.9", "11", "one"),
+    ] {
+        let all = [Arc::clone(&ours), theirs];
+        for host in &all {
+            assert_eq!(problem(host, &all), None, "{}", name(host));
+        }
+        let by = |key: &Key| {
+            let found = all.iter().filter(|host| host.keys().contains(key));
+            found.cloned().collect()
+        };
+        let note = Twins::find(&ours, facts(&ours), by).note();
+        assert!(note.contains("Host b/copy of another namespace"), "{note}");
+    }
+}
+
+#[test]
+fn one_private_address_behind_two_bastions_is_two_servers() {
+    let behind = |name: &str, bastion: &str| {
+        let mut host = host("a", name, "10.0.0.1", name, name);
+        let jump = json!([{"address": bastion, "hostKeys": []}]);
+        Arc::make_mut(&mut host).spec.ssh.jump = serde_json::from_value(jump).unwrap();
+        host
+    };
+    let one = behind("one", "192.0.2.1");
+    let elsewhere = [Arc::clone(&one), behind("two", "192.0.2.2")];
+    assert_eq!(problem(&one, &elsewhere), None);
+    let same = [Arc::clone(&one), behind("two", "192.0.2.1")];
+    assert_eq!(problem(&one, &same).unwrap().0, "DuplicateAddress");
+}
+
+#[test]
+fn the_bmc_of_another_namespace_counts_once_that_has_logged_in_there() {
+    let with_bmc = |namespace: &str, status: Option<serde_json::Value>| {
+        let mut host = host(namespace, "h", namespace, namespace, namespace);
+        let of = Arc::make_mut(&mut host);
+        let bmc =
+            json!({"address": "https://bmc.example", "credentialsRef": {"name": "bmc"}, "tls": {}});
+        of.spec.bmc = Some(serde_json::from_value(bmc).unwrap());
+        of.status.as_mut().unwrap().bmc = status.map(|s| serde_json::from_value(s).unwrap());
+        host
+    };
+    let ours = with_bmc("a", None);
+    for (theirs, is_twin) in [
+        (with_bmc("b", None), false),
+        (with_bmc("b", Some(json!({}))), true),
+    ] {
+        let all = [Arc::clone(&ours), theirs];
+        let by = |key: &Key| {
+            let found = all.iter().filter(|host| host.keys().contains(key));
+            found.cloned().collect()
+        };
+        assert_eq!(!Twins::find(&ours, None, by).bmc.is_empty(), is_twin);
+    }
 }
 
 #[test]

@@ -22,8 +22,9 @@ pub async fn reconcile(
     context: Arc<Context>,
 ) -> Result<Action, ReconcileError> {
     let observed = observe::observe(&context, hypervisor);
-    let plan = plan::plan(&observed);
-    report::write(&context, &observed, &plan, crate::clock::now()).await?;
-    execute::execute(&context, &observed, &plan).await?;
-    Ok(Action::await_change())
+    let now = crate::clock::now();
+    let plan = plan::plan(&observed, now);
+    report::write(&context, &observed, &plan, now).await?;
+    let next = execute::execute(&context, &observed, &plan).await?;
+    Ok(next.action())
 }

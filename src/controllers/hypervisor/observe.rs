@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use kube::ResourceExt;
 
-use super::observed::Observed;
+use super::observed::{Abandoned, Observed};
 use crate::api::Hypervisor;
+use crate::api::given_up::{GivenUp, GivenUpError};
+use crate::api::names::ANNOTATION_GIVEN_UP;
+use crate::gateway::types::Machine as VirtualMachine;
 use crate::gateway::{ConnectionKey, Credentials, View};
 use crate::manager::Context;
 use crate::provider::libvirt::LABEL_MANAGEMENT;
@@ -18,13 +21,17 @@ pub fn observe(context: &Context, hypervisor: Arc<Hypervisor>) -> Observed {
         hypervisor.name_any(),
     );
     let gateway = view(context, &hypervisor, &namespace, &name);
+    let given_up = given_up(context, &hypervisor, gateway.as_ref().ok());
+    let known = given_up.as_deref().unwrap_or_default();
+    let orphans = match &gateway {
+        Ok(view) => orphans(context, view, known),
+        Err(_) => Vec::new(),
+    };
     let placed = Key::Hypervisor(namespace, name);
     let machines = context.stores.machines.by(&placed);
     Observed {
-        orphans: gateway
-            .as_ref()
-            .map(|view| orphans(context, view))
-            .unwrap_or_default(),
+        orphans,
+        given_up,
         machines: machines.iter().map(|machine| machine.name_any()).collect(),
         gateway,
         hypervisor,
@@ -54,15 +61,43 @@ fn view(
     }
 }
 
-fn orphans(context: &Context, view: &View) -> Vec<(String, String)> {
-    let ours = |labels: &std::collections::BTreeMap<String, String>| {
-        labels.get(LABEL_MANAGEMENT) == Some(&context.management)
-    };
+/// Under what the tries to end the virtual machine of a Machine that was given up are counted.
+pub(super) fn tries_key(uid: &str) -> String {
+    format!("given-up/{uid}")
+}
+
+/// Whether this management cluster made a virtual machine. Where that cannot be read, it did not.
+pub(super) fn is_ours(context: &Context, shown: &VirtualMachine) -> bool {
+    shown.spec.labels.get(LABEL_MANAGEMENT) == Some(&context.management)
+}
+
+fn given_up(
+    context: &Context,
+    hypervisor: &Hypervisor,
+    view: Option<&View>,
+) -> Result<Vec<Abandoned>, GivenUpError> {
+    let annotation = hypervisor.annotations().get(ANNOTATION_GIVEN_UP);
+    let given_up = GivenUp::read(annotation.map(String::as_str))?;
+    let abandoned = given_up.iter().map(|(uid, name)| {
+        let shown = view.and_then(|view| view.machine(uid));
+        Abandoned {
+            uid: uid.to_owned(),
+            name: name.to_owned(),
+            is_machine: context.stores.machines.by_uid(uid).is_some(),
+            is_anothers: shown.is_some_and(|shown| !is_ours(context, &shown)),
+            tried: context.tries.of(&tries_key(uid)),
+        }
+    });
+    Ok(abandoned.collect())
+}
+
+fn orphans(context: &Context, view: &View, given_up: &[Abandoned]) -> Vec<(String, String)> {
     let mut orphans: Vec<(String, String)> = view
         .machines()
-        .filter(|machine| ours(&machine.spec.labels))
-        .filter(|machine| context.stores.machines.by_uid(&machine.id).is_none())
-        .map(|machine| (machine.id.clone(), machine.spec.name.clone()))
+        .filter(|shown| is_ours(context, shown))
+        .filter(|shown| given_up.iter().all(|abandoned| abandoned.uid != shown.id))
+        .filter(|shown| context.stores.machines.by_uid(&shown.id).is_none())
+        .map(|shown| (shown.id.clone(), shown.spec.name.clone()))
         .collect();
     orphans.sort();
     orphans

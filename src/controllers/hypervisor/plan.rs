@@ -1,11 +1,13 @@
 //! What is true of a Hypervisor, and whether it may go. Pure.
 
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
-use super::observed::Observed;
+use super::observed::{Abandoned, Observed};
 use crate::api::conditions::Finding;
 use crate::api::hypervisor::HypervisorResources;
 use crate::api::names::ANNOTATION_PAUSED;
+use crate::controllers::{Next, backoff};
 use crate::gateway::types::Capacity;
 use crate::gateway::{Connectivity, View};
 
@@ -36,11 +38,29 @@ pub struct Plan {
     pub room: Option<(HypervisorResources, HypervisorResources)>,
     /// Virtual machines of ours on it.
     pub machines: usize,
+    /// Virtual machines to end: of Machines that were given up.
+    pub ends: Vec<End>,
+    /// When to look again, beside on every change.
+    pub next: Next,
 }
 
+/// A virtual machine to end, unless what is read just before speaks against it.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct End {
+    /// Its id: the UID of the Machine that was given up.
+    pub uid: String,
+    /// Name of that Machine.
+    pub name: String,
+}
+
+/// Names that a message holds.
+const NAMED: usize = 10;
+
 /// What is true of a Hypervisor.
-pub fn plan(observed: &Observed) -> Plan {
-    let (state, findings) = findings(observed);
+pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
+    let (state, mut findings) = findings(observed);
+    findings.extend(known(observed));
+    let (ends, next) = ends(observed, now);
     let capacity = observed
         .gateway
         .as_ref()
@@ -52,7 +72,48 @@ pub fn plan(observed: &Observed) -> Plan {
         held: !observed.machines.is_empty(),
         room: capacity.map(room),
         machines: observed.machines.len(),
+        ends,
+        next,
     }
+}
+
+/// What is ended now, and when the next try is due: each at growing intervals.
+fn ends(observed: &Observed, now: Timestamp) -> (Vec<End>, Next) {
+    let is_connected = observed
+        .gateway
+        .as_ref()
+        .is_ok_and(|view| view.connectivity == Connectivity::Connected);
+    let is_paused = observed
+        .hypervisor
+        .annotations()
+        .contains_key(ANNOTATION_PAUSED);
+    let (mut ends, mut next) = (Vec::new(), Next::OnChange);
+    if !is_connected || is_paused {
+        return (ends, next);
+    }
+    for abandoned in observed.given_up.iter().flatten() {
+        if abandoned.is_machine || abandoned.is_anothers {
+            continue;
+        }
+        let tried = &abandoned.tried;
+        let since = |last| {
+            now.duration_since(last)
+                .max(SignedDuration::ZERO)
+                .unsigned_abs()
+        };
+        let wait = tried.last.map_or(std::time::Duration::ZERO, |last| {
+            backoff::delay(tried.times, 1.0).saturating_sub(since(last))
+        });
+        if wait.is_zero() {
+            ends.push(End {
+                uid: abandoned.uid.clone(),
+                name: abandoned.name.clone(),
+            });
+        } else {
+            next = next.sooner(Next::After(wait));
+        }
+    }
+    (ends, next)
 }
 
 fn findings(observed: &Observed) -> (State, Vec<Finding>) {
@@ -84,7 +145,11 @@ fn findings(observed: &Observed) -> (State, Vec<Finding>) {
 
 fn connected(observed: &Observed, view: &View) -> (State, Vec<Finding>) {
     let hypervisor = &observed.hypervisor;
-    let mut findings = vec![Finding::yes("Reachable", "GatewayAnswers", "")];
+    let unreadable = view.unreadable.as_ref().map(|why| {
+        format!("some of what it told cannot be read: {why}; is it a tatara-gateway, and of this release?")
+    });
+    let unreadable = unreadable.unwrap_or_default();
+    let mut findings = vec![Finding::yes("Reachable", "GatewayAnswers", unreadable)];
     let held_back = |reason, message: String| {
         (
             State::Maintenance,
@@ -124,28 +189,88 @@ fn connected(observed: &Observed, view: &View) -> (State, Vec<Finding>) {
         (State::Available, Finding::yes("Available", "Ready", how))
     };
     findings.push(available);
-    findings.push(left_over(observed));
     (state, findings)
 }
 
+/// Whose the virtual machines are. While its gateway does not answer that is not known, but for those that were given up.
+fn known(observed: &Observed) -> Option<Finding> {
+    let is_connected = observed
+        .gateway
+        .as_ref()
+        .is_ok_and(|view| view.connectivity == Connectivity::Connected);
+    let given_up = match &observed.given_up {
+        Ok(given_up) => given_up,
+        Err(error) => {
+            let message = format!("{error}; no Machine is given up here before");
+            return Some(Finding::no("MachinesKnown", "GivenUpUnreadable", message));
+        }
+    };
+    if is_connected && !observed.orphans.is_empty() {
+        return Some(left_over(observed));
+    }
+    if !given_up.is_empty() {
+        return Some(abandoned(given_up));
+    }
+    is_connected.then(|| Finding::yes("MachinesKnown", "AllKnown", ""))
+}
+
+/// Machines that were given up, and why their virtual machines are not ended yet.
+fn abandoned(given_up: &[Abandoned]) -> Finding {
+    let state = |abandoned: &Abandoned| {
+        if abandoned.is_machine {
+            "its Machine still exists".to_owned()
+        } else if abandoned.is_anothers {
+            "left alone: no virtual machine of this management cluster, by its labels".to_owned()
+        } else {
+            let refused = abandoned.tried.refused.as_ref();
+            refused.map_or("when the gateway answers".to_owned(), |finding| {
+                finding.message.clone()
+            })
+        }
+    };
+    let named = given_up.iter().map(|abandoned| {
+        format!(
+            "{} ({}): {}",
+            abandoned.name,
+            abandoned.uid,
+            state(abandoned)
+        )
+    });
+    Finding::no(
+        "MachinesKnown",
+        "EndingGivenUp",
+        format!(
+            "virtual machines of Machines that were given up may still run here; they are ended as soon as can be: {}",
+            listed(named)
+        ),
+    )
+}
+
+fn listed(names: impl ExactSizeIterator<Item = String>) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    let text = names.take(NAMED).collect::<Vec<_>>().join(", ");
+    match more {
+        0 => text,
+        more => format!("{text}, and {more} more"),
+    }
+}
+
 /// Virtual machines without a Machine may be live nodes, as after the restore of an old backup: they are
-/// named, and never deleted without being told.
+/// named, and never deleted.
 fn left_over(observed: &Observed) -> Finding {
     let orphans = &observed.orphans;
-    if orphans.is_empty() {
-        return Finding::yes("MachinesKnown", "AllKnown", "");
-    }
-    let names: Vec<String> = orphans
+    // a gateway may call them anything
+    let short = |name: &str| name.chars().take(63).collect::<String>();
+    let names = orphans
         .iter()
-        .map(|(id, name)| format!("{name} ({id})"))
-        .collect();
+        .map(|(id, name)| format!("{} ({id})", short(name)));
     Finding::no(
         "MachinesKnown",
         "Orphaned",
         format!(
             "virtual machines of this management cluster whose Machines do not exist; they may be live nodes, and are left alone: {}. To end one: \
              curl -X DELETE --cacert CA -H \"Authorization: Bearer $TOKEN\" {}/v1/machines/{}",
-            names.join(", "),
+            listed(names),
             observed.hypervisor.spec.url.trim_end_matches('/'),
             orphans[0].0,
         ),
@@ -162,3 +287,7 @@ fn room(capacity: &Capacity) -> (HypervisorResources, HypervisorResources) {
         resources(capacity.cpus.allocated, capacity.memory_bytes.allocated),
     )
 }
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

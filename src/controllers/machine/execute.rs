@@ -1,20 +1,17 @@
 //! Does what a plan says. No choices are left here; every action may be done again.
 
-use std::sync::PoisonError;
-
 use kube::ResourceExt;
 use serde_json::json;
 
-use super::observed::{Contact, Held, Observed, PendingClaim, Placement};
+use super::observed::{Contact, Held, Observed, Placement};
 use super::plan::{Action, Plan};
 use super::site::{Site, host, site};
-use super::{nodes, settings, turn, units, virtual_machine};
-use crate::api::conditions::{self, Finding};
-use crate::api::names::{
-    ANNOTATION_PAUSED, ANNOTATION_SETTINGS, FINALIZER_IN_USE, FINALIZER_MACHINE,
-    LABEL_CONTROL_PLANE, provider_id,
-};
-use crate::api::{Host, Machine, MachineProviderSpec};
+use super::{acquire, nodes, settings, turn, units, virtual_machine};
+use crate::api::MachineProviderSpec;
+use crate::api::cluster::TurnAction;
+use crate::api::conditions::Finding;
+use crate::api::names::{ANNOTATION_SETTINGS, FINALIZER_MACHINE};
+use crate::controllers::proof::Over;
 use crate::controllers::{ReconcileError, patch};
 use crate::manager::Context;
 use crate::node::{self, Take, UnitName, UnitState};
@@ -49,8 +46,11 @@ async fn perform(
     action: &Action,
 ) -> Result<Done, ReconcileError> {
     match action {
-        Action::Adopt => adopt(context, observed).await,
-        Action::Acquire { host } => acquire(context, observed, host).await,
+        Action::Adopt { host } => acquire::adopt(context, observed, host.as_deref()).await,
+        Action::Acquire { host, instead } => {
+            acquire::acquire(context, observed, host, instead.as_ref()).await
+        }
+        Action::LeaveHypervisor => virtual_machine::leave(context, observed).await,
         Action::FetchImage => virtual_machine::fetch_image(context, observed).await,
         Action::CreateMachine => virtual_machine::create(context, observed).await,
         Action::SwitchOn => virtual_machine::switch(context, observed, "on").await,
@@ -62,110 +62,30 @@ async fn perform(
             let doubt = turn::take(context, observed, *action).await?;
             Ok(doubt.map_or(Done::Yes, Done::NotYet))
         }
-        Action::ReturnTurn => turn::give_back(context, &observed.marker)
+        Action::ReturnTurn(over) => turn::give_back(context, &observed.marker, over)
             .await
             .map(|()| Done::Yes),
-        Action::RecordInitialized => turn::record_initialized(context, observed)
-            .await
-            .map(|()| Done::Yes),
+        Action::RecordInitialized => {
+            let doubt = turn::record_initialized(context, observed).await?;
+            Ok(doubt.map_or(Done::Yes, Done::NotYet))
+        }
         Action::UpdateNode { node, uid } => nodes::update_node(context, observed, node, uid).await,
         Action::Drain { node, uid } => nodes::drain(context, observed, node, uid).await,
         Action::AwaitVolumes { node } => nodes::await_volumes(context, observed, node).await,
+        Action::GiveUp => virtual_machine::give_up(context, observed).await,
         Action::Release => release(context, observed).await,
         Action::RemoveToken => {
             units::remove_token(context, observed).await;
             Ok(Done::Yes)
         }
-        Action::DeleteNode { node, uid } => nodes::delete_node(context, observed, node, uid).await,
-        Action::RemoveFinalizer => remove_finalizer(context, observed).await,
-    }
-}
-
-async fn adopt(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
-    let machine = observed.machine.as_ref();
-    let Ok(spec) = &observed.spec else {
-        return Ok(Done::Yes);
-    };
-    let id = provider_id(spec.provider(), observed.uid());
-    let change = |machine: &Machine| {
-        let mut change = json!({
-            "metadata": { "finalizers": patch::with_finalizer(machine, FINALIZER_MACHINE) },
-            "spec": { "providerID": machine.spec.provider_id.as_ref().unwrap_or(&id) },
-        });
-        if machine.spec.provider_spec.value.is_none() {
-            change["spec"]["providerSpec"] = json!({ "value": observed.resolved });
+        Action::DeleteNode { node, uid, over } => {
+            nodes::delete_node(context, observed, node, uid, over).await
         }
-        if machine.is_control_plane() {
-            change["metadata"]["labels"] = json!({ (LABEL_CONTROL_PLANE): "true" });
+        Action::DeleteLeftNode { node, uid } => {
+            nodes::delete_left_node(context, observed, node, uid).await
         }
-        change
-    };
-    let part = |machine: &Machine| {
-        (
-            machine.spec.clone(),
-            machine.metadata.deletion_timestamp.clone(),
-        )
-    };
-    patch::swap(&context.client, machine, part, change)
-        .await
-        .map(|_| Done::Yes)
-}
-
-/// Claims a host by compare-and-swap. The claim is remembered until the store shows it, so that a
-/// stale store never makes a Machine take a second host.
-async fn acquire(
-    context: &Context,
-    observed: &Observed,
-    name: &str,
-) -> Result<Done, ReconcileError> {
-    if let Ok(MachineProviderSpec::Simulated(spec)) = &observed.spec {
-        context.simulated.acquire(observed, spec);
-        wake_again(context, observed);
-        return Ok(Done::Yes);
+        Action::RemoveFinalizer(over) => remove_finalizer(context, observed, over).await,
     }
-    if let Ok(MachineProviderSpec::Libvirt(spec)) = &observed.spec {
-        virtual_machine::reserve(context, observed, spec).await?;
-        wake_again(context, observed);
-        return Ok(Done::Yes);
-    }
-    let Some(host) = context.stores.hosts.get(&observed.marker.namespace, name) else {
-        return Ok(Done::Yes);
-    };
-    let change = |host: &Host| {
-        json!({
-            "metadata": { "finalizers": patch::with_finalizer(host, FINALIZER_IN_USE) },
-            "spec": { "consumerRef": {
-                "name": observed.marker.machine,
-                "uid": observed.uid(),
-                "cluster": observed.marker.cluster,
-                "releasing": false,
-            } },
-        })
-    };
-    // everything that the choice rested on
-    let part = |host: &Host| {
-        let status = host.status.as_ref();
-        let is_available = status.is_some_and(|s| conditions::is_true(&s.conditions, "Available"));
-        let deleted = host.metadata.deletion_timestamp.clone();
-        let is_paused = host.annotations().contains_key(ANNOTATION_PAUSED);
-        (host.spec.clone(), deleted, is_available, is_paused)
-    };
-    let claimed = patch::swap(&context.client, host.as_ref(), part, change).await?;
-    let claim = PendingClaim {
-        host: name.to_owned(),
-        generation: claimed.metadata.generation,
-    };
-    claims(context).insert(observed.uid().to_owned(), claim);
-    Ok(Done::Yes)
-}
-
-fn claims(
-    context: &Context,
-) -> std::sync::MutexGuard<'_, std::collections::HashMap<String, PendingClaim>> {
-    context
-        .claims
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
 }
 
 async fn take_host(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
@@ -230,14 +150,22 @@ async fn start(
     site: &Site,
     name: UnitName,
 ) -> Result<Done, ReconcileError> {
-    if name == UnitName::Init {
-        turn::must_have_init(context, observed).await?;
+    let owner = observed.owner();
+    // on a host that says so itself kubeadm is not run again, only what comes after it
+    let is_node = owner.is_some_and(|owner| owner.initialized || owner.joined);
+    if name == UnitName::Init
+        && !is_node
+        && let Some(doubt) = turn::take(context, observed, TurnAction::Init).await?
+    {
+        return Ok(Done::NotYet(doubt));
     }
     let unit = match units::build(context, observed, name).await? {
         Ok(unit) => unit,
         Err(finding) => return Ok(Done::NotYet(finding)),
     };
-    record_settings(context, observed, name).await?;
+    if !is_node {
+        record_settings(context, observed, name).await?;
+    }
     let script = node::start_and_follow(&observed.marker, &unit, crate::clock::now());
     follow(context, observed, site, name, script).await
 }
@@ -316,7 +244,7 @@ fn host_name(site: &Site) -> Option<String> {
     }
 }
 
-fn wake_again(context: &Context, observed: &Observed) {
+pub(super) fn wake_again(context: &Context, observed: &Observed) {
     context
         .wakers
         .machines
@@ -342,13 +270,29 @@ async fn release(context: &Context, observed: &Observed) -> Result<Done, Reconci
     Ok(Done::Yes)
 }
 
-async fn remove_finalizer(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
+async fn remove_finalizer(
+    context: &Context,
+    observed: &Observed,
+    over: &Over,
+) -> Result<Done, ReconcileError> {
     let machine = observed.machine.as_ref();
+    must_be_about(observed, over.is_about(observed.uid()))?;
     patch::remove_finalizer(&context.client, machine, FINALIZER_MACHINE).await?;
     context.follows.forget(observed.uid());
+    context.outcomes.forget(observed.uid());
     context.metrics.gone(observed.uid());
-    claims(context).remove(observed.uid());
+    acquire::claims(context).remove(observed.uid());
     context.reservations.forget(observed.uid());
     context.tries.forget(observed.uid());
+    context.hosts.sightings.forget_machine(observed.uid());
     Ok(Done::Yes)
+}
+
+/// Proof is about one Machine.
+pub(super) fn must_be_about(observed: &Observed, is_about: bool) -> Result<(), ReconcileError> {
+    if is_about {
+        return Ok(());
+    }
+    let what = format!("end Machine {}", observed.machine.name_any());
+    Err(ReconcileError::other(what, "the proof is about another"))
 }

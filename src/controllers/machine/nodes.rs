@@ -1,16 +1,16 @@
 //! What is done to the Node of a Machine, in its own cluster.
 
-use kube::ResourceExt as _;
+use k8s_openapi::api::core::v1::Node;
+use kube::Api;
 
-use super::execute::Done;
-use super::observed::{Observed, Placement, Stuck};
+use super::execute::{Done, must_be_about};
+use super::observed::Observed;
 use super::plan::{expired, running};
 use crate::api::conditions::Finding;
+use crate::controllers::proof::Over;
 use crate::controllers::{Chain, ReconcileError};
 use crate::manager::Context;
-use crate::redfish::PowerState;
-use crate::store::Key;
-use crate::workload;
+use crate::workload::{self, NodeView};
 
 /// The API of the Machine's cluster.
 fn member(
@@ -118,10 +118,9 @@ pub async fn delete_node(
     observed: &Observed,
     node: &str,
     uid: &str,
+    over: &Over,
 ) -> Result<Done, ReconcileError> {
-    if let Some(doubt) = runs_again(context, observed).await {
-        return Ok(Done::NotYet(doubt));
-    }
+    must_be_about(observed, over.is_about(observed.uid()))?;
     let member = member(context, observed)?;
     workload::nodes::delete(member.client(), node, uid)
         .await
@@ -129,28 +128,26 @@ pub async fn delete_node(
     Ok(Done::Yes)
 }
 
-/// What its BMC says now of a host that was fenced, unless that it is off. That it was off may have been heard long ago,
-/// by another manager even; without their Node, pods that run on it would start elsewhere, too.
-async fn runs_again(context: &Context, observed: &Observed) -> Option<Finding> {
-    let is_fenced =
-        matches!(&observed.placement, Placement::Held(held) if held.stuck == Some(Stuck::Fenced));
-    let claim = Key::Claim(observed.uid().to_owned());
-    let host = context
-        .stores
-        .hosts
-        .by(&claim)
-        .pop()
-        .filter(|_| is_fenced)?;
-    let said = match context.bmcs.power(&host, crate::clock::now()).await.power {
-        Ok(PowerState::Off) => return None,
-        Ok(state) => format!("it says {state}"),
-        Err(error) => error.message,
-    };
-    // its own controller finds out what it is now, and that wakes us
-    context.wakers.hosts.wake_object(&host);
-    let message = format!(
-        "Host {} was off, and its BMC does not say so any more: {said}",
-        host.name_any()
-    );
-    Some(Finding::yes("Deleting", "WaitingForHost", message))
+/// Deletes the Node of a Machine that does not exist, if it is still this one, and not Ready as it is now.
+pub async fn delete_left_node(
+    context: &Context,
+    observed: &Observed,
+    node: &str,
+    uid: &str,
+) -> Result<Done, ReconcileError> {
+    let member = member(context, observed)?;
+    let nodes: Api<Node> = Api::all(member.client().clone());
+    let live = nodes
+        .get_opt(node)
+        .await
+        .map_err(ReconcileError::api(format!("read Node {node}")))?;
+    if live.is_some_and(|live| NodeView::from_node(live).ready == Some(true)) {
+        let message = format!("Node {node} is Ready again; it is left alone");
+        let finding = Finding::no("BootstrapReady", "NodeNameTaken", message);
+        return Ok(Done::NotYet(finding));
+    }
+    workload::nodes::delete(member.client(), node, uid)
+        .await
+        .map_err(|error| ReconcileError::other(format!("delete Node {node}"), Chain(&error)))?;
+    Ok(Done::Yes)
 }

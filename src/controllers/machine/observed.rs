@@ -3,16 +3,22 @@
 use std::sync::Arc;
 
 use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
 
 use crate::api::cluster::{ClusterNetwork, Turn};
-use crate::api::names::FINALIZER_MACHINE;
+use crate::api::conditions::is_true;
+use crate::api::names::{
+    ANNOTATION_HOST_IS_GONE, ANNOTATION_SETTINGS, FINALIZER_MACHINE, provider_id,
+};
 use crate::api::{ClusterProviderSpec, Machine, MachineProviderSpec};
+use crate::controllers::proof::HostIsGone;
 use crate::gateway::types;
 use crate::kubeadm::Endpoint;
-use crate::node::{Marker, Observation};
+use crate::node::{Marker, Observation, Owner};
 use crate::provider::Follow;
 use crate::provider::follow::Attempts;
 use crate::provider::libvirt::Tried;
+use crate::redfish::PowerState;
 use crate::workload::NodeView;
 
 /// Something that was looked at, or could not be.
@@ -49,6 +55,10 @@ pub struct Observed {
     pub namesake: Option<Namesake>,
     /// The host that it has just claimed, and that the store does not show as claimed yet.
     pub claiming: Option<String>,
+    /// The Hosts that bear its claim, where these are several.
+    pub contested: Vec<String>,
+    /// The Host that it chose, and what is known of that where the Machine does not have it.
+    pub chosen: Option<Chosen>,
     /// Its Node.
     pub node: Seen<Option<Arc<NodeView>>>,
     /// The unit that runs on its host, if one is followed.
@@ -62,8 +72,6 @@ pub struct Observed {
 /// Why a provider spec cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecProblem {
-    /// It is another provider's: hands off.
-    pub foreign: bool,
     /// One CamelCase word.
     pub reason: &'static str,
     /// For people.
@@ -87,8 +95,14 @@ pub struct ObservedCluster {
     pub published: bool,
     /// UID of the Machine that ran `kubeadm init`.
     pub initialized_by: Option<String>,
-    /// Who has the control-plane turn.
+    /// Who has the control-plane turn: as its CA Secret says, or, where that says nothing, the Cluster.
     pub turn: Option<Turn>,
+    /// Another holder, whom only the Cluster names.
+    pub other_turn: Option<Turn>,
+    /// UID of the Machine that ran `kubeadm init`, as the CA Secret says: an edit of the Cluster does not change it.
+    pub initialized_by_secret: Option<String>,
+    /// Reason and message of the Cluster's condition that the turn is in doubt, or that a control plane may exist.
+    pub in_doubt: Option<(&'static str, String)>,
     /// Its certificate authorities exist.
     pub certificates_ready: bool,
     /// Its control plane is somebody else's; we have a kubeconfig.
@@ -108,6 +122,8 @@ pub struct Namesake {
     pub node: Arc<NodeView>,
     /// The Machine that its provider ID names does not exist (any more).
     pub is_left_over: bool,
+    /// The Host whose server has a marker of that Machine.
+    pub marked: Option<String>,
 }
 
 /// Where a Machine runs.
@@ -119,6 +135,28 @@ pub enum Placement {
     Held(Held),
 }
 
+/// The Host that a Machine chose, before it claimed it.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    /// Its name.
+    pub host: String,
+    /// What it is now; nothing is asked where the Machine has its claim.
+    pub now: Unheld,
+}
+
+/// A Host that a Machine chose and does not have.
+#[derive(Clone, Debug)]
+pub enum Unheld {
+    /// Its claim is the Machine's, so this is not to be known.
+    Held,
+    /// There is no such Host.
+    Missing,
+    /// It may be claimed.
+    Free,
+    /// It was asked.
+    Asked(Contact),
+}
+
 /// The virtual machine of a Machine, as its hypervisor tells.
 #[derive(Clone, Debug)]
 pub struct VirtualMachine {
@@ -128,6 +166,10 @@ pub struct VirtualMachine {
     pub told: Result<Told, Refusal>,
     /// What came of the tries to fetch its image, to make it or to switch it, whichever is due.
     pub tried: Tried,
+    /// Why the owner of its Hypervisor wants nothing made there, in a few words.
+    pub held_back: Option<&'static str>,
+    /// Another Hypervisor could take it, that it has not left before. Looked for while nothing of it is shown.
+    pub is_elsewhere: bool,
 }
 
 /// What a gateway has told about a virtual machine.
@@ -137,6 +179,8 @@ pub struct Told {
     pub machine: Option<Arc<types::Machine>>,
     /// The image that it is made from, if it was asked for.
     pub image: Option<types::Image>,
+    /// Asked just now, as the Machine is deleted: it does not exist.
+    pub is_gone: bool,
 }
 
 /// A claim that was made, and may not be in the store yet.
@@ -170,6 +214,8 @@ pub struct Held {
     pub contact: Contact,
     /// Why it is not reset, once it has been let go; or since when nobody can end it.
     pub stuck: Option<Stuck>,
+    /// What its BMC says now, where that was off when it was last asked.
+    pub power: Option<Result<PowerState, String>>,
 }
 
 /// Why a host that has been let go is not reset.
@@ -177,7 +223,7 @@ pub struct Held {
 pub enum Stuck {
     /// It has not answered since.
     Silent(Timestamp),
-    /// It answers, and its reset fails; or it is to be installed anew, and something stands in the way.
+    /// It answers, and its reset fails or waits for a step; or it is to be installed anew, and something is in the way.
     ResetFails,
     /// It does not answer, and its BMC says that it is off: nothing runs on it.
     Fenced,
@@ -221,21 +267,74 @@ impl Observed {
         finalizers.into_iter().any(|name| name == FINALIZER_MACHINE)
     }
 
-    /// Whether this Machine has the control-plane turn.
+    /// Whether commands are to be run after kubeadm, and were not said to have succeeded. What was said stays.
+    pub fn awaits_commands(&self) -> bool {
+        let settings = self.spec.as_ref().ok().and_then(MachineProviderSpec::node);
+        let status = self.machine.status.as_ref();
+        settings.is_some_and(|node| !node.post_kubeadm_commands.is_empty())
+            && !status.is_some_and(|status| is_true(&status.conditions, "BootstrapReady"))
+    }
+
+    /// What its host's marker says of it, where the host was asked in this pass.
+    pub fn owner(&self) -> Option<&Owner> {
+        match &self.placement {
+            Placement::Held(Held {
+                contact: Contact::Seen(seen),
+                ..
+            }) => seen.owner.of(&self.marker),
+            _ => None,
+        }
+    }
+
+    /// Whether this Machine has the control-plane turn, as the Cluster or its CA Secret says.
     pub fn has_turn(&self) -> bool {
-        let turn = self
-            .cluster
-            .as_ref()
-            .and_then(|cluster| cluster.turn.as_ref());
-        turn.is_some_and(|turn| turn.machine == self.uid())
+        let turns = self.cluster.iter();
+        let mut turns = turns.flat_map(|c| c.turn.iter().chain(&c.other_turn));
+        turns.any(|turn| turn.machine == self.uid())
+    }
+
+    /// The provider ID that its Node is to have.
+    pub fn provider_id(&self) -> Option<String> {
+        let spec = self.spec.as_ref().ok()?;
+        Some(provider_id(spec.provider(), self.uid()))
+    }
+
+    /// Whether kubeadm was begun for it, by anything that is recorded beside its host.
+    pub fn is_begun(&self) -> bool {
+        is_begun(&self.machine)
+            || matches!(self.node, Seen::Known(Some(_)))
+            || self.has_turn()
+            || self.is_initializer()
+    }
+
+    /// Whether it is guarded as a control plane: its spec says so, or what was recorded of it.
+    pub fn acts_as_control_plane(&self) -> bool {
+        self.machine.is_control_plane() || self.has_turn() || self.is_initializer()
+    }
+
+    /// The user's act, where it is about this Machine: it has a host, or had one, or has the turn.
+    pub fn user_says_gone(&self) -> Option<HostIsGone<'_>> {
+        let value = self.machine.annotations().get(ANNOTATION_HOST_IS_GONE)?;
+        let has_place = matches!(self.placement, Placement::Held(_)) || self.chosen.is_some();
+        let is_begun = self.is_begun() || self.virtual_machine.is_some();
+        Some(HostIsGone {
+            value,
+            counts: has_place || is_begun || !self.contested.is_empty(),
+        })
     }
 
     /// Whether this Machine ran `kubeadm init`.
     pub fn is_initializer(&self) -> bool {
-        let by = self
-            .cluster
-            .as_ref()
-            .and_then(|cluster| cluster.initialized_by.as_deref());
-        by == Some(self.uid())
+        self.cluster.as_ref().is_some_and(|cluster| {
+            let by = [&cluster.initialized_by, &cluster.initialized_by_secret];
+            by.into_iter().any(|by| by.as_deref() == Some(self.uid()))
+        })
     }
+}
+
+/// Whether kubeadm was begun for a Machine, as far as the Machine itself tells.
+pub fn is_begun(machine: &Machine) -> bool {
+    let status = machine.status.as_ref();
+    machine.annotations().contains_key(ANNOTATION_SETTINGS)
+        || status.is_some_and(|status| status.node_ref.is_some())
 }

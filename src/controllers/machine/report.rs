@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 
 use super::observed::{Observed, Placement, Seen};
-use super::plan::Plan;
+use super::plan::{Plan, terminal};
 use crate::api::conditions::{self, Finding};
 use crate::api::machine::{MachineStatus, MachineVersions};
 use crate::controllers::{ReconcileError, patch};
@@ -20,6 +20,9 @@ const TOLD: [&str; 4] = [
     "NodeHealthy",
     "Deleting",
 ];
+
+/// `errorReason` of a Machine whose own words cannot be used (2019 API).
+const TERMINAL: &str = "InvalidConfiguration";
 
 /// Writes the status, if it differs, and an Event for each condition that is news. The Machine is from
 /// then on observed as it was written, so that what follows does not meet our own write as somebody's.
@@ -103,6 +106,12 @@ fn status(observed: &Observed, plan: &Plan, old: &MachineStatus, now: Timestamp)
         observed_generation: generation,
         ..old.clone()
     };
+    let failure = terminal(observed, plan);
+    status.error_reason = failure.map(|_| TERMINAL.into());
+    status.error_message = failure.map(|finding| finding.message.clone());
+    // the stock cluster-autoscaler knows them by these names
+    status.failure_reason.clone_from(&status.error_reason);
+    status.failure_message.clone_from(&status.error_message);
     match &observed.placement {
         Placement::Held(held) => {
             status.host = Some(held.name.clone());

@@ -1,177 +1,291 @@
-//! The control-plane turn, and the record that a control plane exists. Both are judged on a live read
-//! and moved by compare-and-swap: of two Machines, or two managers, one wins.
-
-use std::sync::Arc;
+//! The control-plane turn, and the record that a control plane exists: read live, and moved one write at a time
+//! as [`super::plan::turn`] says, each by compare-and-swap. Of two Machines, or two managers, one wins.
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use super::observed::Observed;
-use crate::api::Cluster;
+use super::plan::doubt::{self, Named};
+use super::plan::turn::{self, Both, Holder, Marks, Side, Step};
+use super::witness;
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::Finding;
-use crate::api::names::{ANNOTATION_INITIALIZED, ANNOTATION_TURN};
+use crate::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED, ANNOTATION_TURN};
+use crate::api::{Cluster, Machine};
+use crate::controllers::proof::{Ended, HostIsGone, Proof, TurnIsOver};
 use crate::controllers::{ReconcileError, patch};
 use crate::manager::Context;
 use crate::node::Marker;
+use crate::pki::AuthoritySecret;
+use crate::store::Key;
 
-/// Takes the turn, if nobody has it. For `init`: only if no control plane was ever recorded; a record
-/// that the Cluster does not have is a finding, for a person has to look at it.
+/// More writes than any of the ways through [`super::plan::turn`] takes.
+const STEPS: usize = 8;
+/// What the condition of a machine on its way to a Node is called.
+const BOOTSTRAP: &str = "BootstrapReady";
+
+/// Both objects as the API server has them now, and what they say.
+struct Live {
+    cluster: Cluster,
+    secret: Option<Secret>,
+    both: Both,
+}
+
+/// Takes the turn, or makes sure that this Machine has it still. A finding says why it may not go on.
 pub async fn take(
     context: &Context,
     observed: &Observed,
     action: TurnAction,
 ) -> Result<Option<Finding>, ReconcileError> {
-    context.must_lead()?;
-    let cluster = live(context, observed).await?;
-    let taken = cluster.annotations().contains_key(ANNOTATION_TURN);
-    let initialized = cluster.annotations().contains_key(ANNOTATION_INITIALIZED);
-    if taken || (action == TurnAction::Init && initialized) {
-        return Err(ReconcileError::Conflict {
-            what: "take the control-plane turn".into(),
-        });
-    }
-    if action == TurnAction::Init
-        && let Some(by) = ca_says_initialized(context, observed).await?
-    {
-        return Ok(Some(in_doubt(observed, &by)));
-    }
-    let turn = Turn {
+    let wanted = Turn {
         machine: observed.uid().into(),
         name: observed.marker.machine.clone(),
         action,
     };
-    let text = serde_json::to_string(&turn)
-        .map_err(|error| ReconcileError::other("write the turn", error))?;
-    patch::swap(&context.client, &cluster, marks, |_| {
-        annotate(ANNOTATION_TURN, &json!(text))
-    })
-    .await?;
-    Ok(None)
-}
-
-fn in_doubt(observed: &Observed, by: &str) -> Finding {
-    let cluster = &observed.marker.cluster;
-    Finding::no(
-        "BootstrapReady",
-        "ControlPlaneInDoubt",
-        format!(
-            "Secret {cluster}-ca says that Machine {by} made a control plane, and Cluster {cluster} does not know of it, as after a restore of one without the other; nothing is initialised. \
-             If that control plane runs: kubectl -n {} annotate cluster {cluster} {ANNOTATION_INITIALIZED}={by}. If it does not: kubectl -n {} annotate secret {cluster}-ca {ANNOTATION_INITIALIZED}-",
-            observed.marker.namespace, observed.marker.namespace
-        ),
-    )
-}
-
-/// Whether this Machine may initialise the control plane, as the API server has it now.
-pub async fn must_have_init(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
-    let cluster = live(context, observed).await?;
-    let mine = holder(&cluster)
-        .is_some_and(|turn| turn.machine == observed.uid() && turn.action == TurnAction::Init);
-    if mine && !cluster.annotations().contains_key(ANNOTATION_INITIALIZED) {
-        return Ok(());
+    let Some(cluster) = stored(context, &observed.marker) else {
+        return Err(ReconcileError::other(
+            "take the turn",
+            "the Cluster is gone",
+        ));
+    };
+    if let Some(doubt) = witness::ask(context, observed).await {
+        return Ok(Some(doubt));
     }
-    Err(ReconcileError::Conflict {
-        what: "run kubeadm init without the turn".into(),
-    })
+    context.hosts.sightings.started(observed.uid());
+    let step = go(context, &cluster, |both| turn::take(both, &wanted)).await?;
+    outcome(&observed.marker, step, "take the control-plane turn")
 }
 
-/// Gives the turn back, if it is this Machine's and the Cluster is still there.
-pub async fn give_back(context: &Context, owner: &Marker) -> Result<(), ReconcileError> {
-    let known = context
-        .stores
-        .clusters
-        .get(&owner.namespace, &owner.cluster);
-    let Some(known) = known.filter(|known| holder(known).is_some()) else {
+/// Gives the turn back that this Machine has on the Cluster, the CA Secret, or both.
+pub async fn give_back(
+    context: &Context,
+    owner: &Marker,
+    over: &TurnIsOver,
+) -> Result<(), ReconcileError> {
+    if !over.is_about(&owner.uid) {
+        return Err(ReconcileError::other(
+            "return the control-plane turn",
+            "the proof is about another Machine",
+        ));
+    }
+    if matches!(over, TurnIsOver::Proven(_)) {
+        let exists = context.stores.machines.by_uid(&owner.uid).is_some();
+        context.hosts.sightings.ended(&owner.uid, exists);
+    }
+    let Some(cluster) = stored(context, owner) else {
         return Ok(());
     };
-    let cluster = patch::live(&context.client, known.as_ref()).await?;
-    if holder(&cluster).is_some_and(|turn| turn.machine == owner.uid) {
-        patch::swap(&context.client, &cluster, marks, |_| {
-            annotate(ANNOTATION_TURN, &Value::Null)
-        })
-        .await?;
+    // what is known may only be older than a turn that another process gave to this Machine
+    let known = known(context, &cluster);
+    if known.is_some_and(|known| !known.has_turn_of(&owner.uid)) {
+        return Ok(());
     }
-    Ok(())
+    match go(context, &cluster, |both| turn::give_back(both, &owner.uid)).await {
+        // a Cluster that is deleted meanwhile needs no turn
+        Err(error) if error.is_conflict() && stored(context, owner).is_none() => Ok(()),
+        result => result.map(drop),
+    }
 }
 
-/// Records that this Machine made the control plane, on the CA Secret and on the Cluster, in this
-/// order: what is on the Cluster is then never missing on the Secret.
+/// Returns the turn of a Machine that does not exist any more, and of which the user says on the Cluster that its host
+/// is gone. The annotation is removed once it was used.
+pub async fn give_back_by_act(context: &Context, cluster: &Cluster) -> Result<(), ReconcileError> {
+    let live = read(context, cluster).await?;
+    let says = live.cluster.annotations().get(ANNOTATION_HOST_IS_GONE);
+    let turns = [&live.both.secret.turn, &live.both.cluster.turn];
+    let turn = turns.into_iter().find_map(|holder| match holder {
+        Holder::Of(turn) if Some(&turn.machine) == says => Some(turn),
+        _ => None,
+    });
+    let Some(turn) = turn else {
+        return Ok(());
+    };
+    let owner = Marker {
+        management: context.management.clone(),
+        namespace: cluster.namespace().unwrap_or_default(),
+        cluster: cluster.name_any(),
+        machine: turn.name.clone(),
+        uid: turn.machine.clone(),
+    };
+    let machines: Api<Machine> = Api::namespaced(context.client.clone(), &owner.namespace);
+    let machine = machines
+        .get_opt(&owner.machine)
+        .await
+        .map_err(ReconcileError::api(format!(
+            "read Machine {}",
+            owner.machine
+        )))?;
+    let says = HostIsGone {
+        value: &owner.uid,
+        counts: machine.is_none_or(|machine| machine.uid().as_ref() != Some(&owner.uid)),
+    };
+    let proof = Proof::of_user(&owner.uid, says);
+    let Some(ended) = proof.and_then(|proof| Ended::from(&proof)) else {
+        return Ok(());
+    };
+    context.must_lead()?;
+    give_back(context, &owner, &TurnIsOver::Proven(ended)).await?;
+    let part = |cluster: &Cluster| cluster.annotations().get(ANNOTATION_HOST_IS_GONE).cloned();
+    let change = json!({ "metadata": { "annotations": { (ANNOTATION_HOST_IS_GONE): null } } });
+    patch::swap(&context.client, &live.cluster, part, |_| change.clone())
+        .await
+        .map(drop)
+}
+
+/// Records that this Machine made the control plane, which ends its turn.
 pub async fn record_initialized(
     context: &Context,
     observed: &Observed,
-) -> Result<(), ReconcileError> {
-    context.must_lead()?;
-    let cluster = live(context, observed).await?;
-    if let Some(other) = cluster.annotations().get(ANNOTATION_INITIALIZED) {
-        if other == observed.uid() {
-            return Ok(());
-        }
-        return Err(ReconcileError::other(
+) -> Result<Option<Finding>, ReconcileError> {
+    let Some(cluster) = stored(context, &observed.marker) else {
+        return Ok(None);
+    };
+    match go(context, &cluster, |both| turn::record(both, observed.uid())).await? {
+        Step::Initialized(other) => Err(ReconcileError::other(
             "record the control plane",
             format!(
-                "the Cluster says that Machine {other} made it, and the host of this one says it did; look at both hosts"
+                "Machine {other} is recorded as the one that made it, and the host of this one says that it did; look at both hosts"
             ),
-        ));
+        )),
+        step => outcome(&observed.marker, step, "record the control plane"),
     }
-    let secrets: Api<Secret> = Api::namespaced(context.client.clone(), &observed.marker.namespace);
-    let name = format!("{}-ca", observed.marker.cluster);
-    let secret = secrets
-        .get(&name)
-        .await
-        .map_err(ReconcileError::api(format!("read Secret {name}")))?;
-    let record = annotate(ANNOTATION_INITIALIZED, &json!(observed.uid()));
-    patch::write(&context.client, &secret, record.clone()).await?;
-    let mut change = record;
-    if holder(&cluster).is_some_and(|turn| turn.machine == observed.uid()) {
-        change["metadata"]["annotations"][ANNOTATION_TURN] = Value::Null;
-    }
-    patch::swap(&context.client, &cluster, marks, |_| change.clone()).await?;
-    Ok(())
 }
 
-/// The Machine that made a control plane which the CA Secret remembers and the Cluster does not, as
-/// after a restore of one without the other.
-async fn ca_says_initialized(
+/// Completes what anybody may complete: see [`turn::settle`].
+pub async fn settle(context: &Context, cluster: &Cluster) -> Result<(), ReconcileError> {
+    go(context, cluster, turn::settle).await.map(drop)
+}
+
+/// What both say, as far as it is known without asking: the Cluster from its watch, the Secret as it was last read.
+pub fn known(context: &Context, cluster: &Cluster) -> Option<Both> {
+    let known = context.known.get(&cluster.uid().unwrap_or_default());
+    let secret = known.turn?;
+    Some(Both {
+        no_secret: secret.is_none(),
+        secret: secret.unwrap_or_default(),
+        cluster: Marks::of(cluster.annotations()),
+    })
+}
+
+/// What both say now.
+pub async fn now(context: &Context, cluster: &Cluster) -> Result<Both, ReconcileError> {
+    read(context, cluster).await.map(|live| live.both)
+}
+
+/// Writes what `decide` says until nothing is left to write. Every round reads both anew.
+async fn go(
     context: &Context,
-    observed: &Observed,
-) -> Result<Option<String>, ReconcileError> {
-    let secrets: Api<Secret> = Api::namespaced(context.client.clone(), &observed.marker.namespace);
-    let name = format!("{}-ca", observed.marker.cluster);
+    cluster: &Cluster,
+    decide: impl Fn(&Both) -> Step,
+) -> Result<Step, ReconcileError> {
+    for _ in 0..STEPS {
+        let live = read(context, cluster).await?;
+        let Step::Write(side, marks) = decide(&live.both) else {
+            return Ok(decide(&live.both));
+        };
+        context.must_lead()?;
+        match (side, &live.secret) {
+            (Side::Secret, Some(secret)) => {
+                // any change at all: of two writes that were decided at once, one is decided again
+                let part = |secret: &Secret| secret.resource_version();
+                let change = change(&live.both.secret, &marks)?;
+                patch::swap(&context.client, secret, part, |_| change.clone()).await?;
+                remember(context, &live.cluster, Some(marks));
+            }
+            (Side::Secret, None) => break,
+            (Side::Cluster, _) => {
+                let part = |cluster: &Cluster| Marks::of(cluster.annotations());
+                let change = change(&live.both.cluster, &marks)?;
+                patch::swap(&context.client, &live.cluster, part, |_| change.clone()).await?;
+            }
+        }
+    }
+    Err(ReconcileError::Conflict {
+        what: "move the control-plane turn".into(),
+    })
+}
+
+/// The Secret first: see [`super::plan::turn`].
+async fn read(context: &Context, cluster: &Cluster) -> Result<Live, ReconcileError> {
+    let namespace = cluster.namespace().unwrap_or_default();
+    let secrets: Api<Secret> = Api::namespaced(context.client.clone(), &namespace);
+    let name = AuthoritySecret::Cluster.name(&cluster.name_any());
     let secret = secrets
         .get_opt(&name)
         .await
         .map_err(ReconcileError::api(format!("read Secret {name}")))?;
-    Ok(secret.and_then(|secret| secret.annotations().get(ANNOTATION_INITIALIZED).cloned()))
+    let cluster = patch::live(&context.client, cluster).await?;
+    let marks = secret
+        .as_ref()
+        .map(|secret| Marks::of(secret.annotations()));
+    remember(context, &cluster, marks.clone());
+    let both = Both {
+        no_secret: marks.is_none(),
+        secret: marks.unwrap_or_default(),
+        cluster: Marks::of(cluster.annotations()),
+    };
+    Ok(Live {
+        cluster,
+        secret,
+        both,
+    })
 }
 
-async fn live(context: &Context, observed: &Observed) -> Result<Cluster, ReconcileError> {
-    let known: Option<Arc<Cluster>> = context
-        .stores
-        .clusters
-        .get(&observed.marker.namespace, &observed.marker.cluster);
-    match known {
-        Some(known) => patch::live(&context.client, known.as_ref()).await,
-        None => Err(ReconcileError::other(
-            "read the Cluster of a Machine",
-            "it is gone",
-        )),
+/// Takes down what the CA Secret says. Control-plane Machines that wait for a turn are woken by news: a change of the
+/// Cluster wakes them, and the Secret is written last when a turn is returned.
+pub fn remember(context: &Context, cluster: &Cluster, secret: Option<Marks>) {
+    let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
+    let mut is_news = false;
+    let uid = cluster.uid().unwrap_or_default();
+    context.known.update(&uid, |known| {
+        is_news = known.turn.as_ref().is_some_and(|before| *before != secret);
+        known.turn = Some(secret);
+    });
+    if !is_news {
+        return;
+    }
+    for machine in context.stores.machines.by(&Key::Cluster(namespace, name)) {
+        if machine.is_control_plane() {
+            context.wakers.machines.wake_object(&machine);
+        }
     }
 }
 
-fn holder(cluster: &Cluster) -> Option<Turn> {
-    cluster
-        .annotations()
-        .get(ANNOTATION_TURN)
-        .and_then(|text| serde_json::from_str(text).ok())
+fn stored(context: &Context, owner: &Marker) -> Option<std::sync::Arc<Cluster>> {
+    let clusters = &context.stores.clusters;
+    clusters.get(&owner.namespace, &owner.cluster)
 }
 
-/// What turns and the record are decided upon.
-fn marks(cluster: &Cluster) -> [Option<String>; 2] {
-    [ANNOTATION_TURN, ANNOTATION_INITIALIZED].map(|key| cluster.annotations().get(key).cloned())
+/// What a step that is no write means for the Machine that asked.
+fn outcome(marker: &Marker, step: Step, what: &str) -> Result<Option<Finding>, ReconcileError> {
+    let cluster = Named::of(marker);
+    match step {
+        Step::Done => Ok(None),
+        Step::Blocked(by) => Ok(Some(doubt::blocked(BOOTSTRAP, &by, cluster))),
+        Step::InDoubt(doubt) => Ok(Some(doubt.finding(BOOTSTRAP, cluster))),
+        Step::NoSecret => Ok(Some(doubt::no_secret(BOOTSTRAP, cluster))),
+        // the next pass sees it
+        Step::Initialized(_) | Step::Write(..) => {
+            Err(ReconcileError::Conflict { what: what.into() })
+        }
+    }
 }
 
-fn annotate(key: &str, value: &Value) -> Value {
-    json!({ "metadata": { "annotations": { (key): value } } })
+/// What changes from one to the other, as a merge patch.
+fn change(from: &Marks, to: &Marks) -> Result<Value, ReconcileError> {
+    let mut annotations = serde_json::Map::new();
+    if from.turn != to.turn {
+        let turn = match &to.turn {
+            Holder::Of(turn) => serde_json::to_string(turn)
+                .map(Value::String)
+                .map_err(|error| ReconcileError::other("write the turn", error))?,
+            Holder::Nobody | Holder::Unreadable(_) => Value::Null,
+        };
+        annotations.insert(ANNOTATION_TURN.into(), turn);
+    }
+    if from.initialized != to.initialized {
+        annotations.insert(ANNOTATION_INITIALIZED.into(), json!(to.initialized));
+    }
+    Ok(json!({ "metadata": { "annotations": annotations } }))
 }

@@ -166,12 +166,7 @@ pub async fn build(
 fn node_input(observed: &Observed, held: &Held) -> NodeInput {
     NodeInput {
         name: node_name(observed, held).to_owned(),
-        provider_id: observed
-            .machine
-            .spec
-            .provider_id
-            .clone()
-            .unwrap_or_default(),
+        provider_id: observed.provider_id().unwrap_or_default(),
         taints: observed.machine.spec.taints.clone(),
         labels: observed.machine.spec.metadata.labels.clone(),
         cri_socket: CRI_SOCKET.into(),

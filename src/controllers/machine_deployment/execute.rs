@@ -1,19 +1,20 @@
 //! Does what a plan says.
 
 use kube::api::{DeleteParams, PostParams, Preconditions};
-use kube::{Api, Resource, ResourceExt};
+use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use super::observed::Observed;
-use super::plan::{Action, Plan, SetUpdate, desired_set};
-use crate::api::{MachineDeployment, MachineSet};
+use super::plan::{Action, Plan, SetUpdate, controller_reference, desired_set};
+use crate::api::MachineSet;
 use crate::controllers::{ReconcileError, patch};
 use crate::manager::Context;
 
-/// Does the plan's actions in order.
+/// Does the plan's actions in order. `known` are the sets that it was made by.
 pub async fn execute(
     context: &Context,
     observed: &Observed,
+    known: &[MachineSet],
     plan: &Plan,
 ) -> Result<(), ReconcileError> {
     let sets: Api<MachineSet> = Api::namespaced(context.client.clone(), &observed.namespace);
@@ -21,18 +22,12 @@ pub async fn execute(
         context.must_lead()?;
         match action {
             Action::AdoptSet { name, uid } => {
-                let owner = json!([{
-                    "apiVersion": MachineDeployment::api_version(&()), "kind": MachineDeployment::kind(&()),
-                    "name": observed.name, "uid": observed.uid, "controller": true, "blockOwnerDeletion": true,
-                }]);
-                write(
-                    context,
-                    observed,
-                    name,
-                    uid,
-                    json!({ "metadata": { "ownerReferences": owner } }),
-                )
-                .await?;
+                let change = |set: &MachineSet| {
+                    let mut owners = set.owner_references().to_vec();
+                    owners.push(controller_reference(observed));
+                    json!({ "metadata": { "ownerReferences": owners } })
+                };
+                write(context, known, (name, uid), change).await?;
             }
             Action::CreateSet(new) => {
                 let made = sets
@@ -61,7 +56,8 @@ pub async fn execute(
                         "scaling a MachineSet"
                     );
                 }
-                write(context, observed, &update.name, &update.uid, change(update)).await?;
+                let named = (update.name.as_str(), update.uid.as_str());
+                write(context, known, named, |_| change(update)).await?;
             }
             Action::DeleteSet { name, uid, because } => {
                 tracing::info!(
@@ -92,25 +88,17 @@ pub async fn execute(
 
 async fn write(
     context: &Context,
-    observed: &Observed,
-    name: &str,
-    uid: &str,
-    change: Value,
+    known: &[MachineSet],
+    (name, uid): (&str, &str),
+    change: impl Fn(&MachineSet) -> Value,
 ) -> Result<(), ReconcileError> {
-    let Some(set) = context.stores.machine_sets.get(&observed.namespace, name) else {
+    let is_it = |set: &&MachineSet| set.name_any() == name && set.uid().as_deref() == Some(uid);
+    let Some(set) = known.iter().find(is_it) else {
         return Ok(());
     };
-    if set.uid().as_deref() != Some(uid) {
-        return Ok(());
-    }
-    patch::swap(
-        &context.client,
-        set.as_ref(),
-        |set| set.spec.clone(),
-        |_| change.clone(),
-    )
-    .await
-    .map(drop)
+    patch::swap(&context.client, set, |set| set.spec.clone(), change)
+        .await
+        .map(drop)
 }
 
 fn change(update: &SetUpdate) -> Value {

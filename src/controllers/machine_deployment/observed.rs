@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::api::machine_deployment::Strategy;
 use crate::api::names::{ANNOTATION_DESIRED_REPLICAS, ANNOTATION_REVISION, LABEL_TEMPLATE_HASH};
+use crate::api::readable::unreadable;
 use crate::api::{MachineDeployment, MachineSet, MachineTemplate};
 use crate::controllers::machine_set::Owner;
 use crate::controllers::machine_set::observed::creation;
@@ -51,6 +52,8 @@ pub struct Observed {
     pub sets: Vec<ObservedSet>,
     /// Names of all MachineSets of the namespace.
     pub taken: BTreeSet<String>,
+    /// Since when there is something to do.
+    pub work_since: Option<Timestamp>,
 }
 
 /// Why the template's provider spec cannot be told.
@@ -89,6 +92,8 @@ pub struct ObservedSet {
     pub counts: Counts,
     /// When one of its Machines was last made, became Ready or was told to go.
     pub last_progress: Option<Timestamp>,
+    /// Its counters are of before its last change: the set may have made and deleted Machines since.
+    pub lagging: bool,
 }
 
 /// The counters of a set.
@@ -118,7 +123,11 @@ impl ObservedSet {
             name: set.name_any(),
             uid: set.uid().unwrap_or_default(),
             created: creation(&set.metadata),
-            owner: Owner::of(&set.metadata, deployment_uid),
+            owner: match Owner::of(&set.metadata, deployment_uid) {
+                // what cannot be read is not taken in
+                Owner::Orphan if unreadable(set).is_some() => Owner::Other,
+                owner => owner,
+            },
             deleting: set.metadata.deletion_timestamp.is_some(),
             labels: set.labels().clone(),
             annotations: set.annotations().clone(),
@@ -135,6 +144,7 @@ impl ObservedSet {
                 deleting: status.terminating_replicas,
             },
             last_progress: status.last_progress_time.map(|time| time.0),
+            lagging: status.observed_generation != set.metadata.generation,
         }
     }
 
@@ -197,6 +207,10 @@ impl Observed {
             selector: spec.selector.clone(),
             template: spec.template.clone(),
             provider_spec,
+            work_since: deployment
+                .status
+                .as_ref()
+                .and_then(|status| Some(status.work_since.as_ref()?.0)),
             taken: all.iter().map(|set| set.name.clone()).collect(),
             sets: all
                 .into_iter()

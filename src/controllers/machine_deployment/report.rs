@@ -1,6 +1,8 @@
 //! Writes what a plan found on the MachineDeployment. Only what differs is written.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
+use serde_json::Value;
 
 use super::plan::Plan;
 use crate::api::conditions;
@@ -25,14 +27,19 @@ pub async fn write(
         available_replicas: plan.counts.available,
         unavailable_replicas: plan.counts.unavailable,
         label_selector: plan.label_selector.clone(),
+        work_since: plan.work_since.map(Time),
         phase: Some(plan.phase.as_str().into()),
         conditions: conditions::merge(&old.conditions, &plan.findings, generation, now),
     };
     if new == old {
         return Ok(());
     }
-    let body = serde_json::to_value(&new)
+    let mut body = serde_json::to_value(&new)
         .map_err(|error| ReconcileError::other("write the status", error))?;
+    // a merge patch removes only what it names
+    if new.work_since.is_none() {
+        body["workSince"] = Value::Null;
+    }
     patch::status(&context.client, deployment, body)
         .await
         .map(drop)

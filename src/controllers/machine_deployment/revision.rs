@@ -9,13 +9,12 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::api::{MachineTemplate, MachineVersions};
+use crate::controllers::letters::letters;
 
 /// Longest name of a set: its Machines carry it as a label.
 const MAX_NAME: usize = 63;
 /// Letters of a hash.
 const HASH_LENGTH: usize = 10;
-/// Letters and digits that make no words and are not mistaken for each other.
-const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 /// How many differing fields are named before the rest is only counted.
 const SHOWN: usize = 4;
 
@@ -55,11 +54,7 @@ impl Revision {
     /// Ten letters that name this revision.
     pub fn hash(&self) -> String {
         let text = json!([self.kubelet, self.control_plane, self.provider_spec]).to_string();
-        let digest = Sha256::digest(text.as_bytes());
-        let letters = digest.iter().take(HASH_LENGTH);
-        letters
-            .map(|byte| char::from(ALPHABET[usize::from(*byte) % ALPHABET.len()]))
-            .collect()
+        letters(&Sha256::digest(text.as_bytes()), HASH_LENGTH)
     }
 
     /// Which fields differ, by path. Values are shown of versions only: others may be secret.

@@ -1,13 +1,13 @@
 //! Does what a plan says.
 
-use std::sync::Arc;
+use std::borrow::Cow;
 
 use k8s_openapi::jiff::Timestamp;
-use kube::api::{DeleteParams, ListParams, PostParams, Preconditions};
+use kube::api::{DeleteParams, PostParams, Preconditions};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-use super::observe::around;
+use super::live::{in_flight, look};
 use super::observed::Observed;
 use super::plan::{
     Action, InPlace, Plan, controller_reference, desired_machine, plan as plan_again,
@@ -16,8 +16,8 @@ use crate::api::{Machine, MachineSet};
 use crate::controllers::{ReconcileError, patch};
 use crate::manager::Context;
 
-/// Does the plan's actions. Deletions are chosen again over a live list first: a stale one could name
-/// a second victim.
+/// Does the plan's actions in order, after a look at what there is at this moment where that matters.
+/// A name that somebody else has keeps no other Machine from being made; the next pass takes another.
 pub async fn execute(
     context: &Context,
     set: &MachineSet,
@@ -25,39 +25,59 @@ pub async fn execute(
     plan: &Plan,
     now: Timestamp,
 ) -> Result<(), ReconcileError> {
-    let machines: Api<Machine> = Api::namespaced(context.client.clone(), &observed.namespace);
-    let deletes = |action: &&Action| matches!(action, Action::Delete { .. });
-    for action in plan.actions.iter().filter(|action| !deletes(action)) {
-        context.must_lead()?;
-        act(context, &machines, observed, action).await?;
+    let mut observed = Cow::Borrowed(observed);
+    let mut plan = Cow::Borrowed(plan);
+    let knows = in_flight(context).knows(&observed.uid);
+    if plan.needs_look(knows) {
+        observed = Cow::Owned(look(context, set, &plan, now).await?);
+        plan = Cow::Owned(plan_again(&observed, now));
     }
-    if plan.actions.iter().any(|action| deletes(&action)) {
-        let live = machines
-            .list(&ListParams::default())
-            .await
-            .map_err(ReconcileError::api("list Machines"))?;
-        let live: Vec<Arc<Machine>> = live.items.into_iter().map(Arc::new).collect();
-        let again = plan_again(&around(context, set, &live).set, now);
-        for action in again.actions.iter().filter(deletes) {
-            context.must_lead()?;
-            act(context, &machines, observed, action).await?;
+    let mut taken = Ok(());
+    for action in &plan.actions {
+        context.must_lead()?;
+        match act(context, &observed, action, now).await {
+            Err(error) if is_create(action) && error.is_conflict() => taken = Err(error),
+            done => done?,
         }
     }
-    Ok(())
+    taken
+}
+
+fn is_create(action: &Action) -> bool {
+    matches!(action, Action::Create { .. })
+}
+
+async fn create(
+    context: &Context,
+    observed: &Observed,
+    name: &str,
+    now: Timestamp,
+) -> Result<(), ReconcileError> {
+    let machines: Api<Machine> = Api::namespaced(context.client.clone(), &observed.namespace);
+    let machine = desired_machine(observed, name);
+    in_flight(context).making(&observed.uid, machine.clone(), now);
+    let made = machines.create(&PostParams::default(), &machine).await;
+    match &made {
+        Ok(machine) => in_flight(context).made(&observed.uid, machine.clone(), now),
+        // refused: an answer of any other kind leaves open whether it was made
+        Err(kube::Error::Api(status)) if status.code < 500 => {
+            in_flight(context).settled(&observed.uid, name);
+        }
+        Err(_) => {}
+    }
+    made.map(drop)
+        .map_err(ReconcileError::api(format!("create Machine {name}")))
 }
 
 async fn act(
     context: &Context,
-    machines: &Api<Machine>,
     observed: &Observed,
     action: &Action,
+    now: Timestamp,
 ) -> Result<(), ReconcileError> {
     match action {
-        Action::Create { name, because, .. } => {
-            let made = machines
-                .create(&PostParams::default(), &desired_machine(observed, name))
-                .await;
-            made.map_err(ReconcileError::api(format!("create Machine {name}")))?;
+        Action::Create { name, because } => {
+            create(context, observed, name, now).await?;
             tracing::info!(
                 set = observed.name,
                 machine = name,
@@ -81,26 +101,27 @@ async fn act(
                 preconditions: Some(only),
                 ..DeleteParams::background()
             };
+            let machines: Api<Machine> =
+                Api::namespaced(context.client.clone(), &observed.namespace);
             match machines.delete(name, &params).await {
                 Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
                 result => result
                     .map(drop)
                     .map_err(ReconcileError::api(format!("delete Machine {name}"))),
-            }
+            }?;
+            in_flight(context).deleted(&observed.uid, uid, now);
+            Ok(())
         }
         Action::Adopt { name, uid } => {
-            let owners = vec![controller_reference(observed)];
-            write(
-                context,
-                observed,
-                name,
-                uid,
-                json!({ "metadata": { "ownerReferences": owners } }),
-            )
-            .await
+            let change = |machine: &Machine| {
+                let mut owners = machine.owner_references().to_vec();
+                owners.push(controller_reference(observed));
+                json!({ "metadata": { "ownerReferences": owners } })
+            };
+            write(context, observed, name, uid, change).await
         }
         Action::UpdateInPlace { name, uid, changes } => {
-            write(context, observed, name, uid, in_place(changes)).await
+            write(context, observed, name, uid, |_| in_place(changes)).await
         }
     }
 }
@@ -110,7 +131,7 @@ async fn write(
     observed: &Observed,
     name: &str,
     uid: &str,
-    change: Value,
+    change: impl Fn(&Machine) -> Value,
 ) -> Result<(), ReconcileError> {
     let Some(machine) = context.stores.machines.get(&observed.namespace, name) else {
         return Ok(());
@@ -123,7 +144,7 @@ async fn write(
         let owned = (meta.labels.clone(), meta.owner_references.clone());
         (machine.spec.clone(), owned)
     };
-    patch::swap(&context.client, machine.as_ref(), part, |_| change.clone())
+    patch::swap(&context.client, machine.as_ref(), part, change)
         .await
         .map(drop)
 }

@@ -4,51 +4,59 @@ use std::sync::Arc;
 
 use kube::ResourceExt;
 
-use super::observed::{Gate, Observed};
-use crate::api::machine_provider_spec::ProviderSpecError;
+use super::live::in_flight;
+use super::observed::{Gate, Observed, Owner, Seed};
 use crate::api::names::LABEL_CLUSTER;
-use crate::api::{Machine, MachineProviderSpec, MachineSet};
-use crate::controllers::{machine_class, paused};
+use crate::api::{Machine, MachineSet};
+use crate::controllers::whose::Shared;
+use crate::controllers::{ReconcileError, machine_class, paused};
 use crate::kubeadm::{KubernetesVersion, version};
 use crate::manager::Context;
-
-/// What a pass over a MachineSet knows.
-pub struct Seen {
-    /// The set and its Machines.
-    pub set: Observed,
-    /// Its machines are another provider's: hands off.
-    pub foreign: bool,
-}
+use crate::store::Key;
 
 /// Gathers what a pass over a MachineSet needs.
-pub fn observe(context: &Context, set: &MachineSet) -> Seen {
+pub fn observe(context: &Context, set: &MachineSet) -> Result<Observed, ReconcileError> {
     let namespace = set.namespace().unwrap_or_default();
-    let machines = context.stores.machines.within(&namespace);
+    let uid = set.uid().unwrap_or_default();
+    let stored = &context.stores.machines;
+    let mut machines = stored.by(&Key::Owner(uid.clone()));
+    machines.extend(stored.by(&Key::Orphan(namespace.clone())));
+    let shows = |name: &str| stored.get(&namespace, name).is_some();
+    let machines = in_flight(context).settle(&uid, machines, shows);
     around(context, set, &machines)
 }
 
 /// The same, over these Machines.
-pub fn around(context: &Context, set: &MachineSet, machines: &[Arc<Machine>]) -> Seen {
-    let namespace = set.namespace().unwrap_or_default();
-    let spec = &set.spec.template.spec.provider_spec;
-    let resolved = machine_class::resolve(&context.stores, &namespace, spec);
-    let foreign = resolved.as_ref().is_ok_and(|value| {
-        matches!(
-            MachineProviderSpec::decode(value),
-            Err(ProviderSpecError::Foreign { .. })
-        )
-    });
+pub fn around(
+    context: &Context,
+    set: &MachineSet,
+    machines: &[Arc<Machine>],
+) -> Result<Observed, ReconcileError> {
+    let (stores, namespace) = (&context.stores, set.namespace().unwrap_or_default());
+    let resolved = machine_class::usable(stores, &namespace, &set.spec.template.spec);
     let resolved = resolved.map_err(|problem| Gate {
         reason: problem.reason,
         message: problem.message,
     });
-    let machines = machines.iter().map(AsRef::as_ref);
-    let mut observed = Observed::from_api(set, resolved, gate(context, set, &namespace), machines);
-    observed.paused_by = paused::paused_by(&context.stores, set);
-    Seen {
-        set: observed,
-        foreign,
+    let all = machines.iter().map(AsRef::as_ref);
+    let mut observed = Observed::from_api(set, resolved, gate(context, set, &namespace), all);
+    for (machine, observed) in machines.iter().zip(&mut observed.machines) {
+        if !machine.is_ours(stores) {
+            observed.owner = Owner::Other;
+        }
     }
+    observed.paused_by = paused::paused_by(stores, set);
+    observed.seed = seed()?;
+    Ok(observed)
+}
+
+/// Random bytes of the operating system.
+fn seed() -> Result<Seed, ReconcileError> {
+    let random = rustls::crypto::ring::default_provider().secure_random;
+    let mut seed = Seed::default();
+    let filled = random.fill(&mut seed);
+    filled.map_err(|_| ReconcileError::other("name Machines", "no random numbers"))?;
+    Ok(seed)
 }
 
 /// Creation is held back by version skew only: a worker ahead of the control plane would not work.

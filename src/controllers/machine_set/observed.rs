@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::api::conditions::{find, is_true};
 use crate::api::machine::MachineDeletion;
 use crate::api::machine_set::DeletePolicy;
+use crate::api::readable::unreadable;
 use crate::api::{Machine, MachineSet, MachineTemplate, ProviderSpec};
 use crate::controllers::paused;
 
@@ -44,10 +45,15 @@ pub struct Observed {
     pub paused_by: Option<String>,
     /// Why no Machine may be made at the moment.
     pub gate: Option<Gate>,
-    /// Every Machine of the namespace that the set owns, that its selector matches, or whose name
-    /// starts with the set's. Those of others are here for their names only.
+    /// The Machines that the set owns, and those of its namespace that nobody controls: what is listed,
+    /// what this process made, and what it deleted as being deleted.
     pub machines: Vec<ObservedMachine>,
+    /// Random bytes that the names of new Machines are made from.
+    pub seed: Seed,
 }
+
+/// Random bytes.
+pub type Seed = [u8; 16];
 
 /// Why no Machine may be made at the moment: the control plane is of an older minor or is being
 /// upgraded, or the set's MachineClass cannot be resolved. Deletions go on.
@@ -119,6 +125,8 @@ pub struct ObservedMachine {
     pub taints: Vec<Taint>,
     /// Time limits of its deletion.
     pub deletion: Option<MachineDeletion>,
+    /// It cannot be read: it counts, and nothing is done with it.
+    pub unreadable: bool,
 }
 
 impl ObservedMachine {
@@ -139,7 +147,8 @@ impl ObservedMachine {
             annotations: machine.annotations().clone(),
             owner: Owner::of(&machine.metadata, set_uid),
             deleting: machine.metadata.deletion_timestamp.as_ref().map(|t| t.0),
-            ready_since: since("Ready", "True"),
+            // what was said of it may not hold any more
+            ready_since: since("Ready", "True").filter(|_| unreadable(machine).is_none()),
             failed: status.phase.as_deref() == Some("Failed")
                 || status.error_reason.is_some()
                 || unhealthy("Healthy")
@@ -151,6 +160,7 @@ impl ObservedMachine {
             node_annotations: machine.spec.metadata.annotations.clone(),
             taints: machine.spec.taints.clone(),
             deletion: machine.spec.deletion.clone(),
+            unreadable: unreadable(machine).is_some(),
         }
     }
 }
@@ -193,6 +203,7 @@ impl Observed {
             machines: machines
                 .map(|machine| ObservedMachine::from_api(machine, &uid))
                 .collect(),
+            seed: Seed::default(),
             uid,
         }
     }

@@ -6,8 +6,10 @@ use kube::ResourceExt;
 
 use super::is_pause_news;
 use crate::api::Cluster;
-use crate::api::conditions::is_true;
+use crate::api::conditions::{find, is_true};
 use crate::api::names::{ANNOTATION_INITIALIZED, ANNOTATION_PAUSED, ANNOTATION_TURN};
+use crate::api::whose;
+use crate::controllers::machine::plan::doubt;
 use crate::store::{Change, Hook, Key, Stores, Wakers};
 
 /// A Cluster wakes itself and its profile; what belongs to it only when something changed that this looks
@@ -26,12 +28,18 @@ pub fn cluster(stores: Arc<Stores>, wakers: Wakers) -> Hook<Cluster> {
         }
         // sets hold back Machines that would be ahead of the control plane
         let is_paused = is_pause_news(cluster, before, change);
-        if is_paused || before.is_some_and(|before| version(before) != version(cluster)) {
+        // what has neither a spec nor a class of its own is whose its Cluster is
+        let is_new_owner = is_new
+            || before.is_some_and(|before| whose::of_cluster(before) != whose::of_cluster(cluster));
+        if is_new_owner
+            || is_paused
+            || before.is_some_and(|before| version(before) != version(cluster))
+        {
             for set in stores.machine_sets.by(&all) {
                 wakers.machine_sets.wake_object(&set);
             }
         }
-        if is_paused {
+        if is_new_owner || is_paused {
             for deployment in stores.machine_deployments.by(&all) {
                 wakers.machine_deployments.wake_object(&deployment);
             }
@@ -52,6 +60,9 @@ fn same_for_machines(before: &Cluster, after: &Cluster) -> bool {
         let status = cluster.status.as_ref();
         let endpoint = status.and_then(|status| status.endpoint.clone());
         let certificates = status.is_some_and(|s| is_true(&s.conditions, "CertificatesReady"));
+        let initialized = status.and_then(|s| find(&s.conditions, "ControlPlaneInitialized"));
+        let in_doubt = initialized.filter(|condition| doubt::reason(&condition.reason).is_some());
+        let in_doubt = in_doubt.map(|condition| condition.message.clone());
         (
             cluster.metadata.generation,
             cluster.metadata.deletion_timestamp.clone(),
@@ -60,6 +71,7 @@ fn same_for_machines(before: &Cluster, after: &Cluster) -> bool {
             endpoint,
             version(cluster).map(str::to_owned),
             certificates,
+            in_doubt,
         )
     };
     facts(before) == facts(after)

@@ -30,7 +30,8 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
         {
             wakers.machine_sets.wake(&namespace, &owner.name);
         }
-        if machine.owner_references().is_empty() {
+        let mut owners = machine.owner_references().iter();
+        if !owners.any(|owner| owner.controller == Some(true)) {
             for set in stores.machine_sets.within(&namespace) {
                 wakers.machine_sets.wake_object(&set);
             }

@@ -201,6 +201,19 @@ fn a_class_is_woken_when_it_is_used_no_more() {
 }
 
 #[test]
+fn a_cluster_whose_provider_changes_wakes_all_that_may_be_whose_it_is() {
+    let theirs = json!({"apiVersion": "awsprovider/v1alpha1", "kind": "AWSClusterProviderSpec"});
+    let theirs = json!({"spec": {"providerSpec": {"value": theirs}}});
+    let all = ["MachineDeployment pool", "MachineSet pool-1"];
+    let none = json!({});
+    for states in [(&none, &theirs), (&theirs, &none)] {
+        has(&woken_by(cluster, "c", states, Change::Applied), &all);
+    }
+    let same = woken_by(cluster, "c", (&theirs, &theirs), Change::Applied);
+    assert!(!same.contains(all[0]) && !same.contains(all[1]), "{same:?}");
+}
+
+#[test]
 fn the_host_of_a_machine_that_vanished_is_woken() {
     let (wakers, mut woken) = wakers();
     let stores = stores();

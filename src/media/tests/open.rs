@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use reqwest::{Client, Method, Response, StatusCode};
 use secrecy::ExposeSecret as _;
 use secrecy::zeroize::Zeroizing;
+use tokio::io::AsyncReadExt as _;
 
 use super::*;
 use crate::installer::Area;
@@ -254,4 +255,37 @@ async fn with_a_certificate_it_speaks_tls_and_a_silent_client_keeps_nobody_waiti
         .expect("an answer");
     assert!(answer.bytes().await.expect("bytes") == served[..10]);
     drop(silent);
+}
+
+#[tokio::test]
+async fn strangers_shut_out_neither_those_elsewhere_nor_who_has_shown_a_token() {
+    let world = world().await;
+    let (token, whole) = world.open("1");
+    let url = world.media.image_url(&token);
+    let known = world.client.get(url.expose_secret()).send();
+    let known = known.await.expect("an answer");
+    let address = world.url.trim_start_matches("http://");
+    let mut strangers = Vec::new();
+    for _ in 0..300 {
+        let stranger = tokio::net::TcpStream::connect(address).await;
+        strangers.push(stranger.expect("a connection"));
+    }
+    let mut last = strangers.pop().expect("a connection");
+    let closed = last.read_u8();
+    let closed = tokio::time::timeout(std::time::Duration::from_secs(10), closed);
+    assert!(
+        closed
+            .await
+            .expect("one too many is closed at once")
+            .is_err()
+    );
+    let elsewhere = Client::builder().local_address(core::net::IpAddr::from([127, 0, 0, 2]));
+    let elsewhere = elsewhere
+        .build()
+        .expect("a client")
+        .get(url.expose_secret());
+    let answer = tokio::time::timeout(std::time::Duration::from_secs(10), elsewhere.send());
+    let answer = answer.await.expect("at once").expect("an answer");
+    assert!(answer.bytes().await.expect("an image") == whole);
+    assert!(known.bytes().await.expect("an image") == whole);
 }

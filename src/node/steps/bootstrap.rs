@@ -8,6 +8,9 @@ use super::virtual_ip::{VirtualIpInput, virtual_ip};
 use super::{UnitError, commands, step};
 use crate::pki::ControlPlaneFile;
 
+/// Name of the step that runs the Machine's commands after kubeadm.
+pub const POST_KUBEADM: &str = "post-kubeadm";
+
 /// What [`init`] and [`join`] need to know. The documents and keys are no part of the unit's identity:
 /// a token is another one each time.
 #[derive(Clone, Debug)]
@@ -50,7 +53,7 @@ fn unit(name: UnitName, kubeadm: Step, input: Bootstrap<'_>) -> Result<Unit, Uni
     }
     steps.push(kubeadm);
     steps.extend(commands(
-        "post-kubeadm",
+        POST_KUBEADM,
         "Commands after kubeadm",
         "postKubeadmCommands",
         input.post_kubeadm_commands,

@@ -5,7 +5,7 @@ mod prepare;
 mod reset;
 mod virtual_ip;
 
-pub use bootstrap::{Bootstrap, init, join};
+pub use bootstrap::{Bootstrap, POST_KUBEADM, init, join};
 pub use prepare::{Prepare, Role, prepare};
 pub use reset::{Reset, reset};
 pub use virtual_ip::VirtualIpInput;

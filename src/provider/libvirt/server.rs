@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::api::host::Privilege;
 use crate::provider::hosts::{ContactError, Server};
-use crate::remote::{Credential, Hop, Target};
+use crate::remote::{Credential, Hop, Place, Target};
 
 /// A virtual machine that has an address.
 #[derive(Clone, Debug)]
@@ -26,6 +26,14 @@ impl Server for Guest {
 
     fn address(&self) -> &str {
         &self.address
+    }
+
+    fn place(&self) -> Place {
+        vec![(self.address.clone(), 22, super::USER.into())]
+    }
+
+    fn credentials(&self) -> Vec<&str> {
+        vec![&self.secret]
     }
 
     fn target(

@@ -1,6 +1,6 @@
 //! How often something was tried in vain at a hypervisor, so that it is tried again at growing intervals.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use k8s_openapi::jiff::Timestamp;
@@ -16,6 +16,8 @@ pub struct Tried {
     pub last: Option<Timestamp>,
     /// Why the last one was refused, if it was: said until another is answered, so that no condition goes to and fro.
     pub refused: Option<Finding>,
+    /// Hypervisors that a Machine has left, since it could not be made there.
+    pub left: BTreeSet<String>,
 }
 
 /// Tries by what was tried: the UID of a Machine, or an image on a hypervisor.
@@ -35,6 +37,14 @@ impl Tries {
         entry.times = entry.times.saturating_add(1);
         entry.last = Some(crate::clock::now());
         entry.refused = refused;
+    }
+
+    /// A Machine leaves a hypervisor on which nothing of it exists. What refused it was said of that one.
+    pub fn leave(&self, machine_uid: &str, hypervisor: &str) {
+        let mut tries = self.lock();
+        let entry = tries.entry(machine_uid.to_owned()).or_default();
+        entry.refused = None;
+        entry.left.insert(hypervisor.to_owned());
     }
 
     /// It succeeded, or is not wanted any more.

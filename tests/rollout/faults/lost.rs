@@ -80,11 +80,7 @@ fn a_lost_machine_of_the_new_set_comes_back_too() {
     let before = world.machines_of(1);
     world.lose(&before[0]);
     world.reconcile_set(1);
-    assert_eq!(
-        version(&world.machine(&before[0]).clone()),
-        NEW,
-        "the name is free again, and the lowest"
-    );
+    assert_eq!(version(&world.newcomer(1, &before)), NEW);
     world.steps.clear();
     world.pass();
     assert!(shrunk(&world).is_empty(), "{}", world.transcript);

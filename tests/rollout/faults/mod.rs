@@ -1,5 +1,6 @@
 //! Rolls in which something goes wrong.
 
+mod bounds;
 mod lost;
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString::Int;
@@ -189,7 +190,7 @@ fn when_nothing_seems_available_nothing_is_given_up() {
 }
 
 #[test]
-fn a_scale_up_in_mid_roll_is_shared_between_the_sets() {
+fn a_scale_up_in_mid_roll_makes_machines_of_the_new_template_only() {
     let mut world = World::running(10, rolling(Int(2), Int(0)));
     world.set_version(NEW);
     world.pass();
@@ -197,8 +198,7 @@ fn a_scale_up_in_mid_roll_is_shared_between_the_sets() {
     assert_eq!(wanted(&world), [8, 2]);
     world.deployment.spec.replicas = 15;
     world.pass();
-    // Half as many again for the old set; the rest, up to 15 + 2, for the current one.
-    assert_eq!(wanted(&world), [12, 5], "{}", world.transcript);
+    assert_eq!(wanted(&world), [8, 9], "{}", world.transcript);
     finish(&mut world, 10);
     assert_eq!(wanted(&world), [0, 15]);
 }

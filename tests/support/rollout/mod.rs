@@ -3,8 +3,11 @@
 
 #![allow(dead_code)]
 
+mod heard;
 mod passes;
 mod transcript;
+
+pub use passes::Fault;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -22,7 +25,7 @@ use tatara::api::{
     MachineSpec, MachineStatus, MachineTemplate, MachineVersions,
 };
 use tatara::controllers::machine_deployment::{self, plan as deployment_plan};
-use tatara::controllers::machine_set::{self, Gate, plan as set_plan};
+use tatara::controllers::machine_set::{self, Gate, InFlight, Owner, plan as set_plan};
 
 /// How Machines behave.
 #[derive(Clone, Debug, Default)]
@@ -60,6 +63,17 @@ pub struct World {
     pub transcript: String,
     /// Replicas that a pass of the deployment changed, as (set, from, to).
     pub steps: Vec<(String, i32, i32)>,
+    /// Names of all Machines that were ever made, in order.
+    pub made: Vec<String>,
+    /// So many writes from now something goes wrong.
+    pub fault: Option<(usize, Fault)>,
+    /// Available Machines that there must be and Machines that there may be after every write.
+    pub bounds: Option<(usize, usize)>,
+    /// What was not as it must be.
+    pub wrongs: Vec<String>,
+    in_flight: InFlight,
+    /// None while everything is heard of at once.
+    heard: Option<heard::Heard>,
     uids: u32,
 }
 
@@ -130,6 +144,12 @@ impl World {
             most_machines: 0,
             transcript: String::new(),
             steps: Vec::new(),
+            made: Vec::new(),
+            fault: None,
+            bounds: None,
+            wrongs: Vec::new(),
+            in_flight: InFlight::default(),
+            heard: None,
             uids: 0,
         }
     }
@@ -176,6 +196,7 @@ impl World {
     /// A Machine is gone from one moment to the next.
     pub fn lose(&mut self, name: &str) {
         self.machines.retain(|machine| machine.name_any() != name);
+        self.told();
     }
 
     /// The Machine that a set made since it had these.
@@ -230,6 +251,7 @@ impl World {
                 machine.status = Some(ready(now));
             }
         }
+        self.told();
     }
 
     /// Passes over everything, oldest set first, until nothing is left to do.
@@ -244,7 +266,13 @@ impl World {
 
     /// One pass over the deployment, then one over each set. Whether anything was done.
     pub fn pass(&mut self) -> bool {
-        let mut acted = self.reconcile_deployment();
+        let acted = self.reconcile_deployment();
+        self.pass_sets() || acted
+    }
+
+    /// One pass over each set. Whether anything was done.
+    pub fn pass_sets(&mut self) -> bool {
+        let mut acted = false;
         for at in 0..self.sets.len() {
             acted |= self.reconcile_set(at);
         }

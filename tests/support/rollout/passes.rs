@@ -1,56 +1,77 @@
-//! Passes of the two planners over the World.
+//! Passes of the two controllers over the World: their planners, and what stands around them: what they
+//! have heard, what they read live, and in which order they write.
+
+use std::sync::Arc;
 
 use super::*;
+
+/// What goes wrong with a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The manager ends before it; another one starts.
+    Crash,
+    /// It is done, and the answer is lost.
+    Answer,
+}
+
+/// A pass that ended before its time.
+struct Ended(Fault);
 
 impl World {
     /// What a pass over the deployment would do.
     pub fn deployment_plan(&self) -> deployment_plan::Plan {
-        deployment_plan::plan(&self.observe_deployment(), self.now)
+        let (deployment, sets) = (self.heard_deployment(), self.heard_sets());
+        deployment_plan::plan(&self.observe_deployment(deployment, sets), self.now)
     }
 
-    pub(super) fn observe_deployment(&self) -> machine_deployment::Observed {
-        machine_deployment::Observed::from_api(&self.deployment, Ok(self.class.clone()), &self.sets)
+    fn observe_deployment(
+        &self,
+        deployment: &MachineDeployment,
+        sets: &[MachineSet],
+    ) -> machine_deployment::Observed {
+        machine_deployment::Observed::from_api(deployment, Ok(self.class.clone()), sets)
     }
 
-    pub(super) fn observe_set(&self, at: usize) -> machine_set::Observed {
-        let set = &self.sets[at];
+    fn observe_set(&self, set: &MachineSet, machines: &[Arc<Machine>]) -> machine_set::Observed {
         let provider_spec = set.spec.template.spec.provider_spec.value.clone();
-        let kubelet = set
-            .spec
-            .template
-            .spec
-            .versions
-            .clone()
-            .unwrap_or_default()
-            .kubelet;
-        let gate = self
-            .gated
-            .as_ref()
-            .filter(|gated| **gated == kubelet)
-            .map(|_| Gate {
-                reason: "VersionSkew",
-                message: "waiting for the control plane".into(),
-            });
+        let versions = set.spec.template.spec.versions.clone();
+        let kubelet = versions.unwrap_or_default().kubelet;
+        let is_gated = |gated: &&String| **gated == kubelet;
+        let gate = self.gated.as_ref().filter(is_gated).map(|_| Gate {
+            reason: "VersionSkew",
+            message: "waiting for the control plane".into(),
+        });
         let resolved = provider_spec.ok_or(Gate {
             reason: "Missing",
             message: String::new(),
         });
-        machine_set::Observed::from_api(set, resolved, gate, &self.machines)
+        let machines = machines.iter().map(AsRef::as_ref);
+        let mut observed = machine_set::Observed::from_api(set, resolved, gate, machines);
+        observed.seed[..4].copy_from_slice(&self.uids.to_be_bytes());
+        observed
     }
 
     /// What a pass over a set would do.
     pub fn set_plan(&self, at: usize) -> set_plan::Plan {
-        set_plan::plan(&self.observe_set(at), self.now)
+        let set = self.sets[at].clone();
+        let machines = self.heard_machines();
+        let shows = |name: &str| machines.iter().any(|machine| machine.name_any() == name);
+        let uid = set.uid().expect("a UID");
+        let counted = self.in_flight.count(&uid, machines.clone(), shows);
+        set_plan::plan(&self.observe_set(&set, &counted), self.now)
     }
 
     /// One pass over the deployment. Whether it did something.
     pub fn reconcile_deployment(&mut self) -> bool {
         self.now = later(self.now, 1);
-        let observed = self.observe_deployment();
-        let plan = deployment_plan::plan(&observed, self.now);
-        for action in &plan.actions {
-            self.apply_deployment(&observed, action);
+        let (deployment, sets) = (self.heard_deployment(), self.heard_sets());
+        let mut observed = self.observe_deployment(deployment, sets);
+        let mut plan = deployment_plan::plan(&observed, self.now);
+        if !plan.actions.is_empty() {
+            observed = self.observe_deployment(&self.deployment, &self.sets);
+            plan = deployment_plan::plan(&observed, self.now);
         }
+        let ended = self.carry_out_deployment(&observed, &plan);
         self.passes += 1;
         let wanted: Vec<i32> = self.sets.iter().map(|set| set.spec.replicas).collect();
         if self.sequence.last() != Some(&wanted) {
@@ -58,10 +79,28 @@ impl World {
         }
         self.describe(&plan);
         self.measure();
+        if let Err(Ended(Fault::Crash)) = ended {
+            self.restart();
+        }
         !plan.actions.is_empty()
     }
 
-    pub(super) fn apply_deployment(
+    fn carry_out_deployment(
+        &mut self,
+        observed: &machine_deployment::Observed,
+        plan: &deployment_plan::Plan,
+    ) -> Result<(), Ended> {
+        self.write(|world| {
+            let status = world.deployment.status.get_or_insert_default();
+            status.work_since = plan.work_since.map(Time);
+        })?;
+        for action in &plan.actions {
+            self.write(|world| world.apply_deployment(observed, action))?;
+        }
+        Ok(())
+    }
+
+    fn apply_deployment(
         &mut self,
         observed: &machine_deployment::Observed,
         action: &deployment_plan::Action,
@@ -73,16 +112,16 @@ impl World {
                 let mut set = deployment_plan::desired_set(observed, new);
                 set.metadata.uid = Some(self.uid());
                 set.metadata.creation_timestamp = Some(Time(self.now));
+                set.metadata.generation = Some(1);
                 set.spec.delete_policy = DeletePolicy::Oldest;
                 self.steps.push((new.name.clone(), 0, new.replicas));
                 self.sets.push(set);
             }
             Action::UpdateSet(update) => {
-                let set = self
-                    .sets
-                    .iter_mut()
-                    .find(|set| set.name_any() == update.name)
-                    .expect("the set");
+                let mut sets = self.sets.iter_mut();
+                let set = sets.find(|set| set.name_any() == update.name);
+                let set = set.expect("the set");
+                let before = set.spec.clone();
                 assert_eq!(set.uid().as_ref(), Some(&update.uid));
                 if let Some((from, to)) = update.replicas {
                     assert_eq!(set.spec.replicas, from);
@@ -103,57 +142,206 @@ impl World {
                 set.spec.min_ready_seconds = update
                     .min_ready_seconds
                     .unwrap_or(set.spec.min_ready_seconds);
+                if set.spec != before {
+                    set.metadata.generation = set.metadata.generation.map(|number| number + 1);
+                }
             }
             Action::DeleteSet { name, .. } => self.sets.retain(|set| set.name_any() != *name),
         }
     }
 
-    /// One pass over a set, and its status. Whether it did something.
+    /// One pass over a set that has been heard of, and its status. Whether it did something.
     pub fn reconcile_set(&mut self, at: usize) -> bool {
-        let observed = self.observe_set(at);
-        let plan = set_plan::plan(&observed, self.now);
-        for action in &plan.actions {
-            self.apply_set(&observed, action);
+        let name = self.sets[at].name_any();
+        let mut heard = self.heard_sets().iter();
+        let Some(set) = heard.find(|set| set.name_any() == name).cloned() else {
+            return false;
+        };
+        self.look_for_overdue(&set);
+        let mut plan = self.watched(&set);
+        let (mut acted, mut ended) = (false, Ok(()));
+        if plan.1.actions.is_empty() {
+            self.describe_set(at, &plan.1);
+        } else {
+            let (done, outcome) = self.carry_out_set(&set, &plan.0, &plan.1);
+            (acted, ended) = (!done.actions.is_empty(), outcome);
+            self.describe_set(at, &done);
+            plan = self.watched(&set);
         }
-        let counts = self.set_plan(at).counts;
-        let mut status = MachineSetStatus::default();
-        counts.write(&mut status);
-        self.sets[at].status = Some(status);
-        self.describe_set(at, &plan);
+        if !matches!(ended, Err(Ended(Fault::Crash))) {
+            ended = self.report_set(&set, &plan.1);
+        }
         self.measure();
-        !plan.actions.is_empty()
+        if let Err(Ended(Fault::Crash)) = ended {
+            self.restart();
+        }
+        acted
     }
 
-    pub(super) fn apply_set(
+    /// What no watch has told of for long is read live.
+    fn look_for_overdue(&mut self, set: &MachineSet) {
+        let uid = set.uid().expect("a UID");
+        for name in self.in_flight.overdue(&uid, self.now) {
+            let found = self.machines.iter().find(|m| m.name_any() == name);
+            match found.cloned() {
+                Some(machine) => self.in_flight.made(&uid, machine, self.now),
+                None => self.in_flight.settled(&uid, &name),
+            }
+        }
+    }
+
+    /// What the controller of a set knows by what it has heard and done, and what it would do.
+    fn watched(&mut self, set: &MachineSet) -> (machine_set::Observed, set_plan::Plan) {
+        let machines = self.heard_machines();
+        let shows = |name: &str| machines.iter().any(|machine| machine.name_any() == name);
+        let uid = set.uid().expect("a UID");
+        let counted = self.in_flight.settle(&uid, machines.clone(), shows);
+        let observed = self.observe_set(set, &counted);
+        let plan = set_plan::plan(&observed, self.now);
+        (observed, plan)
+    }
+
+    /// Does a plan, or the one that takes its place after a look; says which it was.
+    fn carry_out_set(
+        &mut self,
+        set: &MachineSet,
+        observed: &machine_set::Observed,
+        plan: &set_plan::Plan,
+    ) -> (set_plan::Plan, Result<(), Ended>) {
+        let uid = set.uid().expect("a UID");
+        let (mut observed, mut plan) = (observed.clone(), plan.clone());
+        if plan.needs_look(self.in_flight.knows(&uid)) {
+            let mut sets = self.sets.iter();
+            let Some(live) = sets.find(|live| live.uid() == set.uid()).cloned() else {
+                return (set_plan::Plan::default(), Ok(()));
+            };
+            let machines: Vec<_> = self.machines.iter().cloned().map(Arc::new).collect();
+            if !self.in_flight.knows(&uid) {
+                let is_own = |m: &&Arc<Machine>| Owner::of(&m.metadata, &uid) == Owner::Ours;
+                let own: Vec<_> = machines.iter().filter(is_own).cloned().collect();
+                self.in_flight.listed(&uid, &own, self.now);
+            }
+            let shows = |name: &str| self.machines.iter().any(|m| m.name_any() == name);
+            let counted = self.in_flight.count(&uid, machines, shows);
+            observed = self.observe_set(&live, &counted);
+            plan = set_plan::plan(&observed, self.now);
+        }
+        for action in &plan.actions {
+            let ended = self.apply_set(&observed, action);
+            if ended.is_err() {
+                return (plan, ended);
+            }
+        }
+        (plan, Ok(()))
+    }
+
+    fn apply_set(
         &mut self,
         observed: &machine_set::Observed,
         action: &set_plan::Action,
-    ) {
+    ) -> Result<(), Ended> {
         use set_plan::Action;
+        let (set, now) = (observed.uid.clone(), self.now);
         match action {
             Action::Adopt { .. } => panic!("nothing here is an orphan"),
-            Action::UpdateInPlace { name, changes, .. } => {
-                let machine = self.machine(name);
-                machine.labels_mut().extend(changes.labels.clone());
-                machine
-                    .annotations_mut()
-                    .extend(changes.annotations.clone());
+            Action::UpdateInPlace { name, changes, .. } => self.write(|world| {
+                let mut machines = world.machines.iter_mut();
+                if let Some(machine) = machines.find(|machine| machine.name_any() == *name) {
+                    machine.labels_mut().extend(changes.labels.clone());
+                    let annotations = changes.annotations.clone();
+                    machine.annotations_mut().extend(annotations);
+                }
+            }),
+            Action::Delete { name, uid, .. } => {
+                self.write(|world| {
+                    if world.machines.iter().any(|m| m.name_any() == *name) {
+                        world.delete(name);
+                    }
+                })?;
+                self.in_flight.deleted(&set, uid, now);
+                Ok(())
             }
-            Action::Delete { name, .. } => self.delete(&name.clone()),
             Action::Create { name, .. } => {
-                assert!(
-                    self.machines
-                        .iter()
-                        .all(|machine| machine.name_any() != *name),
-                    "{name} is there"
-                );
-                let mut machine = set_plan::desired_machine(observed, name);
-                machine.metadata.uid = Some(self.uid());
-                machine.metadata.creation_timestamp = Some(Time(self.now));
-                self.machines.push(machine);
+                let machine = set_plan::desired_machine(observed, name);
+                self.in_flight.making(&set, machine.clone(), now);
+                self.write(|world| world.create(observed, machine))?;
+                let made = self.machine(name).clone();
+                self.in_flight.made(&set, made, now);
+                Ok(())
             }
         }
+    }
+
+    fn create(&mut self, observed: &machine_set::Observed, mut machine: Machine) {
+        let name = machine.name_any();
+        if self.made.contains(&name) {
+            self.wrong(format!("{name} was there before"));
+        }
+        self.made.push(name);
+        machine.metadata.uid = Some(self.uid());
+        machine.metadata.creation_timestamp = Some(Time(self.now));
+        self.machines.push(machine);
+        let at = self
+            .sets
+            .iter()
+            .position(|set| set.name_any() == observed.name);
+        let have = at.map_or(0, |at| self.machines_of(at).len());
+        let wanted = usize::try_from(observed.replicas).unwrap_or_default();
+        if have > wanted {
+            self.wrong(format!(
+                "{have} Machines made of {wanted} in {}",
+                observed.name
+            ));
+        }
         self.pass_time(0);
+    }
+
+    fn report_set(&mut self, set: &MachineSet, plan: &set_plan::Plan) -> Result<(), Ended> {
+        let mut status = MachineSetStatus {
+            observed_generation: set.metadata.generation,
+            ..MachineSetStatus::default()
+        };
+        plan.counts.write(&mut status);
+        self.write(|world| {
+            let mut sets = world.sets.iter_mut();
+            if let Some(live) = sets.find(|live| live.uid() == set.uid()) {
+                live.status = Some(status);
+            }
+        })
+    }
+
+    /// A write: it is done, it is heard of later, and it keeps the bounds; or the manager ends before it.
+    fn write(&mut self, change: impl FnOnce(&mut Self)) -> Result<(), Ended> {
+        let fault = match &mut self.fault {
+            Some((0, fault)) => Some(*fault),
+            Some((left, _)) => {
+                *left -= 1;
+                None
+            }
+            None => None,
+        };
+        if fault == Some(Fault::Crash) {
+            return Err(Ended(Fault::Crash));
+        }
+        let before = (self.available(), self.machines.len());
+        change(self);
+        self.told();
+        self.judge(before);
+        match fault {
+            Some(fault) => {
+                self.fault = None;
+                Err(Ended(fault))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Another manager starts: it lists everything, and remembers nothing.
+    fn restart(&mut self) {
+        self.fault = None;
+        self.in_flight = InFlight::default();
+        self.hear_all();
+        let _ = writeln!(self.transcript, "manager     starts anew");
     }
 
     pub(super) fn uid(&mut self) -> String {

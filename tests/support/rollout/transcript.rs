@@ -55,7 +55,11 @@ impl World {
 
     pub(super) fn describe_set(&mut self, at: usize, plan: &set_plan::Plan) {
         let name = self.sets[at].name_any();
-        let short = |machine: &str| machine.replace(&name, &format!("ms{}", at + 1));
+        let short = |machine: &str| {
+            let mut own = self.made.iter().filter(|made| made.starts_with(&name));
+            let number = own.position(|made| made == machine);
+            number.map_or_else(|| "?".into(), |number| format!("ms{}-{number}", at + 1))
+        };
         let count = |wanted: fn(&set_plan::Action) -> Option<&String>| {
             let names: Vec<_> = plan
                 .actions

@@ -73,7 +73,7 @@ pub enum ImageState {
 /// Why an image could not be fetched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ImageError {
-    /// One word: `ChecksumMismatch`, `DiskFull`, `FetchFailed`, `ImageRefused`, `PoolFailed`.
+    /// One word: `ChecksumMismatch`, `DiskFull`, `FetchFailed`, `ImageRefused`, `ImageTooLarge`, `PoolFailed`.
     pub code: String,
     /// What was seen, and what to do.
     pub detail: String,

@@ -26,7 +26,11 @@ pub struct Machine {
     /// Its creation was cut around the first start: the same PUT, or power on, finishes it; DELETE cleans it away.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub incomplete: bool,
-    /// Addresses that were found, by MAC. Those of source `agent` are the guest's own words.
+    /// Its metadata cannot be read: a newer gateway wrote it, or somebody by hand. `spec` has what the domain itself
+    /// tells, and no more; where nothing of the domain can be read, the state is `unknown`, and it may not be ours.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unreadable: bool,
+    /// Addresses that were found, at most 16 of a card, by MAC. Those of source `agent` are the guest's own words.
     pub addresses: Vec<Address>,
     /// Network cards, in the order of the spec.
     pub interfaces: Vec<MachineInterface>,

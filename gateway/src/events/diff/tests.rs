@@ -30,6 +30,7 @@ fn machine(id: u128) -> (Uuid, Arc<Machine>) {
         state_reason: None,
         seed: false,
         incomplete: false,
+        unreadable: false,
         addresses: Vec::new(),
         interfaces: Vec::new(),
     };

@@ -36,15 +36,18 @@ pub fn plan(observed: &Observed) -> Plan {
                 .filter(|m| m.control_plane == control_plane)
                 .count()
         };
-        Finding::yes(
-            "Deleting",
-            "WaitingForMachines",
-            format!(
-                "{} workers and {} control-plane Machines are left",
-                count(false),
-                count(true)
+        let unreadable = match observed.unreadable.join(", ") {
+            which if which.is_empty() => which,
+            which => format!(
+                "; {which} cannot be read, and stays until it is mended: its Event says what is wrong"
             ),
-        )
+        };
+        let message = format!(
+            "{} workers and {} control-plane Machines are left{unreadable}",
+            count(false),
+            count(true)
+        );
+        Finding::yes("Deleting", "WaitingForMachines", message)
     };
     plan.findings.push(Finding {
         condition: "Ready",

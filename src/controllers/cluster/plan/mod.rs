@@ -11,6 +11,7 @@ use super::observed::{Addons, Certificates, Observed};
 use crate::api::conditions::{self, Finding, Status};
 use crate::api::names::{ANNOTATION_PAUSED, FINALIZER_CLUSTER};
 use crate::controllers::Next;
+use crate::controllers::machine::plan::doubt::Named;
 use crate::workload::health::Verdict;
 
 /// How often the API of a running cluster is asked whether it is ready.
@@ -21,6 +22,10 @@ const PROBE_AGAIN: Duration = Duration::from_secs(10);
 pub enum Action {
     /// Write our finalizer.
     Adopt,
+    /// Return the turn of a Machine that does not exist, by the user's act.
+    ReturnTurn,
+    /// Copy the control-plane turn, or the record of `kubeadm init`, to where it is missing.
+    SettleTurn,
     /// Make the certificate authorities that are missing.
     MakeCertificates,
     /// Write the kubeconfig Secret.
@@ -86,6 +91,7 @@ pub fn plan(observed: &Observed) -> Plan {
             "InvalidConfiguration",
             problem.clone(),
         ));
+        running(observed, &mut plan);
     } else {
         plan.findings.push(match &observed.kubeconfig_problem {
             Some(problem) => {
@@ -117,7 +123,6 @@ fn is_news_to_come(observed: &Observed) -> bool {
     let is_live = observed.initialized_by.is_some() || observed.external;
     was_judged
         && is_live
-        && observed.spec.is_ok()
         && observed.kubeconfig_problem.is_none()
         && !matches!(verdict, Some(Verdict::Healthy | Verdict::Unhealthy))
 }
@@ -130,11 +135,17 @@ fn was<'a>(observed: &'a Observed, condition: &str) -> Option<&'a str> {
 }
 
 fn live(observed: &Observed, plan: &mut Plan) {
+    if observed.host_is_gone {
+        plan.actions.push(Action::ReturnTurn);
+    }
     if !certificates(observed, plan) {
         return;
     }
     if !observed.secrets_held {
         plan.actions.push(Action::HoldSecrets);
+    }
+    if observed.unsettled {
+        plan.actions.push(Action::SettleTurn);
     }
     let initialized = initialized(observed);
     let is_initialized = initialized.status == Status::True;
@@ -142,14 +153,11 @@ fn live(observed: &Observed, plan: &mut Plan) {
     if !is_initialized {
         return;
     }
-    if !observed.kubeconfig_ready && observed.endpoint.is_some() {
+    let may_write = observed.kubeconfig_problem.is_none() && observed.endpoint.is_some();
+    if !observed.kubeconfig_ready && may_write {
         plan.actions.push(Action::WriteKubeconfig);
     }
-    if !observed.connected && observed.kubeconfig_problem.is_none() {
-        plan.actions.push(Action::Connect);
-    }
-    plan.findings.push(health(observed));
-    plan.next = Next::After(PROBE_AGAIN);
+    probe(observed, plan);
     if observed.connected && observed.addons_due {
         plan.actions.push(Action::ApplyAddons);
     }
@@ -160,6 +168,22 @@ fn live(observed: &Observed, plan: &mut Plan) {
     }
     plan.findings.extend(observed.profile.iter().cloned());
     plan.next = plan.next.sooner(observed.addons_next);
+}
+
+/// Its settings cannot be used, and what runs is watched all the same: its Machines are judged by their Nodes.
+fn running(observed: &Observed, plan: &mut Plan) {
+    if observed.initialized_by.is_some() || observed.external {
+        plan.findings.push(initialized(observed));
+        probe(observed, plan);
+    }
+}
+
+fn probe(observed: &Observed, plan: &mut Plan) {
+    if !observed.connected && observed.kubeconfig_problem.is_none() {
+        plan.actions.push(Action::Connect);
+    }
+    plan.findings.push(health(observed));
+    plan.next = Next::After(PROBE_AGAIN);
 }
 
 /// Whether there are certificates to go on with.
@@ -215,6 +239,14 @@ fn initialized(observed: &Observed) -> Finding {
     }
     if observed.initialized_by.is_some() {
         return Finding::yes(NAME, "Initialized", "");
+    }
+    if let Some(doubt) = &observed.doubt {
+        let (namespace, name) = (observed.cluster.namespace(), observed.cluster.name_any());
+        let cluster = Named {
+            namespace: namespace.as_deref().unwrap_or_default(),
+            name: &name,
+        };
+        return doubt.finding(NAME, cluster);
     }
     match &observed.turn {
         Some(turn) => Finding::no(

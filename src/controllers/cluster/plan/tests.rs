@@ -7,6 +7,7 @@ use super::*;
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::names::FINALIZER_PROFILE;
 use crate::api::{Cluster, ClusterProviderSpec};
+use crate::controllers::machine::plan::turn::Doubt;
 use crate::kubeadm::Endpoint;
 use crate::workload::health::Judgement;
 
@@ -34,9 +35,13 @@ fn observed(metadata: &Value) -> Observed {
         initialized_by: None,
         external: false,
         turn: None,
+        doubt: None,
+        unsettled: false,
+        host_is_gone: false,
         endpoint: None,
         kubeconfig_ready: false,
         kubeconfig_problem: None,
+        unreadable: Vec::new(),
         secrets_held: true,
         connected: false,
         health: None,
@@ -183,6 +188,30 @@ fn a_cluster_says_what_it_waits_for() {
         &[],
         (condition, "Initializing", &["Machine cp-0"]),
     );
+    preparing.unsettled = true;
+    expect(
+        "a turn that the CA Secret lacks",
+        &preparing,
+        &[Action::SettleTurn],
+        (condition, "Initializing", &["Machine cp-0"]),
+    );
+    preparing.unsettled = false;
+    let mut other = turn();
+    other.machine = "another".into();
+    preparing.doubt = Some(Doubt::TwoHolders(turn(), other));
+    expect(
+        "two holders",
+        &preparing,
+        &[],
+        (condition, "TurnInDoubt", &["(uid m)", "(uid another)"]),
+    );
+    preparing.host_is_gone = true;
+    expect(
+        "two holders, and the user's act about one",
+        &preparing,
+        &[Action::ReturnTurn],
+        (condition, "TurnInDoubt", &[]),
+    );
     expect("running", &running(), &[], (condition, "Ready", &[]));
     let mut fresh = running();
     (fresh.kubeconfig_ready, fresh.connected, fresh.health) = (false, false, None);
@@ -218,6 +247,16 @@ fn settings_that_cannot_be_used_are_said_and_nothing_is_done() {
     overlapping.spec = Err(problem.into());
     let says = ("ConfigurationValid", "InvalidConfiguration", &[problem][..]);
     expect("overlap", &overlapping, &[], says);
+    // what runs is watched all the same
+    overlapping.connected = false;
+    expect("not connected", &overlapping, &[Action::Connect], says);
+    let healthy = plan(&overlapping);
+    assert!(
+        healthy
+            .findings
+            .iter()
+            .any(|f| f.condition == "ControlPlaneHealthy")
+    );
 }
 
 #[test]

@@ -39,6 +39,8 @@ fn healthy() -> Observed {
         namespaces: vec!["metal".into()],
         forbidden: Vec::new(),
         access: Some(access()),
+        taken_by: None,
+        waits_for: String::new(),
         verdict: Verdict::Healthy,
         health: "the API server is ready".into(),
         version: Some("v1.36.3".into()),

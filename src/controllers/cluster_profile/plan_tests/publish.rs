@@ -186,11 +186,17 @@ fn the_member_id_is_the_users_else_the_one_before_else_the_clusters_uid() {
 fn without_a_way_in_nothing_is_published_first() {
     let observed = Observed {
         access: None,
+        waits_for: "its control plane is not initialised yet".into(),
+        namespaces: vec!["argocd".into(), "metal".into()],
         ..healthy()
     };
     let plan = plan(&observed, at("10:00:00"));
     assert_eq!(plan.actions, []);
     assert_eq!(plan.findings[0].reason, "WaitingForControlPlane");
+    assert_eq!(
+        plan.findings[0].message,
+        "not published yet: its control plane is not initialised yet"
+    );
 }
 
 #[test]
@@ -204,4 +210,27 @@ fn what_a_profile_cannot_carry_is_said() {
         "left out, for their values are empty or longer than 1024 bytes: long.example.com"
     ));
     assert!(message.contains("longer than 62 characters"), "{message}");
+}
+
+#[test]
+fn the_secret_of_another_cluster_is_not_published() {
+    let mut taken = healthy();
+    taken.access = None;
+    taken.taken_by = Some("forge-profile".into());
+    let never = plan(&taken, at("10:00:00"));
+    assert_eq!(never.actions, []);
+    let finding = &never.findings[0];
+    assert_eq!(finding.reason, "SecretTaken");
+    for part in [
+        "forge-profile-kubeconfig",
+        "Cluster forge-profile",
+        "another name",
+    ] {
+        assert!(finding.message.contains(part), "{}", finding.message);
+    }
+    let mut before = published();
+    before.access = None;
+    before.taken_by.clone_from(&taken.taken_by);
+    let withdrawn = executed(before.clone(), plan(&before, at("10:00:01")));
+    assert_eq!(withdrawn.profiles.len(), 0, "what led there is taken back");
 }

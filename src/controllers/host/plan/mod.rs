@@ -13,13 +13,14 @@ use kube::ResourceExt;
 use super::observed::{Contact, Observed};
 use crate::api::conditions::Finding;
 use crate::api::host::ConsumerRef;
-use crate::api::installation::Cause;
+use crate::api::installation::{Cause, WipePolicy};
 use crate::api::names::{ANNOTATION_PAUSED, FINALIZER_IN_USE};
 use crate::controllers::Next;
+use crate::controllers::proof::Clean;
 use crate::node::{Marker, Observation, Ownership, UnitName};
-use crate::provider::ContactError;
+use crate::provider::{ContactError, Follow};
 
-/// A free host is asked again after this time: nothing else tells when one goes away.
+/// A host is asked again after this time, whoever has it: nothing else tells when one goes away.
 const ASK_AGAIN: Duration = Duration::from_mins(1);
 /// A host that does not answer is tried again after this time.
 const TRY_AGAIN: Duration = Duration::from_secs(10);
@@ -53,8 +54,10 @@ pub enum Action {
     PinKeys(Vec<String>),
     /// Run the reset unit of this Machine, or attach to it.
     Reset(Marker),
-    /// Clear the claim, by compare-and-swap.
-    Free,
+    /// Clear the claim, by compare-and-swap: nothing of its Machine is on it.
+    Free(Clean),
+    /// Let a Host go that is being deleted, claim and all. Its server is not written to.
+    LetGo,
     /// Have its BMC switch it on, to boot from its own disk.
     SwitchOn,
     /// Have its BMC switch it off, in order, if no Machine has taken it meanwhile.
@@ -91,30 +94,39 @@ pub struct Plan {
     pub next: Next,
 }
 
+/// Whether what a host said then need not be asked for again.
+pub fn is_fresh(heard_at: Timestamp, now: Timestamp) -> bool {
+    now.duration_since(heard_at).unsigned_abs() < ASK_AGAIN
+}
+
 /// What is done next for a Host, and why.
 pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     if observed.host.annotations().contains_key(ANNOTATION_PAUSED) {
         return paused(observed);
     }
+    if !observed.first_contact_keys.is_empty() {
+        // nothing is said of a host, or done to it, before it is sure that it is the same one the next time
+        return Plan {
+            actions: vec![Action::PinKeys(observed.first_contact_keys.clone())],
+            ..Plan::default()
+        };
+    }
     let mut plan = match &observed.installation {
         Some(underway) => installation::plan(observed, underway, now),
         None => by_contact(observed, now),
     };
-    if !observed.first_contact_keys.is_empty() {
-        plan.actions
-            .insert(0, Action::PinKeys(observed.first_contact_keys.clone()));
-    }
+    let is_free = || plan.actions.iter().any(|a| matches!(a, Action::Free(_)));
     if is_deleted(observed)
-        && observed.host.spec.consumer_ref.is_none()
+        && (consumer(observed).is_none() || owned::has_no_claim_on(observed))
         && observed
             .host
             .finalizers()
             .iter()
             .any(|f| f == FINALIZER_IN_USE)
-        && !plan.actions.contains(&Action::Free)
+        && !is_free()
         && !is_installing(observed)
     {
-        plan.actions.push(Action::Free);
+        plan.actions.push(Action::LetGo);
     }
     power::tell(observed, &mut plan);
     if observed.is_missed {
@@ -126,8 +138,20 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
 
 /// By what the host says.
 fn by_contact(observed: &Observed, now: Timestamp) -> Plan {
+    let stopped = owned::contested(observed).or_else(|| owned::not_meant(observed));
+    if let Some(mut plan) = stopped {
+        match &observed.contact {
+            Contact::Seen(_) => plan.findings.push(Finding::yes("Reachable", "Answers", "")),
+            Contact::Failed(error) => {
+                let told = Finding::no("Reachable", error.reason, error.message.clone());
+                plan.findings.push(told);
+            }
+            Contact::NotAsked | Contact::Off => (),
+        }
+        return plan;
+    }
     let mut plan = match &observed.contact {
-        Contact::NotAsked => not_asked(observed),
+        Contact::NotAsked => not_asked(observed, now),
         Contact::Off => power::off(observed, now),
         Contact::Failed(error) => {
             let mut plan = failed(observed, error);
@@ -162,23 +186,44 @@ fn consumer(observed: &Observed) -> Option<&ConsumerRef> {
     observed.host.spec.consumer_ref.as_ref()
 }
 
-fn not_asked(observed: &Observed) -> Plan {
-    if let Some(follow) = observed
-        .following
-        .as_ref()
-        .filter(|follow| follow.unit == UnitName::Reset)
-    {
-        let message = match &follow.progress {
-            Some(at) => format!("reset: {}/{} {}", at.index, at.total, at.step),
-            None => "reset starts".into(),
-        };
-        return unavailable(State::Releasing, "Resetting", message, Next::OnChange);
+fn not_asked(observed: &Observed, now: Timestamp) -> Plan {
+    if let Some(follow) = &observed.following {
+        return followed(observed, follow);
     }
-    claimed(observed)
+    let again = observed.heard_at.map(|at| at + ASK_AGAIN);
+    Plan {
+        next: Next::at(again, now),
+        ..claimed(observed)
+    }
+}
+
+/// A unit runs on it, and its end wakes us.
+fn followed(observed: &Observed, follow: &Follow) -> Plan {
+    let unit = follow.unit.as_str();
+    let far = match &follow.progress {
+        Some(at) => format!("{unit}: {}/{} {}", at.index, at.total, at.step),
+        None => format!("{unit} starts"),
+    };
+    let is_released = consumer(observed).is_some_and(|consumer| consumer.releasing);
+    match follow.unit {
+        UnitName::Reset => unavailable(State::Releasing, "Resetting", far, Next::OnChange),
+        _ if is_released => unavailable(
+            State::Releasing,
+            "WaitingForStep",
+            format!(
+                "its Machine has let go of it; it is reset when what runs on it has ended: {far}"
+            ),
+            Next::OnChange,
+        ),
+        _ => Plan {
+            next: Next::OnChange,
+            ..claimed(observed)
+        },
+    }
 }
 
 fn claimed(observed: &Observed) -> Plan {
-    if !observed.consumer_exists {
+    if !observed.consumer.exists() {
         return owned::abandoned(observed);
     }
     let name = consumer(observed).map_or("", |consumer| consumer.name.as_str());
@@ -186,7 +231,7 @@ fn claimed(observed: &Observed) -> Plan {
     if is_deleted(observed) {
         message.push_str("; the Host goes when that Machine has let go of it");
     }
-    unavailable(State::Claimed, "Claimed", message, Next::OnChange)
+    unavailable(State::Claimed, "Claimed", message, Next::After(ASK_AGAIN))
 }
 
 fn unavailable(state: State, reason: &'static str, message: impl Into<String>, next: Next) -> Plan {
@@ -227,7 +272,7 @@ fn failed(observed: &Observed, error: &ContactError) -> Plan {
 /// How a Host is let go that will never answer again.
 fn forget(observed: &Observed) -> String {
     format!(
-        ". The Host goes once it is reset; if the server is gone for good: kubectl -n {} patch host {} --type=json -p '[{{\"op\":\"remove\",\"path\":\"/metadata/finalizers\"}}]'",
+        ". The Host is removed once it is reset; if the server is gone for good, first delete the Machine that claims it with tatara.dev/host-is-gone (docs/operating.md), then: kubectl -n {} patch host {} --type=json -p '[{{\"op\":\"remove\",\"path\":\"/metadata/finalizers\"}}]'",
         observed.host.namespace().unwrap_or_default(),
         observed.host.name_any(),
     )
@@ -273,18 +318,23 @@ fn answered(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
 
 fn clean(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
     let mut plan = match consumer(observed) {
-        Some(consumer) if consumer.releasing && reinstall::is_policy(observed) => {
+        Some(consumer)
+            if consumer.releasing && reinstall::policy(observed) == WipePolicy::Reinstall =>
+        {
             reinstall::on_release(observed, now)
         }
-        Some(consumer) if consumer.releasing => Plan {
-            actions: vec![Action::Free],
-            ..unavailable(
-                State::Releasing,
-                "Freeing",
-                "reset and clean; freeing it",
-                Next::OnChange,
-            )
-        },
+        Some(consumer) if consumer.releasing => {
+            let mut plan = owned::released(observed, seen);
+            if plan.state == State::Quarantined {
+                // what may come back with another disk is not clean
+                let why = plan.findings.iter().find(|f| f.condition == "Available");
+                let why = why.map_or_else(String::new, |found| found.message.clone());
+                plan.findings
+                    .insert(0, Finding::no("Clean", "NotReset", why));
+                return plan;
+            }
+            plan
+        }
         Some(_) => claimed(observed),
         None => free(observed, seen),
     };
@@ -324,7 +374,11 @@ fn free(observed: &Observed, seen: &Observation) -> Plan {
         return plan;
     }
     Plan {
-        findings: vec![Finding::yes("Available", "Available", "")],
+        findings: vec![Finding::yes(
+            "Available",
+            "Available",
+            observed.twins.note(),
+        )],
         state: State::Available,
         next: again,
         ..Plan::default()

@@ -6,12 +6,14 @@ use std::time::Duration;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
-use super::super::observed::{Observed, Owner as Known};
+use super::super::observed::{Contact, Observed, Owner as Known};
 use super::{ASK_AGAIN, Action, Plan, State, claimed, consumer, reinstall, unavailable};
 use crate::api::conditions::Finding;
+use crate::api::host::ConsumerRef;
 use crate::api::installation::WipePolicy;
-use crate::controllers::{Next, backoff};
-use crate::node::{Marker, Observation, Owner, UnitName, UnitState};
+use crate::controllers::proof::{Clean, Evidence, Proof};
+use crate::controllers::{Next, backoff, claims};
+use crate::node::{Marker, Observation, Owner, Ownership, UnitName, UnitState};
 
 /// Its marker cannot be read, and may be ours: a claim stays until somebody has looked.
 pub fn unreadable(text: &str) -> Plan {
@@ -23,10 +25,132 @@ pub fn unreadable(text: &str) -> Plan {
 /// Somebody else's: nothing is done to it. A claim of ours on it was never fulfilled, and may go.
 pub fn occupied(observed: &Observed, message: String) -> Plan {
     let mut plan = left_alone(message);
-    if consumer(observed).is_some_and(|consumer| consumer.releasing) {
-        plan.actions.push(Action::Free);
-    }
+    plan.actions.extend(never_started(observed));
     plan
+}
+
+/// The claim of a Machine that let go of a host on which nothing of it ever was: freed, whoever has the host.
+fn never_started(observed: &Observed) -> Option<Action> {
+    let (Some(consumer), Contact::Seen(seen)) = (consumer(observed), &observed.contact) else {
+        return None;
+    };
+    let proof = proof(observed, seen).ok().filter(|_| consumer.releasing)?;
+    Some(Action::Free(Clean::from(&proof)?))
+}
+
+/// What the host says of the Machine that claims it.
+fn proof(observed: &Observed, seen: &Observation) -> Result<Proof, String> {
+    let claimant = claims::claimant(&observed.host, &observed.management);
+    let claimant = claimant.ok_or("no Machine claims it")?;
+    Proof::of_host(&claimant, observed.consumer.is_begun(), seen)
+}
+
+/// A clean host that was let go. What was reset stays its Machine's until that is deleted: the Machine returns its turn
+/// and deletes its Node on the word of a host that still bears its claim.
+pub fn released(observed: &Observed, seen: &Observation) -> Plan {
+    let name = consumer(observed).map_or("", |consumer| consumer.name.as_str());
+    let quarantined = |why: &str| {
+        unavailable(
+            State::Quarantined,
+            "NotReset",
+            format!(
+                "Machine {name} released it, and nothing proves that it was reset: {why}. Bring back the disk that it ran with; or, if its server was erased, delete this Host and register it again"
+            ),
+            Next::After(ASK_AGAIN),
+        )
+    };
+    let proof = match proof(observed, seen) {
+        Ok(proof) => proof,
+        Err(why) => return quarantined(&why),
+    };
+    let Some(clean) = Clean::from(&proof) else {
+        return quarantined("it says nothing of its reset");
+    };
+    let is_deleted = observed.host.metadata.deletion_timestamp.is_some();
+    let waits = proof.evidence() != Evidence::NeverStarted || is_deleted;
+    if observed.consumer.exists() && waits {
+        let message = format!("reset and clean; it is free once Machine {name} is deleted");
+        return unavailable(State::Releasing, "Freeing", message, Next::OnChange);
+    }
+    Plan {
+        actions: vec![Action::Free(clean)],
+        ..unavailable(
+            State::Releasing,
+            "Freeing",
+            "reset and clean; freeing it",
+            Next::OnChange,
+        )
+    }
+}
+
+/// Several Hosts bear this claim: nothing is done to any of them.
+pub fn contested(observed: &Observed) -> Option<Plan> {
+    let [_, ..] = observed.rivals.as_slice() else {
+        return None;
+    };
+    let name = consumer(observed).map_or("", |consumer| consumer.name.as_str());
+    let message = format!(
+        "spec.consumerRef names Machine {name}, as that of Host {} does, as when one is made from the YAML of another; nothing is done to any of them. Delete all but the one that the Machine runs on",
+        observed.rivals.join(", ")
+    );
+    let next = Next::After(ASK_AGAIN);
+    Some(unavailable(
+        State::Quarantined,
+        "ClaimedTwice",
+        message,
+        next,
+    ))
+}
+
+/// `releasing` is set, and nobody deletes the Machine; or the host has the control plane of a Cluster that stays. Both
+/// fields can be edited, and a reset cannot be undone.
+pub fn not_meant(observed: &Observed) -> Option<Plan> {
+    let consumer = consumer(observed).filter(|consumer| consumer.releasing)?;
+    let next = Next::After(ASK_AGAIN);
+    let name = &consumer.name;
+    let marked = match &observed.contact {
+        Contact::Seen(seen) => {
+            matches!(&seen.owner, Ownership::Owner(owner) if owner.marker.uid == consumer.uid)
+        }
+        // a reset that runs is followed to its end
+        Contact::NotAsked => false,
+        Contact::Off | Contact::Failed(_) => true,
+    };
+    if !observed.consumer.may_release() && marked {
+        let message = format!(
+            "spec.consumerRef.releasing is true, and Machine {name} is not being deleted; nothing is reset. Delete that Machine to have the host reset"
+        );
+        return Some(unavailable(State::Claimed, "NotReleased", message, next));
+    }
+    let cluster = observed.guards.as_ref().filter(|_| marked)?;
+    let message = format!(
+        "it has the control plane of Cluster {cluster}, the only copy of that cluster's state; it is reset only when the Cluster is deleted"
+    );
+    Some(unavailable(
+        State::Quarantined,
+        "LastControlPlane",
+        message,
+        next,
+    ))
+}
+
+/// Whether the Machine that claims a Host has nothing on its server, so that the Host may be deleted as it is: one that
+/// was made with the claim of another, of a Machine that does not exist, or of one that lost its disk.
+pub fn has_no_claim_on(observed: &Observed) -> bool {
+    let (Some(consumer), Contact::Seen(seen)) = (consumer(observed), &observed.contact) else {
+        return false;
+    };
+    let has_marker = match &seen.owner {
+        Ownership::Owner(owner) => owner.marker.uid == consumer.uid,
+        Ownership::Unreadable(_) => true,
+        Ownership::Nobody => false,
+    };
+    let is_waited_for = consumer.releasing
+        && observed.consumer.exists()
+        && proof(observed, seen).is_ok_and(|proof| proof.evidence() != Evidence::NeverStarted);
+    let is_anothers =
+        !observed.rivals.is_empty() || !observed.consumer.exists() || observed.consumer.is_begun();
+    !has_marker && !is_waited_for && is_anothers
 }
 
 fn left_alone(message: String) -> Plan {
@@ -44,20 +168,28 @@ fn left_alone(message: String) -> Plan {
 /// The marker names a Machine of this management cluster.
 pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner, now: Timestamp) -> Plan {
     match consumer(observed) {
-        Some(consumer) if consumer.uid == owner.marker.uid && consumer.releasing => {
-            match observed.host.spec.wipe_policy {
+        Some(consumer) if is_same(observed, consumer, owner) && consumer.releasing => {
+            match reinstall::policy(observed) {
                 WipePolicy::Reset => reset(observed, seen, owner, now),
                 WipePolicy::Retain => retain(observed, seen, owner),
                 WipePolicy::Reinstall => reinstall::on_release(observed, now),
             }
         }
-        Some(consumer) if consumer.uid == owner.marker.uid => {
+        Some(consumer) if is_same(observed, consumer, owner) => {
             let mut plan = claimed(observed);
             plan.findings.insert(0, Finding::yes("Clean", "InUse", ""));
             plan
         }
         _ => orphaned(observed, &owner.marker),
     }
+}
+
+/// Claim and marker agree: namespace, name and UID.
+fn is_same(observed: &Observed, consumer: &ConsumerRef, owner: &Owner) -> bool {
+    let marker = &owner.marker;
+    consumer.uid == marker.uid
+        && consumer.name == marker.machine
+        && observed.host.namespace().unwrap_or_default() == marker.namespace
 }
 
 /// Ours by its marker, and not its Machine's by its claim: a live node, for all we know, as after the
@@ -89,9 +221,7 @@ fn orphaned(observed: &Observed, marker: &Marker) -> Plan {
     );
     plan.findings
         .insert(0, Finding::no("Clean", "Orphaned", message));
-    if consumer(observed).is_some_and(|consumer| consumer.releasing) {
-        plan.actions.push(Action::Free);
-    }
+    plan.actions.extend(never_started(observed));
     plan
 }
 
@@ -121,7 +251,7 @@ pub fn abandoned(observed: &Observed) -> Plan {
             "Machine {machine} claims it and does not exist; it may be a live node, and is left alone. To have it reset and freed: \
              kubectl -n {namespace} patch host {name} --type=merge -p '{{\"spec\":{{\"consumerRef\":{{\"releasing\":true}}}}}}'"
         ),
-        Next::OnChange,
+        Next::After(ASK_AGAIN),
     )
 }
 

@@ -40,8 +40,8 @@ pub fn off(observed: &Observed, now: Timestamp) -> Plan {
         return left_off(plan, message);
     }
     match consumer(observed) {
-        Some(consumer) if consumer.releasing && observed.consumer_exists => fenced(observed),
-        Some(consumer) if consumer.releasing => match observed.host.spec.wipe_policy {
+        Some(consumer) if consumer.releasing && observed.consumer.exists() => fenced(observed),
+        Some(consumer) if consumer.releasing => match reinstall::policy(observed) {
             WipePolicy::Reset => switch_on(State::Quarantined, "to be reset"),
             WipePolicy::Retain => left_off(
                 reinstall::retained(observed),
@@ -49,7 +49,7 @@ pub fn off(observed: &Observed, now: Timestamp) -> Plan {
             ),
             WipePolicy::Reinstall => reinstall::on_release(observed, now),
         },
-        Some(_) if !observed.consumer_exists => left_off(
+        Some(_) if !observed.consumer.exists() => left_off(
             owned::abandoned(observed),
             "it is off, and the Machine that claims it does not exist: it is left so",
         ),
@@ -114,7 +114,7 @@ fn switch_on(state: State, why: &str) -> Plan {
 /// Off, while the Machine that had it is still on its way out: nothing of it runs any more.
 fn fenced(observed: &Observed) -> Plan {
     let machine = consumer(observed).map_or("", |consumer| consumer.name.as_str());
-    let next = match observed.host.spec.wipe_policy {
+    let next = match reinstall::policy(observed) {
         WipePolicy::Reset => "it is switched on and reset",
         WipePolicy::Reinstall => "its operating system is installed anew",
         WipePolicy::Retain => "it is left off",
@@ -159,7 +159,11 @@ fn says_reachable(observed: &Observed) -> bool {
 /// Only of one that is silent: a server that answers and lets nobody in is alive, and may be somebody's.
 pub fn fence(observed: &Observed, error: &ContactError, now: Timestamp, plan: &mut Plan) {
     let releasing = consumer(observed).is_some_and(|consumer| consumer.releasing);
-    let may = releasing && observed.consumer_exists && error.is_silence() && is_driven(observed);
+    let may = releasing
+        && observed.consumer.exists()
+        && observed.consumer.may_release()
+        && error.is_silence()
+        && is_driven(observed);
     let Some(heard) = observed.bmc.as_ref().filter(|_| may) else {
         return;
     };

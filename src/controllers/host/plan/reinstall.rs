@@ -13,15 +13,19 @@ use crate::controllers::Next;
 use crate::node::Ownership;
 use crate::provider::Heard;
 
-/// Whether a release installs anew.
-pub fn is_policy(observed: &Observed) -> bool {
-    observed.host.spec.wipe_policy == WipePolicy::Reinstall
+/// What becomes of what a Machine leaves. A Host that is deleted gets no new operating system: nobody here would use it,
+/// and its namespace may take no keys any more; it is reset.
+pub fn policy(observed: &Observed) -> WipePolicy {
+    match observed.host.spec.wipe_policy {
+        WipePolicy::Reinstall if is_deleted(observed) => WipePolicy::Reset,
+        policy => policy,
+    }
 }
 
 /// A host that was let go, and is installed anew. First its power is cut, so that its Machine and Node may go: the
 /// installation takes long.
 pub fn on_release(observed: &Observed, now: Timestamp) -> Plan {
-    if observed.consumer_exists && power::is_driven(observed) && strangers(observed).is_none() {
+    if observed.consumer.exists() && power::is_driven(observed) && strangers(observed).is_none() {
         return cut(observed, now);
     }
     if let Some(why) = obstacle(observed) {
@@ -115,7 +119,7 @@ fn refusal(observed: &Observed, disk: &str) -> Option<String> {
         ));
     }
     match consumer(observed) {
-        Some(consumer) if !consumer.releasing || observed.consumer_exists => {
+        Some(consumer) if !consumer.releasing || observed.consumer.exists() => {
             return Some(format!(
                 "Machine {} has the host; delete that Machine first",
                 consumer.name

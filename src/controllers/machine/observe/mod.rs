@@ -5,22 +5,31 @@ mod place;
 
 use std::sync::{Arc, PoisonError};
 
+use k8s_openapi::jiff::SignedDuration;
 use kube::ResourceExt;
 
-use place::{claiming, placement};
+use place::{chosen, claiming, marked, placement};
 
 use super::observed::{Namesake, Observed, ObservedCluster, Placement, Refusal, Seen, SpecProblem};
+use super::plan::doubt;
+use super::plan::turn::{Both, Holder, Marks};
+use super::turn;
 use super::units::node_name;
 use super::virtual_machine;
 use crate::api::cluster::Turn;
-use crate::api::names::{self, ANNOTATION_INITIALIZED, ANNOTATION_TURN, LABEL_CLUSTER};
+use crate::api::names::{self, ANNOTATION_INITIALIZED, LABEL_CLUSTER};
+use crate::api::readable::unreadable;
 use crate::api::{Cluster, ClusterProviderSpec, Host, Machine, MachineProviderSpec};
-use crate::controllers::{ReconcileError, paused};
+use crate::controllers::whose::Shared;
+use crate::controllers::{ReconcileError, claims, paused};
 use crate::kubeadm::Endpoint;
 use crate::manager::Context;
 use crate::node::{Marker, UnitName};
 use crate::store::Key;
 use crate::workload::{Connectivity, NodeView};
+
+/// A restart of ours is no news: how long after it a cluster that was connected may take to be connected again.
+const CONNECTS_WITHIN: SignedDuration = SignedDuration::from_mins(1);
 
 /// Gathers what a pass over a Machine needs.
 pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observed, ReconcileError> {
@@ -30,13 +39,18 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
         .get(LABEL_CLUSTER)
         .cloned()
         .unwrap_or_default();
-    let cluster = context.stores.clusters.get(&namespace, &label);
+    let uid = machine.uid().unwrap_or_default();
+    let cluster = match recorded_cluster(context, &machine) {
+        // a label can be edited
+        Some(cluster) => Some(cluster),
+        None => context.stores.clusters.get(&namespace, &label),
+    };
     let marker = Marker {
         management: context.management.clone(),
         namespace: namespace.clone(),
-        cluster: label.clone(),
+        cluster: cluster.as_ref().map_or(label, |cluster| cluster.name_any()),
         machine: machine.name_any(),
-        uid: machine.uid().unwrap_or_default(),
+        uid,
     };
     let (spec, resolved) = resolve(context, &namespace, &machine);
     let follow = context.follows.current(&marker.uid);
@@ -52,6 +66,8 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
         })),
         virtual_machine: None,
         claiming: None,
+        contested: Vec::new(),
+        chosen: None,
         has_token: context
             .tokens
             .lock()
@@ -66,8 +82,11 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
         node,
         follow,
     };
+    observed.contested = contested(context, &observed.marker);
     observed.virtual_machine = virtual_machine::observe(context, &observed);
+    virtual_machine::ask_whether_gone(context, &mut observed).await;
     observed.placement = placement(context, &namespace, &observed).await;
+    observed.chosen = chosen(context, &observed).await;
     observed.namesake = namesake(context, cluster.as_deref(), &observed);
     if matches!(observed.placement, Placement::None(_)) {
         observed.claiming = claiming(context, &namespace, observed.uid());
@@ -98,10 +117,6 @@ fn resolve(
         Err(problem) => (Err(problem), None),
         Ok(value) => {
             let spec = MachineProviderSpec::decode(&value).map_err(|error| SpecProblem {
-                foreign: matches!(
-                    error,
-                    crate::api::machine_provider_spec::ProviderSpecError::Foreign { .. }
-                ),
                 reason: "InvalidConfiguration",
                 message: error.to_string(),
             });
@@ -110,30 +125,52 @@ fn resolve(
     }
 }
 
+/// The Hosts that bear the claim of a Machine, where these are several.
+fn contested(context: &Context, marker: &Marker) -> Vec<String> {
+    let found = claims::of(&context.stores.hosts, marker);
+    if found.len() < 2 {
+        return Vec::new();
+    }
+    found.iter().map(|host| host.name_any()).collect()
+}
+
+/// The Cluster whose control plane the Machine made, or is about to make, by what is recorded there.
+pub fn recorded_cluster(context: &Context, machine: &Machine) -> Option<Arc<Cluster>> {
+    let uid = machine.uid()?;
+    let clusters = context.stores.clusters.within(&machine.namespace()?);
+    clusters.into_iter().find(|cluster| {
+        let by = cluster.annotations().get(ANNOTATION_INITIALIZED);
+        let (turn, other) = turns(context, cluster);
+        let mut turns = turn.iter().chain(&other);
+        by == Some(&uid) || turns.any(|turn| turn.machine == uid)
+    })
+}
+
 fn observed_cluster(context: &Context, namespace: &str, cluster: &Cluster) -> ObservedCluster {
     let annotation = |key: &str| cluster.annotations().get(key).cloned();
     let name = cluster.name_any();
     let spec = ClusterProviderSpec::decode(cluster.spec.provider_spec.value.as_ref());
-    let turn: Option<Turn> =
-        annotation(ANNOTATION_TURN).and_then(|text| serde_json::from_str(&text).ok());
+    let (turn, other_turn) = turns(context, cluster);
     let initialized_by = annotation(ANNOTATION_INITIALIZED);
     let conditions = cluster
         .status
         .as_ref()
         .map(|s| s.conditions.as_slice())
         .unwrap_or_default();
-    let machines = context
+    let initialized = crate::api::conditions::find(conditions, "ControlPlaneInitialized");
+    let mut machines = context
         .stores
         .machines
         .by(&Key::Cluster(namespace.to_owned(), name.clone()));
+    machines.retain(|machine| machine.is_ours(&context.stores));
     let first = initialized_by
         .as_ref()
         .or(turn.as_ref().map(|turn| &turn.machine));
     ObservedCluster {
-        endpoint: cluster_endpoint(context, spec.as_ref().ok(), first),
+        endpoint: cluster_endpoint(context, namespace, spec.as_ref().ok(), first),
         workers_left: machines
             .iter()
-            .filter(|machine| !machine.is_control_plane())
+            .filter(|machine| !machine.is_control_plane() && machine.uid().as_ref() != first)
             .count(),
         uid: cluster.uid().unwrap_or_default(),
         network: cluster.spec.cluster_network.clone(),
@@ -143,8 +180,11 @@ fn observed_cluster(context: &Context, namespace: &str, cluster: &Cluster) -> Ob
             .iter()
             .any(|finalizer| finalizer == names::FINALIZER_PROFILE),
         certificates_ready: crate::api::conditions::is_true(conditions, "CertificatesReady"),
-        external: crate::api::conditions::find(conditions, "ControlPlaneInitialized")
-            .is_some_and(|condition| condition.reason == "ExternalControlPlane"),
+        in_doubt: initialized.and_then(|condition| {
+            let reason = doubt::reason(&condition.reason)?;
+            Some((reason, condition.message.clone()))
+        }),
+        external: initialized.is_some_and(|condition| condition.reason == "ExternalControlPlane"),
         version: cluster
             .status
             .as_ref()
@@ -155,15 +195,33 @@ fn observed_cluster(context: &Context, namespace: &str, cluster: &Cluster) -> Ob
                     .find_map(|machine| machine.versions()?.control_plane.clone())
             }),
         initialized_by,
+        initialized_by_secret: turn::known(context, cluster)
+            .and_then(|both| both.secret.initialized),
         turn,
+        other_turn,
         spec,
         name,
     }
 }
 
+/// Who has the control-plane turn, and whom only the Cluster names, as far as it is known without asking.
+fn turns(context: &Context, cluster: &Cluster) -> (Option<Turn>, Option<Turn>) {
+    let both = turn::known(context, cluster).unwrap_or_else(|| Both {
+        cluster: Marks::of(cluster.annotations()),
+        ..Both::default()
+    });
+    let first = both.holder().cloned();
+    let other = match both.cluster.turn {
+        Holder::Of(turn) if first.as_ref().is_some_and(|f| f.machine != turn.machine) => Some(turn),
+        _ => None,
+    };
+    (first, other)
+}
+
 /// The endpoint that the Cluster names; without one, the address of its first control-plane machine.
 pub fn cluster_endpoint(
     context: &Context,
+    namespace: &str,
     spec: Option<&ClusterProviderSpec>,
     first: Option<&String>,
 ) -> Option<Endpoint> {
@@ -173,7 +231,8 @@ pub fn cluster_endpoint(
             port: endpoint.port,
         });
     }
-    let host = context.stores.hosts.by(&Key::Claim(first?.clone())).pop();
+    let host = first_host(context, namespace, first?);
+    let host = host.filter(|host| unreadable(host.as_ref()).is_none());
     let address = match host {
         Some(host) => host_address(&host),
         None => machine_address(context.stores.machines.by_uid(first?)?.as_ref())?,
@@ -182,6 +241,13 @@ pub fn cluster_endpoint(
         host: address,
         port: 6443,
     })
+}
+
+/// The Host of the Machine that made a control plane, if one Host of that namespace bears its claim.
+pub fn first_host(context: &Context, namespace: &str, uid: &str) -> Option<Arc<Host>> {
+    let mut found = context.stores.hosts.by(&Key::Claim(uid.to_owned()));
+    found.retain(|host| host.namespace().as_deref() == Some(namespace));
+    found.pop().filter(|_| found.is_empty())
 }
 
 /// The address of a virtual machine, as its Machine was last told.
@@ -217,22 +283,24 @@ fn node(
     let status = machine.status.as_ref();
     let was_seen = status.is_some_and(|status| status.node_ref.is_some());
     let Some(member) = context.member(cluster) else {
+        let problem = context.known.get(&cluster.uid().unwrap_or_default());
+        let problem = problem.kubeconfig.problem.map(|why| format!(": {why}"));
         let not_connected = format!(
-            "not connected to the API of Cluster {} yet",
-            cluster.name_any()
+            "not connected to the API of Cluster {} yet{}",
+            cluster.name_any(),
+            problem.unwrap_or_default()
         );
         let initialized = cluster.annotations().contains_key(ANNOTATION_INITIALIZED);
+        let is_young = crate::clock::now().duration_since(context.started) < CONNECTS_WITHIN;
         return match (was_seen, initialized) {
-            (true, _) => Seen::NotYet(not_connected),
-            (false, true) => Seen::Unknown(not_connected),
+            (true, _) if is_young => Seen::NotYet(not_connected),
+            (true, _) | (false, true) => Seen::Unknown(not_connected),
             (false, false) => Seen::Known(None),
         };
     };
-    let found = machine
-        .spec
-        .provider_id
-        .as_deref()
-        .and_then(|id| member.node_by_provider_id(id));
+    // what its spec says can be written by a user, and be another's
+    let ids = names::provider_ids(&machine.uid().unwrap_or_default());
+    let found = ids.iter().find_map(|id| member.node_by_provider_id(id));
     match (found, member.connectivity()) {
         (Some(node), Connectivity::Connected { .. }) => Seen::Known(Some(node)),
         (None, Connectivity::Connected { .. }) => Seen::Known(None),
@@ -257,12 +325,18 @@ fn namesake(context: &Context, cluster: Option<&Cluster>, observed: &Observed) -
     let node = context.member(cluster?)?.node(node_name(observed, held))?;
     let owner = node.provider_id.as_deref().and_then(names::machine_uid);
     let is_left_over = owner.is_some_and(|uid| context.stores.machines.by_uid(uid).is_none());
-    Some(Namesake { node, is_left_over })
+    let namespace = &observed.marker.namespace;
+    let marked = owner.and_then(|uid| marked(context, namespace, uid));
+    Some(Namesake {
+        node,
+        is_left_over,
+        marked,
+    })
 }
 
 fn why(state: &Connectivity) -> String {
     match state {
-        Connectivity::Disconnected { why, .. } => format!(": {why}"),
+        Connectivity::Disconnected { why, since } => format!(" since {since:.0}: {why}"),
         _ => " yet".into(),
     }
 }

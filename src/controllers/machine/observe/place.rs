@@ -4,15 +4,20 @@ use std::sync::{Arc, PoisonError};
 
 use kube::ResourceExt;
 
-use super::super::observed::{Contact, Held, Observed, Placement, Refusal, Seen, Stuck};
+use super::super::observed::{
+    Chosen, Contact, Held, Observed, Placement, Refusal, Seen, Stuck, Unheld,
+};
 use super::super::plan::claim;
 use super::super::virtual_machine;
 use super::host_address;
-use crate::api::conditions::find;
+use crate::api::conditions::{find, is_true};
+use crate::api::names::ANNOTATION_HOST;
 use crate::api::{Host, MachineProviderSpec};
+use crate::controllers::claims;
 use crate::manager::Context;
+use crate::node::{Marker, Ownership};
 use crate::provider::Server;
-use crate::store::Key;
+use crate::redfish::PowerState;
 
 /// Where the Machine is, and what that place says of itself where nothing else can tell.
 pub(super) async fn placement(
@@ -25,7 +30,7 @@ pub(super) async fn placement(
         _ if observed.virtual_machine.is_some() => on_hypervisor(context, observed).await,
         Ok(MachineProviderSpec::Simulated(_)) => context.simulated.placement(observed),
         Ok(MachineProviderSpec::Ssh(spec)) => {
-            if let Some(host) = held_host(context, observed.uid()) {
+            if let Some(host) = held_host(context, &observed.marker) {
                 return Placement::Held(held(context, observed, &host).await);
             }
             let hosts = context.stores.hosts.within(namespace);
@@ -37,7 +42,7 @@ pub(super) async fn placement(
             ))
         }
         // A Machine whose spec has become unusable may still hold a host.
-        Err(_) => match held_host(context, observed.uid()) {
+        Err(_) => match held_host(context, &observed.marker) {
             Some(host) => Placement::Held(held(context, observed, &host).await),
             None => Placement::None(Err(Refusal {
                 reason: "InvalidConfiguration",
@@ -45,6 +50,54 @@ pub(super) async fn placement(
             })),
         },
     }
+}
+
+/// The Host that the Machine chose. Where it does not have it, and cannot simply claim it, that Host is asked: only
+/// its server tells whether anything of this Machine is there.
+pub(super) async fn chosen(context: &Context, observed: &Observed) -> Option<Chosen> {
+    let annotations = observed.machine.annotations();
+    let (namespace, uid) = (&observed.marker.namespace, observed.uid());
+    let name = match annotations.get(ANNOTATION_HOST) {
+        Some(name) => name.clone(),
+        // the annotation can be removed, and a marker not
+        None => marked(context, namespace, uid)?,
+    };
+    let host = context.stores.hosts.get(&observed.marker.namespace, &name);
+    let now = match (host, &observed.placement) {
+        (_, Placement::Held(_)) => Unheld::Held,
+        (None, _) => Unheld::Missing,
+        (Some(host), _) if is_free(observed, &host) => Unheld::Free,
+        (Some(host), _) => Unheld::Asked(match off(&host) {
+            Some(contact) => contact,
+            None => ask(context, host.as_ref()).await,
+        }),
+    };
+    Some(Chosen { host: name, now })
+}
+
+/// The Host on whose server the marker of a Machine was found, and which does not bear its claim. That its status
+/// says so can be edited: it may refuse something, and permit nothing.
+pub(super) fn marked(context: &Context, namespace: &str, uid: &str) -> Option<String> {
+    let hosts = context.stores.hosts.within(namespace);
+    let is_its = |host: &Arc<Host>| {
+        let conditions = host.status.as_ref().map(|status| &status.conditions);
+        let clean = conditions.and_then(|conditions| find(conditions, "Clean"));
+        clean.is_some_and(|clean| clean.reason == "Orphaned" && clean.message.contains(uid))
+    };
+    hosts
+        .iter()
+        .find(|host| is_its(host))
+        .map(|host| host.name_any())
+}
+
+fn is_free(observed: &Observed, host: &Arc<Host>) -> bool {
+    let Ok(MachineProviderSpec::Ssh(spec)) = &observed.spec else {
+        return false;
+    };
+    let alone = std::slice::from_ref(host);
+    let is_deleting = observed.machine.metadata.deletion_timestamp.is_some();
+    let cluster = &observed.marker.cluster;
+    !is_deleting && claim::choose(spec, alone, cluster, observed.uid()).is_ok()
 }
 
 /// A virtual machine: where it is, and what it says where nothing else can tell.
@@ -66,15 +119,15 @@ async fn on_hypervisor(context: &Context, observed: &Observed) -> Placement {
     placement
 }
 
-fn held_host(context: &Context, uid: &str) -> Option<Arc<Host>> {
-    let host = context.stores.hosts.by(&Key::Claim(uid.to_owned())).pop();
+fn held_host(context: &Context, marker: &Marker) -> Option<Arc<Host>> {
+    let host = claims::only(&context.stores.hosts, marker);
     if host.is_some() {
         // The store shows the claim; it need not be remembered any more.
         context
             .claims
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .remove(uid);
+            .remove(&marker.uid);
     }
     host
 }
@@ -101,17 +154,75 @@ async fn held(context: &Context, observed: &Observed, host: &Host) -> Held {
         .consumer_ref
         .as_ref()
         .is_some_and(|consumer| consumer.releasing);
+    let stuck = stuck(host).filter(|_| releasing);
+    let asks = if releasing {
+        stuck == Some(Stuck::Retained) || (stuck.is_none() && is_freed(host))
+    } else {
+        must_ask(observed)
+    };
+    let power = match stuck {
+        Some(Stuck::Fenced | Stuck::Retained) if host.spec.bmc.is_some() => {
+            Some(power(context, host).await)
+        }
+        _ => None,
+    };
     Held {
         name: host.name_any(),
         address: Some(host_address(host)),
         releasing,
         contact: match off(host) {
-            _ if releasing || !must_ask(observed) => Contact::NotAsked,
+            _ if !asks => Contact::NotAsked,
             Some(contact) => contact,
-            None => ask(context, host).await,
+            None => {
+                let contact = ask(context, host).await;
+                tell_host(context, host, observed.uid(), &contact);
+                contact
+            }
         },
-        stuck: stuck(host).filter(|_| releasing),
+        stuck,
+        power,
     }
+}
+
+/// The Host is to say what its Machine hears: one that was found well is looked at anew.
+fn tell_host(context: &Context, host: &Host, uid: &str, contact: &Contact) {
+    let trouble = match contact {
+        Contact::Unreachable { .. } => Some("Reachable"),
+        Contact::Seen(seen) => match &seen.owner {
+            Ownership::Owner(owner) => owner.marker.uid != uid,
+            Ownership::Unreadable(_) => true,
+            Ownership::Nobody => !seen.occupied.is_empty(),
+        }
+        .then_some("Clean"),
+        Contact::NotAsked | Contact::SelfRegistering(_) => None,
+    };
+    let conditions = host.status.as_ref().map(|s| s.conditions.as_slice());
+    let conditions = conditions.unwrap_or_default();
+    if trouble.is_some_and(|condition| is_true(conditions, condition)) {
+        context.hosts.doubt(host);
+        context.wakers.hosts.wake_object(host);
+    }
+}
+
+/// What its BMC says now. That it was off may have been said long ago, to another manager even.
+async fn power(context: &Context, host: &Host) -> Result<PowerState, String> {
+    let heard = context.bmcs.power(host, crate::clock::now()).await;
+    if heard.power != Ok(PowerState::Off) {
+        // its own controller finds out what it is now, and that wakes us
+        context.wakers.hosts.wake_object(host);
+    }
+    heard.power.map_err(|error| error.message)
+}
+
+/// Its own controller says that it was reset, and waits for its Machine to be deleted; or that it will not reset it,
+/// because of the control plane that its marker names.
+fn is_freed(host: &Host) -> bool {
+    let conditions = host
+        .status
+        .as_ref()
+        .map(|status| status.conditions.as_slice());
+    let available = find(conditions.unwrap_or_default(), "Available");
+    available.is_some_and(|found| matches!(found.reason.as_str(), "Freeing" | "LastControlPlane"))
 }
 
 /// A host that is off is not asked; its own controller switches it on.
@@ -141,13 +252,13 @@ fn stuck(host: &Host) -> Option<Stuck> {
     }
     let waits = matches!(
         available.reason.as_str(),
-        "ResetFailed" | "FencingFailed" | "ReinstallWaits"
+        "ResetFailed" | "FencingFailed" | "ReinstallWaits" | "WaitingForStep" | "NotReset"
     );
     waits.then_some(Stuck::ResetFails)
 }
 
-/// The host is asked only where nothing else can tell: before there is a Node, and while no unit is
-/// followed whose end will wake us.
+/// The host is asked only where nothing else can tell: before there is a Node, or the commands after kubeadm have
+/// succeeded, and while no unit is followed whose end will wake us.
 fn must_ask(observed: &Observed) -> bool {
     let is_there = matches!(observed.node, Seen::Known(Some(_)));
     let was_there = observed
@@ -155,8 +266,15 @@ fn must_ask(observed: &Observed) -> bool {
         .status
         .as_ref()
         .is_some_and(|status| status.node_ref.is_some());
+    // a Cluster that was deleted by force and applied again does not know that it has a control plane
+    let is_unrecorded = observed.machine.is_control_plane()
+        && observed.cluster.as_ref().is_some_and(|cluster| {
+            cluster.initialized_by.is_none() && !cluster.external && !cluster.deleting
+        });
     let deleting = observed.machine.metadata.deletion_timestamp.is_some();
-    observed.follow.is_none() && !is_there && !was_there && !deleting
+    let is_done = is_there || (was_there && !is_unrecorded);
+    let is_done = is_done && !observed.awaits_commands();
+    observed.follow.is_none() && !is_done && !deleting
 }
 
 async fn ask(context: &Context, host: &impl Server) -> Contact {
@@ -192,6 +310,9 @@ mod tests {
             ("ResetFailed", Some(Stuck::ResetFails)),
             ("FencingFailed", Some(Stuck::ResetFails)),
             ("ReinstallWaits", Some(Stuck::ResetFails)),
+            ("WaitingForStep", Some(Stuck::ResetFails)),
+            ("NotReset", Some(Stuck::ResetFails)),
+            ("LastControlPlane", None),
             ("Retained", Some(Stuck::Retained)),
         ] {
             assert_eq!(of(reason), expected, "{reason}");

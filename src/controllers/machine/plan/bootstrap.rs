@@ -6,19 +6,19 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 use super::super::observed::{Contact, Held, Namesake, Observed, ObservedCluster, Seen};
 use super::super::units;
-use super::{Action, Plan, unreachable, virtual_machine};
+use super::doubt::{self, Named};
+use super::{Action, Plan, taking, unreachable, virtual_machine};
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::Finding;
-use crate::api::names::ANNOTATION_TURN;
 use crate::controllers::Next;
 use crate::controllers::backoff;
 use crate::kubeadm::version;
-use crate::node::{Observation, Ownership, UnitName, UnitState};
+use crate::node::{self, Observation, UnitName, UnitState};
 
 /// What the condition of a machine on its way to a Node is called.
-const BOOTSTRAP: &str = "BootstrapReady";
+pub(super) const BOOTSTRAP: &str = "BootstrapReady";
 /// A host that does not answer is asked again after this time at the latest.
-const ASK_AGAIN: Duration = Duration::from_secs(10);
+pub(super) const ASK_AGAIN: Duration = Duration::from_secs(10);
 /// How soon a Node that was deleted is looked for again: its end wakes the Machine that it had.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
@@ -42,7 +42,7 @@ pub fn plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
             Plan::waiting(Finding::no(BOOTSTRAP, "SimulatedFailure", error.clone()))
         }
         Contact::NotAsked | Contact::Unreachable { .. } => followed(observed),
-        Contact::Seen(seen) => on_host(observed, cluster, seen, now),
+        Contact::Seen(seen) => on_host(observed, held, cluster, seen, now),
     };
     plan.findings.insert(
         0,
@@ -56,7 +56,7 @@ pub fn plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
 }
 
 /// A unit runs: say how far it is.
-fn followed(observed: &Observed) -> Plan {
+pub(super) fn followed(observed: &Observed) -> Plan {
     let Some(follow) = &observed.follow else {
         return waiting_for_node(observed);
     };
@@ -79,12 +79,13 @@ fn running_words(unit: UnitName) -> (&'static str, &'static str) {
 
 fn on_host(
     observed: &Observed,
+    held: &Held,
     cluster: &ObservedCluster,
     seen: &Observation,
     now: Timestamp,
 ) -> Plan {
     let Some(owner) = seen.owner.of(&observed.marker) else {
-        return not_ours(seen);
+        return taking::plan(observed, held, seen);
     };
     if owner.initialized && cluster.initialized_by.is_none() {
         return Plan::act(
@@ -95,6 +96,10 @@ fn on_host(
                 "kubeadm init succeeded; recording it on the Cluster",
             ),
         );
+    }
+    if observed.had_node() && matches!(observed.node, Seen::Unknown(_) | Seen::NotYet(_)) {
+        // what runs as a Node is not prepared anew because the Node cannot be seen
+        return waiting_for_node(observed);
     }
     let prepare = match units::prepare(observed) {
         Ok(unit) => unit,
@@ -115,47 +120,10 @@ fn on_host(
     if !prepared {
         return run(observed, seen, UnitName::Prepare, now);
     }
-    if observed.machine.is_control_plane() {
+    if observed.acts_as_control_plane() {
         control_plane(observed, cluster, seen, now)
     } else {
         worker(observed, cluster, seen, now)
-    }
-}
-
-fn not_ours(seen: &Observation) -> Plan {
-    let occupied = |message: String| Plan {
-        next: Next::After(ASK_AGAIN),
-        ..Plan::waiting(Finding::no(
-            "HostClean",
-            "Occupied",
-            format!(
-                "{message}. If that is so, delete this Machine: the Host is let go, and a MachineSet takes another"
-            ),
-        ))
-    };
-    match &seen.owner {
-        Ownership::Nobody if seen.occupied.is_empty() => Plan::act(
-            Action::TakeHost,
-            Finding::no(
-                BOOTSTRAP,
-                "TakingHost",
-                "writing the ownership marker on the host",
-            ),
-        ),
-        Ownership::Nobody => {
-            let found: Vec<String> = seen.occupied.iter().map(ToString::to_string).collect();
-            occupied(format!(
-                "the host runs somebody else's Kubernetes and is left alone: {}",
-                found.join("; ")
-            ))
-        }
-        Ownership::Owner(other) => occupied(format!(
-            "the host's marker says that it belongs to Machine {}/{} (uid {}) of management cluster {}; it is left alone",
-            other.marker.namespace, other.marker.machine, other.marker.uid, other.marker.management
-        )),
-        Ownership::Unreadable(text) => occupied(format!(
-            "the host's marker /var/lib/tatara/owner.json cannot be read ({text}); the host is left alone"
-        )),
     }
 }
 
@@ -166,23 +134,26 @@ fn control_plane(
     now: Timestamp,
 ) -> Plan {
     let wait = |reason, message: String| Plan::waiting(Finding::no(BOOTSTRAP, reason, message));
+    let named = Named::of(&observed.marker);
     match (&cluster.initialized_by, &cluster.turn) {
-        (Some(_), _) if observed.is_initializer() => waiting_for_node(observed),
+        (Some(_), _) if observed.is_initializer() => {
+            let init = seen.unit(observed.uid(), UnitName::Init);
+            if init.is_some() && observed.awaits_commands() {
+                run(observed, seen, UnitName::Init, now)
+            } else {
+                waiting_for_node(observed)
+            }
+        }
         (Some(_), _) => wait(
             "ControlPlaneJoinUnsupported",
             "the control plane exists already, and this release runs one control-plane Machine per Cluster; delete this Machine".into(),
         ),
+        (None, _) if cluster.external => Plan::waiting(doubt::external(BOOTSTRAP, named)),
         (None, _) if !cluster.certificates_ready => {
             wait("WaitingForCertificates", format!("Cluster {} has no certificate authorities yet", cluster.name))
         }
-        (None, Some(turn)) if turn.machine != observed.uid() => wait(
-            "WaitingForTurn",
-            format!(
-                "Machine {} (uid {}) has the turn to run kubeadm init; it moves on when that Machine is deleted and its host was reset. If its host will never come back: \
-                 kubectl -n {} annotate cluster {} {ANNOTATION_TURN}-",
-                turn.name, turn.machine, observed.marker.namespace, cluster.name
-            ),
-        ),
+        (None, _) if let Some((reason, message)) = &cluster.in_doubt => wait(reason, message.clone()),
+        (None, Some(turn)) if turn.machine != observed.uid() => Plan::waiting(doubt::blocked(BOOTSTRAP, turn, named)),
         (None, Some(_)) => run(observed, seen, UnitName::Init, now),
         (None, None) => Plan::act(
             Action::TakeTurn(TurnAction::Init),
@@ -238,8 +209,8 @@ fn worker(
 /// behind runs nowhere: it goes. Any other stays, and stands in the way.
 fn displace(namesake: &Namesake) -> Plan {
     let (name, id) = (&namesake.node.name, &namesake.node.provider_id);
-    if namesake.is_left_over {
-        let action = Action::DeleteNode {
+    if namesake.is_left_over && namesake.node.ready != Some(true) && namesake.marked.is_none() {
+        let action = Action::DeleteLeftNode {
             node: name.clone(),
             uid: namesake.node.uid.clone(),
         };
@@ -249,6 +220,11 @@ fn displace(namesake: &Namesake) -> Plan {
             ..Plan::act(action, Finding::no(BOOTSTRAP, "DeletingOldNode", message))
         };
     }
+    let lives = match (&namesake.marked, namesake.node.ready) {
+        (Some(host), _) => format!(", and the marker of Host {host} names its Machine"),
+        (None, Some(true)) => ", and is Ready".to_owned(),
+        _ => String::new(),
+    };
     // that Node wakes the Machine that it has, not this one
     Plan {
         next: Next::After(ASK_AGAIN),
@@ -256,7 +232,7 @@ fn displace(namesake: &Namesake) -> Plan {
             BOOTSTRAP,
             "NodeNameTaken",
             format!(
-                "the cluster has a Node {name} already (providerID {}); delete it, or set spec.metadata.name of a new Machine to another name",
+                "the cluster has a Node {name} already (providerID {}{lives}); delete it if it runs nothing, or set spec.metadata.name of a new Machine to another name",
                 id.as_deref().unwrap_or("not set")
             ),
         ))
@@ -264,7 +240,7 @@ fn displace(namesake: &Namesake) -> Plan {
 }
 
 /// Starts a unit, attaches to it, or waits before it is tried again.
-fn run(observed: &Observed, seen: &Observation, unit: UnitName, now: Timestamp) -> Plan {
+pub(super) fn run(observed: &Observed, seen: &Observation, unit: UnitName, now: Timestamp) -> Plan {
     let (reason, what) = running_words(unit);
     let go = |message: String| {
         Plan::act(
@@ -274,12 +250,8 @@ fn run(observed: &Observed, seen: &Observation, unit: UnitName, now: Timestamp) 
     };
     let state = seen.unit(observed.uid(), unit).map(|status| &status.state);
     if let (None, Some(error)) = (state, &observed.attempts.error) {
-        return retry(
-            observed,
-            unit,
-            format!("{what} could not be started: {error}"),
-            now,
-        );
+        let message = format!("{what} could not be started: {error}");
+        return retry(observed, reason_of(unit), unit, message, now);
     }
     match state {
         None => go(format!("{what} starts")),
@@ -292,7 +264,8 @@ fn run(observed: &Observed, seen: &Observation, unit: UnitName, now: Timestamp) 
             if observed.attempts.failed == 0 {
                 go(message)
             } else {
-                retry(observed, unit, with_error(observed, message), now)
+                let message = with_error(observed, message);
+                retry(observed, reason_of(unit), unit, message, now)
             }
         }
         Some(UnitState::Succeeded) if unit == UnitName::Prepare => {
@@ -308,8 +281,21 @@ fn run(observed: &Observed, seen: &Observation, unit: UnitName, now: Timestamp) 
                 failure.exit_code,
                 failure.why()
             );
-            retry(observed, unit, message, now)
+            let reason = match failure.at.step.as_str() {
+                node::POST_KUBEADM => "PostKubeadmCommandsFailed",
+                _ => reason_of(unit),
+            };
+            retry(observed, reason, unit, message, now)
         }
+    }
+}
+
+fn reason_of(unit: UnitName) -> &'static str {
+    match unit {
+        UnitName::Prepare => "PrepareFailed",
+        UnitName::Init => "KubeadmInitFailed",
+        UnitName::Join => "KubeadmJoinFailed",
+        UnitName::Reset => "ResetFailed",
     }
 }
 
@@ -320,13 +306,13 @@ fn with_error(observed: &Observed, message: String) -> String {
     }
 }
 
-fn retry(observed: &Observed, unit: UnitName, message: String, now: Timestamp) -> Plan {
-    let reason = match unit {
-        UnitName::Prepare => "PrepareFailed",
-        UnitName::Init => "KubeadmInitFailed",
-        UnitName::Join => "KubeadmJoinFailed",
-        UnitName::Reset => "ResetFailed",
-    };
+fn retry(
+    observed: &Observed,
+    reason: &'static str,
+    unit: UnitName,
+    message: String,
+    now: Timestamp,
+) -> Plan {
     let wait = observed.attempts.last.map_or(Duration::ZERO, |last| {
         let due = backoff::delay(observed.attempts.failed, jitter(observed.uid()));
         let since = now
@@ -362,12 +348,7 @@ fn waiting_for_node(observed: &Observed) -> Plan {
             "WaitingForNode",
             format!(
                 "kubeadm is done; no Node with providerID {} has registered yet",
-                observed
-                    .machine
-                    .spec
-                    .provider_id
-                    .as_deref()
-                    .unwrap_or_default()
+                observed.provider_id().unwrap_or_default()
             ),
         ),
     };

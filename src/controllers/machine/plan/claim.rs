@@ -12,11 +12,13 @@ use crate::api::conditions::{find, is_true};
 use crate::api::host::HostFacts;
 use crate::api::machine_provider_spec::HostRequirements;
 use crate::api::names::ANNOTATION_PAUSED;
+use crate::api::readable::unreadable;
 use crate::api::{Host, SshMachineProviderSpec};
 
 /// Why a host that the selector matches cannot be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Obstacle {
+    Unreadable,
     Claimed,
     Paused,
     Maintenance,
@@ -31,6 +33,7 @@ enum Obstacle {
 impl Obstacle {
     fn words(self) -> &'static str {
         match self {
+            Self::Unreadable => "unreadable",
             Self::Claimed => "claimed",
             Self::Paused => "paused",
             Self::Maintenance => "in maintenance",
@@ -134,7 +137,9 @@ fn obstacle(host: &Host, requirements: &HostRequirements) -> Option<Obstacle> {
     let conditions = status
         .map(|status| status.conditions.as_slice())
         .unwrap_or_default();
-    if host.spec.consumer_ref.is_some() {
+    if unreadable(host).is_some() {
+        Some(Obstacle::Unreadable)
+    } else if host.spec.consumer_ref.is_some() {
         Some(Obstacle::Claimed)
     } else if host.annotations().contains_key(ANNOTATION_PAUSED) {
         Some(Obstacle::Paused)

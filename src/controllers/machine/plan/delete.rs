@@ -6,16 +6,18 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
 use super::super::observed::{Held, Observed, Placement, Seen, Stuck, VirtualMachine};
-use super::{Action, Plan, known_node};
+use super::{Action, Plan, known_node, release};
+use crate::api::MachineProviderSpec;
 use crate::api::conditions::Finding;
 use crate::api::names::ANNOTATION_EXCLUDE_DRAIN;
 use crate::controllers::Next;
+use crate::controllers::proof::{Ended, Over, Proof, TurnIsOver};
 
 /// How soon an eviction that was refused is tried again, as `kubectl drain` does. That a pod has gone is
 /// heard at once.
 const DRAIN_AGAIN: Duration = Duration::from_secs(5);
 /// How soon an API that does not answer is looked at again; a timeout may have passed by then.
-const API_AGAIN: Duration = Duration::from_secs(10);
+pub(super) const API_AGAIN: Duration = Duration::from_secs(10);
 /// How soon a gateway that did not end a virtual machine is asked again.
 const RELEASE_AGAIN: Duration = Duration::from_secs(10);
 
@@ -28,24 +30,53 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         return Plan::waiting(finding);
     }
     match &observed.placement {
-        Placement::Held(held) if held.releasing => released(observed, held, now),
+        Placement::Held(held) if held.releasing => release::plan(observed, held, now),
         Placement::Held(held) => let_go(observed, held, now),
         Placement::None(_) => match &observed.claiming {
             Some(host) => Plan::waiting(deleting(
                 "WaitingForHost",
                 format!("claimed Host {host}; waiting to see it, to let go of it"),
             )),
-            None => match silent_api(observed, now) {
-                Some(why) => waiting_for_api(&format!(
-                    "no host is held any more; the Node cannot be deleted: {why}"
-                )),
-                None => no_host_left(observed, now),
-            },
+            None => unheld(observed, now),
         },
     }
 }
 
-fn deleting(reason: &'static str, message: impl Into<String>) -> Finding {
+/// It holds nothing. That proves nothing: what it had, if it had anything, has to say so, or its user.
+fn unheld(observed: &Observed, now: Timestamp) -> Plan {
+    if observed.virtual_machine.is_some() {
+        return no_machine_left(observed, now);
+    }
+    let proof = match &observed.spec {
+        Ok(MachineProviderSpec::Simulated(_)) => {
+            Proof::of_simulation(observed.uid(), false).ok_or_else(String::new)
+        }
+        _ => super::unheld::proof(observed),
+    };
+    let why = match proof {
+        Ok(proof) => return finish(observed, &proof, now),
+        Err(why) => why,
+    };
+    if let Some(proof) = of_user(observed) {
+        return finish(observed, &proof, now);
+    }
+    let kept = release::kept(observed);
+    let message = format!(
+        "nothing proves that this Machine runs no more: {why}{kept}. {}",
+        super::unheld::remedy(observed)
+    );
+    Plan {
+        next: Next::After(super::unheld::ASK_AGAIN),
+        ..Plan::waiting(deleting("NotReset", message))
+    }
+}
+
+/// The user's explicit act.
+pub(super) fn of_user(observed: &Observed) -> Option<Proof> {
+    Proof::of_user(observed.uid(), observed.user_says_gone()?)
+}
+
+pub(super) fn deleting(reason: &'static str, message: impl Into<String>) -> Finding {
     Finding::yes("Deleting", reason, message)
 }
 
@@ -59,7 +90,7 @@ fn must_wait(observed: &Observed) -> Option<Finding> {
             format!("the ClusterProfile of Cluster {} goes first", cluster.name),
         ));
     }
-    if !observed.machine.is_control_plane() {
+    if !observed.acts_as_control_plane() {
         return None;
     }
     if cluster.deleting {
@@ -82,7 +113,7 @@ fn must_wait(observed: &Observed) -> Option<Finding> {
 }
 
 /// Whether the whole cluster goes: then nothing needs to be moved to other nodes.
-fn cluster_goes(observed: &Observed) -> bool {
+pub(super) fn cluster_goes(observed: &Observed) -> bool {
     observed
         .cluster
         .as_ref()
@@ -90,13 +121,18 @@ fn cluster_goes(observed: &Observed) -> bool {
 }
 
 fn let_go(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
-    if is_given_up(observed, Some(held), now) {
-        return gone(observed, HostIs::NotReset);
+    if observed.virtual_machine.is_some()
+        && let Some(proof) = given_up(observed, Some(held), now)
+    {
+        return give_up(observed, &proof);
     }
     let release = Plan::act(
         Action::Release,
         deleting("Releasing", format!("letting go of {}", held.name)),
     );
+    if observed.virtual_machine.is_none() && of_user(observed).is_some() {
+        return release;
+    }
     if let Some(why) = silent_api(observed, now) {
         return waiting_for_api(&format!("the Node cannot be drained: {why}"));
     }
@@ -132,21 +168,35 @@ fn let_go(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
 
 /// What its gateway does not show may still be in the making, or have left its disks: the gateway is asked to end it
 /// all the same, and answers once nothing of it is left.
-fn no_host_left(observed: &Observed, now: Timestamp) -> Plan {
-    if observed.virtual_machine.is_none() {
-        return gone(observed, HostIs::Free);
+fn no_machine_left(observed: &Observed, now: Timestamp) -> Plan {
+    if let Some(proof) = given_up(observed, None, now) {
+        return give_up(observed, &proof);
     }
-    if is_given_up(observed, None, now) {
-        return gone(observed, HostIs::NotReset);
+    let told = observed.virtual_machine.as_ref().map(|vm| &vm.told);
+    let is_gone = told.is_some_and(|told| told.as_ref().is_ok_and(|told| told.is_gone));
+    let answer = if is_gone { Ok(()) } else { Err(()) };
+    let release = || {
+        let message = "its gateway deletes what is left of the virtual machine";
+        Plan::act(Action::Release, deleting("Finishing", message))
+    };
+    let mut plan = match Proof::of_gateway(observed.uid(), &answer) {
+        Some(proof) => finish(observed, &proof, now),
+        None => release(),
+    };
+    if plan
+        .actions
+        .first()
+        .is_some_and(|first| *first != Action::Release)
+    {
+        plan.actions.insert(0, Action::Release);
     }
-    let mut plan = gone(observed, HostIs::Free);
-    plan.actions.insert(0, Action::Release);
-    plan.next = Next::After(RELEASE_AGAIN);
+    plan.next = plan.next.sooner(Next::After(RELEASE_AGAIN));
     plan
 }
 
-/// Nobody can end a virtual machine whose hypervisor is away, or refuses it: the time limit is the user's word for it.
-fn is_given_up(observed: &Observed, held: Option<&Held>, now: Timestamp) -> bool {
+/// Nobody can end a virtual machine whose hypervisor is away, or refuses it: the time limit is the user's word for it,
+/// and so is the annotation.
+fn given_up(observed: &Observed, held: Option<&Held>, now: Timestamp) -> Option<Proof> {
     let refused = |machine: &VirtualMachine| {
         let refused = machine.tried.refused.as_ref();
         refused.is_some_and(|finding| finding.condition == "Deleting")
@@ -156,128 +206,21 @@ fn is_given_up(observed: &Observed, held: Option<&Held>, now: Timestamp) -> bool
         _ if observed.virtual_machine.as_ref().is_some_and(refused) => deleted_at(observed),
         _ => None,
     };
-    let end = since.and_then(|since| release_end(observed, since, now));
-    end.is_some_and(|end| end <= now)
+    let since = since?;
+    let end = release::end(observed, since, now);
+    let has_passed = end.is_some_and(|end| end <= now);
+    of_user(observed).or_else(|| Proof::of_time_limit(observed.uid(), has_passed))
 }
 
-/// The host is being reset. One that does not answer, or whose reset fails, is not, and then nothing says
-/// that its pods have ended: the Machine and its Node stay until the time limit, which is the user's word
-/// for it.
-fn released(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
-    let since = match held.stuck {
-        Some(Stuck::Fenced) => return fenced(observed, held, now),
-        Some(Stuck::Retained) => return retained(observed, held, now),
-        Some(Stuck::Silent(since)) => since,
-        Some(Stuck::ResetFails) => deleted_at(observed).unwrap_or(now),
-        None => {
-            return Plan::waiting(deleting(
-                "WaitingForHost",
-                format!(
-                    "Host {} is being reset; its conditions say how far that is",
-                    held.name
-                ),
-            ));
-        }
-    };
-    let end = release_end(observed, since, now);
-    if end.is_some_and(|end| end <= now) {
-        return gone(observed, HostIs::NotReset);
-    }
-    let (reason, what) = match held.stuck {
-        Some(Stuck::Silent(_)) => (
-            "HostUnreachable",
-            format!("does not answer since {since:.0}"),
-        ),
-        _ => (
-            "ResetFailed",
-            "could not be reset yet, and its conditions say why".to_owned(),
-        ),
-    };
-    let finding = deleting(reason, not_reset(observed, held, &what, end));
-    Plan {
-        next: Next::at(end, now),
-        ..Plan::waiting(finding)
-    }
-}
-
-/// When a host that has not answered `since` then is given up, by the user's time limit; it counts from the
-/// deletion at the earliest.
-fn release_end(observed: &Observed, since: Timestamp, now: Timestamp) -> Option<Timestamp> {
-    let deletion = observed.machine.spec.deletion.as_ref();
-    let limit = deletion.and_then(|deletion| deletion.host_release_timeout_seconds);
-    let since = since.max(deleted_at(observed).unwrap_or(now));
-    limit
-        .filter(|limit| *limit > 0)
-        .and_then(|limit| since.checked_add(SignedDuration::from_secs(limit)).ok())
-}
-
-/// The host does not answer and is off: nothing of it runs any more, so its Node may go. The Host keeps its claim
-/// and its marker until it was reset.
-fn fenced(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
-    let message = format!(
-        "the BMC of Host {} says that it is off: nothing of this Machine runs any more, and it goes. The Host \
-         stays quarantined until it was reset or installed anew",
-        held.name
-    );
-    let state = format!("Host {} is off", held.name);
-    unreset(observed, &state, deleting("HostFenced", message), now)
-}
-
-/// The kubelet is stopped for good, and by the user's wish nothing else is undone: the Host keeps its claim and its marker.
-fn retained(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
-    let message = format!(
-        "the kubelet of Host {} is stopped, and nothing else is undone, as its spec.wipePolicy says; this Machine goes",
-        held.name
-    );
-    let state = format!("Host {} is retained", held.name);
-    unreset(observed, &state, deleting("HostRetained", message), now)
-}
-
-/// Node and Machine go, while the host is not reset.
-fn unreset(observed: &Observed, state: &str, why: Finding, now: Timestamp) -> Plan {
-    if let Some(silent) = silent_api(observed, now) {
-        return waiting_for_api(&format!(
-            "{state}, and the Node cannot be deleted: {silent}"
-        ));
-    }
-    Plan {
-        findings: vec![why],
-        ..gone(observed, HostIs::NotReset)
-    }
-}
-
-/// What is unsafe about a host that is not reset, and who must do what.
-fn not_reset(observed: &Observed, held: &Held, what: &str, end: Option<Timestamp>) -> String {
-    let kept = match known_node(observed) {
-        Some(node) if !cluster_goes(observed) => format!(
-            ", and Node {} is kept: without it pods and volumes that may be in use only once would start elsewhere",
-            node.name
-        ),
-        _ => String::new(),
-    };
-    let end = match end {
-        Some(end) => format!(
-            "this Machine goes at {end:.0}, by spec.deletion.hostReleaseTimeoutSeconds"
-        ),
-        None => "if the server runs nothing any more, set spec.deletion.hostReleaseTimeoutSeconds of this Machine, and it goes after that time".into(),
-    };
-    format!(
-        "Host {} {what}, so it may still run its pods{kept}. The Host stays quarantined, and its reset is tried again; {end}",
-        held.name
-    )
-}
-
-/// What became of the host of a Machine that goes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum HostIs {
-    /// It was reset, or there never was one.
-    Free,
-    /// It did not answer in time, and keeps its claim and its marker.
-    NotReset,
+/// Its virtual machine may still run, or start with its hypervisor: that is written down there first, so that it is ended.
+fn give_up(observed: &Observed, proof: &Proof) -> Plan {
+    let mut plan = gone(observed, proof);
+    plan.actions.insert(0, Action::GiveUp);
+    plan
 }
 
 /// Why the Node, which was there, cannot be looked at; nothing where nobody has to wait for that.
-fn silent_api(observed: &Observed, now: Timestamp) -> Option<&str> {
+pub(super) fn silent_api(observed: &Observed, now: Timestamp) -> Option<&str> {
     let (Seen::Unknown(why) | Seen::NotYet(why)) = &observed.node else {
         return None;
     };
@@ -288,7 +231,7 @@ fn silent_api(observed: &Observed, now: Timestamp) -> Option<&str> {
     waits.then_some(why)
 }
 
-fn waiting_for_api(what: &str) -> Plan {
+pub(super) fn waiting_for_api(what: &str) -> Plan {
     let message = format!(
         "{what}; set spec.deletion.nodeDrainTimeoutSeconds, or the annotation {ANNOTATION_EXCLUDE_DRAIN}, to go on without"
     );
@@ -309,10 +252,27 @@ fn drain_limit(observed: &Observed) -> Option<i64> {
     deletion.and_then(|deletion| deletion.node_drain_timeout_seconds)
 }
 
-/// Nothing is held any more: the Node and the Machine may go.
-fn gone(observed: &Observed, host: HostIs) -> Plan {
+/// Nothing of it runs any more, by this proof: once its Node can be looked at, the Node and the Machine may go.
+pub(super) fn finish(observed: &Observed, proof: &Proof, now: Timestamp) -> Plan {
+    match silent_api(observed, now) {
+        Some(why) => waiting_for_api(&format!(
+            "nothing of this Machine runs any more; the Node cannot be deleted: {why}"
+        )),
+        None => gone(observed, proof),
+    }
+}
+
+/// The Node and the Machine may go.
+pub(super) fn gone(observed: &Observed, proof: &Proof) -> Plan {
+    let Some(over) = Over::from(proof) else {
+        let message = format!(
+            "{:?} is no proof that this Machine is over",
+            proof.evidence()
+        );
+        return Plan::waiting(deleting("NotReset", message));
+    };
     let mut plan = Plan {
-        findings: vec![deleting("Finishing", "nothing is held any more")],
+        findings: vec![deleting("Finishing", "nothing of it runs any more")],
         ..Plan::default()
     };
     // somebody else's control plane outlives its Cluster, and with it what we leave there
@@ -321,13 +281,15 @@ fn gone(observed: &Observed, host: HostIs) -> Plan {
         plan.actions.push(Action::DeleteNode {
             node: node.name.clone(),
             uid: node.uid.clone(),
+            over: over.clone(),
         });
     }
     // A host that was not reset may have run, or may yet run, `kubeadm init`: the turn stays until it is.
-    if observed.has_turn() && host == HostIs::Free {
-        plan.actions.push(Action::ReturnTurn);
+    if let Some(ended) = Ended::from(proof).filter(|_| observed.has_turn()) {
+        let turn = TurnIsOver::Proven(ended);
+        plan.actions.push(Action::ReturnTurn(turn));
     }
-    plan.actions.push(Action::RemoveFinalizer);
+    plan.actions.push(Action::RemoveFinalizer(over));
     plan
 }
 
@@ -341,7 +303,7 @@ pub fn expired(observed: &Observed, limit: Option<i64>, now: Timestamp) -> bool 
     }
 }
 
-fn deleted_at(observed: &Observed) -> Option<Timestamp> {
+pub(super) fn deleted_at(observed: &Observed) -> Option<Timestamp> {
     let deleted = observed.machine.metadata.deletion_timestamp.as_ref();
     deleted.map(|time| time.0)
 }

@@ -2,11 +2,17 @@
 
 mod bootstrap;
 pub mod claim;
+mod commands;
 mod delete;
+pub mod doubt;
 pub mod placement;
+mod release;
 pub use delete::expired;
 pub mod running;
 mod summary;
+mod taking;
+pub mod turn;
+mod unheld;
 mod virtual_machine;
 
 use std::time::Duration;
@@ -15,16 +21,16 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::observed::{Contact, Held, Observed, Placement, Seen};
-use crate::api::MachineProviderSpec;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::Finding;
-use crate::api::names::ANNOTATION_PAUSED;
+use crate::api::names::{ANNOTATION_PAUSED, provider_ids};
 use crate::controllers::Next;
-use crate::kubeadm::{KubernetesVersion, version};
+use crate::controllers::proof::{Clean, Over, TurnIsOver};
+use crate::kubeadm::version;
 use crate::node::UnitName;
 use crate::workload::NodeView;
 
-pub use summary::Phase;
+pub use summary::{Phase, terminal};
 
 /// What was found while acting may change without anybody telling us: it is looked at again after this time.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
@@ -41,20 +47,28 @@ pub struct Plan {
     pub phase: Phase,
     /// When to look again, beside on every change.
     pub next: Next,
-    /// Nothing is said or done: the Machine is somebody else's, or all that is known of it is old.
+    /// Nothing is said or done: all that is known of the Machine is old.
     pub hands_off: bool,
 }
 
 /// One thing to do, with everything decided.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub enum Action {
-    /// Write our finalizer, the provider ID and the resolved spec on the Machine.
-    Adopt,
-    /// Claim a host by compare-and-swap, or create the machine.
+    /// Write our finalizer and the resolved spec on the Machine; and, once there is one, the host that it chose, with its
+    /// provider ID.
+    Adopt {
+        /// Name of the host, or of the simulated machine.
+        host: Option<String>,
+    },
+    /// Write down the host, if another was chosen before, and claim it by compare-and-swap; or create the machine.
     Acquire {
         /// Name of the host.
         host: String,
+        /// Nothing of the Machine is on the one that it chose before.
+        instead: Option<Clean>,
     },
+    /// Choose another Hypervisor: nothing of the virtual machine exists on this one.
+    LeaveHypervisor,
     /// Have the image of the virtual machine fetched.
     FetchImage,
     /// Make the virtual machine, with keys of its own.
@@ -72,7 +86,7 @@ pub enum Action {
     /// Take the control-plane turn by compare-and-swap.
     TakeTurn(TurnAction),
     /// Give the control-plane turn back.
-    ReturnTurn,
+    ReturnTurn(TurnIsOver),
     /// Record on the Cluster and its CA Secret that the control plane exists.
     RecordInitialized,
     /// Bring labels, annotations and taints of the Node to what the Machine says.
@@ -96,8 +110,19 @@ pub enum Action {
     },
     /// Let go of the host or virtual machine.
     Release,
+    /// Write down on its Hypervisor that the virtual machine is to be ended as soon as it can be.
+    GiveUp,
     /// Delete the Node, if it is still this one.
     DeleteNode {
+        /// Name of the Node.
+        node: String,
+        /// UID of the Node.
+        uid: String,
+        /// Nothing of the Machine runs any more.
+        over: Over,
+    },
+    /// Delete the Node of a Machine that does not exist, if it is still this one, and not Ready.
+    DeleteLeftNode {
         /// Name of the Node.
         node: String,
         /// UID of the Node.
@@ -105,8 +130,8 @@ pub enum Action {
     },
     /// Remove the token that the machine joined with.
     RemoveToken,
-    /// Let the Machine go.
-    RemoveFinalizer,
+    /// Let the Machine go: nothing of it runs any more.
+    RemoveFinalizer(Over),
 }
 
 /// What is done next for a Machine, and why.
@@ -120,13 +145,6 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
 
 fn decide(observed: &Observed, now: Timestamp) -> Plan {
     let machine = &observed.machine;
-    let foreign = observed.spec.as_ref().is_err_and(|problem| problem.foreign);
-    if foreign && !observed.is_adopted() {
-        return Plan {
-            hands_off: true,
-            ..Plan::default()
-        };
-    }
     if let Some(object) = &observed.paused_by {
         return Plan::waiting(Finding::yes(
             "Paused",
@@ -134,46 +152,32 @@ fn decide(observed: &Observed, now: Timestamp) -> Plan {
             format!("nothing is done while {object} has the annotation {ANNOTATION_PAUSED}"),
         ));
     }
+    if let [_, _, ..] = observed.contested.as_slice() {
+        return unheld::contested(observed);
+    }
+    if let Some(plan) = unheld::moved(observed) {
+        return plan;
+    }
     if machine.metadata.deletion_timestamp.is_some() {
         return delete::plan(observed, now);
     }
     if let Some(problem) = unusable(observed) {
-        return Plan::waiting(problem);
+        return running::beside(observed, problem);
     }
-    if needs_adoption(observed) {
-        return Plan {
-            actions: vec![Action::Adopt],
-            ..Plan::default()
-        };
+    if let Some(plan) = unheld::adoption(observed) {
+        return plan;
     }
     if matches!(observed.node, Seen::NotYet(_)) {
         // A restart of ours is no news: the member's first answer wakes us, and so does its failure.
         return Plan {
             hands_off: true,
+            next: Next::After(LOOK_AGAIN),
             ..Plan::default()
         };
     }
     let mut plan = match &observed.placement {
         Placement::None(_) if observed.claiming.is_some() => claiming(observed),
-        Placement::None(_) if has_lost_its_host(observed) => Plan::waiting(Finding::no(
-            "InfrastructureReady",
-            "HostLost",
-            "the Host that it ran on is gone, or is not claimed by it any more; a Machine never moves to another: delete it, and its MachineSet makes a new one",
-        )),
-        Placement::None(Ok(host)) => Plan {
-            actions: vec![Action::Acquire { host: host.clone() }],
-            findings: vec![Finding::no(
-                "InfrastructureReady",
-                "Claiming",
-                format!("claiming {host}"),
-            )],
-            ..Plan::default()
-        },
-        Placement::None(Err(refusal)) => Plan::waiting(Finding::no(
-            "InfrastructureReady",
-            refusal.reason,
-            refusal.message.clone(),
-        )),
+        Placement::None(choice) => unheld::plan(observed, choice),
         Placement::Held(held) => held_plan(observed, held, now),
     };
     if observed.machine.spec.config_source.is_some() {
@@ -192,20 +196,13 @@ fn claiming(observed: &Observed) -> Plan {
     ))
 }
 
-/// A Node of it was seen, and no Host is its own. Simulated machines end with the manager, and are
-/// made again.
-fn has_lost_its_host(observed: &Observed) -> bool {
-    let is_simulated = matches!(observed.spec, Ok(MachineProviderSpec::Simulated(_)));
-    !is_simulated && (observed.had_node() || known_node(observed).is_some())
-}
-
 fn held_plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
     if held.releasing {
         return Plan::waiting(Finding::no(
             "InfrastructureReady",
             "Released",
             format!(
-                "{} was released and is being reset; this Machine cannot go on, delete it",
+                "spec.consumerRef.releasing of Host {} is true: delete this Machine to have the host reset",
                 held.name
             ),
         ));
@@ -213,7 +210,7 @@ fn held_plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
     let machine = observed.virtual_machine.as_ref();
     let first = machine.and_then(|machine| virtual_machine::plan(observed, machine, now));
     let mut plan = match (&observed.node, first) {
-        (Seen::Known(Some(node)), None) => running::plan(observed, node),
+        (Seen::Known(Some(node)), None) => commands::plan(observed, held, node, now),
         (Seen::Known(Some(node)), Some(trouble)) => {
             let running = running::plan(observed, node);
             let is_told = machine.is_some_and(|machine| machine.told.is_ok());
@@ -242,6 +239,17 @@ fn unusable(observed: &Observed) -> Option<Finding> {
     if let Err(problem) = &observed.spec {
         return no(problem.reason, problem.message.clone());
     }
+    if let Some(id) = &observed.machine.spec.provider_id
+        && !provider_ids(observed.uid()).contains(id)
+    {
+        return no(
+            "ProviderIDNotOwn",
+            format!(
+                "spec.providerID is {id}, which is not this Machine's (uid {}), as in the YAML of another; nothing is done. Delete this Machine, and apply it again without spec.providerID",
+                observed.uid()
+            ),
+        );
+    }
     if let Err(problem) = &cluster.spec {
         return no(
             "ClusterInvalid",
@@ -264,32 +272,14 @@ fn unusable(observed: &Observed) -> Option<Finding> {
 fn unsupported(observed: &Observed) -> Option<String> {
     let versions = observed.machine.versions();
     let kubelet = versions.map_or("", |versions| versions.kubelet.as_str());
-    let control_plane = versions
-        .and_then(|versions| versions.control_plane.as_deref())
-        .filter(|v| !v.is_empty());
+    let control_plane = versions.and_then(|versions| versions.control_plane.as_deref());
     // as in 2019, the block may stand beside spec
     let block = match observed.machine.spec.versions {
         Some(_) => "spec.versions",
         None => "versions",
     };
-    let kubelet = KubernetesVersion::supported(&format!("{block}.kubelet"), kubelet);
-    let control_plane = control_plane
-        .map(|v| KubernetesVersion::supported(&format!("{block}.controlPlane"), v))
-        .transpose();
-    match (kubelet, control_plane) {
-        (Err(error), _) | (_, Err(error)) => Some(error.to_string()),
-        (Ok(kubelet), Ok(Some(control_plane))) => version::check_kubelet(&kubelet, &control_plane)
-            .err()
-            .map(|e| e.to_string()),
-        (Ok(_), Ok(None)) => None,
-    }
-}
-
-fn needs_adoption(observed: &Observed) -> bool {
-    let machine = &observed.machine;
-    !observed.is_adopted()
-        || machine.spec.provider_id.is_none()
-        || machine.spec.provider_spec.value.is_none()
+    let refusal = version::check_block(block, kubelet, control_plane).err()?;
+    Some(refusal.to_string())
 }
 
 impl Plan {
@@ -307,8 +297,9 @@ impl Plan {
         let quick = |action: &Action| {
             matches!(
                 action,
-                Action::Adopt
+                Action::Adopt { .. }
                     | Action::Acquire { .. }
+                    | Action::LeaveHypervisor
                     | Action::RemoveSeed
                     | Action::TakeHost
                     | Action::TakeTurn(_)

@@ -9,6 +9,7 @@ use kube::core::{Selector, SelectorExt as _};
 use super::super::observed::Refusal;
 use super::claim::preference;
 use crate::api::LibvirtMachineProviderSpec;
+use crate::api::libvirt_machine_provider_spec::Interface;
 use crate::api::quantity;
 use crate::gateway::types::Capacity;
 
@@ -57,6 +58,8 @@ pub struct Candidate {
     pub reserved: Demand,
     /// How many Machines of the cluster are on it.
     pub of_cluster: usize,
+    /// This Machine was to be made there before, and left.
+    pub was_left: bool,
 }
 
 impl Candidate {
@@ -68,14 +71,20 @@ impl Candidate {
         })
     }
 
-    fn obstacle(&self, demand: Demand) -> Option<&'static str> {
-        match (self.held_back, self.free()) {
-            (Some(why), _) => Some(why),
-            (None, None) => Some("unreachable"),
-            (None, Some(free)) if free.cpus < demand.cpus || free.memory < demand.memory => {
-                Some("full")
+    fn obstacle(&self, spec: &LibvirtMachineProviderSpec) -> Option<String> {
+        let demand = Demand::of(spec);
+        let lacks = self
+            .capacity
+            .as_ref()
+            .and_then(|capacity| lacks(spec, capacity));
+        match (self.held_back, self.free(), lacks) {
+            (Some(why), ..) => Some(why.to_owned()),
+            (None, None, _) => Some("unreachable".to_owned()),
+            (None, Some(_), Some(what)) => Some(format!("without {what}")),
+            (None, Some(free), None) => {
+                let is_full = free.cpus < demand.cpus || free.memory < demand.memory;
+                is_full.then(|| "full".to_owned())
             }
-            _ => None,
         }
     }
 
@@ -88,8 +97,32 @@ impl Candidate {
     }
 }
 
-/// The Hypervisor for a Machine: one that matches and has room, in the failure domain that holds the fewest
-/// of the cluster's machines, and there the one with the least load.
+/// The first storage pool, network or bridge that a Machine names and a hypervisor does not have. What a gateway does
+/// not tell of, it may have.
+fn lacks(spec: &LibvirtMachineProviderSpec, capacity: &Capacity) -> Option<String> {
+    let is_missing = |known: &Option<Vec<String>>, name: &String| {
+        known.as_ref().is_some_and(|known| !known.contains(name))
+    };
+    let pools = capacity.pools.as_ref();
+    let pools = pools.map(|pools| pools.iter().map(|pool| pool.name.clone()).collect());
+    let disks = spec.disks.iter().map(|disk| &disk.pool);
+    let mut wanted = std::iter::once(&spec.root_disk.pool).chain(disks);
+    if let Some(pool) = wanted.find(|name| is_missing(&pools, name)) {
+        return Some(format!("pool {pool}"));
+    }
+    let mut interfaces = spec.interfaces().into_iter();
+    interfaces.find_map(|interface| match interface {
+        Interface::Network(name) => {
+            is_missing(&capacity.networks, &name).then(|| format!("network {name}"))
+        }
+        Interface::Bridge(name) => {
+            is_missing(&capacity.bridges, &name).then(|| format!("bridge {name}"))
+        }
+    })
+}
+
+/// The Hypervisor for a Machine: one that matches, has what it names, and has room; one that it has not left before,
+/// in the failure domain that holds the fewest of the cluster's machines, and there the one with the least load.
 pub fn choose(
     spec: &LibvirtMachineProviderSpec,
     candidates: &[Candidate],
@@ -118,13 +151,13 @@ pub fn choose(
             .entry(candidate.failure_domain.as_deref())
             .or_default() += candidate.of_cluster;
     }
-    let demand = Demand::of(spec);
     let open = matching
         .iter()
-        .filter(|candidate| candidate.obstacle(demand).is_none());
+        .filter(|candidate| candidate.obstacle(spec).is_none());
     let best = open.min_by_key(|candidate| {
         let crowd = crowds.get(&candidate.failure_domain.as_deref()).copied();
         (
+            candidate.was_left,
             crowd.unwrap_or_default(),
             candidate.load(),
             preference(machine_uid, &candidate.uid),
@@ -132,7 +165,20 @@ pub fn choose(
         )
     });
     best.map(|candidate| candidate.name.clone())
-        .ok_or_else(|| refusal(&matching, demand))
+        .ok_or_else(|| refusal(&matching, spec))
+}
+
+/// Whether a Machine that has a place, and nothing there yet, would find another that it has not left before.
+pub fn is_elsewhere(
+    spec: &LibvirtMachineProviderSpec,
+    candidates: &[Candidate],
+    here: &str,
+) -> bool {
+    let others = candidates
+        .iter()
+        .filter(|candidate| candidate.name != here && !candidate.was_left);
+    let others: Vec<Candidate> = others.cloned().collect();
+    choose(spec, &others, "").is_ok()
 }
 
 fn selector(selector: &LabelSelector) -> Result<Selector, Refusal> {
@@ -142,10 +188,11 @@ fn selector(selector: &LabelSelector) -> Result<Selector, Refusal> {
     })
 }
 
-fn refusal(matching: &[&Candidate], demand: Demand) -> Refusal {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+fn refusal(matching: &[&Candidate], spec: &LibvirtMachineProviderSpec) -> Refusal {
+    let demand = Demand::of(spec);
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for candidate in matching {
-        if let Some(obstacle) = candidate.obstacle(demand) {
+        if let Some(obstacle) = candidate.obstacle(spec) {
             *counts.entry(obstacle).or_default() += 1;
         }
     }

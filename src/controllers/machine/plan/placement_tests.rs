@@ -2,7 +2,8 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use super::*;
-use crate::gateway::types::Amount;
+use crate::api::libvirt_machine_provider_spec::{Disk, RootDisk};
+use crate::gateway::types::{Amount, Pool};
 
 const GIB: i64 = 1 << 30;
 
@@ -19,6 +20,11 @@ fn candidate(name: &str, free_cpus: i64, free_gib: i64) -> Candidate {
             acceleration: "kvm".into(),
             cpus: amount(32, free_cpus),
             memory_bytes: amount(64 * GIB, free_gib * GIB),
+            pools: Some(vec![Pool {
+                name: "default".into(),
+            }]),
+            networks: Some(vec!["default".into()]),
+            bridges: Some(vec!["br0".into()]),
         }),
         ..Candidate::default()
     }
@@ -29,6 +35,10 @@ fn wanted(cpus: u32, gib: i64) -> LibvirtMachineProviderSpec {
         hypervisor_selector: LabelSelector {
             match_labels: Some([("pool".to_owned(), "a".to_owned())].into()),
             ..LabelSelector::default()
+        },
+        root_disk: RootDisk {
+            pool: "default".into(),
+            ..RootDisk::default()
         },
         cpus,
         memory: Quantity(format!("{gib}Gi")),
@@ -99,4 +109,61 @@ fn a_selector_that_matches_none_says_so() {
     other.failure_domain = Some("nowhere".into());
     let refusal = choose(&other, &[candidate("one", 30, 60)], "m").expect_err("none");
     assert_eq!(refusal.reason, "NoMatchingHypervisor");
+}
+
+#[test]
+fn a_hypervisor_without_what_a_machine_names_is_not_chosen() {
+    let disk = |pool: &str| Disk {
+        name: "data".into(),
+        pool: pool.into(),
+        ..Disk::default()
+    };
+    let mut on_bridge = wanted(2, 4);
+    on_bridge.interfaces = vec![
+        Interface::Bridge("br7".into()),
+        Interface::Network("default".into()),
+    ];
+    let mut in_network = wanted(2, 4);
+    in_network.interfaces = vec![Interface::Network("lan".into())];
+    let mut in_pool = wanted(2, 4);
+    in_pool.disks = vec![disk("default"), disk("fast")];
+    let mut root = wanted(2, 4);
+    root.root_disk.pool = "fast".into();
+    for (spec, what) in [
+        (on_bridge, "bridge br7"),
+        (in_network, "network lan"),
+        (in_pool, "pool fast"),
+        (root, "pool fast"),
+    ] {
+        let idle = candidate("idle", 30, 60);
+        let mut other = candidate("other", 8, 8);
+        let refusal = choose(&spec, std::slice::from_ref(&idle), "m").expect_err(what);
+        assert!(
+            refusal.message.contains(&format!("1 without {what}")),
+            "{refusal:?}"
+        );
+        // a gateway that does not say what it has is taken at its word
+        other.capacity = other.capacity.map(|capacity| Capacity {
+            pools: None,
+            networks: None,
+            bridges: None,
+            ..capacity
+        });
+        assert_eq!(choose(&spec, &[idle, other], "m").as_deref(), Ok("other"));
+    }
+}
+
+#[test]
+fn a_hypervisor_that_was_left_is_chosen_last_and_never_left_for() {
+    let left = Candidate {
+        was_left: true,
+        ..candidate("idle", 30, 60)
+    };
+    let candidates = [left.clone(), candidate("busy", 8, 8)];
+    let spec = wanted(2, 4);
+    assert_eq!(choose(&spec, &candidates, "m").as_deref(), Ok("busy"));
+    assert_eq!(choose(&spec, &[left], "m").as_deref(), Ok("idle"));
+    assert!(is_elsewhere(&spec, &candidates, "idle"));
+    assert!(!is_elsewhere(&spec, &candidates, "busy"));
+    assert!(!is_elsewhere(&spec, &candidates[1..], "busy"));
 }

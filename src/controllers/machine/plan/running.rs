@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Taint;
 
-use super::super::observed::Observed;
+use super::super::observed::{Observed, Placement, Seen};
 use super::super::settings;
 use super::{Action, Plan};
 use crate::api::conditions::Finding;
+use crate::controllers::proof::TurnIsOver;
 use crate::kubeadm::KubernetesVersion;
 use crate::workload::NodeView;
 use crate::workload::node_change::NodeChange;
@@ -15,8 +16,9 @@ use crate::workload::node_change::NodeChange;
 /// Keeps the Node as the Machine says.
 pub fn plan(observed: &Observed, node: &NodeView) -> Plan {
     let mut plan = Plan::default();
-    if observed.has_turn() {
-        plan.actions.push(Action::ReturnTurn);
+    let cluster = observed.cluster.as_ref();
+    if observed.has_turn() && cluster.is_some_and(|c| c.initialized_by.is_some()) {
+        plan.actions.push(Action::ReturnTurn(TurnIsOver::Recorded));
     }
     if observed.has_token {
         plan.actions.push(Action::RemoveToken);
@@ -36,6 +38,35 @@ pub fn plan(observed: &Observed, node: &NodeView) -> Plan {
         .push(Finding::yes("BootstrapReady", "Bootstrapped", ""));
     plan.findings.push(health(node));
     plan.findings.push(up_to_date(observed, node));
+    plan
+}
+
+/// A Machine whose settings, or those of its Cluster, cannot be used. What runs is left as it is and judged by
+/// its Node; nothing is begun before the problem is mended.
+pub fn beside(observed: &Observed, problem: Finding) -> Plan {
+    let runs = matches!(&observed.placement, Placement::Held(held) if !held.releasing);
+    let goes = observed.cluster.as_ref().is_some_and(|c| c.deleting);
+    let mut plan = match &observed.node {
+        _ if goes => return Plan::waiting(problem),
+        Seen::Known(Some(node)) if runs => plan(observed, node),
+        Seen::Unknown(why) if runs && observed.had_node() => {
+            Plan::waiting(Finding::unknown("NodeHealthy", "NodeUnknown", why.clone()))
+        }
+        Seen::NotYet(_) => {
+            return Plan {
+                hands_off: true,
+                ..Plan::default()
+            };
+        }
+        _ => return Plan::waiting(problem),
+    };
+    plan.actions.clear();
+    plan.findings
+        .retain(|finding| finding.condition != "UpToDate");
+    plan.findings.push(Finding {
+        condition: "UpToDate",
+        ..problem
+    });
     plan
 }
 
@@ -102,9 +133,15 @@ fn up_to_date(observed: &Observed, node: &NodeView) -> Finding {
     let wanted = machine.versions().map_or("", |v| v.kubelet.as_str());
     let runs = &node.kubelet_version;
     if wanted.parse::<KubernetesVersion>().ok() != runs.parse::<KubernetesVersion>().ok() {
-        let message = format!(
-            "spec.versions.kubelet is {wanted}, and the kubelet runs {runs}; replace the Machine to change it"
-        );
+        let remedy = if machine.is_control_plane() {
+            format!(
+                "this release neither upgrades nor replaces a control plane: set spec.versions back to {runs}"
+            )
+        } else {
+            "replace the Machine to change it".into()
+        };
+        let message =
+            format!("spec.versions.kubelet is {wanted}, and the kubelet runs {runs}; {remedy}");
         return Finding::no("UpToDate", "KubeletVersionDiffers", message);
     }
     let spec = observed.cluster.as_ref().and_then(|c| c.spec.as_ref().ok());
@@ -112,8 +149,13 @@ fn up_to_date(observed: &Observed, node: &NodeView) -> Finding {
         .map(|spec| settings::behind(machine, spec))
         .unwrap_or_default();
     if !behind.is_empty() {
+        let remedy = if machine.is_control_plane() {
+            "set them back, for this release does not replace a control plane"
+        } else {
+            "set them back, or replace the Machine for those of joinConfiguration"
+        };
         let message = format!(
-            "the Cluster's settings were changed after this node was made with them: {}; a running node is not changed: set them back, or replace the Machine for those of joinConfiguration",
+            "the Cluster's settings were changed after this node was made with them: {}; a running node is not changed: {remedy}",
             behind.join("; ")
         );
         return Finding::no("UpToDate", "SettingsDiffer", message);

@@ -101,3 +101,15 @@ fn phase(observed: &Observed, plan: &Plan) -> Phase {
         Placement::Held(_) => Phase::Provisioning,
     }
 }
+
+/// What keeps a Machine that holds nothing from ever becoming a node until it is edited: an autoscaler then looks
+/// elsewhere. A node that runs has not failed for an edit that cannot be used.
+pub fn terminal<'a>(observed: &Observed, plan: &'a Plan) -> Option<&'a Finding> {
+    let holds_nothing = matches!(observed.placement, Placement::None(_)) && !observed.had_node();
+    let mut findings = plan.findings.iter();
+    findings.find(|finding| {
+        holds_nothing
+            && finding.condition == "InfrastructureReady"
+            && ["InvalidConfiguration", "UnsupportedVersion"].contains(&finding.reason)
+    })
+}

@@ -15,6 +15,9 @@ use crate::provider::libvirt::Tried;
 /// What the condition of the machine itself is called.
 const INFRASTRUCTURE: &str = "InfrastructureReady";
 
+/// Tries at a hypervisor before another is chosen: what fails once may be under way there.
+const TRIES: u32 = 3;
+
 /// How soon a virtual machine that starts is asked again.
 const STARTING_AGAIN: Duration = Duration::from_secs(2);
 
@@ -36,7 +39,7 @@ pub fn plan(observed: &Observed, machine: &VirtualMachine, now: Timestamp) -> Op
                 machine.hypervisor
             ),
         )),
-        None => Some(make(machine, told, now)),
+        None => Some(leave(machine, told).unwrap_or_else(|| make(machine, told, now))),
         Some(shown) if shown.incomplete && !may_have_been_a_node(observed) => {
             Some(make(machine, told, now))
         }
@@ -56,6 +59,50 @@ fn waiting(reason: &'static str, message: impl Into<String>) -> Plan {
     Plan::waiting(Finding::no(INFRASTRUCTURE, reason, message))
 }
 
+/// Nothing of it is there yet, nothing can be made there, and another Hypervisor would take it. Whether really nothing
+/// of it exists is read live before it leaves.
+fn leave(machine: &VirtualMachine, told: &Told) -> Option<Plan> {
+    let full = |finding: &Finding| finding.reason == "InsufficientCapacity";
+    let refused = machine.tried.refused.as_ref();
+    let why = match (machine.held_back, refused) {
+        // somebody else was faster there: even where all are full it waits for any of them
+        (_, Some(refused)) if full(refused) => refused.message.clone(),
+        _ if !machine.is_elsewhere => return None,
+        (Some(why), _) => format!("Hypervisor {} is {why}", machine.hypervisor),
+        _ if machine.tried.times < TRIES => return None,
+        (None, Some(refused)) if is_of_hypervisor(refused.reason) => refused.message.clone(),
+        _ => image_failed_here(told)?,
+    };
+    let message = format!("{why}; nothing of it was made there: another Hypervisor is chosen");
+    Some(Plan::act(
+        Action::LeaveHypervisor,
+        Finding::no(INFRASTRUCTURE, "LeavingHypervisor", message),
+    ))
+}
+
+/// Whether another hypervisor may answer otherwise. One that does not answer shows nothing of what is there.
+fn is_of_hypervisor(reason: &str) -> bool {
+    let of_answer = [
+        "SpecDiffers",
+        "HypervisorUnreachable",
+        "CertificateUnknown",
+        "Unauthorized",
+        "TokenExpired",
+        "UnreadableAnswer",
+        "LibvirtUnavailable",
+    ];
+    !of_answer.contains(&reason)
+}
+
+/// Why the image could not be had there, unless the image itself is at fault.
+fn image_failed_here(told: &Told) -> Option<String> {
+    let image = told.image.as_ref()?;
+    let error = image.error.as_ref()?;
+    let is_image = ["ChecksumMismatch", "ImageRefused"].contains(&error.code.as_str());
+    let is_here = image.state == ImageState::Failed && !is_image;
+    is_here.then(|| format!("its image could not be had: {}", error.detail))
+}
+
 fn make(machine: &VirtualMachine, told: &Told, now: Timestamp) -> Plan {
     let hypervisor = &machine.hypervisor;
     let fetching = |message: String| Finding::no(INFRASTRUCTURE, "FetchingImage", message);
@@ -67,7 +114,7 @@ fn make(machine: &VirtualMachine, told: &Told, now: Timestamp) -> Plan {
             now,
         ),
         Some(image) => match image.state {
-            ImageState::Fetching => Plan::waiting(fetching(format!(
+            ImageState::Fetching | ImageState::Other => Plan::waiting(fetching(format!(
                 "Hypervisor {hypervisor} fetches the image: {}",
                 progress(image)
             ))),
@@ -150,6 +197,12 @@ fn standing(machine: &VirtualMachine, shown: &Machine, now: Timestamp) -> Option
         MachineState::ShuttingDown => Some(waiting(
             "VirtualMachineOff",
             format!("{name} is on its way off"),
+        )),
+        MachineState::Unknown if shown.unreadable => Some(waiting(
+            "VirtualMachineUnknown",
+            format!(
+                "{name} is there, and its gateway cannot read, or say, what it is; look at it on the hypervisor"
+            ),
         )),
         MachineState::Unknown => Some(waiting(
             "VirtualMachineUnknown",

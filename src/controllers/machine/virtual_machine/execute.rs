@@ -14,6 +14,7 @@ use super::observe::{candidates, image_key};
 use crate::api::conditions::Finding;
 use crate::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
 use crate::api::{LibvirtMachineProviderSpec, Machine, MachineProviderSpec};
+use crate::controllers::proof::{Ended, Proof};
 use crate::controllers::{Chain, ReconcileError, patch};
 use crate::gateway::types::CreateMachine;
 use crate::gateway::{Connection, GatewayError};
@@ -31,7 +32,7 @@ pub async fn reserve(
     let chosen = {
         let mut reservations = context.reservations.lock();
         reservations.remove(observed.uid());
-        let candidates = candidates(context, &marker.namespace, &marker.cluster, &reservations);
+        let candidates = candidates(context, observed, &reservations);
         let Ok(hypervisor) = choose(spec, &candidates, observed.uid()) else {
             return Ok(());
         };
@@ -64,7 +65,16 @@ async fn place(
             machine.metadata.deletion_timestamp.clone(),
         )
     };
-    let change = |_: &Machine| json!({ "metadata": { "annotations": { (ANNOTATION_HYPERVISOR): hypervisor } } });
+    // once written, it stays: by it the Machine has its Node
+    let id = observed.provider_id().filter(|_| !hypervisor.is_null());
+    let change = |_: &Machine| {
+        let mut change =
+            json!({ "metadata": { "annotations": { (ANNOTATION_HYPERVISOR): hypervisor } } });
+        if let Some(id) = &id {
+            change["spec"]["providerID"] = json!(id);
+        }
+        change
+    };
     patch::swap(&context.client, observed.machine.as_ref(), part, change)
         .await
         .map(drop)
@@ -110,15 +120,6 @@ pub async fn create(context: &Context, observed: &Observed) -> Result<Done, Reco
         seed,
     };
     let answer = connection.client().create(observed.uid(), &body).await;
-    if let Err(error) = &answer
-        && error.is("InsufficientCapacity")
-        && matches!(connection.client().machine(observed.uid()).await, Ok(None))
-        && connection.client().delete(observed.uid()).await.is_ok()
-    {
-        // somebody else was faster there: choose again, and leave no disk of an earlier try behind
-        context.reservations.forget(observed.uid());
-        place_nowhere(context, observed).await?;
-    }
     context.tries.forget(&image_key(
         &observed.marker.namespace,
         hypervisor,
@@ -128,7 +129,39 @@ pub async fn create(context: &Context, observed: &Observed) -> Result<Done, Reco
     Ok(tried(context, observed.uid(), answer.map(drop), hypervisor))
 }
 
-async fn place_nowhere(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
+/// Takes the Machine off its Hypervisor, where nothing of it exists: read live, and no disk of an earlier try is left
+/// behind. A request of ours that is still under way there comes first, and its virtual machine goes with it.
+pub async fn leave(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
+    let (connection, hypervisor) = match gateway(context, observed) {
+        Ok(parts) => parts,
+        Err(finding) => return Ok(Done::NotYet(finding)),
+    };
+    let uid = observed.uid();
+    let there = match connection.client().machine(uid).await {
+        Ok(None) => connection.client().delete(uid).await,
+        Ok(Some(_)) => return Ok(Done::Yes),
+        Err(error) => Err(error),
+    };
+    let Some(over) = Proof::of_gateway(uid, &there)
+        .as_ref()
+        .and_then(Ended::from)
+    else {
+        return Ok(tried(context, uid, there, hypervisor));
+    };
+    place_nowhere(context, observed, &over).await?;
+    context.reservations.forget(uid);
+    context.tries.leave(uid, hypervisor);
+    Ok(Done::Yes)
+}
+
+async fn place_nowhere(
+    context: &Context,
+    observed: &Observed,
+    ended: &Ended,
+) -> Result<(), ReconcileError> {
+    if !ended.is_about(observed.uid()) {
+        return Ok(());
+    }
     place(context, observed, Value::Null).await
 }
 
@@ -195,7 +228,7 @@ pub async fn remove_seed(context: &Context, observed: &Observed) -> Result<Done,
 pub async fn release(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
     let away = |reason, why: &str| {
         let message = format!(
-            "its virtual machine cannot be ended, and may still run its pods: {why}. If it runs nothing any more, set spec.deletion.hostReleaseTimeoutSeconds of this Machine, and it goes after that time; what is left on the hypervisor is then named by its condition MachinesKnown"
+            "its virtual machine cannot be ended, and may still run its pods: {why}. If it runs nothing any more, set spec.deletion.hostReleaseTimeoutSeconds of this Machine, and it goes after that time; the hypervisor ends what is left there as soon as it can, and its condition MachinesKnown says so"
         );
         Finding::yes("Deleting", reason, message)
     };
@@ -250,7 +283,10 @@ fn gateway<'a>(
         )
     };
     let machine = observed.virtual_machine.as_ref().ok_or_else(unplaced)?;
-    if let Err(refusal) = &machine.told {
+    // one that answers, and tells something that cannot be read, does what it is asked for
+    if let Err(refusal) = &machine.told
+        && refusal.reason != "UnreadableAnswer"
+    {
         return Err(Finding::no(
             "InfrastructureReady",
             refusal.reason,

@@ -1,7 +1,9 @@
 //! What a pass over a Machine sees and does of its virtual machine.
 
 mod execute;
+mod give_up;
 mod observe;
 
-pub use execute::{create, fetch_image, release, remove_seed, reserve, switch};
-pub use observe::{guest, observe, placement};
+pub use execute::{create, fetch_image, leave, release, remove_seed, reserve, switch};
+pub use give_up::give_up;
+pub use observe::{ask_whether_gone, guest, observe, placement};

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use kube::ResourceExt;
 
 use super::super::observed::{Held, Observed, Placement, Refusal, Stuck, Told, VirtualMachine};
-use super::super::plan::placement::{Candidate, Demand, choose};
+use super::super::plan::placement::{self, Candidate, Demand, choose};
 use crate::api::names::{ANNOTATION_HYPERVISOR, ANNOTATION_PAUSED, LABEL_CLUSTER, ssh_secret};
+use crate::api::readable::unreadable;
 use crate::api::{Hypervisor, LibvirtMachineProviderSpec, Machine, MachineProviderSpec};
 use crate::gateway::types::{Image, ImageState};
 use crate::gateway::{Connectivity, View};
@@ -29,9 +30,22 @@ pub fn observe(context: &Context, observed: &Observed) -> Option<VirtualMachine>
         }
         _ => None,
     };
-    let told = view(context, &observed.marker.namespace, &hypervisor).map(|view| Told {
-        machine: view.machine(observed.uid()),
-        image: image.and_then(|(sha256, pool)| view.image(sha256, pool).cloned()),
+    let told = view(context, &observed.marker.namespace, &hypervisor).and_then(|view| {
+        let machine = view.machine(observed.uid());
+        match &view.unreadable {
+            // it may be what could not be read
+            Some(why) if machine.is_none() => Err(Refusal {
+                reason: "UnreadableAnswer",
+                message: format!(
+                    "Hypervisor {hypervisor}: its gateway told something that cannot be read: {why}; is it of this release?"
+                ),
+            }),
+            _ => Ok(Told {
+                machine,
+                image: image.and_then(|(sha256, pool)| view.image(sha256, pool).cloned()),
+                is_gone: false,
+            }),
+        }
     });
     let wants_image = told.as_ref().is_ok_and(|told| {
         let ready = |image: &Image| image.state == ImageState::Ready;
@@ -43,11 +57,44 @@ pub fn observe(context: &Context, observed: &Observed) -> Option<VirtualMachine>
         }
         _ => observed.uid().to_owned(),
     };
+    let is_shown = told.as_ref().is_ok_and(|told| told.machine.is_some());
+    let namespace = &observed.marker.namespace;
+    let object = context.stores.hypervisors.get(namespace, &hypervisor);
     Some(VirtualMachine {
         tried: context.tries.of(&what),
+        held_back: object.and_then(|object| held_back(&object)),
+        is_elsewhere: !is_shown && told.is_ok() && is_elsewhere(context, observed, &hypervisor),
         hypervisor,
         told,
     })
+}
+
+fn is_elsewhere(context: &Context, observed: &Observed, here: &str) -> bool {
+    let Ok(MachineProviderSpec::Libvirt(spec)) = &observed.spec else {
+        return false;
+    };
+    if observed.machine.metadata.deletion_timestamp.is_some() {
+        return false;
+    }
+    let candidates = candidates(context, observed, &context.reservations.lock());
+    placement::is_elsewhere(spec, &candidates, here)
+}
+
+/// Asks the gateway of a Machine that is being deleted, and that it does not show (any more), whether that is so.
+pub async fn ask_whether_gone(context: &Context, observed: &mut Observed) {
+    let is_deleting = observed.machine.metadata.deletion_timestamp.is_some();
+    let (namespace, uid) = (observed.marker.namespace.clone(), observed.uid().to_owned());
+    let Some(machine) = &mut observed.virtual_machine else {
+        return;
+    };
+    let Ok(told) = &mut machine.told else { return };
+    if !is_deleting || told.machine.is_some() {
+        return;
+    }
+    let Some(connection) = context.gateways.get(&namespace, &machine.hypervisor) else {
+        return;
+    };
+    told.is_gone = matches!(connection.client().machine(&uid).await, Ok(None));
 }
 
 /// Under what the tries to fetch an image are counted.
@@ -103,6 +150,7 @@ pub fn placement(context: &Context, observed: &Observed) -> Placement {
                 address: told.as_ref().ok().and_then(address),
                 releasing: false,
                 contact: super::super::Contact::NotAsked,
+                power: None,
                 stuck: told
                     .as_ref()
                     .err()
@@ -111,12 +159,7 @@ pub fn placement(context: &Context, observed: &Observed) -> Placement {
         },
         (None, Ok(MachineProviderSpec::Libvirt(spec))) => {
             let reservations = context.reservations.lock();
-            let candidates = candidates(
-                context,
-                &observed.marker.namespace,
-                &observed.marker.cluster,
-                &reservations,
-            );
+            let candidates = candidates(context, observed, &reservations);
             Placement::None(choose(spec, &candidates, observed.uid()))
         }
         (None, _) => Placement::None(Err(Refusal {
@@ -145,17 +188,22 @@ fn silent_since(
     }
 }
 
-/// All Hypervisors of a namespace, with what is taken of them.
+/// All Hypervisors of a Machine's namespace, with what is taken of them.
 pub(super) fn candidates(
     context: &Context,
-    namespace: &str,
-    cluster: &str,
+    observed: &Observed,
     reservations: &HashMap<String, Reservation>,
 ) -> Vec<Candidate> {
-    let hypervisors = context.stores.hypervisors.within(namespace);
+    let marker = &observed.marker;
+    let left = context.tries.of(observed.uid()).left;
+    let hypervisors = context.stores.hypervisors.within(&marker.namespace);
     hypervisors
         .iter()
-        .map(|hypervisor| candidate(context, hypervisor, cluster, reservations))
+        .filter(|hypervisor| unreadable(hypervisor.as_ref()).is_none())
+        .map(|hypervisor| Candidate {
+            was_left: left.contains(&hypervisor.name_any()),
+            ..candidate(context, hypervisor, &marker.cluster, reservations)
+        })
         .collect()
 }
 

@@ -26,7 +26,9 @@ pub fn report(roll: &Roll, targets: &Targets, plan: &mut Plan) {
     plan.counts = counts(roll);
     let progressing = progressing(roll, targets, &plan.actions);
     plan.phase = phase(roll, targets, &progressing);
-    let settled = is_complete(roll, targets) || targets.changes() || roll.stalled;
+    let complete = is_complete(roll, targets);
+    plan.work_since = Some(roll.since).filter(|_| roll.free && !complete);
+    let settled = complete || targets.changes() || roll.stalled;
     plan.wake_at = roll.deadline.filter(|_| !settled);
     plan.findings = vec![
         available(roll, &plan.counts),
@@ -54,8 +56,13 @@ fn available(roll: &Roll, counts: &StatusCounts) -> Finding {
     let (have, replicas, minimum) = (counts.available, roll.replicas(), roll.min_available());
     let text = |sign: &str| {
         let missing = roll.limits.unavailable;
+        let raised = if roll.limits.raised {
+            "; maxSurge and maxUnavailable come to 0 of so few replicas, so one Machine may be missing"
+        } else {
+            ""
+        };
         format!(
-            "{have} available replicas {sign} {minimum} required ({replicas} spec.replicas − {missing} maxUnavailable)"
+            "{have} available replicas {sign} {minimum} required ({replicas} spec.replicas − {missing} maxUnavailable{raised})"
         )
     };
     if have >= minimum {
@@ -118,7 +125,7 @@ fn progressing(roll: &Roll, targets: &Targets, actions: &[Action]) -> Finding {
     if !steps.is_empty() {
         return Finding::yes(PROGRESSING, "MachineSetUpdated", steps.join("; "));
     }
-    let waiting = waiting(targets);
+    let waiting = waiting(roll, targets);
     if roll.observed.paused || roll.observed.paused_by.is_some() {
         return Finding::no(PROGRESSING, "Paused", waiting);
     }
@@ -174,9 +181,13 @@ fn update_text(update: &SetUpdate) -> Option<String> {
     in_place.then(|| "is brought up to date in place".into())
 }
 
-fn waiting(targets: &Targets) -> String {
+fn waiting(roll: &Roll, targets: &Targets) -> String {
     let sum = |count: fn(&Target) -> i32| -> i32 { targets.all().map(count).sum() };
     let mut waiting = targets.waiting.clone();
+    waiting.extend(
+        roll.lagging()
+            .map(|set| format!("waiting for MachineSet {} to count its Machines", set.name)),
+    );
     for (count, what) in [
         (sum(Target::missing), "to be made"),
         (sum(|t| t.counts.starting), "without a Node yet"),

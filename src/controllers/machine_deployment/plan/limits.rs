@@ -16,16 +16,20 @@ pub struct Limits {
     pub surge: i32,
     /// Machines that may be missing.
     pub unavailable: i32,
+    /// Both came to nothing, so one Machine may be missing.
+    pub raised: bool,
 }
 
 impl Limits {
     /// The limits for so many replicas. A percentage of surge is rounded up, one of unavailability
-    /// down; where both come to nothing, one Machine may be missing, or no roll could ever start.
+    /// down; where both come to nothing, one Machine may be missing, or no roll could ever start. (Two
+    /// zeros are refused at admission; percentages of few replicas may come to that.)
     pub fn of(strategy: &Strategy, replicas: i32) -> Result<Self, String> {
         if strategy.type_ == StrategyType::OnDelete {
             return Ok(Self {
                 surge: 0,
                 unavailable: 0,
+                raised: false,
             });
         }
         let RollingUpdate {
@@ -37,11 +41,13 @@ impl Limits {
         let limits = Self {
             surge: resolve("maxSurge", &surge, replicas, Round::Up)?,
             unavailable: resolve("maxUnavailable", &unavailable, replicas, Round::Down)?,
+            raised: false,
         };
         if limits.surge == 0 && limits.unavailable == 0 {
             return Ok(Self {
                 surge: 0,
                 unavailable: 1,
+                raised: true,
             });
         }
         Ok(limits)

@@ -33,6 +33,8 @@ fn percentages_round_surge_up_and_unavailability_down() {
     ];
     for (surge, unavailable, replicas, expected) in table {
         let limits = Limits::of(&strategy(surge.clone(), unavailable.clone()), replicas);
+        let is_raised = limits.as_ref().is_ok_and(|limits| limits.raised);
+        assert_eq!(is_raised, expected == (0, 1));
         let limits = limits.map(|limits| (limits.surge, limits.unavailable));
         assert_eq!(
             limits,
@@ -72,10 +74,12 @@ fn the_least_available_is_never_negative() {
         ((0, 2), 5, 3),
     ];
     for ((surge, unavailable), replicas, expected) in table {
-        assert_eq!(
-            Limits { surge, unavailable }.min_available(replicas),
-            expected
-        );
+        let limits = Limits {
+            surge,
+            unavailable,
+            raised: false,
+        };
+        assert_eq!(limits.min_available(replicas), expected);
     }
 }
 
@@ -89,7 +93,8 @@ fn on_delete_has_no_room_of_its_own() {
         Limits::of(&strategy, 3),
         Ok(Limits {
             surge: 0,
-            unavailable: 0
+            unavailable: 0,
+            raised: false
         })
     );
 }

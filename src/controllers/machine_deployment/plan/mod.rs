@@ -1,5 +1,9 @@
 //! What is done next for a MachineDeployment, and why. Pure.
 //!
+//! One step at a time: the next one is decided when every set has answered to its last change. Until
+//! then its counters are of before: it may have made Machines that they do not show, and deleted some
+//! that they do.
+//!
 //! | file | what it decides |
 //! |---|---|
 //! | `limits` | what `maxSurge` and `maxUnavailable` allow |
@@ -36,7 +40,7 @@ use crate::api::machine_deployment::StrategyType;
 
 pub use limits::Limits;
 pub use phase::Phase;
-pub use sets::desired_set;
+pub use sets::{controller_reference, desired_set};
 
 /// What is done next for a MachineDeployment, and why.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -54,6 +58,8 @@ pub struct Plan {
     pub label_selector: Option<String>,
     /// When the deadline for progress passes.
     pub wake_at: Option<Timestamp>,
+    /// Since when there is something to do; None while there is not.
+    pub work_since: Option<Timestamp>,
 }
 
 /// The counters of a deployment's status.
@@ -161,7 +167,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         }
     };
     let roll = roll::Roll::new(observed, limits, now);
-    let stopped = observed.deleting || observed.paused_by.is_some();
+    let stopped = observed.deleting || observed.paused_by.is_some() || roll.lagging().is_some();
     let targets = if stopped {
         roll::Targets::unchanged(&roll)
     } else if observed.paused || roll.wanted.is_none() {

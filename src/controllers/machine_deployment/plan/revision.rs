@@ -5,7 +5,8 @@ use super::super::revision::Revision;
 use super::Action;
 use super::roll::Roll;
 use crate::api::names::{
-    ANNOTATION_REVISION, ANNOTATION_REVISION_HISTORY, LABEL_MACHINE_DEPLOYMENT,
+    ANNOTATION_REVISION, ANNOTATION_REVISION_HISTORY, ANNOTATION_REVISION_X,
+    LABEL_MACHINE_DEPLOYMENT,
 };
 use crate::controllers::machine_set::Owner;
 
@@ -58,17 +59,26 @@ pub fn is_newest(current: Option<&ObservedSet>, old: &[&ObservedSet]) -> bool {
 }
 
 /// The annotations that make the current set the newest, when it is not: its number, and the ones
-/// that it had before.
+/// that it had before. The number stands twice, for clients of two generations.
 pub fn annotations(roll: &Roll) -> Vec<(&'static str, String)> {
     if !roll.superseding {
-        return Vec::new();
+        let revision = roll.current.map(ObservedSet::revision);
+        let revision = revision.filter(|revision| *revision > 0);
+        return revision
+            .map(|revision| (ANNOTATION_REVISION_X, revision.to_string()))
+            .into_iter()
+            .collect();
     }
     let highest = roll
         .sets()
         .map(ObservedSet::revision)
         .max()
         .unwrap_or_default();
-    let mut annotations = vec![(ANNOTATION_REVISION, (highest + 1).to_string())];
+    let number = (highest + 1).to_string();
+    let mut annotations = vec![
+        (ANNOTATION_REVISION, number.clone()),
+        (ANNOTATION_REVISION_X, number),
+    ];
     let before = roll
         .current
         .map(ObservedSet::revision)

@@ -23,6 +23,10 @@ pub struct Roll<'a> {
     pub leaving: i32,
     /// The wanted revision is not the newest yet: this pass makes it so.
     pub superseding: bool,
+    /// Nothing keeps it from rolling.
+    pub free: bool,
+    /// Since when there is something to do, if there is.
+    pub since: Timestamp,
     /// When the deadline for progress passes.
     pub deadline: Option<Timestamp>,
     /// It has passed.
@@ -39,11 +43,18 @@ impl<'a> Roll<'a> {
         old.sort_by(|a, b| a.created.cmp(&b.created).then_with(|| a.name.cmp(&b.name)));
         let current = revision::current(&old, wanted.as_ref()).map(|at| old.remove(at));
         let gone = observed.sets.iter().filter(|set| set.deleting);
-        let deadline = deadline(observed);
+        let superseding = !revision::is_newest(current, &old);
+        let stopped = observed.deleting || observed.paused || observed.paused_by.is_some();
+        let free = wanted.is_some() && !stopped;
+        let known = observed.work_since.filter(|_| free && !superseding);
+        let since = known.unwrap_or(now);
+        let deadline = deadline(observed, since).filter(|_| free);
         Self {
             observed,
             limits,
-            superseding: !revision::is_newest(current, &old),
+            superseding,
+            free,
+            since,
             wanted,
             current,
             old,
@@ -82,21 +93,30 @@ impl<'a> Roll<'a> {
         control_plane.is_some_and(|version| !version.is_empty())
     }
 
+    /// A set that has not answered to its last change yet: what it has by now is not known.
+    pub fn lagging(&self) -> Option<&'a ObservedSet> {
+        self.sets().find(|set| set.lagging)
+    }
+
+    /// The current template has proven broken: time is up, and none of its Machines is available.
+    pub fn is_broken(&self) -> bool {
+        let available = self.current.map_or(0, |set| set.counts.available);
+        self.stalled && available == 0
+    }
+
     /// Machines that are being deleted.
     pub fn in_deletion(&self) -> i32 {
         self.sets().map(|set| set.counts.deleting).sum::<i32>() + self.leaving
     }
 }
 
-/// When the deadline for progress passes: so long after the last Machine was made, became Ready or
-/// was told to go. A Machine that is Ready may take `minReadySeconds` more.
-fn deadline(observed: &Observed) -> Option<Timestamp> {
+/// When the deadline for progress passes: so long after there was something to do, or after the last
+/// Machine was made, became Ready or was told to go. A Machine that is Ready may take `minReadySeconds`
+/// more.
+fn deadline(observed: &Observed, since: Timestamp) -> Option<Timestamp> {
     let limit = i64::from(observed.progress_deadline_seconds);
-    let steps = observed
-        .sets
-        .iter()
-        .map(|set| set.last_progress.unwrap_or(set.created));
-    let last = steps.max().filter(|_| limit > 0)?;
+    let steps = observed.sets.iter().filter_map(|set| set.last_progress);
+    let last = steps.chain([since]).max().filter(|_| limit > 0)?;
     Some(after(last, limit + i64::from(observed.min_ready_seconds)))
 }
 

@@ -4,8 +4,10 @@
 //! Machines than `maxTotal`, those in deletion included, and no available Machine is given up below
 //! `minAvailable`. Within them, in this order:
 //!
-//! 1. When the template changes, Machines of the old ones that have no Node yet are given up.
-//! 2. The current set grows.
+//! 1. When the template changes, Machines of the old ones that have no Node yet are given up, as far
+//!    as there are enough without them should the new ones never work.
+//! 2. The current set grows, by a scale-up too: an old set grows only where the new template has proven
+//!    broken.
 //! 3. Unhealthy Machines of old sets go.
 //! 4. Old sets shrink, the oldest first. A Machine that disappeared from an old set is made again by
 //!    that set before this goes on: a roll is no reason to have fewer Machines than were asked for.
@@ -19,7 +21,7 @@ pub fn targets(roll: &Roll) -> Targets {
     if roll.superseding && !roll.is_control_plane() {
         give_up_starting(roll, &mut targets);
     }
-    let scaled = scale::grow_old(roll, &mut targets);
+    let scaled = roll.is_broken() && scale::grow_old(roll, &mut targets);
     let waits = unsettled(roll, &targets).filter(|_| !roll.stalled);
     let lost = targets.old.iter().any(|target| target.missing() > 0);
     let may_grow = !lost || roll.stalled || scale::was_scaled(roll);
@@ -36,15 +38,19 @@ pub fn targets(roll: &Roll) -> Targets {
 
 /// Nobody wants Machines of a template that was replaced before they had a Node. That is the set
 /// that was the current one until this pass: what older sets make replaces a Machine that they
-/// lost. Not of a control plane, where such a Machine may be running `kubeadm init`.
+/// lost. What it makes itself may be that as well, so as many as must be available are kept. Not of a
+/// control plane, where such a Machine may be running `kubeadm init`.
 fn give_up_starting(roll: &Roll, targets: &mut Targets) {
+    let old: i32 = targets.old.iter().map(|target| target.to).sum();
+    let spare = (old + targets.current.available() - roll.min_available()).max(0);
     let replaced = (0..roll.old.len()).max_by_key(|at| roll.old[*at].revision());
     let Some(target) = replaced.and_then(|at| targets.old.get_mut(at)) else {
         return;
     };
     let have_node = (target.counts.current - target.counts.starting).max(0);
     let text = "its template was replaced before these Machines had a Node";
-    target.set(target.to.min(have_node), text);
+    let step = (target.to - have_node).clamp(0, spare);
+    target.set(target.to - step, text);
 }
 
 /// What an old set must bring back first.

@@ -1,9 +1,9 @@
-//! Scaling that is no roll: while rolling is paused, or the template cannot be resolved, and the
-//! share that old sets have in a scale-up in mid-roll.
+//! Scaling that is no roll: while rolling is paused, or the template cannot be used, and the share that
+//! old sets have in a scale-up after the new template has proven broken.
 //!
-//! A new template is not proven while its roll goes on, so a scale-up then is spread over the sets
-//! as Kubernetes' Deployments do. A scale-down in mid-roll needs no spreading: it is a step of the
-//! roll, which takes from old sets, and never what must stay available.
+//! Kubernetes' Deployments spread every scale-up in mid-roll over all sets. Here that would install
+//! machines of the old template, which takes minutes, only to give them up. A scale-down in mid-roll is
+//! a step of the roll, which takes from old sets, and never what must stay available.
 
 use super::roll::{Roll, Target, Targets};
 

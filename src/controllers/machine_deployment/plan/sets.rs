@@ -13,7 +13,7 @@ use super::{Action, NewSet, SetUpdate, revision};
 use crate::api::machine_deployment::StrategyType;
 use crate::api::names::{
     ANNOTATION_DESIRED_REPLICAS, ANNOTATION_DISABLE_CREATE, ANNOTATION_MAX_REPLICAS, LABEL_CLUSTER,
-    LABEL_MACHINE_DEPLOYMENT, LABEL_TEMPLATE_HASH,
+    LABEL_MACHINE_DEPLOYMENT, LABEL_MACHINE_DEPLOYMENT_X, LABEL_TEMPLATE_HASH,
 };
 use crate::api::{MachineDeployment, MachineSet, MachineSetSpec, MachineTemplate, ProviderSpec};
 
@@ -69,10 +69,11 @@ fn create(roll: &Roll, target: &Target) -> Option<Action> {
     };
     let mut annotations = sizes(roll);
     annotations.extend(revision::annotations(roll));
+    let labels = own_labels(observed, &template);
     Some(Action::CreateSet(Box::new(NewSet {
         name: name.name,
         replicas: target.to,
-        labels: template.metadata.labels.clone(),
+        labels,
         annotations: annotations
             .into_iter()
             .map(|(key, value)| (key.into(), value))
@@ -95,11 +96,10 @@ fn update(roll: &Roll, set: &ObservedSet, target: &Target, is_current: bool) -> 
     };
     if is_current || set.is_active() {
         let template = desired_template(roll.observed, set.hash(), Some(set));
-        let labels = template.metadata.labels.iter();
-        let missing = labels.filter(|(key, value)| set.labels.get(*key) != Some(*value));
-        update.labels = missing
-            .map(|(key, value)| (key.clone(), value.clone()))
-            .collect();
+        update.labels = own_labels(roll.observed, &template);
+        update
+            .labels
+            .retain(|key, value| set.labels.get(key) != Some(value));
         update.template = (template != set.template).then(|| Box::new(template));
         let seconds = roll.observed.min_ready_seconds;
         update.min_ready_seconds = (seconds != set.min_ready_seconds).then_some(seconds);
@@ -110,6 +110,15 @@ fn update(roll: &Roll, set: &ObservedSet, target: &Target, is_current: bool) -> 
     update.name.clone_from(&set.name);
     update.uid.clone_from(&set.uid);
     Some(Action::UpdateSet(Box::new(update)))
+}
+
+/// The labels of a set: those of its Machines, and its deployment's name once more.
+fn own_labels(observed: &Observed, template: &MachineTemplate) -> BTreeMap<String, String> {
+    let mut labels = template.metadata.labels.clone();
+    if observed.name.len() <= MAX_LABEL {
+        labels.insert(LABEL_MACHINE_DEPLOYMENT_X.into(), observed.name.clone());
+    }
+    labels
 }
 
 fn changed_annotations(
@@ -130,12 +139,10 @@ fn changed_annotations(
         let newest = revision::annotations(roll).into_iter();
         wanted.extend(newest.map(|(key, value)| (key, Some(value))));
     }
-    let on_delete = roll.observed.strategy.type_ == StrategyType::OnDelete;
-    let rolls = roll.wanted.is_some() && !roll.observed.paused;
-    if is_current || rolls {
-        let disabled = on_delete && !is_current && set.is_active();
-        wanted.push((ANNOTATION_DISABLE_CREATE, disabled.then(|| "true".into())));
-    }
+    // while nothing rolls, old sets keep and get their share of the Machines like the current one
+    let on_delete = roll.observed.strategy.type_ == StrategyType::OnDelete && roll.free;
+    let disabled = on_delete && !is_current && set.is_active();
+    wanted.push((ANNOTATION_DISABLE_CREATE, disabled.then(|| "true".into())));
     let changed = wanted
         .into_iter()
         .filter(|(key, value)| set.annotations.get(*key) != value.as_ref());
@@ -194,23 +201,27 @@ fn desired_template(
     template
 }
 
-/// The set that a deployment wants.
-pub fn desired_set(observed: &Observed, new: &NewSet) -> MachineSet {
-    let owner = OwnerReference {
+/// The deployment, as the controller of a set.
+pub fn controller_reference(observed: &Observed) -> OwnerReference {
+    OwnerReference {
         api_version: MachineDeployment::api_version(&()).into_owned(),
         kind: MachineDeployment::kind(&()).into_owned(),
         name: observed.name.clone(),
         uid: observed.uid.clone(),
         controller: Some(true),
         block_owner_deletion: Some(true),
-    };
+    }
+}
+
+/// The set that a deployment wants.
+pub fn desired_set(observed: &Observed, new: &NewSet) -> MachineSet {
     MachineSet {
         metadata: ObjectMeta {
             name: Some(new.name.clone()),
             namespace: Some(observed.namespace.clone()),
             labels: Some(new.labels.clone()),
             annotations: Some(new.annotations.clone()),
-            owner_references: Some(vec![owner]),
+            owner_references: Some(vec![controller_reference(observed)]),
             ..ObjectMeta::default()
         },
         spec: MachineSetSpec {

@@ -4,30 +4,45 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Resource;
+use sha2::{Digest, Sha256};
 
 use super::super::observed::Observed;
 use super::Action;
 use crate::api::names::{LABEL_CLUSTER, LABEL_MACHINE_SET};
 use crate::api::{Machine, MachineSet};
+use crate::controllers::letters::letters;
 
-/// Longest value of a label.
+/// Longest value of a label, and longest name of a Machine: its host may be called so.
 const MAX_LABEL: usize = 63;
+/// Letters behind a set's name: names do not come again, however many Machines a set has had.
+const SUFFIX: usize = 8;
 
-/// Machines for what is missing, with the lowest ordinals that no Machine has: those in deletion
-/// and those of others keep theirs.
+/// Machines for what is missing, with names that no Machine had before: who goes by names, as
+/// cluster-autoscaler does, takes a second bearer of a name for the first.
 pub fn create(observed: &Observed, have: usize, wanted: usize) -> Vec<Action> {
     let taken: BTreeSet<&str> = observed.machines.iter().map(|m| m.name.as_str()).collect();
     let because = format!("{have} Machines < {wanted} spec.replicas");
     (0..)
-        .map(|ordinal: u32| (format!("{}-{ordinal}", observed.name), ordinal))
-        .filter(|(name, _)| !taken.contains(name.as_str()))
+        .map(|index| name(observed, index))
+        .filter(|name| !taken.contains(name.as_str()))
         .take(wanted.saturating_sub(have))
-        .map(|(name, ordinal)| Action::Create {
+        .map(|name| Action::Create {
             name,
-            ordinal,
             because: because.clone(),
         })
         .collect()
+}
+
+/// The set's name, shortened where the whole would be too long, and letters that this pass' random bytes
+/// give.
+fn name(observed: &Observed, index: u64) -> String {
+    let mut digest = Sha256::new();
+    digest.update(observed.seed);
+    digest.update(index.to_be_bytes());
+    let set = &observed.name;
+    let set = set.get(..MAX_LABEL - 1 - SUFFIX).unwrap_or(set);
+    let set = set.trim_end_matches(['-', '.']);
+    format!("{set}-{}", letters(&digest.finalize(), SUFFIX))
 }
 
 /// The Machine of this name that the set wants. A Node name in the template is not taken over: all

@@ -27,6 +27,7 @@ pub fn delete(
     );
     let mut ranked: Vec<_> = live
         .iter()
+        .filter(|machine| !machine.unreadable)
         .map(|machine| (health(machine, observed.min_ready_seconds, now), *machine))
         .collect();
     ranked.sort_by(|(a_health, a), (b_health, b)| {
@@ -59,12 +60,9 @@ fn why(observed: &Observed, machine: &ObservedMachine, health: Health) -> String
     }
 }
 
-/// As in 2019, an empty value marks nothing.
+/// The key alone counts: people write it without a value.
 fn is_marked(machine: &ObservedMachine) -> bool {
-    machine
-        .annotations
-        .get(ANNOTATION_DELETE_MACHINE)
-        .is_some_and(|value| !value.is_empty())
+    machine.annotations.contains_key(ANNOTATION_DELETE_MACHINE)
 }
 
 fn by_policy(policy: DeletePolicy, a: &ObservedMachine, b: &ObservedMachine) -> std::cmp::Ordering {

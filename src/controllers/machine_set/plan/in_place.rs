@@ -37,7 +37,8 @@ pub struct InPlace {
 /// changed because a deletion hangs must reach the Machine that hangs.
 pub fn changes(observed: &Observed, mine: &[&ObservedMachine]) -> Vec<Action> {
     let labels = create::labels(observed);
-    let differing = mine.iter().filter_map(|machine| {
+    let differing = mine.iter().filter(|machine| !machine.unreadable);
+    let differing = differing.filter_map(|machine| {
         let changes = difference(observed, &labels, machine);
         (changes != InPlace::default()).then(|| Action::UpdateInPlace {
             name: machine.name.clone(),

@@ -1,7 +1,8 @@
 //! What is done next for a MachineSet, and why. Pure.
 //!
 //! Machines that are being deleted do not count: one deletion that is stuck never blocks its
-//! replacement. Names are the lowest free ordinals, so a plan made twice makes nothing twice.
+//! replacement. What this process made counts before it is listed, so a plan made twice makes nothing
+//! twice.
 
 mod conditions;
 mod counts;
@@ -68,13 +69,24 @@ pub enum Action {
     },
     /// Create the Machine that [`desired_machine`] gives for this name.
     Create {
-        /// Name of the Machine: the set's, and the ordinal.
+        /// Name of the Machine: the set's, and random letters.
         name: String,
-        /// The lowest that is free.
-        ordinal: u32,
         /// Why.
         because: String,
     },
+}
+
+impl Plan {
+    /// Whether it must be made again over the set and its Machines as they are at this moment. Which
+    /// Machines are deleted or taken in depends on how many the set shall have, and on whether it stays;
+    /// and what another process made for it before this one led need not be known, unless it `knows`.
+    pub fn needs_look(&self, knows: bool) -> bool {
+        self.actions.iter().any(|action| match action {
+            Action::Adopt { .. } | Action::Delete { .. } => true,
+            Action::Create { .. } => !knows,
+            Action::UpdateInPlace { .. } => false,
+        })
+    }
 }
 
 /// What is done next for a MachineSet, and why.
@@ -137,6 +149,7 @@ impl Observed {
         let control_plane = versions.and_then(|v| v.control_plane.as_deref());
         let cluster = self.labels.get(LABEL_CLUSTER);
         machine.deleting.is_none()
+            && !machine.unreadable
             && !self.deleting
             && machine.control_plane == control_plane.is_some_and(|v| !v.is_empty())
             && cluster.is_none_or(|name| machine.labels.get(LABEL_CLUSTER) == Some(name))

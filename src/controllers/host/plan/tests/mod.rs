@@ -1,3 +1,4 @@
+mod claimed;
 mod foreign;
 mod installation;
 mod power;
@@ -8,14 +9,31 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 
-use super::super::observed::Owner as Known;
+use super::super::observed::{Consumer, Owner as Known};
 use super::super::twins::Twins;
 use super::*;
 use crate::api::Host;
 use crate::api::conditions::Status;
 use crate::api::host::HostFacts;
+use crate::controllers::proof::Proof;
 use crate::node::{Failure, Owner, Progress, SoftwareVersions, UnitState, UnitStatus};
 use crate::provider::follow::Attempts;
+
+/// The Machine of the claim is being deleted, and was a node.
+const LEAVING: Consumer = Consumer::Exists {
+    is_deleting: true,
+    is_begun: true,
+};
+/// The Machine of the claim is being deleted, and nothing was begun for it.
+const UNBEGUN: Consumer = Consumer::Exists {
+    is_deleting: true,
+    is_begun: false,
+};
+/// The Machine of the claim is not being deleted.
+const STAYING: Consumer = Consumer::Exists {
+    is_deleting: false,
+    is_begun: true,
+};
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_800_000_000 + seconds).expect("a time")
@@ -49,6 +67,7 @@ fn seen(owner: Ownership) -> Observation {
         versions: SoftwareVersions::default(),
         kubelet_active: false,
         installation: None,
+        authority: None,
     }
 }
 
@@ -73,10 +92,13 @@ fn observed(change: &Value, contact: Contact) -> Observed {
         contact,
         bmc: None,
         is_missed: false,
+        heard_at: None,
         first_contact_keys: Vec::new(),
         following: None,
         owner: Known::Unknown,
-        consumer_exists: true,
+        consumer: LEAVING,
+        rivals: Vec::new(),
+        guards: None,
         attempts: Attempts::default(),
         has_media: true,
         installation: None,
@@ -89,6 +111,35 @@ fn claim(uid: &str, releasing: bool) -> Value {
 
 fn saying(change: &Value, owner: Ownership) -> Observed {
     observed(change, Contact::Seen(Box::new(seen(owner))))
+}
+
+/// The host has this unit of Machine `m`.
+fn with_unit(mut observed: Observed, unit: UnitName, state: UnitState) -> Observed {
+    let Contact::Seen(seen) = &mut observed.contact else {
+        panic!("it answers")
+    };
+    seen.units.push(UnitStatus {
+        machine: "m".into(),
+        unit,
+        identity: String::new(),
+        state,
+    });
+    observed
+}
+
+/// The Machine of the claim is this now.
+fn of(consumer: Consumer, mut observed: Observed) -> Observed {
+    observed.consumer = consumer;
+    observed
+}
+
+/// Evidence that the claim of Machine `m` may be cleared.
+fn free_of(observed: &Observed) -> Action {
+    let Contact::Seen(seen) = &observed.contact else {
+        panic!("it answers")
+    };
+    let proof = Proof::of_host(&marker("here", "m"), observed.consumer.is_begun(), seen);
+    Action::Free(Clean::from(&proof.expect("a proof")).expect("accepted"))
 }
 
 fn occupied(mut observed: Observed) -> Observed {
@@ -123,16 +174,9 @@ fn expect(case: &str, plan: &Plan, state: State, actions: &[Action], reason: &st
 fn a_clean_host_is_available_claimed_or_freed() {
     let nobody = || Ownership::Nobody;
     let maintenance = json!({ "spec": { "maintenance": true } });
-    let cases: [(&str, Value, State, &[Action], &str); 4] = [
+    let cases: [(&str, Value, State, &[Action], &str); 3] = [
         ("free", json!({}), State::Available, &[], "Available"),
         ("claimed", claim("m", false), State::Claimed, &[], "Claimed"),
-        (
-            "let go",
-            claim("m", true),
-            State::Releasing,
-            &[Action::Free],
-            "Freeing",
-        ),
         (
             "kept back",
             maintenance,
@@ -149,9 +193,131 @@ fn a_clean_host_is_available_claimed_or_freed() {
 }
 
 #[test]
+fn a_host_is_freed_when_it_was_reset_and_its_machine_is_gone_or_when_nothing_ever_started() {
+    let clean = || saying(&claim("m", true), Ownership::Nobody);
+    let reset = || with_unit(clean(), UnitName::Reset, UnitState::Succeeded);
+    let gone = of(Consumer::Missing, reset());
+    let unbegun = of(UNBEGUN, clean());
+    let mut kept = claim("m", true);
+    kept["metadata"]["deletionTimestamp"] = at(0).to_string().into();
+    let deleted = of(UNBEGUN, saying(&kept, Ownership::Nobody));
+    let free = |observed: &Observed| vec![free_of(observed)];
+    let cases = [
+        ("reset, its Machine is not gone", reset(), vec![], "Freeing"),
+        (
+            "reset, its Machine is gone",
+            gone.clone(),
+            free(&gone),
+            "Freeing",
+        ),
+        ("never started", unbegun.clone(), free(&unbegun), "Freeing"),
+        ("never started, and deleted", deleted, vec![], "Freeing"),
+        ("its disk is lost", clean(), vec![], "NotReset"),
+        (
+            "its disk is lost, its Machine gone",
+            of(Consumer::Missing, clean()),
+            vec![],
+            "NotReset",
+        ),
+    ];
+    for (case, observed, actions, reason) in cases {
+        let plan = plan(&observed, at(0));
+        assert_eq!(plan.actions, actions, "{case}");
+        assert_eq!(finding(&plan, "Available").reason, reason, "{case}");
+    }
+}
+
+#[test]
+fn nothing_is_reset_that_its_machine_did_not_release_or_that_has_a_control_plane() {
+    let ours = || saying(&claim("m", true), marked("here", "m"));
+    let mut guarded = ours();
+    guarded.guards = Some("a".into());
+    let mut twice = ours();
+    twice.rivals = vec!["h9".into()];
+    let name = json!({ "spec": { "consumerRef": { "name": "w-9", "uid": "m", "cluster": "a", "releasing": true } } });
+    let cases = [
+        ("set by hand", of(STAYING, ours()), "NotReleased"),
+        ("a control plane", guarded.clone(), "LastControlPlane"),
+        (
+            "and its Machine is gone",
+            of(Consumer::Missing, guarded),
+            "LastControlPlane",
+        ),
+        ("claimed twice", twice, "ClaimedTwice"),
+        (
+            "another name",
+            saying(&name, marked("here", "m")),
+            "Orphaned",
+        ),
+    ];
+    for (case, observed, reason) in cases {
+        for policy in ["reset", "retain", "reinstall"] {
+            let mut observed = observed.clone();
+            let host = Arc::make_mut(&mut observed.host);
+            let policy: crate::api::installation::WipePolicy =
+                serde_json::from_value(policy.into()).expect("a policy");
+            host.spec.wipe_policy = policy;
+            let plan = plan(&observed, at(0));
+            assert_eq!(plan.actions, [], "{case}");
+            assert_eq!(finding(&plan, "Available").reason, reason, "{case}");
+        }
+    }
+}
+
+#[test]
+fn a_host_with_the_claim_of_another_can_be_deleted_without_a_write_to_its_server() {
+    let copied = |owner: Ownership, releasing: bool| {
+        let mut change = claim("m", releasing);
+        change["metadata"] =
+            json!({ "deletionTimestamp": at(0).to_string(), "finalizers": [FINALIZER_IN_USE] });
+        saying(&change, owner)
+    };
+    let twice = |mut observed: Observed| {
+        observed.rivals = vec!["h9".into()];
+        observed
+    };
+    let nobody = || Ownership::Nobody;
+    let reset = with_unit(
+        copied(nobody(), true),
+        UnitName::Reset,
+        UnitState::Succeeded,
+    );
+    let waits = of(UNBEGUN, copied(nobody(), false));
+    let goes = vec![Action::LetGo];
+    let cases = [
+        (
+            "copied",
+            twice(of(STAYING, copied(nobody(), false))),
+            goes.clone(),
+        ),
+        (
+            "copied, another's server",
+            twice(copied(marked("here", "n"), false)),
+            goes.clone(),
+        ),
+        (
+            "its Machine is gone",
+            of(Consumer::Missing, copied(nobody(), false)),
+            goes.clone(),
+        ),
+        ("its disk is lost", copied(nobody(), false), goes),
+        (
+            "the marker is that Machine's",
+            twice(copied(marked("here", "m"), false)),
+            vec![],
+        ),
+        ("just claimed", waits, vec![]),
+        ("its Machine still has to read it", reset, vec![]),
+    ];
+    for (case, observed, actions) in cases {
+        assert_eq!(plan(&observed, at(0)).actions, actions, "{case}");
+    }
+}
+
+#[test]
 fn a_claim_whose_machine_is_gone_says_how_to_get_the_host_back() {
     let mut observed = observed(&claim("m", false), Contact::NotAsked);
-    observed.consumer_exists = false;
+    observed.consumer = Consumer::Missing;
     let says = ["Machine w-0", "patch host h0", "\"releasing\":true"];
     expect(
         "gone",
@@ -298,7 +464,10 @@ proptest! {
         paused in prop::bool::weighted(0.2),
         maintenance in prop::bool::weighted(0.2),
         deleting in prop::bool::weighted(0.2),
-        exists in any::<bool>(),
+        machine in select(vec![LEAVING, UNBEGUN, STAYING, Consumer::Missing]),
+        rival in prop::bool::weighted(0.1),
+        guards in prop::bool::weighted(0.1),
+        was_reset in any::<bool>(),
     ) {
         let mut change = consumer.map_or(json!({ "spec": {} }), |(uid, releasing)| claim(uid, releasing));
         change["spec"]["maintenance"] = maintenance.into();
@@ -326,18 +495,31 @@ proptest! {
         if twin {
             observed.twins.address = vec!["default/h9".into()];
         }
-        observed.consumer_exists = exists;
+        observed.consumer = machine;
+        if rival && consumer.is_some() {
+            observed.rivals = vec!["h9".into()];
+        }
+        observed.guards = (guards && who == "m").then(|| "a".into());
+        if was_reset && contact == "seen" {
+            observed = with_unit(observed, UnitName::Reset, UnitState::Succeeded);
+        }
         let plan = plan(&observed, at(0));
         let released = consumer == Some(("m", true));
         for action in &plan.actions {
             let may = match action {
                 Action::Reset(marker) => {
-                    released && contact == "seen" && who == "m" && marker.uid == "m" && !paused
+                    let is_meant = machine.may_release() && observed.guards.is_none() && observed.rivals.is_empty();
+                    released && contact == "seen" && who == "m" && marker.uid == "m" && !paused && is_meant
                 }
-                Action::Free if released => {
-                    contact == "seen" && !paused && matches!(who, "nobody" | "occupied" | "n" | "there")
+                Action::Free(_) => {
+                    let is_others = matches!(who, "nobody" | "occupied" | "n" | "there");
+                    let is_proven = was_reset || !machine.is_begun();
+                    released && contact == "seen" && !paused && is_others && is_proven && observed.rivals.is_empty()
                 }
-                Action::Free => deleting && consumer.is_none() && !paused,
+                Action::LetGo => {
+                    let has_nothing = contact == "seen" && !matches!(who, "m" | "broken");
+                    deleting && !paused && (consumer.is_none() || has_nothing)
+                }
                 // the others need a BMC, or another policy
                 _ => false,
             };

@@ -61,7 +61,7 @@ fn a_host_that_is_off_is_switched_on_where_it_is_needed_and_nowhere_else() {
     let maintenance = json!({ "spec": { "maintenance": true } });
     let deleted = json!({ "spec": {}, "metadata": { "deletionTimestamp": at(0).to_string() } });
     let gone = |mut observed: Observed| {
-        observed.consumer_exists = false;
+        observed.consumer = Consumer::Missing;
         observed
     };
     let on = [Action::SwitchOn];
@@ -276,7 +276,7 @@ fn no_power_is_cut_of_what_answers_or_is_not_let_go_or_is_not_ours_alone() {
     let on = |observed| heard(observed, Ok(PowerState::On));
     let answers = Contact::Failed(failed("AuthenticationFailed"));
     let mut gone = on(host(&claim("m", true), since_0, silent()));
-    gone.consumer_exists = false;
+    gone.consumer = Consumer::Missing;
     let mut twin = on(host(&claim("m", true), since_0, silent()));
     twin.twins.bmc = vec!["default/h9".into()];
     let mut kept = claim("m", true);

@@ -9,12 +9,24 @@ type Parts = &'static [&'static str];
 fn a_new_machine_is_adopted_before_anything_is_claimed() {
     for change in [
         json!({ "metadata": { "finalizers": [] } }),
-        json!({ "spec": { "providerID": null } }),
         json!({ "spec": { "providerSpec": { "value": null } } }),
     ] {
         let plan = plan(&edited(worker(), &change), at(0));
-        assert_eq!(plan.actions, [Action::Adopt], "{change}");
+        // what it chooses next is written down with that
+        let host = Some("host-a".to_owned());
+        assert_eq!(plan.actions, [Action::Adopt { host }], "{change}");
     }
+    let mut none = edited(worker(), &json!({ "metadata": { "finalizers": [] } }));
+    none.placement = Placement::None(Err(Refusal {
+        reason: "NoHostAvailable",
+        message: "none".into(),
+    }));
+    let nowhere = [Action::Adopt { host: None }];
+    assert_eq!(plan(&none, at(0)).actions, nowhere, "no provider ID");
+    let held = ours(worker(), Vec::new());
+    let held = edited(held, &json!({ "spec": { "providerID": null } }));
+    let host = Some("host-a".to_owned());
+    assert_eq!(plan(&held, at(0)).actions, [Action::Adopt { host }]);
 }
 
 #[test]
@@ -22,7 +34,15 @@ fn hosts_are_claimed_and_prepared_before_the_control_plane_is_there() {
     let claim = plan(&worker(), at(0));
     let host = "host-a".to_owned();
     let says = ("InfrastructureReady", "Claiming", &["host-a"][..]);
-    expect("free host", &claim, &[Action::Acquire { host }], says);
+    expect(
+        "free host",
+        &claim,
+        &[Action::Acquire {
+            host,
+            instead: None,
+        }],
+        says,
+    );
     assert_eq!(claim.phase, Phase::Pending);
 
     let unmarked = plan(&on(worker(), Ownership::Nobody, Vec::new()), at(0));
@@ -55,7 +75,7 @@ fn a_claim_that_is_not_seen_yet_takes_no_second_host() {
 
 #[test]
 fn a_machine_that_lost_its_host_never_moves_to_another() {
-    let says = ("InfrastructureReady", "HostLost", &["delete it"][..]);
+    let says = ("InfrastructureReady", "HostLost", &["never moves"][..]);
     expect("node known", &plan(&had_node(worker()), at(0)), &[], says);
     let mut observed = running(worker());
     observed.placement = Placement::None(Ok("host-b".into()));
@@ -67,13 +87,20 @@ fn init_needs_certificates_the_turn_and_no_control_plane() {
     type Change = fn(&mut ObservedCluster);
     let init = [Action::RunUnit(UnitName::Init)];
     let take = [Action::TakeTurn(TurnAction::Init)];
-    let cases: [(&str, Change, &[Action], &str, Parts); 6] = [
+    let cases: [(&str, Change, &[Action], &str, Parts); 9] = [
         (
             "no certificates",
             |c| c.certificates_ready = false,
             &[],
             "WaitingForCertificates",
             &["Cluster a"],
+        ),
+        (
+            "an external control plane",
+            |c| c.external = true,
+            &[],
+            "ControlPlaneJoinUnsupported",
+            &["external control plane", "delete this Machine"],
         ),
         ("nobody's turn", |_| (), &take, "TakingTurn", &[]),
         (
@@ -91,9 +118,29 @@ fn init_needs_certificates_the_turn_and_no_control_plane() {
             &[
                 "Machine cp-1",
                 OTHER,
-                "host was reset",
-                "annotate cluster a tatara.dev/control-plane-turn-",
+                "once its host is reset",
+                "annotate cluster a tatara.dev/host-is-gone=22222222",
             ],
+        ),
+        (
+            "own turn, in doubt",
+            |c| {
+                c.turn = Some(turn_of(ME));
+                c.in_doubt = Some(("TurnInDoubt", "two holders".into()));
+            },
+            &[],
+            "TurnInDoubt",
+            &["two holders"],
+        ),
+        (
+            "in doubt, and made by another",
+            |c| {
+                c.initialized_by = Some(OTHER.into());
+                c.in_doubt = Some(("TurnInDoubt", "two holders".into()));
+            },
+            &[],
+            "ControlPlaneJoinUnsupported",
+            &[],
         ),
         (
             "made by another",
@@ -289,7 +336,10 @@ fn a_running_machine_keeps_its_node_as_it_says() {
 
     let mut with_turn = with_cluster(running(worker()), |c| c.turn = Some(turn_of(ME)));
     with_turn.has_token = true;
-    let actions = [Action::ReturnTurn, Action::RemoveToken];
+    let actions = [
+        Action::ReturnTurn(TurnIsOver::Recorded),
+        Action::RemoveToken,
+    ];
     expect("a turn and a token", &plan_of(&with_turn), &actions, says);
 
     let upgraded = edited(
@@ -306,6 +356,14 @@ fn a_running_machine_keeps_its_node_as_it_says() {
         ][..],
     );
     expect("another version", &plan_of(&upgraded), &[], says);
+    // the last control plane goes only with its Cluster: it is not to be replaced
+    let older = json!({ "spec": { "versions": { "kubelet": "v1.35.4" } } });
+    let control_plane = plan_of(&edited(running(control_plane()), &older));
+    let parts = ["set spec.versions back to v1.36.3"];
+    let back = ("UpToDate", "KubeletVersionDiffers", &parts[..]);
+    expect("a control plane", &control_plane, &[], back);
+    let said = &finding(&control_plane, "UpToDate").message;
+    assert!(!said.contains("replace the Machine"), "{said}");
 
     let settings = r#"{"kubeletConfiguration":{"maxPods":110}}"#;
     let annotation = json!({ "metadata": { "annotations": { (ANNOTATION_SETTINGS): settings } } });
@@ -323,27 +381,39 @@ fn a_running_machine_keeps_its_node_as_it_says() {
 
 #[test]
 fn a_node_that_a_lost_machine_left_behind_goes_and_any_other_stands_in_the_way() {
-    let joining = |is_left_over| {
+    let joining = |is_left_over, ready, marked: Option<&str>| {
         let observed = with_cluster(worker(), |c| c.initialized_by = Some(OTHER.into()));
         let mut observed = prepared(observed, &[]);
         observed.namesake = Some(crate::controllers::machine::Namesake {
-            node: Arc::new(node()),
+            node: Arc::new(NodeView { ready, ..node() }),
             is_left_over,
+            marked: marked.map(Into::into),
         });
         plan(&observed, at(0))
     };
-    let delete = Action::DeleteNode {
+    let delete = Action::DeleteLeftNode {
         node: "host-a".into(),
         uid: "node".into(),
     };
     let says = ("BootstrapReady", "DeletingOldNode", &["host-a"][..]);
-    expect("left over", &joining(true), &[delete], says);
+    for ready in [None, Some(false)] {
+        let plan = joining(true, ready, None);
+        expect("left over", &plan, std::slice::from_ref(&delete), says);
+    }
+    let lives = ("BootstrapReady", "NodeNameTaken", &["is Ready"][..]);
+    expect("it lives", &joining(true, Some(true), None), &[], lives);
+    let named = (
+        "BootstrapReady",
+        "NodeNameTaken",
+        &["marker of Host h9"][..],
+    );
+    expect("it is named", &joining(true, None, Some("h9")), &[], named);
     let says = (
         "BootstrapReady",
         "NodeNameTaken",
         &["host-a", "delete it"][..],
     );
-    let taken = joining(false);
+    let taken = joining(false, None, None);
     expect("taken", &taken, &[], says);
     assert_ne!(
         taken.next,

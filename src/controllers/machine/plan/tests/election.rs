@@ -1,8 +1,9 @@
-//! Two control-plane Machines, their hosts and their Cluster in memory, changed by nothing but plans and
-//! by what goes wrong: whatever happens in whatever order, there is never a second init.
+//! Two control-plane Machines, their hosts, their Cluster and its CA Secret in memory, changed by nothing but plans
+//! and by what goes wrong: whatever happens in whatever order, there is never a second init.
 
 use proptest::prelude::*;
 
+use super::super::turn::{Both, Holder, Side, Step, give_back, record, settle, take};
 use super::*;
 
 /// What happens next.
@@ -22,10 +23,19 @@ enum Event {
     Reset { host: usize },
     /// A minute passes.
     Minute,
+    /// The manager is killed after this many writes of the turn more, and starts anew.
+    Crash { writes: usize },
+    /// A pass over the Cluster.
+    Settle,
+    /// A person writes this turn on the Cluster or on its Secret, or removes it.
+    Edit { side: Side, to: Option<usize> },
+    /// The Cluster, the Secret, or both are restored to how they were then.
+    Restore { what: Option<Side>, then: usize },
 }
 
 fn event() -> impl Strategy<Value = Event> {
     let which = || 0..2_usize;
+    let side = || prop_oneof![Just(Side::Secret), Just(Side::Cluster)];
     prop_oneof![
         8 => (which(), any::<bool>()).prop_map(|(machine, fresh)| Event::Pass { machine, fresh }),
         4 => (which(), any::<bool>()).prop_map(|(host, well)| Event::Ends { host, well }),
@@ -34,6 +44,11 @@ fn event() -> impl Strategy<Value = Event> {
         1 => which().prop_map(|machine| Event::Delete { machine }),
         2 => which().prop_map(|host| Event::Reset { host }),
         1 => Just(Event::Minute),
+        1 => (0..3_usize).prop_map(|writes| Event::Crash { writes }),
+        1 => Just(Event::Settle),
+        1 => (side(), prop::option::of(which())).prop_map(|(side, to)| Event::Edit { side, to }),
+        1 => (prop::option::of(side()), any::<usize>())
+            .prop_map(|(what, then)| Event::Restore { what, then }),
     ]
 }
 
@@ -44,8 +59,10 @@ struct Site {
     initialized: bool,
     silent: bool,
     units: Vec<(UnitName, Option<UnitState>)>,
-    /// `kubeadm init` was begun here since the last reset.
+    /// `kubeadm init` was begun here since the last reset: the key of the CA is there.
     began: bool,
+    /// The manager has seen that key since it started.
+    sighted: bool,
 }
 
 #[derive(Clone, Default)]
@@ -58,10 +75,15 @@ struct Member {
 
 struct World {
     now: i64,
-    turn: Option<usize>,
-    made_by: Option<usize>,
-    /// The Cluster as each Machine last saw it.
-    seen: [(Option<usize>, Option<usize>); 2],
+    /// Every state that Cluster and Secret had; the last is the present one.
+    states: Vec<Both>,
+    /// Both as each Machine last saw them.
+    seen: [Both; 2],
+    /// Writes of the turn until the manager is killed.
+    writes_left: Option<usize>,
+    /// A host that ran init was silent since the manager started, and neither Cluster nor Secret names its Machine
+    /// any more: nothing in reach knows that a control plane may exist.
+    is_lost: bool,
     sites: [Site; 2],
     members: [Member; 2],
 }
@@ -76,9 +98,10 @@ impl World {
         };
         Self {
             now: 0,
-            turn: None,
-            made_by: None,
-            seen: [(None, None); 2],
+            states: vec![Both::default()],
+            seen: Default::default(),
+            writes_left: None,
+            is_lost: false,
             sites: [Site::default(), Site::default()],
             members: [member.clone(), member],
         }
@@ -86,7 +109,7 @@ impl World {
 
     fn observed(&self, at_machine: usize) -> Observed {
         let (member, site) = (&self.members[at_machine], &self.sites[at_machine]);
-        let (turn, made_by) = self.seen[at_machine];
+        let seen = &self.seen[at_machine];
         let name = format!("cp-{at_machine}");
         let mut observed = control_plane();
         observed.machine = Arc::new(machine(&name, UIDS[at_machine], true));
@@ -99,8 +122,8 @@ impl World {
             observed = deleted(observed, at(since));
         }
         observed = with_cluster(observed, |cluster| {
-            cluster.turn = turn.map(|holder| turn_of(UIDS[holder]));
-            cluster.initialized_by = made_by.map(|maker| UIDS[maker].to_owned());
+            cluster.turn = seen.holder().cloned();
+            cluster.initialized_by.clone_from(&seen.cluster.initialized);
         });
         if !member.claims {
             return observed;
@@ -132,14 +155,68 @@ impl World {
         observed
     }
 
+    fn both(&self) -> Both {
+        self.states.last().cloned().unwrap_or_default()
+    }
+
+    /// Writes of the turn, as `turn.rs` makes them; nothing when the manager was killed between two of them.
+    fn go(&mut self, decide: impl Fn(&Both) -> Step) -> Option<Step> {
+        loop {
+            let mut both = self.both();
+            let step = decide(&both);
+            let Step::Write(side, marks) = step else {
+                return Some(step);
+            };
+            if let Some(left) = &mut self.writes_left {
+                let Some(less) = left.checked_sub(1) else {
+                    self.start_anew();
+                    return None;
+                };
+                *left = less;
+            }
+            match side {
+                Side::Secret => both.secret = marks,
+                Side::Cluster => both.cluster = marks,
+            }
+            self.states.push(both);
+        }
+    }
+
+    fn start_anew(&mut self) {
+        self.writes_left = None;
+        for site in &mut self.sites {
+            site.sighted = false;
+        }
+    }
+
+    /// The turn, or the leave to start init, judged live: on both objects, and on what other hosts say.
+    fn takes(&mut self, machine: usize) -> bool {
+        let other = &mut self.sites[1 - machine];
+        other.sighted |= other.began && !other.silent;
+        !other.sighted && self.go(|both| take(both, &turn_of(UIDS[machine]))) == Some(Step::Done)
+    }
+
+    fn look_whether_all_is_lost(&mut self) {
+        let both = self.both();
+        let names = |uid: &str| {
+            let by = [&both.secret.initialized, &both.cluster.initialized];
+            both.has_turn_of(uid) || by.into_iter().flatten().any(|by| by == uid)
+        };
+        self.is_lost |= (0..2).any(|host| {
+            let site = &self.sites[host];
+            site.began && !site.sighted && site.silent && !names(UIDS[host])
+        });
+    }
+
     /// Carries an action out as `execute` does: judged on what is true now, where that matters.
     fn perform(&mut self, machine: usize, action: &Action) {
+        if *action == Action::RunUnit(UnitName::Init) && !self.takes(machine) {
+            return;
+        }
         let (site, member) = (&mut self.sites[machine], &mut self.members[machine]);
         match action {
             Action::Acquire { .. } => member.claims = true,
             Action::TakeHost if !site.silent => site.marked = true,
-            Action::RunUnit(UnitName::Init)
-                if self.turn != Some(machine) || self.made_by.is_some() => {}
             Action::RunUnit(name) if site.marked && !site.silent => {
                 let running = site.units.iter().any(|(_, state)| state.is_none());
                 if !running {
@@ -148,18 +225,17 @@ impl World {
                     site.began |= *name == UnitName::Init;
                 }
             }
-            Action::TakeTurn(_) if self.turn.is_none() && self.made_by.is_none() => {
-                self.turn = Some(machine);
+            Action::TakeTurn(_) => {
+                self.takes(machine);
             }
-            Action::ReturnTurn if self.turn == Some(machine) => self.turn = None,
-            Action::RecordInitialized if self.made_by.is_none() => {
-                self.made_by = Some(machine);
-                if self.turn == Some(machine) {
-                    self.turn = None;
-                }
+            Action::ReturnTurn(_) => {
+                self.go(|both| give_back(both, UIDS[machine]));
+            }
+            Action::RecordInitialized => {
+                self.go(|both| record(both, UIDS[machine]));
             }
             Action::Release => member.releasing = true,
-            Action::RemoveFinalizer => member.gone = true,
+            Action::RemoveFinalizer(_) => member.gone = true,
             _ => (),
         }
     }
@@ -168,8 +244,10 @@ impl World {
         match event {
             Event::Pass { machine, fresh } if !self.members[machine].gone => {
                 if fresh {
-                    self.seen[machine] = (self.turn, self.made_by);
+                    self.seen[machine] = self.both();
                 }
+                let site = &mut self.sites[machine];
+                site.sighted |= site.began && !site.silent;
                 let plan = plan(&self.observed(machine), at(self.now));
                 for action in &plan.actions {
                     self.perform(machine, action);
@@ -197,21 +275,55 @@ impl World {
             }
             Event::Reset { host } => self.reset(host),
             Event::Minute => self.now += 60,
+            Event::Crash { writes } => self.writes_left = Some(writes),
+            Event::Settle => {
+                self.go(settle);
+            }
+            Event::Edit { side, to } => {
+                let mut both = self.both();
+                let turn = to.map_or(Holder::Nobody, |to| Holder::Of(turn_of(UIDS[to])));
+                match side {
+                    Side::Secret => both.secret.turn = turn,
+                    Side::Cluster => both.cluster.turn = turn,
+                }
+                self.states.push(both);
+            }
+            Event::Restore { what, then } => {
+                let then = self.states[then % self.states.len()].clone();
+                let both = match what {
+                    None => then,
+                    Some(Side::Secret) => Both {
+                        secret: then.secret,
+                        ..self.both()
+                    },
+                    Some(Side::Cluster) => Both {
+                        cluster: then.cluster,
+                        ..self.both()
+                    },
+                };
+                self.states.push(both);
+            }
             Event::Pass { .. } => (),
         }
     }
 
-    /// What the Host's controller does: reset, then the turn, then the claim.
+    /// What the Host's controller does: the reset, of which the host keeps the record; and the claim, once its Machine
+    /// is gone.
     fn reset(&mut self, host: usize) {
         if !self.members[host].releasing || self.sites[host].silent {
             return;
         }
-        self.sites[host] = Site::default();
-        if self.turn == Some(host) {
-            self.turn = None;
+        self.sites[host] = Site {
+            units: vec![(UnitName::Reset, Some(UnitState::Succeeded))],
+            ..Site::default()
+        };
+        if self.members[host].gone {
+            if self.go(|both| give_back(both, UIDS[host])).is_none() {
+                return;
+            }
+            self.members[host].claims = false;
+            self.members[host].releasing = false;
         }
-        self.members[host].claims = false;
-        self.members[host].releasing = false;
     }
 }
 
@@ -225,6 +337,10 @@ proptest! {
         let mut world = World::new();
         for event in events {
             world.happen(event);
+            world.look_whether_all_is_lost();
+            if world.is_lost {
+                break;
+            }
             let began = world.sites.iter().filter(|site| site.began).count();
             prop_assert!(began <= 1, "init was begun on both hosts after {event:?}");
         }
@@ -246,7 +362,8 @@ fn one_of_two_makes_the_control_plane_and_the_other_says_what_it_waits_for() {
             });
         }
     }
-    let maker = world.made_by.expect("a control plane");
+    let by = world.both().cluster.initialized.expect("a control plane");
+    let maker = UIDS.iter().position(|uid| *uid == by).expect("one of both");
     assert!(world.sites[maker].began && !world.sites[1 - maker].began);
     let other = plan(&world.observed(1 - maker), at(world.now));
     assert_eq!(

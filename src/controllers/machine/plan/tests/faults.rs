@@ -7,7 +7,6 @@ fn what_is_wrong_with_a_machine_is_said_with_field_value_and_remedy() {
     let provider = |value: Value| {
         let mut observed = worker();
         observed.spec = MachineProviderSpec::decode(&value).map_err(|error| SpecProblem {
-            foreign: false,
             reason: "InvalidConfiguration",
             message: error.to_string(),
         });
@@ -19,7 +18,6 @@ fn what_is_wrong_with_a_machine_is_said_with_field_value_and_remedy() {
     let missing_class = {
         let mut observed = worker();
         observed.spec = Err(SpecProblem {
-            foreign: false,
             reason: "MachineClassMissing",
             message: "MachineClass small does not exist in namespace default; create it".into(),
         });
@@ -81,6 +79,74 @@ fn what_is_wrong_with_a_machine_is_said_with_field_value_and_remedy() {
         ),
     ];
     all_wait(&cases);
+}
+
+#[test]
+fn what_runs_stays_as_its_node_is_while_its_settings_cannot_be_used() {
+    type Case = (&'static str, fn(Observed) -> Observed);
+    let problems: [Case; 3] = [
+        ("ClusterInvalid", |observed| {
+            with_cluster(observed, |c| c.spec = Err("podz: unknown field".into()))
+        }),
+        ("InvalidConfiguration", |mut observed| {
+            observed.spec = Err(SpecProblem {
+                reason: "InvalidConfiguration",
+                message: "hostSelecter: unknown field".into(),
+            });
+            observed
+        }),
+        ("UnsupportedVersion", |observed| {
+            edited(
+                observed,
+                &json!({ "spec": { "versions": { "kubelet": "v1.99.0" } } }),
+            )
+        }),
+    ];
+    for (reason, break_it) in problems {
+        let plan_of = |observed| plan(&break_it(observed), at(0));
+        let runs = plan_of(running(worker()));
+        expect(reason, &runs, &[], ("UpToDate", reason, &[]));
+        assert_eq!(finding(&runs, "Ready").status, Status::True, "{reason}");
+        assert_eq!(runs.phase.as_str(), "Running");
+
+        let mut sick = running(worker());
+        let node = NodeView {
+            ready: Some(false),
+            ..node()
+        };
+        sick.node = Seen::Known(Some(Arc::new(node)));
+        let sick = plan_of(sick);
+        expect(reason, &sick, &[], ("Ready", "NodeNotReady", &[]));
+
+        let mut silent = running(worker());
+        silent.node = Seen::Unknown("the API of Cluster a does not answer".into());
+        let silent = plan_of(silent);
+        expect(
+            reason,
+            &silent,
+            &[],
+            ("Ready", "NodeUnknown", &["does not answer"]),
+        );
+        expect(reason, &silent, &[], ("UpToDate", reason, &[]));
+
+        let mut restarted = running(worker());
+        restarted.node = Seen::NotYet("not connected yet".into());
+        assert!(
+            plan_of(restarted).hands_off,
+            "{reason}: a restart is no news"
+        );
+
+        let turn = with_cluster(running(control_plane()), |c| c.turn = Some(turn_of(ME)));
+        expect(reason, &plan_of(turn), &[], ("UpToDate", reason, &[]));
+
+        let begun = prepared(worker(), &[]);
+        expect(
+            reason,
+            &plan_of(begun),
+            &[],
+            ("InfrastructureReady", reason, &[]),
+        );
+    }
 }
 
 #[test]
@@ -258,20 +324,28 @@ fn nothing_is_done_while_the_machine_or_something_above_it_is_paused() {
 }
 
 #[test]
-fn a_machine_of_another_provider_is_not_touched() {
-    let foreign = || {
-        let mut observed = edited(worker(), &json!({ "metadata": { "finalizers": [] } }));
+fn what_can_never_run_as_it_is_written_has_failed_and_what_runs_has_not() {
+    let wrong = |mut observed: Observed| {
         observed.spec = Err(SpecProblem {
-            foreign: true,
             reason: "InvalidConfiguration",
-            message: "vsphere".into(),
+            message: "spec.providerSpec.value: hostSelecter: unknown field".into(),
         });
         observed
     };
-    for observed in [foreign(), deleted(foreign(), at(0))] {
-        let plan = plan(&observed, at(1));
-        assert!(plan.hands_off && plan.actions.is_empty() && plan.findings.is_empty());
-    }
+    let failed = |observed: &Observed| {
+        let plan = plan(observed, at(0));
+        terminal(observed, &plan).map(|finding| finding.message.clone())
+    };
+    let message = failed(&wrong(worker())).expect("a failure");
+    assert!(message.contains("hostSelecter"), "{message}");
+    assert_eq!(failed(&worker()), None);
+    assert_eq!(failed(&wrong(running(worker()))), None);
+    let mut waiting = worker();
+    waiting.placement = Placement::None(Err(Refusal {
+        reason: "NoHostAvailable",
+        message: "all are taken".into(),
+    }));
+    assert_eq!(failed(&waiting), None);
 }
 
 #[test]
@@ -279,15 +353,10 @@ fn a_machine_of_ours_that_was_made_foreign_still_lets_its_host_go() {
     let change = json!({ "metadata": { "finalizers": [FINALIZER_MACHINE] } });
     let mut observed = edited(running(worker()), &change);
     observed.spec = Err(SpecProblem {
-        foreign: true,
         reason: "InvalidConfiguration",
         message: "spec.providerSpec.value is vsphere/v1 VM, which is not Tatara's".into(),
     });
-    let says = (
-        "InfrastructureReady",
-        "InvalidConfiguration",
-        &["not Tatara's"][..],
-    );
+    let says = ("UpToDate", "InvalidConfiguration", &["not Tatara's"][..]);
     expect("alive", &plan(&observed, at(0)), &[], says);
     let leaving = plan(&deleted(observed, at(0)), at(1));
     assert!(leaving.actions.contains(&Action::Release));

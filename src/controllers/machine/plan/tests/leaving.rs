@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use super::super::super::observed::Stuck;
 use super::*;
+use crate::api::names::ANNOTATION_HOST_IS_GONE;
+use crate::controllers::proof::HostIsGone;
+use crate::redfish::PowerState;
 
 fn drain() -> [Action; 3] {
     let (node, uid) = ("host-a".to_owned(), "node".to_owned());
@@ -17,11 +20,9 @@ fn drain() -> [Action; 3] {
     ]
 }
 
-fn delete_node() -> Action {
-    Action::DeleteNode {
-        node: "host-a".into(),
-        uid: "node".into(),
-    }
+/// What ends a Machine with a Node, by this proof.
+fn over(proof: &Proof) -> [Action; 2] {
+    [delete_node_by(proof), finalizer_by(proof)]
 }
 
 fn release_limit(seconds: i64) -> Value {
@@ -48,8 +49,12 @@ fn silent_since(observed: Observed, since: Timestamp) -> Observed {
     observed
 }
 
-fn without_host(mut observed: Observed) -> Observed {
-    observed.placement = Placement::None(Ok("host-b".into()));
+/// Let go of, and its host says that it was reset.
+fn reset(observed: Observed) -> Observed {
+    let mut observed = released(observed);
+    if let Placement::Held(held) = &mut observed.placement {
+        held.contact = says(reset_of(ME));
+    }
     observed
 }
 
@@ -64,15 +69,15 @@ fn a_worker_is_drained_then_let_go_then_its_node_goes_then_it() {
             "WaitingForHost",
         ),
         (
-            "host free",
-            deleting(without_host(running(worker()))),
-            &[delete_node(), Action::RemoveFinalizer],
+            "host reset",
+            deleting(reset(running(worker()))),
+            &over(&by_reset()),
             "Finishing",
         ),
         (
             "nothing held",
             deleting(worker()),
-            &[Action::RemoveFinalizer],
+            &[finalizer_by(&by_nothing())],
             "Finishing",
         ),
     ];
@@ -131,7 +136,7 @@ fn a_node_that_cannot_be_looked_at_is_neither_reset_nor_left_behind() {
     ];
     let says = ("Deleting", "WaitingForApi", &remedies[..]);
     let held = silent(running(worker()));
-    let free = silent(without_host(running(worker())));
+    let free = silent(reset(running(worker())));
     for (case, observed) in [("held", &held), ("free", &free)] {
         let plan = plan(observed, at(1));
         expect(case, &plan, &[], says);
@@ -146,7 +151,8 @@ fn a_node_that_cannot_be_looked_at_is_neither_reset_nor_left_behind() {
     for change in [limited, excluded] {
         let (held, free) = (edited(held.clone(), &change), edited(free.clone(), &change));
         assert_eq!(plan(&held, at(60)).actions, [Action::Release]);
-        assert_eq!(plan(&free, at(60)).actions, [Action::RemoveFinalizer]);
+        let finalizer = finalizer_by(&by_reset());
+        assert_eq!(plan(&free, at(60)).actions, [finalizer]);
     }
 }
 
@@ -242,7 +248,7 @@ fn a_host_whose_reset_fails_is_waited_for_until_the_limit() {
         (vec![], Next::After(Duration::from_secs(1)))
     );
     let late = plan(&observed, at(60)).actions;
-    assert_eq!(late, [delete_node(), Action::RemoveFinalizer]);
+    assert_eq!(late, over(&by_limit()));
 }
 
 #[test]
@@ -251,11 +257,13 @@ fn the_node_and_the_machine_of_a_fenced_host_go_at_once() {
         let mut observed = released(deleting(observed));
         if let Placement::Held(held) = &mut observed.placement {
             held.stuck = Some(Stuck::Fenced);
+            held.power = Some(Ok(PowerState::Off));
         }
         observed
     };
     let says = ("Deleting", "HostFenced", &["host-a", "is off"][..]);
-    let actions = [delete_node(), Action::RemoveFinalizer];
+    let off = Proof::of_power(ME, PowerState::Off).expect("off");
+    let actions = over(&off);
     expect(
         "fenced",
         &plan(&fenced(running(worker())), at(1)),
@@ -266,7 +274,7 @@ fn the_node_and_the_machine_of_a_fenced_host_go_at_once() {
     silent.node = Seen::Unknown("the API of Cluster a does not answer".into());
     let says = ("Deleting", "WaitingForApi", &["is off"][..]);
     expect("no API", &plan(&silent, at(1)), &[], says);
-    // a half made control plane may come up again before it is reset: its turn stays until then
+    // nothing of a half made control plane runs, and its host is reset before it is handed out
     let turn = with_cluster(fenced(running(control_plane())), |cluster| {
         cluster.turn = Some(Turn {
             machine: ME.into(),
@@ -274,7 +282,26 @@ fn the_node_and_the_machine_of_a_fenced_host_go_at_once() {
             action: TurnAction::Init,
         });
     });
+    let [node, finalizer] = actions;
+    let actions = [node, turn_by(&off), finalizer];
     assert_eq!(plan(&turn, at(1)).actions, actions);
+
+    let says = (
+        "Deleting",
+        "WaitingForHost",
+        &["does not say so any more"][..],
+    );
+    for power in [
+        Some(Ok(PowerState::On)),
+        Some(Err("no answer".into())),
+        None,
+    ] {
+        let mut again = fenced(running(worker()));
+        if let Placement::Held(held) = &mut again.placement {
+            held.power.clone_from(&power);
+        }
+        expect("on again", &plan(&again, at(1)), &[], says);
+    }
 }
 
 #[test]
@@ -289,8 +316,11 @@ fn the_limit_of_a_silent_host_runs_from_the_silence_and_from_the_deletion() {
         let observed = silent_since(deleting(running(worker())), at(silent));
         let plan = plan(&edited(observed, &release_limit(60)), at(now));
         if goes {
-            let actions = [delete_node(), Action::RemoveFinalizer];
-            assert_eq!(plan.actions, actions, "silent since {silent}, at {now}");
+            assert_eq!(
+                plan.actions,
+                over(&by_limit()),
+                "silent since {silent}, at {now}"
+            );
         } else {
             assert_eq!(plan.actions, [], "silent since {silent}, at {now}");
             assert_eq!(plan.next, Next::After(Duration::from_secs(1)));
@@ -307,11 +337,12 @@ fn the_turn_to_init_is_returned_when_the_host_was_reset_and_not_before() {
     let silent = plan(&silent_since(observed.clone(), at(0)), at(60));
     assert_eq!(
         silent.actions,
-        [Action::RemoveFinalizer],
+        [finalizer_by(&by_limit())],
         "its host may run kubeadm init yet"
     );
-    let reset = plan(&without_host(observed), at(60));
-    assert_eq!(reset.actions, [Action::ReturnTurn, Action::RemoveFinalizer]);
+    let proof = by_reset();
+    let ended = [turn_by(&proof), finalizer_by(&proof)];
+    assert_eq!(plan(&reset(observed), at(60)).actions, ended);
 }
 
 #[test]
@@ -327,8 +358,182 @@ fn a_machine_that_was_let_go_by_hand_says_that_it_cannot_go_on() {
     let says = (
         "InfrastructureReady",
         "Released",
-        &["host-a", "delete it"][..],
+        &["host-a", "delete this Machine", "to false"][..],
     );
     let observed = released(prepared(worker(), &[]));
     expect("released", &plan(&observed, at(0)), &[], says);
+}
+
+#[test]
+fn a_machine_without_its_claim_does_nothing_and_says_how_it_gets_it_back() {
+    let asked = |seen| Unheld::Asked(says(seen));
+    let silent = Unheld::Asked(Contact::Unreachable {
+        reason: "SshUnreachable",
+        message: "no answer".into(),
+    });
+    let marked = || {
+        let mut seen = unmarked(Vec::new());
+        seen.owner = own(&worker());
+        seen
+    };
+    let with_turn = || with_cluster(control_plane(), |c| c.turn = Some(turn_of(ME)));
+    let cases = [
+        (
+            "its Host is deleted",
+            lost(running(worker()), Unheld::Missing),
+            "does not exist",
+        ),
+        (
+            "its Host is silent",
+            lost(running(worker()), silent),
+            "no answer",
+        ),
+        (
+            "its marker is there",
+            lost(running(worker()), asked(marked())),
+            "was not reset",
+        ),
+        (
+            "its disk is lost",
+            lost(running(worker()), asked(unmarked(Vec::new()))),
+            "another disk",
+        ),
+        (
+            "in init",
+            lost(with_turn(), Unheld::Missing),
+            "does not exist",
+        ),
+    ];
+    let mut unrecorded = without_place(running(worker()));
+    unrecorded.chosen = None;
+    let cases = cases
+        .into_iter()
+        .chain([("no record", unrecorded, "not recorded")]);
+    for (case, observed, why) in cases {
+        let parts = [why, "\"consumerRef\":{", ANNOTATION_HOST_IS_GONE];
+        let says = ("InfrastructureReady", "HostLost", &parts[..]);
+        expect(case, &plan(&observed, at(0)), &[], says);
+        let says = ("Deleting", "NotReset", &parts[..]);
+        expect(case, &plan(&deleting(observed), at(1)), &[], says);
+    }
+}
+
+fn without_place(mut observed: Observed) -> Observed {
+    observed.placement = Placement::None(Ok("host-b".into()));
+    observed
+}
+
+#[test]
+fn a_machine_whose_host_was_reset_under_another_claim_goes() {
+    let asked = Unheld::Asked(says(reset_of(ME)));
+    let observed = deleting(lost(running(worker()), asked));
+    assert_eq!(plan(&observed, at(1)).actions, over(&by_reset()));
+}
+
+#[test]
+fn the_users_word_ends_a_machine_whose_host_cannot_say_anything() {
+    let word =
+        |uid: &str| json!({ "metadata": { "annotations": { (ANNOTATION_HOST_IS_GONE): uid } } });
+    let gone = |observed: Observed, uid: &str| plan(&deleting(edited(observed, &word(uid))), at(1));
+    let proof = Proof::of_user(
+        ME,
+        HostIsGone {
+            value: ME,
+            counts: true,
+        },
+    )
+    .expect("counts");
+    let lost_host = lost(running(worker()), Unheld::Missing);
+    assert_eq!(gone(lost_host.clone(), ME).actions, over(&proof));
+    let says = ("Deleting", "NotReset", &[][..]);
+    expect("of another", &gone(lost_host, OTHER), &[], says);
+    // a Host that is there is let go first, so that it is reset when it answers
+    assert_eq!(gone(running(worker()), ME).actions, [Action::Release]);
+    assert_eq!(gone(released(running(worker())), ME).actions, over(&proof));
+    let turn = with_cluster(control_plane(), |c| c.turn = Some(turn_of(ME)));
+    let ended = [turn_by(&proof), finalizer_by(&proof)];
+    assert_eq!(gone(lost(turn, Unheld::Missing), ME).actions, ended);
+}
+
+#[test]
+fn several_hosts_with_its_claim_stop_everything_about_a_machine() {
+    let twice = |mut observed: Observed| {
+        observed.contested = vec!["host-a".into(), "host-b".into()];
+        observed
+    };
+    let parts = ["host-a, host-b", "Delete all but"];
+    for observed in [worker(), running(worker()), prepared(control_plane(), &[])] {
+        let says = ("InfrastructureReady", "ClaimedTwice", &parts[..]);
+        expect("stays", &plan(&twice(observed.clone()), at(0)), &[], says);
+        let says = ("Deleting", "ClaimedTwice", &parts[..]);
+        expect("goes", &plan(&twice(deleting(observed)), at(0)), &[], says);
+    }
+}
+
+#[test]
+fn a_claim_that_was_moved_is_not_followed() {
+    for observed in [worker(), running(worker()), prepared(control_plane(), &[])] {
+        let mut moved = on_host(observed);
+        moved.chosen = Some(Chosen {
+            host: "host-b".into(),
+            now: Unheld::Held,
+        });
+        let parts = [
+            "Host host-a bears",
+            "chose Host host-b",
+            "annotate --overwrite",
+        ];
+        let says = ("InfrastructureReady", "ClaimMoved", &parts[..]);
+        expect("stays", &plan(&moved, at(0)), &[], says);
+        let says = ("Deleting", "ClaimMoved", &parts[..]);
+        expect("goes", &plan(&deleting(moved), at(0)), &[], says);
+    }
+}
+
+fn on_host(mut observed: Observed) -> Observed {
+    if matches!(observed.placement, Placement::None(_)) {
+        observed.placement = held(says(unmarked(Vec::new())));
+    }
+    observed
+}
+
+#[test]
+fn nothing_is_begun_again_on_a_host_that_lost_its_disk() {
+    let turn = with_cluster(control_plane(), |c| c.turn = Some(turn_of(ME)));
+    let blank = on(turn, Ownership::Nobody, Vec::new());
+    let says = ("HostClean", "MarkerMissing", &["another disk"][..]);
+    expect("in init", &plan(&blank, at(0)), &[], says);
+}
+
+#[test]
+fn the_recorded_control_plane_is_guarded_whatever_its_spec_says_now() {
+    let stripped = json!({ "spec": { "versions": { "controlPlane": null } } });
+    let made = with_cluster(deleting(running(control_plane())), |cluster| {
+        cluster.initialized_by = Some(ME.into());
+    });
+    let says = ("Deleting", "LastControlPlane", &[][..]);
+    let edited_record = with_cluster(made.clone(), |cluster| {
+        cluster.initialized_by = Some(OTHER.into());
+        cluster.initialized_by_secret = Some(ME.into());
+    });
+    let edited_record = plan(&edited_record, at(1_000_000));
+    expect(
+        "the record on the Cluster was edited",
+        &edited_record,
+        &[],
+        says,
+    );
+    let stripped = edited(made, &stripped);
+    expect("stripped", &plan(&stripped, at(1_000_000)), &[], says);
+    let with_workers = with_cluster(stripped, |cluster| cluster.deleting = true);
+    let says = ("Deleting", "WaitingForWorkers", &[][..]);
+    expect("workers left", &plan(&with_workers, at(1)), &[], says);
+}
+
+#[test]
+fn a_provider_id_of_another_machine_is_not_believed() {
+    let id = json!({ "spec": { "providerID": format!("tatara://ssh/{OTHER}") } });
+    let parts = [OTHER, "without spec.providerID"];
+    let says = ("InfrastructureReady", "ProviderIDNotOwn", &parts[..]);
+    expect("copied", &plan(&edited(worker(), &id), at(0)), &[], says);
 }

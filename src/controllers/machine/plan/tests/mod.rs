@@ -1,11 +1,16 @@
 //! What a Machine does next, by what is known of it.
 
+mod adversity;
 mod bootstrapping;
 mod claims;
+mod commands;
 mod election;
 mod faults;
+mod hypervisors;
 mod leaving;
 mod safety;
+mod turns;
+mod unseen;
 mod virtual_machines;
 
 use std::sync::Arc;
@@ -22,7 +27,8 @@ use crate::api::names::{
 };
 use crate::api::{Cluster, ClusterProviderSpec, Machine, MachineProviderSpec};
 use crate::controllers::machine::units;
-use crate::controllers::machine::{ObservedCluster, Refusal, SpecProblem};
+use crate::controllers::machine::{Chosen, ObservedCluster, Refusal, SpecProblem, Unheld};
+use crate::controllers::proof::{Ended, Proof};
 use crate::kubeadm::Endpoint;
 use crate::node::{
     Failure, Marker, Observation, Owner, Ownership, Progress, SoftwareVersions, UnitState,
@@ -92,7 +98,10 @@ fn cluster() -> ObservedCluster {
         deleting: false,
         published: false,
         initialized_by: None,
+        initialized_by_secret: None,
         turn: None,
+        other_turn: None,
+        in_doubt: None,
         certificates_ready: true,
         external: false,
         endpoint: Some(Endpoint {
@@ -117,6 +126,8 @@ fn observed(control_plane: bool) -> Observed {
         placement: Placement::None(Ok("host-a".into())),
         virtual_machine: None,
         claiming: None,
+        contested: Vec::new(),
+        chosen: None,
         namesake: None,
         node: Seen::Known(None),
         follow: None,
@@ -175,6 +186,7 @@ fn held(contact: Contact) -> Placement {
         releasing: false,
         contact,
         stuck: None,
+        power: None,
     })
 }
 
@@ -189,9 +201,85 @@ fn on(mut observed: Observed, owner: Ownership, units: Vec<UnitStatus>) -> Obser
         versions: SoftwareVersions::default(),
         kubelet_active: false,
         installation: None,
+        authority: None,
     };
     observed.placement = held(Contact::Seen(Box::new(seen)));
     observed
+}
+
+/// What a host says that has no marker, and these units.
+fn unmarked(units: Vec<UnitStatus>) -> Observation {
+    Observation {
+        clock: 0,
+        facts: crate::api::host::HostFacts::default(),
+        owner: Ownership::Nobody,
+        occupied: Vec::new(),
+        units,
+        versions: SoftwareVersions::default(),
+        kubelet_active: false,
+        installation: None,
+        authority: None,
+    }
+}
+
+/// What a host says that was reset for a Machine.
+fn reset_of(uid: &str) -> Observation {
+    unmarked(vec![UnitStatus {
+        machine: uid.into(),
+        unit: UnitName::Reset,
+        identity: String::new(),
+        state: UnitState::Succeeded,
+    }])
+}
+
+/// The Machine has no Host; it chose this one, which is so.
+fn lost(mut observed: Observed, now: Unheld) -> Observed {
+    observed.placement = Placement::None(Ok("host-b".into()));
+    observed.chosen = Some(Chosen {
+        host: "host-a".into(),
+        now,
+    });
+    observed
+}
+
+fn says(seen: Observation) -> Contact {
+    Contact::Seen(Box::new(seen))
+}
+
+/// The host was reset for the Machine.
+fn by_reset() -> Proof {
+    Proof::of_host(&marker("", ME), true, &reset_of(ME)).expect("a reset")
+}
+
+/// The Machine never had a host.
+fn by_nothing() -> Proof {
+    Proof::of_no_place(ME, false).expect("nothing")
+}
+
+/// Its time limit has passed.
+fn by_limit() -> Proof {
+    Proof::of_time_limit(ME, true).expect("passed")
+}
+
+/// Its gateway has deleted it.
+fn by_gateway() -> Proof {
+    Proof::of_gateway(ME, &Ok::<(), ()>(())).expect("deleted")
+}
+
+fn delete_node_by(proof: &Proof) -> Action {
+    Action::DeleteNode {
+        node: "host-a".into(),
+        uid: "node".into(),
+        over: Over::from(proof).expect("accepted"),
+    }
+}
+
+fn finalizer_by(proof: &Proof) -> Action {
+    Action::RemoveFinalizer(Over::from(proof).expect("accepted"))
+}
+
+fn turn_by(proof: &Proof) -> Action {
+    Action::ReturnTurn(TurnIsOver::Proven(Ended::from(proof).expect("accepted")))
 }
 
 /// The host's marker names the Machine.
@@ -276,7 +364,11 @@ fn node() -> NodeView {
 /// A Machine whose Node is Ready.
 fn running(mut observed: Observed) -> Observed {
     observed.placement = held(Contact::NotAsked);
-    observed.node = Seen::Known(Some(Arc::new(node())));
+    let mut node = node();
+    let machine = format!("default/{}", observed.marker.machine);
+    node.annotations
+        .insert("cluster.k8s.io/machine".into(), machine);
+    observed.node = Seen::Known(Some(Arc::new(node)));
     let observed = with_cluster(observed, |cluster| {
         cluster.initialized_by = Some(OTHER.into());
     });

@@ -48,7 +48,7 @@ fn case() -> impl Strategy<Value = Case> {
         prop::bool::weighted(0.9),
         any::<bool>(),
         prop::bool::weighted(0.3),
-        select(vec!["ssh", "ssh", "ssh", "ssh", "foreign", "invalid"]),
+        select(vec!["ssh", "ssh", "ssh", "invalid"]),
         prop::option::weighted(0.9, cluster),
     );
     let place = (
@@ -61,6 +61,9 @@ fn case() -> impl Strategy<Value = Case> {
             "silent",
             "not asked",
             "releasing",
+            "reset",
+            "missing",
+            "lost",
         ]),
         select(vec![
             "me",
@@ -126,7 +129,6 @@ fn machine_of(case: &Case) -> Observed {
     }
     if case.spec != "ssh" {
         observed.spec = Err(SpecProblem {
-            foreign: case.spec == "foreign",
             reason: "InvalidConfiguration",
             message: "wrong".into(),
         });
@@ -177,10 +179,22 @@ fn placed(case: &Case, mut observed: Observed) -> Observed {
             message: "no answer".into(),
         }),
         "seen" => return seen_by(case, observed),
+        "missing" => return lost(observed, Unheld::Missing),
+        // its claim is edited away, and its host says what it says
+        "lost" => {
+            let seen = match seen_by(case, observed.clone()).placement {
+                Placement::Held(held) => held.contact,
+                Placement::None(_) => Contact::NotAsked,
+            };
+            return lost(observed, Unheld::Asked(seen));
+        }
+        "reset" => held(says(reset_of(ME))),
         _ => held(Contact::NotAsked),
     };
     match &mut observed.placement {
-        Placement::Held(held) => held.releasing = case.placement == "releasing",
+        Placement::Held(held) => {
+            held.releasing = matches!(case.placement, "releasing" | "reset");
+        }
         Placement::None(_) if case.claiming => observed.claiming = Some("host-a".into()),
         Placement::None(_) => (),
     }
@@ -241,7 +255,8 @@ fn cluster_goes(case: &Case) -> bool {
 }
 
 fn may(case: &Case, action: &Action) -> bool {
-    let is_held = !matches!(case.placement, "free" | "none");
+    let has_no_claim = matches!(case.placement, "free" | "none" | "missing" | "lost");
+    let is_held = !has_no_claim;
     let gave_up = case.limit.is_some_and(|limit| case.age >= limit);
     let (initialized_by, turn, certificates) = case
         .cluster
@@ -251,11 +266,20 @@ fn may(case: &Case, action: &Action) -> bool {
     let node_is_settled =
         case.node != "unknown" || !case.had_node || cluster_goes(case) || case.excluded || gave_up;
     match action {
-        Action::Adopt => !case.deleting,
-        Action::Acquire { .. } => {
-            !case.deleting && !is_held && !case.claiming && !case.had_node && case.node != "ready"
+        Action::Adopt { .. } => !case.deleting,
+        Action::Acquire { instead, .. } => {
+            let is_chosen = matches!(case.placement, "missing" | "lost");
+            let may_move = never_started(case) && instead.is_some();
+            !case.deleting
+                && !is_held
+                && !case.claiming
+                && !is_begun(case)
+                && (!is_chosen || may_move)
         }
-        Action::TakeHost => !case.deleting && case.placement == "seen" && case.owner == "nobody",
+        Action::TakeHost => {
+            let is_nobodys = case.placement == "seen" && case.owner == "nobody";
+            !case.deleting && is_nobodys && !is_begun(case)
+        }
         Action::RunUnit(UnitName::Prepare | UnitName::Join) => !case.deleting && is_ours(case),
         Action::RunUnit(UnitName::Init) => {
             !case.deleting
@@ -268,11 +292,14 @@ fn may(case: &Case, action: &Action) -> bool {
         }
         // the others are of virtual machines, and these cases are about hosts
         Action::RunUnit(UnitName::Reset)
+        | Action::LeaveHypervisor
+        | Action::GiveUp
         | Action::FetchImage
         | Action::CreateMachine
         | Action::SwitchOn
         | Action::Resume
-        | Action::RemoveSeed => false,
+        | Action::RemoveSeed
+        | Action::DeleteLeftNode { .. } => false,
         Action::TakeTurn(_) => {
             !case.deleting
                 && is_ours(case)
@@ -281,7 +308,10 @@ fn may(case: &Case, action: &Action) -> bool {
                 && turn.is_none()
                 && initialized_by.is_none()
         }
-        Action::ReturnTurn => turn == Some(ME) && (case.node == "ready" || !is_held),
+        Action::ReturnTurn(TurnIsOver::Recorded) => turn == Some(ME) && initialized_by.is_some(),
+        Action::ReturnTurn(TurnIsOver::Proven(_)) => {
+            case.deleting && turn == Some(ME) && is_proven(case)
+        }
         Action::RecordInitialized => {
             !case.deleting && is_ours(case) && case.owner == "made" && initialized_by.is_none()
         }
@@ -290,15 +320,36 @@ fn may(case: &Case, action: &Action) -> bool {
             case.deleting && case.node == "ready" && !cluster_goes(case)
         }
         Action::Release => {
-            case.deleting && is_held && case.placement != "releasing" && node_is_settled
+            let is_released = matches!(case.placement, "releasing" | "reset");
+            case.deleting && is_held && !is_released && node_is_settled
         }
         Action::DeleteNode { .. } => {
-            case.deleting && case.node == "ready" && (!is_held || gave_up) && !cluster_goes(case)
+            case.deleting && case.node == "ready" && is_proven(case) && !cluster_goes(case)
         }
-        Action::RemoveFinalizer => {
-            let let_go = !is_held && !case.claiming && node_is_settled;
-            case.deleting && (let_go || (case.placement == "releasing" && gave_up))
-        }
+        Action::RemoveFinalizer(_) => case.deleting && is_proven(case) && node_is_settled,
+    }
+}
+
+/// kubeadm was begun, by what is recorded beside the host.
+fn is_begun(case: &Case) -> bool {
+    let recorded = case
+        .cluster
+        .is_some_and(|(_, by, turn, ..)| by == Some(ME) || turn == Some(ME));
+    case.had_node || case.node == "ready" || recorded
+}
+
+/// The host that was chosen, and whose claim is not there, has nothing of the Machine.
+fn never_started(case: &Case) -> bool {
+    let is_nobodys = matches!(case.owner, "nobody" | "occupied" | "machine" | "management");
+    case.placement == "lost" && is_nobodys && case.units.is_empty() && !is_begun(case)
+}
+
+/// Something says that nothing of the Machine runs: its host, or that it never had one. That nothing is held is not it.
+fn is_proven(case: &Case) -> bool {
+    match case.placement {
+        "reset" => true,
+        "free" | "none" => !case.claiming && !is_begun(case),
+        _ => never_started(case),
     }
 }
 
@@ -326,19 +377,15 @@ proptest! {
         if case.paused {
             prop_assert!(plan.actions.is_empty());
         }
-        if case.spec == "foreign" && !case.adopted {
-            prop_assert!(plan.hands_off && plan.actions.is_empty());
-        }
         if !case.deleting && case.spec != "ssh" {
             prop_assert!(plan.actions.is_empty());
         }
         // The last control-plane machine, and one whose workers are still there, stay.
-        if case.control_plane
-            && case.cluster.is_some_and(|(deleting, by, _, _, workers)| {
-                if deleting { workers > 0 } else { by == Some(ME) }
-            })
-        {
-            let goes = |a: &Action| matches!(a, Action::Release | Action::RemoveFinalizer);
+        if case.cluster.is_some_and(|(deleting, by, turn, _, workers)| {
+            let is_its = by == Some(ME) || turn == Some(ME);
+            if deleting { workers > 0 && (is_its || case.control_plane) } else { by == Some(ME) }
+        }) {
+            let goes = |a: &Action| matches!(a, Action::Release | Action::RemoveFinalizer(_));
             prop_assert!(!plan.actions.iter().any(goes));
         }
         let place = |wanted: fn(&Action) -> bool| plan.actions.iter().position(wanted);

@@ -5,7 +5,7 @@ use crate::controllers::machine::{Stuck, Told, VirtualMachine};
 use crate::gateway::types;
 use crate::provider::libvirt::Tried;
 
-fn libvirt(control_plane: bool) -> Observed {
+pub(super) fn libvirt(control_plane: bool) -> Observed {
     let value = json!({
         "apiVersion": "tatara.dev/v1alpha1",
         "kind": "LibvirtMachineProviderSpec",
@@ -22,7 +22,7 @@ fn libvirt(control_plane: bool) -> Observed {
     observed
 }
 
-fn shown(state: &str, more: &Value) -> types::Machine {
+pub(super) fn shown(state: &str, more: &Value) -> types::Machine {
     let mut machine = json!({
         "id": ME,
         "state": state,
@@ -37,14 +37,14 @@ fn shown(state: &str, more: &Value) -> types::Machine {
     serde_json::from_value(machine).expect("a virtual machine")
 }
 
-fn image(state: &str, more: &Value) -> types::Image {
+pub(super) fn image(state: &str, more: &Value) -> types::Image {
     let mut image = json!({ "sha256": "a".repeat(64), "pool": "default", "state": state });
     merge(&mut image, more);
     serde_json::from_value(image).expect("an image")
 }
 
 /// Placed on hypervisor-a, which tells this.
-fn told(
+pub(super) fn told(
     mut observed: Observed,
     machine: Option<types::Machine>,
     image: Option<types::Image>,
@@ -57,8 +57,11 @@ fn told(
         told: Ok(Told {
             machine: machine.map(Arc::new),
             image,
+            is_gone: false,
         }),
         tried: Tried::default(),
+        held_back: None,
+        is_elsewhere: false,
     });
     observed.placement = held(Contact::NotAsked);
     if let Placement::Held(held) = &mut observed.placement {
@@ -67,7 +70,7 @@ fn told(
     observed
 }
 
-fn silent(mut observed: Observed) -> Observed {
+pub(super) fn silent(mut observed: Observed) -> Observed {
     observed.virtual_machine = Some(VirtualMachine {
         hypervisor: "hypervisor-a".into(),
         told: Err(Refusal {
@@ -75,6 +78,8 @@ fn silent(mut observed: Observed) -> Observed {
             message: "Hypervisor hypervisor-a: connection refused".into(),
         }),
         tried: Tried::default(),
+        held_back: None,
+        is_elsewhere: false,
     });
     observed.placement = held(Contact::NotAsked);
     if let Placement::Held(held) = &mut observed.placement {
@@ -84,7 +89,7 @@ fn silent(mut observed: Observed) -> Observed {
 }
 
 /// The first condition that does not hold: its reason, and what is done.
-fn decision(observed: &Observed) -> (String, Vec<Action>) {
+pub(super) fn decision(observed: &Observed) -> (String, Vec<Action>) {
     let plan = plan(observed, at(0));
     let reason = plan
         .findings
@@ -107,6 +112,7 @@ fn the_way_to_a_running_virtual_machine_is_one_step_at_a_time() {
             "Claiming",
             vec![Action::Acquire {
                 host: "hypervisor-a".into(),
+                instead: None,
             }],
         ),
         (
@@ -204,6 +210,7 @@ fn what_stopped_is_started_again_at_growing_intervals() {
                 times: 3,
                 last: Some(at(-1)),
                 refused: None,
+                ..Tried::default()
             };
         }
         let again = plan(&observed, at(0));
@@ -223,6 +230,7 @@ fn what_was_refused_is_said_until_another_try_is_answered() {
                 times: 3,
                 last: Some(at(seconds)),
                 refused: Some(refused.clone()),
+                ..Tried::default()
             };
         }
         let plan = plan(&observed, at(0));
@@ -263,10 +271,21 @@ fn an_address_that_was_given_out_goes_before_one_that_was_overheard() {
             ],
             Some("10.0.0.5"),
         ),
-        (vec![address(2, "10.244.0.1", "agent")], None),
+        (vec![address(3, "10.244.0.1", "agent")], None),
+        // the first card that has one
+        (vec![address(2, "10.9.0.1", "lease")], Some("10.9.0.1")),
+        (
+            vec![
+                address(2, "10.9.0.1", "lease"),
+                address(1, "10.0.0.5", "agent"),
+            ],
+            Some("10.0.0.5"),
+        ),
     ];
+    let cards = json!([{ "mac": "52:54:00:00:00:01" }, { "mac": "52:54:00:00:00:02" }]);
     for (addresses, expected) in table {
-        let machine = shown("running", &json!({ "addresses": addresses }));
+        let addressed = json!({ "interfaces": cards, "addresses": addresses });
+        let machine = shown("running", &addressed);
         assert_eq!(machine.address(), expected);
     }
 }
@@ -334,7 +353,8 @@ fn a_machine_whose_hypervisor_is_off_is_deleted_when_the_user_s_time_is_up() {
         &json!({ "spec": { "deletion": { "hostReleaseTimeoutSeconds": 60 } } }),
     );
     assert_eq!(plan(&limited, at(59)).actions, [Action::Release]);
-    assert_eq!(plan(&limited, at(60)).actions, [Action::RemoveFinalizer]);
+    let given_up = [Action::GiveUp, finalizer_by(&by_limit())];
+    assert_eq!(plan(&limited, at(60)).actions, given_up);
 }
 
 #[test]
@@ -345,7 +365,12 @@ fn a_machine_goes_once_its_virtual_machine_is_gone() {
         message: String::new(),
     }));
     // what is not shown may be in the making: only the gateway's answer counts
-    let ended = [Action::Release, Action::RemoveFinalizer];
+    let unanswered = plan(&gone, at(1));
+    assert_eq!(unanswered.actions, [Action::Release]);
+    if let Some(VirtualMachine { told: Ok(told), .. }) = &mut gone.virtual_machine {
+        told.is_gone = true;
+    }
+    let ended = [Action::Release, finalizer_by(&by_gateway())];
     assert_eq!(plan(&gone, at(1)).actions, ended);
 
     let limit = json!({ "spec": { "deletion": { "hostReleaseTimeoutSeconds": 60 } } });
@@ -355,7 +380,8 @@ fn a_machine_goes_once_its_virtual_machine_is_gone() {
         machine.tried.refused = Some(finding);
     }
     assert_eq!(plan(&refused, at(59)).actions, ended, "tried again");
-    assert_eq!(plan(&refused, at(60)).actions, [Action::RemoveFinalizer]);
+    let given_up = [Action::GiveUp, finalizer_by(&by_limit())];
+    assert_eq!(plan(&refused, at(60)).actions, given_up);
 }
 
 #[test]
@@ -369,7 +395,8 @@ fn a_virtual_machine_that_cannot_be_ended_is_left_when_the_user_s_time_is_up() {
         machine.tried.refused = Some(finding);
     }
     assert_eq!(plan(&deleting, at(59)).actions, [Action::Release]);
-    assert_eq!(plan(&deleting, at(60)).actions, [Action::RemoveFinalizer]);
+    let given_up = [Action::GiveUp, finalizer_by(&by_limit())];
+    assert_eq!(plan(&deleting, at(60)).actions, given_up);
 }
 
 #[test]

@@ -35,6 +35,40 @@ fn nothing_is_done_while_an_annotation_pauses_it_or_it_is_being_deleted() {
 }
 
 #[test]
+fn the_next_step_waits_until_every_set_has_answered_to_the_last() {
+    let lagging = |set: ObservedSet| ObservedSet {
+        lagging: true,
+        ..set
+    };
+    let tables = [
+        vec![lagging(old("old", (3, 3, 3))), new((1, 1, 1))],
+        vec![old("old", (3, 3, 3)), lagging(new((1, 1, 1)))],
+        vec![lagging(old("old", (3, 3, 3)))],
+    ];
+    for sets in tables {
+        let plan = plan(&deployment(3, rolling(Int(1), Int(0)), sets), at(110));
+        assert_eq!(plan.actions, []);
+        let progressing = finding(&plan, "Progressing");
+        assert_eq!(progressing.reason, "WaitingForMachines");
+        assert!(progressing.message.contains("to count its Machines"));
+    }
+}
+
+#[test]
+fn two_percentages_that_come_to_nothing_say_that_one_may_be_missing() {
+    let percent = |text: &str| IntOrString::String(text.into());
+    let strategy = rolling(percent("0%"), percent("25%"));
+    let plan = plan(&deployment(3, strategy, vec![new((3, 3, 3))]), at(110));
+    let message = &finding(&plan, "Available").message;
+    assert!(
+        message.contains(
+            "2 required (3 spec.replicas − 1 maxUnavailable; maxSurge and maxUnavailable come to 0"
+        ),
+        "{message}"
+    );
+}
+
+#[test]
 fn a_wrong_limit_stops_it_and_says_what_to_write() {
     let wrong = IntOrString::String("5".into());
     let plan = plan(

@@ -13,7 +13,8 @@ use crate::api::conditions::Status;
 use crate::api::machine_deployment::{RollingUpdate, Strategy};
 use crate::api::names::{
     ANNOTATION_DESIRED_REPLICAS, ANNOTATION_DISABLE_CREATE, ANNOTATION_MAX_REPLICAS,
-    ANNOTATION_REVISION, LABEL_CLUSTER, LABEL_MACHINE_DEPLOYMENT, LABEL_TEMPLATE_HASH,
+    ANNOTATION_REVISION, ANNOTATION_REVISION_X, LABEL_CLUSTER, LABEL_MACHINE_DEPLOYMENT,
+    LABEL_MACHINE_DEPLOYMENT_X, LABEL_TEMPLATE_HASH,
 };
 use crate::api::{MachineVersions, ProviderSpec};
 use crate::controllers::machine_deployment::{Counts, ObservedSet, Unresolved};
@@ -68,6 +69,7 @@ fn deployment(replicas: i32, strategy: Strategy, sets: Vec<ObservedSet>) -> Obse
         template: template(NEW),
         provider_spec: Ok(json!({"kind": "X"})),
         taken: sets.iter().map(|set| set.name.clone()).collect(),
+        work_since: Some(at(100)),
         sets,
     }
 }
@@ -92,12 +94,15 @@ fn set(
         value: Some(json!({"kind": "X"})),
         value_from: None,
     };
-    let annotations = [(ANNOTATION_REVISION.to_owned(), revision.to_string())];
+    let annotations = [ANNOTATION_REVISION, ANNOTATION_REVISION_X];
+    let annotations = annotations.map(|key| (key.to_owned(), revision.to_string()));
+    let mut labels = template.metadata.labels.clone();
+    labels.insert(LABEL_MACHINE_DEPLOYMENT_X.into(), "md".into());
     ObservedSet {
         name: name.into(),
         uid: name.into(),
         created: at(revision),
-        labels: template.metadata.labels.clone(),
+        labels,
         annotations: annotations.into(),
         template,
         counts: Counts {

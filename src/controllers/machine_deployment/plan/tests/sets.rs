@@ -38,6 +38,7 @@ fn a_new_set_is_made_with_everything_inline() {
     );
     let annotations = set.metadata.annotations.expect("annotations");
     assert_eq!(annotations[ANNOTATION_REVISION], "2");
+    assert_eq!(annotations[ANNOTATION_REVISION_X], "2");
     assert_eq!(annotations[ANNOTATION_DESIRED_REPLICAS], "3");
     assert_eq!(annotations[ANNOTATION_MAX_REPLICAS], "4");
     let owner = &set.metadata.owner_references.expect("an owner")[0];
@@ -52,6 +53,25 @@ fn a_new_set_is_made_with_everything_inline() {
             "3 current Machines < 3 spec.replicas + 1 maxSurge",
         ]
     );
+}
+
+#[test]
+fn the_autoscaler_finds_the_sets_and_their_revisions_under_the_names_that_it_knows() {
+    // as an earlier release left them
+    let mut sets = vec![old("old", (1, 1, 1)), new((2, 2, 2))];
+    for set in &mut sets {
+        set.labels.remove(LABEL_MACHINE_DEPLOYMENT_X);
+        set.annotations.remove(ANNOTATION_REVISION_X);
+    }
+    let plan = plan(&deployment(3, rolling(Int(1), Int(0)), sets), at(110));
+    for name in ["old", "new"] {
+        let labels = &update(&plan, name).labels;
+        assert_eq!(labels[LABEL_MACHINE_DEPLOYMENT_X], "md", "{name}");
+    }
+    // a set without the number is an old one to it
+    let annotations = |name: &str| update(&plan, name).annotations.get(ANNOTATION_REVISION_X);
+    assert_eq!(annotations("new"), Some(&Some("9".into())));
+    assert_eq!(annotations("old"), None);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::api::machine::MachineDeletion;
 use crate::api::machine_set::DeletePolicy;
 use crate::api::names::{ANNOTATION_DELETE_MACHINE, ANNOTATION_PAUSED, LABEL_MACHINE_SET};
 use crate::controllers::machine_set::Gate;
+use crate::controllers::machine_set::observed::Seed;
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_800_000_000 + seconds).expect("a time")
@@ -131,4 +132,34 @@ fn nothing_is_done_while_paused_or_in_deletion_but_counted_all_the_same() {
         ..with(set(3), [machine("ms-0")])
     };
     assert_eq!(plan(&deleting, at(0)).actions, []);
+}
+
+#[test]
+fn a_machine_that_cannot_be_read_counts_and_is_left_alone() {
+    let unreadable = ObservedMachine {
+        unreadable: true,
+        ready_since: None,
+        ..machine("ms-0")
+    };
+    let mut observed = with(set(2), [unreadable, machine("ms-1")]);
+    let enough = plan(&observed, at(10));
+    assert_eq!(created(&enough), Vec::<&str>::new());
+    assert_eq!((enough.counts.replicas, enough.counts.available), (2, 1));
+    observed.replicas = 1;
+    assert_eq!(deleted(&plan(&observed, at(10))), ["ms-1"]);
+    observed.replicas = 0;
+    assert_eq!(deleted(&plan(&observed, at(10))), ["ms-1"]);
+    observed
+        .template
+        .metadata
+        .labels
+        .insert("new".into(), "label".into());
+    let written = plan(&observed, at(10)).actions;
+    let touched = |action: &&Action| !matches!(action, Action::Delete { .. });
+    let written: Vec<_> = written.iter().filter(touched).collect();
+    assert!(matches!(written[..], [Action::UpdateInPlace { name, .. }] if name == "ms-1"));
+    let mut orphan = observed.clone();
+    orphan.machines[0].owner = Owner::Orphan;
+    let adopts = |action: &Action| matches!(action, Action::Adopt { .. });
+    assert!(!plan(&orphan, at(10)).actions.iter().any(adopts));
 }

@@ -3,22 +3,11 @@
 use super::*;
 
 #[test]
-fn what_is_missing_is_made_with_the_lowest_free_ordinals() {
-    let leaving = ObservedMachine {
-        deleting: Some(at(0)),
-        ..machine("ms-0")
-    };
-    let foreign = ObservedMachine {
-        owner: Owner::Other,
-        ..machine("ms-3")
-    };
-    let observed = with(set(4), [leaving, machine("ms-1"), foreign]);
+fn what_is_missing_is_made_with_names_that_the_random_bytes_give() {
+    let mut observed = with(set(4), [machine("ms-1")]);
     let first = plan(&observed, at(10));
-    assert_eq!(
-        created(&first),
-        ["ms-2", "ms-4", "ms-5"],
-        "names in use are not taken again"
-    );
+    let names = created(&first);
+    assert_eq!(names, ["ms-5mkx2vhj", "ms-4gtww9qg", "ms-wr8hlwps"]);
     assert_eq!(
         first,
         plan(&observed, at(10)),
@@ -26,8 +15,30 @@ fn what_is_missing_is_made_with_the_lowest_free_ordinals() {
     );
     assert_eq!(
         finding(&first, "ScalingUp").message,
-        "1 Machines < 4 spec.replicas; creating ms-2, ms-4, ms-5"
+        format!(
+            "1 Machines < 4 spec.replicas; creating {}",
+            names.join(", ")
+        )
     );
+    observed.seed = [7; 16];
+    let other = plan(&observed, at(10));
+    assert!(created(&other).iter().all(|name| !names.contains(name)));
+    let taken: Vec<_> = names.iter().map(|name| machine(name)).collect();
+    observed.seed = Seed::default();
+    observed.replicas = 6;
+    let second = plan(&with(observed, taken), at(10));
+    assert_eq!(created(&second).len(), 2);
+    assert!(created(&second).iter().all(|name| !names.contains(name)));
+}
+
+#[test]
+fn a_long_name_of_a_set_leaves_room_for_the_letters() {
+    let mut observed = set(2);
+    observed.name = format!("{}-{}", "a".repeat(53), "b".repeat(9));
+    let plan = plan(&observed, at(10));
+    let names = created(&plan);
+    assert!(names[0].starts_with(&"a".repeat(53)) && names[0] != names[1]);
+    assert!(names.iter().all(|name| name.len() <= 63), "{names:?}");
 }
 
 #[test]
@@ -37,7 +48,7 @@ fn a_machine_in_deletion_does_not_keep_its_replacement_away() {
         ..machine("ms-0")
     };
     let plan = plan(&with(set(1), [leaving]), at(10));
-    assert_eq!(created(&plan), ["ms-1"]);
+    assert_eq!(created(&plan).len(), 1);
     assert_eq!((plan.counts.replicas, plan.counts.deleting), (0, 1));
 }
 
@@ -95,7 +106,7 @@ fn machines_go_marked_ones_first_then_the_worst_then_as_the_policy_says() {
         ready_since: Some(at(95)),
         ..machine(name)
     };
-    let unmarked = ObservedMachine {
+    let marked_without_value = ObservedMachine {
         annotations: [(ANNOTATION_DELETE_MACHINE.to_owned(), String::new())].into(),
         ..machine("c")
     };
@@ -131,10 +142,10 @@ fn machines_go_marked_ones_first_then_the_worst_then_as_the_policy_says() {
             vec!["b"],
         ),
         (
-            "an empty mark is none",
+            "the key alone is a mark",
             DeletePolicy::Oldest,
-            vec![unmarked, machine("a")],
-            vec!["a"],
+            vec![marked_without_value, machine("a")],
+            vec!["c"],
         ),
         (
             "sickness beats age",

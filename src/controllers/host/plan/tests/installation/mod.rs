@@ -41,7 +41,7 @@ fn released(policy: &str) -> Value {
 }
 
 fn gone(mut observed: Observed) -> Observed {
-    observed.consumer_exists = false;
+    observed.consumer = Consumer::Missing;
     observed
 }
 
@@ -238,7 +238,7 @@ fn a_released_host_is_fenced_then_installed_retained_or_reset_as_its_owner_wants
         (
             "reinstall, another's",
             host(&released("reinstall"), seen_as(marked("there", "m"))),
-            &[Action::Free],
+            &[],
             "Occupied",
         ),
         (

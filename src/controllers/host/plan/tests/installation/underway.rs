@@ -231,7 +231,7 @@ fn what_failed_stays_so_until_somebody_decides_and_says_what_to_do() {
     let host = Arc::make_mut(&mut deleted.host);
     host.metadata.deletion_timestamp = Some(Time(at(0)));
     host.metadata.finalizers = Some(vec![FINALIZER_IN_USE.into()]);
-    assert_eq!(plan(&deleted, at(9_000)).actions, [Action::Free]);
+    assert_eq!(plan(&deleted, at(9_000)).actions, [Action::LetGo]);
 }
 
 #[test]

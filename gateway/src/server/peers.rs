@@ -1,0 +1,95 @@
+//! Connections that have proved nothing yet: few from one address, so that no stranger takes the place of others.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Those of one address: a manager opens some at once, and proves itself on each with its first request.
+const OF_ONE: usize = 64;
+/// Those of all addresses.
+const OF_ALL: usize = 256;
+
+/// How many there are of each address.
+#[derive(Clone, Default)]
+pub(super) struct Peers(Arc<Mutex<HashMap<IpAddr, usize>>>);
+
+/// One of them, counted for as long as this is there.
+pub(super) struct Unproved {
+    peers: Peers,
+    of: IpAddr,
+}
+
+impl Peers {
+    /// Counts one more, unless there are too many.
+    pub fn admit(&self, from: IpAddr) -> Option<Unproved> {
+        let of = network(from);
+        let mut counts = self.counts();
+        let all: usize = counts.values().sum();
+        if all >= OF_ALL || counts.get(&of).is_some_and(|count| *count >= OF_ONE) {
+            return None;
+        }
+        *counts.entry(of).or_default() += 1;
+        let peers = self.clone();
+        Some(Unproved { peers, of })
+    }
+
+    fn counts(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Unproved {
+    fn drop(&mut self) {
+        let mut counts = self.peers.counts();
+        if let Some(count) = counts.get_mut(&self.of) {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&self.of);
+            }
+        }
+    }
+}
+
+/// Whoever has one IPv6 address has the 2^64 of its network.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
+        }
+        IpAddr::V4(address) => address.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().expect("an address")
+    }
+
+    #[test]
+    fn one_address_takes_no_place_of_another_and_all_together_only_so_many() {
+        let peers = Peers::default();
+        let of = |from: &str, count| -> Vec<Unproved> {
+            let admitted = (0..count).map_while(|_| peers.admit(address(from)));
+            admitted.collect()
+        };
+        let first = of("192.0.2.1", 1000);
+        assert_eq!(first.len(), OF_ONE);
+        assert!(of("::ffff:192.0.2.1", 1).is_empty(), "it is the same");
+        let second = of("2001:db8::1", 1000);
+        assert_eq!(second.len(), OF_ONE);
+        assert!(of("2001:db8::2", 1).is_empty(), "it is of the same network");
+        let third: Vec<_> = (3..100)
+            .flat_map(|n| of(&format!("192.0.2.{n}"), 4))
+            .collect();
+        assert_eq!(third.len(), OF_ALL - 2 * OF_ONE);
+        // who has proved itself, or is gone, counts no more
+        drop(first);
+        assert_eq!(of("192.0.2.1", 1).len(), 1);
+        drop((second, third));
+        assert!(peers.counts().is_empty());
+    }
+}

@@ -1,0 +1,178 @@
+//! `tatara kubeconfig`: the kubeconfig of a Cluster's administrator, from its Secret, by the caller's own rights.
+
+use std::fs::{OpenOptions, Permissions};
+use std::io::Write;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::ListParams;
+use kube::{Api, ResourceExt};
+
+use super::caller::{ApiError, Caller};
+use crate::api::Cluster;
+use crate::api::conditions::{find, is_true};
+use crate::api::names::kubeconfig_secret;
+
+/// Key of the Secret that holds the kubeconfig (Cluster API convention).
+const KEY: &str = "value";
+
+/// Arguments of `tatara kubeconfig`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Name of the Cluster
+    cluster: String,
+    /// Its namespace; that of the kubeconfig's context by default
+    #[arg(short, long)]
+    namespace: Option<String>,
+    /// Write it to this file, which only you can read then, instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Why there is no kubeconfig to print.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The management cluster gave no answer.
+    #[error(transparent)]
+    Api(#[from] ApiError),
+    /// There is no such Cluster.
+    #[error(
+        "namespace {namespace} has no Cluster {name}; these there are: \
+         kubectl -n {namespace} get clusters"
+    )]
+    NotFound {
+        /// Where it was looked for.
+        namespace: String,
+        /// The name that was asked for.
+        name: String,
+    },
+    /// Its API does not exist yet.
+    #[error(
+        "Cluster {name} has no control plane yet ({why}); wait for it: \
+         tatara describe cluster {name} -n {namespace} --watch --until-ready"
+    )]
+    NotReady {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+        /// What its condition Ready says.
+        why: String,
+    },
+    /// The Secret is missing, or holds no kubeconfig.
+    #[error(
+        "Secret {secret} in namespace {namespace} holds no kubeconfig (key {KEY}); \
+         the manager writes it again for a control plane of its own, any other you put there"
+    )]
+    Missing {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        secret: String,
+    },
+    /// It cannot be written.
+    #[error("failed to write to {to}")]
+    Output {
+        /// The file, or standard output.
+        to: String,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+impl Args {
+    /// Prints the kubeconfig, or writes it to the file.
+    pub async fn run(&self) -> Result<(), Error> {
+        let caller = Caller::from_environment(self.namespace.as_deref()).await?;
+        let cluster = self.cluster(&caller).await?;
+        must_have_control_plane(&cluster)?;
+        let text = text(&caller, kubeconfig_secret(&cluster.name_any())).await?;
+        match &self.output {
+            Some(file) => write_privately(file, &text).map_err(|source| Error::Output {
+                to: file.display().to_string(),
+                source,
+            }),
+            None => std::io::stdout()
+                .write_all(&text)
+                .map_err(|source| Error::Output {
+                    to: "standard output".into(),
+                    source,
+                }),
+        }
+    }
+
+    async fn cluster(&self, caller: &Caller) -> Result<Cluster, Error> {
+        let api: Api<Cluster> = Api::namespaced(caller.client.clone(), &caller.namespace);
+        // a list, because a get does not tell a missing object from a missing kind
+        let named = ListParams::default().fields(&format!("metadata.name={}", self.cluster));
+        let list = api.list(&named).await;
+        let list = list.map_err(|error| caller.explain::<Cluster>(error))?;
+        let found = list.items.into_iter().next();
+        found.ok_or_else(|| Error::NotFound {
+            namespace: caller.namespace.clone(),
+            name: self.cluster.clone(),
+        })
+    }
+}
+
+/// Its Secret is written before there is anything that would answer.
+fn must_have_control_plane(cluster: &Cluster) -> Result<(), Error> {
+    let status = cluster.status.as_ref();
+    let conditions = status.map(|s| s.conditions.as_slice()).unwrap_or_default();
+    if is_true(conditions, "ControlPlaneInitialized") {
+        return Ok(());
+    }
+    Err(Error::NotReady {
+        namespace: cluster.namespace().unwrap_or_default(),
+        name: cluster.name_any(),
+        why: match find(conditions, "Ready") {
+            Some(ready) if ready.message.is_empty() => ready.reason.clone(),
+            Some(ready) => format!("{}: {}", ready.reason, ready.message),
+            None => "no controller has said anything of it yet".into(),
+        },
+    })
+}
+
+async fn text(caller: &Caller, name: String) -> Result<Vec<u8>, Error> {
+    let api: Api<Secret> = Api::namespaced(caller.client.clone(), &caller.namespace);
+    let secret = api.get_opt(&name).await;
+    let secret = secret.map_err(|error| caller.explain::<Secret>(error))?;
+    let text = secret.and_then(|secret| secret.data?.remove(KEY));
+    text.map(|text| text.0).ok_or_else(|| Error::Missing {
+        namespace: caller.namespace.clone(),
+        secret: name,
+    })
+}
+
+/// A file that was there keeps neither its text nor its mode.
+fn write_privately(path: &Path, text: &[u8]) -> std::io::Result<()> {
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)?;
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    file.write_all(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_readable_by_its_owner_alone_also_where_one_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kubeconfig");
+        std::fs::write(&path, "an older one, and longer").unwrap();
+        std::fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        for path in [path, folder.path().join("new")] {
+            write_privately(&path, b"text").unwrap();
+            assert_eq!(std::fs::read(&path).unwrap(), b"text");
+            let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+    }
+}

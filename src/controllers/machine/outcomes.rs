@@ -1,0 +1,62 @@
+//! What came of the actions of a plan when they were last tried, as long as it is not all that was wanted. Kept in
+//! memory: what a plan hopes for is not written over what is known to come of it, pass after pass.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::plan::Action;
+use crate::api::conditions::Finding;
+
+/// What was tried, and what was found, by UID of the Machine.
+type Tried = HashMap<String, (Vec<Action>, Vec<Finding>)>;
+
+/// By UID of the Machine.
+#[derive(Default)]
+pub struct Outcomes(Mutex<Tried>);
+
+impl Outcomes {
+    /// What was found when these actions were last tried.
+    pub fn of(&self, machine: &str, actions: &[Action]) -> Vec<Finding> {
+        match self.lock().get(machine) {
+            Some((tried, found)) if tried == actions => found.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Remembers what was found; nothing where all was done.
+    pub fn remember(&self, machine: &str, actions: &[Action], found: &[Finding]) {
+        if found.is_empty() {
+            self.forget(machine);
+        } else {
+            let outcome = (actions.to_vec(), found.to_vec());
+            self.lock().insert(machine.to_owned(), outcome);
+        }
+    }
+
+    /// Forgets a Machine that is gone.
+    pub fn forget(&self, machine: &str) {
+        self.lock().remove(machine);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Tried> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_of_actions_is_known_until_they_change_or_are_done() {
+        let outcomes = Outcomes::default();
+        let drain = [Action::AwaitVolumes { node: "n".into() }, Action::Release];
+        let blocked = [Finding::yes("Deleting", "DrainBlocked", "a budget")];
+        outcomes.remember("m", &drain, &blocked);
+        assert_eq!(outcomes.of("m", &drain), blocked);
+        assert_eq!(outcomes.of("m", &drain[1..]), []);
+        assert_eq!(outcomes.of("other", &drain), []);
+        outcomes.remember("m", &drain, &[]);
+        assert_eq!(outcomes.of("m", &drain), []);
+    }
+}

@@ -1,0 +1,171 @@
+//! The words for a turn that another Machine has, and for objects that contradict each other.
+
+use super::turn::{Doubt, Side};
+use crate::api::cluster::Turn;
+use crate::api::conditions::Finding;
+use crate::api::names::{
+    ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED, ANNOTATION_SETTINGS, ANNOTATION_TURN,
+};
+use crate::node::Marker;
+
+/// Reason of a condition: Cluster and CA Secret name different holders of the turn, or one cannot be read.
+pub const TURN_IN_DOUBT: &str = "TurnInDoubt";
+/// Reason of a condition: a control plane may exist that the Cluster does not know of.
+pub const CONTROL_PLANE_IN_DOUBT: &str = "ControlPlaneInDoubt";
+
+/// The reason, if it says that something is in doubt.
+pub fn reason(text: &str) -> Option<&'static str> {
+    [TURN_IN_DOUBT, CONTROL_PLANE_IN_DOUBT]
+        .into_iter()
+        .find(|reason| *reason == text)
+}
+
+/// A Cluster, for the commands in a message.
+#[derive(Clone, Copy, Debug)]
+pub struct Named<'a> {
+    /// Its namespace.
+    pub namespace: &'a str,
+    /// Its name.
+    pub name: &'a str,
+}
+
+impl<'a> Named<'a> {
+    /// The Cluster of a Machine.
+    pub fn of(marker: &'a Marker) -> Self {
+        Self {
+            namespace: &marker.namespace,
+            name: &marker.cluster,
+        }
+    }
+}
+
+impl Doubt {
+    /// The reason of the condition.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Unreadable(..) | Self::TwoHolders(..) => TURN_IN_DOUBT,
+            Self::RecordOnSecretOnly(_) | Self::TwoRecords(..) => CONTROL_PLANE_IN_DOUBT,
+        }
+    }
+
+    /// Cause and remedy.
+    pub fn message(&self, cluster: Named) -> String {
+        let Named { namespace, name } = cluster;
+        match self {
+            Self::Unreadable(side, text) => {
+                let (kind, object) = match side {
+                    Side::Secret => ("secret", format!("{name}-ca")),
+                    Side::Cluster => ("cluster", name.to_owned()),
+                };
+                format!(
+                    "annotation {ANNOTATION_TURN} of {kind} {object} is {text:?}, which names no Machine; any control-plane Machine may be running kubeadm init, so nothing proceeds. \
+                     Find the Machine that started it (tatara logs machine NAME -n {namespace} --step init), then: kubectl -n {namespace} annotate {kind} {object} {ANNOTATION_TURN}-"
+                )
+            }
+            Self::TwoHolders(on_secret, on_cluster) => format!(
+                "Secret {name}-ca says that Machine {} (uid {}) has the control-plane turn, Cluster {name} says Machine {} (uid {}); each may be running kubeadm init, so nothing proceeds. \
+                 Delete the one that shall not run it: its turn is returned once its host is reset, or powered off through its BMC. {}",
+                on_secret.name,
+                on_secret.machine,
+                on_cluster.name,
+                on_cluster.machine,
+                host_is_gone(cluster, "NAME", "UID"),
+            ),
+            Self::RecordOnSecretOnly(by) => format!(
+                "Secret {name}-ca says that Machine {by} made a control plane, and Cluster {name} does not know of it, as after a restore of one without the other; nothing is initialised. \
+                 If that control plane does not run: delete the Cluster and apply it again, so that it gets a CA of its own; delete CA Secrets that you supplied as well, and create them again. \
+                 If it runs: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}={by}"
+            ),
+            Self::TwoRecords(on_secret, on_cluster) => format!(
+                "Secret {name}-ca says that Machine {on_secret} made the control plane, Cluster {name} says Machine {on_cluster}; look at both hosts. Delete the Cluster to start anew"
+            ),
+        }
+    }
+
+    /// A condition that does not hold because of it.
+    pub fn finding(&self, condition: &'static str, cluster: Named) -> Finding {
+        Finding::no(condition, self.reason(), self.message(cluster))
+    }
+}
+
+/// Another Machine has the turn.
+pub fn blocked(condition: &'static str, by: &Turn, cluster: Named) -> Finding {
+    Finding::no(
+        condition,
+        "WaitingForTurn",
+        format!(
+            "Machine {} (uid {}) has the turn to run kubeadm init. Delete it to pass the turn on: that happens once its host is reset, or powered off through its BMC. {}",
+            by.name,
+            by.machine,
+            host_is_gone(cluster, &by.name, &by.machine)
+        ),
+    )
+}
+
+/// What remains where a host cannot prove anything.
+fn host_is_gone(cluster: Named, machine: &str, uid: &str) -> String {
+    let Named { namespace, name } = cluster;
+    format!(
+        "If its host will never come back: kubectl -n {namespace} annotate machine {machine} {ANNOTATION_HOST_IS_GONE}={uid}; if that Machine does not exist any more: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_HOST_IS_GONE}={uid}"
+    )
+}
+
+/// What says that another Machine may have run `kubeadm init`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Witness {
+    /// This Machine, for which kubeadm was started.
+    Machine(String),
+    /// This Host, which has the key of the Cluster's CA, and whom its marker names.
+    Host(String, Option<Marker>),
+}
+
+/// Another Machine may have run `kubeadm init`, and the Cluster does not know.
+pub fn witnessed(condition: &'static str, witness: &Witness, cluster: Named) -> Finding {
+    let Named { namespace, name } = cluster;
+    let message = match witness {
+        Witness::Machine(machine) => format!(
+            "kubeadm was started for Machine {machine}, as its annotation {ANNOTATION_SETTINGS} says, and Cluster {name} does not know of it, as after an edit or a restore; kubeadm init is not started a second time. \
+             If that Machine shall not make the control plane, delete it"
+        ),
+        Witness::Host(host, owner) => {
+            let by = owner.as_ref().map_or_else(
+                || "no Machine".to_owned(),
+                |owner| format!("Machine {} (uid {})", owner.machine, owner.uid),
+            );
+            // what is recorded cannot be corrected: a command is given where the UID is known
+            let keep = owner.as_ref().map_or_else(String::new, |owner| {
+                let uid = &owner.uid;
+                format!(". If it runs: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}={uid}")
+            });
+            format!(
+                "Host {host} has the key of this Cluster's CA, and its marker names {by}: a control plane may run there that Cluster {name} does not know of, as after a restore; kubeadm init is not started a second time. \
+                 If that control plane is not wanted: delete Cluster {name}, which has the Host reset, and apply it again{keep}"
+            )
+        }
+    };
+    Finding::no(condition, CONTROL_PLANE_IN_DOUBT, message)
+}
+
+/// A control-plane Machine of a Cluster whose control plane is elsewhere: no turn is needed, and none is given.
+pub fn external(condition: &'static str, cluster: Named) -> Finding {
+    let name = cluster.name;
+    Finding::no(
+        condition,
+        "ControlPlaneJoinUnsupported",
+        format!(
+            "Cluster {name} has an external control plane, for its Secret {name}-kubeconfig was supplied; delete this Machine, or remove that Secret"
+        ),
+    )
+}
+
+/// Turn and record are kept on the CA Secret, which is missing.
+pub fn no_secret(condition: &'static str, cluster: Named) -> Finding {
+    let name = cluster.name;
+    Finding::no(
+        condition,
+        "WaitingForCertificates",
+        format!(
+            "Secret {name}-ca, on which the control-plane turn is kept, does not exist; the condition CertificatesReady of Cluster {name} says what to do"
+        ),
+    )
+}

@@ -1,0 +1,71 @@
+//! A host that the Machine claims, and whose marker does not name it: taken while it is nobody's, else left alone.
+
+use super::super::observed::{Held, Observed};
+use super::bootstrap::{ASK_AGAIN, BOOTSTRAP};
+use super::{Action, Plan};
+use crate::api::conditions::Finding;
+use crate::controllers::Next;
+use crate::node::{Observation, Ownership};
+
+/// The next step.
+pub fn plan(observed: &Observed, held: &Held, seen: &Observation) -> Plan {
+    let occupied = |message: String| Plan {
+        next: Next::After(ASK_AGAIN),
+        ..Plan::waiting(Finding::no(
+            "HostClean",
+            "Occupied",
+            format!(
+                "{message}. If that is so, delete this Machine: the Host is let go, and a MachineSet takes another"
+            ),
+        ))
+    };
+    match &seen.owner {
+        Ownership::Nobody if seen.occupied.is_empty() && not_taken(observed, held).is_some() => {
+            let (reason, message) = not_taken(observed, held).unwrap_or_default();
+            Plan {
+                next: Next::After(ASK_AGAIN),
+                ..Plan::waiting(Finding::no("HostClean", reason, message))
+            }
+        }
+        Ownership::Nobody if seen.occupied.is_empty() => Plan::act(
+            Action::TakeHost,
+            Finding::no(
+                BOOTSTRAP,
+                "TakingHost",
+                "writing the ownership marker on the host",
+            ),
+        ),
+        Ownership::Nobody => {
+            let found: Vec<String> = seen.occupied.iter().map(ToString::to_string).collect();
+            occupied(format!(
+                "the host runs somebody else's Kubernetes and is left alone: {}",
+                found.join("; ")
+            ))
+        }
+        Ownership::Owner(other) => occupied(format!(
+            "the host's marker says that it belongs to Machine {}/{} (uid {}) of management cluster {}; it is left alone",
+            other.marker.namespace, other.marker.machine, other.marker.uid, other.marker.management
+        )),
+        Ownership::Unreadable(text) => occupied(format!(
+            "the host's marker /var/lib/tatara/owner.json cannot be read ({text}); the host is left alone"
+        )),
+    }
+}
+
+/// Why a clean host is not taken, although this Machine has its claim: what was begun on a host is not begun again on
+/// one that shows nothing of it.
+fn not_taken(observed: &Observed, held: &Held) -> Option<(&'static str, String)> {
+    let name = &held.name;
+    if observed.virtual_machine.is_some() {
+        return None;
+    }
+    if observed.is_begun() {
+        return Some((
+            "MarkerMissing",
+            format!(
+                "kubeadm was begun for this Machine, and Host {name} has neither its marker nor any of its data, as with another disk, or with /var not mounted; nothing is done. Mount it, or delete this Machine"
+            ),
+        ));
+    }
+    None
+}

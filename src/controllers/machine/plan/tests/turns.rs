@@ -1,0 +1,394 @@
+//! The turn on Cluster and CA Secret: what is written next in every case, and that no order of writes, crashes,
+//! edits and restores of one of the two makes two Machines run `kubeadm init`.
+
+use proptest::prelude::*;
+
+use super::super::turn::{Both, Doubt, Holder, Marks, Side, Step, give_back, record, settle, take};
+use super::*;
+
+fn holder(of: &str) -> Holder {
+    match of {
+        "nobody" => Holder::Nobody,
+        "rubbish" => Holder::Unreadable("rubbish".into()),
+        uid => Holder::Of(turn_of(uid)),
+    }
+}
+
+fn both(secret: &str, cluster: &str) -> Both {
+    let marks = |turn| Marks {
+        turn: holder(turn),
+        initialized: None,
+    };
+    Both {
+        secret: marks(secret),
+        cluster: marks(cluster),
+        no_secret: false,
+    }
+}
+
+/// `S: ME` writes the turn of ME on the Secret, `C: nobody` takes it off the Cluster.
+fn said(step: &Step) -> String {
+    match step {
+        Step::Write(side, marks) => {
+            let side = if *side == Side::Secret { "S" } else { "C" };
+            let turn = match &marks.turn {
+                Holder::Of(turn) => turn.machine.clone(),
+                Holder::Nobody => "nobody".into(),
+                Holder::Unreadable(_) => panic!("rubbish is written"),
+            };
+            format!("{side}: {turn}")
+        }
+        Step::Done => "done".into(),
+        Step::Blocked(turn) => format!("blocked by {}", turn.machine),
+        Step::Initialized(by) => format!("made by {by}"),
+        Step::InDoubt(Doubt::TwoHolders(..)) => "two holders".into(),
+        Step::InDoubt(Doubt::Unreadable(..)) => "unreadable".into(),
+        Step::InDoubt(_) => "record in doubt".into(),
+        Step::NoSecret => "no Secret".into(),
+    }
+}
+
+#[test]
+fn every_case_has_one_next_write_or_an_answer() {
+    let me = format!("S: {ME}");
+    let repaired = format!("C: {ME}");
+    let copied = format!("S: {OTHER}");
+    let other = format!("blocked by {OTHER}");
+    // Secret, Cluster → taking, giving back, settling
+    let cases = [
+        ("nobody", "nobody", &*me, "done", "done"),
+        ("nobody", ME, &me, &me, &me),
+        ("nobody", OTHER, &copied, "done", &copied),
+        ("nobody", "rubbish", "unreadable", "done", "done"),
+        (ME, "nobody", &repaired, "S: nobody", "done"),
+        (ME, ME, "done", "C: nobody", "done"),
+        (ME, OTHER, "two holders", "S: nobody", "done"),
+        (ME, "rubbish", "unreadable", "S: nobody", "done"),
+        (OTHER, "nobody", &other, "done", "done"),
+        (OTHER, ME, "two holders", "C: nobody", "done"),
+        (OTHER, OTHER, &other, "done", "done"),
+        (OTHER, "rubbish", "unreadable", "done", "done"),
+        ("rubbish", "nobody", "unreadable", "done", "done"),
+        ("rubbish", ME, "unreadable", "C: nobody", "done"),
+        ("rubbish", OTHER, "unreadable", "done", "done"),
+        ("rubbish", "rubbish", "unreadable", "done", "done"),
+    ];
+    for (secret, cluster, taking, giving_back, settling) in cases {
+        let both = both(secret, cluster);
+        let case = format!("Secret {secret}, Cluster {cluster}");
+        assert_eq!(said(&take(&both, &turn_of(ME))), taking, "taking: {case}");
+        assert_eq!(
+            said(&give_back(&both, ME)),
+            giving_back,
+            "giving back: {case}"
+        );
+        assert_eq!(said(&settle(&both)), settling, "settling: {case}");
+        let without = Both {
+            secret: Marks::default(),
+            no_secret: true,
+            ..both
+        };
+        assert_eq!(said(&take(&without, &turn_of(ME))), "no Secret", "{case}");
+        assert_eq!(settle(&without), Step::Done, "{case}");
+        let clears = if cluster == ME { "C: nobody" } else { "done" };
+        assert_eq!(said(&give_back(&without, ME)), clears, "no Secret: {case}");
+    }
+}
+
+#[test]
+fn the_record_is_kept_on_both_ends_the_turn_and_contradictions_stop_everything() {
+    let with = |mut both: Both, secret: Option<&str>, cluster: Option<&str>| {
+        both.secret.initialized = secret.map(str::to_owned);
+        both.cluster.initialized = cluster.map(str::to_owned);
+        both
+    };
+    let take_me = |both: &Both| take(both, &turn_of(ME));
+    // Recording: Secret, Cluster and turn, Secret.
+    let mut now = both(ME, ME);
+    let mut steps = Vec::new();
+    while let Step::Write(side, marks) = record(&now, ME) {
+        assert_ne!(said(&take(&now, &turn_of(OTHER))), "done", "{now:?}");
+        steps.push(side);
+        match side {
+            Side::Secret => now.secret = marks,
+            Side::Cluster => now.cluster = marks,
+        }
+    }
+    assert_eq!(steps, [Side::Secret, Side::Cluster, Side::Secret]);
+    assert_eq!(now, with(both("nobody", "nobody"), Some(ME), Some(ME)));
+    assert_eq!(take_me(&now), Step::Initialized(ME.into()));
+    // What a crash left is completed without the Machine.
+    let left = with(both(ME, "nobody"), Some(ME), Some(ME));
+    assert_eq!(said(&settle(&left)), "S: nobody");
+    let only_cluster = with(both("nobody", "nobody"), None, Some(ME));
+    assert!(
+        matches!(settle(&only_cluster), Step::Write(Side::Secret, marks) if marks.initialized.as_deref() == Some(ME))
+    );
+    // The turn of another is not ended.
+    let others = with(both(OTHER, OTHER), Some(ME), Some(ME));
+    assert_eq!(record(&others, ME), Step::Done);
+    for (secret, cluster) in [
+        (Some(OTHER), None),
+        (None, Some(OTHER)),
+        (Some(ME), Some(OTHER)),
+    ] {
+        let both = with(both(ME, ME), secret, cluster);
+        assert_eq!(record(&both, ME), Step::Initialized(OTHER.into()));
+    }
+    let restored = with(both("nobody", "nobody"), Some(OTHER), None);
+    assert_eq!(
+        take_me(&restored),
+        Step::InDoubt(Doubt::RecordOnSecretOnly(OTHER.into()))
+    );
+    assert_eq!(settle(&restored), Step::Done, "a person decides");
+    let two = with(both("nobody", "nobody"), Some(OTHER), Some(ME));
+    assert_eq!(
+        take_me(&two),
+        Step::InDoubt(Doubt::TwoRecords(OTHER.into(), ME.into()))
+    );
+}
+
+#[test]
+fn the_words_of_a_doubt_name_both_holders_and_the_commands() {
+    use super::super::doubt::Named;
+    let cluster = Named {
+        namespace: "team",
+        name: "a",
+    };
+    let says = |doubt: Doubt, reason: &str, parts: &[&str]| {
+        let finding = doubt.finding("BootstrapReady", cluster);
+        assert_eq!(finding.reason, reason);
+        for part in parts {
+            assert!(
+                finding.message.contains(part),
+                "{part} in: {}",
+                finding.message
+            );
+        }
+    };
+    says(
+        Doubt::TwoHolders(turn_of(ME), turn_of(OTHER)),
+        "TurnInDoubt",
+        &[
+            ME,
+            OTHER,
+            "Secret a-ca",
+            "Cluster a",
+            "kubectl -n team annotate cluster a tatara.dev/host-is-gone=UID",
+        ],
+    );
+    says(
+        Doubt::Unreadable(Side::Secret, "rubbish".into()),
+        "TurnInDoubt",
+        &[
+            "\"rubbish\"",
+            "kubectl -n team annotate secret a-ca tatara.dev/control-plane-turn-",
+        ],
+    );
+    says(
+        Doubt::Unreadable(Side::Cluster, "rubbish".into()),
+        "TurnInDoubt",
+        &["kubectl -n team annotate cluster a tatara.dev/control-plane-turn-"],
+    );
+    says(
+        Doubt::RecordOnSecretOnly(ME.into()),
+        "ControlPlaneInDoubt",
+        &[
+            "annotate cluster a tatara.dev/control-plane-initialized=",
+            "delete the Cluster and apply it again",
+        ],
+    );
+}
+
+/// What happens next.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// One more request of what this one does: 0 and 1 are the Machines, 2 and 3 their Hosts' controllers, 4 the Cluster's.
+    Request(usize),
+    /// It is interrupted, and begins anew.
+    Crash(usize),
+    /// `kubeadm init` ends on a host, and well.
+    Ends(usize),
+    /// A host is reset.
+    Reset(usize),
+    /// A person writes this turn on one of the two, or removes it.
+    Edit(Side, Option<usize>),
+    /// One of the two is restored to how it was then.
+    Restore(Side, usize),
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let side = || prop_oneof![Just(Side::Secret), Just(Side::Cluster)];
+    prop_oneof![
+        20 => (0..5_usize).prop_map(Event::Request),
+        2 => (0..5_usize).prop_map(Event::Crash),
+        1 => (0..2_usize).prop_map(Event::Ends),
+        2 => (0..2_usize).prop_map(Event::Reset),
+        2 => (side(), prop::option::of(0..2_usize)).prop_map(|(side, to)| Event::Edit(side, to)),
+        1 => (side(), any::<usize>()).prop_map(|(side, then)| Event::Restore(side, then)),
+    ]
+}
+
+/// How far one actor is: what it has read.
+#[derive(Clone, Default)]
+struct Underway {
+    secret: Option<(usize, Marks)>,
+    cluster: Option<Marks>,
+}
+
+struct World {
+    /// Every state that the two had, the last is the present one.
+    secret: Vec<Marks>,
+    cluster: Vec<Marks>,
+    actors: [Underway; 5],
+    /// The marker of the Machine is on its host: without it no step starts there.
+    marked: [bool; 2],
+    /// `kubeadm init` was begun there since the last reset.
+    began: [bool; 2],
+    ended: [bool; 2],
+}
+
+const UIDS: [&str; 2] = [ME, OTHER];
+
+impl World {
+    fn new() -> Self {
+        Self {
+            secret: vec![Marks::default()],
+            cluster: vec![Marks::default()],
+            actors: Default::default(),
+            marked: [true; 2],
+            began: [false; 2],
+            ended: [false; 2],
+        }
+    }
+
+    /// One request, as `turn.rs` makes them: read the Secret, read the Cluster, write one of them.
+    fn request(&mut self, actor: usize) {
+        let underway = &mut self.actors[actor];
+        let Some((version, secret)) = underway.secret.clone() else {
+            let present = self.secret.last().cloned().unwrap_or_default();
+            underway.secret = Some((self.secret.len(), present));
+            return;
+        };
+        let Some(cluster) = underway.cluster.clone() else {
+            underway.cluster = self.cluster.last().cloned();
+            return;
+        };
+        *underway = Underway::default();
+        let both = Both {
+            secret,
+            cluster,
+            no_secret: false,
+        };
+        match self.decide(actor, &both) {
+            Step::Write(Side::Secret, marks) if version == self.secret.len() => {
+                self.secret.push(marks);
+            }
+            Step::Write(Side::Cluster, marks) if self.cluster.last() == Some(&both.cluster) => {
+                self.cluster.push(marks);
+            }
+            Step::Done if actor < 2 && self.marked[actor] && !self.ended[actor] => {
+                self.began[actor] = true;
+            }
+            _ => (),
+        }
+    }
+
+    fn decide(&self, actor: usize, both: &Both) -> Step {
+        match actor {
+            0 | 1 if self.ended[actor] => record(both, UIDS[actor]),
+            0 | 1 => take(both, &turn_of(UIDS[actor])),
+            // with the proof that nothing of it runs
+            2 | 3 if !self.marked[actor - 2] => give_back(both, UIDS[actor - 2]),
+            4 => settle(both),
+            _ => Step::NoSecret,
+        }
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Request(actor) => self.request(actor),
+            Event::Crash(actor) => self.actors[actor] = Underway::default(),
+            Event::Ends(host) => self.ended[host] |= self.began[host],
+            // the host of a control plane that exists stays
+            Event::Reset(host) if !self.ended[host] => {
+                (self.marked[host], self.began[host]) = (false, false);
+            }
+            Event::Edit(side, to) => {
+                let mut marks = self.side(side).last().cloned().unwrap_or_default();
+                marks.turn = to.map_or(Holder::Nobody, |to| Holder::Of(turn_of(UIDS[to])));
+                self.change(side, marks);
+            }
+            Event::Restore(side, then) => {
+                let states = self.side(side);
+                let marks = states[then % states.len()].clone();
+                self.change(side, marks);
+            }
+            Event::Reset(_) => (),
+        }
+    }
+
+    fn side(&mut self, side: Side) -> &mut Vec<Marks> {
+        match side {
+            Side::Secret => &mut self.secret,
+            Side::Cluster => &mut self.cluster,
+        }
+    }
+
+    /// A Machine has read that it has the turn, and starts next.
+    fn begins(&self, host: usize) -> bool {
+        let Underway { secret, cluster } = &self.actors[host];
+        let has_turn = |marks: Option<&Marks>| marks.is_some_and(|m| m.has_turn_of(UIDS[host]));
+        self.marked[host]
+            && has_turn(secret.as_ref().map(|(_, marks)| marks))
+            && has_turn(cluster.as_ref())
+    }
+
+    /// Something else than Tatara changes one of the two; the other still says who began, or is about to.
+    fn change(&mut self, side: Side, marks: Marks) {
+        let other = match side {
+            Side::Secret => self.cluster.last(),
+            Side::Cluster => self.secret.last(),
+        };
+        let other = other.cloned().unwrap_or_default();
+        let says = |uid: &str| other.has_turn_of(uid) || other.initialized.as_deref() == Some(uid);
+        let is_known =
+            (0..2).all(|host| !self.began[host] && !self.begins(host) || says(UIDS[host]));
+        if is_known {
+            self.side(side).push(marks);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn init_is_begun_once_whatever_happens_to_one_of_the_two_between_any_two_requests(
+        events in prop::collection::vec(event(), 1..160),
+    ) {
+        let mut world = World::new();
+        for event in events {
+            world.happen(event);
+            prop_assert!(world.began != [true; 2], "init was begun on both hosts after {event:?}");
+        }
+    }
+
+    #[test]
+    fn a_turn_that_is_given_back_is_free_again_and_is_taken(before in 0..160_usize) {
+        let mut world = World::new();
+        // a Machine takes it and is interrupted anywhere; then its host is reset, and the other goes on
+        for _ in 0..before % 16 {
+            world.happen(Event::Request(0));
+        }
+        world.happen(Event::Reset(0));
+        world.happen(Event::Crash(0));
+        for _ in 0..16 {
+            world.happen(Event::Request(2));
+        }
+        for _ in 0..16 {
+            world.happen(Event::Request(1));
+        }
+        prop_assert!(world.began[1]);
+    }
+}

@@ -1,0 +1,294 @@
+//! What is written next, of the control-plane turn and of the record that a control plane exists. Both are kept
+//! on the Cluster and on its CA Secret, and the Secret is authoritative: a Cluster is replaced, restored or edited
+//! more easily. Pure: from a live read of both to one write, which is then done by compare-and-swap.
+//!
+//! | | first | then |
+//! |---|---|---|
+//! | taking the turn | Secret | Cluster |
+//! | giving it back | Cluster | Secret |
+//! | recording `kubeadm init` | Secret | Cluster, and the turn is returned |
+//!
+//! The Secret is read before the Cluster, and written only while nothing else has changed on it. Because a return
+//! writes the Secret as well (it adds a missing copy first), a copy that was read before a return is never
+//! written after it.
+
+use std::collections::BTreeMap;
+
+use crate::api::cluster::Turn;
+use crate::api::names::{ANNOTATION_INITIALIZED, ANNOTATION_TURN};
+
+/// Whose turn it is, as one object says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Holder {
+    /// Nobody's.
+    #[default]
+    Nobody,
+    /// This Machine's.
+    Of(Turn),
+    /// There is an annotation that is no turn.
+    Unreadable(String),
+}
+
+/// What one object says of turn and record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// Whose turn it is.
+    pub turn: Holder,
+    /// UID of the Machine that ran `kubeadm init`.
+    pub initialized: Option<String>,
+}
+
+/// What both objects say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Both {
+    /// The CA Secret.
+    pub secret: Marks,
+    /// The Cluster.
+    pub cluster: Marks,
+    /// There is no CA Secret.
+    pub no_secret: bool,
+}
+
+/// The object that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The CA Secret.
+    Secret,
+    /// The Cluster.
+    Cluster,
+}
+
+/// What is done next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Write this on one of the two, if it is still as it was read; then read both again.
+    Write(Side, Marks),
+    /// Nothing is left to write.
+    Done,
+    /// Another Machine has the turn.
+    Blocked(Turn),
+    /// The Machine of this UID ran `kubeadm init`.
+    Initialized(String),
+    /// The two contradict each other: nothing proceeds before a person has decided.
+    InDoubt(Doubt),
+    /// The CA Secret, which has to be written first, is missing.
+    NoSecret,
+}
+
+/// How Cluster and CA Secret contradict each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// The turn on this object cannot be read.
+    Unreadable(Side, String),
+    /// They name different holders: first the Secret's, then the Cluster's.
+    TwoHolders(Turn, Turn),
+    /// The Secret says that this Machine ran `kubeadm init`, and the Cluster does not know.
+    RecordOnSecretOnly(String),
+    /// They name different Machines that ran `kubeadm init`: first the Secret's, then the Cluster's.
+    TwoRecords(String, String),
+}
+
+impl Marks {
+    /// What these annotations say.
+    pub fn of(annotations: &BTreeMap<String, String>) -> Self {
+        let turn = match annotations.get(ANNOTATION_TURN) {
+            None => Holder::Nobody,
+            Some(text) => match serde_json::from_str::<Turn>(text) {
+                Ok(turn) if !turn.machine.is_empty() => Holder::Of(turn),
+                _ => Holder::Unreadable(text.clone()),
+            },
+        };
+        Self {
+            turn,
+            initialized: annotations.get(ANNOTATION_INITIALIZED).cloned(),
+        }
+    }
+
+    /// Whether it names this Machine as the holder of the turn.
+    pub fn has_turn_of(&self, uid: &str) -> bool {
+        matches!(&self.turn, Holder::Of(turn) if turn.machine == uid)
+    }
+
+    fn with_turn(&self, turn: &Turn) -> Self {
+        Self {
+            turn: Holder::Of(turn.clone()),
+            ..self.clone()
+        }
+    }
+
+    fn without_turn(&self) -> Self {
+        Self {
+            turn: Holder::Nobody,
+            ..self.clone()
+        }
+    }
+
+    fn with_record(&self, uid: &str) -> Self {
+        Self {
+            initialized: Some(uid.to_owned()),
+            ..self.clone()
+        }
+    }
+}
+
+impl Both {
+    /// Whose turn it is, where the two do not contradict each other.
+    pub fn holder(&self) -> Option<&Turn> {
+        match (&self.secret.turn, &self.cluster.turn) {
+            (Holder::Of(turn), _) | (Holder::Nobody, Holder::Of(turn)) => Some(turn),
+            _ => None,
+        }
+    }
+
+    /// Whether either names this Machine as the holder of the turn.
+    pub fn has_turn_of(&self, uid: &str) -> bool {
+        self.secret.has_turn_of(uid) || self.cluster.has_turn_of(uid)
+    }
+
+    /// How they contradict each other, if they do.
+    pub fn doubt(&self) -> Option<Doubt> {
+        match (&self.secret.initialized, &self.cluster.initialized) {
+            (Some(one), Some(other)) if one != other => {
+                return Some(Doubt::TwoRecords(one.clone(), other.clone()));
+            }
+            // the control plane exists: no turn for `kubeadm init` means anything any more
+            (_, Some(_)) => return None,
+            // its holder is about to write it on the Cluster
+            (Some(by), None) if !self.is_recording(by) => {
+                return Some(Doubt::RecordOnSecretOnly(by.clone()));
+            }
+            _ => (),
+        }
+        match (&self.secret.turn, &self.cluster.turn) {
+            (Holder::Unreadable(text), _) => Some(Doubt::Unreadable(Side::Secret, text.clone())),
+            (_, Holder::Unreadable(text)) => Some(Doubt::Unreadable(Side::Cluster, text.clone())),
+            (Holder::Of(one), Holder::Of(other)) if !is_same(one, other) => {
+                Some(Doubt::TwoHolders(one.clone(), other.clone()))
+            }
+            _ => None,
+        }
+    }
+
+    fn is_recording(&self, by: &str) -> bool {
+        self.holder().is_some_and(|turn| turn.machine == by)
+    }
+}
+
+fn is_same(one: &Turn, other: &Turn) -> bool {
+    one.machine == other.machine && one.action == other.action
+}
+
+/// Taking the turn, or keeping it: [`Step::Done`] is the leave to go on.
+pub fn take(both: &Both, wanted: &Turn) -> Step {
+    if both.no_secret {
+        return Step::NoSecret;
+    }
+    if let Some(doubt) = both.doubt() {
+        return Step::InDoubt(doubt);
+    }
+    if let Some(step) = copy_record(both) {
+        return step;
+    }
+    if let Some(by) = both
+        .cluster
+        .initialized
+        .as_ref()
+        .or(both.secret.initialized.as_ref())
+    {
+        return Step::Initialized(by.clone());
+    }
+    match (&both.secret.turn, &both.cluster.turn) {
+        (Holder::Nobody, Holder::Of(turn)) => {
+            Step::Write(Side::Secret, both.secret.with_turn(turn))
+        }
+        (Holder::Of(turn), _) if !is_same(turn, wanted) => Step::Blocked(turn.clone()),
+        (Holder::Of(turn), Holder::Nobody) => {
+            Step::Write(Side::Cluster, both.cluster.with_turn(turn))
+        }
+        (Holder::Of(_), Holder::Of(_)) => Step::Done,
+        _ => Step::Write(Side::Secret, both.secret.with_turn(wanted)),
+    }
+}
+
+/// Giving back the turn of a Machine that is proven to run no control plane, wherever it is named.
+pub fn give_back(both: &Both, uid: &str) -> Step {
+    let (secret, cluster) = (&both.secret, &both.cluster);
+    match (
+        secret.has_turn_of(uid),
+        cluster.has_turn_of(uid),
+        &cluster.turn,
+    ) {
+        (false, true, Holder::Of(turn)) if secret.turn == Holder::Nobody && !both.no_secret => {
+            Step::Write(Side::Secret, secret.with_turn(turn))
+        }
+        (_, true, _) => Step::Write(Side::Cluster, cluster.without_turn()),
+        (true, false, _) => Step::Write(Side::Secret, secret.without_turn()),
+        (false, false, _) => Step::Done,
+    }
+}
+
+/// Recording that a Machine ran `kubeadm init`, which ends its turn.
+pub fn record(both: &Both, uid: &str) -> Step {
+    if both.no_secret {
+        return Step::NoSecret;
+    }
+    let (secret, cluster) = (&both.secret, &both.cluster);
+    for other in [&secret.initialized, &cluster.initialized]
+        .into_iter()
+        .flatten()
+    {
+        if other != uid {
+            return Step::Initialized(other.clone());
+        }
+    }
+    if secret.initialized.is_none() {
+        return Step::Write(Side::Secret, secret.with_record(uid));
+    }
+    if cluster.initialized.is_none() {
+        let recorded = cluster.with_record(uid);
+        let recorded = if cluster.has_turn_of(uid) {
+            recorded.without_turn()
+        } else {
+            recorded
+        };
+        return Step::Write(Side::Cluster, recorded);
+    }
+    end_turn(both, uid)
+}
+
+/// What anybody may complete, without asking or proving anything: copies to the Secret of what only the Cluster
+/// has (as after an upgrade, or when the Secret was made again from a file), and the end of a turn whose `kubeadm
+/// init` is recorded on both.
+pub fn settle(both: &Both) -> Step {
+    if both.no_secret || both.doubt().is_some() {
+        return Step::Done;
+    }
+    if let Some(step) = copy_record(both) {
+        return step;
+    }
+    if let Some(by) = &both.cluster.initialized {
+        return end_turn(both, by);
+    }
+    match (&both.secret.turn, &both.cluster.turn) {
+        (Holder::Nobody, Holder::Of(turn)) => {
+            Step::Write(Side::Secret, both.secret.with_turn(turn))
+        }
+        _ => Step::Done,
+    }
+}
+
+fn copy_record(both: &Both) -> Option<Step> {
+    let by = both.cluster.initialized.as_ref()?;
+    let is_missing = both.secret.initialized.is_none();
+    is_missing.then(|| Step::Write(Side::Secret, both.secret.with_record(by)))
+}
+
+fn end_turn(both: &Both, uid: &str) -> Step {
+    if both.cluster.has_turn_of(uid) {
+        return Step::Write(Side::Cluster, both.cluster.without_turn());
+    }
+    if both.secret.has_turn_of(uid) {
+        return Step::Write(Side::Secret, both.secret.without_turn());
+    }
+    Step::Done
+}

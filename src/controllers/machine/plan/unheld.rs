@@ -1,0 +1,173 @@
+//! A Machine without a place: it claims a Host, once; and where its claim is lost, or is on several Hosts, it says
+//! so, and nothing is done. Absence of a claim proves nothing.
+
+use std::time::Duration;
+
+use kube::ResourceExt;
+
+use super::super::observed::{Contact, Observed, Placement, Refusal, Unheld};
+use super::{Action, Plan};
+use crate::api::MachineProviderSpec;
+use crate::api::conditions::Finding;
+use crate::api::names::{ANNOTATION_HOST, ANNOTATION_HOST_IS_GONE};
+use crate::controllers::Next;
+use crate::controllers::proof::{Clean, Evidence, Proof};
+
+/// How soon a Host that a Machine chose and does not have is asked again.
+pub(super) const ASK_AGAIN: Duration = Duration::from_secs(30);
+
+/// What is written on a Machine before anything else.
+pub fn adoption(observed: &Observed) -> Option<Plan> {
+    let machine = &observed.machine;
+    let has_place = matches!(observed.placement, Placement::Held(_));
+    let is_needed = !observed.is_adopted()
+        || machine.spec.provider_spec.value.is_none()
+        || (has_place && machine.spec.provider_id.is_none());
+    is_needed.then(|| Plan {
+        actions: vec![Action::Adopt {
+            host: place(observed),
+        }],
+        ..Plan::default()
+    })
+}
+
+/// The place that is written down with the adoption: what the Machine has, or is to have next.
+fn place(observed: &Observed) -> Option<String> {
+    let is_virtual = matches!(observed.spec, Ok(MachineProviderSpec::Libvirt(_)));
+    match &observed.placement {
+        Placement::Held(held) => Some(held.name.clone()),
+        Placement::None(Ok(host))
+            if !is_virtual && observed.chosen.is_none() && !observed.is_begun() =>
+        {
+            Some(host.clone())
+        }
+        Placement::None(_) => None,
+    }
+}
+
+/// The next step of a Machine that is not deleted.
+pub fn plan(observed: &Observed, choice: &Result<String, Refusal>) -> Plan {
+    if matches!(observed.spec, Ok(MachineProviderSpec::Simulated(_))) {
+        return claim(choice, None);
+    }
+    match &observed.chosen {
+        None if !observed.is_begun() => claim(choice, None),
+        Some(chosen) if !observed.is_begun() && matches!(chosen.now, Unheld::Free) => {
+            claim(&Ok(chosen.host.clone()), None)
+        }
+        _ => match proof(observed) {
+            Ok(proof) if proof.evidence() == Evidence::NeverStarted => {
+                claim(choice, Clean::from(&proof))
+            }
+            Ok(_) => lost(observed, "the host was reset"),
+            Err(why) => lost(observed, &why),
+        },
+    }
+}
+
+fn claim(choice: &Result<String, Refusal>, instead: Option<Clean>) -> Plan {
+    let finding = |reason, message| Finding::no("InfrastructureReady", reason, message);
+    match choice {
+        Ok(host) => {
+            let host = host.clone();
+            let message = format!("claiming {host}");
+            let action = Action::Acquire { host, instead };
+            Plan::act(action, finding("Claiming", message))
+        }
+        Err(refusal) => Plan::waiting(finding(refusal.reason, refusal.message.clone())),
+    }
+}
+
+fn lost(observed: &Observed, why: &str) -> Plan {
+    let message = format!(
+        "no Host has the claim of this Machine: {why}. A Machine never moves to another host{}. {}",
+        match &observed.node {
+            super::Seen::Known(Some(node)) =>
+                format!(", and Node {} and its pods are left alone", node.name),
+            _ => String::new(),
+        },
+        remedy(observed)
+    );
+    Plan {
+        next: Next::After(ASK_AGAIN),
+        ..Plan::waiting(Finding::no("InfrastructureReady", "HostLost", message))
+    }
+}
+
+/// How a claim that was lost comes back, or is given up.
+pub fn remedy(observed: &Observed) -> String {
+    let marker = &observed.marker;
+    let is_deleting = observed.machine.metadata.deletion_timestamp.is_some();
+    let host = observed.chosen.as_ref().map_or("HOST", |c| c.host.as_str());
+    format!(
+        "Register Host {host} again if it is missing, and give it back: kubectl -n {namespace} patch host {host} --type=merge -p \
+         '{{\"spec\":{{\"consumerRef\":{{\"name\":\"{name}\",\"uid\":\"{uid}\",\"cluster\":\"{cluster}\",\"releasing\":{is_deleting}}}}}}}'; then it goes on. \
+         Only if the server is off for good or was erased: kubectl -n {namespace} annotate machine {name} {ANNOTATION_HOST_IS_GONE}={uid}{then}",
+        namespace = marker.namespace,
+        name = observed.machine.name_any(),
+        uid = marker.uid,
+        cluster = marker.cluster,
+        then = if is_deleting {
+            ""
+        } else {
+            ", and delete the Machine"
+        },
+    )
+}
+
+/// What the Host that it chose, and does not have, says of it; an error is why that proves nothing.
+pub fn proof(observed: &Observed) -> Result<Proof, String> {
+    let Some(chosen) = &observed.chosen else {
+        return Proof::of_no_place(observed.uid(), observed.is_begun())
+            .ok_or_else(|| "kubeadm was begun for it, and on which host is not recorded".into());
+    };
+    let host = &chosen.host;
+    match &chosen.now {
+        Unheld::Missing => Err(format!("Host {host}, which it chose, does not exist")),
+        Unheld::Free | Unheld::Held => Err(format!("Host {host} was not asked")),
+        Unheld::Asked(Contact::Seen(seen)) => {
+            Proof::of_host(&observed.marker, observed.is_begun(), seen)
+                .map_err(|why| format!("Host {host}: {why}"))
+        }
+        Unheld::Asked(Contact::Unreachable { message, .. }) => {
+            Err(format!("Host {host} cannot be asked: {message}"))
+        }
+        Unheld::Asked(Contact::NotAsked | Contact::SelfRegistering(_)) => {
+            Err(format!("Host {host} was not asked"))
+        }
+    }
+}
+
+/// The Host that bears its claim is not the one that it chose: a claim that somebody moved is not followed.
+pub fn moved(observed: &Observed) -> Option<Plan> {
+    let (Placement::Held(held), Some(chosen)) = (&observed.placement, &observed.chosen) else {
+        return None;
+    };
+    if chosen.host == held.name {
+        return None;
+    }
+    let message = format!(
+        "Host {} bears the claim of this Machine, which chose Host {}; nothing is done. Delete Host {0}, which its server does not notice; or, if it is the same server under another name: kubectl -n {} annotate --overwrite machine {} {ANNOTATION_HOST}={0}",
+        held.name, chosen.host, observed.marker.namespace, observed.marker.machine
+    );
+    let is_deleting = observed.machine.metadata.deletion_timestamp.is_some();
+    Some(Plan::waiting(if is_deleting {
+        Finding::yes("Deleting", "ClaimMoved", message)
+    } else {
+        Finding::no("InfrastructureReady", "ClaimMoved", message)
+    }))
+}
+
+/// Several Hosts bear its claim: which is its own only their servers tell, and nothing is done to any of them.
+pub fn contested(observed: &Observed) -> Plan {
+    let message = format!(
+        "Hosts {} all have spec.consumerRef of this Machine, as when one is made from the YAML of another; nothing is done to any of them. Delete all but the one that it runs on",
+        observed.contested.join(", ")
+    );
+    let is_deleting = observed.machine.metadata.deletion_timestamp.is_some();
+    Plan::waiting(if is_deleting {
+        Finding::yes("Deleting", "ClaimedTwice", message)
+    } else {
+        Finding::no("InfrastructureReady", "ClaimedTwice", message)
+    })
+}

@@ -1,0 +1,51 @@
+//! Gives a Machine up whose virtual machine cannot be ended: its Hypervisor keeps it in mind, and ends it when it can.
+
+use kube::{Api, ResourceExt};
+use serde_json::json;
+
+use super::super::execute::Done;
+use super::super::observed::Observed;
+use crate::api::Hypervisor;
+use crate::api::conditions::Finding;
+use crate::api::given_up::{GivenUp, GivenUpError};
+use crate::api::names::ANNOTATION_GIVEN_UP;
+use crate::controllers::{ReconcileError, patch};
+use crate::manager::Context;
+
+/// Writes the Machine down on its Hypervisor, by compare-and-swap. Without room there it is not given up. A Hypervisor
+/// that does not exist any more keeps nothing in mind, and ends nothing.
+pub async fn give_up(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
+    let Some(machine) = &observed.virtual_machine else {
+        return Ok(Done::Yes);
+    };
+    let (name, marker) = (&machine.hypervisor, &observed.marker);
+    let hypervisors: Api<Hypervisor> = Api::namespaced(context.client.clone(), &marker.namespace);
+    let found = hypervisors.get_opt(name).await;
+    let found = found.map_err(ReconcileError::api(format!("read Hypervisor {name}")))?;
+    let Some(hypervisor) = found else {
+        return Ok(Done::Yes);
+    };
+    let annotation = |hypervisor: &Hypervisor| {
+        let annotation = hypervisor.annotations().get(ANNOTATION_GIVEN_UP);
+        annotation.cloned()
+    };
+    let known = annotation(&hypervisor);
+    let with = GivenUp::read(known.as_deref())
+        .and_then(|given_up| given_up.with(&marker.uid, &marker.machine));
+    match with {
+        Ok(with) if known.as_ref() == Some(&with) => Ok(Done::Yes),
+        Ok(with) => {
+            let change = |_: &Hypervisor| json!({ "metadata": { "annotations": { (ANNOTATION_GIVEN_UP): with } } });
+            patch::swap(&context.client, &hypervisor, annotation, change).await?;
+            Ok(Done::Yes)
+        }
+        Err(error) => {
+            let reason = match error {
+                GivenUpError::Full => "GivenUpFull",
+                GivenUpError::Unreadable => "GivenUpUnreadable",
+            };
+            let message = format!("it cannot be given up: Hypervisor {name}: {error}");
+            Ok(Done::NotYet(Finding::yes("Deleting", reason, message)))
+        }
+    }
+}

@@ -1,0 +1,77 @@
+use serde_json::json;
+
+use super::*;
+
+const SET: &str = "set";
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_second(1_800_000_000 + seconds).expect("a time")
+}
+
+fn machine(name: &str) -> Machine {
+    let machine = json!({"metadata": {"name": name, "uid": format!("uid of {name}")}, "spec": {}});
+    serde_json::from_value(machine).expect("a Machine")
+}
+
+/// The Machines that count when these are listed: `-` stands before one that is being deleted.
+fn count(flight: &mut InFlight, listed: &[&str]) -> Vec<String> {
+    let machines = listed.iter().map(|name| Arc::new(machine(name))).collect();
+    let counted = flight.settle(SET, machines, |name| listed.contains(&name));
+    let sign = |machine: &Machine| match machine.metadata.deletion_timestamp {
+        Some(_) => format!("-{}", machine.name_any()),
+        None => machine.name_any(),
+    };
+    counted.iter().map(|machine| sign(machine)).collect()
+}
+
+#[test]
+fn what_was_made_counts_until_it_is_listed_and_then_only_as_long_as_it_is() {
+    let mut flight = InFlight::default();
+    assert!(!flight.knows(SET));
+    flight.making(SET, machine("a"), at(0));
+    assert!(flight.knows(SET) && !flight.knows("other"));
+    assert_eq!(count(&mut flight, &["x"]), ["x", "a"]);
+    assert_eq!(count(&mut flight, &["x", "a"]), ["x", "a"]);
+    assert_eq!(count(&mut flight, &["x"]), ["x"], "it was seen to go");
+    assert!(flight.knows(SET), "which is no reason to list again");
+}
+
+#[test]
+fn what_was_deleted_is_being_deleted_until_the_list_says_so_or_has_it_no_more() {
+    let mut flight = InFlight::default();
+    flight.deleted(SET, "uid of a", at(0));
+    assert_eq!(count(&mut flight, &["a", "b"]), ["-a", "b"]);
+    assert_eq!(count(&mut flight, &["b"]), ["b"]);
+    assert_eq!(flight.0[SET].deleted.len(), 0, "nothing is kept for ever");
+}
+
+#[test]
+fn a_machine_that_was_made_and_deleted_before_it_is_listed_counts_as_leaving() {
+    let mut flight = InFlight::default();
+    flight.making(SET, machine("a"), at(0));
+    flight.deleted(SET, "uid of a", at(1));
+    assert_eq!(count(&mut flight, &[]), ["-a"]);
+}
+
+#[test]
+fn an_answer_that_comes_after_the_machine_was_seen_to_go_brings_nothing_back() {
+    let mut flight = InFlight::default();
+    flight.making(SET, machine("a"), at(0));
+    flight.settled(SET, "a");
+    flight.made(SET, machine("a"), at(1));
+    assert_eq!(count(&mut flight, &[]), [] as [String; 0]);
+}
+
+#[test]
+fn what_is_not_listed_for_too_long_is_named_and_can_be_forgotten() {
+    let mut flight = InFlight::default();
+    assert_eq!(flight.due(SET), None);
+    flight.making(SET, machine("a"), at(0));
+    assert_eq!(flight.due(SET), Some(at(UNSEEN)));
+    assert_eq!(flight.overdue(SET, at(UNSEEN - 1)), [] as [String; 0]);
+    assert_eq!(flight.overdue(SET, at(UNSEEN)), ["a"]);
+    flight.settled(SET, "a");
+    assert_eq!(count(&mut flight, &[]), [] as [String; 0]);
+    flight.forget(SET);
+    assert!(!flight.knows(SET));
+}

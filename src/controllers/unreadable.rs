@@ -1,0 +1,201 @@
+//! Objects that cannot be read: nobody acts on them, nor on what leans on them; they are said once, and everything
+//! goes on when they are mended.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Resource, ResourceExt};
+
+use crate::api::conditions::Finding;
+use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
+use crate::api::readable::unreadable;
+use crate::api::{
+    Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet, ProviderSpec,
+};
+use crate::manager::Context;
+use crate::store::{Key, Stores};
+
+/// A pass that was held back is tried again after this time, although the end of its trouble wakes it.
+pub const LOOK_AGAIN: Duration = Duration::from_mins(1);
+
+/// What was said of which object, by its UID: once, until it changes.
+#[derive(Default)]
+pub struct Said(Mutex<HashMap<String, (Option<i64>, String)>>);
+
+impl Said {
+    fn is_news(&self, uid: String, said: (Option<i64>, String)) -> bool {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(uid, said.clone()) != Some(said)
+    }
+
+    /// It is read again, or gone.
+    pub fn forget(&self, uid: &str) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.remove(uid);
+    }
+}
+
+/// An object that leans on others: without them nobody knows what is to be done with it.
+pub trait Leans: Resource<DynamicType = ()> + Sized {
+    /// The first of them that cannot be read: kind, name and why.
+    fn leans_on(&self, stores: &Stores) -> Option<String>;
+}
+
+/// Whether no pass may be made over an object at the moment. That is said, once.
+pub async fn holds<K: Leans>(context: &Context, object: &K) -> bool {
+    let namespace = object.namespace().unwrap_or_default();
+    let finding = if let Some(why) = unreadable(object) {
+        let message = format!(
+            "it cannot be read, and nothing is done with it or below it until it is mended: {why}"
+        );
+        Finding::no("Readable", "Unreadable", message)
+    } else if let Some(other) = context.stores.unknown_in(&namespace) {
+        let message = format!(
+            "nothing is done in namespace {namespace} while nobody can tell whose {other} is; mend that, its Event says what is wrong"
+        );
+        Finding::no("Readable", "NamespaceHeld", message)
+    } else if let Some(other) = object.leans_on(&context.stores) {
+        let message = format!("nothing is done with it while {other}; mend that");
+        Finding::no("Readable", "Held", message)
+    } else {
+        context.unreadable.forget(&object.uid().unwrap_or_default());
+        return false;
+    };
+    let said = (object.meta().generation, finding.message.clone());
+    if context
+        .unreadable
+        .is_news(object.uid().unwrap_or_default(), said)
+    {
+        let kind = K::kind(&());
+        tracing::warn!(%kind, namespace, object = object.name_any(), reason = finding.reason, "{}", finding.message);
+        context.event(object, &finding).await;
+    }
+    true
+}
+
+fn trouble<K: Resource<DynamicType = ()>>(object: &K) -> Option<String> {
+    let (kind, name) = (K::kind(&()), object.name_any());
+    unreadable(object).map(|why| format!("{kind} {name} cannot be read ({why})"))
+}
+
+fn cluster(stores: &Stores, object: &impl ResourceExt) -> Option<String> {
+    let name = object.labels().get(LABEL_CLUSTER)?;
+    trouble(stores.clusters.get(&object.namespace()?, name)?.as_ref())
+}
+
+fn class(stores: &Stores, object: &impl ResourceExt, spec: &ProviderSpec) -> Option<String> {
+    let source = spec.value_from.as_ref().filter(|_| spec.value.is_none())?;
+    let name = &source.machine_class.as_ref()?.name;
+    trouble(
+        stores
+            .machine_classes
+            .get(&object.namespace()?, name)?
+            .as_ref(),
+    )
+}
+
+impl Leans for Machine {
+    fn leans_on(&self, stores: &Stores) -> Option<String> {
+        let claim = Key::Claim(self.uid().unwrap_or_default());
+        let held = || {
+            stores
+                .hosts
+                .by(&claim)
+                .iter()
+                .find_map(|host| trouble(host.as_ref()))
+        };
+        let placed = || {
+            let name = self.annotations().get(ANNOTATION_HYPERVISOR)?;
+            trouble(stores.hypervisors.get(&self.namespace()?, name)?.as_ref())
+        };
+        cluster(stores, self)
+            .or_else(|| class(stores, self, &self.spec.provider_spec))
+            .or_else(held)
+            .or_else(placed)
+    }
+}
+
+impl Leans for MachineSet {
+    fn leans_on(&self, stores: &Stores) -> Option<String> {
+        let spec = &self.spec.template.spec.provider_spec;
+        cluster(stores, self).or_else(|| class(stores, self, spec))
+    }
+}
+
+impl Leans for MachineDeployment {
+    fn leans_on(&self, stores: &Stores) -> Option<String> {
+        let spec = &self.spec.template.spec.provider_spec;
+        let owned = Key::Owner(self.uid().unwrap_or_default());
+        let sets = || {
+            stores
+                .machine_sets
+                .by(&owned)
+                .iter()
+                .find_map(|set| trouble(set.as_ref()))
+        };
+        cluster(stores, self)
+            .or_else(|| class(stores, self, spec))
+            .or_else(sets)
+    }
+}
+
+/// Whoever uses a class may be among those that cannot be read.
+impl Leans for MachineClass {
+    fn leans_on(&self, stores: &Stores) -> Option<String> {
+        let key = Key::UnreadableIn(self.namespace()?);
+        let machines = || {
+            stores
+                .machines
+                .by(&key)
+                .iter()
+                .find_map(|m| trouble(m.as_ref()))
+        };
+        let sets = || {
+            stores
+                .machine_sets
+                .by(&key)
+                .iter()
+                .find_map(|s| trouble(s.as_ref()))
+        };
+        let deployments = stores.machine_deployments.by(&key);
+        let deployments = deployments.iter().find_map(|d| trouble(d.as_ref()));
+        deployments.or_else(sets).or_else(machines)
+    }
+}
+
+/// Whoever uses a Secret may be among those that cannot be read.
+impl Leans for Secret {
+    fn leans_on(&self, stores: &Stores) -> Option<String> {
+        let key = Key::UnreadableIn(self.namespace()?);
+        let hypervisors = stores.hypervisors.by(&key);
+        let hypervisors = hypervisors.iter().find_map(|h| trouble(h.as_ref()));
+        let hosts = || {
+            stores
+                .hosts
+                .by(&key)
+                .iter()
+                .find_map(|host| trouble(host.as_ref()))
+        };
+        hypervisors.or_else(hosts)
+    }
+}
+
+impl Leans for Cluster {
+    fn leans_on(&self, _: &Stores) -> Option<String> {
+        None
+    }
+}
+
+impl Leans for Host {
+    fn leans_on(&self, _: &Stores) -> Option<String> {
+        None
+    }
+}
+
+impl Leans for Hypervisor {
+    fn leans_on(&self, _: &Stores) -> Option<String> {
+        None
+    }
+}

@@ -1,0 +1,210 @@
+//! Keeps Tatara's hands off what is not its own: every pass over an object of the group `cluster.k8s.io` begins here.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kube::api::{Patch, PatchParams};
+use kube::core::NamespaceResourceScope;
+use kube::{Api, Resource, ResourceExt};
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use super::{ReconcileError, claims};
+use crate::api::conditions::Finding;
+use crate::api::names::{ANNOTATION_HYPERVISOR, FIELD_MANAGER, LABEL_CLUSTER};
+use crate::api::readable::unreadable;
+use crate::api::whose::{self, Place, Whose};
+use crate::api::{Cluster, Machine, MachineClass, MachineDeployment, MachineSet, MachineSpec};
+use crate::manager::Context;
+use crate::node::Marker;
+use crate::store::{Indexed, Stores};
+
+/// An object that may be another provider's.
+pub trait Shared: Indexed + Resource<DynamicType = (), Scope = NamespaceResourceScope> {
+    /// Whose it is.
+    fn whose(&self, stores: &Stores) -> Whose;
+
+    /// Whether it counts as Tatara's. One that cannot be read does: it may be what others wait for.
+    fn is_ours(&self, stores: &Stores) -> bool {
+        unreadable(self).is_some() || self.whose(stores) == Whose::Ours
+    }
+}
+
+impl Shared for Cluster {
+    fn whose(&self, _: &Stores) -> Whose {
+        whose::of_cluster(self)
+    }
+}
+
+impl Shared for MachineClass {
+    fn whose(&self, _: &Stores) -> Whose {
+        whose::of_class(self)
+    }
+}
+
+impl Shared for Machine {
+    fn whose(&self, stores: &Stores) -> Whose {
+        let by_spec = of_machines(stores, self, &self.spec, Place::Machine);
+        let marker = || Marker {
+            management: String::new(),
+            namespace: self.namespace().unwrap_or_default(),
+            cluster: String::new(),
+            machine: self.name_any(),
+            uid: self.uid().unwrap_or_default(),
+        };
+        let is_placed = || self.annotations().contains_key(ANNOTATION_HYPERVISOR);
+        // what something is held for stays ours
+        if by_spec != Whose::Ours
+            && (is_placed() || !claims::of(&stores.hosts, &marker()).is_empty())
+        {
+            return Whose::Ours;
+        }
+        by_spec
+    }
+}
+
+impl Shared for MachineSet {
+    fn whose(&self, stores: &Stores) -> Whose {
+        of_machines(stores, self, &self.spec.template.spec, Place::Template)
+    }
+}
+
+impl Shared for MachineDeployment {
+    fn whose(&self, stores: &Stores) -> Whose {
+        of_machines(stores, self, &self.spec.template.spec, Place::Template)
+    }
+}
+
+fn of_machines<K: Indexed>(stores: &Stores, object: &K, spec: &MachineSpec, place: Place) -> Whose {
+    let namespace = object.namespace().unwrap_or_default();
+    let source = spec.provider_spec.value_from.as_ref();
+    let class = source.and_then(|source| source.machine_class.as_ref());
+    // a class of another namespace is not looked at
+    let class = class.filter(|class| {
+        let of = class.namespace.as_deref().unwrap_or_default();
+        of.is_empty() || of == namespace
+    });
+    let class = class.and_then(|class| stores.machine_classes.get(&namespace, &class.name));
+    let label = object.labels().get(LABEL_CLUSTER);
+    let cluster = label.and_then(|name| stores.clusters.get(&namespace, name));
+    whose::of_machines(spec, place, class.as_deref(), cluster.as_deref())
+}
+
+/// What was done already about objects that are not ours: UID to generation. A restart forgets it; an Event that is
+/// there is then not written again, for its name says what it is about.
+#[derive(Default)]
+pub struct Regarded(Mutex<HashMap<String, Done>>);
+
+#[derive(Clone, Default)]
+struct Done {
+    /// Generation of which an Event was written.
+    told: Option<i64>,
+    /// Generation at which it was looked at who wrote our finalizers and labels.
+    looked: Option<i64>,
+}
+
+impl Regarded {
+    /// Forgets an object.
+    pub fn forget(&self, uid: &str) {
+        self.all().remove(uid);
+    }
+
+    fn all(&self) -> std::sync::MutexGuard<'_, HashMap<String, Done>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether an object is ours, so that a pass over it may go on. About one of which nothing tells, an Event is written
+/// once for each generation; what an earlier Tatara wrote on another provider's is taken off.
+pub async fn is_ours<K>(context: &Context, object: &Arc<K>) -> Result<bool, ReconcileError>
+where
+    K: Shared + Clone + DeserializeOwned + std::fmt::Debug,
+{
+    let uid = object.uid().unwrap_or_default();
+    let now = Some(object.meta().generation.unwrap_or_default());
+    let done = context.regarded.all().get(&uid).cloned();
+    let done = done.unwrap_or_default();
+    match object.whose(&context.stores) {
+        Whose::Ours => return Ok(true),
+        Whose::Unknown(why) => {
+            if done.told != now {
+                context.must_lead()?;
+                let finding = Finding::unknown("ProviderKnown", "ProviderUnknown", why);
+                context.event_once(object.as_ref(), &finding).await;
+                context.regarded.all().entry(uid.clone()).or_default().told = now;
+            }
+            // a deletion must not wait for what we wrote before its provider was taken out
+            if object.meta().deletion_timestamp.is_none() {
+                return Ok(false);
+            }
+        }
+        Whose::Foreign(_) => {}
+    }
+    if done.looked != now && whose::bears_ours(object.meta()) {
+        context.must_lead()?;
+        take_off(context, object.as_ref()).await?;
+        context.regarded.all().entry(uid).or_default().looked = now;
+    }
+    Ok(false)
+}
+
+/// Takes our finalizers and labels off, as far as the object, read live, says that we wrote them.
+async fn take_off<K>(context: &Context, known: &K) -> Result<(), ReconcileError>
+where
+    K: Shared + Clone + DeserializeOwned + std::fmt::Debug,
+{
+    let (namespace, name) = (known.namespace().unwrap_or_default(), known.name_any());
+    let what = |verb: &str| format!("{verb} {} {namespace}/{name}", K::kind(&()));
+    let api: Api<K> = Api::namespaced(context.client.clone(), &namespace);
+    let live = api.get_metadata_opt(&name).await;
+    let live = live.map_err(ReconcileError::api(what("read")))?;
+    let Some(live) = live.filter(|live| live.uid() == known.uid()) else {
+        return Ok(());
+    };
+    let Some(mut change) = whose::taken_off(&live.metadata) else {
+        return Ok(());
+    };
+    change["uid"] = json!(live.uid());
+    change["resourceVersion"] = json!(live.resource_version());
+    let params = PatchParams {
+        field_manager: Some(FIELD_MANAGER.into()),
+        ..PatchParams::default()
+    };
+    tracing::info!(kind = %K::kind(&()), namespace, name, %change, "another provider's: taking off what Tatara wrote");
+    let patch = Patch::Merge(json!({ "metadata": change }));
+    let written = api.patch_metadata(&name, &params, &patch).await;
+    written
+        .map(drop)
+        .map_err(ReconcileError::api(what("write")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::{Host, MachineSpec};
+
+    #[test]
+    fn a_machine_that_something_is_held_for_stays_ours_whatever_its_spec_becomes() {
+        let aws = json!({ "apiVersion": "awsprovider/v1alpha1", "kind": "AWSMachineProviderSpec" });
+        let mut machine = Machine::new("m", MachineSpec::default());
+        machine.metadata.namespace = Some("n".into());
+        machine.metadata.uid = Some("u1".into());
+        machine.spec.provider_spec.value = Some(aws);
+        let stores = Stores::default();
+        assert!(!machine.is_ours(&stores));
+        let mut placed = machine.clone();
+        let place = (ANNOTATION_HYPERVISOR.to_owned(), "h".to_owned());
+        placed.metadata.annotations = Some([place].into());
+        assert!(placed.is_ours(&stores));
+        let claimed: Host = serde_json::from_value(json!({
+            "metadata": { "namespace": "n", "name": "h" },
+            "spec": {
+                "ssh": { "address": "192.0.2.1", "credentialsRef": { "name": "ssh" } },
+                "consumerRef": { "name": "m", "uid": "u1", "cluster": "c" },
+            },
+        }))
+        .expect("a Host");
+        stores.hosts.hold(claimed);
+        assert!(machine.is_ours(&stores));
+    }
+}

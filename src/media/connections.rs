@@ -1,0 +1,116 @@
+//! Connections to the listener: a bounded number, each with a time limit on its handshake and on the head of every
+//! request, so that whoever can reach the address takes nothing from installers.
+
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::{Extension, Router};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::peers::{Peers, Unproved};
+
+/// Connections that are served at once, those that have shown a token included.
+const AT_ONCE: usize = 1024;
+/// How long a handshake or the head of a request may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long nothing is accepted after the system said that it has no more of something.
+const BREATH: Duration = Duration::from_millis(100);
+
+/// The place of a connection among those that have shown no token yet.
+#[derive(Clone)]
+pub(super) struct Place(Arc<Mutex<Option<Unproved>>>);
+
+impl Place {
+    /// It has shown a token that opens something.
+    pub fn leave(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+/// Serves until `stop` is cancelled, and then until what was begun is at its end.
+pub(super) async fn serve(
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    router: Router,
+    stop: CancellationToken,
+) {
+    let (served, peers) = (TaskTracker::new(), Peers::default());
+    let turns = Arc::new(Semaphore::new(AT_ONCE));
+    while let Some(accepted) = stop.run_until_cancelled(listener.accept()).await {
+        let (stream, from) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                tracing::warn!(%error, "failed to accept a connection to the media listener");
+                stop.run_until_cancelled(tokio::time::sleep(BREATH)).await;
+                continue;
+            }
+        };
+        // one too many is closed: who has business here comes again
+        let (Some(place), Ok(turn)) = (peers.admit(from.ip()), turns.clone().try_acquire_owned())
+        else {
+            tracing::debug!(%from, "too many connections to the media listener: closed");
+            continue;
+        };
+        let connection = Connection {
+            place: Place(Arc::new(Mutex::new(Some(place)))),
+            router: router.clone(),
+            stop: stop.clone(),
+            _turn: turn,
+        };
+        match tls.clone() {
+            Some(acceptor) => served.spawn(connection.handshake(stream, acceptor)),
+            None => served.spawn(connection.serve(stream)),
+        };
+    }
+    drop(listener);
+    served.close();
+    served.wait().await;
+}
+
+struct Connection {
+    place: Place,
+    router: Router,
+    stop: CancellationToken,
+    _turn: OwnedSemaphorePermit,
+}
+
+impl Connection {
+    async fn handshake(self, stream: TcpStream, acceptor: TlsAcceptor) {
+        match tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await {
+            Ok(Ok(stream)) => self.serve(stream).await,
+            Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
+            Err(_) => tracing::debug!("TLS handshake took too long"),
+        }
+    }
+
+    async fn serve<S>(self, stream: S)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let service = TowerToHyperService::new(self.router.layer(Extension(self.place)));
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(PATIENCE)
+            .serve_connection(TokioIo::new(stream), service);
+        let mut connection = pin!(connection);
+        let ended = tokio::select! {
+            ended = connection.as_mut() => ended,
+            () = self.stop.cancelled() => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = ended {
+            tracing::debug!(%error, "a connection to the media listener broke");
+        }
+    }
+}

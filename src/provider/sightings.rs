@@ -1,0 +1,137 @@
+//! Where the key of a cluster's CA was seen: on a host of its control plane, from before `kubeadm init` is started
+//! until the reset. Kept in memory, from what Hosts said since this process started.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::node::{Marker, Observation, Ownership};
+
+/// What a Host said of itself when it was last asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sighting {
+    /// `sha256:<hex>` of the file with the certificate of the CA whose key it has.
+    pub authority: Option<String>,
+    /// The Machine that its marker names.
+    pub owner: Option<Marker>,
+}
+
+/// What the Hosts said of themselves.
+#[derive(Default)]
+pub struct Sightings(Mutex<Known>);
+
+#[derive(Default)]
+struct Known {
+    /// By namespace and name of the Host.
+    hosts: HashMap<(String, String), Sighting>,
+    /// UIDs of Machines that still exist, and of which nothing runs any more.
+    ended: HashSet<String>,
+}
+
+impl Sightings {
+    /// Takes down what a Host said.
+    pub fn note(&self, namespace: &str, name: &str, seen: &Observation) {
+        let owner = match &seen.owner {
+            Ownership::Owner(owner) => Some(owner.marker.clone()),
+            Ownership::Nobody | Ownership::Unreadable(_) => None,
+        };
+        let sighting = Sighting {
+            authority: seen.authority.clone(),
+            owner,
+        };
+        self.lock().hosts.insert(key(namespace, name), sighting);
+    }
+
+    /// A Host did not answer: what it said before still counts.
+    pub fn note_silence(&self, namespace: &str, name: &str) {
+        self.lock().hosts.entry(key(namespace, name)).or_default();
+    }
+
+    /// What a Host said last; nothing where it was not asked.
+    pub fn get(&self, namespace: &str, name: &str) -> Option<Sighting> {
+        self.lock().hosts.get(&key(namespace, name)).cloned()
+    }
+
+    /// It is proven that nothing of this Machine runs: what its host said before counts no more. Remembered of a
+    /// Machine that exists, until it [starts](Self::started) anew or is [gone](Self::forget_machine).
+    pub fn ended(&self, uid: &str, exists: bool) {
+        let mut known = self.lock();
+        for sighting in known.hosts.values_mut() {
+            if sighting
+                .owner
+                .as_ref()
+                .is_some_and(|owner| owner.uid == uid)
+            {
+                *sighting = Sighting::default();
+            }
+        }
+        if exists {
+            known.ended.insert(uid.to_owned());
+        }
+    }
+
+    /// Whether nothing of this Machine runs any more.
+    pub fn has_ended(&self, uid: &str) -> bool {
+        self.lock().ended.contains(uid)
+    }
+
+    /// `kubeadm init` is about to be started for this Machine.
+    pub fn started(&self, uid: &str) {
+        self.lock().ended.remove(uid);
+    }
+
+    /// Forgets a Machine that is gone.
+    pub fn forget_machine(&self, uid: &str) {
+        self.lock().ended.remove(uid);
+    }
+
+    /// Forgets a Host that is gone.
+    pub fn forget(&self, namespace: &str, name: &str) {
+        self.lock().hosts.remove(&key(namespace, name));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn key(namespace: &str, name: &str) -> (String, String) {
+    (namespace.to_owned(), name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sighting(uid: &str) -> Sighting {
+        Sighting {
+            authority: Some("sha256:ab".into()),
+            owner: Some(Marker {
+                uid: uid.into(),
+                ..Marker::default()
+            }),
+        }
+    }
+
+    #[test]
+    fn what_a_host_said_counts_through_its_silence_until_it_is_proven_wrong() {
+        let sightings = Sightings::default();
+        sightings.note_silence("n", "b");
+        assert_eq!(sightings.get("n", "b"), Some(Sighting::default()));
+        assert_eq!(sightings.get("other", "b"), None, "not asked");
+        sightings.lock().hosts.insert(key("n", "a"), sighting("m"));
+        sightings.note_silence("n", "a");
+        assert_eq!(sightings.get("n", "a"), Some(sighting("m")));
+        sightings.ended("another", true);
+        assert_eq!(sightings.get("n", "a"), Some(sighting("m")));
+        sightings.ended("m", true);
+        assert_eq!(sightings.get("n", "a"), Some(Sighting::default()));
+        assert!(sightings.has_ended("m"));
+        sightings.started("m");
+        assert!(!sightings.has_ended("m"));
+        sightings.ended("m", false);
+        assert!(
+            !sightings.has_ended("m"),
+            "a Machine that is gone is not remembered"
+        );
+    }
+}

@@ -1,0 +1,90 @@
+use futures::future::{pending, ready as at_once};
+use tower::service_fn;
+
+use super::*;
+
+const SHORT: Duration = Duration::from_millis(300);
+const LONG: Duration = Duration::from_millis(900);
+
+fn request(uri: &str) -> Request<Body> {
+    Request::get(uri).body(Body::empty()).unwrap()
+}
+
+fn patience<S>(service: S, call: Duration, silence: Duration) -> Patience<S> {
+    Patience {
+        service,
+        call,
+        silence,
+    }
+}
+
+/// So many pieces, 50 ms apart; after the last it is silent for ever.
+struct Pieces {
+    left: u32,
+    next: Pin<Box<Sleep>>,
+}
+
+const APART: Duration = Duration::from_millis(50);
+
+impl HttpBody for Pieces {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        if self.left == 0 {
+            return Poll::Pending;
+        }
+        ready!(self.next.as_mut().poll(cx));
+        self.left -= 1;
+        self.next.as_mut().reset(Instant::now() + APART);
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b"x")))))
+    }
+}
+
+/// How many of these pieces come, and with which error it ends.
+async fn ask(uri: &str, pieces: u32, call: Duration, silence: Duration) -> (u32, String) {
+    let pieces = move |_| {
+        let next = Box::pin(sleep_until(Instant::now() + APART));
+        let body = Pieces { left: pieces, next };
+        at_once(Ok::<_, BoxError>(Response::new(body)))
+    };
+    let mut service = patience(service_fn(pieces), call, silence);
+    let mut body = service.call(request(uri)).await.unwrap().into_body();
+    let mut came = 0;
+    loop {
+        let frame = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await;
+        match frame {
+            Some(Ok(_)) => came += 1,
+            Some(Err(error)) => return (came, error.to_string()),
+            None => unreachable!("it has no end"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_takes_a_request_and_never_answers_is_given_up() {
+    for uri in ["/api/v1/nodes", "/api/v1/nodes?watch=true"] {
+        let silent = service_fn(|_| pending::<Result<Response<Pieces>, BoxError>>());
+        let mut service = patience(silent, SHORT, LONG);
+        let error = service.call(request(uri)).await.err().unwrap();
+        assert_eq!(error.to_string(), "no answer within 300ms", "{uri}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_has_to_end_however_often_a_piece_of_it_comes() {
+    let (came, error) = ask("/api/v1/nodes?limit=500", 1_000, SHORT, LONG).await;
+    assert!(came < 100, "{came}");
+    assert_eq!(error, "no answer within 300ms");
+}
+
+#[tokio::test]
+async fn a_watch_goes_on_while_anything_comes_and_ends_in_silence() {
+    // thirty pieces take longer than either limit
+    let (came, error) = ask("/api/v1/nodes?limit=500&watch=true", 30, SHORT, LONG).await;
+    assert_eq!(came, 30);
+    assert_eq!(error, "no answer within 900ms");
+}

@@ -1,0 +1,247 @@
+//! What only the manager changes: turn and record of init, and what a Machine is.
+
+use serde_json::{Value, json};
+
+use crate::kubectl::{Said, installed};
+use crate::manifests::{cluster, machine};
+use crate::policies::{AS_MANAGER, until_refused};
+
+const TURN: &str = "tatara.dev/control-plane-turn";
+const RECORD: &str = "tatara.dev/control-plane-initialized";
+const GONE: &str = "tatara.dev/host-is-gone";
+
+fn turn(uid: &str) -> String {
+    format!(r#"{{"machine":"{uid}","name":"m","action":"init"}}"#)
+}
+
+/// Writes an annotation; `extra` is one more argument of kubectl, or nothing.
+fn mark(namespace: &str, what: [&str; 2], extra: &str, key: &str, value: &Value) -> Said {
+    let change = json!({ "metadata": { "annotations": { key: value } } });
+    patch(namespace, what, extra, &change)
+}
+
+fn patch(namespace: &str, what: [&str; 2], extra: &str, change: &Value) -> Said {
+    let mut what = what.to_vec();
+    what.extend([extra].into_iter().filter(|extra| !extra.is_empty()));
+    installed().patch(namespace, &what, change)
+}
+
+#[test]
+#[ignore = "needs a management plane"]
+fn turn_and_record_of_init_are_the_managers_on_the_cluster_and_on_its_ca() {
+    let plane = installed();
+    plane.namespace("turn");
+    plane.create("turn", &cluster("a")).out();
+    for name in ["a-ca", "a-etcd"] {
+        let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": name } });
+        plane.create("turn", &secret).out();
+    }
+    let write = |what, extra, key, value: Value| mark("turn", what, extra, key, &value);
+    for what in [["cl", "a"], ["secret", "a-ca"]] {
+        until_refused("the policy on turns", || {
+            write(what, "--dry-run=server", TURN, json!("rubbish"))
+        });
+        write(what, "", TURN, json!("rubbish")).refused(
+            "no turn",
+            &[
+                r#"rubbish is no turn; write {"machine":"UID","name":"NAME","action":"init"} of the Machine that runs kubeadm init, or leave it out"#,
+            ],
+        );
+        // What is missing may be written, as after a restore.
+        write(what, "", TURN, json!(turn("u1"))).out();
+        for value in [Value::Null, json!(turn("u2")), json!("")] {
+            write(what, "", TURN, value).refused(
+                "the turn",
+                &[
+                    "only the manager changes or removes it, because a second kubeadm init would destroy the cluster",
+                    r#"Keep {"machine":"u1","name":"m","action":"init"}"#,
+                    "kubectl -n turn annotate cluster CLUSTER tatara.dev/host-is-gone=UID",
+                ],
+            );
+        }
+        write(what, "", "another", json!("one")).out();
+        write(what, AS_MANAGER, TURN, Value::Null).out();
+        write(what, "", RECORD, json!("u1")).out();
+        for value in [Value::Null, json!("u2")] {
+            write(what, "", RECORD, value).refused(
+                "the record of init",
+                &[
+                    "tatara.dev/control-plane-initialized is the record",
+                    "Keep it; to start anew, delete the Cluster",
+                ],
+            );
+        }
+    }
+    // With its Cluster the record leaves a CA that a user supplied.
+    write(["secret", "a-ca"], AS_MANAGER, RECORD, Value::Null).out();
+    // No other Secret is looked at.
+    write(["secret", "a-etcd"], "", TURN, json!("rubbish")).out();
+    write(["secret", "a-etcd"], "", TURN, Value::Null).out();
+    // A manifest from before init drops nothing.
+    plane.create("turn", &cluster("b")).out();
+    write(["cl", "b"], AS_MANAGER, TURN, json!(turn("u1"))).out();
+    plane
+        .run_with(
+            "replace",
+            &["-n", "turn", "-f", "-"],
+            &cluster("b").to_string(),
+        )
+        .refused("replaced", &["only the manager changes or removes it"]);
+    // A deletion is not held up.
+    plane.run("delete", &["-n", "turn", "cl", "a"]).out();
+    plane.run("delete", &["-n", "turn", "secret", "a-ca"]).out();
+}
+
+/// A Machine in namespace `frozen`, and its UID.
+fn made(name: &str, versions: &Value) -> String {
+    let mut object = machine(name);
+    object["metadata"]["labels"] = json!({ "cluster.k8s.io/cluster-name": "a" });
+    object["spec"]["versions"] = versions.clone();
+    object["spec"]["providerSpec"] = selecting("b")["spec"]["providerSpec"].clone();
+    let made = installed().create("frozen", &object).json();
+    made["metadata"]["uid"].as_str().expect("a UID").to_owned()
+}
+
+fn selecting(rack: &str) -> Value {
+    let value = json!({
+        "apiVersion": "tatara.dev/v1alpha1",
+        "kind": "SSHMachineProviderSpec",
+        "hostSelector": { "matchLabels": { "rack": rack } },
+    });
+    json!({ "spec": { "providerSpec": { "value": value } } })
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "called with json!")]
+fn provider_id(id: Value) -> Value {
+    json!({ "spec": { "providerID": id } })
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "called with json!")]
+fn role(version: Value) -> Value {
+    json!({ "spec": { "versions": { "controlPlane": version } } })
+}
+
+#[test]
+#[ignore = "needs a management plane"]
+fn a_machine_stays_what_it_is_once_the_manager_wrote_its_provider_id() {
+    let plane = installed();
+    plane.namespace("frozen");
+    let control_plane = json!({ "kubelet": "v1.36.3", "controlPlane": "v1.36.3" });
+    let uids = [
+        ("cp", made("cp", &control_plane)),
+        ("worker", made("worker", &json!({ "kubelet": "v1.36.3" }))),
+    ];
+    let write = |name, extra, change: Value| patch("frozen", ["ma", name], extra, &change);
+
+    // Before, all may change but what the manager alone knows.
+    write("cp", "", selecting("c")).out();
+    let another = || provider_id(json!("tatara://ssh/another"));
+    until_refused("the policy on Machines", || {
+        write("cp", "--dry-run=server", another())
+    });
+    write("cp", "", another()).refused(
+        "the Node of another",
+        &[
+            "spec.providerID tatara://ssh/another: the manager writes it",
+            "Remove spec.providerID",
+        ],
+    );
+    write("cp", "", provider_id(json!("aws:///eu/i-1"))).out();
+    write("cp", "", provider_id(Value::Null)).out();
+    let mut restored = machine("restored");
+    restored["spec"]["providerID"] = json!("tatara://ssh/another");
+    let says = "from a restored manifest as well: a Machine that is created again has another UID";
+    plane
+        .create("frozen", &restored)
+        .refused("restored", &[says]);
+
+    for (name, uid) in &uids {
+        let own = format!("tatara://ssh/{uid}");
+        write(name, AS_MANAGER, provider_id(json!(own))).out();
+        let says = format!(
+            "spec.providerID cannot change: by it this Machine has its Node. Set it back to {own}"
+        );
+        for other in [
+            json!("tatara://ssh/another"),
+            json!("aws:///eu/i-1"),
+            Value::Null,
+        ] {
+            write(name, "", provider_id(other)).refused("another ID", &[&says]);
+        }
+        for other in [json!("b"), Value::Null] {
+            let labels = json!({ "cluster.k8s.io/cluster-name": other });
+            write(name, "", json!({ "metadata": { "labels": labels } })).refused(
+                "another cluster",
+                &[
+                    "label cluster.k8s.io/cluster-name cannot change",
+                    "Set it back to a; for another Cluster create another Machine",
+                ],
+            );
+        }
+        write(name, "", selecting("d")).refused(
+            "another host",
+            &[
+                "spec.providerSpec cannot change: the machine was made from it",
+                "change the template of its MachineDeployment",
+            ],
+        );
+    }
+    write("cp", "", role(Value::Null)).refused(
+        "no control plane any more",
+        &[
+            "spec.versions.controlPlane cannot be removed",
+            "the only copy of the state of Cluster a",
+        ],
+    );
+    write("worker", "", role(json!("v1.36.3"))).refused(
+        "a control plane",
+        &["spec.versions.controlPlane cannot be added: this Machine is a worker"],
+    );
+
+    // The rest still may.
+    let versions = json!({ "kubelet": "v1.36.4", "controlPlane": "v1.36.4" });
+    let spec = json!({
+        "versions": versions,
+        "metadata": { "labels": { "a": "b" } },
+        "taints": [{ "key": "a", "effect": "NoSchedule" }],
+        "deletion": { "nodeDrainTimeoutSeconds": 5 },
+    });
+    write("cp", "", json!({ "spec": spec })).out();
+    let finalizers = |list: Value| json!({ "metadata": { "finalizers": list } });
+    let held = finalizers(json!(["machine.cluster.k8s.io"]));
+    write("cp", AS_MANAGER, held).out();
+    plane
+        .run("delete", &["-n", "frozen", "ma", "cp", "--wait=false"])
+        .out();
+    write("cp", "", finalizers(Value::Null)).out();
+}
+
+#[test]
+#[ignore = "needs a management plane"]
+fn that_a_host_is_gone_is_said_with_the_uid_of_its_machine() {
+    let plane = installed();
+    plane.namespace("gone");
+    let made = plane.create("gone", &machine("m")).json();
+    let uid = made["metadata"]["uid"].as_str().expect("a UID").to_owned();
+    let write = |what, extra, value: Value| mark("gone", what, extra, GONE, &value);
+    let own = ["ma", "m"];
+    until_refused("the policy on Machines", || {
+        write(own, "--dry-run=server", json!("another"))
+    });
+    let says = format!("tatara.dev/host-is-gone must be the UID of this Machine, {uid}");
+    write(own, "", json!("another")).refused(
+        "another UID",
+        &[
+            &says,
+            "nothing of this Machine runs any more and never will",
+        ],
+    );
+    for extra in ["", AS_MANAGER] {
+        write(own, "", json!(uid)).out();
+        write(own, extra, Value::Null).out();
+    }
+    // Where the Machine is deleted, its Cluster takes it.
+    plane.create("gone", &cluster("a")).out();
+    write(["cl", "a"], "", json!(uid)).out();
+    write(["cl", "a"], "", Value::Null).out();
+}

@@ -1,0 +1,228 @@
+//! What holds although watches lag, answers are lost and managers end between any two writes.
+
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString::Int;
+use kube::ResourceExt;
+use proptest::prelude::*;
+
+use crate::sim::{Dice, Fault, World, rolling};
+
+const VERSIONS: [&str; 3] = ["v1.35.0", "v1.36.0", "v1.36.1"];
+/// The version with which no Machine ever gets a Node.
+const BROKEN: &str = "v1.36.1";
+
+#[derive(Clone, Debug)]
+struct Story {
+    replicas: i32,
+    surge: i32,
+    unavailable: i32,
+    boot: i64,
+    vanish: i64,
+    seed: u64,
+    /// Steps until the event, and the event.
+    events: Vec<(usize, Event)>,
+}
+
+/// What comes from outside.
+#[derive(Clone, Debug)]
+enum Event {
+    /// The template gets another version, or one that it had.
+    Edit(usize),
+    /// The class gets another content, or one that it had.
+    EditClass(u8),
+    /// The deployment is scaled.
+    Scale(i32),
+    /// A Machine is gone.
+    Lose(usize),
+    /// Somebody deletes a Machine.
+    Delete(usize),
+}
+
+fn edit() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        3 => (0..VERSIONS.len()).prop_map(Event::Edit),
+        1 => (0..2_u8).prop_map(Event::EditClass),
+    ]
+}
+
+fn anything() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        2 => edit(),
+        1 => (0..9).prop_map(Event::Scale),
+        1 => any::<usize>().prop_map(Event::Lose),
+        1 => any::<usize>().prop_map(Event::Delete),
+    ]
+}
+
+fn story(event: impl Strategy<Value = Event>) -> impl Strategy<Value = Story> {
+    let numbers = (1..8, 0..4, 0..3_i32, 0..40_i64, 0..40_i64);
+    let events = proptest::collection::vec((0..25_usize, event), 1..5);
+    (numbers, any::<u64>(), events).prop_map(|(numbers, seed, events)| {
+        let (replicas, surge, unavailable, boot, vanish) = numbers;
+        Story {
+            replicas,
+            surge,
+            // both zero is refused at admission
+            unavailable: if surge == 0 {
+                unavailable.max(1)
+            } else {
+                unavailable
+            },
+            boot,
+            vanish,
+            seed,
+            events,
+        }
+    })
+}
+
+struct Run {
+    world: World,
+    dice: Dice,
+    /// The widest bounds so far: what was decided by an earlier number may be carried out later.
+    bounds: (usize, usize),
+    /// Machines that others took away, and that nobody had heard of when the last step was decided.
+    taken: usize,
+}
+
+impl Run {
+    fn new(story: &Story) -> Self {
+        let limits = rolling(Int(story.surge), Int(story.unavailable));
+        let mut world = World::running(story.replicas, limits);
+        world.physics.boot = story.boot;
+        world.physics.vanish = story.vanish;
+        world.physics.broken.insert(BROKEN.into());
+        world.lag();
+        let mut run = Self {
+            world,
+            dice: Dice::new(story.seed),
+            bounds: (usize::MAX, 0),
+            taken: 0,
+        };
+        run.widen();
+        run
+    }
+
+    fn widen(&mut self) {
+        let spec = &self.world.deployment.spec;
+        let limits = tatara::controllers::machine_deployment::plan::Limits::of(
+            &spec.strategy,
+            spec.replicas,
+        );
+        let limits = limits.expect("limits");
+        let number = |number: i32| usize::try_from(number).unwrap_or_default();
+        let minimum = number(limits.min_available(spec.replicas));
+        let maximum = number(limits.max_total(spec.replicas));
+        self.bounds = (self.bounds.0.min(minimum), self.bounds.1.max(maximum));
+        let (minimum, maximum) = self.bounds;
+        self.world.bounds = Some((minimum.saturating_sub(self.taken), maximum + self.taken));
+    }
+
+    /// A pass of somebody, some time, or some news.
+    fn step(&mut self) {
+        if self.world.fault.is_none() && self.dice.roll(12) == 0 {
+            let fault = [Fault::Crash, Fault::Answer][self.dice.roll(2)];
+            self.world.fault = Some((self.dice.roll(6), fault));
+        }
+        match self.dice.roll(8) {
+            0 | 1 => {
+                self.world.reconcile_deployment();
+            }
+            2 | 3 if !self.world.sets.is_empty() => {
+                let at = self.dice.roll(self.world.sets.len());
+                self.world.reconcile_set(at);
+            }
+            4 => self.world.pass_time(10),
+            _ => {
+                let (kind, changes) = (self.dice.roll(3), 1 + self.dice.roll(3));
+                self.world.hear(kind, changes);
+            }
+        }
+    }
+
+    fn happen(&mut self, event: &Event) {
+        let live = self.world.machines.iter();
+        let live = live.filter(|machine| machine.metadata.deletion_timestamp.is_none());
+        let live: Vec<String> = live.map(ResourceExt::name_any).collect();
+        let chosen = |at: &usize| live.get(at % live.len().max(1)).cloned();
+        match event {
+            Event::Edit(at) => self.world.set_version(VERSIONS[*at]),
+            Event::EditClass(content) => {
+                self.world.class["bootMilliseconds"] = (*content).into();
+            }
+            Event::Scale(replicas) => self.world.deployment.spec.replicas = *replicas,
+            Event::Lose(at) => {
+                if let Some(name) = chosen(at) {
+                    self.taken += 1;
+                    self.world.lose(&name);
+                }
+            }
+            Event::Delete(at) => {
+                if let Some(name) = chosen(at) {
+                    self.taken += 1;
+                    self.world.delete(&name);
+                }
+            }
+        }
+        self.widen();
+    }
+
+    fn check(&self) -> Result<(), TestCaseError> {
+        let wrongs = &self.world.wrongs;
+        prop_assert!(wrongs.is_empty(), "{wrongs:?}\n{}", self.world.transcript);
+        Ok(())
+    }
+
+    fn tell(&mut self, story: &Story) -> Result<(), TestCaseError> {
+        self.world.set_version(VERSIONS[1]);
+        for (steps, event) in &story.events {
+            for _ in 0..*steps {
+                self.step();
+            }
+            self.happen(event);
+        }
+        for _ in 0..60 {
+            self.step();
+        }
+        self.check()
+    }
+
+    /// Peace: nothing lags or fails, and the template is one that works.
+    fn end(&mut self) -> Result<(), TestCaseError> {
+        let versions = self.world.deployment.spec.template.spec.versions.clone();
+        if versions.unwrap_or_default().kubelet == BROKEN {
+            self.world.set_version(VERSIONS[0]);
+        }
+        for _ in 0..2000 {
+            self.world.fault = None;
+            self.world.hear_all();
+            self.world.pass();
+            self.world.pass_time(10);
+            if self.world.is_done() {
+                return self.check();
+            }
+        }
+        let log: Vec<&str> = self.world.transcript.lines().rev().take(40).collect();
+        Err(TestCaseError::fail(format!(
+            "not done:\n{}",
+            log.join("\n")
+        )))
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn edits_and_undos_break_no_bound_and_make_nothing_twice(story in story(edit())) {
+        let mut run = Run::new(&story);
+        run.tell(&story)?;
+        run.end()?;
+    }
+
+    #[test]
+    fn whatever_comes_nothing_is_made_twice_and_the_end_is_reached(story in story(anything())) {
+        let mut run = Run::new(&story);
+        run.tell(&story)?;
+        run.end()?;
+    }
+}
