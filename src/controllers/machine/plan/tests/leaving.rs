@@ -358,7 +358,7 @@ fn a_machine_that_was_let_go_by_hand_says_that_it_cannot_go_on() {
     let says = (
         "InfrastructureReady",
         "Released",
-        &["host-a", "delete this Machine", "to false"][..],
+        &["host-a", "delete this Machine"][..],
     );
     let observed = released(prepared(worker(), &[]));
     expect("released", &plan(&observed, at(0)), &[], says);
