@@ -14,7 +14,7 @@ use crate::api::conditions::Finding;
 use crate::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED, ANNOTATION_TURN};
 use crate::api::{Cluster, Machine};
 use crate::controllers::cluster::KnownClusters;
-use crate::controllers::proof::{Ended, HostIsGone, Proof, TurnIsOver};
+use crate::controllers::proof::{Ended, HostIsGone, Initialized, Proof, TurnIsOver};
 use crate::controllers::{ReconcileError, patch};
 use crate::manager::Context;
 use crate::node::Marker;
@@ -151,6 +151,20 @@ pub async fn record_initialized(
         )),
         step => outcome(&observed.marker, step, "record the control plane"),
     }
+}
+
+/// Records the control plane that a host proves to be there, of a Machine that does not exist. What stands against it is
+/// said by the Cluster, and by the Machines that wait for it.
+pub async fn record_found(context: &Context, made: &Initialized) -> Result<(), ReconcileError> {
+    let by = made.by();
+    let Some(cluster) = stored(context, by) else {
+        return Ok(());
+    };
+    let step = go(context, &cluster, |both| turn::record_found(both, &by.uid)).await?;
+    if step == Step::Done {
+        tracing::info!(cluster = %by.cluster, machine = %by.machine, uid = %by.uid, "recorded the control plane that a host has");
+    }
+    Ok(())
 }
 
 /// Completes what anybody may complete: see [`turn::settle`].

@@ -380,6 +380,8 @@ impl World {
             consumer,
             rivals: rivals.map(|other| HOSTS[other].to_owned()).collect(),
             guards: guards.map(|_| "a".into()),
+            stands_in: None,
+            unrecorded: None,
             attempts: Attempts::default(),
             has_media: false,
             installation: None,
