@@ -64,11 +64,13 @@ fn machine(label: Option<&str>, had_node: bool) -> Machine {
     serde_json::from_value::<Machine>(manifest).expect("a Machine")
 }
 
+/// Name, what its CA Secret says, what it says itself.
+type Marked<'a> = &'a [(&'a str, Says, Says)];
+
 #[test]
 fn a_cluster_that_was_made_from_the_yaml_of_another_captures_no_machine() {
     use Says::{Nothing, Record, Turn};
-    type Marked<'a> = &'a [(&'a str, Says, Says)];
-    // name, what its CA Secret says, what it says itself; "a" sorts before all others
+    // "a" sorts before all others
     let cases: [(&str, &str, Marked, Option<&str>); 9] = [
         ("its own", "b", &[("b", Record, Record)], Some("b")),
         (
@@ -146,19 +148,20 @@ fn a_cluster_that_was_made_from_the_yaml_of_another_captures_no_machine() {
     }
 }
 
+/// Label, claims, Clusters with its Node, whether it had a Node, and the Cluster that it belongs to.
+type Case<'a> = (
+    &'a str,
+    Option<&'a str>,
+    &'a [&'a str],
+    &'a [&'a str],
+    bool,
+    Option<&'a str>,
+);
+
 #[test]
 fn a_worker_stays_in_the_cluster_of_its_claim_or_node_whatever_its_label_becomes() {
     let none: &[&str] = &[];
     let all: &[&str] = &["a", "b", "c"];
-    // label, claims, Clusters with its Node, whether it had a Node
-    type Case<'a> = (
-        &'a str,
-        Option<&'a str>,
-        &'a [&'a str],
-        &'a [&'a str],
-        bool,
-        Option<&'a str>,
-    );
     let cases: [Case; 12] = [
         ("new", Some("b"), none, none, false, Some("b")),
         ("claimed", Some("b"), &["b"], none, false, Some("b")),
