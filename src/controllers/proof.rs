@@ -212,6 +212,29 @@ impl Clean {
     }
 }
 
+/// Evidence that a Machine made the control plane of a Cluster, where neither says so any more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Initialized(Marker);
+
+impl Initialized {
+    /// What a host that was read just now says: its marker, which names the Cluster and a Machine, says that `kubeadm init`
+    /// succeeded, and the host has the key of the CA that the Cluster has now. A Cluster that was made again under the
+    /// same name has another.
+    pub fn of_host(management: &str, authority: Option<&str>, seen: &Observation) -> Option<Self> {
+        let Ownership::Owner(owner) = &seen.owner else {
+            return None;
+        };
+        let has_key = authority.is_some() && seen.authority.as_deref() == authority;
+        let is_made = owner.initialized && owner.marker.management == management;
+        (is_made && has_key).then(|| Self(owner.marker.clone()))
+    }
+
+    /// The Machine, and its Cluster.
+    pub fn by(&self) -> &Marker {
+        &self.0
+    }
+}
+
 /// Why the control-plane turn of a Machine may be returned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum TurnIsOver {

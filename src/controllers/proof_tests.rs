@@ -189,3 +189,55 @@ fn each_act_names_what_it_accepts() {
         assert_eq!(proof, None, "{case}");
     }
 }
+
+#[test]
+fn a_control_plane_is_proven_by_the_marker_and_the_key_of_the_clusters_own_ca() {
+    let made = |is_made: bool, key: Option<&str>| {
+        let mut owner = owned(OTHER);
+        if let Ownership::Owner(owner) = &mut owner {
+            owner.initialized = is_made;
+        }
+        let mut seen = seen(owner, true, &[]);
+        seen.authority = key.map(str::to_owned);
+        seen
+    };
+    let ca = Some("sha256:ca");
+    let unmarked = || {
+        let mut unmarked = seen(Ownership::Nobody, true, &[]);
+        unmarked.authority = ca.map(str::to_owned);
+        unmarked
+    };
+    let cases = [
+        ("made", "management", ca, made(true, ca), true),
+        ("begun", "management", ca, made(false, ca), false),
+        ("elsewhere", "another", ca, made(true, ca), false),
+        (
+            "a CA from before",
+            "management",
+            ca,
+            made(true, Some("sha256:old")),
+            false,
+        ),
+        ("no key", "management", ca, made(true, None), false),
+        (
+            "the CA is not read",
+            "management",
+            None,
+            made(true, ca),
+            false,
+        ),
+        (
+            "nothing is known",
+            "management",
+            None,
+            made(true, None),
+            false,
+        ),
+        ("no marker", "management", ca, unmarked(), false),
+    ];
+    for (case, management, authority, seen, is_proven) in cases {
+        let proof = Initialized::of_host(management, authority, &seen);
+        let by = proof.as_ref().map(Initialized::by);
+        assert_eq!(by, is_proven.then(|| marker(OTHER)).as_ref(), "{case}");
+    }
+}

@@ -11,9 +11,11 @@ use kube::{Resource, ResourceExt};
 use crate::api::conditions::Finding;
 use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
 use crate::api::readable::unreadable;
+use crate::api::whose::Whose;
 use crate::api::{
     Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet, ProviderSpec,
 };
+use crate::controllers::whose::Shared;
 use crate::manager::Context;
 use crate::store::{Key, Stores};
 
@@ -41,38 +43,57 @@ impl Said {
 pub trait Leans: Resource<DynamicType = ()> + Sized {
     /// The first of them that cannot be read: kind, name and why.
     fn leans_on(&self, stores: &Stores) -> Option<String>;
+
+    /// Whether it is another provider's by what can be read of it: nothing is said of it, nor written to it.
+    fn is_foreign(&self, _: &Stores) -> bool {
+        false
+    }
 }
 
-/// Whether no pass may be made over an object at the moment. That is said, once.
+/// Whether no pass may be made over an object at the moment. That is said, once, where it is ours.
 pub async fn holds<K: Leans>(context: &Context, object: &K) -> bool {
-    let namespace = object.namespace().unwrap_or_default();
-    let finding = if let Some(why) = unreadable(object) {
-        let message = format!(
-            "it cannot be read, and nothing is done with it or below it until it is mended: {why}"
-        );
-        Finding::no("Readable", "Unreadable", message)
-    } else if let Some(other) = context.stores.unknown_in(&namespace) {
-        let message = format!(
-            "nothing is done in namespace {namespace} while nobody can tell whose {other} is; mend that, its Event says what is wrong"
-        );
-        Finding::no("Readable", "NamespaceHeld", message)
-    } else if let Some(other) = object.leans_on(&context.stores) {
-        let message = format!("nothing is done with it while {other}; mend that");
-        Finding::no("Readable", "Held", message)
-    } else {
+    let Some(finding) = trouble_of(&context.stores, object) else {
         context.unreadable.forget(&object.uid().unwrap_or_default());
         return false;
     };
+    if object.is_foreign(&context.stores) {
+        return true;
+    }
     let said = (object.meta().generation, finding.message.clone());
     if context
         .unreadable
         .is_news(object.uid().unwrap_or_default(), said)
     {
-        let kind = K::kind(&());
+        let (kind, namespace) = (K::kind(&()), object.namespace().unwrap_or_default());
         tracing::warn!(%kind, namespace, object = object.name_any(), reason = finding.reason, "{}", finding.message);
         context.event(object, &finding).await;
     }
     true
+}
+
+/// Why no pass may be made over an object.
+fn trouble_of<K: Leans>(stores: &Stores, object: &K) -> Option<Finding> {
+    let namespace = object.namespace().unwrap_or_default();
+    let (reason, message) = if let Some(why) = unreadable(object) {
+        let message = format!(
+            "it cannot be read, and nothing is done with it or below it until it is mended: {why}"
+        );
+        ("Unreadable", message)
+    } else if let Some(other) = stores.unknown_in(&namespace) {
+        let message = format!(
+            "nothing is done in namespace {namespace} while nobody can tell whose {other} is; mend that, its Event says what is wrong"
+        );
+        ("NamespaceHeld", message)
+    } else {
+        let other = object.leans_on(stores)?;
+        let message = format!("nothing is done with it while {other}; mend that");
+        ("Held", message)
+    };
+    Some(Finding::no("Readable", reason, message))
+}
+
+fn is_foreign<K: Shared>(object: &K, stores: &Stores) -> bool {
+    matches!(object.whose(stores), Whose::Foreign(_))
 }
 
 fn trouble<K: Resource<DynamicType = ()>>(object: &K) -> Option<String> {
@@ -115,12 +136,20 @@ impl Leans for Machine {
             .or_else(held)
             .or_else(placed)
     }
+
+    fn is_foreign(&self, stores: &Stores) -> bool {
+        is_foreign(self, stores)
+    }
 }
 
 impl Leans for MachineSet {
     fn leans_on(&self, stores: &Stores) -> Option<String> {
         let spec = &self.spec.template.spec.provider_spec;
         cluster(stores, self).or_else(|| class(stores, self, spec))
+    }
+
+    fn is_foreign(&self, stores: &Stores) -> bool {
+        is_foreign(self, stores)
     }
 }
 
@@ -138,6 +167,10 @@ impl Leans for MachineDeployment {
         cluster(stores, self)
             .or_else(|| class(stores, self, spec))
             .or_else(sets)
+    }
+
+    fn is_foreign(&self, stores: &Stores) -> bool {
+        is_foreign(self, stores)
     }
 }
 
@@ -163,6 +196,10 @@ impl Leans for MachineClass {
         let deployments = deployments.iter().find_map(|d| trouble(d.as_ref()));
         deployments.or_else(sets).or_else(machines)
     }
+
+    fn is_foreign(&self, stores: &Stores) -> bool {
+        is_foreign(self, stores)
+    }
 }
 
 /// Whoever uses a Secret may be among those that cannot be read.
@@ -186,6 +223,10 @@ impl Leans for Cluster {
     fn leans_on(&self, _: &Stores) -> Option<String> {
         None
     }
+
+    fn is_foreign(&self, stores: &Stores) -> bool {
+        is_foreign(self, stores)
+    }
 }
 
 impl Leans for Host {
@@ -197,5 +238,49 @@ impl Leans for Host {
 impl Leans for Hypervisor {
     fn leans_on(&self, _: &Stores) -> Option<String> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::ObjectMeta;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::api::readable::UNREADABLE;
+
+    fn mark(meta: &mut ObjectMeta) {
+        let why = (UNREADABLE.to_owned(), "spec: a number".to_owned());
+        meta.annotations.get_or_insert_default().extend([why]);
+    }
+
+    /// A Machine of a Cluster that cannot be read.
+    fn machine(stores: &Stores, value: &Value) -> Machine {
+        let network = json!({ "services": { "cidrBlocks": [] }, "pods": { "cidrBlocks": [] }, "serviceDomain": "" });
+        let cluster = json!({ "metadata": { "namespace": "n", "name": "c" }, "spec": { "clusterNetwork": network } });
+        let mut cluster: Cluster = serde_json::from_value(cluster).expect("a Cluster");
+        mark(&mut cluster.metadata);
+        stores.clusters.hold(cluster);
+        let machine = json!({ "metadata": { "namespace": "n", "name": "m", "labels": { (LABEL_CLUSTER): "c" } },
+            "spec": { "providerSpec": { "value": value } } });
+        serde_json::from_value(machine).expect("a Machine")
+    }
+
+    #[test]
+    fn whose_it_is_comes_before_what_is_said_of_it() {
+        let spec = |group: &str, kind: &str| json!({ "apiVersion": group, "kind": kind });
+        for (value, is_foreign) in [
+            (spec("tatara.dev/v1alpha1", "SSHMachineProviderSpec"), false),
+            (spec("awsprovider/v1alpha1", "AWSMachineProviderSpec"), true),
+        ] {
+            let stores = Stores::default();
+            let mut machine = machine(&stores, &value);
+            assert_eq!(machine.is_foreign(&stores), is_foreign, "{value}");
+            let held = trouble_of(&stores, &machine).map(|finding| finding.reason);
+            assert_eq!(held, Some("Held"), "{value}");
+            mark(&mut machine.metadata);
+            let bad = trouble_of(&stores, &machine).map(|finding| finding.reason);
+            assert_eq!(bad, Some("Unreadable"), "{value}");
+        }
     }
 }

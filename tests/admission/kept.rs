@@ -87,6 +87,14 @@ fn turn_and_record_of_init_are_the_managers_on_the_cluster_and_on_its_ca() {
             &cluster("b").to_string(),
         )
         .refused("replaced", &["only the manager changes or removes it"]);
+    // On one that is created again, as from a backup, they keep a second init back.
+    let mut again = cluster("c");
+    again["metadata"]["annotations"] = json!({ TURN: turn("u1"), RECORD: "u1" });
+    plane.create("turn", &again).out();
+    write(["cl", "c"], "", RECORD, Value::Null).refused(
+        "the record of init",
+        &["Keep it; to start anew, delete the Cluster"],
+    );
     // A deletion is not held up.
     plane.run("delete", &["-n", "turn", "cl", "a"]).out();
     plane.run("delete", &["-n", "turn", "secret", "a-ca"]).out();

@@ -5,9 +5,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::install;
-use super::observed::Observed;
+use super::observed::{Contact, Observed};
 use super::plan::{Action, Plan};
 use super::switch::{Switch, switch};
+use super::twins::is_same_server;
 use crate::api::names::{ANNOTATION_INSTALLATION, FINALIZER_IN_USE, provider_id};
 use crate::api::{Host, Machine};
 use crate::controllers::machine::turn;
@@ -35,6 +36,8 @@ pub async fn execute(
             Action::Reset(marker) => next = reset(context, observed, marker).await?,
             Action::Free(clean) => free(context, observed, clean).await?,
             Action::LetGo => let_go(context, observed).await?,
+            Action::LeaveTo(other) => leave_to(context, observed, other).await?,
+            Action::RecordInitialized(made) => turn::record_found(context, made).await?,
             Action::SwitchOn => switch(context, observed, Switch::On).await?,
             Action::SwitchOff => switch(context, observed, Switch::Off).await?,
             Action::Fence => switch(context, observed, Switch::Fence).await?,
@@ -217,6 +220,39 @@ pub async fn free_installed(
 async fn let_go(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
     let change = |host: &Host| json!({ "metadata": { "finalizers": patch::without_finalizer(host, FINALIZER_IN_USE) } });
     clear(context, observed, change).await
+}
+
+/// Lets a Host go whose server another Host stands for. That one is read live: of two that are deleted at once one stays.
+async fn leave_to(
+    context: &Context,
+    observed: &Observed,
+    other: &str,
+) -> Result<(), ReconcileError> {
+    let host = observed.host.as_ref();
+    let namespace = host.namespace().unwrap_or_default();
+    let seen = match &observed.contact {
+        Contact::Seen(seen) => Some(&seen.facts),
+        _ => None,
+    };
+    let hosts: Api<Host> = Api::namespaced(context.client.clone(), &namespace);
+    let live = hosts
+        .get_opt(other)
+        .await
+        .map_err(ReconcileError::api(format!("read Host {other}")))?;
+    let claimant = claims::claimant(host, &context.management);
+    let stays = live.zip(claimant).is_some_and(|(live, claimant)| {
+        claims::is_of(&live, &claimant) && is_same_server(host, seen, &live)
+    });
+    if !stays {
+        return Err(ReconcileError::Conflict {
+            what: format!(
+                "leave the server of Host {} to Host {other}",
+                host.name_any()
+            ),
+        });
+    }
+    context.must_lead()?;
+    let_go(context, observed).await
 }
 
 /// What its Machine may have left undone, as one whose host was not reset when it was deleted: its turn, and a Node

@@ -8,15 +8,16 @@ use kube::ResourceExt;
 use super::observed::{Consumer, Contact, Observed, Owner};
 use super::plan::is_fresh;
 use super::power;
-use super::twins::Twins;
+use super::twins::{Twins, is_same_server};
 use super::underway;
 use crate::api::host::HostFacts;
 use crate::api::names::{ANNOTATION_INITIALIZED, provider_ids};
 use crate::api::{Host, Machine};
 use crate::controllers::claims;
 use crate::controllers::machine::{is_begun, recorded_cluster, turn};
+use crate::controllers::proof::Initialized;
 use crate::manager::Context;
-use crate::node::{self, Marker, Ownership, UnitName};
+use crate::node::{self, Marker, Observation, Ownership, UnitName};
 
 /// What a pass over a Host knows.
 pub async fn observe(context: &Context, host: Arc<Host>, now: Timestamp) -> Observed {
@@ -62,13 +63,19 @@ pub async fn observe(context: &Context, host: Arc<Host>, now: Timestamp) -> Obse
     };
     let guards = marker.and_then(|owner| guarded(context, owner));
     let owner_here = owner_here(context, marker.map(|owner| &owner.marker));
+    let unrecorded = match &contact {
+        Contact::Seen(seen) if owner_here == Owner::Unknown => unrecorded(context, &host, seen),
+        _ => None,
+    };
     let owner = marker.map(|owner| owner.marker.uid.clone());
     Observed {
         twins: twins(&contact),
         owner: owner_here,
         consumer: consumer_of(context, machine.as_deref()),
+        stands_in: stands_in(context, &host, facts(&contact)),
         rivals,
         guards,
+        unrecorded,
         attempts: owner
             .map(|uid| context.follows.attempts(&uid, UnitName::Reset))
             .unwrap_or_default(),
@@ -90,6 +97,17 @@ fn facts(contact: &Contact) -> Option<&HostFacts> {
         Contact::Seen(seen) => Some(&seen.facts),
         _ => None,
     }
+}
+
+/// Another Host that stands for the server of one that is being deleted, and bears its claim.
+fn stands_in(context: &Context, host: &Host, seen: Option<&HostFacts>) -> Option<String> {
+    host.metadata.deletion_timestamp.as_ref()?;
+    let machine = claims::claimant(host, &context.management)?;
+    let others = claims::of(&context.stores.hosts, &machine);
+    let other = others
+        .iter()
+        .find(|other| is_same_server(host, seen, other));
+    other.map(|other| other.name_any())
 }
 
 /// What is known here of the Machine that a marker names.
@@ -143,6 +161,36 @@ fn guarded(context: &Context, owner: &node::Owner) -> Option<String> {
     let is_its = owner.initialized
         && (by.is_none_or(|by| *by == marker.uid) || by_secret.as_ref() == Some(&marker.uid));
     (is_its && !is_deleting).then(|| cluster.name_any())
+}
+
+/// The control plane that its server proves to be there, and that its Cluster does not know of. Where another host has the
+/// key of the CA as well, a person has to look which is the one.
+fn unrecorded(context: &Context, host: &Host, seen: &Observation) -> Option<Initialized> {
+    let Ownership::Owner(node::Owner { marker, .. }) = &seen.owner else {
+        return None;
+    };
+    let namespace = host.namespace().filter(|of| *of == marker.namespace)?;
+    let cluster = context.stores.clusters.get(&namespace, &marker.cluster)?;
+    let known = context.known.get(&cluster.uid()?);
+    let is_recorded = cluster.annotations().contains_key(ANNOTATION_INITIALIZED);
+    if is_recorded || known.kubeconfig.external || cluster.metadata.deletion_timestamp.is_some() {
+        return None;
+    }
+    let authority = known.authorities?.cluster.fingerprint();
+    let made = Initialized::of_host(&context.management, Some(&authority), seen)?;
+    let hosts = context.stores.hosts.within(&namespace);
+    let mut others = hosts.iter().filter(|other| other.uid() != host.uid());
+    let is_alone = !others.any(|other| {
+        let sighting = context.hosts.sightings.get(&namespace, &other.name_any());
+        sighting.is_some_and(|sighting| {
+            let is_of_us = sighting
+                .owner
+                .as_ref()
+                .is_none_or(|owner| owner.cluster == marker.cluster && owner.uid != marker.uid);
+            sighting.authority.as_ref() == Some(&authority) && is_of_us
+        })
+    });
+    is_alone.then_some(made)
 }
 
 /// Asks the host itself, over SSH.

@@ -7,6 +7,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::twins::Twins;
 use crate::api::Host;
 use crate::api::installation::Record;
+use crate::controllers::proof::Initialized;
 use crate::media::{BaseState, Report};
 use crate::node::Observation;
 use crate::provider::{ContactError, Follow, Heard, follow::Attempts};
@@ -38,8 +39,12 @@ pub struct Observed {
     pub consumer: Consumer,
     /// Other Hosts of its namespace with the same claim.
     pub rivals: Vec<String>,
+    /// Another Host, not being deleted, that stands for the same server with the same claim.
+    pub stands_in: Option<String>,
     /// The control plane of an existing Cluster is on it, as far as its marker and the Cluster tell.
     pub guards: Option<String>,
+    /// That control plane was made by a Machine that does not exist, and the Cluster does not know of it.
+    pub unrecorded: Option<Initialized>,
     /// Failed resets in a row.
     pub attempts: Attempts,
     /// Whether the manager can serve installers.

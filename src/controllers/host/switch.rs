@@ -7,7 +7,7 @@ use crate::api::Host;
 use crate::api::conditions::Finding;
 use crate::controllers::{ReconcileError, patch};
 use crate::manager::Context;
-use crate::redfish::Wish;
+use crate::redfish::{PowerState, Wish};
 
 /// What is done to the power of a host, and what for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +54,12 @@ fn still_holds(decided_on: &Host, live: &Host) -> bool {
     was.bmc == is.bmc && !is.maintenance && was.consumer_ref == is.consumer_ref
 }
 
+/// Whether the host is off by what its BMC says after it was told so. One that refused, or did not answer, may have left the
+/// host as it was: what the host said of itself, such as that it has the key of a cluster's CA, still counts.
+fn is_away(switch: Switch, power: Option<&PowerState>) -> bool {
+    switch != Switch::On && power == Some(&PowerState::Off)
+}
+
 /// Has the BMC do it, and waits until it says that it is so. What came of it is remembered, and the next pass
 /// sees it.
 pub async fn switch(
@@ -71,7 +77,7 @@ pub async fn switch(
     }
     let heard = context.bmcs.bring(host, switch.wish(), crate::clock::now());
     let heard = heard.await;
-    if switch != Switch::On {
+    if is_away(switch, heard.power.as_ref().ok()) {
         // nobody is at the other end of its connection any more
         context.hosts.forget(host);
     }
@@ -89,4 +95,25 @@ pub async fn switch(
     }
     context.wakers.hosts.wake_object(host);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_host_said_is_forgotten_only_once_its_bmc_says_that_it_is_off() {
+        for (switch, power, is_forgotten) in [
+            (Switch::Fence, Some(PowerState::Off), true),
+            (Switch::Fence, Some(PowerState::On), false),
+            (Switch::Fence, None, false),
+            (Switch::Off, Some(PowerState::Off), true),
+            (Switch::Off, None, false),
+            (Switch::On, Some(PowerState::On), false),
+            (Switch::On, Some(PowerState::Off), false),
+        ] {
+            let is = is_away(switch, power.as_ref());
+            assert_eq!(is, is_forgotten, "{switch:?}, {power:?}");
+        }
+    }
 }

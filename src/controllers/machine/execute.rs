@@ -1,20 +1,20 @@
 //! Does what a plan says. No choices are left here; every action may be done again.
 
 use kube::ResourceExt;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::observed::{Contact, Held, Observed, Placement};
 use super::plan::{Action, Plan};
 use super::site::{Site, host, site};
 use super::{acquire, nodes, settings, turn, units, virtual_machine};
-use crate::api::MachineProviderSpec;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::Finding;
 use crate::api::names::{ANNOTATION_SETTINGS, FINALIZER_MACHINE};
+use crate::api::{Host, MachineProviderSpec};
 use crate::controllers::proof::Over;
-use crate::controllers::{ReconcileError, patch};
+use crate::controllers::{ReconcileError, claims, patch};
 use crate::manager::Context;
-use crate::node::{self, Take, UnitName, UnitState};
+use crate::node::{self, Marker, Take, UnitName, UnitState};
 
 /// What an action came to.
 pub(super) enum Done {
@@ -260,14 +260,29 @@ async fn release(context: &Context, observed: &Observed) -> Result<Done, Reconci
         return virtual_machine::release(context, observed).await;
     }
     let host = host(context, observed)?;
+    let change = let_go(&host, &observed.marker)?;
     patch::swap(
         &context.client,
         host.as_ref(),
         |host| host.spec.consumer_ref.clone(),
-        |_| json!({ "spec": { "consumerRef": { "releasing": true } } }),
+        |_| change.clone(),
     )
     .await?;
     Ok(Done::Yes)
+}
+
+/// What lets go of a Host. A drain takes its time, and the claim may be another Machine's since: that one is not touched.
+fn let_go(host: &Host, marker: &Marker) -> Result<Value, ReconcileError> {
+    if claims::is_of(host, marker) {
+        return Ok(json!({ "spec": { "consumerRef": { "releasing": true } } }));
+    }
+    Err(ReconcileError::Conflict {
+        what: format!(
+            "let go of Host {}, which Machine {} does not claim any more",
+            host.name_any(),
+            marker.machine
+        ),
+    })
 }
 
 async fn remove_finalizer(
@@ -295,4 +310,40 @@ pub(super) fn must_be_about(observed: &Observed, is_about: bool) -> Result<(), R
     }
     let what = format!("end Machine {}", observed.machine.name_any());
     Err(ReconcileError::other(what, "the proof is about another"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_claim_of_the_machine_itself_is_let_go() {
+        let me = Marker {
+            namespace: "n".into(),
+            machine: "m".into(),
+            uid: "u1".into(),
+            ..Marker::default()
+        };
+        let host = |claim: Value| {
+            let manifest = json!({
+                "apiVersion": "tatara.dev/v1alpha1",
+                "kind": "Host",
+                "metadata": { "namespace": "n", "name": "h" },
+                "spec": { "ssh": { "address": "192.0.2.1", "credentialsRef": { "name": "key" } },
+                    "consumerRef": claim },
+            });
+            serde_json::from_value::<Host>(manifest).expect("a Host")
+        };
+        let mine = host(json!({ "name": "m", "uid": "u1", "cluster": "a" }));
+        let change = json!({ "spec": { "consumerRef": { "releasing": true } } });
+        assert_eq!(let_go(&mine, &me).ok(), Some(change));
+        for claim in [
+            json!({ "name": "m", "uid": "u2", "cluster": "a" }),
+            json!({ "name": "other", "uid": "u1", "cluster": "a" }),
+            Value::Null,
+        ] {
+            let refused = let_go(&host(claim.clone()), &me);
+            assert!(refused.is_err_and(|error| error.is_conflict()), "{claim}");
+        }
+    }
 }

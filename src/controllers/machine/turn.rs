@@ -13,12 +13,13 @@ use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::Finding;
 use crate::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED, ANNOTATION_TURN};
 use crate::api::{Cluster, Machine};
-use crate::controllers::proof::{Ended, HostIsGone, Proof, TurnIsOver};
+use crate::controllers::cluster::KnownClusters;
+use crate::controllers::proof::{Ended, HostIsGone, Initialized, Proof, TurnIsOver};
 use crate::controllers::{ReconcileError, patch};
 use crate::manager::Context;
 use crate::node::Marker;
 use crate::pki::AuthoritySecret;
-use crate::store::Key;
+use crate::store::{Key, Stores, Wakers};
 
 /// More writes than any of the ways through [`super::plan::turn`] takes.
 const STEPS: usize = 8;
@@ -152,6 +153,20 @@ pub async fn record_initialized(
     }
 }
 
+/// Records the control plane that a host proves to be there, of a Machine that does not exist. What stands against it is
+/// said by the Cluster, and by the Machines that wait for it.
+pub async fn record_found(context: &Context, made: &Initialized) -> Result<(), ReconcileError> {
+    let by = made.by();
+    let Some(cluster) = stored(context, by) else {
+        return Ok(());
+    };
+    let step = go(context, &cluster, |both| turn::record_found(both, &by.uid)).await?;
+    if step == Step::Done {
+        tracing::info!(cluster = %by.cluster, machine = %by.machine, uid = %by.uid, "recorded the control plane that a host has");
+    }
+    Ok(())
+}
+
 /// Completes what anybody may complete: see [`turn::settle`].
 pub async fn settle(context: &Context, cluster: &Cluster) -> Result<(), ReconcileError> {
     go(context, cluster, turn::settle).await.map(drop)
@@ -232,22 +247,34 @@ async fn read(context: &Context, cluster: &Cluster) -> Result<Live, ReconcileErr
     })
 }
 
-/// Takes down what the CA Secret says. Control-plane Machines that wait for a turn are woken by news: a change of the
-/// Cluster wakes them, and the Secret is written last when a turn is returned.
+/// Takes down what the CA Secret says. Control-plane Machines that wait for a turn, or for the certificates, are woken by
+/// news: a change of the Cluster wakes them, and the Secret is written last when a turn is returned.
 pub fn remember(context: &Context, cluster: &Cluster, secret: Option<Marks>) {
+    let Context { stores, wakers, .. } = context;
+    take_down(&context.known, stores, wakers, cluster, secret);
+}
+
+/// The same, of no more than it takes.
+pub fn take_down(
+    known: &KnownClusters,
+    stores: &Stores,
+    wakers: &Wakers,
+    cluster: &Cluster,
+    secret: Option<Marks>,
+) {
     let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
     let mut is_news = false;
     let uid = cluster.uid().unwrap_or_default();
-    context.known.update(&uid, |known| {
-        is_news = known.turn.as_ref().is_some_and(|before| *before != secret);
+    known.update(&uid, |known| {
+        is_news = known.turn.as_ref() != Some(&secret);
         known.turn = Some(secret);
     });
     if !is_news {
         return;
     }
-    for machine in context.stores.machines.by(&Key::Cluster(namespace, name)) {
+    for machine in stores.machines.by(&Key::Cluster(namespace, name)) {
         if machine.is_control_plane() {
-            context.wakers.machines.wake_object(&machine);
+            wakers.machines.wake_object(&machine);
         }
     }
 }

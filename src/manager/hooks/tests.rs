@@ -5,8 +5,12 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::api::cluster::{Turn, TurnAction};
 use crate::api::names::LABEL_CLUSTER;
 use crate::api::{Cluster, Host, Machine, MachineClass, MachineDeployment, MachineSet};
+use crate::controllers::cluster::KnownClusters;
+use crate::controllers::machine::plan::turn::{Holder, Marks};
+use crate::controllers::machine::turn::take_down;
 use crate::store::{Hook, Stores, Waker};
 
 /// What was woken since it was last asked, as "Kind name".
@@ -236,4 +240,38 @@ fn a_class_wakes_all_that_use_it() {
     let class: MachineClass = object("a", &json!({}));
     machine_class(stores, wakers)(&class, None, Change::Applied);
     has(&woken(), &["MachineClass a", "MachineDeployment pool"]);
+}
+
+#[test]
+fn who_waits_for_the_turn_is_woken_by_what_is_news_of_it_on_the_ca_secret() {
+    let (wakers, mut woken) = wakers();
+    let stores = stores();
+    let versions = json!({"spec": {"versions": {"kubelet": "v1.36.3", "controlPlane": "v1.36.3"}}});
+    stores.machines.hold(object::<Machine>("cp", &versions));
+    let network =
+        json!({"services": {"cidrBlocks": []}, "pods": {"cidrBlocks": []}, "serviceDomain": ""});
+    let cluster: Cluster = object("c", &json!({"spec": {"clusterNetwork": network}}));
+    let known = KnownClusters::default();
+    let holder = |uid: &str| Marks {
+        turn: Holder::Of(Turn {
+            machine: uid.into(),
+            name: uid.into(),
+            action: TurnAction::Init,
+        }),
+        ..Marks::default()
+    };
+    let steps = [
+        ("read for the first time", Some(holder("other")), true),
+        ("the same", Some(holder("other")), false),
+        ("given back", Some(Marks::default()), true),
+        ("taken", Some(holder("cp")), true),
+        ("lost", None, true),
+        ("still lost", None, false),
+    ];
+    for (case, secret, wakes) in steps {
+        take_down(&known, &stores, &wakers, &cluster, secret);
+        let woken = woken();
+        assert_eq!(woken.contains("Machine cp"), wakes, "{case}: {woken:?}");
+        assert!(!woken.contains("Machine alone"), "a worker: {woken:?}");
+    }
 }

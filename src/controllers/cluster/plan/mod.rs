@@ -120,11 +120,15 @@ fn is_news_to_come(observed: &Observed) -> bool {
         .health
         .as_ref()
         .map(|health| health.judgement.verdict);
-    let is_live = observed.initialized_by.is_some() || observed.external;
     was_judged
-        && is_live
+        && is_live(observed)
         && observed.kubeconfig_problem.is_none()
         && !matches!(verdict, Some(Verdict::Healthy | Verdict::Unhealthy))
+}
+
+/// Whether there is a control plane to be watched, whoever made it.
+fn is_live(observed: &Observed) -> bool {
+    observed.initialized_by.is_some() || observed.external
 }
 
 /// The status of a condition, as it was last written.
@@ -147,10 +151,8 @@ fn live(observed: &Observed, plan: &mut Plan) {
     if observed.unsettled {
         plan.actions.push(Action::SettleTurn);
     }
-    let initialized = initialized(observed);
-    let is_initialized = initialized.status == Status::True;
-    plan.findings.push(initialized);
-    if !is_initialized {
+    plan.findings.push(initialized(observed));
+    if !is_live(observed) {
         return;
     }
     let may_write = observed.kubeconfig_problem.is_none() && observed.endpoint.is_some();
@@ -172,7 +174,7 @@ fn live(observed: &Observed, plan: &mut Plan) {
 
 /// Its settings cannot be used, and what runs is watched all the same: its Machines are judged by their Nodes.
 fn running(observed: &Observed, plan: &mut Plan) {
-    if observed.initialized_by.is_some() || observed.external {
+    if is_live(observed) {
         plan.findings.push(initialized(observed));
         probe(observed, plan);
     }
@@ -237,9 +239,7 @@ fn initialized(observed: &Observed) -> Finding {
             "the kubeconfig Secret was given; the control plane is somebody else's",
         );
     }
-    if observed.initialized_by.is_some() {
-        return Finding::yes(NAME, "Initialized", "");
-    }
+    // also of one that runs: two records of init name two hosts, and one of these may be reset or joined by mistake
     if let Some(doubt) = &observed.doubt {
         let (namespace, name) = (observed.cluster.namespace(), observed.cluster.name_any());
         let cluster = Named {
@@ -247,6 +247,9 @@ fn initialized(observed: &Observed) -> Finding {
             name: &name,
         };
         return doubt.finding(NAME, cluster);
+    }
+    if observed.initialized_by.is_some() {
+        return Finding::yes(NAME, "Initialized", "");
     }
     match &observed.turn {
         Some(turn) => Finding::no(

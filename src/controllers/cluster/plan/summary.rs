@@ -1,7 +1,7 @@
 //! The condition that sums up the others, and the phase.
 
 use super::super::observed::Observed;
-use super::Plan;
+use super::{Plan, is_live};
 use crate::api::conditions::{Finding, Status};
 
 /// In the order in which a cluster comes to life: the first that does not hold is the reason.
@@ -41,12 +41,7 @@ pub fn summarise(observed: &Observed, plan: &mut Plan) {
         ),
         None => Finding::yes("Ready", "Ready", ""),
     };
-    let is_true = |name: &str| {
-        plan.findings
-            .iter()
-            .any(|f| f.condition == name && f.status == Status::True)
-    };
-    plan.phase = if is_true("ControlPlaneInitialized") {
+    plan.phase = if is_live(observed) {
         "Running"
     } else if observed.machines.is_empty() {
         "Pending"

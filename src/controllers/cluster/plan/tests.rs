@@ -160,6 +160,29 @@ fn certificates_are_made_once_and_never_in_place_of_what_a_control_plane_may_use
 }
 
 #[test]
+fn two_records_of_init_are_said_of_a_cluster_that_runs_and_it_is_watched_all_the_same() {
+    let mut observed = running();
+    observed.doubt = Some(Doubt::TwoRecords("other".into(), "m".into()));
+    let says = ["Machine other", "Machine m", "look at both hosts"];
+    let reason = "ControlPlaneInDoubt";
+    for condition in ["ControlPlaneInitialized", "Ready"] {
+        expect("runs", &observed, &[], (condition, reason, &says));
+    }
+    let watched = plan(&observed);
+    assert_eq!(
+        (watched.phase, watched.next),
+        ("Running", Next::After(PROBE_AGAIN))
+    );
+    observed.spec = Err("spec: a typo".into());
+    let condition = "ControlPlaneInitialized";
+    expect("a typo", &observed, &[], (condition, reason, &says));
+    observed.spec = Ok(ClusterProviderSpec::default());
+    observed.connected = false;
+    let connect = [Action::Connect];
+    expect("restarted", &observed, &connect, (condition, reason, &says));
+}
+
+#[test]
 fn a_cluster_says_what_it_waits_for() {
     let condition = "Ready";
     let new = observed(&json!({}));

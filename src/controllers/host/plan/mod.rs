@@ -14,9 +14,9 @@ use super::observed::{Contact, Observed};
 use crate::api::conditions::Finding;
 use crate::api::host::ConsumerRef;
 use crate::api::installation::{Cause, WipePolicy};
-use crate::api::names::{ANNOTATION_PAUSED, FINALIZER_IN_USE};
+use crate::api::names::ANNOTATION_PAUSED;
 use crate::controllers::Next;
-use crate::controllers::proof::Clean;
+use crate::controllers::proof::{Clean, Initialized};
 use crate::node::{Marker, Observation, Ownership, UnitName};
 use crate::provider::{ContactError, Follow};
 
@@ -58,6 +58,10 @@ pub enum Action {
     Free(Clean),
     /// Let a Host go that is being deleted, claim and all. Its server is not written to.
     LetGo,
+    /// The same, because this other Host stands for its server with the same claim, and stays.
+    LeaveTo(String),
+    /// Record on the Cluster that its control plane is on this host, of a Machine that does not exist.
+    RecordInitialized(Initialized),
     /// Have its BMC switch it on, to boot from its own disk.
     SwitchOn,
     /// Have its BMC switch it off, in order, if no Machine has taken it meanwhile.
@@ -116,18 +120,12 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         None => by_contact(observed, now),
     };
     let is_free = || plan.actions.iter().any(|a| matches!(a, Action::Free(_)));
-    if is_deleted(observed)
-        && (consumer(observed).is_none() || owned::has_no_claim_on(observed))
-        && observed
-            .host
-            .finalizers()
-            .iter()
-            .any(|f| f == FINALIZER_IN_USE)
-        && !is_free()
-        && !is_installing(observed)
-    {
-        plan.actions.push(Action::LetGo);
+    if !is_free() {
+        plan.actions.extend(owned::let_go(observed));
     }
+    // else no other Machine may run init because of this host, and this host is not reset because of its control plane
+    let made = observed.unrecorded.clone().map(Action::RecordInitialized);
+    plan.actions.extend(made);
     power::tell(observed, &mut plan);
     if observed.is_missed {
         plan.next = plan.next.sooner(Next::After(ASK_AGAIN));

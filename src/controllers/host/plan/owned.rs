@@ -7,10 +7,14 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
 use super::super::observed::{Contact, Observed, Owner as Known};
-use super::{ASK_AGAIN, Action, Plan, State, claimed, consumer, reinstall, unavailable};
+use super::{
+    ASK_AGAIN, Action, Plan, State, claimed, consumer, is_deleted, is_installing, reinstall,
+    unavailable,
+};
 use crate::api::conditions::Finding;
 use crate::api::host::ConsumerRef;
 use crate::api::installation::WipePolicy;
+use crate::api::names::FINALIZER_IN_USE;
 use crate::controllers::proof::{Clean, Evidence, Proof};
 use crate::controllers::{Next, backoff, claims};
 use crate::node::{Marker, Observation, Owner, Ownership, UnitName, UnitState};
@@ -134,9 +138,23 @@ pub fn not_meant(observed: &Observed) -> Option<Plan> {
     ))
 }
 
+/// What lets a Host go that is being deleted, once nothing is on its server that it stands for alone.
+pub fn let_go(observed: &Observed) -> Option<Action> {
+    let mut finalizers = observed.host.finalizers().iter();
+    let is_held = finalizers.any(|finalizer| finalizer == FINALIZER_IN_USE);
+    if !is_deleted(observed) || !is_held || is_installing(observed) {
+        return None;
+    }
+    if consumer(observed).is_none() || has_no_claim_on(observed) {
+        return Some(Action::LetGo);
+    }
+    // whatever its server says, and also when it says nothing
+    observed.stands_in.clone().map(Action::LeaveTo)
+}
+
 /// Whether the Machine that claims a Host has nothing on its server, so that the Host may be deleted as it is: one that
 /// was made with the claim of another, of a Machine that does not exist, or of one that lost its disk.
-pub fn has_no_claim_on(observed: &Observed) -> bool {
+fn has_no_claim_on(observed: &Observed) -> bool {
     let (Some(consumer), Contact::Seen(seen)) = (consumer(observed), &observed.contact) else {
         return false;
     };

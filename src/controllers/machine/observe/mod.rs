@@ -1,6 +1,7 @@
 //! Gathers what a pass over a Machine needs: from the stores, and from the host where nothing else
 //! can tell.
 
+mod belongs;
 mod place;
 
 use std::sync::{Arc, PoisonError};
@@ -40,11 +41,12 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
         .cloned()
         .unwrap_or_default();
     let uid = machine.uid().unwrap_or_default();
-    let cluster = match recorded_cluster(context, &machine) {
-        // a label can be edited
-        Some(cluster) => Some(cluster),
-        None => context.stores.clusters.get(&namespace, &label),
-    };
+    let cluster = belongs::cluster(
+        &context.stores,
+        &machine,
+        |cluster| both(context, cluster),
+        |cluster| has_node(context, cluster, &uid),
+    );
     let marker = Marker {
         management: context.management.clone(),
         namespace: namespace.clone(),
@@ -136,13 +138,24 @@ fn contested(context: &Context, marker: &Marker) -> Vec<String> {
 
 /// The Cluster whose control plane the Machine made, or is about to make, by what is recorded there.
 pub fn recorded_cluster(context: &Context, machine: &Machine) -> Option<Arc<Cluster>> {
-    let uid = machine.uid()?;
-    let clusters = context.stores.clusters.within(&machine.namespace()?);
-    clusters.into_iter().find(|cluster| {
-        let by = cluster.annotations().get(ANNOTATION_INITIALIZED);
-        let (turn, other) = turns(context, cluster);
-        let mut turns = turn.iter().chain(&other);
-        by == Some(&uid) || turns.any(|turn| turn.machine == uid)
+    belongs::recorded(&context.stores, machine, |cluster| both(context, cluster))
+}
+
+/// What a Cluster and its CA Secret say of turn and record, as far as it is known without asking.
+fn both(context: &Context, cluster: &Cluster) -> Both {
+    turn::known(context, cluster).unwrap_or_else(|| Both {
+        cluster: Marks::of(cluster.annotations()),
+        ..Both::default()
+    })
+}
+
+/// Whether a Cluster has the Node of this Machine, as far as it is connected.
+fn has_node(context: &Context, cluster: &Cluster, uid: &str) -> bool {
+    let ids = names::provider_ids(uid);
+    let member = context.member(cluster);
+    member.is_some_and(|member| {
+        ids.iter()
+            .any(|id| member.node_by_provider_id(id).is_some())
     })
 }
 
@@ -206,10 +219,7 @@ fn observed_cluster(context: &Context, namespace: &str, cluster: &Cluster) -> Ob
 
 /// Who has the control-plane turn, and whom only the Cluster names, as far as it is known without asking.
 fn turns(context: &Context, cluster: &Cluster) -> (Option<Turn>, Option<Turn>) {
-    let both = turn::known(context, cluster).unwrap_or_else(|| Both {
-        cluster: Marks::of(cluster.annotations()),
-        ..Both::default()
-    });
+    let both = both(context, cluster);
     let first = both.holder().cloned();
     let other = match both.cluster.turn {
         Holder::Of(turn) if first.as_ref().is_some_and(|f| f.machine != turn.machine) => Some(turn),

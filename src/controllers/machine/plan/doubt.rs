@@ -158,6 +158,18 @@ pub fn external(condition: &'static str, cluster: Named) -> Finding {
     )
 }
 
+/// The certificates of the Cluster were not read since the manager started.
+pub fn unread(condition: &'static str, cluster: Named) -> Finding {
+    let name = cluster.name;
+    Finding::no(
+        condition,
+        "WaitingForCertificates",
+        format!(
+            "the certificates of Cluster {name} are not read yet, and only by them a host is known that ran kubeadm init already; it is not started before. If this stays, the condition CertificatesReady of the Cluster says what to do"
+        ),
+    )
+}
+
 /// Turn and record are kept on the CA Secret, which is missing.
 pub fn no_secret(condition: &'static str, cluster: Named) -> Finding {
     let name = cluster.name;

@@ -256,6 +256,20 @@ pub fn record(both: &Both, uid: &str) -> Step {
     end_turn(both, uid)
 }
 
+/// Recording what a host proves of a Machine that does not exist (any more). Not while another Machine may be running
+/// `kubeadm init`: then a person has to look at both hosts.
+pub fn record_found(both: &Both, uid: &str) -> Step {
+    match (both.doubt(), both.holder()) {
+        // that is what the host answers
+        (None | Some(Doubt::RecordOnSecretOnly(_)), None) => record(both, uid),
+        (None | Some(Doubt::RecordOnSecretOnly(_)), Some(turn)) if turn.machine == uid => {
+            record(both, uid)
+        }
+        (None | Some(Doubt::RecordOnSecretOnly(_)), Some(turn)) => Step::Blocked(turn.clone()),
+        (Some(doubt), _) => Step::InDoubt(doubt),
+    }
+}
+
 /// What anybody may complete, without asking or proving anything: copies to the Secret of what only the Cluster
 /// has (as after an upgrade, or when the Secret was made again from a file), and the end of a turn whose `kubeadm
 /// init` is recorded on both.

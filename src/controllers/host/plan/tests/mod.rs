@@ -15,6 +15,7 @@ use super::*;
 use crate::api::Host;
 use crate::api::conditions::Status;
 use crate::api::host::HostFacts;
+use crate::api::names::FINALIZER_IN_USE;
 use crate::controllers::proof::Proof;
 use crate::node::{Failure, Owner, Progress, SoftwareVersions, UnitState, UnitStatus};
 use crate::provider::follow::Attempts;
@@ -99,6 +100,8 @@ fn observed(change: &Value, contact: Contact) -> Observed {
         consumer: LEAVING,
         rivals: Vec::new(),
         guards: None,
+        stands_in: None,
+        unrecorded: None,
         attempts: Attempts::default(),
         has_media: true,
         installation: None,
@@ -315,6 +318,70 @@ fn a_host_with_the_claim_of_another_can_be_deleted_without_a_write_to_its_server
 }
 
 #[test]
+fn a_copied_host_goes_while_another_stands_for_its_server_whatever_that_says() {
+    let mut change = claim("m", false);
+    change["metadata"] =
+        json!({ "deletionTimestamp": at(0).to_string(), "finalizers": [FINALIZER_IN_USE] });
+    let silent = ContactError {
+        reason: "SshUnreachable",
+        message: "no answer".into(),
+        transient: true,
+    };
+    let contacts = [
+        (
+            "our marker",
+            Contact::Seen(Box::new(seen(marked("here", "m")))),
+        ),
+        (
+            "a broken marker",
+            Contact::Seen(Box::new(seen(Ownership::Unreadable("{".into())))),
+        ),
+        ("silent", Contact::Failed(silent)),
+        ("not asked", Contact::NotAsked),
+        ("off", Contact::Off),
+    ];
+    for (case, contact) in contacts {
+        let mut copied = of(STAYING, observed(&change, contact));
+        copied.rivals = vec!["h9".into()];
+        assert_eq!(
+            plan(&copied, at(0)).actions,
+            [],
+            "{case}: nobody else stands for it"
+        );
+        copied.stands_in = Some("h9".into());
+        let leave = [Action::LeaveTo("h9".into())];
+        assert_eq!(plan(&copied, at(0)).actions, leave, "{case}");
+        let mut kept = copied.clone();
+        Arc::make_mut(&mut kept.host).metadata.deletion_timestamp = None;
+        assert_eq!(plan(&kept, at(0)).actions, [], "{case}: not deleted");
+    }
+}
+
+#[test]
+fn a_control_plane_that_nobody_recorded_is_recorded_and_not_reset() {
+    let mut made = marked("here", "m");
+    if let Ownership::Owner(owner) = &mut made {
+        owner.initialized = true;
+    }
+    let mut answer = seen(made);
+    answer.authority = Some("sha256:ca".into());
+    let proof = Initialized::of_host("here", Some("sha256:ca"), &answer).expect("a proof");
+    for (change, reason) in [
+        (claim("m", true), "LastControlPlane"),
+        (json!({}), "Orphaned"),
+    ] {
+        let contact = Contact::Seen(Box::new(answer.clone()));
+        let mut found = of(Consumer::Missing, observed(&change, contact));
+        found.guards = Some("a".into());
+        found.unrecorded = Some(proof.clone());
+        let plan = plan(&found, at(0));
+        let record = Action::RecordInitialized(proof.clone());
+        assert_eq!(plan.actions, [record], "{reason}");
+        assert_eq!(finding(&plan, "Available").reason, reason);
+    }
+}
+
+#[test]
 fn a_claim_whose_machine_is_gone_says_how_to_get_the_host_back() {
     let mut observed = observed(&claim("m", false), Contact::NotAsked);
     observed.consumer = Consumer::Missing;
@@ -520,7 +587,7 @@ proptest! {
                     let has_nothing = contact == "seen" && !matches!(who, "m" | "broken");
                     deleting && !paused && (consumer.is_none() || has_nothing)
                 }
-                // the others need a BMC, or another policy
+                // the others need a BMC, another policy, another Host, or a control plane
                 _ => false,
             };
             prop_assert!(may, "{action:?} in {plan:#?}");

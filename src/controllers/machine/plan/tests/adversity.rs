@@ -1,11 +1,13 @@
-//! Machines, Hosts, their servers and a Cluster in memory, changed by the plans of both controllers, and by all that
-//! people and backups do to objects between any two passes: Hosts deleted by force, registered again, made from the
-//! YAML of others; claims, records and specs edited; the management state restored to an earlier point. Whatever happens in
-//! whatever order: no second init, no host of two Machines, no live node reset or deleted, and who is stuck says so.
+//! Machines, Hosts (one of another namespace), their servers and a Cluster in memory, changed by the plans of both
+//! controllers, and by all that people and backups do to objects between any two passes: Hosts deleted by force,
+//! registered again, made from the YAML of others; claims, records and specs edited; the management state restored to an
+//! earlier point. Whatever happens in whatever order: no second init, no host of two Machines and no Machine on two, no
+//! live node reset or deleted, and who is stuck says so.
 //!
 //! Files on servers are changed by nothing but scripts. Servers answer, or do not; SSH tells what is there now, while
 //! what a pass knows of objects may be old. The CA Secret keeps the turn, and what its own tests show of it is taken for
-//! granted: it is neither edited nor restored to before a turn while the host of that turn cannot be asked.
+//! granted: it is neither edited nor restored to before a turn while the host of that turn cannot be asked, nor is that
+//! Host deleted after it: then nothing in reach knows of the init, as docs/security.md says.
 
 use proptest::prelude::*;
 
@@ -45,6 +47,12 @@ enum Event {
     Releasing { host: Which },
     /// Somebody makes a Host from the YAML of another, claim and all.
     Copy { from: Which, to: Which },
+    /// Somebody makes a Host of another namespace from the YAML of one here, claim and all: it stands for the same server.
+    Away { from: Which },
+    /// Somebody sets `releasing` there, or takes it back.
+    AwayReleasing,
+    /// A pass over that Host.
+    AwayHost,
     /// Somebody edits a Machine: what was recorded on it, or whether it is a control plane.
     Edit { which: Which, what: u8 },
     /// Somebody takes the turn off the Cluster and its CA Secret.
@@ -68,6 +76,9 @@ fn event() -> impl Strategy<Value = Event> {
         1 => h().prop_map(|host| Event::Unclaim { host }),
         1 => h().prop_map(|host| Event::Releasing { host }),
         1 => (h(), h()).prop_map(|(from, to)| Event::Copy { from, to }),
+        1 => h().prop_map(|from| Event::Away { from }),
+        1 => Just(Event::AwayReleasing),
+        2 => Just(Event::AwayHost),
         1 => (m(), 0..4_u8).prop_map(|(which, what)| Event::Edit { which, what }),
         1 => Just(Event::DropTurn),
         1 => Just(Event::Backup),
@@ -171,6 +182,11 @@ fn same_preparation(observed: &mut Observed) {
     }
 }
 
+fn consumer_ref((machine, releasing): Claim) -> Value {
+    let marker = marker_of(machine);
+    json!({ "name": marker.machine, "uid": marker.uid, "cluster": "a", "releasing": releasing })
+}
+
 fn marker_of(machine: Which) -> Marker {
     marker(&format!("m-{machine}"), UIDS[machine])
 }
@@ -181,6 +197,8 @@ struct World {
     known: [Objects; 7],
     backup: Option<Objects>,
     servers: [Server; 4],
+    /// The Host of another namespace: its server, and its claim.
+    away: Option<(Which, Claim)>,
 }
 
 impl World {
@@ -195,6 +213,7 @@ impl World {
             now,
             backup: None,
             servers: Default::default(),
+            away: None,
         }
     }
 
@@ -328,10 +347,8 @@ impl World {
             "metadata": { "name": HOSTS[which], "namespace": "default", "uid": HOSTS[which] },
             "spec": { "ssh": { "address": HOSTS[which], "credentialsRef": { "name": "key" } } },
         });
-        if let Some((machine, releasing)) = object.claim {
-            let marker = marker_of(machine);
-            manifest["spec"]["consumerRef"] = json!({ "name": marker.machine, "uid": marker.uid,
-                "cluster": "a", "releasing": releasing });
+        if let Some(claim) = object.claim {
+            manifest["spec"]["consumerRef"] = consumer_ref(claim);
         }
         let host: Host = serde_json::from_value(manifest).expect("a Host");
         let rivals = (0..HOSTS.len()).filter(|other| {
@@ -380,10 +397,42 @@ impl World {
             consumer,
             rivals: rivals.map(|other| HOSTS[other].to_owned()).collect(),
             guards: guards.map(|_| "a".into()),
+            stands_in: None,
+            unrecorded: None,
             attempts: Attempts::default(),
             has_media: false,
             installation: None,
         }
+    }
+
+    /// The Host of another namespace, where neither the Machine nor the Cluster is; their UIDs are the same.
+    fn away(&self, server: Which, claim: Claim) -> host::Observed {
+        let mut observed = self.host(server);
+        let host = Arc::make_mut(&mut observed.host);
+        host.metadata.namespace = Some("other".into());
+        let claim = serde_json::from_value(consumer_ref(claim)).expect("a claim");
+        host.spec.consumer_ref = Some(claim);
+        observed.consumer = Consumer::Missing;
+        observed.rivals = Vec::new();
+        observed
+    }
+
+    fn pass_away(&mut self) -> Result<(), TestCaseError> {
+        let Some((server, claim)) = self.away else {
+            return Ok(());
+        };
+        let plan = of_hosts::plan(&self.away(server, claim), at(0));
+        for action in &plan.actions {
+            match action {
+                of_hosts::Action::Free(_) => {
+                    let lives = self.servers[server].runs(claim.0);
+                    prop_assert!(!lives, "a host was freed whose node runs");
+                    self.away = None;
+                }
+                _ => prop_assert!(false, "{action:?} on a server of another namespace"),
+            }
+        }
+        Ok(())
     }
 
     /// Something that can be asked, or is recorded, says that another host ran `kubeadm init`; see the turn's own tests.
@@ -587,6 +636,17 @@ impl World {
             .all(|(which, server)| self.now.hosts[which].exists && !server.silent)
     }
 
+    /// Without this Host it is still recorded that init was begun on its server, if it was.
+    fn is_known_without(&self, host: Which) -> bool {
+        let server = &self.servers[host];
+        let names = |machine: Which| {
+            let object = &self.now.machines[machine];
+            let by = [self.now.turn, self.now.made_by];
+            by.contains(&Some(machine)) || (object.settings && !object.gone)
+        };
+        !server.began || server.marker.is_some_and(names)
+    }
+
     fn happen(&mut self, event: Event) -> Result<(), TestCaseError> {
         match event {
             Event::Machine { which, fresh } => {
@@ -610,7 +670,9 @@ impl World {
                 self.servers[server].silent ^= true;
             }
             Event::Delete { which } => self.now.machines[which].deleted = true,
-            Event::ForceDelete { host } => self.now.hosts[host] = HostObject::default(),
+            Event::ForceDelete { host } if self.is_known_without(host) => {
+                self.now.hosts[host] = HostObject::default();
+            }
             Event::Register { host } => self.now.hosts[host].exists = true,
             Event::Unclaim { host } => self.now.hosts[host].claim = None,
             Event::Releasing { host } => {
@@ -621,6 +683,15 @@ impl World {
             Event::Copy { from, to } if self.now.hosts[to].claim.is_none() => {
                 self.now.hosts[to].claim = self.now.hosts[from].claim;
             }
+            Event::Away { from } => {
+                self.away = self.now.hosts[from].claim.map(|claim| (from, claim));
+            }
+            Event::AwayReleasing => {
+                if let Some((_, (_, releasing))) = &mut self.away {
+                    *releasing ^= true;
+                }
+            }
+            Event::AwayHost => self.pass_away()?,
             Event::Edit { which, what } => {
                 let machine = &mut self.now.machines[which];
                 match what {
@@ -661,6 +732,10 @@ proptest! {
             world.happen(event)?;
             let began = world.servers.iter().filter(|server| server.began).count();
             prop_assert!(began <= 1, "init was begun on {began} servers after {event:?}");
+            for machine in 0..UIDS.len() {
+                let runs = world.servers.iter().filter(|server| server.runs(machine)).count();
+                prop_assert!(runs <= 1, "Machine {machine} runs on {runs} servers after {event:?}");
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 
-use super::super::turn::{Both, Holder, Side, Step, give_back, record, settle, take};
+use super::super::turn::{Both, Holder, Side, Step, give_back, record, record_found, settle, take};
 use super::*;
 
 /// What happens next.
@@ -21,6 +21,12 @@ enum Event {
     Delete { machine: usize },
     /// A released host is reset, if it answers, and freed.
     Reset { host: usize },
+    /// Somebody deletes a Host by force, under whatever runs on it; or registers it again, and gives it back.
+    Lose { host: usize },
+    /// Somebody takes the finalizer off a Machine that is deleted.
+    Strip { machine: usize },
+    /// A pass over a Host whose Machine does not exist.
+    Look { host: usize },
     /// A minute passes.
     Minute,
     /// The manager is killed after this many writes of the turn more, and starts anew.
@@ -43,6 +49,9 @@ fn event() -> impl Strategy<Value = Event> {
         1 => which().prop_map(|host| Event::Cable { host }),
         1 => which().prop_map(|machine| Event::Delete { machine }),
         2 => which().prop_map(|host| Event::Reset { host }),
+        1 => which().prop_map(|host| Event::Lose { host }),
+        1 => which().prop_map(|machine| Event::Strip { machine }),
+        2 => which().prop_map(|host| Event::Look { host }),
         1 => Just(Event::Minute),
         1 => (0..3_usize).prop_map(|writes| Event::Crash { writes }),
         1 => Just(Event::Settle),
@@ -63,6 +72,15 @@ struct Site {
     began: bool,
     /// The manager has seen that key since it started.
     sighted: bool,
+    /// Its Host was deleted by force.
+    unregistered: bool,
+}
+
+impl Site {
+    /// It can be asked.
+    fn answers(&self) -> bool {
+        !self.silent && !self.unregistered
+    }
 }
 
 #[derive(Clone, Default)]
@@ -70,6 +88,8 @@ struct Member {
     deleted_at: Option<i64>,
     releasing: bool,
     claims: bool,
+    /// kubeadm was begun for it, as is written on it.
+    settings: bool,
     gone: bool,
 }
 
@@ -84,6 +104,8 @@ struct World {
     /// A host that ran init was silent since the manager started, and neither Cluster nor Secret names its Machine
     /// any more: nothing in reach knows that a control plane may exist.
     is_lost: bool,
+    /// A Machine took another host while what it began on the first may run.
+    has_moved: bool,
     sites: [Site; 2],
     members: [Member; 2],
 }
@@ -102,6 +124,7 @@ impl World {
             seen: Default::default(),
             writes_left: None,
             is_lost: false,
+            has_moved: false,
             sites: [Site::default(), Site::default()],
             members: [member.clone(), member],
         }
@@ -125,6 +148,14 @@ impl World {
             cluster.turn = seen.holder().cloned();
             cluster.initialized_by.clone_from(&seen.cluster.initialized);
         });
+        if member.settings {
+            let settings =
+                json!({ "metadata": { "annotations": { (ANNOTATION_SETTINGS): "{}" } } });
+            observed = edited(observed, &settings);
+        }
+        if site.unregistered {
+            return lost(observed, Unheld::Missing);
+        }
         if !member.claims {
             return observed;
         }
@@ -192,8 +223,10 @@ impl World {
     /// The turn, or the leave to start init, judged live: on both objects, and on what other hosts say.
     fn takes(&mut self, machine: usize) -> bool {
         let other = &mut self.sites[1 - machine];
-        other.sighted |= other.began && !other.silent;
-        !other.sighted && self.go(|both| take(both, &turn_of(UIDS[machine]))) == Some(Step::Done)
+        other.sighted |= other.began && other.answers();
+        let begun = &self.members[1 - machine];
+        let is_witnessed = self.sites[1 - machine].sighted || (begun.settings && !begun.gone);
+        !is_witnessed && self.go(|both| take(both, &turn_of(UIDS[machine]))) == Some(Step::Done)
     }
 
     fn look_whether_all_is_lost(&mut self) {
@@ -204,7 +237,9 @@ impl World {
         };
         self.is_lost |= (0..2).any(|host| {
             let site = &self.sites[host];
-            site.began && !site.sighted && site.silent && !names(UIDS[host])
+            let begun = &self.members[host];
+            let is_known = site.sighted || (begun.settings && !begun.gone) || names(UIDS[host]);
+            site.began && !site.answers() && !is_known
         });
     }
 
@@ -215,14 +250,17 @@ impl World {
         }
         let (site, member) = (&mut self.sites[machine], &mut self.members[machine]);
         match action {
+            // another host than the one that it had is a third, and nothing was begun on that
+            Action::Acquire { .. } if site.unregistered => self.has_moved |= site.began,
             Action::Acquire { .. } => member.claims = true,
-            Action::TakeHost if !site.silent => site.marked = true,
-            Action::RunUnit(name) if site.marked && !site.silent => {
+            Action::TakeHost if site.answers() => site.marked = true,
+            Action::RunUnit(name) if site.marked && site.answers() => {
                 let running = site.units.iter().any(|(_, state)| state.is_none());
                 if !running {
                     site.units.retain(|(old, _)| old != name);
                     site.units.push((*name, None));
                     site.began |= *name == UnitName::Init;
+                    member.settings |= *name == UnitName::Init;
                 }
             }
             Action::TakeTurn(_) => {
@@ -247,7 +285,7 @@ impl World {
                     self.seen[machine] = self.both();
                 }
                 let site = &mut self.sites[machine];
-                site.sighted |= site.began && !site.silent;
+                site.sighted |= site.began && site.answers();
                 let plan = plan(&self.observed(machine), at(self.now));
                 for action in &plan.actions {
                     self.perform(machine, action);
@@ -270,6 +308,16 @@ impl World {
                 }
             }
             Event::Cable { host } => self.sites[host].silent ^= true,
+            Event::Lose { host } => {
+                let site = &mut self.sites[host];
+                site.unregistered ^= true;
+                // what a Host said goes with it
+                site.sighted = false;
+            }
+            Event::Strip { machine } => {
+                self.members[machine].gone |= self.members[machine].deleted_at.is_some();
+            }
+            Event::Look { host } => self.look(host),
             Event::Delete { machine } => {
                 self.members[machine].deleted_at.get_or_insert(self.now);
             }
@@ -307,10 +355,25 @@ impl World {
         }
     }
 
+    /// It has the control plane of the Cluster, which stays; see the Host's `guarded`.
+    fn guards(&self, host: usize) -> bool {
+        let by = self.both().cluster.initialized;
+        self.sites[host].initialized && by.is_none_or(|by| by == UIDS[host])
+    }
+
+    /// What the Host's controller proves of a Machine that does not exist: by the marker, and where no other host has the key.
+    fn look(&mut self, host: usize) {
+        let [site, other] = [&self.sites[host], &self.sites[1 - host]];
+        let is_proven = site.initialized && site.answers() && !other.sighted;
+        if self.members[host].gone && is_proven && self.both().cluster.initialized.is_none() {
+            self.go(|both| record_found(both, UIDS[host]));
+        }
+    }
+
     /// What the Host's controller does: the reset, of which the host keeps the record; and the claim, once its Machine
     /// is gone.
     fn reset(&mut self, host: usize) {
-        if !self.members[host].releasing || self.sites[host].silent {
+        if !self.members[host].releasing || !self.sites[host].answers() || self.guards(host) {
             return;
         }
         self.sites[host] = Site {
@@ -343,6 +406,7 @@ proptest! {
             }
             let began = world.sites.iter().filter(|site| site.began).count();
             prop_assert!(began <= 1, "init was begun on both hosts after {event:?}");
+            prop_assert!(!world.has_moved, "a Machine left its host after {event:?}");
         }
     }
 }
@@ -370,4 +434,59 @@ fn one_of_two_makes_the_control_plane_and_the_other_says_what_it_waits_for() {
         finding(&other, "Ready").reason,
         "ControlPlaneJoinUnsupported"
     );
+}
+
+/// M0 ran init, and was stripped of its finalizer before that was recorded. Its host is not reset because of the control
+/// plane, and M1 does not run init because of its host.
+#[test]
+fn an_init_that_was_not_recorded_before_its_machine_went_holds_nobody_for_ever() {
+    for turn_is_kept in [true, false] {
+        let mut world = World::new();
+        let pass = |machine| Event::Pass {
+            machine,
+            fresh: true,
+        };
+        while !world.sites[0].began {
+            world.happen(pass(0));
+            world.happen(Event::Settle);
+            let ends = world.sites[0].began;
+            world.happen(Event::Ends {
+                host: 0,
+                well: true,
+            });
+            assert!(!ends || world.sites[0].initialized);
+        }
+        world.happen(Event::Delete { machine: 0 });
+        world.happen(Event::Strip { machine: 0 });
+        world.members[0].releasing = true;
+        if !turn_is_kept {
+            for side in [Side::Secret, Side::Cluster] {
+                world.happen(Event::Edit { side, to: None });
+            }
+        }
+        let tries = |world: &mut World| {
+            for _ in 0..5 {
+                world.happen(pass(1));
+                world.happen(Event::Ends {
+                    host: 1,
+                    well: true,
+                });
+                world.happen(Event::Reset { host: 0 });
+            }
+        };
+        tries(&mut world);
+        assert!(world.sites[0].initialized, "no reset of a control plane");
+        assert!(!world.sites[1].began, "no second init");
+        world.happen(Event::Look { host: 0 });
+        let both = world.both();
+        for marks in [&both.secret, &both.cluster] {
+            assert_eq!(marks.initialized.as_deref(), Some(ME), "{turn_is_kept}");
+            assert_eq!(marks.turn, Holder::Nobody, "{turn_is_kept}");
+        }
+        tries(&mut world);
+        assert!(world.sites[0].initialized && !world.sites[1].began);
+        let other = plan(&world.observed(1), at(world.now));
+        let reason = finding(&other, "Ready").reason;
+        assert_eq!(reason, "ControlPlaneJoinUnsupported");
+    }
 }

@@ -3,7 +3,9 @@
 
 use proptest::prelude::*;
 
-use super::super::turn::{Both, Doubt, Holder, Marks, Side, Step, give_back, record, settle, take};
+use super::super::turn::{
+    Both, Doubt, Holder, Marks, Side, Step, give_back, record, record_found, settle, take,
+};
 use super::*;
 
 fn holder(of: &str) -> Holder {
@@ -391,4 +393,43 @@ proptest! {
         }
         prop_assert!(world.began[1]);
     }
+}
+
+#[test]
+fn what_a_host_proves_is_recorded_unless_another_machine_may_run_init() {
+    let end = |mut both: Both| loop {
+        match record_found(&both, OTHER) {
+            Step::Write(Side::Secret, marks) => both.secret = marks,
+            Step::Write(Side::Cluster, marks) => both.cluster = marks,
+            step => return (said(&step), both),
+        }
+    };
+    for (secret, cluster, says) in [
+        ("nobody", "nobody", "done"),
+        (OTHER, OTHER, "done"),
+        (OTHER, "nobody", "done"),
+        ("nobody", OTHER, "done"),
+        (ME, ME, &*format!("blocked by {ME}")),
+        ("nobody", ME, &format!("blocked by {ME}")),
+        (OTHER, ME, "two holders"),
+        ("rubbish", "nobody", "unreadable"),
+    ] {
+        let case = format!("{secret}/{cluster}");
+        let (step, both) = end(both(secret, cluster));
+        assert_eq!(step, says, "{case}");
+        let record = (says == "done").then(|| OTHER.to_owned());
+        for marks in [&both.secret, &both.cluster] {
+            assert_eq!(marks.initialized, record, "{case}");
+            assert!(record.is_none() || marks.turn == Holder::Nobody, "{case}");
+        }
+    }
+    let mut restored = both("nobody", "nobody");
+    restored.secret.initialized = Some(OTHER.into());
+    let (step, both) = end(restored.clone());
+    assert_eq!(
+        (&*step, both.cluster.initialized.as_deref()),
+        ("done", Some(OTHER))
+    );
+    restored.secret.initialized = Some(ME.into());
+    assert_eq!(end(restored).0, format!("made by {ME}"), "another made one");
 }

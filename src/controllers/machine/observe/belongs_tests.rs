@@ -1,0 +1,243 @@
+use serde_json::json;
+
+use super::*;
+use crate::api::Host;
+use crate::api::cluster::{Turn, TurnAction};
+use crate::controllers::machine::plan::turn::{Holder, Marks};
+
+/// What Cluster and CA Secret say of the Machine.
+#[derive(Clone, Copy)]
+enum Says {
+    Nothing,
+    Record,
+    Turn,
+}
+
+impl Says {
+    fn marks(self) -> Marks {
+        match self {
+            Self::Nothing => Marks::default(),
+            Self::Record => Marks {
+                initialized: Some("m".into()),
+                ..Marks::default()
+            },
+            Self::Turn => Marks {
+                turn: Holder::Of(Turn {
+                    machine: "m".into(),
+                    name: "m".into(),
+                    action: TurnAction::Init,
+                }),
+                ..Marks::default()
+            },
+        }
+    }
+}
+
+fn stores(clusters: &[&str], claims: &[&str]) -> Stores {
+    let stores = Stores::default();
+    for name in clusters {
+        let network = json!({ "services": { "cidrBlocks": [] }, "pods": { "cidrBlocks": [] }, "serviceDomain": "" });
+        let cluster = json!({ "metadata": { "namespace": "n", "name": name, "uid": name },
+            "spec": { "clusterNetwork": network } });
+        let cluster = serde_json::from_value(cluster).expect("a Cluster");
+        stores.clusters.hold(cluster);
+    }
+    for (index, cluster) in claims.iter().enumerate() {
+        let host = json!({ "metadata": { "namespace": "n", "name": format!("h{index}") }, "spec": {
+            "ssh": { "address": "192.0.2.1", "credentialsRef": { "name": "key" } },
+            "consumerRef": { "name": "m", "uid": "m", "cluster": cluster } } });
+        let host: Host = serde_json::from_value(host).expect("a Host");
+        stores.hosts.hold(host);
+    }
+    stores
+}
+
+fn machine(label: Option<&str>, had_node: bool) -> Machine {
+    let mut manifest =
+        json!({ "metadata": { "namespace": "n", "name": "m", "uid": "m" }, "spec": {} });
+    if let Some(label) = label {
+        manifest["metadata"]["labels"] = json!({ LABEL_CLUSTER: label });
+    }
+    if had_node {
+        manifest["status"] = json!({ "nodeRef": { "name": "node" } });
+    }
+    serde_json::from_value::<Machine>(manifest).expect("a Machine")
+}
+
+/// Name, what its CA Secret says, what it says itself.
+type Marked<'a> = &'a [(&'a str, Says, Says)];
+
+#[test]
+fn a_cluster_that_was_made_from_the_yaml_of_another_captures_no_machine() {
+    use Says::{Nothing, Record, Turn};
+    // "a" sorts before all others
+    let cases: [(&str, &str, Marked, Option<&str>); 9] = [
+        ("its own", "b", &[("b", Record, Record)], Some("b")),
+        (
+            "its own, not settled yet",
+            "b",
+            &[("b", Nothing, Turn)],
+            Some("b"),
+        ),
+        (
+            "its own, by the Secret alone",
+            "b",
+            &[("b", Turn, Nothing)],
+            Some("b"),
+        ),
+        (
+            "a copy with the record",
+            "b",
+            &[("a", Nothing, Record), ("b", Record, Record)],
+            Some("b"),
+        ),
+        (
+            "a copy with its CA Secret",
+            "b",
+            &[("a", Turn, Turn), ("b", Turn, Turn)],
+            Some("b"),
+        ),
+        (
+            "a copy names a worker",
+            "b",
+            &[("a", Nothing, Record), ("b", Nothing, Nothing)],
+            None,
+        ),
+        (
+            "the label was edited",
+            "c",
+            &[
+                ("a", Nothing, Record),
+                ("b", Record, Record),
+                ("c", Nothing, Nothing),
+            ],
+            Some("b"),
+        ),
+        (
+            "the label was edited, and there is a copy of both",
+            "c",
+            &[
+                ("a", Record, Record),
+                ("b", Record, Record),
+                ("c", Nothing, Nothing),
+            ],
+            None,
+        ),
+        (
+            "the label names no Cluster",
+            "z",
+            &[("a", Nothing, Turn), ("b", Turn, Turn)],
+            Some("b"),
+        ),
+    ];
+    for (case, label, marked, expected) in cases {
+        let names: Vec<&str> = marked.iter().map(|(name, ..)| *name).collect();
+        let both = |cluster: &Cluster| {
+            let name = cluster.name_any();
+            let found = marked.iter().find(|(of, ..)| *of == name);
+            let (_, secret, itself) = found.expect("a Cluster");
+            Both {
+                secret: secret.marks(),
+                cluster: itself.marks(),
+                no_secret: false,
+            }
+        };
+        let found = recorded(&stores(&names, &[]), &machine(Some(label), false), both);
+        let found = found.map(|cluster| cluster.name_any());
+        assert_eq!(found.as_deref(), expected, "{case}");
+    }
+}
+
+/// Label, claims, Clusters with its Node, whether it had a Node, and the Cluster that it belongs to.
+type Case<'a> = (
+    &'a str,
+    Option<&'a str>,
+    &'a [&'a str],
+    &'a [&'a str],
+    bool,
+    Option<&'a str>,
+);
+
+#[test]
+fn a_worker_stays_in_the_cluster_of_its_claim_or_node_whatever_its_label_becomes() {
+    let none: &[&str] = &[];
+    let all: &[&str] = &["a", "b", "c"];
+    let cases: [Case; 12] = [
+        ("new", Some("b"), none, none, false, Some("b")),
+        ("claimed", Some("b"), &["b"], none, false, Some("b")),
+        ("edited", Some("c"), &["b"], &["b"], true, Some("b")),
+        (
+            "edited before it had a Node",
+            Some("c"),
+            &["b"],
+            none,
+            false,
+            Some("b"),
+        ),
+        (
+            "to none that exists",
+            Some("z"),
+            &["b"],
+            &["b"],
+            true,
+            Some("b"),
+        ),
+        ("removed", None, &["b"], none, true, Some("b")),
+        (
+            "copied Hosts that agree",
+            Some("c"),
+            &["b", "b"],
+            none,
+            true,
+            Some("b"),
+        ),
+        (
+            "copied Hosts that do not",
+            Some("c"),
+            &["a", "b"],
+            none,
+            true,
+            Some("c"),
+        ),
+        (
+            "a claim for no Cluster that exists",
+            Some("c"),
+            &["z"],
+            none,
+            true,
+            Some("c"),
+        ),
+        (
+            "a virtual machine",
+            Some("c"),
+            none,
+            &["b"],
+            true,
+            Some("b"),
+        ),
+        (
+            "its Node is where the label says",
+            Some("c"),
+            none,
+            &["b", "c"],
+            true,
+            Some("c"),
+        ),
+        (
+            "a Node elsewhere, and it had none",
+            Some("c"),
+            none,
+            &["b"],
+            false,
+            Some("c"),
+        ),
+    ];
+    for (case, label, claims, nodes, had_node, expected) in cases {
+        let stores = stores(all, claims);
+        let has_node = |cluster: &Cluster| nodes.contains(&cluster.name_any().as_str());
+        let machine = machine(label, had_node);
+        let found = cluster(&stores, &machine, |_| Both::default(), has_node);
+        let found = found.map(|cluster| cluster.name_any());
+        assert_eq!(found.as_deref(), expected, "{case}");
+    }
+}
