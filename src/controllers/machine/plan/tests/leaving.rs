@@ -164,7 +164,11 @@ fn no_machine_of_a_cluster_that_goes_is_touched_while_its_profile_is_there() {
             cluster.published = true;
             cluster.workers_left = 0;
         });
-        let says = ("Deleting", "WaitingForClusterProfile", &["goes first"][..]);
+        let says = (
+            "Deleting",
+            "WaitingForClusterProfile",
+            &["is removed first"][..],
+        );
         expect("published", &plan(&published, at(1_000_000)), &[], says);
         let gone = with_cluster(published, |cluster| cluster.published = false);
         assert_eq!(plan(&gone, at(1_000_000)).actions, [Action::Release]);
@@ -358,7 +362,7 @@ fn a_machine_that_was_let_go_by_hand_says_that_it_cannot_go_on() {
     let says = (
         "InfrastructureReady",
         "Released",
-        &["host-a", "delete this Machine", "to false"][..],
+        &["host-a", "delete this Machine"][..],
     );
     let observed = released(prepared(worker(), &[]));
     expect("released", &plan(&observed, at(0)), &[], says);

@@ -12,6 +12,7 @@ mod safety;
 mod turns;
 mod unseen;
 mod virtual_machines;
+mod words;
 
 use std::sync::Arc;
 
