@@ -8,6 +8,7 @@ mod election;
 mod faults;
 mod hypervisors;
 mod leaving;
+mod reported;
 mod safety;
 mod turns;
 mod unseen;
