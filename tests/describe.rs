@@ -201,7 +201,7 @@ async fn a_watch_of_a_deletion_ends_when_the_cluster_is_gone() {
         .delete("demo", &DeleteParams::default())
         .await;
     deleted.expect("a deletion");
-    read_until(&mut lines, "the Cluster is gone");
+    read_until(&mut lines, "the Cluster was deleted");
     assert!(child.wait().expect("an end").success());
 }
 

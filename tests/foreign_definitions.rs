@@ -94,7 +94,7 @@ fn a_foreign_definition_is_refused_and_not_overwritten() {
 
     let said = manager(&plane);
     for part in [
-        "machines.cluster.k8s.io is defined by somebody else",
+        "machines.cluster.k8s.io is defined by another product",
         "left alone",
         "use another management cluster",
         "kubectl delete crd machines.cluster.k8s.io",

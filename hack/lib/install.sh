@@ -1,7 +1,11 @@
 # How hack/doctor installs what is missing, and where the other scripts then find it.
 # shellcheck shell=bash disable=SC2034
 
-RUST_COMMAND="curl -sSf https://sh.rustup.rs | sh -s -- -y --profile minimal -c clippy -c rustfmt"
+RUSTUP_INIT="curl -sSf https://sh.rustup.rs | sh -s -- -y --profile minimal -c clippy -c rustfmt"
+RUSTUP_STABLE="rustup toolchain install stable --profile minimal -c clippy -c rustfmt && rustup default stable"
+
+# what install_rust does here, for a person
+rust_command() { if rustup --version >/dev/null 2>&1; then echo "$RUSTUP_STABLE"; else echo "$RUSTUP_INIT"; fi; }
 GO_COMMAND="YES=1 hack/doctor   (Go $GO_INSTALL into $CACHE/go, by its published sha256)"
 
 install_packages() {
@@ -11,14 +15,7 @@ install_packages() {
   apt-get -q install -y --no-install-recommends "$@" >/dev/null
 }
 
-install_rust() {
-  if rustup --version >/dev/null 2>&1; then
-    rustup toolchain install stable --profile minimal -c clippy -c rustfmt
-    rustup default stable
-  else
-    curl -sSf https://sh.rustup.rs | sh -s -- -y --profile minimal -c clippy -c rustfmt
-  fi
-}
+install_rust() { bash -o pipefail -c "$(rust_command)"; }
 
 install_go() {
   local url=${TATARA_GO_MIRROR:-https://dl.google.com/go}/go$GO_INSTALL.linux-amd64.tar.gz part=$CACHE/go.part want

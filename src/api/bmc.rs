@@ -14,7 +14,7 @@ pub struct BmcAccess {
     #[schemars(schema_with = "super::schema::bmc_address")]
     pub address: String,
     /// Secret of type `kubernetes.io/basic-auth` (`username`, `password`). A login that is refused is not tried
-    /// again before that Secret or `bmc` changes, so that the BMC locks nobody out.
+    /// again before that Secret or `bmc` changes, so that the BMC does not lock the account.
     pub credentials_ref: SecretRef,
     /// How its certificate is recognised; the system's roots are never asked.
     pub tls: BmcTls,
@@ -63,7 +63,7 @@ pub struct BmcTls {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BmcStatus {
-    /// `On` or `Off`, as the BMC said, or as the host proves by answering; absent when nobody knows.
+    /// `On` or `Off`, as the BMC said, or as the host proves by answering; absent while unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_state: Option<String>,
     /// Names the settings and the version of the Secret that the BMC was last asked with.

@@ -13,16 +13,17 @@ pub struct GivenUp(BTreeMap<String, String>);
 /// Why a Machine cannot be given up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GivenUpError {
-    /// The annotation was written by somebody else.
+    /// The annotation was edited.
     #[error(
-        "the annotation tatara.dev/given-up is no JSON object of UIDs and names; correct it, or remove it if none of its \
-         virtual machines can come back"
+        "annotation tatara.dev/given-up must be a JSON object of Machine UIDs and names, for example \
+         {{\"UID\":\"NAME\"}}; correct it, or remove it if none of the virtual machines that it named can start again"
     )]
     Unreadable,
     /// No more are kept.
     #[error(
-        "{MOST} Machines were given up there, and no more are kept in mind: bring the Hypervisor back, so that it ends \
-         them, or delete it if it never comes back"
+        "annotation tatara.dev/given-up already lists {MOST} Machines whose virtual machines are still to be deleted there, \
+         and holds no more; bring its gateway back, so that they are deleted, or delete the Hypervisor if that server \
+         never comes back"
     )]
     Full,
 }

@@ -59,10 +59,10 @@ use super::installation::{Installation, RootDeviceHints, WipePolicy};
 pub struct HostSpec {
     /// How the host is reached.
     pub ssh: SshAccess,
-    /// How its power is driven; without it, somebody else sees to that.
+    /// How its power is driven; without it, Tatara never switches the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bmc: Option<BmcAccess>,
-    /// What becomes of the host when its Machine has let go of it.
+    /// What becomes of the host when its Machine has released it.
     #[serde(default)]
     pub wipe_policy: WipePolicy,
     /// The disk that an installation overwrites.

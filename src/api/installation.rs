@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::Host;
 use super::names::ANNOTATION_INSTALLATION;
 
-/// What becomes of a host when its Machine has let go of it.
+/// What becomes of a host when its Machine has released it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum WipePolicy {

@@ -59,7 +59,7 @@ pub struct MachineDeploymentSpec {
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 100))]
     pub revision_history_limit: i32,
-    /// While true, nothing rolls; scaling goes on.
+    /// While true, nothing rolls; scaling continues.
     #[serde(default)]
     pub paused: bool,
     /// Seconds without progress after which the condition `Progressing` turns False.
@@ -137,7 +137,7 @@ pub struct MachineDeploymentStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label_selector: Option<String>,
     /// Since when there is something to do: `progressDeadlineSeconds` counts from here, or from the last
-    /// Machine that was made, became Ready or was told to go. Absent while all is as asked for.
+    /// Machine that was made, became Ready or was deleted. Absent while all is as asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_since: Option<Time>,
     /// ScalingUp, ScalingDown, RollingOut or Running: a summary for people.

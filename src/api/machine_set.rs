@@ -95,7 +95,7 @@ pub struct MachineSetStatus {
     /// Machines that are being deleted; no other counter has them.
     #[serde(default)]
     pub terminating_replicas: i32,
-    /// When a Machine of the set was last made, became Ready or was told to go.
+    /// When a Machine of the set was last made, became Ready or was deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_progress_time: Option<Time>,
     /// The selector in its string form, for the scale subresource.

@@ -54,7 +54,7 @@ pub const ANNOTATION_TURN: &str = "tatara.dev/control-plane-turn";
 pub const ANNOTATION_INITIALIZED: &str = "tatara.dev/control-plane-initialized";
 /// Annotation on a Machine: the Host that it chose, written by compare-and-swap before that is claimed.
 pub const ANNOTATION_HOST: &str = "tatara.dev/host";
-/// Annotation on a Machine, or on its Cluster where the Machine is deleted: by the user's word, nothing of the Machine
+/// Annotation on a Machine, or on its Cluster where the Machine is deleted: the user says that nothing of the Machine
 /// of this UID runs any more. It is removed once it was used.
 pub const ANNOTATION_HOST_IS_GONE: &str = "tatara.dev/host-is-gone";
 /// Annotation on a Machine: the Hypervisor that its virtual machine is made on. Written by compare-and-swap

@@ -44,7 +44,7 @@ pub fn is_full(version: &str) -> String {
 /// CEL: what is said of a version that is no full one.
 pub fn no_full_version(version: &str) -> String {
     format!(
-        "'\"' + {version} + '\" is no full version; write one such as v1.36.3 (1.36.3 means the same)'"
+        "'\"' + {version} + '\" must be a full version, for example v1.36.3 (1.36.3 means the same)'"
     )
 }
 

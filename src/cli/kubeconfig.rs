@@ -62,8 +62,10 @@ pub enum Error {
     },
     /// The Secret is missing, or holds no kubeconfig.
     #[error(
-        "Secret {secret} in namespace {namespace} holds no kubeconfig (key {KEY}); \
-         the manager writes it again for a control plane of its own, any other you put there"
+        "Secret {secret} in namespace {namespace} holds no kubeconfig (key {KEY}). The manager writes it for a control \
+         plane of its own: try again in a minute, then see its log: kubectl -n tatara-system logs deployment/tatara-manager. \
+         For an external control plane put it there: kubectl -n {namespace} create secret generic {secret} \
+         --from-file={KEY}=KUBECONFIG --dry-run=client -o yaml | kubectl apply -f -"
     )]
     Missing {
         /// Its namespace.
@@ -130,7 +132,7 @@ fn must_have_control_plane(cluster: &Cluster) -> Result<(), Error> {
         why: match find(conditions, "Ready") {
             Some(ready) if ready.message.is_empty() => ready.reason.clone(),
             Some(ready) => format!("{}: {}", ready.reason, ready.message),
-            None => "no controller has said anything of it yet".into(),
+            None => "no controller has reported on it yet".into(),
         },
     })
 }

@@ -16,7 +16,7 @@ pub enum ReconcileError {
         source: Box<kube::Error>,
     },
     /// Somebody else changed the object first; the next pass sees it.
-    #[error("{what}: changed by somebody else meanwhile")]
+    #[error("{what}: conflict: modified concurrently")]
     Conflict {
         /// What was attempted.
         what: String,

@@ -76,17 +76,15 @@ fn trouble_of<K: Leans>(stores: &Stores, object: &K) -> Option<Finding> {
     let namespace = object.namespace().unwrap_or_default();
     let (reason, message) = if let Some(why) = unreadable(object) {
         let message = format!(
-            "it cannot be read, and nothing is done with it or below it until it is mended: {why}"
+            "it cannot be read, so nothing is done with it or below it: {why}. Correct it: {}",
+            edit(K::kind(&()).as_ref(), &object.name_any(), &namespace)
         );
         ("Unreadable", message)
     } else if let Some(other) = stores.unknown_in(&namespace) {
-        let message = format!(
-            "nothing is done in namespace {namespace} while nobody can tell whose {other} is; mend that, its Event says what is wrong"
-        );
-        ("NamespaceHeld", message)
+        ("NamespaceHeld", namespace_held(&other, &namespace))
     } else {
         let other = object.leans_on(stores)?;
-        let message = format!("nothing is done with it while {other}; mend that");
+        let message = format!("nothing is done with it while {other}");
         ("Held", message)
     };
     Some(Finding::no("Readable", reason, message))
@@ -98,7 +96,25 @@ fn is_foreign<K: Shared>(object: &K, stores: &Stores) -> bool {
 
 fn trouble<K: Resource<DynamicType = ()>>(object: &K) -> Option<String> {
     let (kind, name) = (K::kind(&()), object.name_any());
-    unreadable(object).map(|why| format!("{kind} {name} cannot be read ({why})"))
+    let namespace = object.namespace().unwrap_or_default();
+    unreadable(object).map(|why| {
+        let edit = edit(kind.as_ref(), &name, &namespace);
+        format!("{kind} {name} cannot be read ({why}); correct it: {edit}")
+    })
+}
+
+/// `other` is the kind and the name of an object whose owner, Cluster or claim cannot be read.
+fn namespace_held(other: &str, namespace: &str) -> String {
+    let (kind, name) = other.split_once(' ').unwrap_or((other, "NAME"));
+    let edit = edit(kind, name, namespace);
+    format!(
+        "nothing is done in namespace {namespace}, because the owner, Cluster or claim of {other} cannot be read; its Event names the field. Correct it: {edit}"
+    )
+}
+
+fn edit(kind: &str, name: &str, namespace: &str) -> String {
+    let kind = kind.to_lowercase();
+    format!("kubectl edit {kind} {name} -n {namespace}")
 }
 
 fn cluster(stores: &Stores, object: &impl ResourceExt) -> Option<String> {
@@ -282,5 +298,29 @@ mod tests {
             let bad = trouble_of(&stores, &machine).map(|finding| finding.reason);
             assert_eq!(bad, Some("Unreadable"), "{value}");
         }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named_with_the_command_that_corrects_it() {
+        let metadata = json!({ "name": "h1", "namespace": "metal", "annotations": { UNREADABLE: "spec.ssh.port: 70000" } });
+        let spec =
+            json!({ "ssh": { "address": "192.0.2.1", "credentialsRef": { "name": "key" } } });
+        let host: Host =
+            serde_json::from_value(json!({ "metadata": metadata, "spec": spec })).expect("a Host");
+        assert_eq!(
+            trouble(&host).as_deref(),
+            Some(
+                "Host h1 cannot be read (spec.ssh.port: 70000); correct it: kubectl edit host h1 -n metal"
+            )
+        );
+        let says = namespace_held("MachineSet a", "metal");
+        assert!(
+            says.contains("owner, Cluster or claim of MachineSet a cannot be read"),
+            "{says}"
+        );
+        assert!(
+            says.ends_with("kubectl edit machineset a -n metal"),
+            "{says}"
+        );
     }
 }

@@ -27,7 +27,7 @@ pub enum GatewayError {
     },
     /// It answered something that is not in its description.
     #[error(
-        "the gateway at {url} answered something that cannot be read: {why}; is it a tatara-gateway, and of this release?"
+        "the gateway at {url} sent an answer that cannot be read: {why}; upgrade it to the release of the manager"
     )]
     Unreadable {
         /// Its address.
@@ -94,3 +94,7 @@ impl GatewayError {
         matches!(self, Self::Refused { code, .. } if code == wanted)
     }
 }
+
+#[cfg(test)]
+#[path = "error_tests.rs"]
+mod tests;

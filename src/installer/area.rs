@@ -27,7 +27,7 @@ pub struct Area {
 pub enum AreaError {
     /// Nothing says where answers may be put.
     #[error(
-        "the image has no embed area, so it cannot be told what to install; make one with hack/image/installer"
+        "the image has no embed area, so its settings cannot be written into it; make one with hack/image/installer"
     )]
     None,
     /// Nobody knows which one is loaded.

@@ -44,7 +44,7 @@ pub enum RenderError {
     },
     /// It would end the line, or the word, that it stands in.
     #[error(
-        "{field} is {value:?}, which an installer cannot be told; use letters, digits and .:/_+= -"
+        "{field} is {value:?}, which cannot be passed to an installer; use letters, digits and .:/_+= -"
     )]
     Value {
         /// Which.

@@ -30,7 +30,7 @@ pub enum ManagerError {
     },
     /// A kind of ours is somebody else's in this management cluster.
     #[error(
-        "{kind} is defined by somebody else in the management cluster (it has no label app.kubernetes.io/managed-by: tatara), and was left alone; \
+        "{kind} is defined by another product in the management cluster (it has no label app.kubernetes.io/managed-by: tatara), and was left alone; \
          use another management cluster, or remove that product and then its definition, with all its objects: kubectl delete crd {kind}"
     )]
     ForeignDefinition {

@@ -8,6 +8,8 @@ use crate::policies::{AS_MANAGER, until_refused};
 
 const TURN: &str = "tatara.dev/control-plane-turn";
 const RECORD: &str = "tatara.dev/control-plane-initialized";
+/// What a record names: the UID of a Machine.
+const MADE_BY: &str = "6f1c0f0e-6a3c-4a7e-9a59-3f0b8f6a2d11";
 const GONE: &str = "tatara.dev/host-is-gone";
 
 fn turn(uid: &str) -> String {
@@ -53,16 +55,28 @@ fn turn_and_record_of_init_are_the_managers_on_the_cluster_and_on_its_ca() {
             write(what, "", TURN, value).refused(
                 "the turn",
                 &[
+                    "If the host of Machine m will never run again: kubectl -n turn annotate machine m tatara.dev/host-is-gone=u1",
+                    "kubectl -n turn annotate cluster a tatara.dev/host-is-gone=u1",
+                    r#"keep annotation tatara.dev/control-plane-turn: {"machine":"u1","name":"m","action":"init"}"#,
                     "only the manager changes or removes it, because a second kubeadm init would destroy the cluster",
-                    r#"Keep {"machine":"u1","name":"m","action":"init"}"#,
-                    "kubectl -n turn annotate cluster CLUSTER tatara.dev/host-is-gone=UID",
                 ],
             );
         }
         write(what, "", "another", json!("one")).out();
         write(what, AS_MANAGER, TURN, Value::Null).out();
-        write(what, "", RECORD, json!("u1")).out();
-        for value in [Value::Null, json!("u2")] {
+        for no_uid in ["true", "m", "turn/m", ""] {
+            let says = format!("{RECORD}: \"{no_uid}\" is no UID");
+            write(what, "", RECORD, json!(no_uid)).refused(
+                "a record that names no UID",
+                &[
+                    &says,
+                    "kubectl -n turn get machine NAME -o jsonpath='{.metadata.uid}'",
+                ],
+            );
+        }
+        write(what, "", RECORD, json!(MADE_BY)).out();
+        let other = MADE_BY.replace('6', "7");
+        for value in [Value::Null, json!(other)] {
             write(what, "", RECORD, value).refused(
                 "the record of init",
                 &[
@@ -77,6 +91,17 @@ fn turn_and_record_of_init_are_the_managers_on_the_cluster_and_on_its_ca() {
     // No other Secret is looked at.
     write(["secret", "a-etcd"], "", TURN, json!("rubbish")).out();
     write(["secret", "a-etcd"], "", TURN, Value::Null).out();
+    // A Cluster that is created with its record, as after a restore, is looked at alike.
+    let mut made = cluster("made");
+    for (by, is_made) in [("true", false), (MADE_BY, true)] {
+        made["metadata"]["annotations"] = json!({ RECORD: by });
+        let said = plane.create("turn", &made);
+        if is_made {
+            said.out();
+        } else {
+            said.refused("made with a wrong record", &["\"true\" is no UID"]);
+        }
+    }
     // A manifest from before init drops nothing.
     plane.create("turn", &cluster("b")).out();
     write(["cl", "b"], AS_MANAGER, TURN, json!(turn("u1"))).out();

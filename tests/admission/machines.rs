@@ -31,7 +31,10 @@ fn a_bad_machine_is_refused_with_field_value_and_remedy() {
             "no kubelet version",
             "spec.versions",
             json!({ "controlPlane": "v1.36.3" }),
-            &["spec.versions.kubelet", "write one such as v1.36.3"],
+            &[
+                "spec.versions.kubelet",
+                "must be a full version, for example v1.36.3",
+            ],
         ),
         with(
             "latest",
@@ -40,14 +43,17 @@ fn a_bad_machine_is_refused_with_field_value_and_remedy() {
             &[
                 "spec.versions.kubelet",
                 "\"latest\"",
-                "write one such as v1.36.3",
+                "must be a full version, for example v1.36.3",
             ],
         ),
         with(
             "empty version",
             "spec.versions.kubelet",
             json!(""),
-            &["spec.versions.kubelet", "write one such as v1.36.3"],
+            &[
+                "spec.versions.kubelet",
+                "must be a full version, for example v1.36.3",
+            ],
         ),
         with(
             "minor only",
@@ -56,7 +62,7 @@ fn a_bad_machine_is_refused_with_field_value_and_remedy() {
             &[
                 "spec.versions.controlPlane",
                 "\"v1.36\"",
-                "write one such as v1.36.3",
+                "must be a full version, for example v1.36.3",
             ],
         ),
         with(
@@ -95,7 +101,7 @@ fn a_bad_machine_is_refused_with_field_value_and_remedy() {
             &[
                 "versions.kubelet",
                 "\"newest\"",
-                "write one such as v1.36.3",
+                "must be a full version, for example v1.36.3",
             ],
         ),
         with(

@@ -126,8 +126,9 @@ fn what_an_initialised_cluster_is_built_on_does_not_change() {
 
     // Before, everything may change.
     patch("a", network(json!({ "serviceDomain": "other.local" }))).out();
+    let by = "6f1c0f0e-6a3c-4a7e-9a59-3f0b8f6a2d11";
     let mark =
-        json!({ "metadata": { "annotations": { "tatara.dev/control-plane-initialized": "u1" } } });
+        json!({ "metadata": { "annotations": { "tatara.dev/control-plane-initialized": by } } });
     for name in ["a", "b"] {
         patch(name, mark.clone()).out();
     }
@@ -196,7 +197,8 @@ fn what_an_initialised_cluster_is_built_on_does_not_change() {
         "endpoint added",
         &["controlPlaneEndpoint cannot change", "leave it out"],
     );
-    for value in [json!("u2"), Value::Null] {
+    let another = by.replace('6', "7");
+    for value in [json!(another), Value::Null] {
         let change = json!({ "metadata": { "annotations": { "tatara.dev/control-plane-initialized": value } } });
         patch("a", change).refused(
             "the record of init",
@@ -205,6 +207,13 @@ fn what_an_initialised_cluster_is_built_on_does_not_change() {
                 "Keep it; to start anew, delete the Cluster",
             ],
         );
+    }
+    // Of two records that contradict each other an administrator corrects one, in the manager's name.
+    for uid in [another.as_str(), by] {
+        let change = json!({ "metadata": { "annotations": { "tatara.dev/control-plane-initialized": uid } } });
+        plane
+            .patch("initialised", &["cl", "a", AS_MANAGER], &change)
+            .out();
     }
 
     // The rest still may: a port that says the default, addons, labels.

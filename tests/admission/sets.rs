@@ -125,7 +125,7 @@ fn bad_sets(kind: &'static str) -> Vec<Bad> {
             &[
                 "spec.template.spec.versions.kubelet",
                 "\"latest\"",
-                "write one such as v1.36.3",
+                "must be a full version, for example v1.36.3",
             ],
         ),
         with(

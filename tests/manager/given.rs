@@ -60,7 +60,7 @@ async fn a_kubeconfig_that_comes_or_changes_is_used_at_once() {
         "secret/ext-kubeconfig",
         &json!({"metadata": {"finalizers": []}}),
     );
-    let gone = "Secret ext-kubeconfig, by which the control plane is reached, is gone; create it again with the kubeconfig under the key value";
+    let gone = "Secret ext-kubeconfig, by which the control plane is reached, is missing; create it again with the kubeconfig under the key value";
     world.until_says("cluster/ext", gone, configuration).await;
     assert_eq!(
         world.says("cluster/ext", INITIALIZED),
@@ -99,7 +99,7 @@ async fn a_given_ca_is_used_when_it_is_mended_and_again_by_the_next_cluster_of_i
         world.says("secret/c-ca", ".data")
     );
     // as the Machine that made its control plane records it
-    let record = "tatara.dev/control-plane-initialized=1";
+    let record = "tatara.dev/control-plane-initialized=6f1c0f0e-6a3c-4a7e-9a59-3f0b8f6a2d11";
     for what in ["secret/again-ca", "cluster/again"] {
         world.kubectl(&["annotate", what, record]);
     }

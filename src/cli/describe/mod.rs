@@ -163,7 +163,7 @@ struct Follow {
 }
 
 impl Follow {
-    /// Shows every change until the Cluster is gone, or ready if that is what is waited for.
+    /// Shows every change until the Cluster was deleted, or ready if that is what is waited for.
     async fn until(&mut self, ready: bool) -> Result<(), Error> {
         let mut second = tokio::time::interval(Duration::from_secs(1));
         let mut resized = signal(SignalKind::window_change()).map_err(Error::Output)?;
@@ -176,7 +176,7 @@ impl Follow {
             } = &self.watch;
             self.display.show(snapshot, interrupted.as_ref(), now)?;
             if snapshot.cluster().is_none() {
-                self.display.say("the Cluster is gone", now)?;
+                self.display.say("the Cluster was deleted", now)?;
                 return if ready {
                     Err(Error::Deleted {
                         name: snapshot.name.clone(),

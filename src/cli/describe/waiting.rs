@@ -9,7 +9,7 @@ use super::tree::Row;
 /// What the cluster waits for, and since when.
 pub fn sentence(rows: &[Row], now: Timestamp) -> String {
     let Some((cluster, below)) = rows.split_first() else {
-        return "the Cluster is gone".into();
+        return "the Cluster was deleted".into();
     };
     let standing = &cluster.standing;
     match standing.mark {

@@ -156,7 +156,7 @@ async fn read_kubeconfig(
         let external = was_external(cluster);
         let lost = || {
             format!(
-                "Secret {name}, by which the control plane is reached, is gone; create it again with the kubeconfig under the key value"
+                "Secret {name}, by which the control plane is reached, is missing; create it again with the kubeconfig under the key value"
             )
         };
         return Ok(Kubeconfig {

@@ -80,7 +80,11 @@ pub(super) async fn ask(member: &Client, cluster: &str) -> Told {
     match tokio::time::timeout(MEMBER_TIMEOUT, asking).await {
         Ok(Ok(told)) => told,
         Ok(Err(error)) => {
-            tracing::debug!(cluster, error = error.sentence(), "a member told nothing");
+            tracing::debug!(
+                cluster,
+                error = error.sentence(),
+                "workload API query failed"
+            );
             Told {
                 problem: Some(error.sentence()),
                 ..Told::default()

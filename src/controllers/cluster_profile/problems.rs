@@ -45,8 +45,8 @@ pub(super) fn waiting(observed: &Observed) -> Problem {
 
 pub(super) fn being_deleted(namespace: &str) -> Problem {
     let message = format!(
-        "the ClusterProfile in namespace {namespace} is being deleted by somebody else, and is made \
-         again when it is gone"
+        "the ClusterProfile in namespace {namespace} is being deleted by another client, and is made \
+         again once it is deleted"
     );
     ("BeingDeleted", message)
 }
@@ -89,7 +89,7 @@ pub(super) fn withdrawing(observed: &Observed, namespace: &str, ours: &Ours) -> 
         format!(", which the finalizers {finalizers} of its consumers hold")
     };
     let message = format!(
-        "ClusterProfile {namespace}/{name} goes first{held_by}; waiting at most {patience} s"
+        "ClusterProfile {namespace}/{name} is removed first{held_by}; waiting at most {patience} s"
     );
     Finding::no(CONDITION, "Withdrawing", message)
 }

@@ -170,7 +170,7 @@ pub async fn give_up(
             .bmcs
             .ask(host, crate::clock::now(), &Errand::TakeBack);
         if let Err(error) = heard.await.power {
-            why = format!("{why}; what its BMC was told could not be taken back: {error}");
+            why = format!("{why}; the settings of its BMC could not be undone: {error}");
         }
         context.hosts.forget(host);
     }

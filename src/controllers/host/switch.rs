@@ -41,7 +41,7 @@ impl Switch {
             ),
             Self::Fence => (
                 "Fenced",
-                format!("Host {host} was let go; its BMC cut its power, and says that it is off"),
+                format!("Host {host} was released; its BMC cut its power, and reports it off"),
             ),
         };
         Finding::yes("PowerOn", reason, message)

@@ -6,7 +6,7 @@ use kube::ResourceExt;
 use super::observed::{Abandoned, Observed};
 use crate::api::conditions::Finding;
 use crate::api::hypervisor::HypervisorResources;
-use crate::api::names::ANNOTATION_PAUSED;
+use crate::api::names::{ANNOTATION_GIVEN_UP, ANNOTATION_PAUSED};
 use crate::controllers::{Next, backoff};
 use crate::gateway::types::Capacity;
 use crate::gateway::{Connectivity, View};
@@ -118,7 +118,8 @@ fn ends(observed: &Observed, now: Timestamp) -> (Vec<End>, Next) {
 
 fn findings(observed: &Observed) -> (State, Vec<Finding>) {
     let unreachable = |reason, message: &str| {
-        let away = "its gateway does not answer; virtual machines that run on it go on";
+        let away =
+            "its gateway does not answer; virtual machines on it keep running, and none is created";
         (
             State::Unreachable,
             vec![
@@ -146,7 +147,7 @@ fn findings(observed: &Observed) -> (State, Vec<Finding>) {
 fn connected(observed: &Observed, view: &View) -> (State, Vec<Finding>) {
     let hypervisor = &observed.hypervisor;
     let unreadable = view.unreadable.as_ref().map(|why| {
-        format!("some of what it told cannot be read: {why}; is it a tatara-gateway, and of this release?")
+        format!("part of its answer cannot be read: {why}; upgrade tatara-gateway there to the release of the manager")
     });
     let unreadable = unreadable.unwrap_or_default();
     let mut findings = vec![Finding::yes("Reachable", "GatewayAnswers", unreadable)];
@@ -160,7 +161,7 @@ fn connected(observed: &Observed, view: &View) -> (State, Vec<Finding>) {
         let message = match observed.machines.as_slice() {
             [] => "is being deleted".to_owned(),
             machines => format!(
-                "is being deleted; it goes when these Machines are gone: {}",
+                "is being deleted; delete these Machines first, which still use it: {}",
                 machines.join(", ")
             ),
         };
@@ -201,7 +202,12 @@ fn known(observed: &Observed) -> Option<Finding> {
     let given_up = match &observed.given_up {
         Ok(given_up) => given_up,
         Err(error) => {
-            let message = format!("{error}; no Machine is given up here before");
+            let hypervisor = &observed.hypervisor;
+            let message = format!(
+                "{error}: kubectl -n {} annotate hypervisor {} {ANNOTATION_GIVEN_UP}-. Until then no virtual machine is deleted for it, and no Machine here is removed by hostReleaseTimeoutSeconds",
+                hypervisor.namespace().unwrap_or_default(),
+                hypervisor.name_any()
+            );
             return Some(Finding::no("MachinesKnown", "GivenUpUnreadable", message));
         }
     };
@@ -223,7 +229,7 @@ fn abandoned(given_up: &[Abandoned]) -> Finding {
             "left alone: no virtual machine of this management cluster, by its labels".to_owned()
         } else {
             let refused = abandoned.tried.refused.as_ref();
-            refused.map_or("when the gateway answers".to_owned(), |finding| {
+            refused.map_or("waiting for the gateway".to_owned(), |finding| {
                 finding.message.clone()
             })
         }
@@ -240,7 +246,7 @@ fn abandoned(given_up: &[Abandoned]) -> Finding {
         "MachinesKnown",
         "EndingGivenUp",
         format!(
-            "virtual machines of Machines that were given up may still run here; they are ended as soon as can be: {}",
+            "virtual machines of Machines that were removed by hostReleaseTimeoutSeconds may still run here; each is deleted when the gateway answers: {}",
             listed(named)
         ),
     )

@@ -61,7 +61,7 @@ fn basis(machine: &Machine) -> (MachineSpec, Option<Time>, Option<String>) {
 
 /// That a Machine chose this place, and with it its provider ID. Of the hosts that people own the name is written down
 /// before the claim: after a crash between the two only that host is claimed.
-fn chosen(observed: &Observed, host: &str) -> Value {
+pub(super) fn chosen(observed: &Observed, host: &str) -> Value {
     let mut change = json!({ "spec": { "providerID": observed.provider_id() } });
     if matches!(observed.spec, Ok(MachineProviderSpec::Ssh(_))) {
         change["metadata"]["annotations"] = json!({ (ANNOTATION_HOST): host });

@@ -91,7 +91,12 @@ fn is_news(old: &MachineStatus, finding: &Finding) -> bool {
     }
 }
 
-fn status(observed: &Observed, plan: &Plan, old: &MachineStatus, now: Timestamp) -> MachineStatus {
+pub(super) fn status(
+    observed: &Observed,
+    plan: &Plan,
+    old: &MachineStatus,
+    now: Timestamp,
+) -> MachineStatus {
     let generation = observed.machine.metadata.generation;
     let mut conditions = old.conditions.clone();
     // What no finding speaks of any more is over, not unknown.

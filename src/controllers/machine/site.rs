@@ -22,7 +22,10 @@ pub(super) fn host(context: &Context, observed: &Observed) -> Result<Arc<Host>, 
     };
     let found = context.stores.hosts.get(&observed.marker.namespace, name);
     found.ok_or_else(|| {
-        ReconcileError::other("find the host of a Machine", format!("Host {name} is gone"))
+        ReconcileError::other(
+            "find the host of a Machine",
+            format!("Host {name} was deleted"),
+        )
     })
 }
 

@@ -47,7 +47,7 @@ pub async fn take(
     let Some(cluster) = stored(context, &observed.marker) else {
         return Err(ReconcileError::other(
             "take the turn",
-            "the Cluster is gone",
+            "the Cluster was deleted",
         ));
     };
     if let Some(doubt) = witness::ask(context, observed).await {
@@ -143,12 +143,12 @@ pub async fn record_initialized(
         return Ok(None);
     };
     match go(context, &cluster, |both| turn::record(both, observed.uid())).await? {
-        Step::Initialized(other) => Err(ReconcileError::other(
-            "record the control plane",
-            format!(
-                "Machine {other} is recorded as the one that made it, and the host of this one says that it did; look at both hosts"
-            ),
-        )),
+        Step::Initialized(other) => Ok(Some(doubt::made_twice(
+            BOOTSTRAP,
+            observed.uid(),
+            &other,
+            Named::of(&observed.marker),
+        ))),
         step => outcome(&observed.marker, step, "record the control plane"),
     }
 }

@@ -1,6 +1,7 @@
 //! Real HTTP against the listener, and images from a real server.
 
 mod fetched;
+mod large;
 mod open;
 
 use std::path::Path;

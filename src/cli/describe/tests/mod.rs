@@ -142,7 +142,7 @@ fn hosts_that_are_not_free_say_why_in_the_line_of_the_free_ones() {
         "Available",
         "False",
         "Occupied",
-        "it runs somebody else's Kubernetes",
+        "it runs a Kubernetes that is not Tatara's",
         60,
     );
     fixture.host("d", None, "Quarantined", &[occupied]);

@@ -20,7 +20,7 @@ pub fn plan(observed: &Observed) -> Plan {
         Finding::yes(
             "Deleting",
             "WithdrawingProfile",
-            "the ClusterProfile goes first, so that its consumers let go",
+            "the ClusterProfile is removed first, so that its consumers stop using the cluster",
         )
     } else if observed.machines.is_empty() && observed.sets_left == 0 {
         plan.actions.push(Action::Finish);

@@ -202,7 +202,7 @@ fn certificates(observed: &Observed, plan: &mut Plan) -> bool {
             "CertificatesReady",
             "Lost",
             format!(
-                "Secret {} is gone, and the control plane uses what it held; it is never made again: restore it from a backup, or from /etc/kubernetes/pki of a control-plane host",
+                "Secret {} is missing, and the control plane uses what it held; it is never made again: restore it from a backup, or from /etc/kubernetes/pki of a control-plane host",
                 names.join(", ")
             ),
         ),
@@ -211,7 +211,7 @@ fn certificates(observed: &Observed, plan: &mut Plan) -> bool {
             "CertificatesReady",
             "Lost",
             format!(
-                "Secret {} is gone, and Machine {} may have made a control plane of what it held; it is not made again: restore it, or delete that Machine to start anew",
+                "Secret {} is missing, and Machine {} may have made a control plane of what it held; it is not made again: restore it, or delete that Machine to start anew",
                 names.join(", "),
                 turn.name
             ),
@@ -236,7 +236,7 @@ fn initialized(observed: &Observed) -> Finding {
         return Finding::yes(
             NAME,
             "ExternalControlPlane",
-            "the kubeconfig Secret was given; the control plane is somebody else's",
+            "the kubeconfig Secret was supplied; the control plane is not Tatara's",
         );
     }
     // also of one that runs: two records of init name two hosts, and one of these may be reset or joined by mistake

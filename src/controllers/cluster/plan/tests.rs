@@ -308,7 +308,7 @@ fn the_profile_goes_first_then_the_machines_then_the_rest() {
         "profile",
         &profile,
         &[],
-        (condition, "WithdrawingProfile", &["goes first"]),
+        (condition, "WithdrawingProfile", &["is removed first"]),
     );
     let mut machines = deleting(&[FINALIZER_CLUSTER]);
     machines.machines = vec![machine(true, false), machine(false, true)];

@@ -127,7 +127,7 @@ fn finalizers_of_consumers_delay_the_end_of_a_cluster_for_a_minute_and_no_longer
     assert_eq!(waiting.next, Some(Duration::from_secs(40)));
     assert_eq!(
         waiting.findings[0].message,
-        "ClusterProfile metal/forge goes first, which the finalizers \
+        "ClusterProfile metal/forge is removed first, which the finalizers \
          clusterinventory.projectsveltos.io/finalizer of its consumers hold; waiting at most 60 s"
     );
     assert_eq!(plan(&observed, at("12:01:00")).actions, [Action::Release]);

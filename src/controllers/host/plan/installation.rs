@@ -25,7 +25,7 @@ pub fn plan(observed: &Observed, underway: &Underway, now: Timestamp) -> Plan {
         return failed(observed, record);
     }
     if observed.host.spec.maintenance {
-        let message = "spec.maintenance is true: its power is left alone, and its installation goes on, or is given up, \
+        let message = "spec.maintenance is true: its power is left alone, and its installation continues, or is given up, \
                        when that is over; installation.timeoutSeconds counts on";
         return at_work("Maintenance", message, Next::OnChange);
     }
@@ -38,7 +38,7 @@ pub fn plan(observed: &Observed, underway: &Underway, now: Timestamp) -> Plan {
     };
     if let Some(field) = changed(observed, record, installation) {
         let message = format!(
-            "{field} was changed while it was under way, and nobody has asked for an installation so"
+            "{field} was changed during the installation, and no installation with the new value was requested"
         );
         return give_up(Cause::Cancelled, message);
     }
@@ -246,7 +246,7 @@ fn installing(observed: &Observed, underway: &Underway, is_late: bool) -> Plan {
             error.message
         ),
         (Some(_), None) => "the installer has found the disk, and installs".into(),
-        (None, None) => "the installer is booted; nothing was heard of it yet".into(),
+        (None, None) => "the installer is booted; it has not reported yet".into(),
     };
     let mut plan = at_work("InstallerRuns", said, Next::After(LOOK_AGAIN));
     if !underway.is_open {

@@ -209,7 +209,7 @@ fn followed(observed: &Observed, follow: &Follow) -> Plan {
             State::Releasing,
             "WaitingForStep",
             format!(
-                "its Machine has let go of it; it is reset when what runs on it has ended: {far}"
+                "its Machine released it; it is reset when the step that runs on it has ended: {far}"
             ),
             Next::OnChange,
         ),
@@ -227,7 +227,7 @@ fn claimed(observed: &Observed) -> Plan {
     let name = consumer(observed).map_or("", |consumer| consumer.name.as_str());
     let mut message = format!("Machine {name} has it");
     if is_deleted(observed) {
-        message.push_str("; the Host goes when that Machine has let go of it");
+        message.push_str("; the Host is removed once that Machine has released it");
     }
     unavailable(State::Claimed, "Claimed", message, Next::After(ASK_AGAIN))
 }
@@ -270,7 +270,7 @@ fn failed(observed: &Observed, error: &ContactError) -> Plan {
 /// How a Host is let go that will never answer again.
 fn forget(observed: &Observed) -> String {
     format!(
-        ". The Host is removed once it is reset; if the server is gone for good, first delete the Machine that claims it with tatara.dev/host-is-gone (docs/operating.md), then: kubectl -n {} patch host {} --type=json -p '[{{\"op\":\"remove\",\"path\":\"/metadata/finalizers\"}}]'",
+        ". The Host is removed once it is reset; if the server is off for good, first delete the Machine that claims it with tatara.dev/host-is-gone (docs/operating.md), then: kubectl -n {} patch host {} --type=json -p '[{{\"op\":\"remove\",\"path\":\"/metadata/finalizers\"}}]'",
         observed.host.namespace().unwrap_or_default(),
         observed.host.name_any(),
     )
@@ -292,7 +292,7 @@ fn answered(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
             owned::occupied(
                 observed,
                 format!(
-                    "it runs somebody else's Kubernetes, and is left alone: {}",
+                    "it runs a Kubernetes that is not Tatara's, and is left alone: {}",
                     found.join("; ")
                 ),
             )

@@ -22,7 +22,7 @@ use crate::node::{Marker, Observation, Owner, Ownership, UnitName, UnitState};
 /// Its marker cannot be read, and may be ours: a claim stays until somebody has looked.
 pub fn unreadable(text: &str) -> Plan {
     left_alone(format!(
-        "its marker /var/lib/tatara/owner.json cannot be read ({text}); it is left alone: look at it, and remove the marker if it is nobody's"
+        "its marker /var/lib/tatara/owner.json cannot be read ({text}); it is left alone. If no Machine uses the host, remove that file on it"
     ))
 }
 

@@ -120,7 +120,7 @@ fn fenced(observed: &Observed) -> Plan {
         WipePolicy::Retain => "it is left off",
     };
     let message = format!(
-        "its BMC says that it is off: nothing of Machine {machine} runs on it any more. When that Machine is gone, {next}"
+        "its BMC says that it is off: nothing of Machine {machine} runs on it any more. When that Machine is removed, {next}"
     );
     let mut plan = unavailable(
         State::Quarantined,

@@ -36,7 +36,7 @@ pub fn on_release(observed: &Observed, now: Timestamp) -> Plan {
             Next::After(ASK_AGAIN),
         );
     }
-    begin("because its Machine has let go of it, by spec.wipePolicy")
+    begin("because its Machine released it, as spec.wipePolicy says")
 }
 
 /// Cuts the power of a host that answers. A BMC that could not do that is asked again after a while, and not in each
@@ -80,7 +80,7 @@ pub fn asked(observed: &Observed, plan: &mut Plan) {
         return;
     }
     let findings = std::mem::take(&mut plan.findings);
-    *plan = begin("because somebody asked for it");
+    *plan = begin("as asked for by annotation");
     // what else was found stands
     let told = |finding: &Finding| {
         plan.findings
@@ -170,13 +170,15 @@ fn strangers(observed: &Observed) -> Option<String> {
             {
                 None
             }
-            _ => whose("it is somebody else's"),
+            _ => whose("its marker, or the Kubernetes on it, belongs to something else"),
         };
     }
     let status = observed.host.status.as_ref()?;
     let clean = find(&status.conditions, "Clean")?;
     match clean.reason.as_str() {
-        "Occupied" | "Orphaned" => whose("it was somebody else's when it last answered"),
+        "Occupied" | "Orphaned" => whose(
+            "when it last answered, its marker, or the Kubernetes on it, belonged to something else",
+        ),
         _ => None,
     }
 }

@@ -319,3 +319,7 @@ mod tests {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "silence_tests.rs"]
+mod silence;

@@ -214,7 +214,8 @@ fn displace(namesake: &Namesake) -> Plan {
             node: name.clone(),
             uid: namesake.node.uid.clone(),
         };
-        let message = format!("deleting Node {name}, which a Machine that is gone left behind");
+        let message =
+            format!("deleting Node {name}, left behind by a Machine that does not exist any more");
         return Plan {
             next: Next::After(LOOK_AGAIN),
             ..Plan::act(action, Finding::no(BOOTSTRAP, "DeletingOldNode", message))

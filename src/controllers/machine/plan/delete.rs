@@ -35,7 +35,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         Placement::None(_) => match &observed.claiming {
             Some(host) => Plan::waiting(deleting(
                 "WaitingForHost",
-                format!("claimed Host {host}; waiting to see it, to let go of it"),
+                format!("claimed Host {host}; waiting for the claim to show up, to release it"),
             )),
             None => unheld(observed, now),
         },
@@ -87,7 +87,10 @@ fn must_wait(observed: &Observed) -> Option<Finding> {
     if cluster.deleting && cluster.published {
         return Some(deleting(
             "WaitingForClusterProfile",
-            format!("the ClusterProfile of Cluster {} goes first", cluster.name),
+            format!(
+                "the ClusterProfile of Cluster {} is removed first",
+                cluster.name
+            ),
         ));
     }
     if !observed.acts_as_control_plane() {
@@ -98,7 +101,7 @@ fn must_wait(observed: &Observed) -> Option<Finding> {
             deleting(
                 "WaitingForWorkers",
                 format!(
-                    "{} worker Machines of Cluster {} go first",
+                    "{} worker Machines of Cluster {} are removed first",
                     cluster.workers_left, cluster.name
                 ),
             )
@@ -107,7 +110,7 @@ fn must_wait(observed: &Observed) -> Option<Finding> {
     observed.is_initializer().then(|| {
         deleting(
             "LastControlPlane",
-            format!("this is the last control-plane Machine of Cluster {}; it holds the only copy of the cluster's state and goes only when the Cluster is deleted", cluster.name),
+            format!("this is the last control-plane Machine of Cluster {}; it holds the only copy of the cluster's state and is removed only when the Cluster is deleted", cluster.name),
         )
     })
 }
@@ -128,7 +131,7 @@ fn let_go(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
     }
     let release = Plan::act(
         Action::Release,
-        deleting("Releasing", format!("letting go of {}", held.name)),
+        deleting("Releasing", format!("releasing {}", held.name)),
     );
     if observed.virtual_machine.is_none() && of_user(observed).is_some() {
         return release;
@@ -233,7 +236,7 @@ pub(super) fn silent_api(observed: &Observed, now: Timestamp) -> Option<&str> {
 
 pub(super) fn waiting_for_api(what: &str) -> Plan {
     let message = format!(
-        "{what}; set spec.deletion.nodeDrainTimeoutSeconds, or the annotation {ANNOTATION_EXCLUDE_DRAIN}, to go on without"
+        "{what}; set spec.deletion.nodeDrainTimeoutSeconds, or the annotation {ANNOTATION_EXCLUDE_DRAIN}, to continue without"
     );
     Plan {
         next: Next::After(API_AGAIN),

@@ -77,7 +77,12 @@ impl Doubt {
                  If it runs: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}={by}"
             ),
             Self::TwoRecords(on_secret, on_cluster) => format!(
-                "Secret {name}-ca says that Machine {on_secret} made the control plane, Cluster {name} says Machine {on_cluster}; look at both hosts. Delete the Cluster to start anew"
+                "Secret {name}-ca records that Machine {on_secret} made the control plane, Cluster {name} that Machine {on_cluster} did; nothing is initialised. {} \
+                 Only that of {on_secret}: {}. Only that of {on_cluster}: {}. {}",
+                which_made_it(cluster),
+                correct(cluster, "cluster", on_secret),
+                correct(cluster, "secret", on_cluster),
+                both_or_neither(cluster)
             ),
         }
     }
@@ -99,6 +104,45 @@ pub fn blocked(condition: &'static str, by: &Turn, cluster: Named) -> Finding {
             by.machine,
             host_is_gone(cluster, &by.name, &by.machine)
         ),
+    )
+}
+
+/// The host of a Machine says that it made the control plane, and another one is recorded as having made it.
+pub fn made_twice(condition: &'static str, this: &str, recorded: &str, cluster: Named) -> Finding {
+    let name = cluster.name;
+    let message = format!(
+        "the host of this Machine (uid {this}) says that kubeadm init succeeded there, and Machine {recorded} is recorded as the one that made the control plane of Cluster {name}. {} \
+         Only that of {recorded}: delete this Machine, which has its host reset. Only that of this Machine: {}; {}. {}",
+        which_made_it(cluster),
+        correct(cluster, "secret", this),
+        correct(cluster, "cluster", this),
+        both_or_neither(cluster)
+    );
+    Finding::no(condition, CONTROL_PLANE_IN_DOUBT, message)
+}
+
+/// How two Machines are told apart by their hosts.
+fn which_made_it(cluster: Named) -> String {
+    format!(
+        "Find both hosts: kubectl -n {} get machines -o custom-columns='NAME:.metadata.name,UID:.metadata.uid,HOST:.metadata.annotations.tatara\\.dev/host'. \
+         The one with the control plane has /etc/kubernetes/manifests/etcd.yaml and runs it (crictl ps --name etcd).",
+        cluster.namespace
+    )
+}
+
+/// A record is changed by the manager's account alone, and the manager never changes one: an administrator does, in its name.
+fn correct(cluster: Named, kind: &str, uid: &str) -> String {
+    let Named { namespace, name } = cluster;
+    let suffix = if kind == "secret" { "-ca" } else { "" };
+    format!(
+        "kubectl -n {namespace} annotate --overwrite --as=system:serviceaccount:tatara-system:tatara-manager {kind} {name}{suffix} {ANNOTATION_INITIALIZED}={uid}"
+    )
+}
+
+fn both_or_neither(cluster: Named) -> String {
+    let name = cluster.name;
+    format!(
+        "Both or neither: delete Cluster {name}, which has both hosts reset, and apply it again"
     )
 }
 

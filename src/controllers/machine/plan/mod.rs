@@ -3,11 +3,13 @@
 mod bootstrap;
 pub mod claim;
 mod commands;
+pub mod correct;
 mod delete;
 pub mod doubt;
 pub mod placement;
 mod release;
 pub use delete::expired;
+pub use release::time_limit;
 pub mod running;
 mod summary;
 mod taking;
@@ -75,7 +77,7 @@ pub enum Action {
     CreateMachine,
     /// Switch the virtual machine on.
     SwitchOn,
-    /// Let a virtual machine that stands still go on.
+    /// Resume a virtual machine that is paused.
     Resume,
     /// Take the seed, with its keys, away from the hypervisor.
     RemoveSeed,
@@ -237,7 +239,15 @@ fn unusable(observed: &Observed) -> Option<Finding> {
         };
     };
     if let Err(problem) = &observed.spec {
-        return no(problem.reason, problem.message.clone());
+        let message = match problem.reason {
+            "InvalidConfiguration" => format!(
+                "{}. {}",
+                problem.message,
+                correct::remedy(&observed.machine)
+            ),
+            _ => problem.message.clone(),
+        };
+        return no(problem.reason, message);
     }
     if let Some(id) = &observed.machine.spec.provider_id
         && !provider_ids(observed.uid()).contains(id)

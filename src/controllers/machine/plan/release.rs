@@ -1,6 +1,7 @@
 //! A host that a Machine has released: what proves that nothing of the Machine runs on it, and what is unsafe until then.
 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use kube::ResourceExt;
 
 use super::super::observed::{Contact, Held, Observed, Stuck};
 use super::delete::{
@@ -9,13 +10,14 @@ use super::delete::{
 };
 use super::{Action, Plan, known_node};
 use crate::api::conditions::Finding;
+use crate::api::names::ANNOTATION_HOST_IS_GONE;
 use crate::controllers::Next;
 use crate::controllers::proof::Proof;
 use crate::node::Observation;
 
 /// The host is being reset. One that does not answer, or whose reset fails, is not, and then nothing says
-/// that its pods have ended: the Machine and its Node stay until the time limit, which is the user's word
-/// for it.
+/// that its pods have ended: the Machine and its Node stay until the time limit, with which the user authorises
+/// abandoning the host.
 pub fn plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
     if let Some(proof) = of_user(observed) {
         return finish(observed, &proof, now);
@@ -123,8 +125,8 @@ fn fenced(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
         }
     };
     let message = format!(
-        "the BMC of Host {} says that it is off: nothing of this Machine runs any more, and it goes. The Host \
-         stays quarantined until it was reset or installed anew",
+        "the BMC of Host {} says that it is off: nothing of this Machine runs any more, and it is removed. The Host \
+         stays quarantined until it is reset or reinstalled",
         held.name
     );
     let state = format!("Host {} is off", held.name);
@@ -157,7 +159,7 @@ fn retained(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
         };
     };
     let message = format!(
-        "the kubelet of Host {} is stopped, and nothing else is undone, as its spec.wipePolicy says; this Machine goes",
+        "the kubelet of Host {} is stopped, and nothing else is undone, as its spec.wipePolicy says; this Machine is removed",
         held.name
     );
     let state = format!("Host {} is retained", held.name);
@@ -199,12 +201,38 @@ fn not_reset(observed: &Observed, held: &Held, what: &str, end: Option<Timestamp
     let kept = kept(observed);
     let end = match end {
         Some(end) => format!(
-            "this Machine goes at {end:.0}, by spec.deletion.hostReleaseTimeoutSeconds"
+            "This Machine will be removed at {end:.0}, as set by spec.deletion.hostReleaseTimeoutSeconds{}",
+            turn_stays(observed)
         ),
-        None => "if the server runs nothing any more, set spec.deletion.hostReleaseTimeoutSeconds of this Machine, and it goes after that time".into(),
+        None => format!("If the server is off for good, {}", time_limit(observed)),
     };
     format!(
-        "Host {} {what}, so it may still run its pods{kept}. The Host stays quarantined, and its reset is tried again; {end}",
+        "Host {} {what}, so it may still run its pods{kept}. The Host stays quarantined, and its reset is tried again. {end}",
         held.name
+    )
+}
+
+/// How the user gives a machine up that cannot be asked.
+pub fn time_limit(observed: &Observed) -> String {
+    format!(
+        "set spec.deletion.hostReleaseTimeoutSeconds: kubectl -n {} patch machine {} --type=merge -p \
+         '{{\"spec\":{{\"deletion\":{{\"hostReleaseTimeoutSeconds\":60}}}}}}'. After that time this Machine is removed, and its \
+         pods may start elsewhere{}",
+        observed.marker.namespace,
+        observed.machine.name_any(),
+        turn_stays(observed)
+    )
+}
+
+/// That a time limit proves nothing, which matters to the Machine that may have run `kubeadm init`.
+fn turn_stays(observed: &Observed) -> String {
+    if !observed.has_turn() {
+        return String::new();
+    }
+    format!(
+        "; the time limit does not return the control-plane turn, this does: kubectl -n {} annotate machine {} {ANNOTATION_HOST_IS_GONE}={}",
+        observed.marker.namespace,
+        observed.machine.name_any(),
+        observed.uid()
     )
 }

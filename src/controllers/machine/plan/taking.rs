@@ -15,7 +15,7 @@ pub fn plan(observed: &Observed, held: &Held, seen: &Observation) -> Plan {
             "HostClean",
             "Occupied",
             format!(
-                "{message}. If that is so, delete this Machine: the Host is let go, and a MachineSet takes another"
+                "{message}. If that is so, delete this Machine: the Host is released, and its MachineSet claims another"
             ),
         ))
     };
@@ -38,7 +38,7 @@ pub fn plan(observed: &Observed, held: &Held, seen: &Observation) -> Plan {
         Ownership::Nobody => {
             let found: Vec<String> = seen.occupied.iter().map(ToString::to_string).collect();
             occupied(format!(
-                "the host runs somebody else's Kubernetes and is left alone: {}",
+                "the host runs a Kubernetes that is not Tatara's and is left alone: {}",
                 found.join("; ")
             ))
         }

@@ -101,7 +101,7 @@ pub fn remedy(observed: &Observed) -> String {
     let host = observed.chosen.as_ref().map_or("HOST", |c| c.host.as_str());
     format!(
         "Register Host {host} again if it is missing, and give it back: kubectl -n {namespace} patch host {host} --type=merge -p \
-         '{{\"spec\":{{\"consumerRef\":{{\"name\":\"{name}\",\"uid\":\"{uid}\",\"cluster\":\"{cluster}\",\"releasing\":{is_deleting}}}}}}}'; then it goes on. \
+         '{{\"spec\":{{\"consumerRef\":{{\"name\":\"{name}\",\"uid\":\"{uid}\",\"cluster\":\"{cluster}\",\"releasing\":{is_deleting}}}}}}}'; this Machine then continues. \
          Only if the server is off for good or was erased: kubectl -n {namespace} annotate machine {name} {ANNOTATION_HOST_IS_GONE}={uid}{then}",
         namespace = marker.namespace,
         name = observed.machine.name_any(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 use super::super::observed::{Contact, Held, Observed, Told, VirtualMachine};
-use super::{Action, Plan, known_node};
+use super::{Action, Plan, correct, known_node};
 use crate::api::conditions::{Finding, Status};
 use crate::controllers::{Next, backoff};
 use crate::gateway::types::{Image, ImageState, Machine, MachineState};
@@ -35,13 +35,13 @@ pub fn plan(observed: &Observed, machine: &VirtualMachine, now: Timestamp) -> Op
         None if may_have_been_a_node(observed) => Some(waiting(
             "VirtualMachineGone",
             format!(
-                "its virtual machine is not on Hypervisor {} any more; a Machine never begins anew: delete it, and its MachineSet makes a new one",
+                "its virtual machine is not on Hypervisor {} any more; a Machine is never built twice: delete it, and its MachineSet creates another",
                 machine.hypervisor
             ),
         )),
-        None => Some(leave(machine, told).unwrap_or_else(|| make(machine, told, now))),
+        None => Some(leave(machine, told).unwrap_or_else(|| make(observed, machine, told, now))),
         Some(shown) if shown.incomplete && !may_have_been_a_node(observed) => {
-            Some(make(machine, told, now))
+            Some(make(observed, machine, told, now))
         }
         Some(shown) => standing(machine, shown, now),
     }
@@ -103,7 +103,7 @@ fn image_failed_here(told: &Told) -> Option<String> {
     is_here.then(|| format!("its image could not be had: {}", error.detail))
 }
 
-fn make(machine: &VirtualMachine, told: &Told, now: Timestamp) -> Plan {
+fn make(observed: &Observed, machine: &VirtualMachine, told: &Told, now: Timestamp) -> Plan {
     let hypervisor = &machine.hypervisor;
     let fetching = |message: String| Finding::no(INFRASTRUCTURE, "FetchingImage", message);
     match &told.image {
@@ -128,7 +128,16 @@ fn make(machine: &VirtualMachine, told: &Told, now: Timestamp) -> Plan {
                     "DiskFull" => "StorageFull",
                     _ => "ImageFailed",
                 };
-                let message = format!("Hypervisor {hypervisor} failed to fetch the image: {why}");
+                let remedy = match reason {
+                    "StorageFull" => "free space in its storage pool there".to_owned(),
+                    _ => {
+                        let correct = correct::remedy(&observed.machine);
+                        format!("if url or sha256 of rootDisk.image is wrong, {correct}")
+                    }
+                };
+                let message = format!(
+                    "Hypervisor {hypervisor} failed to fetch the image: {why}. It is tried again; {remedy}"
+                );
                 paced(
                     &machine.tried,
                     Action::FetchImage,
@@ -186,13 +195,13 @@ fn standing(machine: &VirtualMachine, shown: &Machine, now: Timestamp) -> Option
             Action::Resume,
             "StorageFull",
             format!(
-                "{name} stands still: its disk could not be written; make room on the hypervisor's storage, and it goes on by itself"
+                "{name} is paused after a disk write error; free space in its storage pool on the hypervisor: it is then resumed"
             ),
         ),
         MachineState::Paused => switch(
             Action::Resume,
             "VirtualMachinePaused",
-            format!("{name} stands still; letting it go on. To keep it so, pause the Machine"),
+            format!("{name} is paused; resuming it. To keep it paused, pause the Machine"),
         ),
         MachineState::ShuttingDown => Some(waiting(
             "VirtualMachineOff",

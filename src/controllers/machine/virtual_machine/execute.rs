@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 
 use super::super::execute::Done;
 use super::super::observed::Observed;
+use super::super::plan::correct;
 use super::super::plan::placement::{Demand, choose};
+use super::super::plan::time_limit;
 use super::observe::{candidates, image_key};
 use crate::api::conditions::Finding;
 use crate::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
@@ -94,7 +96,7 @@ pub async fn fetch_image(context: &Context, observed: &Observed) -> Result<Done,
         &spec.root_disk.pool,
     );
     let answer = connection.client().fetch_image(sha256, &fetch(spec)).await;
-    Ok(tried(context, &image, answer.map(drop), hypervisor))
+    Ok(tried(context, observed, &image, answer.map(drop)))
 }
 
 /// Makes the virtual machine, with keys of its own.
@@ -126,7 +128,7 @@ pub async fn create(context: &Context, observed: &Observed) -> Result<Done, Reco
         &spec.root_disk.image.sha256,
         &spec.root_disk.pool,
     ));
-    Ok(tried(context, observed.uid(), answer.map(drop), hypervisor))
+    Ok(tried(context, observed, observed.uid(), answer.map(drop)))
 }
 
 /// Takes the Machine off its Hypervisor, where nothing of it exists: read live, and no disk of an earlier try is left
@@ -146,7 +148,7 @@ pub async fn leave(context: &Context, observed: &Observed) -> Result<Done, Recon
         .as_ref()
         .and_then(Ended::from)
     else {
-        return Ok(tried(context, uid, there, hypervisor));
+        return Ok(tried(context, observed, uid, there));
     };
     place_nowhere(context, observed, &over).await?;
     context.reservations.forget(uid);
@@ -186,7 +188,7 @@ async fn keys(context: &Context, observed: &Observed) -> Result<Keys, ReconcileE
         return Err(ReconcileError::other(
             "make the keys of a virtual machine",
             format!(
-                "Secret {name} belongs to something else, such as an earlier Machine of this name; it is made once that one is gone"
+                "Secret {name} belongs to something else, such as an earlier Machine of this name; it is created once that one is deleted"
             ),
         ));
     }
@@ -204,12 +206,12 @@ pub async fn switch(
     observed: &Observed,
     action: &str,
 ) -> Result<Done, ReconcileError> {
-    let (connection, hypervisor) = match gateway(context, observed) {
+    let (connection, _) = match gateway(context, observed) {
         Ok(parts) => parts,
         Err(finding) => return Ok(Done::NotYet(finding)),
     };
     let answer = connection.client().power(observed.uid(), action).await;
-    Ok(tried(context, observed.uid(), answer, hypervisor))
+    Ok(tried(context, observed, observed.uid(), answer))
 }
 
 /// Takes the seed, with its keys, away from the hypervisor; where that cannot be done yet, the plan wants it again.
@@ -228,7 +230,8 @@ pub async fn remove_seed(context: &Context, observed: &Observed) -> Result<Done,
 pub async fn release(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
     let away = |reason, why: &str| {
         let message = format!(
-            "its virtual machine cannot be ended, and may still run its pods: {why}. If it runs nothing any more, set spec.deletion.hostReleaseTimeoutSeconds of this Machine, and it goes after that time; the hypervisor ends what is left there as soon as it can, and its condition MachinesKnown says so"
+            "its virtual machine cannot be deleted, and may still run its pods: {why}. If it is off for good, {}. It is deleted once its gateway answers; condition MachinesKnown of the Hypervisor names it until then",
+            time_limit(observed)
         );
         Finding::yes("Deleting", reason, message)
     };
@@ -302,15 +305,21 @@ fn gateway<'a>(
 /// Counts the try, and says why it was refused, if it was.
 fn tried(
     context: &Context,
+    observed: &Observed,
     what: &str,
     answer: Result<(), GatewayError>,
-    hypervisor: &str,
 ) -> Done {
+    let machine = observed.virtual_machine.as_ref();
+    let hypervisor = machine.map_or("", |machine| machine.hypervisor.as_str());
     let refused = answer.err().map(|error| {
+        let remedy = match error.reason() {
+            "ImageDiffers" | "InvalidSpec" => format!(". {}", correct::remedy(&observed.machine)),
+            _ => String::new(),
+        };
         Finding::no(
             "InfrastructureReady",
             error.reason(),
-            format!("Hypervisor {hypervisor}: {error}"),
+            format!("Hypervisor {hypervisor}: {error}{remedy}"),
         )
     });
     context.tries.again(what, refused.clone());

@@ -44,7 +44,9 @@ pub async fn give_up(context: &Context, observed: &Observed) -> Result<Done, Rec
                 GivenUpError::Full => "GivenUpFull",
                 GivenUpError::Unreadable => "GivenUpUnreadable",
             };
-            let message = format!("it cannot be given up: Hypervisor {name}: {error}");
+            let message = format!(
+                "it cannot be removed yet, for its virtual machine could not be noted on Hypervisor {name}: {error}"
+            );
             Ok(Done::NotYet(Finding::yes("Deleting", reason, message)))
         }
     }

@@ -37,7 +37,7 @@ pub fn observe(context: &Context, observed: &Observed) -> Option<VirtualMachine>
             Some(why) if machine.is_none() => Err(Refusal {
                 reason: "UnreadableAnswer",
                 message: format!(
-                    "Hypervisor {hypervisor}: its gateway told something that cannot be read: {why}; is it of this release?"
+                    "Hypervisor {hypervisor}: the answer of its gateway cannot be read: {why}; upgrade tatara-gateway there to the release of the manager"
                 ),
             }),
             _ => Ok(Told {
@@ -289,7 +289,7 @@ pub fn guest(
     let keys = secret.as_deref().and_then(Keys::of).ok_or_else(|| ContactError {
         reason: "KeysMissing",
         message: format!(
-            "Secret {name}, with the keys by which the virtual machine is known, is not there or was changed; nobody can log in without: delete the Machine, and its MachineSet makes a new one"
+            "Secret {name} with the SSH keys of the virtual machine is missing or was changed, so SSH login is impossible; delete the Machine: its MachineSet creates another"
         ),
         transient: true,
     })?;

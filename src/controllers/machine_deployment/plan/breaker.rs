@@ -42,7 +42,7 @@ pub fn step(roll: &Roll, targets: &mut Targets) {
     target.set(
         to,
         format!(
-            "nothing else can go on, and {} Machines of it are not available",
+            "nothing else can continue, and {} Machines of it are not available",
             unavailable(target)
         ),
     );

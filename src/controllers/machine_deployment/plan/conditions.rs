@@ -214,7 +214,7 @@ fn paused(roll: &Roll) -> Finding {
         (None, true) => Finding::yes(
             PAUSED,
             "PausedBySpec",
-            "spec.paused is true: scaling goes on, rolling does not",
+            "spec.paused is true: scaling continues, rolling does not",
         ),
         (None, false) => Finding::no(PAUSED, "NotPaused", ""),
     }

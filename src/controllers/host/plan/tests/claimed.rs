@@ -74,7 +74,7 @@ fn a_host_that_was_let_go_in_mid_step_says_what_it_waits_for() {
     }
     let busy = observed(&claim("m", true), Contact::NotAsked);
     let busy = plan(&following(busy, UnitName::Prepare), at(0));
-    let says = ["let go", "prepare: 1/3 kubeadm-reset"];
+    let says = ["released it", "prepare: 1/3 kubeadm-reset"];
     expect(
         "says",
         &busy,

@@ -8,7 +8,7 @@ fn what_is_not_ours_is_left_alone_and_said_with_its_owner() {
         (
             "a kubelet",
             occupied(saying(&json!({}), Ownership::Nobody)),
-            &["somebody else's", "/var/lib/kubelet"],
+            &["not Tatara's", "/var/lib/kubelet"],
         ),
         (
             "another management cluster",
@@ -18,7 +18,7 @@ fn what_is_not_ours_is_left_alone_and_said_with_its_owner() {
         (
             "a broken marker",
             saying(&json!({}), Ownership::Unreadable("{".into())),
-            &["owner.json", "remove the marker"],
+            &["owner.json", "remove that file"],
         ),
     ];
     for (case, observed, says) in cases {

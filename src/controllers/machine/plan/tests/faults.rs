@@ -256,7 +256,7 @@ fn a_host_that_is_not_ours_is_left_alone_and_the_condition_says_whose_it_is() {
         (
             "no marker, a kubelet",
             occupied,
-            &["somebody else's Kubernetes", "/var/lib/kubelet"],
+            &["a Kubernetes that is not Tatara's", "/var/lib/kubelet"],
         ),
         (
             "a broken marker",

@@ -164,7 +164,11 @@ fn no_machine_of_a_cluster_that_goes_is_touched_while_its_profile_is_there() {
             cluster.published = true;
             cluster.workers_left = 0;
         });
-        let says = ("Deleting", "WaitingForClusterProfile", &["goes first"][..]);
+        let says = (
+            "Deleting",
+            "WaitingForClusterProfile",
+            &["is removed first"][..],
+        );
         expect("published", &plan(&published, at(1_000_000)), &[], says);
         let gone = with_cluster(published, |cluster| cluster.published = false);
         assert_eq!(plan(&gone, at(1_000_000)).actions, [Action::Release]);

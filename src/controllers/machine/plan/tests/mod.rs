@@ -8,10 +8,12 @@ mod election;
 mod faults;
 mod hypervisors;
 mod leaving;
+mod reported;
 mod safety;
 mod turns;
 mod unseen;
 mod virtual_machines;
+mod words;
 
 use std::sync::Arc;
 

@@ -305,11 +305,11 @@ fn an_image_that_failed_says_why_and_is_fetched_again() {
             (reason.to_owned(), vec![Action::FetchImage])
         );
         let plan = plan(&failed, at(0));
-        assert!(
-            plan.findings[0]
-                .message
-                .contains("is not what was asked for")
-        );
+        let message = &plan.findings[0].message;
+        assert!(message.contains("is not what was asked for"), "{message}");
+        // once it has a place its spec cannot be corrected, and a full disk is no fault of the spec
+        let again = message.contains("delete machine w-0, and apply it again");
+        assert_eq!(again, reason != "StorageFull", "{message}");
     }
 }
 

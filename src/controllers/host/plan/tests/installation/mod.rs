@@ -158,12 +158,12 @@ fn an_installation_begins_only_for_who_names_the_disk_of_a_host_that_nobody_has(
         (
             "somebody else's",
             host(&asked(DISK), seen_as(marked("there", "x"))),
-            Some("somebody else's"),
+            Some("its marker, or the Kubernetes on it, belongs to something else"),
         ),
         (
             "somebody else's when it last answered",
             with_clean(host(&asked(DISK), silent()), "Occupied"),
-            Some("somebody else's when"),
+            Some("when it last answered, its marker"),
         ),
     ];
     for (case, observed, refused) in cases {
