@@ -29,5 +29,6 @@ mod reinstall;
 mod restored;
 mod secrets;
 mod simulated_installer;
+mod turn;
 mod whole;
 mod world;
