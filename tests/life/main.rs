@@ -9,6 +9,7 @@ mod audit;
 mod bmc;
 #[path = "../support/canaries.rs"]
 mod canaries;
+mod claims;
 #[path = "../support/commands.rs"]
 #[allow(dead_code)]
 mod commands;

@@ -20,7 +20,7 @@ async fn copied_and_lost_hosts_and_machines_cost_no_node_and_no_second_init() {
     scale(&world, 1);
     a_host_is_lost_under_init(&world).await;
     world.until_ready(2, 300).await;
-    world.quickstart("up");
+    world.quickstart("member");
     let (worker, host) = the_worker(&world).await;
     let spare = spare_of(&host);
     a_machine_is_copied(&world, &worker, &host).await;
@@ -91,17 +91,18 @@ async fn machine_says(world: &World, machine: &str, condition: &str, text: &str)
     .await
 }
 
-/// Runs the first kubectl command of a message, up to `end`.
-fn follow(world: &World, said: &str, end: &str) {
-    let command = said.split_once("kubectl ").expect("a command").1;
-    let command = command.split_once(end).expect("its end").0;
+/// Runs the first kubectl command of a message, whose end is that of the patch.
+fn follow(world: &World, said: &str) {
+    let command = said.split_once("kubectl ");
+    let command = command.and_then(|(_, command)| Some(command.split_once("}'")?.0));
+    let command = command.unwrap_or_else(|| panic!("no patch in {said:?}"));
     let kubectl = world.kubectl_command();
     let kubectl = format!(
         "{} --kubeconfig {}",
         kubectl.get_program().display(),
         world.run().join("management/admin.kubeconfig").display()
     );
-    done(Command::new("bash").args(["-c", &format!("{kubectl} {command}")]));
+    done(Command::new("bash").args(["-c", &format!("{kubectl} {command}}}'")]));
 }
 
 async fn the_worker(world: &World) -> (String, String) {
@@ -165,8 +166,12 @@ async fn a_host_is_lost_under_init(world: &World) {
     assert_eq!(world.starts(&other, "init"), 0, "one init");
 
     applied(world, &host);
-    follow(world, &said, ". Only if");
-    machine_says(world, CONTROL_PLANE, "Ready", "True/").await;
+    follow(world, &said);
+    eventually("a control plane that is Ready", 300, async || {
+        let said = world.machine_says(CONTROL_PLANE, "Ready").await;
+        said.starts_with("True/").then_some(())
+    })
+    .await;
     assert_eq!(world.starts("host-a", "init"), 1);
     world.kubectl(&[
         "delete",
@@ -186,6 +191,8 @@ async fn a_machine_is_copied(world: &World, worker: &str, host: &str) {
     assert!(both(&refused).contains("Remove spec.providerID"));
     let spec = copy["spec"].as_object_mut().expect("a spec");
     spec.remove("providerID");
+    // with the labels of its pool its set would take it in, and delete it: it has enough
+    copy["metadata"]["labels"] = json!({"cluster.k8s.io/cluster-name": "quickstart"});
     applied(world, &copy);
     machine_says(world, "copy", "InfrastructureReady", "HostLost").await;
     world.kubectl(&["delete", "machine", "copy", "--wait=false"]);
@@ -200,8 +207,13 @@ async fn a_machine_is_copied(world: &World, worker: &str, host: &str) {
 }
 
 async fn a_host_is_copied(world: &World, worker: &str, host: &str, spare: &str) {
+    eventually("a spare host", 120, async || {
+        let available = world.available().await;
+        available.iter().any(|name| name == spare).then_some(())
+    })
+    .await;
     let free = registered(world, spare);
-    world.kubectl(&["delete", "host", spare]);
+    world.kubectl(&["delete", "host", spare, "--timeout=60s"]);
     let mut copy = copied(yaml(world, &format!("host/{host}")), spare);
     copy["spec"]["ssh"] = free["spec"]["ssh"].clone();
     applied(world, &copy);
@@ -237,7 +249,7 @@ async fn a_host_is_lost_under_a_node(world: &World, worker: &str, host: &str) {
     assert!(is_ready(&nodes, host).await, "{said}");
     let resets = world.starts(host, "reset");
     applied(world, &again);
-    follow(world, &said, ". Only if");
+    follow(world, &said);
     until_deleted(world, worker).await;
     assert_eq!(world.starts(host, "reset"), resets + 1);
     world.until_ready(2, 240).await;
@@ -252,7 +264,10 @@ async fn a_host_is_lost_in_mid_reset(world: &World) {
         (world.starts(&host, "reset") > resets).then_some(())
     })
     .await;
+    // so that the manager does not see the end of the reset first
+    world.signal_manager("-STOP");
     force_delete(world, &host);
+    world.signal_manager("-CONT");
     machine_says(world, &worker, "Deleting", "NotReset").await;
     // the host says by itself how its reset ended, whoever claims it
     applied(world, &again);
