@@ -35,13 +35,13 @@ fn scale(world: &World, replicas: u32) {
     world.kubectl(&["scale", "machinedeployment/quickstart-workers", &replicas]);
 }
 
-fn yaml(world: &World, what: &str) -> Value {
+pub fn yaml(world: &World, what: &str) -> Value {
     let text = world.kubectl(&["get", what, "--output=json"]);
     serde_json::from_str(&text).expect("JSON")
 }
 
 /// As a person would copy it: without what the API server alone sets.
-fn copied(mut object: Value, name: &str) -> Value {
+pub fn copied(mut object: Value, name: &str) -> Value {
     let metadata = object["metadata"].as_object_mut().expect("metadata");
     for field in [
         "uid",
@@ -67,7 +67,7 @@ fn registered(world: &World, host: &str) -> Value {
     object
 }
 
-fn applied(world: &World, object: &Value) {
+pub fn applied(world: &World, object: &Value) {
     let output = world.apply(object);
     assert!(output.status.success(), "{}", both(&output));
 }
@@ -83,7 +83,7 @@ fn force_delete(world: &World, host: &str) {
     patched.expect("kubectl");
 }
 
-async fn machine_says(world: &World, machine: &str, condition: &str, text: &str) -> String {
+pub async fn machine_says(world: &World, machine: &str, condition: &str, text: &str) -> String {
     eventually(text, 120, async || {
         let said = world.machine_says(machine, condition).await;
         said.contains(text).then_some(said)

@@ -16,6 +16,8 @@ mod commands;
 mod conditions;
 mod crash;
 mod deletion;
+mod dropped;
+mod edited;
 mod examples;
 mod gates;
 mod hosts;
