@@ -8,6 +8,7 @@ use kube::Api;
 use serde_json::{Value, json};
 
 use crate::commands::{both, done};
+use crate::copied;
 use crate::world::{World, eventually};
 
 const CONTROL_PLANE: &str = "quickstart-control-plane";
@@ -23,8 +24,9 @@ async fn copied_and_lost_hosts_and_machines_cost_no_node_and_no_second_init() {
     world.quickstart("member");
     let (worker, host) = the_worker(&world).await;
     let spare = spare_of(&host);
-    a_machine_is_copied(&world, &worker, &host).await;
-    a_host_is_copied(&world, &worker, &host, spare).await;
+    copied::a_machine_is_copied(&world, &worker, &host).await;
+    copied::a_host_is_copied(&world, &worker, &host, spare).await;
+    copied::a_host_is_copied_with_its_address(&world, &worker, &host).await;
     a_host_is_lost_under_a_node(&world, &worker, &host).await;
     a_host_is_lost_in_mid_reset(&world).await;
     the_users_word_ends_a_machine_whose_server_is_off(&world).await;
@@ -59,7 +61,7 @@ pub fn copied(mut object: Value, name: &str) -> Value {
 }
 
 /// A Host as it was registered first.
-fn registered(world: &World, host: &str) -> Value {
+pub fn registered(world: &World, host: &str) -> Value {
     let mut object = copied(yaml(world, &format!("host/{host}")), host);
     object["metadata"]["finalizers"] = json!([]);
     let spec = object["spec"].as_object_mut().expect("a spec");
@@ -120,7 +122,7 @@ fn spare_of(host: &str) -> &'static str {
     if host == "host-b" { "host-c" } else { "host-b" }
 }
 
-async fn is_ready(nodes: &Api<Node>, name: &str) -> bool {
+pub async fn is_ready(nodes: &Api<Node>, name: &str) -> bool {
     let node = nodes.get_opt(name).await.expect("an answer");
     let conditions = node
         .and_then(|node| node.status?.conditions)
@@ -130,7 +132,7 @@ async fn is_ready(nodes: &Api<Node>, name: &str) -> bool {
         .any(|c| c.type_ == "Ready" && c.status == "True")
 }
 
-async fn until_deleted(world: &World, machine: &str) {
+pub async fn until_deleted(world: &World, machine: &str) {
     eventually("the end of the Machine", 120, async || {
         let machines = world.kubectl(&["get", "machines", "--output=name"]);
         (!machines.contains(machine)).then_some(())
@@ -180,63 +182,6 @@ async fn a_host_is_lost_under_init(world: &World) {
         "--timeout=120s",
     ]);
     assert_eq!(world.starts(&other, "init"), 0, "one init");
-}
-
-/// Its provider ID is refused; with its other records it gets no host, and its end costs the other nothing.
-async fn a_machine_is_copied(world: &World, worker: &str, host: &str) {
-    let nodes: Api<Node> = Api::all(world.member().await);
-    let mut copy = copied(yaml(world, &format!("machine/{worker}")), "copy");
-    let refused = world.apply(&copy);
-    assert!(!refused.status.success(), "{}", both(&refused));
-    assert!(both(&refused).contains("Remove spec.providerID"));
-    let spec = copy["spec"].as_object_mut().expect("a spec");
-    spec.remove("providerID");
-    // with the labels of its pool its set would take it in, and delete it: it has enough
-    copy["metadata"]["labels"] = json!({"cluster.k8s.io/cluster-name": "quickstart"});
-    applied(world, &copy);
-    machine_says(world, "copy", "InfrastructureReady", "HostLost").await;
-    world.kubectl(&["delete", "machine", "copy", "--wait=false"]);
-    let said = machine_says(world, "copy", "Deleting", "NotReset").await;
-    assert!(is_ready(&nodes, host).await, "{said}");
-    let machine = yaml(world, "machine/copy");
-    let uid = machine["metadata"]["uid"].as_str().expect("a UID");
-    let gone = format!("tatara.dev/host-is-gone={uid}");
-    world.kubectl(&["annotate", "machine", "copy", &gone]);
-    until_deleted(world, "machine.cluster.k8s.io/copy").await;
-    assert!(is_ready(&nodes, host).await);
-}
-
-async fn a_host_is_copied(world: &World, worker: &str, host: &str, spare: &str) {
-    eventually("a spare host", 120, async || {
-        let available = world.available().await;
-        available.iter().any(|name| name == spare).then_some(())
-    })
-    .await;
-    let free = registered(world, spare);
-    world.kubectl(&["delete", "host", spare, "--timeout=60s"]);
-    let mut copy = copied(yaml(world, &format!("host/{host}")), spare);
-    copy["spec"]["ssh"] = free["spec"]["ssh"].clone();
-    applied(world, &copy);
-    let said = machine_says(world, worker, "InfrastructureReady", "ClaimedTwice").await;
-    assert!(said.contains(host) && said.contains(spare), "{said}");
-    for host in [host, spare] {
-        eventually("a Host that says so", 60, async || {
-            let said = world.host_says(host, "Available").await;
-            said.contains("ClaimedTwice").then_some(())
-        })
-        .await;
-    }
-    let resets = world.starts(spare, "reset");
-    world.kubectl(&["delete", "host", spare, "--timeout=90s"]);
-    let marker = "ls /var/lib/tatara/owner.json 2>/dev/null || true";
-    assert_eq!(world.shell(spare, marker), "");
-    assert_eq!(
-        world.starts(spare, "reset"),
-        resets,
-        "nothing was written there"
-    );
-    machine_says(world, worker, "Ready", "True/").await;
-    applied(world, &free);
 }
 
 async fn a_host_is_lost_under_a_node(world: &World, worker: &str, host: &str) {

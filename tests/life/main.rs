@@ -14,6 +14,7 @@ mod claims;
 #[allow(dead_code)]
 mod commands;
 mod conditions;
+mod copied;
 mod crash;
 mod deletion;
 mod dropped;
