@@ -34,8 +34,14 @@ uplink_up() {
   ip -n "$NS" link set dev uplink master virbr0 up
   ip addr replace "$SUBNET.254/24" dev "$LINK"
   ip link set "$LINK" up
+  is_on
   way_out "$NS" "$SUBNET" "tatara_virt_$NAME" "virtual machines of \"$NAME\""
 }
+
+# Its addresses while it is off lead nowhere, as on a wire with nobody on it. Else the machine's own way out would be
+# taken, where a proxy may answer for any address. (The route of the link itself comes first, while there is one.)
+is_off() { ip route replace unreachable "$SUBNET.0/24" metric 4096; }
+is_on() { ip route del unreachable "$SUBNET.0/24" metric 4096 2>/dev/null || true; }
 
 net_down() {
   nft delete table ip "tatara_virt_$NAME" 2>/dev/null || true
@@ -63,6 +69,7 @@ left_over() {
   local found=() pid
   [[ ! -e /run/netns/$NS ]] || found+=("/run/netns/$NS")
   [[ ! -e /sys/class/net/$LINK ]] || found+=("interface $LINK")
+  [[ -z $(ip route show type unreachable exact "$SUBNET.0/24") ]] || found+=("route to $SUBNET.0/24")
   ! nft list table ip "tatara_virt_$NAME" >/dev/null 2>&1 || found+=("nft table tatara_virt_$NAME")
   [[ ! -e $DIR ]] || found+=("$DIR")
   while read -r pid; do found+=("process $pid: $(command_of "$pid")"); done < <(grep -lF -- " $DIR" /proc/[0-9]*/mountinfo 2>/dev/null | cut -d/ -f3)

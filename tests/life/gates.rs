@@ -8,13 +8,13 @@ use crate::world::{World, eventually};
 const HOSTS: [&str; 3] = ["host-a", "host-b", "host-c"];
 
 /// `timeout --kill-after=30 SECONDS bash /var/lib/tatara/machines/UID/UNIT/NN-STEP.sh` waits for
-/// `/run/gates/UNIT/STEP`.
+/// `/run/gates/UNIT/STEP`, or for `/run/gates/UNIT/any`.
 const GATE: &str = r#"#!/bin/bash
 script=${!#} unit=${script%/*} step=${script##*/}
-step=${step#*-}
+step=${step#*-} gates=/run/gates/${unit##*/}
 case $script in
   */reset/*) ;;
-  /var/lib/tatara/machines/*) until [[ -e /run/gates/${unit##*/}/${step%.sh} ]]; do sleep 0.1; done ;;
+  /var/lib/tatara/machines/*) until [[ -e $gates/${step%.sh} || -e $gates/any ]]; do sleep 0.1; done ;;
 esac
 exec /usr/bin/timeout "$@"
 "#;
@@ -38,7 +38,14 @@ pub fn open(world: &World, host: &str, step: &str) {
     );
 }
 
-/// No step waits any more.
+/// Lets all steps of a unit go on, on all hosts: the one that waits as well.
+pub fn open_all(world: &World, unit: &str) {
+    for host in HOSTS {
+        open(world, host, &format!("{unit}/any"));
+    }
+}
+
+/// Takes the gates away, where nothing waits at one: what waits would do so for ever.
 pub fn remove(world: &World) {
     for host in HOSTS {
         world.shell(host, "rm -r /usr/local/sbin/timeout /run/gates");

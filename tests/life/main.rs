@@ -9,12 +9,16 @@ mod audit;
 mod bmc;
 #[path = "../support/canaries.rs"]
 mod canaries;
+mod claims;
 #[path = "../support/commands.rs"]
 #[allow(dead_code)]
 mod commands;
 mod conditions;
+mod copied;
 mod crash;
 mod deletion;
+mod dropped;
+mod edited;
 mod examples;
 mod gates;
 mod hosts;
@@ -29,5 +33,6 @@ mod reinstall;
 mod restored;
 mod secrets;
 mod simulated_installer;
+mod turn;
 mod whole;
 mod world;

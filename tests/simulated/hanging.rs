@@ -1,9 +1,13 @@
-//! One of each that hangs: a host, a slow key, a hypervisor, a BMC, a cluster. Nobody else waits for them.
+//! One of each that hangs: a host, a slow key and an endless one, a hypervisor, a BMC, a cluster. Nobody else waits for them.
 
+use std::fs;
 use std::net::TcpListener;
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tatara::api::{Host, Hypervisor};
 
@@ -45,19 +49,41 @@ fn host(name: &str, secret: &str, port: u16, bmc: Option<u16>) -> Value {
 }
 
 /// A Secret with a key that takes `rounds` rounds of bcrypt to open.
-fn key(site: &Site, name: &str, rounds: &str) {
+fn key(site: &Site, name: &str, rounds: u32) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("key");
+    let (many, is_endless) = (rounds.to_string(), rounds > 1000);
     let made = Command::new("ssh-keygen")
-        .args(["-q", "-t", "ed25519", "-N", "geheim", "-a", rounds, "-f"])
+        .args(["-q", "-t", "ed25519", "-N", "geheim", "-a"])
+        .args([if is_endless { "1" } else { &many }, "-f"])
         .arg(&file)
         .status();
     assert!(made.expect("ssh-keygen").success());
+    if is_endless {
+        set_rounds(&file, rounds);
+    }
     let from = format!("--from-file=ssh-privatekey={}", file.display());
     let kind = "--type=kubernetes.io/ssh-auth";
     let passphrase = "--from-literal=passphrase=geheim";
     let secret = ["create", "secret", "generic", name, kind, passphrase, &from];
     site.kubectl(&secret, "");
+}
+
+/// Writes another number of rounds into the header of a key: nobody can compute the real one.
+fn set_rounds(file: &Path, rounds: u32) {
+    let text = fs::read_to_string(file).expect("a key");
+    let body: String = text.lines().filter(|l| !l.starts_with("-----")).collect();
+    let mut bytes = STANDARD.decode(body).expect("base64");
+    let name = bytes.windows(6).position(|word| word == b"bcrypt");
+    // behind the name: the length of its options, that of the salt, the salt, and the rounds
+    let at = name.expect("its derivation") + 6 + 4 + 4 + 16;
+    bytes[at..at + 4].copy_from_slice(&rounds.to_be_bytes());
+    let body = STANDARD.encode(bytes);
+    let lines = body.as_bytes().chunks(70).map(String::from_utf8_lossy);
+    let lines = lines.collect::<Vec<_>>().join("\n");
+    let (begin, end) = ("-----BEGIN OPENSSH", "-----END OPENSSH");
+    let key = format!("{begin} PRIVATE KEY-----\n{lines}\n{end} PRIVATE KEY-----\n");
+    fs::write(file, key).expect("a key");
 }
 
 /// A Secret that opens a gateway.
@@ -93,8 +119,9 @@ async fn median_of_three(site: &Site) -> Duration {
 }
 
 fn one_of_each(site: &Site, mute: u16) {
-    key(site, "slow", "400");
-    key(site, "key", "1");
+    key(site, "slow", 400);
+    key(site, "endless", 1 << 30);
+    key(site, "key", 1);
     let bmc = [
         "create",
         "secret",
@@ -122,6 +149,7 @@ fn one_of_each(site: &Site, mute: u16) {
     );
     for object in [
         host("slow", "slow", mute, None),
+        host("endless", "endless", mute, None),
         host("mute", "key", mute, None),
         // nobody listens at port 1: its BMC is asked
         host("bmc", "key", 1, Some(mute)),
@@ -175,13 +203,18 @@ async fn one_of_each_that_hangs_costs_ten_machines_that_are_well_nothing() {
         (reachable.reason == "HypervisorUnreachable").then_some(())
     })
     .await;
-    eventually("words of the host", async || {
-        let host = site.api::<Host>().get("mute").await.ok()?;
-        let conditions = host.status?.conditions;
-        let reachable = conditions.iter().find(|c| c.type_ == "Reachable")?;
-        (reachable.reason == "SshUnreachable").then_some(())
-    })
-    .await;
+    for (host, reason) in [
+        ("mute", "SshUnreachable"),
+        ("endless", "CredentialTooCostly"),
+    ] {
+        eventually("words of the host", async || {
+            let host = site.api::<Host>().get(host).await.ok()?;
+            let conditions = host.status?.conditions;
+            let reachable = conditions.iter().find(|c| c.type_ == "Reachable")?;
+            (reachable.reason == reason).then_some(())
+        })
+        .await;
+    }
     eventually("words of the cluster", async || {
         let cluster = site.api::<tatara::api::Cluster>().get("mute").await.ok()?;
         let conditions = cluster.status?.conditions;

@@ -13,6 +13,7 @@ mod plane;
 mod roll;
 mod site;
 mod told;
+mod unreadable;
 mod waiting;
 
 use std::collections::BTreeMap;

@@ -414,7 +414,13 @@ fn a_machine_without_its_claim_does_nothing_and_says_how_it_gets_it_back() {
         .into_iter()
         .chain([("no record", unrecorded, "not recorded")]);
     for (case, observed, why) in cases {
-        let parts = [why, "\"consumerRef\":{", ANNOTATION_HOST_IS_GONE];
+        // the command ends with its patch, so that it can be pasted
+        let patch = [
+            "kubectl -n default patch host ",
+            "\"consumerRef\":{",
+            "}}}'; then",
+        ];
+        let parts = [&[why][..], &patch, &[ANNOTATION_HOST_IS_GONE]].concat();
         let says = ("InfrastructureReady", "HostLost", &parts[..]);
         expect(case, &plan(&observed, at(0)), &[], says);
         let says = ("Deleting", "NotReset", &parts[..]);

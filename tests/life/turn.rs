@@ -18,11 +18,12 @@ async fn a_cluster_replaced_and_its_ca_secret_edited_in_mid_init_starts_no_secon
     let world = World::prepared("life9", "10.105.0").await;
     two_control_planes(&world);
     gates::close(&world);
+    gates::open_all(&world, "prepare");
     world.quickstart("apply");
     let holder = until_init_waits_at_its_gate(&world).await;
     let other = if holder == FIRST { SECOND } else { FIRST };
     let says = async |reason: &str| {
-        eventually(reason, 60, async || {
+        eventually(reason, 120, async || {
             let said = world.machine_says(other, "BootstrapReady").await;
             said.starts_with(&format!("False/{reason}: "))
                 .then_some(said)
@@ -70,10 +71,7 @@ async fn a_cluster_replaced_and_its_ca_secret_edited_in_mid_init_starts_no_secon
         "{said}"
     );
 
-    for host in ["host-a", "host-b", "host-c"] {
-        gates::open(&world, host, "no/step");
-    }
-    gates::remove(&world);
+    gates::open_all(&world, "init");
     eventually("the record of init", 240, async || {
         let by = annotations(&cluster)
             .await
@@ -109,17 +107,12 @@ fn two_control_planes(world: &World) {
     fs::write(&path, manifest).expect("a manifest");
 }
 
-/// Opens the gates of all preparation; returns the Machine whose init waits before its first step.
+/// Returns the Machine whose init waits before its first step.
 async fn until_init_waits_at_its_gate(world: &World) -> String {
     eventually("an init", 240, async || {
         let lines = world.progress().await;
-        for at in lines.iter().filter_map(|line| UnderWay::of(line)) {
-            if at.unit == "init" {
-                return Some(at.machine);
-            }
-            gates::open(world, &world.host_of(&at.machine).await, &at.step());
-        }
-        None
+        let mut under_way = lines.iter().filter_map(|line| UnderWay::of(line));
+        under_way.find_map(|at| (at.unit == "init").then_some(at.machine))
     })
     .await
 }
