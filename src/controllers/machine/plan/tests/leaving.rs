@@ -368,6 +368,37 @@ fn a_machine_that_was_let_go_by_hand_says_that_it_cannot_go_on() {
     expect("released", &plan(&observed, at(0)), &[], says);
 }
 
+/// What it wrote down and did not claim, as far as anybody knows: the same stands on it after a restore to before the claim,
+/// while its node may run there.
+#[test]
+fn a_machine_leaves_the_host_that_it_chose_only_once_that_host_shows_nothing_of_it() {
+    let silent = Unheld::Asked(Contact::Unreachable {
+        reason: "SshUnreachable",
+        message: "no answer".into(),
+    });
+    let waits = plan(&lost(worker(), silent), at(0));
+    let says = ["no answer", "never moves to another host"];
+    expect(
+        "silent",
+        &waits,
+        &[],
+        ("InfrastructureReady", "HostLost", &says),
+    );
+    let empty = Unheld::Asked(Contact::Seen(Box::new(unmarked(Vec::new()))));
+    let moves = plan(&lost(worker(), empty), at(0));
+    let proof = Proof::of_host(&marker("", ME), false, &unmarked(Vec::new())).expect("nothing");
+    let another = Action::Acquire {
+        host: "host-b".into(),
+        instead: Clean::from(&proof),
+    };
+    expect(
+        "empty",
+        &moves,
+        &[another],
+        ("InfrastructureReady", "Claiming", &[]),
+    );
+}
+
 #[test]
 fn a_machine_without_its_claim_does_nothing_and_says_how_it_gets_it_back() {
     let asked = |seen| Unheld::Asked(says(seen));
