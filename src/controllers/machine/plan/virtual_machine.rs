@@ -128,12 +128,11 @@ fn make(observed: &Observed, machine: &VirtualMachine, told: &Told, now: Timesta
                     "DiskFull" => "StorageFull",
                     _ => "ImageFailed",
                 };
-                let remedy = match reason {
-                    "StorageFull" => "free space in its storage pool there".to_owned(),
-                    _ => {
-                        let correct = correct::remedy(&observed.machine);
-                        format!("if url or sha256 of rootDisk.image is wrong, {correct}")
-                    }
+                let remedy = if reason == "StorageFull" {
+                    "free space in its storage pool there".to_owned()
+                } else {
+                    let correct = correct::remedy(&observed.machine);
+                    format!("if url or sha256 of rootDisk.image is wrong, {correct}")
                 };
                 let message = format!(
                     "Hypervisor {hypervisor} failed to fetch the image: {why}. It is tried again; {remedy}"
