@@ -163,7 +163,7 @@ fn certificates_are_made_once_and_never_in_place_of_what_a_control_plane_may_use
 fn two_records_of_init_are_said_of_a_cluster_that_runs_and_it_is_watched_all_the_same() {
     let mut observed = running();
     observed.doubt = Some(Doubt::TwoRecords("other".into(), "m".into()));
-    let says = ["Machine other", "Machine m", "look at both hosts"];
+    let says = ["Machine other", "Machine m", "Find both hosts"];
     let reason = "ControlPlaneInDoubt";
     for condition in ["ControlPlaneInitialized", "Ready"] {
         expect("runs", &observed, &[], (condition, reason, &says));

@@ -257,7 +257,7 @@ pub fn record(both: &Both, uid: &str) -> Step {
 }
 
 /// Recording what a host proves of a Machine that does not exist (any more). Not while another Machine may be running
-/// `kubeadm init`: then a person has to look at both hosts.
+/// `kubeadm init`: then a person has to find out which host it is.
 pub fn record_found(both: &Both, uid: &str) -> Step {
     match (both.doubt(), both.holder()) {
         // that is what the host answers

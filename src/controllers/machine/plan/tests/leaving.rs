@@ -449,7 +449,7 @@ fn a_machine_without_its_claim_does_nothing_and_says_how_it_gets_it_back() {
         let patch = [
             "kubectl -n default patch host ",
             "\"consumerRef\":{",
-            "}}}'; then",
+            "}}}'; this Machine then continues",
         ];
         let parts = [&[why][..], &patch, &[ANNOTATION_HOST_IS_GONE]].concat();
         let says = ("InfrastructureReady", "HostLost", &parts[..]);
