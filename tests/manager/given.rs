@@ -1,5 +1,7 @@
 //! The Secrets that people give for a Cluster: noticed when they come, change, or are mended.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use kube::config::Kubeconfig;
 use serde_json::{Value, json};
 
@@ -19,6 +21,37 @@ fn stranger(world: &World) -> String {
 
 fn value(text: &str) -> Value {
     json!({"stringData": {"value": text}})
+}
+
+/// The ClusterProfile of `ext` names the server of the given kubeconfig, its authority, and the consumers' own Secret.
+async fn assert_published(world: &World) {
+    let given = Kubeconfig::read_from(world.kubeconfig()).expect("a kubeconfig");
+    let given = given.clusters[0].cluster.clone().expect("a cluster");
+    let cluster = ".status.accessProviders[?(@.name==\"kubeconfig-secretreader\")].cluster";
+    let server = given.server.expect("a server");
+    let field = format!("{cluster}.server");
+    world
+        .until_says("clusterprofile/ext", &server, &field)
+        .await;
+    let pem = |data: &str| {
+        let pem = STANDARD.decode(data).expect("base64");
+        String::from_utf8_lossy(&pem).replace(['\r', '\n'], "")
+    };
+    let shown = world.says(
+        "clusterprofile/ext",
+        &format!("{cluster}.certificate-authority-data"),
+    );
+    let own = given.certificate_authority_data.expect("an authority");
+    assert_eq!(pem(&shown), pem(&own));
+    let secret = world.says(
+        "clusterprofile/ext",
+        &format!("{cluster}.extensions[0].extension.name"),
+    );
+    assert_eq!(secret, "ext-profile-kubeconfig");
+    let published = ".status.conditions[?(@.type==\"ProfilePublished\")].reason";
+    world
+        .until_says("cluster/ext", "Published", published)
+        .await;
 }
 
 #[tokio::test]
@@ -46,6 +79,8 @@ async fn a_kubeconfig_that_comes_or_changes_is_used_at_once() {
     world
         .until_says("cluster/ext", "ReadyzPassed", &reason)
         .await;
+    // consumers of its ClusterProfile are sent where the kubeconfig says, and verify what it verifies
+    assert_published(&world).await;
     // it is broken, then gone; the control plane is somebody else's all the same
     let configuration = ".status.conditions[?(@.type==\"ConfigurationValid\")].message";
     world.patch("secret/ext-kubeconfig", &value("- no kubeconfig"));
@@ -66,6 +101,7 @@ async fn a_kubeconfig_that_comes_or_changes_is_used_at_once() {
         world.says("cluster/ext", INITIALIZED),
         "ExternalControlPlane"
     );
+    assert_published(&world).await;
     let from = format!("--from-literal=value={admin}");
     world.kubectl(&["create", "secret", "generic", "ext-kubeconfig", &from]);
     world.until_says("cluster/ext", "", configuration).await;
