@@ -30,6 +30,8 @@ pub enum Certificates {
     Missing(Vec<String>),
     /// They are there and cannot be used.
     Broken(String),
+    /// This Secret holds another CA than the one that the control plane was made with.
+    Replaced(String),
 }
 
 impl Default for Certificates {

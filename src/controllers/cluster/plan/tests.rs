@@ -160,6 +160,28 @@ fn certificates_are_made_once_and_never_in_place_of_what_a_control_plane_may_use
 }
 
 #[test]
+#[test]
+fn a_ca_that_was_replaced_is_said_and_nothing_is_made_with_it() {
+    let mut replaced = running();
+    replaced.certificates = Certificates::Replaced("a-ca".into());
+    replaced.kubeconfig_ready = false;
+    let parts = [
+        "Secret a-ca holds another CA",
+        "Secret a-kubeconfig",
+        "/etc/kubernetes/pki",
+        r#"kubectl -n default patch secret a-ca -p "{\"data\":{\"tls.crt\":\"$(base64 -w0 ca.crt)\",\"tls.key\":\"$(base64 -w0 ca.key)\"}}""#,
+    ];
+    for condition in ["CertificatesReady", "Ready"] {
+        expect("replaced", &replaced, &[], (condition, "Replaced", &parts));
+    }
+    let watched = plan(&replaced);
+    assert_eq!(
+        (watched.phase, watched.next),
+        ("Running", Next::After(PROBE_AGAIN)),
+        "what runs is watched"
+    );
+}
+
 fn two_records_of_init_are_said_of_a_cluster_that_runs_and_it_is_watched_all_the_same() {
     let mut observed = running();
     observed.doubt = Some(Doubt::TwoRecords("other".into(), "m".into()));
