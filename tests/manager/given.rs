@@ -143,3 +143,30 @@ async fn a_given_ca_is_used_when_it_is_mended_and_again_by_the_next_cluster_of_i
     assert_eq!(world.says("secret/again-ca", ".metadata.annotations"), "");
     assert_eq!(world.says("secret/again-ca", ".metadata.finalizers"), "");
 }
+
+#[tokio::test]
+#[ignore = "needs a management plane"]
+async fn a_ca_in_place_of_the_control_planes_is_noticed_by_a_manager_that_never_saw_the_former_one()
+{
+    let mut world = World::new("replaced").await;
+    world.until_says("cluster/c", "Present", CERTIFICATES).await;
+    world.plain_cluster("other", &json!([]));
+    world
+        .until_says("cluster/other", "Present", CERTIFICATES)
+        .await;
+    let data = |world: &World, what: &str| -> Value {
+        let secret = world.kubectl(&["get", what, "-o", "json"]);
+        serde_json::from_str::<Value>(&secret).expect("JSON")["data"].clone()
+    };
+    let (own, other) = (data(&world, "secret/c-ca"), data(&world, "secret/other-ca"));
+    let kubeconfig = data(&world, "secret/c-kubeconfig");
+    world.stop_manager().await;
+    world.patch("secret/c-ca", &json!({ "data": other }));
+    world.start_manager();
+    world
+        .until_says("cluster/c", "Replaced", CERTIFICATES)
+        .await;
+    assert_eq!(data(&world, "secret/c-kubeconfig"), kubeconfig);
+    world.patch("secret/c-ca", &json!({ "data": own }));
+    world.until_says("cluster/c", "Present", CERTIFICATES).await;
+}
