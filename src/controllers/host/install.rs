@@ -6,6 +6,7 @@ use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use super::execute::free_installed;
+use super::guard;
 use super::observed::{Contact, Observed};
 use super::plan::installation::reason;
 use crate::api::conditions::Finding;
@@ -24,6 +25,8 @@ use crate::provider::installer;
 pub async fn begin(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
     let host = observed.host.as_ref();
     must_be_free(context, host).await?;
+    guard::must_have_none(context, host, "install the operating system").await?;
+    context.must_lead()?;
     if let (Some(media), Some(installation)) = (&context.media, &host.spec.installation) {
         media.library.forget_failure(&installation.iso);
     }

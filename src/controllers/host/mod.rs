@@ -1,6 +1,7 @@
 //! A Host: reached, clean, free; and reset when its Machine has let go.
 
 mod execute;
+mod guard;
 mod install;
 mod observe;
 mod observed;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
+use super::guard;
 use super::observed::{Consumer, Contact, Observed, Owner};
 use super::plan::is_fresh;
 use super::power;
@@ -14,7 +15,7 @@ use crate::api::host::HostFacts;
 use crate::api::names::{ANNOTATION_INITIALIZED, provider_ids};
 use crate::api::{Host, Machine};
 use crate::controllers::claims;
-use crate::controllers::machine::{is_begun, recorded_cluster, turn};
+use crate::controllers::machine::{is_begun, recorded_cluster};
 use crate::controllers::proof::Initialized;
 use crate::manager::Context;
 use crate::node::{self, Marker, Observation, Ownership, UnitName};
@@ -61,7 +62,9 @@ pub async fn observe(context: &Context, host: Arc<Host>, now: Timestamp) -> Obse
         },
         _ => None,
     };
-    let guards = marker.and_then(|owner| guarded(context, owner));
+    let clusters = guard::known(context, &host, &contact);
+    let guards = guard::guards(&host, &contact, machine.is_some(), &clusters);
+    let may_guard = guard::may_have(&host, &contact, &clusters);
     let owner_here = owner_here(context, marker.map(|owner| &owner.marker));
     let unrecorded = match &contact {
         Contact::Seen(seen) if owner_here == Owner::Unknown => unrecorded(context, &host, seen),
@@ -75,6 +78,7 @@ pub async fn observe(context: &Context, host: Arc<Host>, now: Timestamp) -> Obse
         stands_in: stands_in(context, &host, facts(&contact)),
         rivals,
         guards,
+        may_guard,
         unrecorded,
         attempts: owner
             .map(|uid| context.follows.attempts(&uid, UnitName::Reset))
@@ -148,27 +152,16 @@ fn consumer_of(context: &Context, machine: Option<&Machine>) -> Consumer {
     }
 }
 
-/// The Cluster whose control plane is on the host: its marker is the last word on that, whatever was edited elsewhere.
-fn guarded(context: &Context, owner: &node::Owner) -> Option<String> {
-    let marker = &owner.marker;
-    let cluster = context
-        .stores
-        .clusters
-        .get(&marker.namespace, &marker.cluster)?;
-    let is_deleting = cluster.metadata.deletion_timestamp.is_some();
-    let by = cluster.annotations().get(ANNOTATION_INITIALIZED);
-    let by_secret = turn::known(context, &cluster).and_then(|both| both.secret.initialized);
-    let is_its = owner.initialized
-        && (by.is_none_or(|by| *by == marker.uid) || by_secret.as_ref() == Some(&marker.uid));
-    (is_its && !is_deleting).then(|| cluster.name_any())
-}
-
 /// The control plane that its server proves to be there, and that its Cluster does not know of. Where another host has the
-/// key of the CA as well, a person has to look which is the one.
+/// key of the CA as well, a person has to look which is the one. What its Machine has let go of is no Cluster's any more: one
+/// that was made again under the same name may have the same CA.
 fn unrecorded(context: &Context, host: &Host, seen: &Observation) -> Option<Initialized> {
     let Ownership::Owner(node::Owner { marker, .. }) = &seen.owner else {
         return None;
     };
+    if guard::was_let_go(host, &marker.uid) {
+        return None;
+    }
     let namespace = host.namespace().filter(|of| *of == marker.namespace)?;
     let cluster = context.stores.clusters.get(&namespace, &marker.cluster)?;
     let known = context.known.get(&cluster.uid()?);

@@ -41,8 +41,10 @@ pub struct Observed {
     pub rivals: Vec<String>,
     /// Another Host, not being deleted, that stands for the same server with the same claim.
     pub stands_in: Option<String>,
-    /// The control plane of an existing Cluster is on it, as far as its marker and the Cluster tell.
+    /// The control plane of an existing Cluster is on it, as far as its marker and what is recorded tell.
     pub guards: Option<String>,
+    /// The control plane of this existing Cluster may be on it: it says nothing, and nobody is recorded.
+    pub may_guard: Option<String>,
     /// That control plane was made by a Machine that does not exist, and the Cluster does not know of it.
     pub unrecorded: Option<Initialized>,
     /// Failed resets in a row.

@@ -2,6 +2,7 @@
 
 use kube::ResourceExt;
 
+use super::guard;
 use super::observed::Observed;
 use crate::api::Host;
 use crate::api::conditions::Finding;
@@ -74,6 +75,10 @@ pub async fn switch(
         return Err(ReconcileError::Conflict {
             what: format!("switch the power of Host {name}"),
         });
+    }
+    if switch == Switch::Fence {
+        guard::must_have_none(context, &live, "cut the power").await?;
+        context.must_lead()?;
     }
     let heard = context.bmcs.bring(host, switch.wish(), crate::clock::now());
     let heard = heard.await;

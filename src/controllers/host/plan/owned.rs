@@ -113,9 +113,12 @@ pub fn not_meant(observed: &Observed) -> Option<Plan> {
     let next = Next::After(ASK_AGAIN);
     let name = &consumer.name;
     let marked = match &observed.contact {
-        Contact::Seen(seen) => {
-            matches!(&seen.owner, Ownership::Owner(owner) if owner.marker.uid == consumer.uid)
-        }
+        Contact::Seen(seen) => match &seen.owner {
+            Ownership::Owner(owner) => owner.marker.uid == consumer.uid,
+            // its disk may be another one today
+            Ownership::Nobody => reinstall::policy(observed) == WipePolicy::Reinstall,
+            Ownership::Unreadable(_) => false,
+        },
         // a reset that runs is followed to its end
         Contact::NotAsked => false,
         Contact::Off | Contact::Failed(_) => true,
@@ -128,7 +131,7 @@ pub fn not_meant(observed: &Observed) -> Option<Plan> {
     }
     let cluster = observed.guards.as_ref().filter(|_| marked)?;
     let message = format!(
-        "it has the control plane of Cluster {cluster}, the only copy of that cluster's state; it is reset only when the Cluster is deleted"
+        "by its marker, or by what is recorded, it has the control plane of Cluster {cluster}, the only copy of that cluster's state; it is reset only when the Cluster is deleted"
     );
     Some(unavailable(
         State::Quarantined,

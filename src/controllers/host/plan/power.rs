@@ -47,6 +47,11 @@ pub fn off(observed: &Observed, now: Timestamp) -> Plan {
                 reinstall::retained(observed),
                 "it is off, and is left so: what its Machine left is kept, by spec.wipePolicy",
             ),
+            // what is on its disk is read before it is overwritten
+            WipePolicy::Reinstall if observed.may_guard.is_some() => switch_on(
+                State::Quarantined,
+                "to be looked at before its operating system is installed anew",
+            ),
             WipePolicy::Reinstall => reinstall::on_release(observed, now),
         },
         Some(_) if !observed.consumer.exists() => left_off(

@@ -160,6 +160,11 @@ fn obstacle(observed: &Observed) -> Option<String> {
 
 /// Whose it is, when it is somebody else's, or was when it was last looked at: that is never overwritten.
 fn strangers(observed: &Observed) -> Option<String> {
+    if let Some(cluster) = &observed.guards {
+        return Some(format!(
+            "by its marker, or by what is recorded, it has the control plane of Cluster {cluster}; delete the Cluster first"
+        ));
+    }
     let whose = |what: &str| Some(format!("{what}, and is left alone; see condition Clean"));
     if let Contact::Seen(seen) = &observed.contact {
         return match &seen.owner {

@@ -1,6 +1,7 @@
 mod claimed;
 mod foreign;
 mod freed;
+mod guarded;
 mod installation;
 mod power;
 mod reset;
@@ -102,6 +103,7 @@ fn observed(change: &Value, contact: Contact) -> Observed {
         consumer: LEAVING,
         rivals: Vec::new(),
         guards: None,
+        may_guard: None,
         stands_in: None,
         unrecorded: None,
         attempts: Attempts::default(),

@@ -182,8 +182,11 @@ impl World {
         let server = &self.servers[which];
         let guards = server.marker.filter(|machine| {
             let by = known.made_by;
-            server.initialized && by.is_none_or(|by| by == *machine)
+            let is_over = consumer == Consumer::Missing && object.claim == Some((*machine, true));
+            server.initialized && !is_over && by.is_none_or(|by| by == *machine)
         });
+        let claimed_by = object.claim.map(|(machine, _)| machine);
+        let recorded = claimed_by.filter(|machine| known.made_by == Some(*machine));
         host::Observed {
             host: Arc::new(host),
             management: "management".into(),
@@ -197,7 +200,8 @@ impl World {
             owner: host::Owner::Unknown,
             consumer,
             rivals: rivals.map(|other| HOSTS[other].to_owned()).collect(),
-            guards: guards.map(|_| "a".into()),
+            guards: guards.or(recorded).map(|_| "a".into()),
+            may_guard: None,
             stands_in: None,
             unrecorded: None,
             attempts: Attempts::default(),

@@ -1,0 +1,178 @@
+//! Whether a host has the control plane of a Cluster that stays: by its marker, and, whatever it says and also when it
+//! says nothing, by what is recorded. Nothing that cannot be undone is done to such a host.
+
+use kube::api::ListParams;
+use kube::{Api, ResourceExt};
+
+use super::observed::Contact;
+use crate::api::names::ANNOTATION_INITIALIZED;
+use crate::api::{Cluster, Host};
+use crate::controllers::ReconcileError;
+use crate::controllers::machine::turn;
+use crate::manager::Context;
+use crate::node::{Observation, Owner, Ownership};
+
+/// What is known of a Cluster, and of who made its control plane.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Made {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// It is being deleted, and its control plane with it.
+    pub is_deleting: bool,
+    /// Its control plane is none of ours.
+    pub is_external: bool,
+    /// UID of the Machine that made it, by the Cluster.
+    pub by: Option<String>,
+    /// The same, by its CA Secret.
+    pub by_secret: Option<String>,
+    /// `sha256:<hex>` of the certificate of its CA, once that was read.
+    pub authority: Option<String>,
+}
+
+impl Made {
+    fn of(cluster: &Cluster) -> Self {
+        Self {
+            namespace: cluster.namespace().unwrap_or_default(),
+            name: cluster.name_any(),
+            is_deleting: cluster.metadata.deletion_timestamp.is_some(),
+            by: cluster.annotations().get(ANNOTATION_INITIALIZED).cloned(),
+            ..Self::default()
+        }
+    }
+
+    fn is_by(&self, uid: &str) -> bool {
+        let all = [&self.by, &self.by_secret];
+        all.into_iter().any(|by| by.as_deref() == Some(uid))
+    }
+
+    /// Whether the host of this marker, which says that `kubeadm init` succeeded, has this control plane for all that is
+    /// known: where nobody is recorded, and where another is and this host has the key of the CA, or nobody can tell.
+    fn is_on(&self, owner: &Owner, seen: &Observation) -> bool {
+        let is_of = (&owner.marker.namespace, &owner.marker.cluster);
+        let may_have_key =
+            self.authority.is_none() || self.authority.as_deref() == seen.authority.as_deref();
+        owner.initialized
+            && is_of == (&self.namespace, &self.name)
+            && (self.by.is_none() || self.is_by(&owner.marker.uid) || may_have_key)
+    }
+}
+
+/// What is known of the Clusters of a host's namespace, and of that of its marker.
+pub fn known(context: &Context, host: &Host, contact: &Contact) -> Vec<Made> {
+    let mut namespaces = vec![host.namespace().unwrap_or_default()];
+    if let Some((owner, _)) = marked(contact) {
+        namespaces.push(owner.marker.namespace.clone());
+    }
+    namespaces.dedup();
+    let clusters = namespaces
+        .iter()
+        .flat_map(|namespace| context.stores.clusters.within(namespace));
+    clusters
+        .map(|cluster| {
+            let known = context.known.get(&cluster.uid().unwrap_or_default());
+            let by_secret = known.turn.flatten().and_then(|marks| marks.initialized);
+            let authority = known.authorities;
+            Made {
+                is_external: known.kubeconfig.external,
+                by_secret,
+                authority: authority.map(|authorities| authorities.cluster.fingerprint()),
+                ..Made::of(&cluster)
+            }
+        })
+        .collect()
+}
+
+/// The Cluster that stays, and whose control plane is on the host. What the host was let go for by a Machine that is gone
+/// counts only where it is recorded: a Cluster that was made again under its name, with the same CA, has nothing there.
+pub fn guards(
+    host: &Host,
+    contact: &Contact,
+    has_machine: bool,
+    clusters: &[Made],
+) -> Option<String> {
+    let claim = host.spec.consumer_ref.as_ref();
+    let is_over =
+        |uid: &str| !has_machine && claim.is_some_and(|claim| claim.releasing && claim.uid == uid);
+    let marked = marked(contact).filter(|(owner, _)| !is_over(&owner.marker.uid));
+    let recorded = |cluster: &Made| claim.is_some_and(|claim| cluster.is_by(&claim.uid));
+    let has = |cluster: &&Made| {
+        !cluster.is_deleting
+            && (recorded(cluster) || marked.is_some_and(|(owner, seen)| cluster.is_on(owner, seen)))
+    };
+    clusters
+        .iter()
+        .find(has)
+        .map(|cluster| cluster.name.clone())
+}
+
+/// Whether the Machine of this UID has let go of the host.
+pub fn was_let_go(host: &Host, uid: &str) -> bool {
+    let claim = host.spec.consumer_ref.as_ref();
+    claim.is_some_and(|claim| claim.releasing && claim.uid == uid)
+}
+
+/// The Cluster that stays, and whose control plane may be on a host that says nothing: nobody is recorded.
+pub fn may_have(host: &Host, contact: &Contact, clusters: &[Made]) -> Option<String> {
+    if matches!(contact, Contact::Seen(_)) {
+        return None;
+    }
+    let claim = host.spec.consumer_ref.as_ref()?;
+    let namespace = host.namespace().unwrap_or_default();
+    let of = clusters
+        .iter()
+        .find(|cluster| (&cluster.namespace, &cluster.name) == (&namespace, &claim.cluster))?;
+    let is_silent = of.by.is_none() && of.by_secret.is_none();
+    (is_silent && !of.is_deleting && !of.is_external).then(|| of.name.clone())
+}
+
+/// Refuses when the control plane of a Cluster that stays is recorded of the host's claim, by what the API server has now.
+pub async fn must_have_none(
+    context: &Context,
+    host: &Host,
+    what: &str,
+) -> Result<(), ReconcileError> {
+    let Some(claim) = &host.spec.consumer_ref else {
+        return Ok(());
+    };
+    let clusters: Api<Cluster> = Api::namespaced(
+        context.client.clone(),
+        &host.namespace().unwrap_or_default(),
+    );
+    let clusters = clusters.list(&ListParams::default()).await;
+    let clusters = clusters.map_err(ReconcileError::api("list the Clusters"))?;
+    let mut all = Vec::new();
+    for cluster in &clusters.items {
+        let mut made = Made::of(cluster);
+        if made.name == claim.cluster && !made.is_deleting {
+            let both = turn::now(context, cluster).await?;
+            made.by = both.cluster.initialized;
+            made.by_secret = both.secret.initialized;
+        }
+        all.push(made);
+    }
+    match guards(host, &Contact::NotAsked, true, &all) {
+        None => Ok(()),
+        Some(cluster) => Err(ReconcileError::Conflict {
+            what: format!(
+                "{what} of Host {}, which has the control plane of Cluster {cluster}",
+                host.name_any()
+            ),
+        }),
+    }
+}
+
+fn marked(contact: &Contact) -> Option<(&Owner, &Observation)> {
+    match contact {
+        Contact::Seen(seen) => match &seen.owner {
+            Ownership::Owner(owner) => Some((owner, seen)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+#[path = "guard_tests.rs"]
+mod tests;

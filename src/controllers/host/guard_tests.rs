@@ -1,0 +1,211 @@
+use serde_json::json;
+
+use super::*;
+use crate::api::host::HostFacts;
+use crate::node::{Marker, SoftwareVersions};
+
+const CA: Option<&str> = Some("sha256:ca");
+
+/// A Host of namespace `n`, with the claim of Machine `m` of Cluster `a`.
+fn host(releasing: bool) -> Host {
+    let host = json!({"apiVersion": "tatara.dev/v1alpha1", "kind": "Host", "metadata": {"name": "h", "namespace": "n"},
+        "spec": {"ssh": {"address": "192.0.2.10", "credentialsRef": {"name": "key"}},
+            "consumerRef": {"name": "w", "uid": "m", "cluster": "a", "releasing": releasing}}});
+    serde_json::from_value(host).unwrap()
+}
+
+/// It answers, with the marker of Machine `m`.
+fn seen(initialized: bool, authority: Option<&str>) -> Contact {
+    let marker = Marker {
+        namespace: "n".into(),
+        cluster: "a".into(),
+        machine: "w".into(),
+        uid: "m".into(),
+        ..Marker::default()
+    };
+    let owner = Owner {
+        marker,
+        initialized,
+        joined: false,
+    };
+    Contact::Seen(Box::new(Observation {
+        clock: 0,
+        facts: HostFacts::default(),
+        owner: Ownership::Owner(owner),
+        occupied: Vec::new(),
+        units: Vec::new(),
+        versions: SoftwareVersions::default(),
+        kubelet_active: true,
+        installation: None,
+        authority: authority.map(str::to_owned),
+    }))
+}
+
+fn unmarked() -> Contact {
+    let Contact::Seen(mut seen) = seen(false, None) else {
+        panic!("it answers")
+    };
+    seen.owner = Ownership::Nobody;
+    Contact::Seen(seen)
+}
+
+/// Cluster `a`, of which these are recorded: by the Cluster, and by its CA Secret.
+fn made(by: Option<&str>, by_secret: Option<&str>) -> Made {
+    Made {
+        namespace: "n".into(),
+        name: "a".into(),
+        by: by.map(str::to_owned),
+        by_secret: by_secret.map(str::to_owned),
+        authority: CA.map(str::to_owned),
+        ..Made::default()
+    }
+}
+
+#[test]
+fn what_is_recorded_counts_whatever_the_host_says_while_the_cluster_stays() {
+    for (case, contact) in [
+        ("off, or silent", Contact::Off),
+        ("not asked", Contact::NotAsked),
+        ("without its marker", unmarked()),
+        ("its marker", seen(true, CA)),
+    ] {
+        for (what, record, expected) in [
+            ("by both", made(Some("m"), Some("m")), true),
+            ("by the Cluster", made(Some("m"), None), true),
+            ("by the Secret", made(None, Some("m")), true),
+            ("by the Secret against it", made(Some("x"), Some("m")), true),
+        ] {
+            for has_machine in [true, false] {
+                let is = guards(
+                    &host(true),
+                    &contact,
+                    has_machine,
+                    std::slice::from_ref(&record),
+                );
+                assert_eq!(is.is_some(), expected, "{case}, {what}");
+            }
+            let deleted = Made {
+                is_deleting: true,
+                ..record
+            };
+            assert_eq!(guards(&host(true), &contact, true, &[deleted]), None);
+        }
+        assert_eq!(guards(&host(true), &contact, true, &[]), None, "{case}");
+    }
+    let renamed = Made {
+        name: "b".into(),
+        ..made(Some("m"), None)
+    };
+    let is = guards(
+        &host(true),
+        &Contact::Off,
+        true,
+        &[made(None, None), renamed],
+    );
+    assert_eq!(is.as_deref(), Some("b"), "whatever the claim says");
+}
+
+#[test]
+fn a_silent_host_of_which_nothing_is_recorded_has_none_that_could_keep_it_from_being_fenced() {
+    for record in [made(None, None), made(Some("x"), Some("x"))] {
+        let is = guards(&host(true), &Contact::Off, true, &[record]);
+        assert_eq!(is, None, "as while kubeadm init runs");
+    }
+}
+
+#[test]
+fn by_its_marker_a_host_has_a_control_plane_whoever_is_recorded_if_it_has_the_key_of_the_ca() {
+    let unread = |record: Made| Made {
+        authority: None,
+        ..record
+    };
+    for (case, contact, record, expected) in [
+        ("not recorded", seen(true, CA), made(None, None), true),
+        ("before init", seen(false, CA), made(None, None), false),
+        (
+            "another is",
+            seen(true, CA),
+            made(Some("x"), Some("x")),
+            true,
+        ),
+        (
+            "another is, and the key is not there",
+            seen(true, None),
+            made(Some("x"), Some("x")),
+            false,
+        ),
+        (
+            "another is, of a Cluster with another CA",
+            seen(true, Some("sha256:old")),
+            made(Some("x"), Some("x")),
+            false,
+        ),
+        (
+            "another is, and whose the key is nobody can tell",
+            seen(true, CA),
+            unread(made(Some("x"), None)),
+            true,
+        ),
+        (
+            "of another Cluster",
+            seen(true, CA),
+            Made {
+                name: "b".into(),
+                ..made(None, None)
+            },
+            false,
+        ),
+        (
+            "of another namespace",
+            seen(true, CA),
+            Made {
+                namespace: "o".into(),
+                ..made(None, None)
+            },
+            false,
+        ),
+    ] {
+        let is = guards(&host(true), &contact, true, &[record]);
+        assert_eq!(is.is_some(), expected, "{case}");
+    }
+}
+
+#[test]
+fn what_a_machine_let_go_of_that_is_gone_is_a_clusters_only_where_it_is_recorded() {
+    for (case, record, releasing, expected) in [
+        ("made again", made(None, None), true, false),
+        ("made again, by another", made(Some("x"), None), true, false),
+        ("recorded", made(Some("m"), None), true, true),
+        ("not let go", made(None, None), false, true),
+    ] {
+        let is = guards(&host(releasing), &seen(true, CA), false, &[record]);
+        assert_eq!(is.is_some(), expected, "{case}");
+    }
+    assert!(was_let_go(&host(true), "m"), "it is not recorded anew");
+    assert!(!was_let_go(&host(true), "x") && !was_let_go(&host(false), "m"));
+}
+
+#[test]
+fn a_host_that_says_nothing_may_have_the_control_plane_of_a_cluster_that_has_none_yet() {
+    let external = Made {
+        is_external: true,
+        ..made(None, None)
+    };
+    let deleted = Made {
+        is_deleting: true,
+        ..made(None, None)
+    };
+    for (case, contact, clusters, expected) in [
+        ("off", Contact::Off, vec![made(None, None)], true),
+        ("read", seen(false, CA), vec![made(None, None)], false),
+        ("no marker", unmarked(), vec![made(None, None)], false),
+        ("has one", Contact::Off, vec![made(Some("x"), None)], false),
+        ("has one", Contact::Off, vec![made(None, Some("x"))], false),
+        ("is somebody's", Contact::Off, vec![external], false),
+        ("is deleted", Contact::Off, vec![deleted], false),
+        ("is gone", Contact::Off, vec![], false),
+    ] {
+        let may = may_have(&host(true), &contact, &clusters);
+        assert_eq!(may.is_some(), expected, "{case}");
+    }
+}
