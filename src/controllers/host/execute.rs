@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::install;
+use super::observe::is_marked;
 use super::observed::{Contact, Observed};
 use super::plan::{Action, Plan};
 use super::released::must_be_released;
@@ -210,7 +211,8 @@ async fn leave_to(
         .map_err(ReconcileError::api(format!("read Host {other}")))?;
     let claimant = claims::claimant(host, &context.management);
     let stays = live.zip(claimant).is_some_and(|(live, claimant)| {
-        claims::is_of(&live, &claimant) && is_same_server(host, seen, &live)
+        let is_marked = |of: &Host| is_marked(context, of, &claimant);
+        claims::is_of(&live, &claimant) && is_same_server(host, seen, &live, is_marked)
     });
     if !stays {
         return Err(ReconcileError::Conflict {

@@ -110,8 +110,16 @@ fn stands_in(context: &Context, host: &Host, seen: Option<&HostFacts>) -> Option
     let others = claims::of(&context.stores.hosts, &machine);
     let other = others
         .iter()
-        .find(|other| is_same_server(host, seen, other));
+        .find(|other| is_same_server(host, seen, other, |of| is_marked(context, of, &machine)));
     other.map(|other| other.name_any())
+}
+
+/// Whether the server of a Host showed the marker of this Machine when it was last asked.
+pub fn is_marked(context: &Context, host: &Host, machine: &Marker) -> bool {
+    let namespace = host.namespace().unwrap_or_default();
+    let sighting = context.hosts.sightings.get(&namespace, &host.name_any());
+    let owner = sighting.and_then(|sighting| sighting.owner);
+    owner.is_some_and(|owner| owner.is_same_machine(machine))
 }
 
 /// What is known here of the Machine that a marker names.

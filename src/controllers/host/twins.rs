@@ -116,14 +116,21 @@ impl Twins {
 }
 
 /// Another Host, not being deleted, that stands for the same server: it is reached at the same place, or it called itself by
-/// the machine-id that this one has just answered with. One disk may be a copy of another: who asks sees to the claim.
-pub fn is_same_server(host: &Host, seen: Option<&HostFacts>, other: &Host) -> bool {
+/// the machine-id that this one has just answered with. One disk may be a copy of another: what calls itself so counts only
+/// where its server shows the marker of the Machine that both claim.
+pub fn is_same_server(
+    host: &Host,
+    seen: Option<&HostFacts>,
+    other: &Host,
+    is_marked: impl Fn(&Host) -> bool,
+) -> bool {
     let facts = other.status.as_ref().and_then(|s| s.facts.as_ref());
     let is_same_machine = seen.zip(facts).is_some_and(|(seen, facts)| {
         !seen.machine_id.is_empty() && seen.machine_id == facts.machine_id
     });
     let is_other = host.uid() != other.uid() && other.metadata.deletion_timestamp.is_none();
-    is_other && (is_same_place(&host.spec.ssh, &other.spec.ssh) || is_same_machine)
+    is_other
+        && (is_same_place(&host.spec.ssh, &other.spec.ssh) || (is_same_machine && is_marked(other)))
 }
 
 /// Behind different jump hosts one private address is another server.

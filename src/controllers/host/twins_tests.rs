@@ -202,18 +202,21 @@ fn hosts_that_may_mean_one_system_of_one_bmc_are_told() {
 fn another_host_stands_for_a_server_by_its_place_or_by_the_machine_id_that_was_seen() {
     let original = host("a", "one", "10.0.0.1", "11", "one");
     let copy = host("a", "two", "10.0.0.1", "", "");
-    assert!(is_same_server(&copy, None, &original), "its place");
-    assert!(is_same_server(&original, None, &copy), "the other way");
-    assert!(!is_same_server(&copy, None, &copy), "itself");
+    let (marked, unmarked): (fn(&Host) -> bool, fn(&Host) -> bool) = (|_| true, |_| false);
+    let is = is_same_server;
+    assert!(is(&copy, None, &original, unmarked), "its place");
+    assert!(is(&original, None, &copy, unmarked), "the other way");
+    assert!(!is(&copy, None, &copy, marked), "itself");
     let mut port = Host::clone(&copy);
     port.spec.ssh.port = 2222;
-    assert!(!is_same_server(&port, None, &original), "another place");
+    assert!(!is(&port, None, &original, marked), "another place");
     let seen = facts(&original);
-    assert!(is_same_server(&port, seen, &original), "what it answers");
+    assert!(is(&port, seen, &original, marked), "what it answers");
+    assert!(!is(&port, seen, &original, unmarked), "a copy of its disk");
     let unseen = host("a", "three", "10.0.0.3", "", "");
-    assert!(!is_same_server(&port, facts(&unseen), &unseen), "none");
+    assert!(!is(&port, facts(&unseen), &unseen, marked), "none");
     let mut deleted = Host::clone(&original);
     let time = serde_json::from_value(json!("2027-01-15T08:00:00Z")).unwrap();
     deleted.metadata.deletion_timestamp = Some(time);
-    assert!(!is_same_server(&copy, seen, &deleted), "it goes as well");
+    assert!(!is(&copy, seen, &deleted, marked), "it goes as well");
 }
