@@ -6,7 +6,8 @@ use std::sync::Arc;
 use futures::future::join_all;
 use kube::ResourceExt;
 
-use super::observed::Observed;
+use super::observe::recorded_cluster;
+use super::observed::{Observed, Placement};
 use super::plan::doubt::{self, Named, Witness};
 use crate::api::conditions::Finding;
 use crate::api::names::{ANNOTATION_SETTINGS, LABEL_CLUSTER};
@@ -14,7 +15,6 @@ use crate::api::{Host, Machine};
 use crate::manager::Context;
 use crate::node::Marker;
 use crate::provider::Sighting;
-use crate::store::Key;
 
 /// What the condition of a machine on its way to a Node is called.
 const BOOTSTRAP: &str = "BootstrapReady";
@@ -26,20 +26,20 @@ pub async fn ask(context: &Context, observed: &Observed) -> Option<Finding> {
     let marker = &observed.marker;
     let cluster = Named::of(marker);
     let witnessed = |witness| Some(doubt::witnessed(BOOTSTRAP, &witness, cluster));
-    let key = Key::Cluster(marker.namespace.clone(), marker.cluster.clone());
-    let machines = context.stores.machines.by(&key);
+    let machines = context.stores.machines.within(&marker.namespace);
     let has_ended = |uid: &str| context.hosts.sightings.has_ended(uid);
-    if let Some(machine) = machine(&machines, observed.uid(), has_ended) {
+    let recorded = |machine: &Machine| recorded_cluster(context, machine).map(|of| of.name_any());
+    if let Some(machine) = machine(&machines, marker, has_ended, recorded) {
         return witnessed(machine);
     }
     let uid = &observed.cluster.as_ref()?.uid;
     let authority = context.known.get(uid).authorities;
     let authority = authority.map(|authorities| authorities.cluster.fingerprint());
     let machine_of = |uid: &str| context.stores.machines.by_uid(uid);
-    let hosts = context.stores.hosts.within(&marker.namespace);
-    let hosts = to_ask(hosts, marker, machine_of);
+    let mut hosts = context.stores.hosts.within(&marker.namespace);
+    hosts.retain(|host| own(observed) != Some(&host.name_any()));
     if authority.is_some() {
-        ask_new(context, &hosts).await;
+        ask_new(context, &to_ask(&hosts, marker, machine_of)).await;
     }
     let sighting = |name: &str| context.hosts.sightings.get(&marker.namespace, name);
     match host(&hosts, marker, authority.as_deref(), sighting, machine_of) {
@@ -48,26 +48,47 @@ pub async fn ask(context: &Context, observed: &Observed) -> Option<Finding> {
     }
 }
 
-/// Another of the Machines of the Cluster for which kubeadm was started: before init there is nothing to join.
+/// Name of the Host that this Machine holds. Any other may bear its UID in a claim, which can be edited.
+fn own(observed: &Observed) -> Option<&String> {
+    match &observed.placement {
+        Placement::Held(held) if observed.virtual_machine.is_none() => Some(&held.name),
+        _ => None,
+    }
+}
+
+/// Another of the Machines of the Cluster for which kubeadm was started: before init there is nothing to join. A label can
+/// be edited: a control-plane Machine of the namespace that no other Cluster records may be this one's. The only witness
+/// where control planes run on virtual machines.
 fn machine(
     machines: &[Arc<Machine>],
-    this: &str,
+    this: &Marker,
     has_ended: impl Fn(&str) -> bool,
+    recorded: impl Fn(&Machine) -> Option<String>,
 ) -> Option<Witness> {
     let other = machines.iter().find(|machine| {
         let uid = machine.uid().unwrap_or_default();
-        uid != this && !has_ended(&uid) && machine.annotations().contains_key(ANNOTATION_SETTINGS)
+        let is_labelled = machine.labels().get(LABEL_CLUSTER) == Some(&this.cluster);
+        let may_be_its = || {
+            is_labelled
+                || (machine.is_control_plane()
+                    && recorded(machine).is_none_or(|cluster| cluster == this.cluster))
+        };
+        uid != this.uid
+            && machine.annotations().contains_key(ANNOTATION_SETTINGS)
+            && !has_ended(&uid)
+            && may_be_its()
     });
     other.map(|machine| Witness::Machine(machine.name_any()))
 }
 
-/// The Hosts of its namespace that may say something: all but this Machine's own, and those of running Machines of other
-/// Clusters, by claim and by label: each can be edited.
+/// The Hosts that are worth asking: all but those of running Machines of other Clusters, by claim and by label. Each can be
+/// edited, and what such a host has said all the same counts.
 fn to_ask(
-    mut hosts: Vec<Arc<Host>>,
+    hosts: &[Arc<Host>],
     marker: &Marker,
     machine_of: impl Fn(&str) -> Option<Arc<Machine>>,
 ) -> Vec<Arc<Host>> {
+    let mut hosts = hosts.to_vec();
     hosts.retain(|host| {
         let Some(consumer) = &host.spec.consumer_ref else {
             return true;
@@ -78,7 +99,7 @@ fn to_ask(
                 && consumer.cluster != marker.cluster
                 && status.is_some_and(|status| status.node_ref.is_some())
         });
-        consumer.uid != marker.uid && !runs_in_another
+        !runs_in_another
     });
     hosts
 }

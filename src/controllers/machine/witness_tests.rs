@@ -51,7 +51,7 @@ fn pending(uid: &str, cluster: &str) -> Arc<Machine> {
     machine_with(uid, cluster, &json!({}), &Value::Null)
 }
 
-/// Who is a witness, of these Hosts with what each said, and beside these Machines.
+/// Who is a witness, of these Hosts with what each said, none of which this Machine holds, and beside these Machines.
 fn asked(
     authority: Option<&str>,
     hosts: &[(Arc<Host>, Option<Sighting>)],
@@ -61,13 +61,12 @@ fn asked(
         let found = machines.iter().find(|m| m.uid().as_deref() == Some(uid));
         found.cloned()
     };
-    let all = hosts.iter().map(|(host, _)| host.clone()).collect();
-    let to_ask = to_ask(all, &of("me", "a"), machine_of);
+    let all: Vec<_> = hosts.iter().map(|(host, _)| host.clone()).collect();
     let sighting = |name: &str| {
         let of = hosts.iter().find(|(host, _)| host.name_any() == name);
         of.and_then(|(_, sighting)| sighting.clone())
     };
-    host(&to_ask, &of("me", "a"), authority, sighting, machine_of)
+    host(&all, &of("me", "a"), authority, sighting, machine_of)
 }
 
 fn witness(owner: Option<Marker>, is_claimed: bool) -> Witness {
@@ -125,11 +124,11 @@ fn a_host_with_the_key_of_the_ca_is_a_witness_whoever_claims_it() {
             Some(witness(Some(of("me", "a")), false)),
         ),
         (
-            "this Machine's own",
+            "with this Machine's UID in its claim, and not its host",
             claim("me", "a"),
-            Some(says(Some(CA), Some(of("me", "a")))),
+            Some(says(Some(CA), ours())),
             vec![pending("me", "a")],
-            None,
+            Some(witness(ours(), false)),
         ),
         (
             "another key",
@@ -180,11 +179,11 @@ fn with_one_ca_for_several_clusters_a_host_speaks_for_its_own_and_one_edit_silen
             Ok(None),
         ),
         (
-            "runs in b",
+            "runs in b, and has lost its marker",
             claim("m", "b"),
             unmarked(),
             running("m", "b"),
-            Ok(None),
+            is_witness.clone(),
         ),
         (
             "its claim was edited, or is right",
@@ -236,13 +235,57 @@ fn a_host_that_says_nothing_hides_none_and_without_the_ca_nobody_can_tell() {
 }
 
 #[test]
+fn only_the_hosts_of_running_machines_of_other_clusters_are_not_asked() {
+    for (case, claim, machine, is_asked) in [
+        ("free", Value::Null, pending("x", "a"), true),
+        ("runs in b", claim("m", "b"), running("m", "b"), false),
+        ("starts in b", claim("m", "b"), pending("m", "b"), true),
+        ("a claim of a", claim("m", "a"), running("m", "b"), true),
+        ("a label of a", claim("m", "b"), running("m", "a"), true),
+        (
+            "its Machine is gone",
+            claim("m", "b"),
+            pending("x", "b"),
+            true,
+        ),
+    ] {
+        let machine_of =
+            |uid: &str| (machine.uid().as_deref() == Some(uid)).then(|| machine.clone());
+        let hosts = to_ask(&[host_of("h", &claim)], &of("me", "a"), machine_of);
+        assert_eq!(hosts.len() == 1, is_asked, "{case}");
+    }
+}
+
+#[test]
 fn a_machine_for_which_kubeadm_was_started_is_a_witness_until_it_is_proven_to_have_ended() {
     let started = json!({(ANNOTATION_SETTINGS): "{}"});
     let begun = |uid: &str| machine_with(uid, "a", &started, &Value::Null);
-    let says = |machines: &[Arc<Machine>], ended: &str| machine(machines, "me", |uid| uid == ended);
+    let says = |machines: &[Arc<Machine>], ended: &str| {
+        let has_ended = |uid: &str| uid == ended;
+        machine(machines, &of("me", "a"), has_ended, |_| None)
+    };
     let other = Some(Witness::Machine("machine-m".into()));
     assert_eq!(says(&[pending("m", "a"), begun("me")], ""), None);
     assert_eq!(says(&[begun("me"), begun("m")], ""), other);
     assert_eq!(says(&[begun("m")], "m"), None);
     assert_eq!(says(&[begun("x"), begun("m")], "x"), other);
+}
+
+#[test]
+fn a_control_plane_machine_with_another_label_is_a_witness_unless_another_cluster_records_it() {
+    let started = json!({(ANNOTATION_SETTINGS): "{}"});
+    for (case, control_plane, recorded, is_witness) in [
+        ("recorded nowhere", "1.36.3", None, true),
+        ("recorded by this Cluster", "1.36.3", Some("a"), true),
+        ("recorded by its own", "1.36.3", Some("b"), false),
+        ("a worker", "", None, false),
+    ] {
+        let mut begun = Machine::clone(&machine_with("m", "b", &started, &Value::Null));
+        let versions = json!({"kubelet": "1.36.3", "controlPlane": control_plane});
+        let spec = json!({"versions": versions});
+        begun.spec = serde_json::from_value(spec).expect("a spec");
+        let recorded = |_: &Machine| recorded.map(str::to_owned);
+        let found = machine(&[Arc::new(begun)], &of("me", "a"), |_| false, recorded);
+        assert_eq!(found.is_some(), is_witness, "{case}");
+    }
 }
