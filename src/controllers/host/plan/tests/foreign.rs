@@ -100,6 +100,33 @@ fn an_orphan_is_never_reset_and_the_remedy_fits_what_is_known_of_its_machine() {
 }
 
 #[test]
+fn an_orphan_behind_another_claim_is_registered_anew_and_not_patched() {
+    let again = [
+        "consumerRef is that of Machine w-0",
+        "delete host h0",
+        "apply -f",
+    ];
+    let free = [
+        "consumerRef is that of Machine w-0",
+        "delete machine w-0",
+        "live node",
+    ];
+    let cases = [
+        (Known::Unknown, Consumer::Missing, again),
+        (Known::WithoutHost, STAYING, again),
+        (Known::Unknown, UNBEGUN, free),
+    ];
+    for (owner, consumer, says) in cases {
+        let mut observed = of(consumer, saying(&claim("m", false), marked("here", "n")));
+        observed.owner = owner;
+        let plan = plan(&observed, at(0));
+        expect("orphan", &plan, State::Quarantined, &[], "Orphaned", &says);
+        let patches = |finding: &Finding| finding.message.contains("patch host");
+        assert!(!plan.findings.iter().any(patches));
+    }
+}
+
+#[test]
 fn a_server_that_two_hosts_speak_for_is_not_handed_out_and_no_reset_is_proposed() {
     for owner in [Ownership::Nobody, marked("here", "m")] {
         let mut observed = saying(&json!({}), owner);
