@@ -2,10 +2,13 @@
 
 use kube::ResourceExt;
 
-use super::super::observed::Observed;
+use super::super::observed::{MachineFact, Observed};
 use super::{Action, Plan};
 use crate::api::conditions::{Finding, Status};
 use crate::api::names::{FINALIZER_CLUSTER, FINALIZER_PROFILE};
+
+/// How many Machines a message names.
+const NAMED: usize = 3;
 
 /// The profile first, so that consumers let go; then workers, then the control plane, then the rest.
 pub fn plan(observed: &Observed) -> Plan {
@@ -43,9 +46,12 @@ pub fn plan(observed: &Observed) -> Plan {
             ),
         };
         let message = format!(
-            "{} workers and {} control-plane Machines are left{unreadable}",
+            "{} workers and {} control-plane Machines are left{}{unreadable}; tatara describe cluster {} -n {} shows what each waits for",
             count(false),
-            count(true)
+            count(true),
+            named(&observed.machines),
+            observed.cluster.name_any(),
+            observed.cluster.namespace().unwrap_or_default()
         );
         Finding::yes("Deleting", "WaitingForMachines", message)
     };
@@ -57,4 +63,20 @@ pub fn plan(observed: &Observed) -> Plan {
     });
     plan.findings.push(finding);
     plan
+}
+
+/// The first few of those that are left, workers first, and what each says.
+fn named(machines: &[MachineFact]) -> String {
+    let mut machines: Vec<&MachineFact> = machines.iter().collect();
+    machines.sort_by_key(|machine| (machine.control_plane, machine.name.as_str()));
+    let name = |machine: &&MachineFact| match machine.reason.as_str() {
+        "" => machine.name.clone(),
+        reason => format!("{} ({reason})", machine.name),
+    };
+    let names: Vec<String> = machines.iter().take(NAMED).map(name).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    let more = if machines.len() > NAMED { ", ..." } else { "" };
+    format!(": {}{more}", names.join(", "))
 }
