@@ -67,7 +67,7 @@ mod tests {
     use super::super::kinds;
     use super::*;
 
-    fn machine(provider: Value) -> Machine {
+    fn machine(provider: &Value) -> Machine {
         let machine = json!({"apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Machine",
             "metadata": {"name": "m"}, "spec": {"providerSpec": provider}});
         serde_json::from_value(machine).unwrap()
@@ -92,7 +92,7 @@ mod tests {
             ),
             (unknown, "nothing tells which provider it is for"),
         ] {
-            let machine = machine(provider);
+            let machine = machine(&provider);
             let standing = told(&machine, &cluster, kinds::machine(&machine, None));
             assert!(standing.message.contains(says), "{}", standing.message);
         }

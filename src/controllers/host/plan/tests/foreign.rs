@@ -8,12 +8,12 @@ fn what_is_not_ours_is_left_alone_and_said_with_its_owner() {
         (
             "a kubelet",
             occupied(saying(&json!({}), Ownership::Nobody)),
-            &["not Tatara's", "/var/lib/kubelet"],
+            &["not Tatara's", "/var/lib/kubelet", "kubeadm reset"],
         ),
         (
             "another management cluster",
             saying(&json!({}), marked("there", "m")),
-            &["default/w-0", "there"],
+            &["default/w-0", "there", "docs/operating.md, Undo"],
         ),
         (
             "a broken marker",

@@ -255,3 +255,14 @@ fn a_marker_that_cannot_be_read_is_looked_at_before_anything_is_deleted() {
     let says = ("HostClean", "Occupied", &parts[..]);
     expect("unreadable", &plan(&observed, at(0)), &[], says);
 }
+
+#[test]
+fn a_machine_that_may_have_run_init_is_ended_or_recorded() {
+    let witness = doubt::Witness::Machine("cp-0".into());
+    let finding = doubt::witnessed("BootstrapReady", &witness, CLUSTER);
+    let parts = [
+        "delete it",
+        "kubectl -n team annotate cluster a tatara.dev/control-plane-initialized=$(kubectl -n team get machine cp-0",
+    ];
+    contains(&finding.message, &parts.map(str::to_owned));
+}
