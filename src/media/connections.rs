@@ -64,6 +64,7 @@ pub(super) async fn serve(
             place: Place(Arc::new(Mutex::new(Some(place)))),
             router: router.clone(),
             stop: stop.clone(),
+            patience: PATIENCE,
             _turn: turn,
         };
         match tls.clone() {
@@ -80,12 +81,14 @@ struct Connection {
     place: Place,
     router: Router,
     stop: CancellationToken,
+    /// How long its handshake, and the head of each request, may take.
+    patience: Duration,
     _turn: OwnedSemaphorePermit,
 }
 
 impl Connection {
     async fn handshake(self, stream: TcpStream, acceptor: TlsAcceptor) {
-        match tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await {
+        match tokio::time::timeout(self.patience, acceptor.accept(stream)).await {
             Ok(Ok(stream)) => self.serve(stream).await,
             Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
             Err(_) => tracing::debug!("TLS handshake took too long"),
@@ -99,7 +102,7 @@ impl Connection {
         let service = TowerToHyperService::new(self.router.layer(Extension(self.place)));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(PATIENCE)
+            .header_read_timeout(self.patience)
             .serve_connection(TokioIo::new(stream), service);
         let mut connection = pin!(connection);
         let ended = tokio::select! {
@@ -111,6 +114,39 @@ impl Connection {
         };
         if let Err(error) = ended {
             tracing::debug!(%error, "a connection to the media listener broke");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_connection_that_never_ends_its_headers_is_closed() {
+        for head in ["", "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nHost: a\r\n"] {
+            let (mut client, server) = tokio::io::duplex(1024);
+            let turns = Arc::new(Semaphore::new(1));
+            let connection = Connection {
+                place: Place(Arc::default()),
+                router: Router::new(),
+                stop: CancellationToken::new(),
+                patience: Duration::from_millis(1),
+                _turn: turns.clone().try_acquire_owned().expect("a turn"),
+            };
+            tokio::spawn(connection.serve(server));
+            client.write_all(head.as_bytes()).await.ok();
+            let mut answer = Vec::new();
+            let closed = client.read_to_end(&mut answer);
+            // only so that a test which fails comes to an end
+            let closed = tokio::time::timeout(Duration::from_mins(1), closed).await;
+            assert!(matches!(closed, Ok(Ok(_))), "{head:?}");
+            let answer = String::from_utf8_lossy(&answer);
+            assert!(!answer.contains("404"), "{head:?} was no request: {answer}");
+            let turn = turns.acquire().await;
+            assert!(turn.is_ok(), "{head:?}: its place is another's");
         }
     }
 }

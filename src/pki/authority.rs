@@ -36,6 +36,16 @@ pub struct Authority {
     not_after: Timestamp,
 }
 
+fn public_key_hashes(certificates_pem: &str) -> Vec<String> {
+    CertificateDer::pem_slice_iter(certificates_pem.as_bytes())
+        .filter_map(Result::ok)
+        .filter_map(|der| {
+            let (_, x509) = X509Certificate::from_der(&der).ok()?;
+            Some(sha256(x509.public_key().raw))
+        })
+        .collect()
+}
+
 /// A certificate for a client, with its private key.
 #[derive(Clone, Debug)]
 pub struct ClientCertificate {
@@ -135,13 +145,15 @@ impl Authority {
 
     /// `sha256:<hex>` of the public key of every certificate, for kubeadm's `caCertHashes`.
     pub fn public_key_hashes(&self) -> Vec<String> {
-        CertificateDer::pem_slice_iter(self.certificate_pem.as_bytes())
-            .filter_map(Result::ok)
-            .filter_map(|der| {
-                let (_, x509) = X509Certificate::from_der(&der).ok()?;
-                Some(sha256(x509.public_key().raw))
-            })
-            .collect()
+        public_key_hashes(&self.certificate_pem)
+    }
+
+    /// Whether it is another one than these certificates: no public key is in both. A bundle with the former and the next
+    /// one is none, and what cannot be read says nothing.
+    pub fn is_other_than(&self, certificates_pem: &str) -> bool {
+        let theirs = public_key_hashes(certificates_pem);
+        let mut own = self.public_key_hashes().into_iter();
+        !theirs.is_empty() && !own.any(|hash| theirs.contains(&hash))
     }
 
     /// `sha256:<hex>` of the file that holds its certificate on a control-plane host.

@@ -2,7 +2,18 @@
 
 use serde_json::{Value, json};
 
-use crate::manifests::{bad, machine, refuse};
+use crate::manifests::{Bad, bad, machine, refuse};
+
+/// `spec:` with nothing below it, which is null.
+fn empty_spec() -> Bad {
+    let mut manifest = machine("bad");
+    manifest["spec"] = Value::Null;
+    Bad {
+        case: "an empty spec",
+        manifest,
+        says: vec!["set spec.versions.kubelet, such as v1.36.3"],
+    }
+}
 
 #[test]
 #[ignore = "needs a management plane"]
@@ -17,7 +28,16 @@ fn a_bad_machine_is_refused_with_field_value_and_remedy() {
             json!("v1.36.3"),
             &["unknown field \"spec.version\""],
         ),
-        with("no spec", "spec", Value::Null, &["spec: Required value"]),
+        with(
+            "no spec",
+            "spec",
+            Value::Null,
+            &[
+                "spec.versions",
+                "set spec.versions.kubelet, such as v1.36.3",
+            ],
+        ),
+        empty_spec(),
         with(
             "no versions",
             "spec.versions",

@@ -31,10 +31,10 @@ fn program(name: &str) -> String {
         .to_owned()
 }
 
-/// The rights that the template gives, for an account of the world's namespace.
-async fn give_rights(world: &World) {
+/// The rights that the template gives, for an account of the inventory's namespace.
+async fn give_rights(world: &World, inventory: &str) {
     let account = json!({"metadata": {"name": "my-consumer"}});
-    let accounts: Api<ServiceAccount> = Api::namespaced(world.client.clone(), &world.name);
+    let accounts: Api<ServiceAccount> = Api::namespaced(world.client.clone(), inventory);
     let account = serde_json::from_value(account).expect("an account");
     accounts
         .create(&PostParams::default(), &account)
@@ -43,7 +43,7 @@ async fn give_rights(world: &World) {
     let template = include_str!("../../templates/profile-consumer/role.yaml");
     let text = template
         .replace("metal", &world.name)
-        .replace("inventory", &world.name)
+        .replace("inventory", inventory)
         .replace("forge", &world.name);
     let documents = manifests::parse("role.yaml", &text).expect("a valid template");
     let applied = addons::apply(&world.client, documents)
@@ -68,11 +68,11 @@ async fn make_pod(world: &World) {
         .expect("a new pod");
 }
 
-fn consume(world: &World, kubeconfig: &str, settings: &str) -> Output {
+fn consume(world: &World, inventory: &str, kubeconfig: &str, settings: &str) -> Output {
     Command::new(program("profile-consumer"))
         .env("KUBECONFIG", kubeconfig)
         .args(["-clusterprofile-provider-file", settings])
-        .args(["-namespace", &world.name, "-clusterprofile", &world.name])
+        .args(["-namespace", inventory, "-clusterprofile", &world.name])
         .output()
         .expect("the consumer")
 }
@@ -80,10 +80,27 @@ fn consume(world: &World, kubeconfig: &str, settings: &str) -> Output {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a management plane and the upstream consumer, run by make test"]
 async fn the_upstream_consumer_lists_the_members_pods_with_the_rights_of_our_template() {
-    let world = World::new("upstream-1").await;
+    lists_pods("upstream-1", "upstream-1").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a management plane and the upstream consumer, run by make test"]
+async fn it_lists_them_as_well_where_profiles_have_a_namespace_of_their_own() {
+    lists_pods("upstream-2", "profiles-2").await;
+}
+
+/// With the Cluster in a namespace of its name, and its profile in this one.
+async fn lists_pods(name: &str, inventory: &str) {
+    let world = World::new(name).await;
+    if inventory != name {
+        world.make_namespace(inventory).await;
+    }
     let publisher = Publisher::new(world.client.clone());
-    world.settle(&publisher, at("10:00:00"), |_| {}).await;
-    give_rights(&world).await;
+    let settle = world.settle(&publisher, at("10:00:00"), |input| {
+        input.namespaces = vec![inventory.to_owned()];
+    });
+    settle.await;
+    give_rights(&world, inventory).await;
     make_pod(&world).await;
 
     let dir = tempfile::tempdir().expect("a temporary folder");
@@ -91,7 +108,7 @@ async fn the_upstream_consumer_lists_the_members_pods_with_the_rights_of_our_tem
     let (kubeconfig, settings) = (path("kubeconfig"), path("providers.json"));
     let printed = world
         .plane
-        .command(&["kubeconfig"], &["my-consumer", &world.name])
+        .command(&["kubeconfig"], &["my-consumer", inventory])
         .output();
     std::fs::write(&kubeconfig, printed.expect("a kubeconfig").stdout).expect("a file");
     let exec = json!({"apiVersion": "client.authentication.k8s.io/v1", "provideClusterInfo": true,
@@ -101,19 +118,15 @@ async fn the_upstream_consumer_lists_the_members_pods_with_the_rights_of_our_tem
 
     // the rights of the member's role are put together by its controller, a moment later
     let said = eventually("an answer to the consumer", async || {
-        let output = consume(&world, &kubeconfig, &settings);
+        let output = consume(&world, inventory, &kubeconfig, &settings);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let is_early = said.contains("cannot list resource");
         assert!(output.status.success() || is_early, "{said}");
         output.status.success().then_some(said)
     })
     .await;
-    assert!(
-        said.contains("[client-go] pod: upstream-1/found-by-consumer"),
-        "{said}"
-    );
-    assert!(
-        said.contains("[controller-runtime] pod: upstream-1/found-by-consumer"),
-        "{said}"
-    );
+    for client in ["client-go", "controller-runtime"] {
+        let line = format!("[{client}] pod: {name}/found-by-consumer");
+        assert!(said.contains(&line), "{line} in {said}");
+    }
 }

@@ -28,7 +28,15 @@ pub struct World {
 impl World {
     /// Definitions, a namespace, and a Cluster in it that is as good as initialised.
     pub async fn new(name: &str) -> Self {
-        let plane = Plane::shared();
+        Self::on(Plane::shared(), name).await
+    }
+
+    /// The same with a member of its own: of one that is shared, all have the consumers' account and its token.
+    pub async fn alone(name: &str) -> Self {
+        Self::on(Arc::new(Plane::own()), name).await
+    }
+
+    async fn on(plane: Arc<Plane>, name: &str) -> Self {
         let client = plane.client().await;
         let server = plane.config().await.cluster_url;
         let authority = std::fs::read_to_string(plane.dir().join("pki/ca.crt"));

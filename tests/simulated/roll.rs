@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use kube::api::ListParams;
+use kube::api::{DeleteParams, ListParams};
 use kube::{Api, ResourceExt};
 use serde_json::json;
-use tatara::api::{Cluster, Machine, MachineDeployment, MachineSet};
+use tatara::api::{Cluster, Machine, MachineClass, MachineDeployment, MachineSet};
 
 use crate::audit;
 use crate::site::{Site, eventually, ready};
@@ -157,6 +157,42 @@ async fn a_class_that_cannot_be_used_costs_no_machine_and_the_deployment_says_wh
     says("UnsupportedVersion", "v1.12.0").await;
     site.until_quiet().await;
     assert_eq!(uids().await, before, "no Machine was made or given up");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a management plane"]
+async fn a_class_that_lost_the_label_that_keeps_it_has_it_again() {
+    let site = Site::new().await;
+    let class = json!({"apiVersion": "cluster.k8s.io/v1alpha1", "kind": "MachineClass",
+        "metadata": {"name": "small", "namespace": "default"},
+        "providerSpec": {"apiVersion": "tatara.dev/v1alpha1", "kind": "SimulatedMachineProviderSpec"}});
+    let deployment = json!({"apiVersion": "cluster.k8s.io/v1alpha1", "kind": "MachineDeployment",
+        "metadata": {"name": "pool", "namespace": "default",
+            "labels": {"cluster.k8s.io/cluster-name": "simulated"}},
+        "spec": {"replicas": 0, "selector": {"matchLabels": {"pool": "pool"}},
+            "template": {"metadata": {"labels": {"pool": "pool", "cluster.k8s.io/cluster-name": "simulated"}},
+                "spec": {"versions": {"kubelet": "v1.36.3"},
+                    "providerSpec": {"valueFrom": {"machineClass": {"name": "small"}}}}}}});
+    site.apply(&class.to_string());
+    site.apply(&deployment.to_string());
+    let has_label = async || {
+        let class = site.api::<MachineClass>().get("small").await.ok()?;
+        let has = class.labels().contains_key("tatara.dev/in-use");
+        has.then(|| class.resource_version())
+    };
+    let first = eventually("the label", &has_label).await;
+    site.kubectl(
+        &["label", "machineclass", "small", "tatara.dev/in-use-"],
+        "",
+    );
+    let again = eventually("the label again", &has_label).await;
+    assert_ne!(first, again, "it was off for a moment");
+    let dry_run = DeleteParams {
+        dry_run: true,
+        ..DeleteParams::default()
+    };
+    let deleted = site.api::<MachineClass>().delete("small", &dry_run).await;
+    assert!(deleted.is_err(), "what uses it is left without it");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,5 @@
 //! One connection to libvirt, shared by a bounded number of blocking workers.
 
-use std::collections::BTreeSet;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,8 +8,8 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use virt::connect::Connect;
 
-use super::error::found;
 use super::facts::Facts;
+use super::odd::Odd;
 use super::{Error, Result};
 
 /// Calls of libvirt that run at once. The rest wait.
@@ -36,12 +35,8 @@ pub struct Link {
     pub connect: Connect,
     /// What was learnt when it was made.
     pub facts: Facts,
-    /// What could not be read since, each said once.
-    odd: Mutex<BTreeSet<String>>,
+    odd: Odd,
 }
-
-/// Different things that are said of one connection to be unreadable.
-const MOST_ODD: usize = 1000;
 
 impl Libvirt {
     /// libvirt at `uri`. Nothing is connected yet.
@@ -137,23 +132,13 @@ impl Link {
         Ok(Self {
             connect,
             facts,
-            odd: Mutex::default(),
+            odd: Odd::default(),
         })
     }
 
     /// One of many things, where it can be read: `None` for one that is gone, or that cannot be read, which is logged
     /// once. One odd thing never keeps the others from being seen. Where the connection is at fault it is an error.
     pub fn readable<T>(&self, name: &str, read: Result<T>) -> Result<Option<T>> {
-        match found(read) {
-            Err(error) if !error.is_unavailable() => {
-                let said = format!("{name}: {}", error.words());
-                let mut odd = self.odd.lock().unwrap_or_else(PoisonError::into_inner);
-                if odd.len() < MOST_ODD && odd.insert(said) {
-                    tracing::warn!(name, error = error.words(), "it is left out of the look");
-                }
-                Ok(None)
-            }
-            other => other,
-        }
+        self.odd.readable(name, read)
     }
 }

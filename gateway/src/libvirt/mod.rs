@@ -7,6 +7,7 @@ pub mod domain_xml;
 pub mod domains;
 mod error;
 mod facts;
+mod odd;
 pub mod pools;
 pub mod volumes;
 

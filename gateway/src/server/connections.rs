@@ -41,6 +41,8 @@ pub(super) struct Connections {
 struct Connection {
     router: Router,
     watcher: Watcher,
+    /// How long its handshake, and the head of each request, may take.
+    patience: Duration,
     _turn: OwnedSemaphorePermit,
 }
 
@@ -106,6 +108,7 @@ impl Connections {
                     Connection {
                         router,
                         watcher,
+                        patience: PATIENCE,
                         _turn: turn,
                     },
                 ))
@@ -123,7 +126,7 @@ impl Connection {
     async fn handshake(self, stream: TcpStream, acceptor: TlsAcceptor, place: Place) {
         // events are small and must not wait for more
         let _ = stream.set_nodelay(true);
-        match tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await {
+        match tokio::time::timeout(self.patience, acceptor.accept(stream)).await {
             Ok(Ok(stream)) => {
                 let proved = stream.get_ref().1.peer_certificates().is_some();
                 let trust = if proved {
@@ -147,10 +150,42 @@ impl Connection {
             TowerToHyperService::new(self.router.layer(Extension(trust)).layer(Extension(place)));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(PATIENCE)
+            .header_read_timeout(self.patience)
             .serve_connection(TokioIo::new(stream), service);
         if let Err(error) = self.watcher.watch(connection).await {
             tracing::debug!(%error, "a connection broke");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_connection_that_never_ends_its_headers_is_closed() {
+        for head in ["", "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nHost: a\r\n"] {
+            let (mut client, server) = tokio::io::duplex(1024);
+            let turns = Arc::new(Semaphore::new(1));
+            let connection = Connection {
+                router: Router::new(),
+                watcher: GracefulShutdown::new().watcher(),
+                patience: Duration::from_millis(1),
+                _turn: turns.clone().try_acquire_owned().expect("a turn"),
+            };
+            tokio::spawn(connection.serve(server, Trust::None, Place::default()));
+            client.write_all(head.as_bytes()).await.ok();
+            let mut answer = Vec::new();
+            let closed = client.read_to_end(&mut answer);
+            // only so that a test which fails comes to an end
+            let closed = tokio::time::timeout(Duration::from_mins(1), closed).await;
+            assert!(matches!(closed, Ok(Ok(_))), "{head:?}");
+            let answer = String::from_utf8_lossy(&answer);
+            assert!(!answer.contains("404"), "{head:?} was no request: {answer}");
+            let turn = turns.acquire().await;
+            assert!(turn.is_ok(), "{head:?}: its place is another's");
         }
     }
 }

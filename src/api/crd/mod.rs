@@ -6,7 +6,7 @@ mod tidy;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceColumnDefinition, CustomResourceDefinition, CustomResourceDefinitionNames,
     CustomResourceDefinitionSpec, CustomResourceDefinitionVersion, CustomResourceSubresourceStatus,
-    CustomResourceSubresources, CustomResourceValidation, JSONSchemaProps, SelectableField,
+    CustomResourceSubresources, CustomResourceValidation, JSON, JSONSchemaProps, SelectableField,
 };
 use kube::core::schema::{OptionalEnum, OptionalIntOrString, StructuralSchemaRewriter};
 use kube::{CustomResourceExt, Resource, ResourceExt};
@@ -45,6 +45,9 @@ pub fn all() -> Vec<CustomResourceDefinition> {
         crd.labels_mut()
             .insert(LABEL_MANAGED_BY.into(), MANAGED_BY.into());
         tidy::tidy(crd);
+        if crd.spec.names.kind == Machine::kind(&()) {
+            spec_may_be_empty(crd);
+        }
         bounds::bound(crd);
     }
     all
@@ -79,6 +82,19 @@ fn machine() -> CustomResourceDefinition {
         ..CustomResourceSubresources::default()
     });
     root::<Machine>("ma", version)
+}
+
+/// Lets an empty `spec:` pass as `{}`: it is null, and would be refused as "Required value" before any rule of ours says what
+/// is missing. Only where nothing in it is required by the schema: a default has to be valid itself.
+fn spec_may_be_empty(crd: &mut CustomResourceDefinition) {
+    for version in &mut crd.spec.versions {
+        let root = version.schema.as_mut();
+        let root = root.and_then(|schema| schema.open_api_v3_schema.as_mut());
+        let fields = root.and_then(|root| root.properties.as_mut());
+        if let Some(spec) = fields.and_then(|fields| fields.get_mut("spec")) {
+            spec.default = Some(JSON(serde_json::json!({})));
+        }
+    }
 }
 
 fn machine_class() -> CustomResourceDefinition {

@@ -26,6 +26,8 @@ pub struct Kubeconfig {
     pub digest: Option<String>,
     /// Why it cannot be used, for people.
     pub problem: Option<String>,
+    /// The CA that the control plane was made with, PEM: what one of ours was written with.
+    pub made_with: Option<String>,
     /// Where it says that the API is served, for ClusterProfiles; or why that cannot be told to others.
     pub server: Result<Server, String>,
 }
@@ -38,6 +40,7 @@ impl Default for Kubeconfig {
             renew_at: None,
             digest: None,
             problem: None,
+            made_with: None,
             server: Err("its kubeconfig has not been read yet".into()),
         }
     }

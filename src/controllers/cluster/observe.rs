@@ -15,7 +15,7 @@ use crate::api::readable::unreadable;
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::controllers::ReconcileError;
 use crate::controllers::machine::plan::turn::{self, Both, Marks};
-use crate::controllers::machine::{cluster_endpoint, turn as live_turn};
+use crate::controllers::machine::{self, cluster_endpoint, turn as live_turn};
 use crate::controllers::whose::Shared;
 use crate::kubeadm::{self, ClusterInput};
 use crate::manager::Context;
@@ -59,7 +59,17 @@ pub async fn observe(context: &Context, cluster: Arc<Cluster>) -> Result<Observe
         Ok(spec) => addons::observe(context, &cluster, spec, now),
         Err(_) => addons::Standing::default(),
     };
+    let mut unlabelled = Vec::new();
+    if deleting {
+        unlabelled = machine::unlabelled(context, &cluster);
+        let leaves = |machine: &Arc<Machine>| machine.metadata.deletion_timestamp.is_some();
+        machines.extend(unlabelled.extract_if(.., |machine| leaves(machine)));
+    }
     Ok(Observed {
+        unlabelled: unlabelled
+            .iter()
+            .map(|machine| machine.name_any())
+            .collect(),
         sets_left: sets_left(context, &key),
         unreadable: unreadable_below(context, &key),
         endpoint: cluster_endpoint(

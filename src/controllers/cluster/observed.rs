@@ -34,6 +34,8 @@ pub enum Certificates {
     Missing(Vec<String>),
     /// They are there and cannot be used.
     Broken(String),
+    /// This Secret holds another CA than the one that the control plane was made with.
+    Replaced(String),
 }
 
 impl Default for Certificates {
@@ -64,10 +66,13 @@ pub struct Observed {
     pub cluster: Arc<Cluster>,
     /// Tatara's settings, judged as far as that needs no machine.
     pub spec: Result<ClusterProviderSpec, String>,
-    /// Its Machines.
+    /// Its Machines; while it is being deleted, also those that are, and that its label does not name.
     pub machines: Vec<MachineFact>,
     /// MachineSets and MachineDeployments that are not being deleted yet.
     pub sets_left: usize,
+    /// While it is being deleted: Machines that are not, and are its by their claim or Node although its label does not
+    /// name them.
+    pub unlabelled: Vec<String>,
     /// Of all these, those that cannot be read and are left alone, as kind and name.
     pub unreadable: Vec<String>,
     /// Its certificate authorities.

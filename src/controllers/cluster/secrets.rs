@@ -83,28 +83,43 @@ async fn certificates(
 ) -> Result<(), ReconcileError> {
     let name = cluster.name_any();
     let namespace = cluster.namespace().unwrap_or_default();
+    let uid = cluster.uid().unwrap_or_default();
+    let is_made = cluster.annotations().contains_key(ANNOTATION_INITIALIZED);
+    let made_with = context.known.get(&uid).kubeconfig.made_with;
+    let made_with = made_with.filter(|_| is_made);
     let Found { data, marks } = read_authorities(context, &namespace, &name).await?;
     let (state, authorities) = match Authorities::load_or_generate(&name, &data, now) {
         Err(error) => (Certificates::Broken(Chain(&error).to_string()), None),
-        Ok((authorities, missing)) if missing.is_empty() => {
-            (Certificates::Ready, Some(Arc::new(authorities)))
-        }
+        Ok((authorities, missing)) if missing.is_empty() => judged(&name, authorities, made_with),
         Ok((_, missing)) => {
             let names = missing.iter().map(|which| which.name(&name));
             (Certificates::Missing(names.collect()), None)
         }
     };
-    let is_made = cluster.annotations().contains_key(ANNOTATION_INITIALIZED);
-    context
-        .known
-        .update(&cluster.uid().unwrap_or_default(), |known| {
-            known.certificates = state;
-            if authorities.is_some() || !is_made {
-                known.authorities = authorities;
-            }
-        });
+    let is_replaced = matches!(state, Certificates::Replaced(_));
+    context.known.update(&uid, |known| {
+        known.certificates = state;
+        if authorities.is_some() || !is_made || is_replaced {
+            known.authorities = authorities;
+        }
+    });
     turn::remember(context, cluster, marks);
     Ok(())
+}
+
+/// All four are there. A CA that somebody put in place of the one that the control plane was made with is of no use:
+/// whoever joins by it, or is given a kubeconfig with it, is not let in. What a control plane was made with is told by the
+/// kubeconfig that was written then, also to a manager that was restarted.
+fn judged(
+    cluster: &str,
+    authorities: Authorities,
+    made_with: Option<String>,
+) -> (Certificates, Option<Arc<Authorities>>) {
+    if made_with.is_some_and(|pem| authorities.cluster.is_other_than(&pem)) {
+        let secret = AuthoritySecret::Cluster.name(cluster);
+        return (Certificates::Replaced(secret), None);
+    }
+    (Certificates::Ready, Some(Arc::new(authorities)))
 }
 
 /// The authorities' Secrets that exist.
@@ -174,9 +189,9 @@ async fn read_kubeconfig(
             ..Kubeconfig::default()
         });
     }
-    let by = secret.labels().get(LABEL_MANAGED_BY);
+    let is_ours = secret.labels().get(LABEL_MANAGED_BY).map(String::as_str) == Some(MANAGED_BY);
     let is_made = cluster.annotations().contains_key(ANNOTATION_INITIALIZED);
-    let external = by.is_none_or(|by| by != MANAGED_BY) && !is_made;
+    let external = !is_ours && !is_made;
     let text = text(&secret);
     let config = match &text {
         None => Err("it has no key value".to_owned()),
@@ -194,7 +209,10 @@ async fn read_kubeconfig(
         .and_then(|text| kubeconfig::parse(text).ok());
     Ok(Kubeconfig {
         external,
-        renew_at: parsed.map(|parsed| parsed.renew_at()),
+        renew_at: parsed.as_ref().map(kubeconfig::Kubeconfig::renew_at),
+        made_with: parsed
+            .filter(|_| is_ours)
+            .map(|parsed| parsed.authority_pem),
         digest: text.as_deref().map(digest),
         problem: problem.map(named),
         server: server.map_err(named),
@@ -304,6 +322,27 @@ mod tests {
         let owner = json!([{"apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Cluster", "name": "b", "uid": "1"}]);
         secret.metadata.owner_references = serde_json::from_value(owner).expect("owners");
         assert_eq!(other_cluster(&secret, &cluster(None)), other);
+    }
+
+    #[test]
+    fn a_ca_in_place_of_the_one_that_the_control_plane_was_made_with_is_not_used() {
+        let now = Timestamp::from_second(1_800_000_000).expect("a time");
+        let made = || Authorities::load_or_generate("c", &BTreeMap::new(), now).expect("a CA");
+        let (own, other) = (made().0, made().0);
+        let pem = |of: &Authorities| of.cluster.certificate_pem().to_owned();
+        let both = pem(&other) + &pem(&own);
+        for (case, made_with, is_used) in [
+            ("the same", Some(pem(&own)), true),
+            ("before there is a control plane", None, true),
+            ("a bundle with the former one", Some(both), true),
+            ("unreadable", Some("no certificate".into()), true),
+            ("another", Some(pem(&other)), false),
+        ] {
+            let (state, authorities) = judged("c", own.clone(), made_with);
+            assert_eq!(authorities.is_some(), is_used, "{case}");
+            let replaced = Certificates::Replaced("c-ca".into());
+            assert_eq!(state == replaced, !is_used, "{case}: {state:?}");
+        }
     }
 
     #[test]

@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 use super::install;
 use super::observed::{Contact, Observed};
 use super::plan::{Action, Plan};
+use super::released::must_be_released;
 use super::switch::{Switch, switch};
 use super::twins::is_same_server;
+use crate::api::Host;
 use crate::api::names::{ANNOTATION_INSTALLATION, FINALIZER_IN_USE, provider_id};
-use crate::api::{Host, Machine};
 use crate::controllers::machine::turn;
 use crate::controllers::proof::{Clean, TurnIsOver};
 use crate::controllers::{Chain, Next, ReconcileError, claims, patch};
@@ -101,38 +102,6 @@ async fn reset(
         .follows
         .start(&marker.uid, UnitName::Reset, session, script, wake);
     Ok(Next::OnChange)
-}
-
-/// Refuses when the host, as the API server has it now, is not released by its Machine any more, or that Machine is not
-/// being deleted: a reset cannot be undone.
-async fn must_be_released(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
-    let host = observed.host.as_ref();
-    let refused = || ReconcileError::Conflict {
-        what: format!("reset Host {}", host.name_any()),
-    };
-    let live = patch::live(&context.client, host).await?;
-    let Some(consumer) = &live.spec.consumer_ref else {
-        return Err(refused());
-    };
-    if live.spec.consumer_ref != host.spec.consumer_ref || !consumer.releasing {
-        return Err(refused());
-    }
-    let machines: Api<Machine> = Api::namespaced(
-        context.client.clone(),
-        &host.namespace().unwrap_or_default(),
-    );
-    let machine = machines
-        .get_opt(&consumer.name)
-        .await
-        .map_err(ReconcileError::api(format!(
-            "read Machine {}",
-            consumer.name
-        )))?;
-    let stays = machine.is_some_and(|machine| {
-        machine.uid().as_ref() == Some(&consumer.uid)
-            && machine.metadata.deletion_timestamp.is_none()
-    });
-    if stays { Err(refused()) } else { Ok(()) }
 }
 
 /// The pod networks of the cluster that the host belonged to, as far as it still exists.

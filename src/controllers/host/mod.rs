@@ -6,6 +6,7 @@ mod observe;
 mod observed;
 pub mod plan;
 mod power;
+mod released;
 mod report;
 mod switch;
 pub mod twins;

@@ -152,6 +152,98 @@ mod tests {
 
     use super::*;
 
+    /// A condition that does not hold.
+    fn no(name: &str, reason: &str) -> Value {
+        json!({"type": name, "status": "False", "reason": reason, "message": "",
+            "lastTransitionTime": "2027-01-15T08:00:00Z"})
+    }
+
+    #[test]
+    fn a_host_of_which_its_machine_does_not_hear_is_missed_whatever_its_server_does() {
+        let reachable = json!({"type": "Reachable", "status": "True", "reason": "Answered", "message": "",
+            "lastTransitionTime": "2027-01-15T08:00:00Z"});
+        let bmc =
+            json!({"address": "https://192.0.2.20", "credentialsRef": {"name": "bmc"}, "tls": {}});
+        let host = |bmc: &Value, reachable: &Value| -> Host {
+            let host = json!({"apiVersion": "tatara.dev/v1alpha1", "kind": "Host", "metadata": {"name": "h0"},
+                "spec": {"ssh": {"address": "192.0.2.10", "credentialsRef": {"name": "key"}}, "bmc": bmc,
+                    "consumerRef": {"name": "w-0", "uid": "m", "cluster": "a"}},
+                "status": {"conditions": [reachable]}});
+            serde_json::from_value(host).unwrap()
+        };
+        let machine = |condition: Value| -> Machine {
+            let machine = json!({"metadata": {"name": "w-0", "uid": "m"}, "spec": {},
+                "status": {"conditions": [condition]}});
+            serde_json::from_value(machine).unwrap()
+        };
+        let hangs = no("Reachable", "HostHangs");
+        for (case, bmc, reachable, condition, missed) in [
+            (
+                "all is well",
+                &bmc,
+                &reachable,
+                no("Ready", "Draining"),
+                false,
+            ),
+            (
+                "its sshd answers and no script ends",
+                &bmc,
+                &hangs,
+                no("Ready", "Draining"),
+                true,
+            ),
+            (
+                "its Machine found that before it did",
+                &bmc,
+                &reachable,
+                no("InfrastructureReady", "HostHangs"),
+                true,
+            ),
+            (
+                "off, or its network is away",
+                &bmc,
+                &reachable,
+                no("InfrastructureReady", "SshUnreachable"),
+                true,
+            ),
+            (
+                "its connections break",
+                &bmc,
+                &reachable,
+                no("InfrastructureReady", "SshDisconnected"),
+                true,
+            ),
+            (
+                "only its Node is silent",
+                &bmc,
+                &reachable,
+                no("NodeHealthy", "NodeUnknown"),
+                true,
+            ),
+            (
+                "its Node is not ready",
+                &bmc,
+                &reachable,
+                no("NodeHealthy", "NodeNotReady"),
+                false,
+            ),
+            (
+                "no BMC to fence it by",
+                &Value::Null,
+                &hangs,
+                no("Ready", "Draining"),
+                false,
+            ),
+        ] {
+            let (host, machine) = (host(bmc, reachable), machine(condition));
+            assert_eq!(is_missed(&host, Some(&machine)), missed, "{case}");
+        }
+        assert!(is_missed(&host(&bmc, &hangs), None), "its Machine is gone");
+        let mut unseen = host(&bmc, &hangs);
+        unseen.status = None;
+        assert!(!is_missed(&unseen, None), "never looked at");
+    }
+
     #[test]
     fn only_a_free_host_that_was_switched_off_by_us_is_believed_to_be_off() {
         let of = |reason: &str, consumer: &Value| {

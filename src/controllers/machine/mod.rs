@@ -15,7 +15,7 @@ mod units;
 mod virtual_machine;
 mod witness;
 
-pub use observe::{cluster_endpoint, first_host, host_address, recorded_cluster};
+pub use observe::{cluster_endpoint, first_host, host_address, recorded_cluster, unlabelled};
 pub use observed::{
     Chosen, Contact, Held, Namesake, Observed, ObservedCluster, PendingClaim, Placement, Refusal,
     Seen, SpecProblem, Stuck, Told, Unheld, VirtualMachine, is_begun,

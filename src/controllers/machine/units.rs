@@ -144,7 +144,7 @@ pub async fn build(
     let cluster = observed.cluster.as_ref();
     let known = cluster.and_then(|cluster| context.known.get(&cluster.uid).authorities);
     let Some(known) = known else {
-        let message = "the certificate authorities of the Cluster are not known yet".into();
+        let message = "the certificate authorities of the Cluster are not known; if this stays, its condition CertificatesReady says what to do".into();
         return Ok(Err(no("WaitingForCertificates", message)));
     };
     let made = match name {

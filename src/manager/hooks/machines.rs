@@ -88,7 +88,8 @@ fn health(machine: &Machine) -> [Option<&str>; 2] {
         .map(|name| find(conditions, name).map(|condition| condition.reason.as_str()))
 }
 
-/// The control plane of a cluster that goes waits for its last worker.
+/// The control plane of a cluster that goes waits for its last worker; so does one whose spec says no longer that it
+/// is one, as it says itself.
 fn wake_control_plane(stores: &Stores, wakers: &Wakers, gone: &Machine, namespace: &str) {
     let Some(cluster) = gone.labels().get(LABEL_CLUSTER) else {
         return;
@@ -96,8 +97,15 @@ fn wake_control_plane(stores: &Stores, wakers: &Wakers, gone: &Machine, namespac
     let machines = stores
         .machines
         .by(&Key::Cluster(namespace.to_owned(), cluster.clone()));
-    for machine in machines.iter().filter(|machine| machine.is_control_plane()) {
-        wakers.machines.wake_object(machine);
+    let waits = |machine: &Machine| {
+        let conditions = machine.status.as_ref().map(|s| s.conditions.as_slice());
+        find(conditions.unwrap_or_default(), "Deleting")
+            .is_some_and(|deleting| deleting.reason == "WaitingForWorkers")
+    };
+    for machine in &machines {
+        if machine.is_control_plane() || waits(machine) {
+            wakers.machines.wake_object(machine);
+        }
     }
 }
 

@@ -176,6 +176,21 @@ fn the_machines_of_a_cluster_that_vanished_are_woken() {
 }
 
 #[test]
+fn a_control_plane_that_waits_for_workers_is_woken_by_their_end_whatever_its_spec_says() {
+    let stores = stores();
+    let condition = json!({"type": "Deleting", "status": "True", "reason": "WaitingForWorkers", "message": "1 worker",
+        "lastTransitionTime": "2026-01-01T00:00:00Z"});
+    let waits = json!({"status": {"conditions": [condition]}});
+    stores.machines.hold(object::<Machine>("first", &waits));
+    let (wakers, mut woken) = wakers();
+    let gone = object::<Machine>("alone", &json!({}));
+    machine(stores, wakers)(&gone, Some(&gone), Change::Deleted);
+    let woken = woken();
+    assert!(woken.contains("Machine first"), "{woken:?}");
+    assert!(!woken.contains("Machine pool-1-a"), "{woken:?}");
+}
+
+#[test]
 fn a_class_is_woken_when_it_is_used_no_more() {
     let of = |class: &str| json!({"valueFrom": {"machineClass": {"name": class}}});
     let direct = |class: &str| json!({"spec": {"providerSpec": of(class)}});

@@ -1,11 +1,17 @@
 //! The way out: profile → workers → control plane → the rest.
 
+use std::time::Duration;
+
 use kube::ResourceExt;
 
 use super::super::observed::{MachineFact, Observed};
 use super::{Action, Plan};
 use crate::api::conditions::{Finding, Status};
-use crate::api::names::{FINALIZER_CLUSTER, FINALIZER_PROFILE};
+use crate::api::names::{FINALIZER_CLUSTER, FINALIZER_PROFILE, LABEL_CLUSTER};
+use crate::controllers::Next;
+
+/// How soon Machines without the label are looked for again.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 /// How many Machines a message names.
 const NAMED: usize = 3;
@@ -25,7 +31,10 @@ pub fn plan(observed: &Observed) -> Plan {
             "WithdrawingProfile",
             "the ClusterProfile is removed first, so that its consumers stop using the cluster",
         )
-    } else if observed.machines.is_empty() && observed.sets_left == 0 {
+    } else if observed.machines.is_empty()
+        && observed.sets_left == 0
+        && observed.unlabelled.is_empty()
+    {
         plan.actions.push(Action::Finish);
         Finding::yes("Deleting", "Finishing", "nothing is left of it")
     } else {
@@ -45,11 +54,14 @@ pub fn plan(observed: &Observed) -> Plan {
                 "; {which} cannot be read, and stays until it is mended: its Event says what is wrong"
             ),
         };
+        // no change of a Machine without the label wakes this Cluster
+        plan.next = Next::After(LOOK_AGAIN);
         let message = format!(
-            "{} workers and {} control-plane Machines are left{}{unreadable}; tatara describe cluster {} -n {} shows what each waits for",
+            "{} workers and {} control-plane Machines are left{}{unreadable}{}; tatara describe cluster {} -n {} shows what each waits for",
             count(false),
             count(true),
             named(&observed.machines),
+            unlabelled(observed),
             observed.cluster.name_any(),
             observed.cluster.namespace().unwrap_or_default()
         );
@@ -79,4 +91,21 @@ fn named(machines: &[MachineFact]) -> String {
     }
     let more = if machines.len() > NAMED { ", ..." } else { "" };
     format!(": {}{more}", names.join(", "))
+}
+
+/// Machines that are the Cluster's, and that its label does not name: a claim can be edited as well, so that a person says
+/// whether such a one goes.
+fn unlabelled(observed: &Observed) -> String {
+    let [first, ..] = observed.unlabelled.as_slice() else {
+        return String::new();
+    };
+    let (namespace, name) = (
+        observed.cluster.namespace().unwrap_or_default(),
+        observed.cluster.name_any(),
+    );
+    format!(
+        "; by their Host or Node, Machines that its label does not name are its as well: {}. Delete each (kubectl -n {namespace} delete machine {first}), \
+         or put its label back (kubectl -n {namespace} label --overwrite machine {first} {LABEL_CLUSTER}={name}), after which it is deleted with the Cluster",
+        observed.unlabelled.join(", ")
+    )
 }

@@ -9,7 +9,7 @@ use kube::ResourceExt;
 
 use super::observed::{Addons, Certificates, Observed};
 use crate::api::conditions::{self, Finding, Status};
-use crate::api::names::{ANNOTATION_PAUSED, FINALIZER_CLUSTER};
+use crate::api::names::{ANNOTATION_PAUSED, FINALIZER_CLUSTER, kubeconfig_secret};
 use crate::controllers::Next;
 use crate::controllers::machine::plan::doubt::Named;
 use crate::workload::health::Verdict;
@@ -155,7 +155,9 @@ fn live(observed: &Observed, plan: &mut Plan) {
     if !is_live(observed) {
         return;
     }
-    let may_write = observed.kubeconfig_problem.is_none() && observed.endpoint.is_some();
+    let is_replaced = matches!(observed.certificates, Certificates::Replaced(_));
+    let may_write =
+        observed.kubeconfig_problem.is_none() && observed.endpoint.is_some() && !is_replaced;
     if !observed.kubeconfig_ready && may_write {
         plan.actions.push(Action::WriteKubeconfig);
     }
@@ -198,6 +200,7 @@ fn certificates(observed: &Observed, plan: &mut Plan) -> bool {
         Certificates::Broken(problem) => {
             Finding::no("CertificatesReady", "Malformed", problem.clone())
         }
+        Certificates::Replaced(secret) => replaced(observed, secret),
         Certificates::Missing(names) if observed.initialized_by.is_some() => Finding::no(
             "CertificatesReady",
             "Lost",
@@ -242,6 +245,18 @@ fn files(secrets: &[String]) -> String {
     };
     let files: Vec<&str> = secrets.iter().map(file).collect();
     files.join(", ")
+}
+
+/// A CA that is not the control plane's.
+fn replaced(observed: &Observed, secret: &str) -> Finding {
+    let namespace = observed.cluster.namespace().unwrap_or_default();
+    let kubeconfig = kubeconfig_secret(&observed.cluster.name_any());
+    let message = format!(
+        "Secret {secret} holds another CA than the one that the control plane was made with, which is in Secret {kubeconfig}; no Machine joins and no kubeconfig is written until it is put back. \
+         Restore it from a backup, or copy ca.crt and ca.key from /etc/kubernetes/pki of the control-plane host: \
+         kubectl -n {namespace} patch secret {secret} -p \"{{\\\"data\\\":{{\\\"tls.crt\\\":\\\"$(base64 -w0 ca.crt)\\\",\\\"tls.key\\\":\\\"$(base64 -w0 ca.key)\\\"}}}}\""
+    );
+    Finding::no("CertificatesReady", "Replaced", message)
 }
 
 fn initialized(observed: &Observed) -> Finding {

@@ -31,6 +31,7 @@ fn observed(metadata: &Value) -> Observed {
         spec: Ok(ClusterProviderSpec::default()),
         machines: Vec::new(),
         sets_left: 0,
+        unlabelled: Vec::new(),
         certificates: Certificates::Ready,
         initialized_by: None,
         external: false,
@@ -167,6 +168,28 @@ fn certificates_are_made_once_and_never_in_place_of_what_a_control_plane_may_use
         &with(broken, |_| ()),
         &[],
         (condition, "Malformed", &["Secret a-ca"]),
+    );
+}
+
+#[test]
+fn a_ca_that_was_replaced_is_said_and_nothing_is_made_with_it() {
+    let mut replaced = running();
+    replaced.certificates = Certificates::Replaced("a-ca".into());
+    replaced.kubeconfig_ready = false;
+    let parts = [
+        "Secret a-ca holds another CA",
+        "Secret a-kubeconfig",
+        "/etc/kubernetes/pki",
+        r#"kubectl -n default patch secret a-ca -p "{\"data\":{\"tls.crt\":\"$(base64 -w0 ca.crt)\",\"tls.key\":\"$(base64 -w0 ca.key)\"}}""#,
+    ];
+    for condition in ["CertificatesReady", "Ready"] {
+        expect("replaced", &replaced, &[], (condition, "Replaced", &parts));
+    }
+    let watched = plan(&replaced);
+    assert_eq!(
+        (watched.phase, watched.next),
+        ("Running", Next::After(PROBE_AGAIN)),
+        "what runs is watched"
     );
 }
 
@@ -342,6 +365,16 @@ fn the_profile_goes_first_then_the_machines_then_the_rest() {
         "a set would make new ones"
     );
     machines.sets_left = 0;
+    machines.unlabelled = vec!["w-1".into(), "w-2".into()];
+    let parts = [
+        "its as well: w-1, w-2",
+        "kubectl -n default delete machine w-1",
+        "label --overwrite machine w-1 cluster.k8s.io/cluster-name=a",
+    ];
+    let says = (condition, "WaitingForMachines", &parts[..]);
+    expect("a label was edited away", &machines, &[], says);
+    assert_ne!(plan(&machines).next, Next::OnChange, "nothing wakes it");
+    machines.unlabelled.clear();
     expect(
         "nothing left",
         &machines,

@@ -27,6 +27,24 @@ pub fn cluster(
         .or_else(|| labelled(stores, machine))
 }
 
+/// The Machines that are this Cluster's although their label names another, or none.
+pub fn unlabelled(
+    stores: &Stores,
+    cluster: &Cluster,
+    both: impl Fn(&Cluster) -> Both,
+    has_node: impl Fn(&Cluster, &Machine) -> bool,
+) -> Vec<Arc<Machine>> {
+    let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
+    let mut machines = stores.machines.within(&namespace);
+    machines.retain(|machine| {
+        let has_node = |of: &Cluster| has_node(of, machine);
+        let is_its = || self::cluster(stores, machine, &both, has_node);
+        machine.labels().get(LABEL_CLUSTER) != Some(&name)
+            && is_its().is_some_and(|of| of.uid() == cluster.uid())
+    });
+    machines
+}
+
 /// The Cluster whose control plane the Machine made, or is about to make, by what is recorded there. Its own label's is
 /// believed at once. What another says counts where its CA Secret says it too: a Cluster is easily made from the YAML of
 /// another, annotations and all, and one that is named twice is named by nobody.

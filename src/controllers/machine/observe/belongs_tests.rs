@@ -148,6 +148,31 @@ fn a_cluster_that_was_made_from_the_yaml_of_another_captures_no_machine() {
     }
 }
 
+#[test]
+fn a_cluster_finds_the_machines_that_lost_its_label() {
+    for (case, label, claims, expected) in [
+        ("its label", Some("b"), &["b"][..], &[][..]),
+        ("its label, and nothing claimed yet", Some("b"), &[], &[]),
+        ("another label", Some("c"), &["b"], &["m"]),
+        ("none", None, &["b"], &["m"]),
+        ("none, and nothing claimed", None, &[], &[]),
+        ("another Cluster's", Some("c"), &["c"], &[]),
+        (
+            "another Cluster's, with another label",
+            Some("a"),
+            &["c"],
+            &[],
+        ),
+    ] {
+        let stores = stores(&["a", "b", "c"], claims);
+        stores.machines.hold(machine(label, false));
+        let own = stores.clusters.get("n", "b").expect("a Cluster");
+        let found = unlabelled(&stores, &own, |_| Both::default(), |_, _| false);
+        let found: Vec<_> = found.iter().map(|machine| machine.name_any()).collect();
+        assert_eq!(found, expected, "{case}");
+    }
+}
+
 /// Label, claims, Clusters with its Node, whether it had a Node, and the Cluster that it belongs to.
 type Case<'a> = (
     &'a str,

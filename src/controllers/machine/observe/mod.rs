@@ -141,6 +141,18 @@ pub fn recorded_cluster(context: &Context, machine: &Machine) -> Option<Arc<Clus
     belongs::recorded(&context.stores, machine, |cluster| both(context, cluster))
 }
 
+/// The Machines that are this Cluster's although their label names another, or none: by what is recorded, by their claim,
+/// or by their Node.
+pub fn unlabelled(context: &Context, cluster: &Cluster) -> Vec<Arc<Machine>> {
+    let has_node = |cluster: &Cluster, machine: &Machine| {
+        has_node(context, cluster, &machine.uid().unwrap_or_default())
+    };
+    let both = |cluster: &Cluster| both(context, cluster);
+    let mut found = belongs::unlabelled(&context.stores, cluster, both, has_node);
+    found.retain(|machine| machine.is_ours(&context.stores));
+    found
+}
+
 /// What a Cluster and its CA Secret say of turn and record, as far as it is known without asking.
 fn both(context: &Context, cluster: &Cluster) -> Both {
     turn::known(context, cluster).unwrap_or_else(|| Both {
@@ -176,6 +188,10 @@ fn observed_cluster(context: &Context, namespace: &str, cluster: &Cluster) -> Ob
         .machines
         .by(&Key::Cluster(namespace.to_owned(), name.clone()));
     machines.retain(|machine| machine.is_ours(&context.stores));
+    let deleting = cluster.metadata.deletion_timestamp.is_some();
+    if deleting {
+        machines.extend(unlabelled(context, cluster));
+    }
     let first = initialized_by
         .as_ref()
         .or(turn.as_ref().map(|turn| &turn.machine));
@@ -187,7 +203,7 @@ fn observed_cluster(context: &Context, namespace: &str, cluster: &Cluster) -> Ob
             .count(),
         uid: cluster.uid().unwrap_or_default(),
         network: cluster.spec.cluster_network.clone(),
-        deleting: cluster.metadata.deletion_timestamp.is_some(),
+        deleting,
         published: cluster
             .finalizers()
             .iter()

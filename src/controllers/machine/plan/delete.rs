@@ -19,6 +19,8 @@ use crate::node::Marker;
 const DRAIN_AGAIN: Duration = Duration::from_secs(5);
 /// How soon an API that does not answer is looked at again; a timeout may have passed by then.
 pub(super) const API_AGAIN: Duration = Duration::from_secs(10);
+/// How soon it is looked again whether workers, or a profile, are left.
+const WORKERS_AGAIN: Duration = Duration::from_secs(30);
 /// How soon a gateway that did not end a virtual machine is asked again.
 const RELEASE_AGAIN: Duration = Duration::from_secs(10);
 
@@ -28,7 +30,11 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         return Plan::default();
     }
     if let Some(finding) = must_wait(observed) {
-        return Plan::waiting(finding);
+        // a worker whose label was edited away wakes nobody when it is gone
+        return Plan {
+            next: Next::After(WORKERS_AGAIN),
+            ..Plan::waiting(finding)
+        };
     }
     match &observed.placement {
         Placement::Held(held) if held.releasing => release::plan(observed, held, now),

@@ -159,8 +159,15 @@ fn host_is_gone(cluster: Named, machine: &str, uid: &str) -> String {
 pub enum Witness {
     /// This Machine, for which kubeadm was started.
     Machine(String),
-    /// This Host, which has the key of the Cluster's CA, and whom its marker names.
-    Host(String, Option<Marker>),
+    /// A Host that has the key of the Cluster's CA.
+    Host {
+        /// Its name.
+        name: String,
+        /// The Machine that its marker names.
+        owner: Option<Marker>,
+        /// That Machine exists and claims it: with the Cluster it is deleted, and the Host reset.
+        is_claimed: bool,
+    },
 }
 
 /// Another Machine may have run `kubeadm init`, and the Cluster does not know.
@@ -172,7 +179,11 @@ pub fn witnessed(condition: &'static str, witness: &Witness, cluster: Named) -> 
              If that Machine shall not make the control plane, delete it. \
              If its control plane runs: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}=$(kubectl -n {namespace} get machine {machine} -o jsonpath='{{.metadata.uid}}')"
         ),
-        Witness::Host(host, owner) => {
+        Witness::Host {
+            name: host,
+            owner,
+            is_claimed,
+        } => {
             let by = owner.as_ref().map_or_else(
                 || "no Machine".to_owned(),
                 |owner| format!("Machine {} (uid {})", owner.machine, owner.uid),
@@ -182,9 +193,16 @@ pub fn witnessed(condition: &'static str, witness: &Witness, cluster: Named) -> 
                 let uid = &owner.uid;
                 format!(". If it runs: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}={uid}")
             });
+            let end = if *is_claimed {
+                format!("delete Cluster {name}, which has the Host reset, and apply it again")
+            } else {
+                format!(
+                    "have the Host reset, or erase its server; kubectl -n {namespace} describe host {host} says how, in its condition Clean"
+                )
+            };
             format!(
                 "Host {host} has the key of this Cluster's CA, and its marker names {by}: a control plane may run there that Cluster {name} does not know of, as after a restore; kubeadm init is not started a second time. \
-                 If that control plane is not wanted: delete Cluster {name}, which has the Host reset, and apply it again{keep}"
+                 If that control plane is not wanted: {end}{keep}"
             )
         }
     };

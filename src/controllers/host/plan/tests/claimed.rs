@@ -117,3 +117,27 @@ fn a_host_that_is_deleted_is_reset_and_not_installed_anew() {
     let clean = of(Consumer::Missing, clean);
     assert_eq!(plan(&clean, at(0)).actions, [free_of(&clean)]);
 }
+
+#[test]
+fn of_a_name_with_two_servers_every_look_stands_for_itself_and_only_the_marked_one_is_reset() {
+    let deleting = Consumer::Exists {
+        is_deleting: true,
+        is_begun: true,
+    };
+    let looks = || {
+        [
+            marked("here", "m"),
+            Ownership::Nobody,
+            marked("here", "another"),
+        ]
+    };
+    for owner in looks() {
+        let held = of(STAYING, saying(&claim("m", false), owner));
+        assert_eq!(plan(&held, at(0)).actions, [], "{held:?}");
+    }
+    let reset = Action::Reset(marker("here", "m"));
+    for (owner, actions) in looks().into_iter().zip([vec![reset], vec![], vec![]]) {
+        let released = of(deleting, saying(&claim("m", true), owner));
+        assert_eq!(plan(&released, at(0)).actions, actions, "{released:?}");
+    }
+}

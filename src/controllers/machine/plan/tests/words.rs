@@ -266,3 +266,26 @@ fn a_machine_that_may_have_run_init_is_ended_or_recorded() {
     ];
     contains(&finding.message, &parts.map(str::to_owned));
 }
+
+#[test]
+fn a_host_that_is_a_witness_is_reset_with_the_cluster_only_where_its_machine_claims_it() {
+    let by_the_cluster = "delete Cluster a, which has the Host reset";
+    let by_its_condition =
+        "have the Host reset, or erase its server; kubectl -n team describe host h0";
+    let marker = || Some(marker("cp-1", OTHER));
+    for (owner, is_claimed, says, not) in [
+        (marker(), true, by_the_cluster, by_its_condition),
+        (marker(), false, by_its_condition, by_the_cluster),
+        (None, false, by_its_condition, by_the_cluster),
+    ] {
+        let name = "h0".to_owned();
+        let witness = doubt::Witness::Host {
+            name,
+            owner,
+            is_claimed,
+        };
+        let message = doubt::witnessed("BootstrapReady", &witness, CLUSTER).message;
+        assert!(message.contains(says), "{message}");
+        assert!(!message.contains(not), "{message}");
+    }
+}

@@ -1,0 +1,178 @@
+//! The reset of a released host.
+
+use super::*;
+
+#[test]
+fn a_released_host_is_reset_until_it_is_clean() {
+    let failed = UnitState::Failed(Failure {
+        at: step(),
+        exit_code: 1,
+        findings: Vec::new(),
+        output: "device busy".into(),
+    });
+    let reset = [Action::Reset(marker("here", "m"))];
+    let cases = [
+        (None, State::Releasing, "Resetting"),
+        (
+            Some(UnitState::Running(step())),
+            State::Releasing,
+            "Resetting",
+        ),
+        (
+            Some(UnitState::Interrupted(step())),
+            State::Releasing,
+            "Resetting",
+        ),
+        (Some(UnitState::Succeeded), State::Releasing, "Resetting"),
+        (Some(failed), State::Quarantined, "ResetFailed"),
+    ];
+    for (unit, state, reason) in cases {
+        let mut observed = saying(&claim("m", true), marked("here", "m"));
+        let Contact::Seen(seen) = &mut observed.contact else {
+            panic!("it answers")
+        };
+        seen.units = unit
+            .map(|state| UnitStatus {
+                machine: "m".into(),
+                unit: UnitName::Reset,
+                identity: String::new(),
+                state,
+            })
+            .into_iter()
+            .collect();
+        let now = plan(&observed, at(0));
+        expect(reason, &now, state, &reset, reason, &[]);
+        assert_eq!(finding(&now, "Clean").status, Status::False);
+        if reason == "ResetFailed" {
+            observed.attempts.failed = 3;
+            observed.attempts.last = Some(at(0));
+            let early = plan(&observed, at(0));
+            expect("again later", &early, state, &[], reason, &["device busy"]);
+            assert_ne!(early.next, Next::OnChange);
+        }
+    }
+}
+
+#[test]
+fn a_reset_that_cannot_start_or_is_interrupted_again_pauses_and_says_why() {
+    let reset = [Action::Reset(marker("here", "m"))];
+    for (unit, why) in [
+        (None, "reset could not be started: exit code 1: disk full"),
+        (
+            Some(UnitState::Interrupted(step())),
+            "reset was interrupted in step",
+        ),
+    ] {
+        let mut observed = saying(&claim("m", true), marked("here", "m"));
+        let Contact::Seen(seen) = &mut observed.contact else {
+            panic!("it answers")
+        };
+        seen.units.extend(unit.map(|state| UnitStatus {
+            machine: "m".into(),
+            unit: UnitName::Reset,
+            identity: String::new(),
+            state,
+        }));
+        observed.attempts = Attempts {
+            failed: 3,
+            last: Some(at(0)),
+            error: Some("exit code 1: disk full".into()),
+        };
+        let early = plan(&observed, at(0));
+        expect(why, &early, State::Quarantined, &[], "ResetFailed", &[why]);
+        assert_ne!(early.next, Next::OnChange);
+        let late = plan(&observed, at(60));
+        expect(
+            why,
+            &late,
+            State::Quarantined,
+            &reset,
+            "ResetFailed",
+            &[why],
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4_000))]
+
+    #[test]
+    fn only_what_is_ours_and_let_go_is_reset_and_only_what_is_clean_is_available(
+        who in select(vec!["nobody", "occupied", "m", "n", "there", "broken"]),
+        contact in select(vec!["seen", "seen", "seen", "failed", "not asked"]),
+        consumer in select(vec![None, Some(("m", false)), Some(("m", true))]),
+        twin in prop::bool::weighted(0.2),
+        paused in prop::bool::weighted(0.2),
+        maintenance in prop::bool::weighted(0.2),
+        deleting in prop::bool::weighted(0.2),
+        machine in select(vec![LEAVING, UNBEGUN, STAYING, Consumer::Missing]),
+        rival in prop::bool::weighted(0.1),
+        guards in prop::bool::weighted(0.1),
+        was_reset in any::<bool>(),
+    ) {
+        let mut change = consumer.map_or(json!({ "spec": {} }), |(uid, releasing)| claim(uid, releasing));
+        change["spec"]["maintenance"] = maintenance.into();
+        change["metadata"] = json!({ "finalizers": [FINALIZER_IN_USE] });
+        if paused {
+            change["metadata"]["annotations"] = json!({ (ANNOTATION_PAUSED): "" });
+        }
+        if deleting {
+            change["metadata"]["deletionTimestamp"] = at(0).to_string().into();
+        }
+        let owner = match who {
+            "nobody" | "occupied" => Ownership::Nobody,
+            "there" => marked("there", "m"),
+            "broken" => Ownership::Unreadable("{".into()),
+            uid => marked("here", uid),
+        };
+        let mut observed = saying(&change, owner);
+        if who == "occupied" {
+            observed = occupied(observed);
+        }
+        if contact != "seen" {
+            let error = ContactError { reason: "Unreachable", message: "no answer".into(), transient: true };
+            observed.contact = if contact == "failed" { Contact::Failed(error) } else { Contact::NotAsked };
+        }
+        if twin {
+            observed.twins.address = vec!["default/h9".into()];
+        }
+        observed.consumer = machine;
+        if rival && consumer.is_some() {
+            observed.rivals = vec!["h9".into()];
+        }
+        observed.guards = (guards && who == "m").then(|| "a".into());
+        if was_reset && contact == "seen" {
+            observed = with_unit(observed, UnitName::Reset, UnitState::Succeeded);
+        }
+        let plan = plan(&observed, at(0));
+        let released = consumer == Some(("m", true));
+        for action in &plan.actions {
+            let may = match action {
+                Action::Reset(marker) => {
+                    let is_meant = machine.may_release() && observed.guards.is_none() && observed.rivals.is_empty();
+                    released && contact == "seen" && who == "m" && marker.uid == "m" && !paused && is_meant
+                }
+                Action::Free(_) => {
+                    let is_others = matches!(who, "nobody" | "occupied" | "n" | "there");
+                    let is_proven = was_reset || !machine.is_begun();
+                    released && contact == "seen" && !paused && is_others && is_proven && observed.rivals.is_empty()
+                }
+                Action::LetGo => {
+                    let has_nothing = contact == "seen" && !matches!(who, "m" | "broken");
+                    deleting && !paused && (consumer.is_none() || has_nothing)
+                }
+                // the others need a BMC, another policy, another Host, or a control plane
+                _ => false,
+            };
+            prop_assert!(may, "{action:?} in {plan:#?}");
+        }
+        let available = finding(&plan, "Available").status == Status::True;
+        let free = consumer.is_none() && contact == "seen" && who == "nobody";
+        prop_assert_eq!(available, free && !twin && !paused && !maintenance && !deleting);
+        prop_assert_eq!(plan.state == State::Available, available);
+        for finding in plan.findings.iter().filter(|f| f.condition != "Paused") {
+            prop_assert!(!finding.reason.is_empty());
+            prop_assert!(finding.status == Status::True || !finding.message.is_empty(), "{finding:?}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Whether a host is still to be reset: looked up on the API server just before, for a reset cannot be undone.
+
+use kube::{Api, ResourceExt};
+
+use super::observed::Observed;
+use crate::api::{Host, Machine};
+use crate::controllers::{ReconcileError, patch};
+use crate::manager::Context;
+
+/// Refuses when the host, as the API server has it now, is not released by its Machine any more, or that Machine is not
+/// being deleted.
+pub async fn must_be_released(
+    context: &Context,
+    observed: &Observed,
+) -> Result<(), ReconcileError> {
+    let host = observed.host.as_ref();
+    let live = patch::live(&context.client, host).await?;
+    let machine = match &live.spec.consumer_ref {
+        Some(consumer) => {
+            let namespace = host.namespace().unwrap_or_default();
+            let machines: Api<Machine> = Api::namespaced(context.client.clone(), &namespace);
+            let what = format!("read Machine {}", consumer.name);
+            let machine = machines.get_opt(&consumer.name).await;
+            machine.map_err(ReconcileError::api(what))?
+        }
+        None => None,
+    };
+    if is_released(host, &live, machine.as_ref()) {
+        return Ok(());
+    }
+    Err(ReconcileError::Conflict {
+        what: format!("reset Host {}", host.name_any()),
+    })
+}
+
+/// Whether what was decided on is so still: the same claim, let go of, and the Machine of this name is another one, is
+/// being deleted, or does not exist.
+fn is_released(decided_on: &Host, live: &Host, machine: Option<&Machine>) -> bool {
+    let Some(consumer) = &live.spec.consumer_ref else {
+        return false;
+    };
+    let stays = machine.is_some_and(|machine| {
+        machine.uid().as_ref() == Some(&consumer.uid)
+            && machine.metadata.deletion_timestamp.is_none()
+    });
+    live.spec.consumer_ref == decided_on.spec.consumer_ref && consumer.releasing && !stays
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn host(consumer: &Value) -> Host {
+        let host = json!({"apiVersion": "tatara.dev/v1alpha1", "kind": "Host", "metadata": {"name": "h"},
+            "spec": {"ssh": {"address": "192.0.2.10", "credentialsRef": {"name": "key"}}, "consumerRef": consumer}});
+        serde_json::from_value(host).unwrap()
+    }
+
+    fn machine(uid: &str, deleted: &Value) -> Machine {
+        let machine = json!({"metadata": {"name": "w", "uid": uid, "deletionTimestamp": deleted}, "spec": {}});
+        serde_json::from_value(machine).unwrap()
+    }
+
+    #[test]
+    fn a_reset_goes_by_what_the_api_server_has_now() {
+        let claim = |name: &str, uid: &str, releasing: bool| json!({"name": name, "uid": uid, "cluster": "a", "releasing": releasing});
+        let (released, held) = (claim("w", "m", true), claim("w", "m", false));
+        let deleting = || Some(machine("m", &json!("2027-01-15T08:00:00Z")));
+        let staying = || Some(machine("m", &Value::Null));
+        for (case, live, machine, goes) in [
+            ("let go, and being deleted", &released, deleting(), true),
+            ("let go, and gone", &released, None, true),
+            (
+                "let go, and made again under its name",
+                &released,
+                Some(machine("another", &Value::Null)),
+                true,
+            ),
+            ("let go, and nobody deletes it", &released, staying(), false),
+            ("given back since", &held, deleting(), false),
+            ("given back since, and gone", &held, None, false),
+            ("freed since", &Value::Null, deleting(), false),
+            (
+                "given to another since",
+                &claim("x", "other", false),
+                None,
+                false,
+            ),
+            (
+                "let go by another since",
+                &claim("x", "other", true),
+                None,
+                false,
+            ),
+        ] {
+            let is = is_released(&host(&released), &host(live), machine.as_ref());
+            assert_eq!(is, goes, "{case}");
+        }
+        let is = is_released(&host(&held), &host(&held), None);
+        assert!(!is, "what was decided on had not let go");
+    }
+}
