@@ -37,10 +37,10 @@ use super::installation::{Installation, RootDeviceHints, WipePolicy};
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new(
     "!has(oldSelf.consumerRef) || !has(self.consumerRef) || (self.consumerRef.uid == oldSelf.consumerRef.uid && self.consumerRef.name == oldSelf.consumerRef.name)"
-).message(Message::Expression("'consumerRef is the claim of Machine ' + oldSelf.consumerRef.name + ' and passes to no other; delete that Machine, then its host is reset and freed'".into())).field_path(".consumerRef"))]
+).message(Message::Expression("'consumerRef is the claim of Machine ' + oldSelf.consumerRef.name + ' and passes to no other. Keep it; only if that Machine itself is no longer wanted, delete it: its pods are evicted and its host is reset'".into())).field_path(".consumerRef"))]
 #[x_kube(validation = Rule::new(
     "!has(oldSelf.consumerRef) || has(self.consumerRef) || oldSelf.consumerRef.releasing"
-).message(Message::Expression("'consumerRef cannot be removed while Machine ' + oldSelf.consumerRef.name + ' holds the host; delete that Machine, then the host is reset and freed; only if it does not exist any more, set consumerRef.releasing: true'".into())).field_path(".consumerRef"))]
+).message(Message::Expression("'consumerRef cannot be removed while Machine ' + oldSelf.consumerRef.name + ' holds the host. Keep it; only if that Machine itself is no longer wanted, delete it: its pods are evicted and its host is reset; only if it does not exist any more, set consumerRef.releasing: true'".into())).field_path(".consumerRef"))]
 #[x_kube(validation = Rule::new(
     "!has(oldSelf.consumerRef) || !has(self.consumerRef) || !oldSelf.consumerRef.releasing || self.consumerRef.releasing"
 ).message(Message::Expression("'consumerRef.releasing: true of Machine ' + oldSelf.consumerRef.name + ' cannot be taken back, the host may be half reset; wait until it is free'".into())).field_path(".consumerRef"))]

@@ -11,7 +11,7 @@ use kube::{Api, ResourceExt};
 
 use super::caller::{ApiError, Caller};
 use crate::api::Cluster;
-use crate::api::conditions::{find, is_true};
+use crate::api::conditions::find;
 use crate::api::names::kubeconfig_secret;
 
 /// Key of the Secret that holds the kubeconfig (Cluster API convention).
@@ -60,6 +60,14 @@ pub enum Error {
         /// What its condition Ready says.
         why: String,
     },
+    /// Whether it has a control plane is in doubt.
+    #[error("Cluster {name} has no kubeconfig, for {why}")]
+    InDoubt {
+        /// Its name.
+        name: String,
+        /// What its condition says.
+        why: String,
+    },
     /// The Secret is missing, or holds no kubeconfig.
     #[error(
         "Secret {secret} in namespace {namespace} holds no kubeconfig (key {KEY}). The manager writes it for a control \
@@ -89,8 +97,8 @@ impl Args {
     pub async fn run(&self) -> Result<(), Error> {
         let caller = Caller::from_environment(self.namespace.as_deref()).await?;
         let cluster = self.cluster(&caller).await?;
-        must_have_control_plane(&cluster)?;
-        let text = text(&caller, kubeconfig_secret(&cluster.name_any())).await?;
+        let text = text(&caller, &kubeconfig_secret(&cluster.name_any())).await?;
+        let text = text.ok_or_else(|| missing(&cluster))?;
         match &self.output {
             Some(file) => write_privately(file, &text).map_err(|source| Error::Output {
                 to: file.display().to_string(),
@@ -119,33 +127,39 @@ impl Args {
     }
 }
 
-/// Its Secret is written before there is anything that would answer.
-fn must_have_control_plane(cluster: &Cluster) -> Result<(), Error> {
+/// Why its Secret holds none.
+fn missing(cluster: &Cluster) -> Error {
+    let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
     let status = cluster.status.as_ref();
     let conditions = status.map(|s| s.conditions.as_slice()).unwrap_or_default();
-    if is_true(conditions, "ControlPlaneInitialized") {
-        return Ok(());
-    }
-    Err(Error::NotReady {
-        namespace: cluster.namespace().unwrap_or_default(),
-        name: cluster.name_any(),
-        why: match find(conditions, "Ready") {
-            Some(ready) if ready.message.is_empty() => ready.reason.clone(),
-            Some(ready) => format!("{}: {}", ready.reason, ready.message),
-            None => "no controller has reported on it yet".into(),
+    match find(conditions, "ControlPlaneInitialized") {
+        Some(made) if made.status == "True" => Error::Missing {
+            namespace,
+            secret: kubeconfig_secret(&name),
         },
-    })
+        Some(made) if made.reason.ends_with("InDoubt") => Error::InDoubt {
+            name,
+            why: made.message.clone(),
+        },
+        _ => Error::NotReady {
+            namespace,
+            name,
+            why: match find(conditions, "Ready") {
+                Some(ready) if ready.message.is_empty() => ready.reason.clone(),
+                Some(ready) => format!("{}: {}", ready.reason, ready.message),
+                None => "no controller has reported on it yet".into(),
+            },
+        },
+    }
 }
 
-async fn text(caller: &Caller, name: String) -> Result<Vec<u8>, Error> {
+/// What its Secret holds. That is good whatever is said of the Cluster: its control plane may well run.
+async fn text(caller: &Caller, name: &str) -> Result<Option<Vec<u8>>, Error> {
     let api: Api<Secret> = Api::namespaced(caller.client.clone(), &caller.namespace);
-    let secret = api.get_opt(&name).await;
+    let secret = api.get_opt(name).await;
     let secret = secret.map_err(|error| caller.explain::<Secret>(error))?;
     let text = secret.and_then(|secret| secret.data?.remove(KEY));
-    text.map(|text| text.0).ok_or_else(|| Error::Missing {
-        namespace: caller.namespace.clone(),
-        secret: name,
-    })
+    Ok(text.map(|text| text.0))
 }
 
 /// A file that was there keeps neither its text nor its mode.
@@ -162,7 +176,29 @@ fn write_privately(path: &Path, text: &[u8]) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn a_cluster_in_doubt_is_not_to_be_waited_for() {
+        for (status, reason, says) in [
+            ("False", "Initializing", "wait for it: tatara describe"),
+            ("False", "ControlPlaneInDoubt", "for words"),
+            ("False", "TurnInDoubt", "for words"),
+            ("True", "Initialized", "holds no kubeconfig"),
+        ] {
+            let condition = json!({"type": "ControlPlaneInitialized", "status": status, "reason": reason,
+                "message": "words", "lastTransitionTime": "2027-01-15T08:00:00Z"});
+            let cluster = json!({"apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Cluster",
+                "metadata": {"name": "c", "namespace": "n"},
+                "spec": {"clusterNetwork": {"services": {"cidrBlocks": ["10.96.0.0/16"]},
+                    "pods": {"cidrBlocks": ["10.244.0.0/16"]}, "serviceDomain": "cluster.local"}},
+                "status": {"conditions": [condition]}});
+            let said = missing(&serde_json::from_value(cluster).unwrap()).to_string();
+            assert!(said.contains(says), "{reason}: {said}");
+        }
+    }
 
     #[test]
     fn a_file_is_readable_by_its_owner_alone_also_where_one_was() {

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 
 use super::caller::{ApiError, Caller};
 use crate::api::conditions::find;
-use crate::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
+use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER, ssh_secret};
 use crate::api::{Host, Machine};
 use crate::node;
 use crate::provider::libvirt::{Guest, Keys};
@@ -95,7 +95,7 @@ pub enum Error {
     },
     /// Nothing was printed.
     #[error(
-        "Host {host} has no logs of Machine {name}{step}; see what it does: tatara describe cluster"
+        "Host {host} has no logs of Machine {name}{step}; see what it does: tatara describe cluster {cluster} -n {namespace}"
     )]
     Nothing {
         /// Name of the Host.
@@ -104,6 +104,10 @@ pub enum Error {
         name: String,
         /// The step that was asked for.
         step: String,
+        /// Its Cluster.
+        cluster: String,
+        /// Their namespace.
+        namespace: String,
     },
     /// Standard output cannot be written to.
     #[error("failed to write to standard output")]
@@ -154,6 +158,12 @@ impl MachineArgs {
                 host: name,
                 name: self.name.clone(),
                 step: step.unwrap_or_default(),
+                cluster: machine
+                    .labels()
+                    .get(LABEL_CLUSTER)
+                    .cloned()
+                    .unwrap_or_default(),
+                namespace: caller.namespace.clone(),
             });
         }
         Ok(())

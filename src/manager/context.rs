@@ -127,7 +127,7 @@ impl Context {
                 EventType::Normal
             },
             reason: finding.reason.into(),
-            note: Some(note(finding)),
+            note: Some(note(object, finding)),
             action: finding.condition.into(),
             secondary: None,
         };
@@ -148,7 +148,7 @@ impl Context {
             },
             type_: Some("Warning".into()),
             reason: Some(finding.reason.into()),
-            note: Some(note(finding)),
+            note: Some(note(object, finding)),
             action: Some(finding.condition.into()),
             regarding: Some(object.object_ref(&())),
             event_time: Some(MicroTime(crate::clock::now())),
@@ -164,8 +164,26 @@ impl Context {
     }
 }
 
-fn note(finding: &Finding) -> String {
-    finding.message.chars().take(1000).collect()
+/// How many bytes the API server takes as the note of an Event.
+const NOTE_LIMIT: usize = 1024;
+
+/// The message, or its first sentences: what was cut in the middle of a command could be pasted.
+fn note<K: Resource<DynamicType = ()>>(object: &K, finding: &Finding) -> String {
+    let message = &finding.message;
+    if message.len() <= NOTE_LIMIT {
+        return message.clone();
+    }
+    let rest = format!(
+        " ... (whole text: kubectl -n {} describe {} {})",
+        object.namespace().unwrap_or_default(),
+        K::kind(&()).to_lowercase(),
+        object.name_any()
+    );
+    let room = message.floor_char_boundary(NOTE_LIMIT.saturating_sub(rest.len()));
+    let head = &message[..room];
+    let end = head.rfind(". ").map(|at| at + 1);
+    let end = end.or_else(|| head.rfind(char::is_whitespace));
+    format!("{}{rest}", &head[..end.unwrap_or(room)])
 }
 
 fn failed<K: Resource<DynamicType = ()>>(
@@ -197,5 +215,27 @@ pub fn member_key(cluster: &Cluster) -> MemberKey {
         namespace: cluster.namespace().unwrap_or_default(),
         name: cluster.name_any(),
         uid: cluster.uid().unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::{Machine, MachineSpec};
+
+    #[test]
+    fn a_note_that_is_too_long_ends_with_a_sentence_and_says_where_the_rest_is() {
+        let mut machine = Machine::new("m", MachineSpec::default());
+        machine.metadata.namespace = Some("n".into());
+        let note = |message: String| note(&machine, &Finding::no("Ready", "Reason", message));
+        let exact = "x".repeat(1024);
+        assert_eq!(note(exact.clone()), exact);
+        let rest = " ... (whole text: kubectl -n n describe machine m)";
+        let command = format!("The cause. {}", "kubectl -n n delete x ".repeat(60));
+        assert_eq!(note(command), format!("The cause.{rest}"));
+        let words = note("word ".repeat(400));
+        assert!(words.ends_with(&format!("word{rest}")) && words.len() <= 1024);
+        let wide = note("ä".repeat(1000));
+        assert!(wide.ends_with(rest) && wide.len() <= 1024, "{}", wide.len());
     }
 }

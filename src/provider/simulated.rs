@@ -72,6 +72,7 @@ impl Simulated {
                 releasing,
                 contact: Contact::SelfRegistering(error),
                 stuck: None,
+                why: None,
                 power: None,
             })
         };

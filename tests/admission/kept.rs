@@ -114,7 +114,7 @@ fn turn_and_record_of_init_are_the_managers_on_the_cluster_and_on_its_ca() {
         .refused("replaced", &["only the manager changes or removes it"]);
     // On one that is created again, as from a backup, they keep a second init back.
     let mut again = cluster("c");
-    again["metadata"]["annotations"] = json!({ TURN: turn("u1"), RECORD: "u1" });
+    again["metadata"]["annotations"] = json!({ TURN: turn("u1"), RECORD: MADE_BY });
     plane.create("turn", &again).out();
     write(["cl", "c"], "", RECORD, Value::Null).refused(
         "the record of init",

@@ -26,7 +26,7 @@ fn a_claim_of_a_host_goes_only_by_release() {
     claim(json!({ "name": "m", "uid": "u1", "cluster": "c" })).out();
     claim(json!({ "uid": "u2" })).refused(
         "taken over",
-        &["spec.consumerRef", "Machine m", "delete that Machine"],
+        &["spec.consumerRef", "Machine m", "Keep it", "delete it"],
     );
     claim(Value::Null).refused(
         "removed",

@@ -21,7 +21,12 @@ pub async fn a_machine_is_copied(world: &World, worker: &str, host: &str) {
     // with the labels of its pool its set would take it in, and delete it: it has enough
     copy["metadata"]["labels"] = json!({"cluster.k8s.io/cluster-name": "quickstart"});
     applied(world, &copy);
-    machine_says(world, "copy", "InfrastructureReady", "HostLost").await;
+    let said = machine_says(world, "copy", "InfrastructureReady", "HostLost").await;
+    let leave = format!("Leave {worker} and the Host alone");
+    assert!(
+        said.contains(&leave) && !said.contains("patch host"),
+        "{said}"
+    );
     world.kubectl(&["delete", "machine", "copy", "--wait=false"]);
     let said = machine_says(world, "copy", "Deleting", "NotReset").await;
     assert!(is_ready(&nodes, host).await, "{said}");

@@ -83,7 +83,8 @@ impl Site {
 
     async fn machine(&self) -> String {
         let machine = json!({"apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Machine",
-            "metadata": {"name": "m"}, "spec": {"versions": {"kubelet": "v1.36.3"}}});
+            "metadata": {"name": "m", "labels": {"cluster.k8s.io/cluster-name": "c"}},
+            "spec": {"versions": {"kubelet": "v1.36.3"}}});
         let why = kinds::condition("Ready", "False", "NoHostAvailable", "all are claimed");
         let status = json!({"phase": "Pending", "conditions": [why]});
         let machine = kinds::apply(&self.api::<Machine>(), machine, status).await;
@@ -165,8 +166,7 @@ async fn logs_of_a_machine_are_read_and_followed_on_its_host() {
 
     site.secret().await;
     let (_, _, error) = site.output(&[]);
-    let wanted =
-        "error: Host a has no logs of Machine m; see what it does: tatara describe cluster\n";
+    let wanted = "error: Host a has no logs of Machine m; see what it does: tatara describe cluster c -n logs\n";
     assert_eq!(error, wanted);
 
     follow(&site, &uid);

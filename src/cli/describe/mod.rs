@@ -4,6 +4,7 @@ mod age;
 mod changes;
 mod display;
 mod kinds;
+mod provider;
 mod render;
 mod screen;
 mod snapshot;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use kube::ResourceExt;
 
 use super::kinds;
+use super::provider::told;
 use super::snapshot::Snapshot;
 use super::standing::Standing;
 use crate::api::names::ANNOTATION_HYPERVISOR;
@@ -125,18 +126,16 @@ impl<'a> Forest<'a> {
     /// The control plane, MachineDeployments, sets and Machines of nobody, profile, hosts that are
     /// still being given back.
     fn root(&self, cluster: &Cluster) -> Branch {
-        let mut root = branch("Cluster", cluster, kinds::cluster(cluster));
+        let standing = told(cluster, cluster, kinds::cluster(cluster));
+        let mut root = branch("Cluster", cluster, standing);
         let deployments = self.snapshot.deployments.sorted();
         let known: HashSet<String> = deployments.iter().filter_map(|d| d.uid()).collect();
         let deployments = deployments.into_iter().map(|deployment| {
-            let mut below = branch(
-                "MachineDeployment",
-                deployment,
-                kinds::deployment(deployment),
-            );
+            let standing = told(deployment, cluster, kinds::deployment(deployment));
+            let mut below = branch("MachineDeployment", deployment, standing);
             let uid = deployment.uid().unwrap_or_default();
             let sets = self.sets.get(uid.as_str()).into_iter().flatten();
-            below.below = sets.map(|set| self.set(set)).collect();
+            below.below = sets.map(|set| self.set(set, cluster)).collect();
             below
         });
         let mut below: Vec<Branch> = deployments.collect();
@@ -146,13 +145,13 @@ impl<'a> Forest<'a> {
             sets.iter()
                 .copied()
                 .filter(orphans)
-                .map(|set| self.set(set)),
+                .map(|set| self.set(set, cluster)),
         );
         let known: HashSet<String> = sets.iter().filter_map(|set| set.uid()).collect();
         let machines = self.snapshot.machines.sorted().into_iter();
         let orphans =
             machines.filter(|machine| !owner(*machine).is_some_and(|uid| known.contains(uid)));
-        below.extend(orphans.map(|machine| self.machine(machine)));
+        below.extend(orphans.map(|machine| self.machine(machine, cluster)));
         below.iter_mut().for_each(mark_control_plane);
         below.sort_by_key(|branch| !branch.row.control_plane);
         let profiles = self.snapshot.profiles.sorted().into_iter();
@@ -164,15 +163,18 @@ impl<'a> Forest<'a> {
         root
     }
 
-    fn set(&self, set: &MachineSet) -> Branch {
-        let mut below = branch("MachineSet", set, kinds::set(set));
+    fn set(&self, set: &MachineSet, cluster: &Cluster) -> Branch {
+        let standing = told(set, cluster, kinds::set(set));
+        let mut below = branch("MachineSet", set, standing);
         let uid = set.uid().unwrap_or_default();
         let machines = self.machines.get(uid.as_str()).into_iter().flatten();
-        below.below = machines.map(|machine| self.machine(machine)).collect();
+        below.below = machines
+            .map(|machine| self.machine(machine, cluster))
+            .collect();
         below
     }
 
-    fn machine(&self, machine: &Machine) -> Branch {
+    fn machine(&self, machine: &Machine, cluster: &Cluster) -> Branch {
         let host = machine.uid().and_then(|uid| self.hosts.get(uid.as_str()));
         let place = host.map(|host| match kinds::host(host).state.as_str() {
             "Claimed" => host.name_any(),
@@ -180,7 +182,8 @@ impl<'a> Forest<'a> {
         });
         let hypervisor = machine.annotations().get(ANNOTATION_HYPERVISOR);
         let place = place.or_else(|| hypervisor.cloned());
-        let mut below = branch("Machine", machine, kinds::machine(machine, place));
+        let standing = told(machine, cluster, kinds::machine(machine, place));
+        let mut below = branch("Machine", machine, standing);
         below.row.control_plane = machine.is_control_plane();
         below
     }

@@ -13,6 +13,10 @@ use crate::workload::health::Judgement;
 /// A Machine, as its Cluster looks at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineFact {
+    /// Its name.
+    pub name: String,
+    /// Why it is not ready, or not deleted yet, as one word; empty where nothing was said.
+    pub reason: String,
     /// It is a control-plane machine.
     pub control_plane: bool,
     /// Its Node is Ready.

@@ -11,6 +11,7 @@ use super::plan::is_fresh;
 use super::power;
 use super::twins::{Twins, is_same_server};
 use super::underway;
+use crate::api::conditions::find;
 use crate::api::host::HostFacts;
 use crate::api::names::{ANNOTATION_INITIALIZED, provider_ids};
 use crate::api::{Host, Machine};
@@ -35,7 +36,8 @@ pub async fn observe(context: &Context, host: Arc<Host>, now: Timestamp) -> Obse
         .is_some_and(|consumer| !consumer.releasing)
         && host.status.as_ref().is_some_and(|s| s.facts.is_some());
     let heard_at = context.hosts.heard_at(&host).filter(|_| is_claimed);
-    let is_asked = is_missed || is_deleted || !rivals.is_empty();
+    let is_asked =
+        is_missed || is_deleted || !rivals.is_empty() || is_of_before(&host, machine.as_deref());
     let is_fresh = heard_at.is_some_and(|at| is_fresh(at, now)) && !is_asked;
     let twins =
         |contact: &Contact| Twins::find(&host, facts(contact), |key| context.stores.hosts.by(key));
@@ -101,6 +103,18 @@ fn facts(contact: &Contact) -> Option<&HostFacts> {
         Contact::Seen(seen) => Some(&seen.facts),
         _ => None,
     }
+}
+
+/// What stands on a claimed Host is from before its Machine became a Node: that it is clean.
+fn is_of_before(host: &Host, machine: Option<&Machine>) -> bool {
+    let is_clean = host.status.as_ref().is_some_and(|status| {
+        find(&status.conditions, "Clean")
+            .is_some_and(|clean| clean.status == "True" && clean.reason == "Clean")
+    });
+    let has_node = machine
+        .and_then(|machine| machine.status.as_ref())
+        .is_some_and(|status| status.node_ref.is_some());
+    is_clean && has_node
 }
 
 /// Another Host that stands for the server of one that is being deleted, and bears its claim.
@@ -203,5 +217,42 @@ pub async fn ask(context: &Context, host: &Host) -> (Contact, Vec<String>) {
     match context.hosts.observe(host).await {
         Ok(seen) => (Contact::Seen(Box::new(seen)), keys),
         Err(error) => (Contact::Failed(error), keys),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn a_host_that_is_said_to_be_clean_and_runs_a_node_is_asked_again() {
+        let host = |status: &str, reason: &str| -> Host {
+            let clean = json!({ "type": "Clean", "status": status, "reason": reason, "message": "",
+                "lastTransitionTime": "2027-01-15T08:00:00Z" });
+            serde_json::from_value(json!({ "metadata": { "name": "a" }, "status": { "conditions": [clean] },
+                "spec": { "ssh": { "address": "192.0.2.1", "credentialsRef": { "name": "key" } } } }))
+            .expect("a Host")
+        };
+        let machine = |node: Value| -> Machine {
+            serde_json::from_value(json!({ "metadata": { "name": "m" }, "spec": {},
+                "status": { "nodeRef": node } }))
+            .expect("a Machine")
+        };
+        let runs = machine(json!({ "kind": "Node", "name": "a" }));
+        for (case, host, machine, expected) in [
+            ("before", host("True", "Clean"), Some(&runs), true),
+            ("said already", host("False", "InUse"), Some(&runs), false),
+            (
+                "no Node yet",
+                host("True", "Clean"),
+                Some(&machine(Value::Null)),
+                false,
+            ),
+            ("no Machine", host("True", "Clean"), None, false),
+        ] {
+            assert_eq!(is_of_before(&host, machine), expected, "{case}");
+        }
     }
 }

@@ -4,6 +4,7 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
 use super::observed::{Abandoned, Observed};
+use crate::api::Hypervisor;
 use crate::api::conditions::Finding;
 use crate::api::hypervisor::HypervisorResources;
 use crate::api::names::{ANNOTATION_GIVEN_UP, ANNOTATION_PAUSED};
@@ -275,11 +276,25 @@ fn left_over(observed: &Observed) -> Finding {
         "Orphaned",
         format!(
             "virtual machines of this management cluster whose Machines do not exist; they may be live nodes, and are left alone: {}. To end one: \
-             curl -X DELETE --cacert CA -H \"Authorization: Bearer $TOKEN\" {}/v1/machines/{}",
+             {}",
             listed(names),
-            observed.hypervisor.spec.url.trim_end_matches('/'),
-            orphans[0].0,
+            delete_command(&observed.hypervisor, &orphans[0].0),
         ),
+    )
+}
+
+/// With the credentials that the manager uses, where these are a token.
+fn delete_command(hypervisor: &Hypervisor, id: &str) -> String {
+    let spec = &hypervisor.spec;
+    let secret = format!(
+        "kubectl -n {} get secret {} -o",
+        hypervisor.namespace().unwrap_or_default(),
+        spec.credentials_ref.name
+    );
+    format!(
+        "{secret} jsonpath='{{.data.ca\\.crt}}' | base64 -d >ca.crt; \
+         curl -X DELETE --cacert ca.crt -H \"Authorization: Bearer $({secret} jsonpath='{{.data.token}}' | base64 -d)\" {}/v1/machines/{id}",
+        spec.url.trim_end_matches('/')
     )
 }
 

@@ -92,7 +92,14 @@ fn what_was_given_up_is_ended_when_the_gateway_answers_and_nothing_else_is() {
         ..observed(&json!({}))
     };
     assert_eq!(ended(&orphan), [""; 0]);
-    assert_eq!(known(&orphan).0, "Orphaned");
+    let (reason, message) = known(&orphan);
+    assert_eq!(reason, "Orphaned");
+    for part in [
+        "jsonpath='{.data.ca\\.crt}' | base64 -d >ca.crt; curl",
+        "/v1/machines/c",
+    ] {
+        assert!(message.contains(part), "{message}");
+    }
     assert_eq!(known(&observed(&json!({}))), ("AllKnown", String::new()));
 }
 

@@ -5,7 +5,7 @@ use kube::Api;
 
 use super::execute::{Done, must_be_about};
 use super::observed::Observed;
-use super::plan::{expired, running};
+use super::plan::{expired, running, unanswered};
 use crate::api::conditions::Finding;
 use crate::controllers::proof::Over;
 use crate::controllers::{Chain, ReconcileError};
@@ -73,11 +73,11 @@ pub async fn drain(
         } else {
             "DrainBlocked"
         };
-        Ok(Done::NotYet(Finding::yes(
-            "Deleting",
-            reason,
-            progress.to_string(),
-        )))
+        let mut message = progress.to_string();
+        if unreachable {
+            message.push_str(&unanswered(observed, node));
+        }
+        Ok(Done::NotYet(Finding::yes("Deleting", reason, message)))
     }
 }
 
@@ -105,11 +105,12 @@ pub async fn await_volumes(
     if expired(observed, limit, crate::clock::now()) {
         return Ok(Done::Yes);
     }
-    Ok(Done::NotYet(Finding::yes(
-        "Deleting",
-        "WaitingForVolumes",
-        format!("still attached to Node {node}: {}", attached.join(", ")),
-    )))
+    let mut message = format!("still attached to Node {node}: {}", attached.join(", "));
+    if member.node(node).is_some_and(|view| view.is_unreachable()) {
+        message.push_str(&unanswered(observed, node));
+    }
+    let finding = Finding::yes("Deleting", "WaitingForVolumes", message);
+    Ok(Done::NotYet(finding))
 }
 
 /// Deletes the Node, if it is still this one.

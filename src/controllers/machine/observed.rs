@@ -155,6 +155,8 @@ pub enum Unheld {
     Free,
     /// It was asked.
     Asked(Contact),
+    /// It bears the claim of the Machine of this name, and was asked.
+    Taken(String, Contact),
 }
 
 /// The virtual machine of a Machine, as its hypervisor tells.
@@ -216,6 +218,8 @@ pub struct Held {
     pub stuck: Option<Stuck>,
     /// What its BMC says now, where that was off when it was last asked.
     pub power: Option<Result<PowerState, String>>,
+    /// Reason and message of what its own controller says of it, where that is why it is not reset.
+    pub why: Option<(String, String)>,
 }
 
 /// Why a host that has been let go is not reset.
@@ -225,6 +229,8 @@ pub enum Stuck {
     Silent(Timestamp),
     /// It answers, and its reset fails or waits for a step; or it is to be installed anew, and something is in the way.
     ResetFails,
+    /// Its own controller leaves it alone: what is on it is another's, or nobody can tell; or it is paused.
+    LeftAlone,
     /// It does not answer, and its BMC says that it is off: nothing runs on it.
     Fenced,
     /// Its kubelet is stopped; it is not reset, because its owner wants so.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kube::ResourceExt;
 
-use super::super::observed::Observed;
+use super::super::observed::{MachineFact, Observed};
 use super::{Action, Plan};
 use crate::api::conditions::{Finding, Status};
 use crate::api::names::{FINALIZER_CLUSTER, FINALIZER_PROFILE, LABEL_CLUSTER};
@@ -12,6 +12,9 @@ use crate::controllers::Next;
 
 /// How soon Machines without the label are looked for again.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
+
+/// How many Machines a message names.
+const NAMED: usize = 3;
 
 /// The profile first, so that consumers let go; then workers, then the control plane, then the rest.
 pub fn plan(observed: &Observed) -> Plan {
@@ -54,10 +57,13 @@ pub fn plan(observed: &Observed) -> Plan {
         // no change of a Machine without the label wakes this Cluster
         plan.next = Next::After(LOOK_AGAIN);
         let message = format!(
-            "{} workers and {} control-plane Machines are left{unreadable}{}",
+            "{} workers and {} control-plane Machines are left{}{unreadable}{}; tatara describe cluster {} -n {} shows what each waits for",
             count(false),
             count(true),
-            unlabelled(observed)
+            named(&observed.machines),
+            unlabelled(observed),
+            observed.cluster.name_any(),
+            observed.cluster.namespace().unwrap_or_default()
         );
         Finding::yes("Deleting", "WaitingForMachines", message)
     };
@@ -69,6 +75,22 @@ pub fn plan(observed: &Observed) -> Plan {
     });
     plan.findings.push(finding);
     plan
+}
+
+/// The first few of those that are left, workers first, and what each says.
+fn named(machines: &[MachineFact]) -> String {
+    let mut machines: Vec<&MachineFact> = machines.iter().collect();
+    machines.sort_by_key(|machine| (machine.control_plane, machine.name.as_str()));
+    let name = |machine: &&MachineFact| match machine.reason.as_str() {
+        "" => machine.name.clone(),
+        reason => format!("{} ({reason})", machine.name),
+    };
+    let names: Vec<String> = machines.iter().take(NAMED).map(name).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    let more = if machines.len() > NAMED { ", ..." } else { "" };
+    format!(": {}{more}", names.join(", "))
 }
 
 /// Machines that are the Cluster's, and that its label does not name: a claim can be edited as well, so that a person says

@@ -205,8 +205,9 @@ fn certificates(observed: &Observed, plan: &mut Plan) -> bool {
             "CertificatesReady",
             "Lost",
             format!(
-                "Secret {} is missing, and the control plane uses what it held; it is never made again: restore it from a backup, or from /etc/kubernetes/pki of a control-plane host",
-                names.join(", ")
+                "Secret {} is missing, and the control plane uses what it held; it is never made again: restore it from a backup, or from /etc/kubernetes/pki of the control-plane host ({}): docs/operating.md#lost-certificates",
+                names.join(", "),
+                files(names)
             ),
         ),
         // The one that has the turn may be running `kubeadm init` with what is gone.
@@ -214,9 +215,10 @@ fn certificates(observed: &Observed, plan: &mut Plan) -> bool {
             "CertificatesReady",
             "Lost",
             format!(
-                "Secret {} is missing, and Machine {} may have made a control plane of what it held; it is not made again: restore it, or delete that Machine to start anew",
+                "Secret {} is missing, and Machine {} may have made a control plane of what it held; it is not made again: restore it from a backup, or from /etc/kubernetes/pki of that host ({}): docs/operating.md#lost-certificates; or delete that Machine to start anew",
                 names.join(", "),
-                turn.name
+                turn.name,
+                files(names)
             ),
         ),
         Certificates::Missing(_) => {
@@ -231,6 +233,18 @@ fn certificates(observed: &Observed, plan: &mut Plan) -> bool {
     let go_on = finding.status == Status::True || observed.initialized_by.is_some();
     plan.findings.push(finding);
     go_on
+}
+
+/// Where kubeadm has on the host what these Secrets hold.
+fn files(secrets: &[String]) -> String {
+    let file = |secret: &String| match secret.rsplit('-').next() {
+        Some("etcd") => "etcd/ca.crt and .key",
+        Some("proxy") => "front-proxy-ca.crt and .key",
+        Some("sa") => "sa.pub and .key",
+        _ => "ca.crt and .key",
+    };
+    let files: Vec<&str> = secrets.iter().map(file).collect();
+    files.join(", ")
 }
 
 /// A CA that is not the control plane's.

@@ -55,6 +55,8 @@ fn observed(metadata: &Value) -> Observed {
 
 fn machine(control_plane: bool, deleting: bool) -> MachineFact {
     MachineFact {
+        name: if control_plane { "cp-0" } else { "w-0" }.into(),
+        reason: "Draining".into(),
         control_plane,
         ready: true,
         deleting,
@@ -149,7 +151,16 @@ fn certificates_are_made_once_and_never_in_place_of_what_a_control_plane_may_use
         "control plane runs",
         &lost,
         &[],
-        (condition, "Lost", &["a-ca, a-etcd", "restore it"]),
+        (
+            condition,
+            "Lost",
+            &[
+                "a-ca, a-etcd",
+                "restore it",
+                "ca.crt and .key, etcd/ca.crt and .key",
+                "#lost-certificates",
+            ],
+        ),
     );
     let broken = Certificates::Broken("Secret a-ca: tls.key is no key".into());
     expect(
@@ -338,7 +349,10 @@ fn the_profile_goes_first_then_the_machines_then_the_rest() {
     let says = (
         condition,
         "WaitingForMachines",
-        &["1 workers and 1 control-plane"][..],
+        &[
+            "1 workers and 1 control-plane Machines are left: w-0 (Draining), cp-0 (Draining); ",
+            "tatara describe cluster a -n default",
+        ][..],
     );
     expect("machines", &machines, &[Action::DeleteChildren], says);
     machines.machines[0].deleting = true;

@@ -1,6 +1,7 @@
 //! What is done next for a Host, and why. Pure.
 
 pub mod installation;
+mod orphaned;
 mod owned;
 mod power;
 mod reinstall;
@@ -292,7 +293,7 @@ fn answered(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
             owned::occupied(
                 observed,
                 format!(
-                    "it runs a Kubernetes that is not Tatara's, and is left alone: {}",
+                    "it runs a Kubernetes that is not Tatara's, and is left alone: {}. If nobody needs that any more: kubeadm reset, on the host",
                     found.join("; ")
                 ),
             )
@@ -302,7 +303,7 @@ fn answered(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
             owned::occupied(
                 observed,
                 format!(
-                    "it belongs to Machine {}/{} of another management cluster (uid {}), and is left alone",
+                    "it belongs to Machine {}/{} of another management cluster (uid {}), and is left alone. If that one is lost, undo by hand what it set up: docs/operating.md, Undo",
                     owner.marker.namespace, owner.marker.machine, owner.marker.management
                 ),
             )

@@ -6,10 +6,10 @@ use std::time::Duration;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
-use super::super::observed::{Contact, Observed, Owner as Known};
+use super::super::observed::{Contact, Observed};
 use super::{
-    ASK_AGAIN, Action, Plan, State, claimed, consumer, is_deleted, is_installing, reinstall,
-    unavailable,
+    ASK_AGAIN, Action, Plan, State, claimed, consumer, is_deleted, is_installing, orphaned,
+    reinstall, unavailable,
 };
 use crate::api::conditions::Finding;
 use crate::api::host::ConsumerRef;
@@ -17,7 +17,7 @@ use crate::api::installation::WipePolicy;
 use crate::api::names::FINALIZER_IN_USE;
 use crate::controllers::proof::{Clean, Evidence, Proof};
 use crate::controllers::{Next, backoff, claims};
-use crate::node::{Marker, Observation, Owner, Ownership, UnitName, UnitState};
+use crate::node::{Observation, Owner, Ownership, UnitName, UnitState};
 
 /// Its marker cannot be read, and may be ours: a claim stays until somebody has looked.
 pub fn unreadable(text: &str) -> Plan {
@@ -34,7 +34,7 @@ pub fn occupied(observed: &Observed, message: String) -> Plan {
 }
 
 /// The claim of a Machine that let go of a host on which nothing of it ever was: freed, whoever has the host.
-fn never_started(observed: &Observed) -> Option<Action> {
+pub(super) fn never_started(observed: &Observed) -> Option<Action> {
     let (Some(consumer), Contact::Seen(seen)) = (consumer(observed), &observed.contact) else {
         return None;
     };
@@ -201,7 +201,7 @@ pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner, now: Timesta
             plan.findings.insert(0, Finding::yes("Clean", "InUse", ""));
             plan
         }
-        _ => orphaned(observed, &owner.marker),
+        _ => orphaned::plan(observed, &owner.marker),
     }
 }
 
@@ -211,51 +211,6 @@ fn is_same(observed: &Observed, consumer: &ConsumerRef, owner: &Owner) -> bool {
     consumer.uid == marker.uid
         && consumer.name == marker.machine
         && observed.host.namespace().unwrap_or_default() == marker.namespace
-}
-
-/// Ours by its marker, and not its Machine's by its claim: a live node, for all we know, as after the
-/// restore of an old backup. Never reset without being told. The claim of another Machine was never
-/// fulfilled, and may go.
-fn orphaned(observed: &Observed, marker: &Marker) -> Plan {
-    let whose = format!(
-        "its marker names Machine {}/{} (uid {})",
-        marker.namespace, marker.machine, marker.uid
-    );
-    let message = match &observed.owner {
-        Known::Unknown => format!(
-            "{whose}, which does not exist here; it may be a live node, and is left alone. To have it reset: {}",
-            claim_command(observed, marker, true)
-        ),
-        Known::WithoutHost => format!(
-            "{whose}, which exists and claims no Host, as after a restore; it may be a live node, and is left alone. To give it back to its Machine: {}",
-            claim_command(observed, marker, false)
-        ),
-        Known::On(host) => format!(
-            "{whose}, which claims Host {host}; it may be a live node, and is left alone. If both Hosts are one server, delete this one; else delete that Machine first"
-        ),
-    };
-    let mut plan = unavailable(
-        State::Quarantined,
-        "Orphaned",
-        message.clone(),
-        Next::After(ASK_AGAIN),
-    );
-    plan.findings
-        .insert(0, Finding::no("Clean", "Orphaned", message));
-    plan.actions.extend(never_started(observed));
-    plan
-}
-
-fn claim_command(observed: &Observed, marker: &Marker, releasing: bool) -> String {
-    let claim = format!(
-        "{{\"spec\":{{\"consumerRef\":{{\"name\":\"{}\",\"uid\":\"{}\",\"cluster\":\"{}\",\"releasing\":{releasing}}}}}}}",
-        marker.machine, marker.uid, marker.cluster
-    );
-    format!(
-        "kubectl -n {} patch host {} --type=merge -p '{claim}'",
-        observed.host.namespace().unwrap_or_default(),
-        observed.host.name_any(),
-    )
 }
 
 /// Claimed by a Machine that is gone without letting go, as when its finalizer was removed by hand.

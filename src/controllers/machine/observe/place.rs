@@ -67,10 +67,16 @@ pub(super) async fn chosen(context: &Context, observed: &Observed) -> Option<Cho
         (_, Placement::Held(_)) => Unheld::Held,
         (None, _) => Unheld::Missing,
         (Some(host), _) if is_free(observed, &host) => Unheld::Free,
-        (Some(host), _) => Unheld::Asked(match off(&host) {
-            Some(contact) => contact,
-            None => ask(context, host.as_ref()).await,
-        }),
+        (Some(host), _) => {
+            let contact = match off(&host) {
+                Some(contact) => contact,
+                None => ask(context, host.as_ref()).await,
+            };
+            match &host.spec.consumer_ref {
+                Some(other) if other.uid != uid => Unheld::Taken(other.name.clone(), contact),
+                _ => Unheld::Asked(contact),
+            }
+        }
     };
     Some(Chosen { host: name, now })
 }
@@ -181,6 +187,7 @@ async fn held(context: &Context, observed: &Observed, host: &Host) -> Held {
         },
         stuck,
         power,
+        why: stuck.and_then(|stuck| why(host, stuck)),
     }
 }
 
@@ -250,11 +257,24 @@ fn stuck(host: &Host) -> Option<Stuck> {
     if available.reason == "Retained" {
         return Some(Stuck::Retained);
     }
-    let waits = matches!(
-        available.reason.as_str(),
-        "ResetFailed" | "FencingFailed" | "ReinstallWaits" | "WaitingForStep" | "NotReset"
-    );
-    waits.then_some(Stuck::ResetFails)
+    match available.reason.as_str() {
+        "ResetFailed" | "FencingFailed" | "ReinstallWaits" | "WaitingForStep" | "NotReset" => {
+            Some(Stuck::ResetFails)
+        }
+        "Orphaned" | "Occupied" | "Paused" => Some(Stuck::LeftAlone),
+        _ => None,
+    }
+}
+
+/// What its own controller says of that, as reason and message.
+fn why(host: &Host, stuck: Stuck) -> Option<(String, String)> {
+    let name = match stuck {
+        Stuck::Silent(_) => "Reachable",
+        Stuck::ResetFails | Stuck::LeftAlone => "Available",
+        Stuck::Fenced | Stuck::Retained => return None,
+    };
+    let said = find(&host.status.as_ref()?.conditions, name)?;
+    Some((said.reason.clone(), said.message.clone()))
 }
 
 /// The host is asked only where nothing else can tell: before there is a Node, or the commands after kubeadm have
@@ -313,6 +333,9 @@ mod tests {
             ("WaitingForStep", Some(Stuck::ResetFails)),
             ("NotReset", Some(Stuck::ResetFails)),
             ("LastControlPlane", None),
+            ("Orphaned", Some(Stuck::LeftAlone)),
+            ("Occupied", Some(Stuck::LeftAlone)),
+            ("Paused", Some(Stuck::LeftAlone)),
             ("Retained", Some(Stuck::Retained)),
         ] {
             assert_eq!(of(reason), expected, "{reason}");

@@ -15,6 +15,9 @@ use crate::api::names::ANNOTATION_PAUSED;
 use crate::api::readable::unreadable;
 use crate::api::{Host, SshMachineProviderSpec};
 
+/// How many hosts a refusal names.
+const NAMED: usize = 3;
+
 /// Why a host that the selector matches cannot be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Obstacle {
@@ -112,9 +115,13 @@ fn selector(selector: &LabelSelector) -> Result<Selector, Refusal> {
 
 fn refusal(matching: &[&Arc<Host>], requirements: &HostRequirements) -> Refusal {
     let mut counts: BTreeMap<Obstacle, usize> = BTreeMap::new();
+    let mut others = Vec::new();
     for host in matching {
         if let Some(obstacle) = obstacle(host, requirements) {
             *counts.entry(obstacle).or_default() += 1;
+            if obstacle != Obstacle::Claimed {
+                others.push(format!("{} ({})", host.name_any(), why(host, obstacle)));
+            }
         }
     }
     let parts: Vec<String> = counts
@@ -126,9 +133,30 @@ fn refusal(matching: &[&Arc<Host>], requirements: &HostRequirements) -> Refusal 
     } else {
         &format!("{} hosts match", matching.len())
     };
+    let more = if others.len() > NAMED { ", ..." } else { "" };
+    others.truncate(NAMED);
+    let others = match others.join(", ") {
+        names if names.is_empty() => names,
+        names => format!(": {names}{more}"),
+    };
+    let namespace = matching.first().and_then(|host| host.namespace());
     Refusal {
         reason: "NoHostAvailable",
-        message: format!("{hosts} the selector: {}", parts.join(", ")),
+        message: format!(
+            "{hosts} the selector: {}{others}; kubectl -n {} get hosts shows why; free, repair or add one",
+            parts.join(", "),
+            namespace.unwrap_or_default()
+        ),
+    }
+}
+
+/// The reason in the Host's own condition, or what keeps it back.
+fn why(host: &Host, obstacle: Obstacle) -> &str {
+    let status = host.status.as_ref();
+    let available = status.and_then(|status| find(&status.conditions, "Available"));
+    match available {
+        Some(available) if available.status != "True" => &available.reason,
+        _ => obstacle.words(),
     }
 }
 

@@ -12,6 +12,7 @@ use crate::api::conditions::Finding;
 use crate::api::names::ANNOTATION_EXCLUDE_DRAIN;
 use crate::controllers::Next;
 use crate::controllers::proof::{Ended, Over, Proof, TurnIsOver};
+use crate::node::Marker;
 
 /// How soon an eviction that was refused is tried again, as `kubectl drain` does. That a pod has gone is
 /// heard at once.
@@ -143,7 +144,7 @@ fn let_go(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
         return release;
     }
     if let Some(why) = silent_api(observed, now) {
-        return waiting_for_api(&format!("the Node cannot be drained: {why}"));
+        return waiting_for_api(observed, &format!("the Node cannot be drained: {why}"));
     }
     let Some(node) = known_node(observed) else {
         return release;
@@ -240,14 +241,34 @@ pub(super) fn silent_api(observed: &Observed, now: Timestamp) -> Option<&str> {
     waits.then_some(why)
 }
 
-pub(super) fn waiting_for_api(what: &str) -> Plan {
+pub(super) fn waiting_for_api(observed: &Observed, what: &str) -> Plan {
+    let status = observed.machine.status.as_ref();
+    let node = status.and_then(|status| status.node_ref.as_ref());
+    let node = node.and_then(|node| node.name.as_deref()).unwrap_or("NODE");
     let message = format!(
-        "{what}; set spec.deletion.nodeDrainTimeoutSeconds, or the annotation {ANNOTATION_EXCLUDE_DRAIN}, to continue without"
+        "{what}. To continue without, set spec.deletion.nodeDrainTimeoutSeconds, or at once: {}; Node {node} then stays until you delete it in its cluster: kubectl delete node {node}",
+        without_draining(observed)
     );
     Plan {
         next: Next::After(API_AGAIN),
         ..Plan::waiting(deleting("WaitingForApi", message))
     }
+}
+
+/// The command with which the user renounces the drain, and with it the wait for volumes.
+fn without_draining(observed: &Observed) -> String {
+    let Marker {
+        namespace, machine, ..
+    } = &observed.marker;
+    format!("kubectl -n {namespace} annotate machine {machine} {ANNOTATION_EXCLUDE_DRAIN}=")
+}
+
+/// What ends a drain, or the wait for volumes, on a Node whose kubelet does not answer: nobody there ends a pod.
+pub fn unanswered(observed: &Observed, node: &str) -> String {
+    format!(
+        ". Node {node} does not answer, so this may never end. To release the host without evicting or detaching (the Node is still deleted only on proof): {}",
+        without_draining(observed)
+    )
 }
 
 fn is_excluded(observed: &Observed) -> bool {
@@ -264,9 +285,10 @@ fn drain_limit(observed: &Observed) -> Option<i64> {
 /// Nothing of it runs any more, by this proof: once its Node can be looked at, the Node and the Machine may go.
 pub(super) fn finish(observed: &Observed, proof: &Proof, now: Timestamp) -> Plan {
     match silent_api(observed, now) {
-        Some(why) => waiting_for_api(&format!(
-            "nothing of this Machine runs any more; the Node cannot be deleted: {why}"
-        )),
+        Some(why) => waiting_for_api(
+            observed,
+            &format!("nothing of this Machine runs any more; the Node cannot be deleted: {why}"),
+        ),
         None => gone(observed, proof),
     }
 }

@@ -176,7 +176,8 @@ pub fn witnessed(condition: &'static str, witness: &Witness, cluster: Named) -> 
     let message = match witness {
         Witness::Machine(machine) => format!(
             "kubeadm was started for Machine {machine}, as its annotation {ANNOTATION_SETTINGS} says, and Cluster {name} does not know of it, as after an edit or a restore; kubeadm init is not started a second time. \
-             If that Machine shall not make the control plane, delete it"
+             If that Machine shall not make the control plane, delete it. \
+             If its control plane runs: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}=$(kubectl -n {namespace} get machine {machine} -o jsonpath='{{.metadata.uid}}')"
         ),
         Witness::Host {
             name: host,

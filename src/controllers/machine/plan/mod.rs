@@ -8,13 +8,14 @@ mod delete;
 pub mod doubt;
 pub mod placement;
 mod release;
-pub use delete::expired;
+pub use delete::{expired, unanswered};
 pub use release::time_limit;
 pub mod running;
 mod summary;
 mod taking;
 pub mod turn;
 mod unheld;
+pub use unheld::host_is_gone;
 mod virtual_machine;
 
 use std::time::Duration;

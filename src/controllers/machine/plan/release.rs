@@ -8,9 +8,9 @@ use super::delete::{
     API_AGAIN, cluster_goes, deleted_at, deleting, finish, gone, of_user, silent_api,
     waiting_for_api,
 };
+use super::unheld::host_is_gone;
 use super::{Action, Plan, known_node};
 use crate::api::conditions::Finding;
-use crate::api::names::ANNOTATION_HOST_IS_GONE;
 use crate::controllers::Next;
 use crate::controllers::proof::Proof;
 use crate::node::Observation;
@@ -27,6 +27,7 @@ pub fn plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
         Some(Stuck::Retained) => return retained(observed, held, now),
         Some(Stuck::Silent(since)) => since,
         Some(Stuck::ResetFails) => deleted_at(observed).unwrap_or(now),
+        Some(Stuck::LeftAlone) => return left_alone(observed, held),
         None => return resetting(observed, held, now),
     };
     let end = end(observed, since, now);
@@ -37,11 +38,19 @@ pub fn plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
     let (reason, what) = match held.stuck {
         Some(Stuck::Silent(_)) => (
             "HostUnreachable",
-            format!("does not answer since {since:.0}"),
+            match &held.why {
+                Some((reason, message)) => {
+                    format!("cannot be reset since {since:.0}: {reason}: {message}")
+                }
+                None => format!("does not answer since {since:.0}"),
+            },
         ),
         _ => (
             "ResetFailed",
-            "could not be reset yet, and its conditions say why".to_owned(),
+            match &held.why {
+                Some((reason, message)) => format!("could not be reset yet: {reason}: {message}"),
+                None => "could not be reset yet, and its conditions say why".to_owned(),
+            },
         ),
     };
     let finding = deleting(reason, not_reset(observed, held, &what, end));
@@ -49,6 +58,17 @@ pub fn plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
         next: Next::at(end, now),
         ..Plan::waiting(finding)
     }
+}
+
+/// Its own controller does nothing to it, and says why.
+fn left_alone(observed: &Observed, held: &Held) -> Plan {
+    let (reason, message) = held.why.clone().unwrap_or_default();
+    let message = format!(
+        "Host {} was released and is not being reset: {reason}: {message}. If the server is off for good or was erased: {}",
+        held.name,
+        host_is_gone(observed)
+    );
+    Plan::waiting(deleting("WaitingForHost", message))
 }
 
 /// Its own controller says how far the reset is; once it says that it is done, the host itself was asked.
@@ -175,9 +195,10 @@ fn retained(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
 /// Node and Machine go, while the host is not reset.
 fn unreset(observed: &Observed, proof: &Proof, state: &str, why: Finding, now: Timestamp) -> Plan {
     if let Some(silent) = silent_api(observed, now) {
-        return waiting_for_api(&format!(
-            "{state}, and the Node cannot be deleted: {silent}"
-        ));
+        return waiting_for_api(
+            observed,
+            &format!("{state}, and the Node cannot be deleted: {silent}"),
+        );
     }
     Plan {
         findings: vec![why],
@@ -204,12 +225,28 @@ fn not_reset(observed: &Observed, held: &Held, what: &str, end: Option<Timestamp
             "This Machine will be removed at {end:.0}, as set by spec.deletion.hostReleaseTimeoutSeconds{}",
             turn_stays(observed)
         ),
-        None => format!("If the server is off for good, {}", time_limit(observed)),
+        None => match held.stuck {
+            Some(Stuck::Silent(_)) if is_mendable(held) => format!(
+                "Mend that first. Only if the server is off for good or was erased: {}",
+                host_is_gone(observed)
+            ),
+            Some(Stuck::Silent(_)) => {
+                format!("If the server is off for good, {}", time_limit(observed))
+            }
+            _ => format!("If that cannot be mended, {}", time_limit(observed)),
+        },
     };
     format!(
         "Host {} {what}, so it may still run its pods{kept}. The Host stays quarantined, and its reset is tried again. {end}",
         held.name
     )
+}
+
+/// Something answers there, or could be asked: what is in the way is another thing than a server that is off.
+fn is_mendable(held: &Held) -> bool {
+    let reason = held.why.as_ref().map(|(reason, _)| reason.as_str());
+    reason
+        .is_some_and(|reason| !matches!(reason, "SshUnreachable" | "SshDisconnected" | "HostHangs"))
 }
 
 /// How the user gives a machine up that cannot be asked.
@@ -230,9 +267,7 @@ fn turn_stays(observed: &Observed) -> String {
         return String::new();
     }
     format!(
-        "; the time limit does not return the control-plane turn, this does: kubectl -n {} annotate machine {} {ANNOTATION_HOST_IS_GONE}={}",
-        observed.marker.namespace,
-        observed.machine.name_any(),
-        observed.uid()
+        "; the time limit does not return the control-plane turn, this does: {}",
+        host_is_gone(observed)
     )
 }

@@ -9,14 +9,13 @@ use crate::node::{Observation, Ownership};
 
 /// The next step.
 pub fn plan(observed: &Observed, held: &Held, seen: &Observation) -> Plan {
-    let occupied = |message: String| Plan {
+    let waiting = |message: String| Plan {
         next: Next::After(ASK_AGAIN),
-        ..Plan::waiting(Finding::no(
-            "HostClean",
-            "Occupied",
-            format!(
-                "{message}. If that is so, delete this Machine: the Host is released, and its MachineSet claims another"
-            ),
+        ..Plan::waiting(Finding::no("HostClean", "Occupied", message))
+    };
+    let occupied = |message: String| {
+        waiting(format!(
+            "{message}. If that is so, delete this Machine: the Host is released, and its MachineSet claims another"
         ))
     };
     match &seen.owner {
@@ -46,8 +45,9 @@ pub fn plan(observed: &Observed, held: &Held, seen: &Observation) -> Plan {
             "the host's marker says that it belongs to Machine {}/{} (uid {}) of management cluster {}; it is left alone",
             other.marker.namespace, other.marker.machine, other.marker.uid, other.marker.management
         )),
-        Ownership::Unreadable(text) => occupied(format!(
-            "the host's marker /var/lib/tatara/owner.json cannot be read ({text}); the host is left alone"
+        Ownership::Unreadable(text) => waiting(format!(
+            "the host's marker /var/lib/tatara/owner.json cannot be read ({text}); the host is left alone. \
+             Look at that file on the host first: while it cannot be read, the Host is not freed, and this Machine not deleted. If no Machine uses the host, remove that file there"
         )),
     }
 }

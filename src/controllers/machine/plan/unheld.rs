@@ -3,8 +3,6 @@
 
 use std::time::Duration;
 
-use kube::ResourceExt;
-
 use super::super::observed::{Contact, Observed, Placement, Refusal, Unheld};
 use super::{Action, Plan};
 use crate::api::MachineProviderSpec;
@@ -12,6 +10,7 @@ use crate::api::conditions::Finding;
 use crate::api::names::{ANNOTATION_HOST, ANNOTATION_HOST_IS_GONE};
 use crate::controllers::Next;
 use crate::controllers::proof::{Clean, Evidence, Proof};
+use crate::node::Ownership;
 
 /// How soon a Host that a Machine chose and does not have is asked again.
 pub(super) const ASK_AGAIN: Duration = Duration::from_secs(30);
@@ -96,22 +95,89 @@ fn lost(observed: &Observed, why: &str) -> Plan {
 
 /// How a claim that was lost comes back, or is given up.
 pub fn remedy(observed: &Observed) -> String {
-    let marker = &observed.marker;
-    let is_deleting = observed.machine.metadata.deletion_timestamp.is_some();
     let host = observed.chosen.as_ref().map_or("HOST", |c| c.host.as_str());
+    let gone = host_is_gone(observed);
+    let then = if is_deleting(observed) {
+        ""
+    } else {
+        ", and delete the Machine"
+    };
+    match observed.chosen.as_ref().map(|chosen| &chosen.now) {
+        Some(Unheld::Taken(other, contact)) if is_marked(observed, contact) => format!(
+            "Host {host} has the claim of Machine {other}, and its server the marker of this one. Register the Host anew without that claim, as its condition Clean says; then: {}",
+            give_back(observed, host)
+        ),
+        Some(Unheld::Taken(other, Contact::Seen(_))) => copied(observed, host, other),
+        Some(Unheld::Taken(other, _)) => format!(
+            "Host {host} has the claim of Machine {other}, and only its server tells whether anything of this Machine is there: bring the Host back first"
+        ),
+        Some(Unheld::Asked(Contact::Seen(seen)))
+            if let Ownership::Owner(other) = &seen.owner
+                && !other.marker.is_same_machine(&observed.marker) =>
+        {
+            format!(
+                "The server of Host {host} has the marker of Machine {}, which took it when nothing of this one was there. Remove this Machine: {}",
+                other.marker.machine,
+                end(observed)
+            )
+        }
+        _ => format!(
+            "Register Host {host} again if it is missing, and give it back: {}; this Machine then continues. \
+             Only if the server is off for good or was erased: {gone}{then}",
+            give_back(observed, host)
+        ),
+    }
+}
+
+/// Its Host has the claim of another Machine, and nothing of this one is there: made from the YAML of that other one,
+/// or restored after its host went to it. That other claim is not to be touched.
+fn copied(observed: &Observed, host: &str, other: &str) -> String {
     format!(
-        "Register Host {host} again if it is missing, and give it back: kubectl -n {namespace} patch host {host} --type=merge -p \
-         '{{\"spec\":{{\"consumerRef\":{{\"name\":\"{name}\",\"uid\":\"{uid}\",\"cluster\":\"{cluster}\",\"releasing\":{is_deleting}}}}}}}'; this Machine then continues. \
-         Only if the server is off for good or was erased: kubectl -n {namespace} annotate machine {name} {ANNOTATION_HOST_IS_GONE}={uid}{then}",
-        namespace = marker.namespace,
-        name = observed.machine.name_any(),
-        uid = marker.uid,
-        cluster = marker.cluster,
-        then = if is_deleting {
-            ""
-        } else {
-            ", and delete the Machine"
-        },
+        "Host {host} has the claim of Machine {other}: this Machine looks like a copy of {other}, or was restored after its host went to {other}; nothing of it is seen there. \
+         Leave {other} and the Host alone, and remove this Machine: {}",
+        end(observed)
+    )
+}
+
+/// The commands that remove this Machine, of which nothing runs.
+fn end(observed: &Observed) -> String {
+    let gone = host_is_gone(observed);
+    if is_deleting(observed) {
+        return gone;
+    }
+    let marker = &observed.marker;
+    format!(
+        "kubectl -n {} delete machine {} --wait=false; {gone}",
+        marker.namespace, marker.machine
+    )
+}
+
+fn is_marked(observed: &Observed, contact: &Contact) -> bool {
+    matches!(contact, Contact::Seen(seen) if seen.owner.of(&observed.marker).is_some())
+}
+
+fn is_deleting(observed: &Observed) -> bool {
+    observed.machine.metadata.deletion_timestamp.is_some()
+}
+
+fn give_back(observed: &Observed, host: &str) -> String {
+    let marker = &observed.marker;
+    format!(
+        "kubectl -n {} patch host {host} --type=merge -p '{{\"spec\":{{\"consumerRef\":{{\"name\":\"{}\",\"uid\":\"{}\",\"cluster\":\"{}\",\"releasing\":{}}}}}}}'",
+        marker.namespace,
+        marker.machine,
+        marker.uid,
+        marker.cluster,
+        is_deleting(observed)
+    )
+}
+
+/// The command with which the user says that nothing of this Machine runs any more.
+pub fn host_is_gone(observed: &Observed) -> String {
+    let marker = &observed.marker;
+    format!(
+        "kubectl -n {} annotate machine {} {ANNOTATION_HOST_IS_GONE}={}",
+        marker.namespace, marker.machine, marker.uid
     )
 }
 
@@ -125,14 +191,16 @@ pub fn proof(observed: &Observed) -> Result<Proof, String> {
     match &chosen.now {
         Unheld::Missing => Err(format!("Host {host}, which it chose, does not exist")),
         Unheld::Free | Unheld::Held => Err(format!("Host {host} was not asked")),
-        Unheld::Asked(Contact::Seen(seen)) => {
+        Unheld::Asked(Contact::Seen(seen)) | Unheld::Taken(_, Contact::Seen(seen)) => {
             Proof::of_host(&observed.marker, observed.is_begun(), seen)
                 .map_err(|why| format!("Host {host}: {why}"))
         }
-        Unheld::Asked(Contact::Unreachable { message, .. }) => {
+        Unheld::Asked(Contact::Unreachable { message, .. })
+        | Unheld::Taken(_, Contact::Unreachable { message, .. }) => {
             Err(format!("Host {host} cannot be asked: {message}"))
         }
-        Unheld::Asked(Contact::NotAsked | Contact::SelfRegistering(_)) => {
+        Unheld::Asked(Contact::NotAsked | Contact::SelfRegistering(_))
+        | Unheld::Taken(_, Contact::NotAsked | Contact::SelfRegistering(_)) => {
             Err(format!("Host {host} was not asked"))
         }
     }
@@ -150,8 +218,7 @@ pub fn moved(observed: &Observed) -> Option<Plan> {
         "Host {} bears the claim of this Machine, which chose Host {}; nothing is done. Delete Host {0}, which its server does not notice; or, if it is the same server under another name: kubectl -n {} annotate --overwrite machine {} {ANNOTATION_HOST}={0}",
         held.name, chosen.host, observed.marker.namespace, observed.marker.machine
     );
-    let is_deleting = observed.machine.metadata.deletion_timestamp.is_some();
-    Some(Plan::waiting(if is_deleting {
+    Some(Plan::waiting(if is_deleting(observed) {
         Finding::yes("Deleting", "ClaimMoved", message)
     } else {
         Finding::no("InfrastructureReady", "ClaimMoved", message)
@@ -164,8 +231,7 @@ pub fn contested(observed: &Observed) -> Plan {
         "Hosts {} all have spec.consumerRef of this Machine, as when one is made from the YAML of another; nothing is done to any of them. Delete all but the one that it runs on",
         observed.contested.join(", ")
     );
-    let is_deleting = observed.machine.metadata.deletion_timestamp.is_some();
-    Plan::waiting(if is_deleting {
+    Plan::waiting(if is_deleting(observed) {
         Finding::yes("Deleting", "ClaimedTwice", message)
     } else {
         Finding::no("InfrastructureReady", "ClaimedTwice", message)

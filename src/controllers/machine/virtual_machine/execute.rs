@@ -11,7 +11,7 @@ use super::super::execute::Done;
 use super::super::observed::Observed;
 use super::super::plan::correct;
 use super::super::plan::placement::{Demand, choose};
-use super::super::plan::time_limit;
+use super::super::plan::{host_is_gone, time_limit};
 use super::observe::{candidates, image_key};
 use crate::api::conditions::Finding;
 use crate::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
@@ -230,7 +230,8 @@ pub async fn remove_seed(context: &Context, observed: &Observed) -> Result<Done,
 pub async fn release(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
     let away = |reason, why: &str| {
         let message = format!(
-            "its virtual machine cannot be deleted, and may still run its pods: {why}. If it is off for good, {}. It is deleted once its gateway answers; condition MachinesKnown of the Hypervisor names it until then",
+            "its virtual machine cannot be deleted, and may still run its pods: {why}. If it is off for good: {}; or {}. It is deleted once its gateway answers; condition MachinesKnown of the Hypervisor names it until then",
+            host_is_gone(observed),
             time_limit(observed)
         );
         Finding::yes("Deleting", reason, message)

@@ -115,7 +115,7 @@ fn view(context: &Context, namespace: &str, hypervisor: &str) -> Result<View, Re
     {
         return Err(away(
             "HypervisorMissing",
-            "does not exist in this namespace; create it again, with its gateway's URL",
+            "does not exist in this namespace; create it again, with its gateway's URL. If that server never comes back, delete the Machine, and set tatara.dev/host-is-gone on it (docs/virtual-machines.md)",
         ));
     }
     let Some(connection) = context.gateways.get(namespace, hypervisor) else {
@@ -151,6 +151,7 @@ pub fn placement(context: &Context, observed: &Observed) -> Placement {
                 releasing: false,
                 contact: super::super::Contact::NotAsked,
                 power: None,
+                why: None,
                 stuck: told
                     .as_ref()
                     .err()

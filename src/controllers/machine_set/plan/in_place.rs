@@ -33,8 +33,8 @@ pub struct InPlace {
     pub deletion: Option<MachineDeletion>,
 }
 
-/// Machines that differ from the template. Those in deletion are among them: a time limit that is
-/// changed because a deletion hangs must reach the Machine that hangs.
+/// Machines that differ from the template. Of one in deletion the time limits are left alone: whoever writes one
+/// there, because the deletion hangs, means that Machine.
 pub fn changes(observed: &Observed, mine: &[&ObservedMachine]) -> Vec<Action> {
     let labels = create::labels(observed);
     let differing = mine.iter().filter(|machine| !machine.unreadable);
@@ -63,7 +63,9 @@ fn difference(
         node_labels: missing(&spec.metadata.labels, &machine.node_labels),
         node_annotations: missing(&spec.metadata.annotations, &machine.node_annotations),
         taints: (spec.taints != machine.taints).then(|| spec.taints.clone()),
-        deletion: (deletion != machine.deletion.clone().unwrap_or_default()).then_some(deletion),
+        deletion: (machine.deleting.is_none()
+            && deletion != machine.deletion.clone().unwrap_or_default())
+        .then_some(deletion),
     }
 }
 

@@ -8,12 +8,12 @@ fn what_is_not_ours_is_left_alone_and_said_with_its_owner() {
         (
             "a kubelet",
             occupied(saying(&json!({}), Ownership::Nobody)),
-            &["not Tatara's", "/var/lib/kubelet"],
+            &["not Tatara's", "/var/lib/kubelet", "kubeadm reset"],
         ),
         (
             "another management cluster",
             saying(&json!({}), marked("there", "m")),
-            &["default/w-0", "there"],
+            &["default/w-0", "there", "docs/operating.md, Undo"],
         ),
         (
             "a broken marker",
@@ -96,6 +96,33 @@ fn an_orphan_is_never_reset_and_the_remedy_fits_what_is_known_of_its_machine() {
             "Orphaned",
             &says,
         );
+    }
+}
+
+#[test]
+fn an_orphan_behind_another_claim_is_registered_anew_and_not_patched() {
+    let again = [
+        "consumerRef is that of Machine w-0",
+        "delete host h0",
+        "apply -f",
+    ];
+    let free = [
+        "consumerRef is that of Machine w-0",
+        "delete machine w-0",
+        "live node",
+    ];
+    let cases = [
+        (Known::Unknown, Consumer::Missing, again),
+        (Known::WithoutHost, STAYING, again),
+        (Known::Unknown, UNBEGUN, free),
+    ];
+    for (owner, consumer, says) in cases {
+        let mut observed = of(consumer, saying(&claim("m", false), marked("here", "n")));
+        observed.owner = owner;
+        let plan = plan(&observed, at(0));
+        expect("orphan", &plan, State::Quarantined, &[], "Orphaned", &says);
+        let patches = |finding: &Finding| finding.message.contains("patch host");
+        assert!(!plan.findings.iter().any(patches));
     }
 }
 

@@ -161,7 +161,7 @@ fn the_refusal_counts_what_stands_in_the_way() {
     let refusal = choose(&wants(json!({})), &hosts, "a", ME).expect_err("none is free");
     assert_eq!(
         refusal.message,
-        "4 hosts match the selector: 3 claimed, 1 in maintenance"
+        "4 hosts match the selector: 3 claimed, 1 in maintenance: a (in maintenance); kubectl -n default get hosts shows why; free, repair or add one"
     );
 }
 

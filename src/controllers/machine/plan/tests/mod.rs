@@ -189,6 +189,7 @@ fn held(contact: Contact) -> Placement {
         contact,
         stuck: None,
         power: None,
+        why: None,
     })
 }
 

@@ -1,9 +1,11 @@
 //! Remedies that can be pasted.
 
+use super::super::super::observed::Stuck;
 use super::super::doubt::{self, Named};
 use super::super::turn::Doubt;
-use super::super::{correct, time_limit};
+use super::super::{correct, time_limit, unanswered};
 use super::*;
+use crate::api::names::ANNOTATION_HOST_IS_GONE;
 
 const CLUSTER: Named = Named {
     namespace: "team",
@@ -100,6 +102,169 @@ fn a_provider_spec_is_corrected_where_admission_lets_it() {
         &["unknown field. ", "apply it again"][..],
     );
     expect("frozen", &plan(&wrong, at(0)), &[], says);
+}
+
+fn claimed_by_another(observed: Observed, seen: Observation) -> Observed {
+    lost(observed, Unheld::Taken("orig".into(), says(seen)))
+}
+
+#[test]
+fn a_machine_whose_host_has_another_claim_is_no_reason_to_touch_that_claim() {
+    let gone = format!("kubectl -n default annotate machine w-0 tatara.dev/host-is-gone={ME}");
+    let copy = claimed_by_another(running(worker()), reset_of(OTHER));
+    let stays = plan(&copy, at(0));
+    let parts = [
+        "looks like a copy of orig".to_owned(),
+        "Leave orig and the Host alone".into(),
+        format!("kubectl -n default delete machine w-0 --wait=false; {gone}"),
+    ];
+    let message = &finding(&stays, "InfrastructureReady").message;
+    contains(message, &parts);
+    assert!(!message.contains("patch host"), "{message}");
+    let copy = deleted(copy, at(0));
+    let goes = plan(&copy, at(1));
+    let message = &finding(&goes, "Deleting").message;
+    contains(message, &[gone]);
+    assert!(!message.contains("delete machine"), "{message}");
+}
+
+#[test]
+fn a_marker_or_silence_behind_another_claim_is_no_copy() {
+    let own = ours(running(worker()), Vec::new());
+    let Placement::Held(Held {
+        contact: Contact::Seen(seen),
+        ..
+    }) = own.placement
+    else {
+        panic!("a host")
+    };
+    let marked = claimed_by_another(running(worker()), *seen);
+    let silent = Unheld::Taken(
+        "orig".into(),
+        Contact::Unreachable {
+            reason: "SshUnreachable",
+            message: "no route".into(),
+        },
+    );
+    let silent = lost(running(worker()), silent);
+    let patch = "kubectl -n default patch host host-a";
+    for (observed, part) in [(marked, patch), (silent, "bring the Host back first")] {
+        let plan = plan(&observed, at(0));
+        let message = &finding(&plan, "InfrastructureReady").message;
+        contains(message, &[part.to_owned()]);
+        assert!(!message.contains("a copy of"), "{message}");
+        assert!(!message.contains(ANNOTATION_HOST_IS_GONE), "{message}");
+    }
+}
+
+#[test]
+fn a_host_with_the_marker_of_another_is_not_given_back() {
+    let mut seen = unmarked(Vec::new());
+    seen.owner = Ownership::Owner(Owner {
+        marker: marker("w-9", OTHER),
+        initialized: false,
+        joined: true,
+    });
+    let observed = lost(running(worker()), Unheld::Asked(says(seen)));
+    let plan = plan(&observed, at(0));
+    let message = &finding(&plan, "InfrastructureReady").message;
+    contains(
+        message,
+        &["marker of Machine w-9".into(), "host-is-gone".into()],
+    );
+    assert!(!message.contains("patch host"), "{message}");
+}
+
+#[test]
+fn what_keeps_a_released_host_from_its_reset_is_said_in_its_own_words() {
+    let gone = "tatara.dev/host-is-gone";
+    let limit = "hostReleaseTimeoutSeconds";
+    let cases: [(_, _, &[&str], &str); 5] = [
+        (
+            Stuck::Silent(at(0)),
+            "SshUnreachable",
+            &["cannot be reset since 20", "SshUnreachable: words", limit],
+            "HostUnreachable",
+        ),
+        (
+            Stuck::Silent(at(0)),
+            "HostKeyChanged",
+            &[
+                "HostKeyChanged: words, so it may still run its pods",
+                "Mend that first",
+                gone,
+            ],
+            "HostUnreachable",
+        ),
+        (
+            Stuck::ResetFails,
+            "ResetFailed",
+            &["ResetFailed: words", "cannot be mended", limit],
+            "ResetFailed",
+        ),
+        (
+            Stuck::LeftAlone,
+            "Orphaned",
+            &["was released and is not being reset: Orphaned: words", gone],
+            "WaitingForHost",
+        ),
+        (
+            Stuck::LeftAlone,
+            "Paused",
+            &["is not being reset: Paused: words"],
+            "WaitingForHost",
+        ),
+    ];
+    for (stuck, reason, parts, expected) in cases {
+        let mut observed = deleted(running(worker()), at(0));
+        let Placement::Held(held) = &mut observed.placement else {
+            panic!("a host")
+        };
+        held.releasing = true;
+        held.stuck = Some(stuck);
+        held.why = Some((reason.into(), "words".into()));
+        let says = ("Deleting", expected, parts);
+        expect(reason, &plan(&observed, at(1)), &[], says);
+    }
+}
+
+#[test]
+fn whoever_does_not_wait_for_a_drain_gets_the_command_and_what_is_left_to_do() {
+    let without =
+        "kubectl -n default annotate machine w-0 machine.cluster.k8s.io/exclude-node-draining=";
+    let parts = [
+        "does not answer, so this may never end",
+        "only on proof",
+        without,
+    ];
+    contains(&unanswered(&worker(), "host-a"), &parts.map(str::to_owned));
+    let mut observed = deleted(running(worker()), at(0));
+    observed.node = Seen::Unknown("no answer".into());
+    let parts = [without, "kubectl delete node host-a"];
+    let says = ("Deleting", "WaitingForApi", &parts[..]);
+    expect("API", &plan(&observed, at(1)), &[], says);
+}
+
+#[test]
+fn a_marker_that_cannot_be_read_is_looked_at_before_anything_is_deleted() {
+    let observed = on(worker(), Ownership::Unreadable("{".into()), Vec::new());
+    let parts = [
+        "Look at that file on the host first",
+        "the Host is not freed",
+    ];
+    let says = ("HostClean", "Occupied", &parts[..]);
+    expect("unreadable", &plan(&observed, at(0)), &[], says);
+}
+
+#[test]
+fn a_machine_that_may_have_run_init_is_ended_or_recorded() {
+    let witness = doubt::Witness::Machine("cp-0".into());
+    let finding = doubt::witnessed("BootstrapReady", &witness, CLUSTER);
+    let parts = [
+        "delete it",
+        "kubectl -n team annotate cluster a tatara.dev/control-plane-initialized=$(kubectl -n team get machine cp-0",
+    ];
+    contains(&finding.message, &parts.map(str::to_owned));
 }
 
 #[test]

@@ -190,6 +190,28 @@ fn a_changed_template_reaches_machines_in_place_and_only_what_differs() {
 }
 
 #[test]
+fn a_time_limit_that_was_written_on_a_machine_in_deletion_stays() {
+    let limit = |seconds| {
+        Some(MachineDeletion {
+            host_release_timeout_seconds: Some(seconds),
+            ..MachineDeletion::default()
+        })
+    };
+    for (deleting, is_set_back) in [(None, true), (Some(at(0)), false)] {
+        let written = ObservedMachine {
+            deleting,
+            deletion: limit(60),
+            ..machine("ms-0")
+        };
+        let mut observed = with(set(1), [written]);
+        observed.template.spec.deletion = limit(3600);
+        let actions = plan(&observed, at(1)).actions;
+        let writes = |action: &Action| matches!(action, Action::UpdateInPlace { .. });
+        assert_eq!(actions.iter().any(writes), is_set_back, "{deleting:?}");
+    }
+}
+
+#[test]
 fn a_machine_is_made_from_the_template_and_belongs_to_its_set_and_cluster() {
     let mut observed = set(1);
     observed.namespace = "prod".into();

@@ -1,0 +1,100 @@
+//! Objects that Tatara leaves alone, because they are another provider's, or nothing tells whose they are.
+
+use super::standing::{Mark, Standing};
+use crate::api::whose::{Place, Whose, of_cluster, of_machines};
+use crate::api::{Cluster, Machine, MachineDeployment, MachineSet, MachineSpec};
+
+/// Whose an object is, below a Cluster.
+pub(super) trait Provided {
+    fn whose(&self, cluster: &Cluster) -> Whose;
+}
+
+impl Provided for Cluster {
+    fn whose(&self, _: &Cluster) -> Whose {
+        of_cluster(self)
+    }
+}
+
+impl Provided for Machine {
+    fn whose(&self, cluster: &Cluster) -> Whose {
+        of_spec(&self.spec, Place::Machine, cluster)
+    }
+}
+
+impl Provided for MachineSet {
+    fn whose(&self, cluster: &Cluster) -> Whose {
+        of_spec(&self.spec.template.spec, Place::Template, cluster)
+    }
+}
+
+impl Provided for MachineDeployment {
+    fn whose(&self, cluster: &Cluster) -> Whose {
+        of_spec(&self.spec.template.spec, Place::Template, cluster)
+    }
+}
+
+fn of_spec(spec: &MachineSpec, place: Place, cluster: &Cluster) -> Whose {
+    let from = spec.provider_spec.value_from.as_ref();
+    let is_classed = from.is_some_and(|from| from.machine_class.is_some());
+    if is_classed && spec.provider_spec.value.is_none() {
+        // classes are not read here
+        return Whose::Ours;
+    }
+    of_machines(spec, place, None, Some(cluster))
+}
+
+/// How an object stands; of one that Tatara leaves alone, that and why.
+pub(super) fn told(object: &impl Provided, cluster: &Cluster, standing: Standing) -> Standing {
+    let message = match object.whose(cluster) {
+        Whose::Ours => return standing,
+        Whose::Foreign(which) => {
+            format!("it is another provider's ({which}); Tatara leaves it alone")
+        }
+        Whose::Unknown(why) => why,
+    };
+    Standing {
+        mark: Mark::Working,
+        reason: String::new(),
+        message,
+        ..standing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::kinds;
+    use super::*;
+
+    fn machine(provider: &Value) -> Machine {
+        let machine = json!({"apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Machine",
+            "metadata": {"name": "m"}, "spec": {"providerSpec": provider}});
+        serde_json::from_value(machine).unwrap()
+    }
+
+    #[test]
+    fn what_tatara_leaves_alone_says_why() {
+        let cluster = json!({"apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "c"},
+            "spec": {"clusterNetwork": {"services": {"cidrBlocks": ["10.96.0.0/16"]},
+                "pods": {"cidrBlocks": ["10.244.0.0/16"]}, "serviceDomain": "cluster.local"}}});
+        let cluster: Cluster = serde_json::from_value(cluster).unwrap();
+        let ours = json!({"value": {"apiVersion": "tatara.dev/v1alpha1", "kind": "SSHMachineProviderSpec"}});
+        let foreign = json!({"value": {"apiVersion": "awsprovider.k8s.io/v1alpha1", "kind": "AWSMachineProviderConfig"}});
+        let unknown = json!({"value": {"replicas": 1}});
+        let of_class = json!({"valueFrom": {"machineClass": {"name": "small"}}});
+        for (provider, says) in [
+            (ours, "no controller has said anything"),
+            (of_class, "no controller has said anything"),
+            (
+                foreign,
+                "another provider's (awsprovider.k8s.io/v1alpha1 AWSMachineProviderConfig)",
+            ),
+            (unknown, "nothing tells which provider it is for"),
+        ] {
+            let machine = machine(&provider);
+            let standing = told(&machine, &cluster, kinds::machine(&machine, None));
+            assert!(standing.message.contains(says), "{}", standing.message);
+        }
+    }
+}
