@@ -5,6 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
+use super::kind::{self, PlaceKind};
 use crate::api::cluster::{ClusterNetwork, Turn};
 use crate::api::conditions::is_true;
 use crate::api::names::{
@@ -57,6 +58,8 @@ pub struct Observed {
     pub claiming: Option<String>,
     /// The Hosts that bear its claim, where these are several.
     pub contested: Vec<String>,
+    /// A Host bears its claim.
+    pub has_claim: bool,
     /// The Host that it chose, and what is known of that where the Machine does not have it.
     pub chosen: Option<Chosen>,
     /// Its Node.
@@ -253,6 +256,11 @@ impl Observed {
     /// UID of the Machine.
     pub fn uid(&self) -> &str {
         &self.marker.uid
+    }
+
+    /// What it runs on, or is to run on, by what was written down; an error is a contradiction.
+    pub fn kind(&self) -> Result<Option<PlaceKind>, String> {
+        kind::of(&self.machine, self.spec.as_ref().ok(), self.has_claim)
     }
 
     /// Whether its Node was seen in an earlier pass.

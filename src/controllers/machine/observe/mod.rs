@@ -69,6 +69,7 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
         virtual_machine: None,
         claiming: None,
         contested: Vec::new(),
+        has_claim: false,
         chosen: None,
         has_token: context
             .tokens
@@ -84,7 +85,13 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
         node,
         follow,
     };
-    observed.contested = contested(context, &observed.marker);
+    let claimed = claimed(context, &observed.marker);
+    observed.has_claim = !claimed.is_empty();
+    observed.contested = if claimed.len() < 2 {
+        Vec::new()
+    } else {
+        claimed
+    };
     observed.virtual_machine = virtual_machine::observe(context, &observed);
     virtual_machine::ask_whether_gone(context, &mut observed).await;
     observed.placement = placement(context, &namespace, &observed).await;
@@ -127,12 +134,9 @@ fn resolve(
     }
 }
 
-/// The Hosts that bear the claim of a Machine, where these are several.
-fn contested(context: &Context, marker: &Marker) -> Vec<String> {
+/// The Hosts that bear the claim of a Machine.
+fn claimed(context: &Context, marker: &Marker) -> Vec<String> {
     let found = claims::of(&context.stores.hosts, marker);
-    if found.len() < 2 {
-        return Vec::new();
-    }
     found.iter().map(|host| host.name_any()).collect()
 }
 

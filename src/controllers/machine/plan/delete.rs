@@ -5,9 +5,9 @@ use std::time::Duration;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
+use super::super::kind::PlaceKind;
 use super::super::observed::{Held, Observed, Placement, Seen, Stuck, VirtualMachine};
 use super::{Action, Plan, known_node, release};
-use crate::api::MachineProviderSpec;
 use crate::api::conditions::Finding;
 use crate::api::names::ANNOTATION_EXCLUDE_DRAIN;
 use crate::controllers::Next;
@@ -47,11 +47,10 @@ fn unheld(observed: &Observed, now: Timestamp) -> Plan {
     if observed.virtual_machine.is_some() {
         return no_machine_left(observed, now);
     }
-    let proof = match &observed.spec {
-        Ok(MachineProviderSpec::Simulated(_)) => {
-            Proof::of_simulation(observed.uid(), false).ok_or_else(String::new)
-        }
-        _ => super::unheld::proof(observed),
+    let proof = if was_simulated(observed) {
+        Proof::of_simulation(observed.uid(), false).ok_or_else(String::new)
+    } else {
+        super::unheld::proof(observed)
     };
     let why = match proof {
         Ok(proof) => return finish(observed, &proof, now),
@@ -69,6 +68,14 @@ fn unheld(observed: &Observed, now: Timestamp) -> Plan {
         next: Next::After(super::unheld::ASK_AGAIN),
         ..Plan::waiting(deleting("NotReset", message))
     }
+}
+
+/// Whether nothing of it is anywhere but in the manager's memory. A spec that says so can be edited; its provider ID came
+/// with the simulation, and before that nothing was begun.
+fn was_simulated(observed: &Observed) -> bool {
+    let is_begun = observed.is_begun() && PlaceKind::of_id(&observed.machine).is_none();
+    let is_simulated = observed.kind() == Ok(Some(PlaceKind::Simulation));
+    is_simulated && !is_begun && !observed.has_claim && observed.chosen.is_none()
 }
 
 /// The user's explicit act.

@@ -157,6 +157,9 @@ fn decide(observed: &Observed, now: Timestamp) -> Plan {
     if let [_, _, ..] = observed.contested.as_slice() {
         return unheld::contested(observed);
     }
+    if let Some(plan) = unheld::contradictory(observed) {
+        return plan;
+    }
     if let Some(plan) = unheld::moved(observed) {
         return plan;
     }
@@ -257,6 +260,18 @@ fn unusable(observed: &Observed) -> Option<Finding> {
             format!(
                 "spec.providerID is {id}, which is not this Machine's (uid {}), as in the YAML of another; nothing is done. Delete this Machine, and apply it again without spec.providerID",
                 observed.uid()
+            ),
+        );
+    }
+    if let (Ok(spec), Ok(Some(kind))) = (&observed.spec, observed.kind())
+        && spec.provider() != kind.provider()
+    {
+        let (is, was) = (spec.provider(), kind.provider());
+        return no(
+            "InvalidConfiguration",
+            format!(
+                "spec.providerSpec is for provider {is} now, and this Machine was made with provider {was}; what it runs on is left alone. Set spec.providerSpec back: kubectl -n {} edit machine {}",
+                observed.marker.namespace, observed.marker.machine
             ),
         );
     }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use kube::ResourceExt;
 
+use super::super::kind::PlaceKind;
 use super::super::observed::{Held, Observed, Placement, Refusal, Stuck, Told, VirtualMachine};
 use super::super::plan::placement::{self, Candidate, Demand, choose};
 use crate::api::names::{ANNOTATION_HYPERVISOR, ANNOTATION_PAUSED, LABEL_CLUSTER, ssh_secret};
@@ -17,8 +18,12 @@ use crate::provider::ContactError;
 use crate::provider::libvirt::{Guest, Keys, Reservation, domain_name};
 use crate::store::Key;
 
-/// The virtual machine of a Machine, once its Hypervisor is chosen.
+/// The virtual machine of a Machine, once its Hypervisor is chosen. Who runs on a Host has none, whatever Hypervisor stands
+/// on it: the gateway of that would prove that the Machine runs nowhere.
 pub fn observe(context: &Context, observed: &Observed) -> Option<VirtualMachine> {
+    if observed.kind() != Ok(Some(PlaceKind::VirtualMachine)) {
+        return None;
+    }
     let hypervisor = observed
         .machine
         .annotations()

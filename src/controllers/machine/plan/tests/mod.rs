@@ -129,6 +129,7 @@ fn observed(control_plane: bool) -> Observed {
         virtual_machine: None,
         claiming: None,
         contested: Vec::new(),
+        has_claim: false,
         chosen: None,
         namesake: None,
         node: Seen::Known(None),

@@ -1,5 +1,6 @@
 //! The way out.
 
+mod simulated;
 mod unheld;
 
 use std::time::Duration;

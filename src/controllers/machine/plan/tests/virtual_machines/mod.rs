@@ -18,7 +18,8 @@ pub(super) fn libvirt(control_plane: bool) -> Observed {
             "image": { "url": "https://images.example/debian.qcow2", "sha256": "a".repeat(64) },
         },
     });
-    let mut observed = observed(control_plane);
+    let id = json!({ "spec": { "providerID": format!("tatara://libvirt/{ME}") } });
+    let mut observed = edited(observed(control_plane), &id);
     observed.spec = Ok(MachineProviderSpec::decode(&value).expect("a provider spec"));
     observed.placement = Placement::None(Ok("hypervisor-a".into()));
     observed
