@@ -59,7 +59,7 @@ fn difference(
     let deletion = spec.deletion.clone().unwrap_or_default();
     InPlace {
         labels: missing(labels, &machine.labels),
-        annotations: missing(&template.metadata.annotations, &machine.annotations),
+        annotations: missing(&create::annotations(observed), &machine.annotations),
         node_labels: missing(&spec.metadata.labels, &machine.node_labels),
         node_annotations: missing(&spec.metadata.annotations, &machine.node_annotations),
         taints: (spec.taints != machine.taints).then(|| spec.taints.clone()),
