@@ -56,6 +56,7 @@ async fn perform(
         Action::CreateMachine => virtual_machine::create(context, observed).await,
         Action::SwitchOn => virtual_machine::switch(context, observed, "on").await,
         Action::Resume => virtual_machine::switch(context, observed, "resume").await,
+        Action::RecordHypervisor => virtual_machine::record(context, observed).await,
         Action::RemoveSeed => virtual_machine::remove_seed(context, observed).await,
         Action::TakeHost => take_host(context, observed).await,
         Action::RunUnit(unit) => run_unit(context, observed, *unit).await,

@@ -173,6 +173,14 @@ pub struct VirtualMachine {
     pub held_back: Option<&'static str>,
     /// Another Hypervisor could take it, that it has not left before. Looked for while nothing of it is shown.
     pub is_elsewhere: bool,
+    /// The Hypervisor on which it was made, as the Secret of its keys says, which is there before it.
+    pub recorded: Option<String>,
+    /// That Secret exists.
+    pub has_keys: bool,
+    /// Another Hypervisor that shows it.
+    pub shown_by: Option<String>,
+    /// Another Hypervisor that does not say whether it has it.
+    pub unheard: Option<String>,
 }
 
 /// What a gateway has told about a virtual machine.

@@ -7,7 +7,7 @@ use kube::ResourceExt;
 
 use super::super::kind::PlaceKind;
 use super::super::observed::{Held, Observed, Placement, Seen, Stuck, VirtualMachine};
-use super::{Action, Plan, known_node, release};
+use super::{Action, Plan, hypervisor, known_node, release};
 use crate::api::conditions::Finding;
 use crate::api::names::ANNOTATION_EXCLUDE_DRAIN;
 use crate::controllers::Next;
@@ -136,10 +136,11 @@ fn let_go(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
     {
         return give_up(observed, &proof);
     }
-    let release = Plan::act(
+    let mut release = Plan::act(
         Action::Release,
         deleting("Releasing", format!("releasing {}", held.name)),
     );
+    hypervisor::record(observed, &mut release);
     if observed.virtual_machine.is_none() && of_user(observed).is_some() {
         return release;
     }
@@ -181,6 +182,15 @@ fn let_go(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
 fn no_machine_left(observed: &Observed, now: Timestamp) -> Plan {
     if let Some(proof) = given_up(observed, None, now) {
         return give_up(observed, &proof);
+    }
+    if let Some(why) = hypervisor::doubt(observed) {
+        return match of_user(observed) {
+            Some(proof) => give_up(observed, &proof),
+            None => Plan {
+                next: Next::After(RELEASE_AGAIN),
+                ..Plan::waiting(deleting("NotReset", why))
+            },
+        };
     }
     let told = observed.virtual_machine.as_ref().map(|vm| &vm.told);
     let is_gone = told.is_some_and(|told| told.as_ref().is_ok_and(|told| told.is_gone));

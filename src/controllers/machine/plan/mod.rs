@@ -6,6 +6,7 @@ mod commands;
 pub mod correct;
 mod delete;
 pub mod doubt;
+mod hypervisor;
 pub mod placement;
 mod release;
 pub use delete::expired;
@@ -79,6 +80,8 @@ pub enum Action {
     SwitchOn,
     /// Resume a virtual machine that is paused.
     Resume,
+    /// Write down a second time on which Hypervisor the virtual machine was made.
+    RecordHypervisor,
     /// Take the seed, with its keys, away from the hypervisor.
     RemoveSeed,
     /// Write the ownership marker on the host.
@@ -160,7 +163,7 @@ fn decide(observed: &Observed, now: Timestamp) -> Plan {
     if let Some(plan) = unheld::contradictory(observed) {
         return plan;
     }
-    if let Some(plan) = unheld::moved(observed) {
+    if let Some(plan) = unheld::moved(observed).or_else(|| hypervisor::moved(observed)) {
         return plan;
     }
     if machine.metadata.deletion_timestamp.is_some() {
@@ -225,6 +228,7 @@ fn held_plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
         (_, None) => bootstrap::plan(observed, held, now),
     };
     virtual_machine::remove_seed(observed, held, &mut plan);
+    hypervisor::record(observed, &mut plan);
     plan
 }
 

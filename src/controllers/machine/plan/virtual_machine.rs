@@ -49,10 +49,7 @@ pub fn plan(observed: &Observed, machine: &VirtualMachine, now: Timestamp) -> Op
 
 /// What was made of it once cannot be made again: its disk is gone.
 fn may_have_been_a_node(observed: &Observed) -> bool {
-    observed.had_node()
-        || known_node(observed).is_some()
-        || observed.is_initializer()
-        || observed.has_turn()
+    observed.is_begun()
 }
 
 fn waiting(reason: &'static str, message: impl Into<String>) -> Plan {

@@ -56,6 +56,7 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
         | Action::CreateMachine
         | Action::SwitchOn
         | Action::Resume
+        | Action::RecordHypervisor
         | Action::RemoveSeed
         | Action::DeleteLeftNode { .. } => false,
         Action::TakeTurn(_) => {
