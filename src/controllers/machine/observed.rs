@@ -44,6 +44,8 @@ pub struct Observed {
     pub marker: Marker,
     /// Its Cluster, if there is one of that name.
     pub cluster: Option<ObservedCluster>,
+    /// Why it is not clear whose control plane it is.
+    pub whose: Option<String>,
     /// Its provider spec, resolved through its class.
     pub spec: Result<MachineProviderSpec, SpecProblem>,
     /// The resolved provider object, to be copied inline.

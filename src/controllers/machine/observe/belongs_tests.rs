@@ -71,7 +71,13 @@ type Marked<'a> = &'a [(&'a str, Says, Says)];
 fn a_cluster_that_was_made_from_the_yaml_of_another_captures_no_machine() {
     use Says::{Nothing, Record, Turn};
     // "a" sorts before all others
-    let cases: [(&str, &str, Marked, Option<&str>); 9] = [
+    let cases: [(&str, &str, Marked, Option<&str>); 10] = [
+        (
+            "its label was edited to a copy that knows by itself",
+            "c",
+            &[("b", Record, Record), ("c", Nothing, Record)],
+            Some("b"),
+        ),
         ("its own", "b", &[("b", Record, Record)], Some("b")),
         (
             "its own, not settled yet",
@@ -136,11 +142,11 @@ fn a_cluster_that_was_made_from_the_yaml_of_another_captures_no_machine() {
             let name = cluster.name_any();
             let found = marked.iter().find(|(of, ..)| *of == name);
             let (_, secret, itself) = found.expect("a Cluster");
-            Both {
+            Some(Both {
                 secret: secret.marks(),
                 cluster: itself.marks(),
                 no_secret: false,
-            }
+            })
         };
         let found = recorded(&stores(&names, &[]), &machine(Some(label), false), both);
         let found = found.map(|cluster| cluster.name_any());
@@ -236,8 +242,135 @@ fn a_worker_stays_in_the_cluster_of_its_claim_or_node_whatever_its_label_becomes
         let stores = stores(all, claims);
         let has_node = |cluster: &Cluster| nodes.contains(&cluster.name_any().as_str());
         let machine = machine(label, had_node);
-        let found = cluster(&stores, &machine, |_| Both::default(), has_node);
+        let found = cluster(&stores, &machine, |_| Some(Both::default()), has_node);
         let found = found.map(|cluster| cluster.name_any());
         assert_eq!(found.as_deref(), expected, "{case}");
+    }
+}
+
+/// Name, what its CA Secret says (nothing where it was not read), what it says itself.
+type Known<'a> = &'a [(&'a str, Option<Says>, Says)];
+
+#[test]
+fn a_machine_that_two_clusters_name_or_of_which_a_secret_may_say_more_is_in_doubt() {
+    use Says::{Nothing, Record, Turn};
+    let none: &[&str] = &[];
+    let cases: [(&str, Known, &[&str], &[&str], Option<&str>); 12] = [
+        ("its own", &[("b", Some(Record), Record)], none, none, None),
+        (
+            "nobody's",
+            &[("a", Some(Nothing), Nothing), ("b", Some(Nothing), Nothing)],
+            none,
+            none,
+            None,
+        ),
+        (
+            "its own, by itself alone",
+            &[("a", Some(Nothing), Nothing), ("b", Some(Nothing), Turn)],
+            none,
+            none,
+            None,
+        ),
+        (
+            "another's",
+            &[("a", Some(Record), Record), ("b", Some(Nothing), Nothing)],
+            none,
+            none,
+            None,
+        ),
+        (
+            "two",
+            &[("a", Some(Record), Record), ("b", Some(Record), Record)],
+            none,
+            none,
+            Some("Clusters a and b"),
+        ),
+        (
+            "two, and its claim is of its own",
+            &[("a", Some(Record), Record), ("b", Some(Record), Record)],
+            &["b"],
+            none,
+            None,
+        ),
+        (
+            "two, and its claim is of the other",
+            &[("a", Some(Record), Record), ("b", Some(Record), Record)],
+            &["a"],
+            none,
+            Some("Clusters a and b"),
+        ),
+        (
+            "two, and its Node is its own's",
+            &[("a", Some(Record), Record), ("b", Some(Record), Record)],
+            none,
+            &["b"],
+            None,
+        ),
+        (
+            "its own by itself, and another's Secret",
+            &[("a", Some(Record), Record), ("b", Some(Nothing), Record)],
+            &["b"],
+            none,
+            Some("Clusters a and b"),
+        ),
+        (
+            "another, unread",
+            &[("a", None, Record), ("b", Some(Nothing), Nothing)],
+            none,
+            none,
+            Some("Cluster a names it"),
+        ),
+        (
+            "unread",
+            &[("a", None, Nothing), ("b", Some(Nothing), Nothing)],
+            none,
+            none,
+            Some("Secret a-ca"),
+        ),
+        (
+            "its own, unread",
+            &[("b", None, Nothing)],
+            none,
+            none,
+            Some("Secret b-ca"),
+        ),
+    ];
+    for (case, known, claims, nodes, expected) in cases {
+        let names: Vec<&str> = known.iter().map(|(name, ..)| *name).collect();
+        let stores = stores(&names, claims);
+        // as in the store: what a Cluster says itself stands on it
+        for (name, _, itself) in known {
+            let mut cluster = (*stores.clusters.get("n", name).expect("a Cluster")).clone();
+            if let Record = itself {
+                let mark = (
+                    crate::api::names::ANNOTATION_INITIALIZED.to_owned(),
+                    "m".to_owned(),
+                );
+                cluster.metadata.annotations = Some([mark].into());
+            }
+            stores.clusters.hold(cluster);
+        }
+        let both = |cluster: &Cluster| {
+            let name = cluster.name_any();
+            let (_, secret, itself) = known.iter().find(|(of, ..)| *of == name)?;
+            secret.map(|secret| Both {
+                secret: secret.marks(),
+                cluster: itself.marks(),
+                no_secret: false,
+            })
+        };
+        let mut machine = machine(Some("b"), false);
+        let label = (LABEL_CONTROL_PLANE.to_owned(), "true".to_owned());
+        machine
+            .metadata
+            .labels
+            .get_or_insert_default()
+            .extend([label]);
+        let has_node = |cluster: &Cluster| nodes.contains(&cluster.name_any().as_str());
+        let found = doubt(&stores, &machine, both, has_node);
+        match (&found, expected) {
+            (Some(found), Some(part)) => assert!(found.contains(part), "{case}: {found}"),
+            _ => assert_eq!(found.as_deref(), expected, "{case}"),
+        }
     }
 }

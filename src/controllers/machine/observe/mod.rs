@@ -44,7 +44,13 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
     let cluster = belongs::cluster(
         &context.stores,
         &machine,
-        |cluster| both(context, cluster),
+        |cluster| turn::known(context, cluster),
+        |cluster| has_node(context, cluster, &uid),
+    );
+    let whose = belongs::doubt(
+        &context.stores,
+        &machine,
+        |cluster| turn::known(context, cluster),
         |cluster| has_node(context, cluster, &uid),
     );
     let marker = Marker {
@@ -67,6 +73,7 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
             message: String::new(),
         })),
         virtual_machine: None,
+        whose,
         claiming: None,
         contested: Vec::new(),
         has_claim: false,
@@ -142,7 +149,8 @@ fn claimed(context: &Context, marker: &Marker) -> Vec<String> {
 
 /// The Cluster whose control plane the Machine made, or is about to make, by what is recorded there.
 pub fn recorded_cluster(context: &Context, machine: &Machine) -> Option<Arc<Cluster>> {
-    belongs::recorded(&context.stores, machine, |cluster| both(context, cluster))
+    let known = |cluster: &Cluster| turn::known(context, cluster);
+    belongs::recorded(&context.stores, machine, known)
 }
 
 /// What a Cluster and its CA Secret say of turn and record, as far as it is known without asking.

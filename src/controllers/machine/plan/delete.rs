@@ -26,6 +26,9 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     if !observed.is_adopted() {
         return Plan::default();
     }
+    if let Some(plan) = unclear(observed) {
+        return plan;
+    }
     if let Some(finding) = must_wait(observed) {
         return Plan::waiting(finding);
     }
@@ -40,6 +43,20 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
             None => unheld(observed, now),
         },
     }
+}
+
+/// Which Cluster it is of, or whether it has a Node, is not known yet, as after a restart of ours: what keeps a control
+/// plane, or drains a Node, cannot be told.
+fn unclear(observed: &Observed) -> Option<Plan> {
+    let finding = match (&observed.whose, &observed.node) {
+        (Some(why), _) => deleting("ClusterInDoubt", why.clone()),
+        (None, Seen::NotYet(why)) => deleting("WaitingForApi", why.clone()),
+        _ => return None,
+    };
+    Some(Plan {
+        next: Next::After(API_AGAIN),
+        ..Plan::waiting(finding)
+    })
 }
 
 /// It holds nothing. That proves nothing: what it had, if it had anything, has to say so, or its user.

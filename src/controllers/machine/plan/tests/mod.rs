@@ -127,6 +127,7 @@ fn observed(control_plane: bool) -> Observed {
         resolved: Some(value),
         placement: Placement::None(Ok("host-a".into())),
         virtual_machine: None,
+        whose: None,
         claiming: None,
         contested: Vec::new(),
         has_claim: false,
