@@ -89,6 +89,10 @@ fn on_host(
     let Some(owner) = seen.owner.of(&observed.marker) else {
         return taking::plan(observed, held, seen);
     };
+    if let Some(finding) = doubt::of_another(BOOTSTRAP, &owner.marker, Named::of(&observed.marker))
+    {
+        return Plan::waiting(finding);
+    }
     if owner.initialized && cluster.initialized_by.is_none() {
         return Plan::act(
             Action::RecordInitialized,
