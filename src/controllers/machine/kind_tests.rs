@@ -14,214 +14,76 @@ fn spec(kind: &str) -> MachineProviderSpec {
     MachineProviderSpec::decode(&value).expect("a provider spec")
 }
 
-fn machine(id: &str, annotations: &[&str]) -> Machine {
+fn machine(id: &str, annotations: &[String]) -> Machine {
     let id = match id {
         "" => Value::Null,
         provider => json!(format!("tatara://{provider}/u")),
     };
     let annotations = annotations
         .iter()
-        .map(|key| ((*key).to_owned(), json!("x")))
+        .map(|key| (key.clone(), json!("x")))
         .collect::<serde_json::Map<_, _>>();
     let machine = json!({ "metadata": { "namespace": "n", "name": "m", "uid": "u", "annotations": annotations },
         "spec": { "providerID": id } });
     serde_json::from_value(machine).expect("a Machine")
 }
 
-type Case = (
-    &'static str,
-    &'static str,
-    &'static [&'static str],
-    bool,
-    Option<&'static str>,
-    Result<Option<PlaceKind>, &'static str>,
-);
+/// What it is, provider of its ID, annotations, whether a Host has its claim, provider spec, and what comes of it: a kind, or
+/// part of what is said.
+const CASES: &str = "
+    new                              |           |                 |       | SSH       | host
+    new virtual                      |           |                 |       | Libvirt   | virtual
+    unusable                         |           |                 |       |           | nothing
+    on a Host                        | ssh       | host            | claim | SSH       | host
+    edited to a simulation           | ssh       | host            | claim | Simulated | host
+    edited, no claim                 | ssh       | host            |       | Simulated | host
+    edited, no annotation            | ssh       |                 | claim | Libvirt   | host
+    edited, by its ID alone          | ssh       |                 |       | Simulated | host
+    its ID was removed               |           | host            | claim | Simulated | host
+    its ID was removed, claim alone  |           |                 | claim | Libvirt   | host
+    a pasted Hypervisor              | ssh       | host hypervisor | claim | SSH       | host
+    a pasted Hypervisor, claim alone | ssh       | hypervisor      | claim | SSH       | host
+    a pasted Hypervisor, no place    | ssh       | hypervisor      |       | SSH       | says tatara.dev/hypervisor-; if
+    a pasted Hypervisor, new         |           | hypervisor      |       | SSH       | says tatara.dev/hypervisor-
+    no ID and both                   |           | host hypervisor |       | Libvirt   | says tatara.dev/host-
+    placed                           | libvirt   | hypervisor      |       | Libvirt   | virtual
+    placed, edited                   | libvirt   | hypervisor      |       | Simulated | virtual
+    left a Hypervisor                | libvirt   |                 |       | SSH       | virtual
+    placed, class gone               |           | hypervisor      |       |           | virtual
+    a pasted Host                    | libvirt   | host hypervisor |       | Libvirt   | says machine m tatara.dev/host-; if
+    a claim made for it              | libvirt   | hypervisor      | claim | Libvirt   | says delete that Host
+    simulated                        | simulated |                 |       |           | simulated
+    simulated by an edit of its ID   | simulated | host            |       | Simulated | says set that back
+    simulated by an edit, virtual    | simulated | hypervisor      |       | Simulated | says set that back
+";
 
 #[test]
 fn what_was_written_down_says_what_a_machine_runs_on_and_its_spec_only_before_that() {
-    let both: &[&str] = &[ANNOTATION_HOST, ANNOTATION_HYPERVISOR];
-    let host: &[&str] = &[ANNOTATION_HOST];
-    let hypervisor: &[&str] = &[ANNOTATION_HYPERVISOR];
-    let none: &[&str] = &[];
-    let cases: [Case; 24] = [
-        ("new", "", none, false, Some("SSH"), Ok(Some(Host))),
-        (
-            "new virtual",
-            "",
-            none,
-            false,
-            Some("Libvirt"),
-            Ok(Some(VirtualMachine)),
-        ),
-        ("unusable", "", none, false, None, Ok(None)),
-        ("on a Host", "ssh", host, true, Some("SSH"), Ok(Some(Host))),
-        (
-            "edited to a simulation",
-            "ssh",
-            host,
-            true,
-            Some("Simulated"),
-            Ok(Some(Host)),
-        ),
-        (
-            "edited, no claim",
-            "ssh",
-            host,
-            false,
-            Some("Simulated"),
-            Ok(Some(Host)),
-        ),
-        (
-            "edited, no annotation",
-            "ssh",
-            none,
-            true,
-            Some("Libvirt"),
-            Ok(Some(Host)),
-        ),
-        (
-            "edited, by its ID alone",
-            "ssh",
-            none,
-            false,
-            Some("Simulated"),
-            Ok(Some(Host)),
-        ),
-        (
-            "its ID was removed",
-            "",
-            host,
-            true,
-            Some("Simulated"),
-            Ok(Some(Host)),
-        ),
-        (
-            "its ID was removed, claim alone",
-            "",
-            none,
-            true,
-            Some("Libvirt"),
-            Ok(Some(Host)),
-        ),
-        (
-            "a pasted Hypervisor",
-            "ssh",
-            both,
-            true,
-            Some("SSH"),
-            Ok(Some(Host)),
-        ),
-        (
-            "a pasted Hypervisor, claim alone",
-            "ssh",
-            hypervisor,
-            true,
-            Some("SSH"),
-            Ok(Some(Host)),
-        ),
-        (
-            "a pasted Hypervisor, no place",
-            "ssh",
-            hypervisor,
-            false,
-            Some("SSH"),
-            Err("tatara.dev/hypervisor-; if"),
-        ),
-        (
-            "a pasted Hypervisor, new",
-            "",
-            hypervisor,
-            false,
-            Some("SSH"),
-            Err("tatara.dev/hypervisor-"),
-        ),
-        (
-            "no ID and both",
-            "",
-            both,
-            false,
-            Some("Libvirt"),
-            Err("tatara.dev/host-"),
-        ),
-        (
-            "placed",
-            "libvirt",
-            hypervisor,
-            false,
-            Some("Libvirt"),
-            Ok(Some(VirtualMachine)),
-        ),
-        (
-            "placed, edited",
-            "libvirt",
-            hypervisor,
-            false,
-            Some("Simulated"),
-            Ok(Some(VirtualMachine)),
-        ),
-        (
-            "left a Hypervisor",
-            "libvirt",
-            none,
-            false,
-            Some("SSH"),
-            Ok(Some(VirtualMachine)),
-        ),
-        (
-            "placed, class gone",
-            "",
-            hypervisor,
-            false,
-            None,
-            Ok(Some(VirtualMachine)),
-        ),
-        (
-            "a pasted Host",
-            "libvirt",
-            both,
-            false,
-            Some("Libvirt"),
-            Err("machine m tatara.dev/host-; if"),
-        ),
-        (
-            "a claim made for it",
-            "libvirt",
-            hypervisor,
-            true,
-            Some("Libvirt"),
-            Err("delete that Host"),
-        ),
-        (
-            "simulated",
-            "simulated",
-            none,
-            false,
-            None,
-            Ok(Some(Simulation)),
-        ),
-        (
-            "simulated by an edit of its ID",
-            "simulated",
-            host,
-            false,
-            Some("Simulated"),
-            Err("set that back"),
-        ),
-        (
-            "simulated by an edit, virtual",
-            "simulated",
-            hypervisor,
-            false,
-            Some("Simulated"),
-            Err("set that back"),
-        ),
-    ];
-    for (case, id, annotations, is_claimed, kind, expected) in cases {
-        let wanted = kind.map(spec);
-        let found = of(&machine(id, annotations), wanted.as_ref(), is_claimed);
-        match (found, expected) {
-            (Err(message), Err(part)) => assert!(message.contains(part), "{case}: {message}"),
-            (found, expected) => assert_eq!(found, expected.map_err(str::to_owned), "{case}"),
+    for line in CASES.trim().lines() {
+        let columns: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [case, id, annotations, claim, kind, expected] = columns[..] else {
+            panic!("six columns: {line}");
+        };
+        let annotations: Vec<String> = annotations
+            .split_whitespace()
+            .map(|name| format!("tatara.dev/{name}"))
+            .collect();
+        let wanted = (!kind.is_empty()).then(|| spec(kind));
+        let found = of(
+            &machine(id, &annotations),
+            wanted.as_ref(),
+            claim == "claim",
+        );
+        let says = match &found {
+            Ok(Some(Host)) => "host",
+            Ok(Some(VirtualMachine)) => "virtual",
+            Ok(Some(Simulation)) => "simulated",
+            Ok(None) => "nothing",
+            Err(message) => message,
+        };
+        match expected.strip_prefix("says ") {
+            Some(part) => assert!(found.is_err() && says.contains(part), "{case}: {says}"),
+            None => assert_eq!(says, expected, "{case}"),
         }
     }
 }

@@ -197,15 +197,8 @@ fn held(contact: Contact) -> Placement {
 /// A Machine whose host says this.
 fn on(mut observed: Observed, owner: Ownership, units: Vec<UnitStatus>) -> Observed {
     let seen = Observation {
-        clock: 0,
-        facts: crate::api::host::HostFacts::default(),
         owner,
-        occupied: Vec::new(),
-        units,
-        versions: SoftwareVersions::default(),
-        kubelet_active: false,
-        installation: None,
-        authority: None,
+        ..unmarked(units)
     };
     observed.placement = held(Contact::Seen(Box::new(seen)));
     observed
