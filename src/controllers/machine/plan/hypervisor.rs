@@ -11,8 +11,8 @@ use crate::api::conditions::Finding;
 use crate::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_HYPERVISOR, ssh_secret};
 use crate::controllers::Next;
 
-/// What is known of the Secret may be old.
-const LOOK_AGAIN: Duration = Duration::from_secs(30);
+/// What is known of the Secret, or of other Hypervisors, may be old.
+pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 /// The annotation names another Hypervisor than the one that has the virtual machine: nothing is made, and nothing ends.
 pub fn moved(observed: &Observed) -> Option<Plan> {

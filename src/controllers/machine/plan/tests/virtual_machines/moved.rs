@@ -108,6 +108,12 @@ fn nothing_is_made_where_the_annotation_was_edited_or_kubeadm_was_begun() {
     let ready = Some(image("ready", &json!({})));
     let gone = told(libvirt(false), None, ready);
     assert_eq!(decision(&gone).1, [Action::CreateMachine], "not begun");
+    let unheard = with_machine(gone.clone(), |machine| {
+        machine.recorded = None;
+        machine.unheard = Some("hypervisor-c".into());
+    });
+    let moved = ("HypervisorMoved".to_owned(), vec![]);
+    assert_eq!(decision(&unheard), moved, "it may be there");
     let begun = json!({ "metadata": { "annotations": { ANNOTATION_SETTINGS: "{}" } } });
     let waits = ("VirtualMachineGone".to_owned(), vec![]);
     assert_eq!(decision(&edited(gone.clone(), &begun)), waits);
