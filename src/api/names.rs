@@ -72,6 +72,12 @@ pub const ANNOTATION_REINSTALL: &str = "tatara.dev/reinstall";
 /// ([`crate::api::installation::Record`]). Written by compare-and-swap.
 pub const ANNOTATION_INSTALLATION: &str = "tatara.dev/installation";
 
+/// Whether an annotation is a record of one object, which another that is made from it must not have: where it runs, what it
+/// was made with, that its host is gone.
+pub fn is_record(annotation: &str) -> bool {
+    annotation.starts_with("tatara.dev/")
+}
+
 /// Finalizer of a Cluster (2019 API).
 pub const FINALIZER_CLUSTER: &str = "cluster.cluster.k8s.io";
 /// Finalizer on a Cluster while a ClusterProfile stands for it: the profile goes first.

@@ -199,6 +199,7 @@ impl Leans for MachineClass {
                 .machines
                 .by(&key)
                 .iter()
+                .filter(|m| !is_foreign(m.as_ref(), stores))
                 .find_map(|m| trouble(m.as_ref()))
         };
         let sets = || {
@@ -206,10 +207,14 @@ impl Leans for MachineClass {
                 .machine_sets
                 .by(&key)
                 .iter()
+                .filter(|s| !is_foreign(s.as_ref(), stores))
                 .find_map(|s| trouble(s.as_ref()))
         };
         let deployments = stores.machine_deployments.by(&key);
-        let deployments = deployments.iter().find_map(|d| trouble(d.as_ref()));
+        let deployments = deployments
+            .iter()
+            .filter(|d| !is_foreign(d.as_ref(), stores))
+            .find_map(|d| trouble(d.as_ref()));
         deployments.or_else(sets).or_else(machines)
     }
 

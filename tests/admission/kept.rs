@@ -278,3 +278,32 @@ fn that_a_host_is_gone_is_said_with_the_uid_of_its_machine() {
     write(["cl", "a"], "", json!(uid)).out();
     write(["cl", "a"], "", Value::Null).out();
 }
+
+#[test]
+#[ignore = "needs a management plane"]
+fn the_hypervisor_of_a_virtual_machine_is_the_managers() {
+    const HYPERVISOR: &str = "tatara.dev/hypervisor";
+    let plane = installed();
+    plane.namespace("placed");
+    let mut object = machine("m");
+    object["metadata"]["annotations"] = json!({ HYPERVISOR: "h1" });
+    let made = plane.create("placed", &object).json();
+    let uid = made["metadata"]["uid"].as_str().expect("a UID").to_owned();
+    let own = ["ma", "m"];
+    let write = |extra, value: Value| mark("placed", own, extra, HYPERVISOR, &value);
+    until_refused("the policy on Machines", || {
+        write("--dry-run=server", json!("h2"))
+    });
+    // What was pasted onto a Machine that has no virtual machine may be removed, and nothing else.
+    let says = "annotation tatara.dev/hypervisor cannot change";
+    write("", Value::Null).out();
+    write("", json!("h1")).refused("written by a person", &[says, "Remove it"]);
+    write(AS_MANAGER, json!("h1")).out();
+    let id = provider_id(json!(format!("tatara://libvirt/{uid}")));
+    patch("placed", own, AS_MANAGER, &id).out();
+    for value in [Value::Null, json!("h2")] {
+        write("", value).refused("another Hypervisor", &[says, "Set it back to h1"]);
+    }
+    write("", json!("h1")).out();
+    write(AS_MANAGER, json!("h2")).out();
+}

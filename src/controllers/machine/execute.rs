@@ -3,6 +3,7 @@
 use kube::ResourceExt;
 use serde_json::{Value, json};
 
+use super::kind::PlaceKind;
 use super::observed::{Contact, Held, Observed, Placement};
 use super::plan::{Action, Plan};
 use super::site::{Site, host, site};
@@ -10,7 +11,7 @@ use super::{acquire, nodes, settings, turn, units, virtual_machine};
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::Finding;
 use crate::api::names::{ANNOTATION_SETTINGS, FINALIZER_MACHINE};
-use crate::api::{Host, MachineProviderSpec};
+use crate::api::{Host, MachineProviderSpec, SimulatedMachineProviderSpec};
 use crate::controllers::proof::Over;
 use crate::controllers::{ReconcileError, claims, patch};
 use crate::manager::Context;
@@ -55,6 +56,7 @@ async fn perform(
         Action::CreateMachine => virtual_machine::create(context, observed).await,
         Action::SwitchOn => virtual_machine::switch(context, observed, "on").await,
         Action::Resume => virtual_machine::switch(context, observed, "resume").await,
+        Action::RecordHypervisor => virtual_machine::record(context, observed).await,
         Action::RemoveSeed => virtual_machine::remove_seed(context, observed).await,
         Action::TakeHost => take_host(context, observed).await,
         Action::RunUnit(unit) => run_unit(context, observed, *unit).await,
@@ -252,8 +254,12 @@ pub(super) fn wake_again(context: &Context, observed: &Observed) {
 }
 
 async fn release(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
-    if let Ok(MachineProviderSpec::Simulated(spec)) = &observed.spec {
-        context.simulated.release(observed, spec);
+    if observed.kind() == Ok(Some(PlaceKind::Simulation)) {
+        let spec = match &observed.spec {
+            Ok(MachineProviderSpec::Simulated(spec)) => spec.clone(),
+            _ => SimulatedMachineProviderSpec::default(),
+        };
+        context.simulated.release(observed, &spec);
         return Ok(Done::Yes);
     }
     if observed.virtual_machine.is_some() {

@@ -2,6 +2,7 @@
 
 mod acquire;
 mod execute;
+mod kind;
 mod nodes;
 mod observe;
 mod observed;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
+use super::kind::{self, PlaceKind};
 use crate::api::cluster::{ClusterNetwork, Turn};
 use crate::api::conditions::is_true;
 use crate::api::names::{
@@ -43,6 +44,8 @@ pub struct Observed {
     pub marker: Marker,
     /// Its Cluster, if there is one of that name.
     pub cluster: Option<ObservedCluster>,
+    /// Why it is not clear whose control plane it is.
+    pub whose: Option<String>,
     /// Its provider spec, resolved through its class.
     pub spec: Result<MachineProviderSpec, SpecProblem>,
     /// The resolved provider object, to be copied inline.
@@ -57,6 +60,8 @@ pub struct Observed {
     pub claiming: Option<String>,
     /// The Hosts that bear its claim, where these are several.
     pub contested: Vec<String>,
+    /// A Host bears its claim.
+    pub has_claim: bool,
     /// The Host that it chose, and what is known of that where the Machine does not have it.
     pub chosen: Option<Chosen>,
     /// Its Node.
@@ -172,6 +177,14 @@ pub struct VirtualMachine {
     pub held_back: Option<&'static str>,
     /// Another Hypervisor could take it, that it has not left before. Looked for while nothing of it is shown.
     pub is_elsewhere: bool,
+    /// The Hypervisor on which it was made, as the Secret of its keys says, which is there before it.
+    pub recorded: Option<String>,
+    /// That Secret exists.
+    pub has_keys: bool,
+    /// Another Hypervisor that shows it.
+    pub shown_by: Option<String>,
+    /// Another Hypervisor that does not say whether it has it.
+    pub unheard: Option<String>,
 }
 
 /// What a gateway has told about a virtual machine.
@@ -259,6 +272,11 @@ impl Observed {
     /// UID of the Machine.
     pub fn uid(&self) -> &str {
         &self.marker.uid
+    }
+
+    /// What it runs on, or is to run on, by what was written down; an error is a contradiction.
+    pub fn kind(&self) -> Result<Option<PlaceKind>, String> {
+        kind::of(&self.machine, self.spec.as_ref().ok(), self.has_claim)
     }
 
     /// Whether its Node was seen in an earlier pass.

@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-use super::observed::Observed;
+use super::observed::{Contact, Held, Observed, Placement};
 use super::plan::doubt::{self, Named};
 use super::plan::turn::{self, Both, Holder, Marks, Side, Step};
 use super::witness;
@@ -142,6 +142,9 @@ pub async fn record_initialized(
     let Some(cluster) = stored(context, &observed.marker) else {
         return Ok(None);
     };
+    if let Some(finding) = other_authority(context, &cluster, observed) {
+        return Ok(Some(finding));
+    }
     match go(context, &cluster, |both| turn::record(both, observed.uid())).await? {
         Step::Initialized(other) => Ok(Some(doubt::made_twice(
             BOOTSTRAP,
@@ -151,6 +154,25 @@ pub async fn record_initialized(
         ))),
         step => outcome(&observed.marker, step, "record the control plane"),
     }
+}
+
+/// Whether the host that says so has the key of the CA that the Cluster has now, as far as it has one.
+fn other_authority(context: &Context, cluster: &Cluster, observed: &Observed) -> Option<Finding> {
+    let Placement::Held(Held {
+        contact: Contact::Seen(seen),
+        ..
+    }) = &observed.placement
+    else {
+        return None;
+    };
+    let has = seen.authority.as_ref()?;
+    let named = Named::of(&observed.marker);
+    let known = context.known.get(&cluster.uid().unwrap_or_default());
+    let Some(authorities) = known.authorities else {
+        return Some(doubt::unread(BOOTSTRAP, named));
+    };
+    (authorities.cluster.fingerprint() != *has)
+        .then(|| doubt::of_another_authority(BOOTSTRAP, named))
 }
 
 /// Records the control plane that a host proves to be there, of a Machine that does not exist. What stands against it is

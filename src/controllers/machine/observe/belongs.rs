@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use kube::ResourceExt;
 
-use super::super::plan::turn::Both;
-use crate::api::names::LABEL_CLUSTER;
+use super::super::plan::turn::{Both, Marks};
+use crate::api::names::{LABEL_CLUSTER, LABEL_CONTROL_PLANE};
 use crate::api::{Cluster, Machine};
 use crate::controllers::claims;
+use crate::controllers::whose::Shared;
 use crate::node::Marker;
 use crate::store::Stores;
 
@@ -18,7 +19,7 @@ use crate::store::Stores;
 pub fn cluster(
     stores: &Stores,
     machine: &Machine,
-    both: impl Fn(&Cluster) -> Both,
+    both: impl Fn(&Cluster) -> Option<Both>,
     has_node: impl Fn(&Cluster) -> bool,
 ) -> Option<Arc<Cluster>> {
     recorded(stores, machine, both)
@@ -31,7 +32,7 @@ pub fn cluster(
 pub fn unlabelled(
     stores: &Stores,
     cluster: &Cluster,
-    both: impl Fn(&Cluster) -> Both,
+    both: impl Fn(&Cluster) -> Option<Both>,
     has_node: impl Fn(&Cluster, &Machine) -> bool,
 ) -> Vec<Arc<Machine>> {
     let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
@@ -45,23 +46,122 @@ pub fn unlabelled(
     machines
 }
 
-/// The Cluster whose control plane the Machine made, or is about to make, by what is recorded there. Its own label's is
-/// believed at once. What another says counts where its CA Secret says it too: a Cluster is easily made from the YAML of
-/// another, annotations and all, and one that is named twice is named by nobody.
+/// The Cluster whose control plane the Machine made, or is about to make, by what is recorded there. What another than that
+/// of its label says counts where its CA Secret says it too: a Cluster is easily made from the YAML of another, annotations
+/// and all, and one that is named twice is named by nobody. Nor is that of its label believed by itself against a Secret.
 pub fn recorded(
     stores: &Stores,
     machine: &Machine,
-    both: impl Fn(&Cluster) -> Both,
+    both: impl Fn(&Cluster) -> Option<Both>,
 ) -> Option<Arc<Cluster>> {
-    let uid = machine.uid()?;
-    if let Some(own) = labelled(stores, machine)
-        && names(&both(&own), &uid) != Named::NotAtAll
-    {
-        return Some(own);
+    let all = namings(stores, machine, &both);
+    let own = own(&all, stores, machine);
+    let mut by_secret = all.iter().filter(|one| one.named == Named::BySecret);
+    if let Some(own) = own.filter(|own| own.named == Named::BySecret) {
+        return Some(own.cluster.clone());
     }
-    let mut others = stores.clusters.within(&machine.namespace()?);
-    others.retain(|other| names(&both(other), &uid) == Named::BySecret);
-    others.pop().filter(|_| others.is_empty())
+    match (by_secret.next(), by_secret.next()) {
+        (Some(only), None) => Some(only.cluster.clone()),
+        (Some(_), Some(_)) => None,
+        (None, _) => own
+            .filter(|own| own.named == Named::ByItself)
+            .map(|own| own.cluster.clone()),
+    }
+}
+
+/// Why nobody can tell at the moment whose control plane the Machine is: it is not deleted meanwhile, because only its
+/// Cluster says whether that holds the last copy of a state. Read once more after a while, or for a person to correct.
+pub fn doubt(
+    stores: &Stores,
+    machine: &Machine,
+    both: impl Fn(&Cluster) -> Option<Both>,
+    has_node: impl Fn(&Cluster) -> bool,
+) -> Option<String> {
+    let all = namings(stores, machine, &both);
+    let own = own(&all, stores, machine);
+    let named: Vec<&Naming> = all.iter().filter(|n| n.named != Named::NotAtAll).collect();
+    let is_own = |one: &Naming| own.is_some_and(|own| own.cluster.uid() == one.cluster.uid());
+    if let [first, second, ..] = named.as_slice() {
+        // what stands on its host, or its Node, tells the one from its copy
+        let others = || named.iter().filter(|one| !is_own(one));
+        let vouched = own.is_some_and(|own| {
+            let is_claimed =
+                claimed(stores, machine).is_some_and(|by| by.uid() == own.cluster.uid());
+            let has_its_node =
+                has_node(&own.cluster) && !others().any(|other| has_node(&other.cluster));
+            let is_outdone = others().any(|other| other.named == Named::BySecret);
+            let is_believed = own.named == Named::BySecret || !is_outdone;
+            own.named != Named::NotAtAll && is_believed && (is_claimed || has_its_node)
+        });
+        if !vouched {
+            return Some(format!(
+                "Clusters {} and {} both name it as the Machine of their control plane, as when one is made from the YAML of the other; it is not deleted before that is clear. Delete the Cluster that is the copy, or set the label {LABEL_CLUSTER} back if that was edited",
+                first.cluster.name_any(),
+                second.cluster.name_any()
+            ));
+        }
+    }
+    if let [only] = named.as_slice()
+        && !is_own(only)
+        && only.named == Named::ByItself
+    {
+        let name = only.cluster.name_any();
+        return Some(format!(
+            "Cluster {name} names it as the Machine of its control plane, and Secret {name}-ca does not, is missing or was not read yet; it is not deleted before that is clear. If Cluster {name} was made from the YAML of another, delete it; if the label {LABEL_CLUSTER} of this Machine was edited, set it back"
+        ));
+    }
+    let is_control_plane =
+        machine.is_control_plane() || machine.labels().contains_key(LABEL_CONTROL_PLANE);
+    let unread = all
+        .iter()
+        .find(|one| !one.is_read && one.cluster.metadata.deletion_timestamp.is_none())?;
+    let name = unread.cluster.name_any();
+    is_control_plane.then(|| {
+        format!(
+            "Secret {name}-ca, which may name it as the Machine of a control plane, was not read since the manager started; it is not deleted before. If this stays, the conditions of Cluster {name} say why"
+        )
+    })
+}
+
+/// A Cluster of ours, and how it names a Machine.
+struct Naming {
+    cluster: Arc<Cluster>,
+    named: Named,
+    /// Its CA Secret was looked for.
+    is_read: bool,
+}
+
+fn namings(
+    stores: &Stores,
+    machine: &Machine,
+    both: &impl Fn(&Cluster) -> Option<Both>,
+) -> Vec<Naming> {
+    let uid = machine.uid().unwrap_or_default();
+    let clusters = stores
+        .clusters
+        .within(&machine.namespace().unwrap_or_default());
+    let ours = clusters
+        .into_iter()
+        .filter(|cluster| cluster.is_ours(stores));
+    ours.map(|cluster| {
+        let known = both(&cluster);
+        let is_read = known.is_some();
+        let known = known.unwrap_or_else(|| Both {
+            cluster: Marks::of(cluster.annotations()),
+            ..Both::default()
+        });
+        Naming {
+            named: names(&known, &uid),
+            cluster,
+            is_read,
+        }
+    })
+    .collect()
+}
+
+fn own<'a>(all: &'a [Naming], stores: &Stores, machine: &Machine) -> Option<&'a Naming> {
+    let label = labelled(stores, machine)?;
+    all.iter().find(|one| one.cluster.uid() == label.uid())
 }
 
 /// How a Cluster names a Machine.

@@ -3,6 +3,7 @@ use serde_json::json;
 use super::*;
 use crate::api::Host;
 use crate::api::cluster::{Turn, TurnAction};
+use crate::api::names::ANNOTATION_INITIALIZED;
 use crate::controllers::machine::plan::turn::{Holder, Marks};
 
 /// What Cluster and CA Secret say of the Machine.
@@ -71,7 +72,13 @@ type Marked<'a> = &'a [(&'a str, Says, Says)];
 fn a_cluster_that_was_made_from_the_yaml_of_another_captures_no_machine() {
     use Says::{Nothing, Record, Turn};
     // "a" sorts before all others
-    let cases: [(&str, &str, Marked, Option<&str>); 9] = [
+    let cases: [(&str, &str, Marked, Option<&str>); 10] = [
+        (
+            "its label was edited to a copy that knows by itself",
+            "c",
+            &[("b", Record, Record), ("c", Nothing, Record)],
+            Some("b"),
+        ),
         ("its own", "b", &[("b", Record, Record)], Some("b")),
         (
             "its own, not settled yet",
@@ -136,11 +143,11 @@ fn a_cluster_that_was_made_from_the_yaml_of_another_captures_no_machine() {
             let name = cluster.name_any();
             let found = marked.iter().find(|(of, ..)| *of == name);
             let (_, secret, itself) = found.expect("a Cluster");
-            Both {
+            Some(Both {
                 secret: secret.marks(),
                 cluster: itself.marks(),
                 no_secret: false,
-            }
+            })
         };
         let found = recorded(&stores(&names, &[]), &machine(Some(label), false), both);
         let found = found.map(|cluster| cluster.name_any());
@@ -167,7 +174,7 @@ fn a_cluster_finds_the_machines_that_lost_its_label() {
         let stores = stores(&["a", "b", "c"], claims);
         stores.machines.hold(machine(label, false));
         let own = stores.clusters.get("n", "b").expect("a Cluster");
-        let found = unlabelled(&stores, &own, |_| Both::default(), |_, _| false);
+        let found = unlabelled(&stores, &own, |_| Some(Both::default()), |_, _| false);
         let found: Vec<_> = found.iter().map(|machine| machine.name_any()).collect();
         assert_eq!(found, expected, "{case}");
     }
@@ -261,8 +268,80 @@ fn a_worker_stays_in_the_cluster_of_its_claim_or_node_whatever_its_label_becomes
         let stores = stores(all, claims);
         let has_node = |cluster: &Cluster| nodes.contains(&cluster.name_any().as_str());
         let machine = machine(label, had_node);
-        let found = cluster(&stores, &machine, |_| Both::default(), has_node);
+        let found = cluster(&stores, &machine, |_| Some(Both::default()), has_node);
         let found = found.map(|cluster| cluster.name_any());
         assert_eq!(found.as_deref(), expected, "{case}");
+    }
+}
+
+/// What each Cluster and its CA Secret say, as Secret/Cluster, claims, Nodes, and part of what is in doubt. The label names
+/// Cluster b.
+const DOUBTS: &str = "
+    its own                                 |                 | record/record   |   |   |
+    nobody's                                | nothing/nothing | nothing/nothing |   |   |
+    its own, by itself alone                | nothing/nothing | nothing/turn    |   |   |
+    another's                               | record/record   | nothing/nothing |   |   |
+    two                                     | record/record   | record/record   |   |   | Clusters a and b
+    two, and its claim is of its own        | record/record   | record/record   | b |   |
+    two, and its claim is of the other      | record/record   | record/record   | a |   | Clusters a and b
+    two, and its Node is its own's          | record/record   | record/record   |   | b |
+    its own by itself, and another's Secret | record/record   | nothing/record  | b |   | Clusters a and b
+    another, unread                         | unread/record   | nothing/nothing |   |   | Cluster a names it
+    unread                                  | unread/nothing  | nothing/nothing |   |   | Secret a-ca
+    its own, unread                         |                 | unread/nothing  |   |   | Secret b-ca
+";
+
+fn says(word: &str) -> Option<Says> {
+    match word {
+        "nothing" => Some(Says::Nothing),
+        "record" => Some(Says::Record),
+        "turn" => Some(Says::Turn),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_machine_that_two_clusters_name_or_of_which_a_secret_may_say_more_is_in_doubt() {
+    for line in DOUBTS.trim().lines() {
+        let columns: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [case, a, b, claims, nodes, expected] = columns[..] else {
+            panic!("six columns: {line}");
+        };
+        let known = [("a", a), ("b", b)];
+        let known: Vec<_> = known
+            .iter()
+            .filter_map(|(name, says)| Some((*name, says.split_once('/')?)))
+            .collect();
+        let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+        let claims: Vec<&str> = claims.split_whitespace().collect();
+        let stores = stores(&names, &claims);
+        // of one whose Secret is not read only the Cluster itself is known
+        for (name, (_, itself)) in &known {
+            let mut cluster = (*stores.clusters.get("n", name).expect("a Cluster")).clone();
+            if *itself == "record" {
+                let mark = (ANNOTATION_INITIALIZED.to_owned(), "m".to_owned());
+                cluster.metadata.annotations = Some([mark].into());
+            }
+            stores.clusters.hold(cluster);
+        }
+        let both = |cluster: &Cluster| {
+            let name = cluster.name_any();
+            let (_, (secret, itself)) = known.iter().find(|(of, _)| *of == name)?;
+            Some(Both {
+                secret: says(secret)?.marks(),
+                cluster: says(itself)?.marks(),
+                no_secret: false,
+            })
+        };
+        let mut machine = machine(Some("b"), false);
+        let label = (LABEL_CONTROL_PLANE.to_owned(), "true".to_owned());
+        let labels = machine.metadata.labels.get_or_insert_default();
+        labels.extend([label]);
+        let found = doubt(&stores, &machine, both, |cluster| {
+            cluster.name_any() == nodes
+        });
+        let found = found.unwrap_or_default();
+        let is_expected = found.is_empty() == expected.is_empty() && found.contains(expected);
+        assert!(is_expected, "{case}: {found}");
     }
 }

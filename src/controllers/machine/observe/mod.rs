@@ -44,7 +44,13 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
     let cluster = belongs::cluster(
         &context.stores,
         &machine,
-        |cluster| both(context, cluster),
+        |cluster| turn::known(context, cluster),
+        |cluster| has_node(context, cluster, &uid),
+    );
+    let whose = belongs::doubt(
+        &context.stores,
+        &machine,
+        |cluster| turn::known(context, cluster),
         |cluster| has_node(context, cluster, &uid),
     );
     let marker = Marker {
@@ -67,8 +73,10 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
             message: String::new(),
         })),
         virtual_machine: None,
+        whose,
         claiming: None,
         contested: Vec::new(),
+        has_claim: false,
         chosen: None,
         has_token: context
             .tokens
@@ -84,7 +92,13 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
         node,
         follow,
     };
-    observed.contested = contested(context, &observed.marker);
+    let claimed = claimed(context, &observed.marker);
+    observed.has_claim = !claimed.is_empty();
+    observed.contested = if claimed.len() < 2 {
+        Vec::new()
+    } else {
+        claimed
+    };
     observed.virtual_machine = virtual_machine::observe(context, &observed);
     virtual_machine::ask_whether_gone(context, &mut observed).await;
     observed.placement = placement(context, &namespace, &observed).await;
@@ -127,18 +141,16 @@ fn resolve(
     }
 }
 
-/// The Hosts that bear the claim of a Machine, where these are several.
-fn contested(context: &Context, marker: &Marker) -> Vec<String> {
+/// The Hosts that bear the claim of a Machine.
+fn claimed(context: &Context, marker: &Marker) -> Vec<String> {
     let found = claims::of(&context.stores.hosts, marker);
-    if found.len() < 2 {
-        return Vec::new();
-    }
     found.iter().map(|host| host.name_any()).collect()
 }
 
 /// The Cluster whose control plane the Machine made, or is about to make, by what is recorded there.
 pub fn recorded_cluster(context: &Context, machine: &Machine) -> Option<Arc<Cluster>> {
-    belongs::recorded(&context.stores, machine, |cluster| both(context, cluster))
+    let known = |cluster: &Cluster| turn::known(context, cluster);
+    belongs::recorded(&context.stores, machine, known)
 }
 
 /// The Machines that are this Cluster's although their label names another, or none: by what is recorded, by their claim,
@@ -147,8 +159,8 @@ pub fn unlabelled(context: &Context, cluster: &Cluster) -> Vec<Arc<Machine>> {
     let has_node = |cluster: &Cluster, machine: &Machine| {
         has_node(context, cluster, &machine.uid().unwrap_or_default())
     };
-    let both = |cluster: &Cluster| both(context, cluster);
-    let mut found = belongs::unlabelled(&context.stores, cluster, both, has_node);
+    let known = |cluster: &Cluster| turn::known(context, cluster);
+    let mut found = belongs::unlabelled(&context.stores, cluster, known, has_node);
     found.retain(|machine| machine.is_ours(&context.stores));
     found
 }

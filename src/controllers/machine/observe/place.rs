@@ -4,6 +4,7 @@ use std::sync::{Arc, PoisonError};
 
 use kube::ResourceExt;
 
+use super::super::kind::PlaceKind;
 use super::super::observed::{
     Chosen, Contact, Held, Observed, Placement, Refusal, Seen, Stuck, Unheld,
 };
@@ -25,14 +26,17 @@ pub(super) async fn placement(
     namespace: &str,
     observed: &Observed,
 ) -> Placement {
+    match observed.kind() {
+        Ok(Some(PlaceKind::VirtualMachine)) => return on_hypervisor(context, observed).await,
+        Ok(Some(PlaceKind::Simulation)) => return context.simulated.placement(observed),
+        Ok(Some(PlaceKind::Host) | None) | Err(_) => (),
+    }
+    // A Machine whose spec has become unusable, or another's, may still hold a host.
+    if let Some(host) = held_host(context, &observed.marker) {
+        return Placement::Held(held(context, observed, &host).await);
+    }
     match &observed.spec {
-        Ok(MachineProviderSpec::Libvirt(_)) => on_hypervisor(context, observed).await,
-        _ if observed.virtual_machine.is_some() => on_hypervisor(context, observed).await,
-        Ok(MachineProviderSpec::Simulated(_)) => context.simulated.placement(observed),
         Ok(MachineProviderSpec::Ssh(spec)) => {
-            if let Some(host) = held_host(context, &observed.marker) {
-                return Placement::Held(held(context, observed, &host).await);
-            }
             let hosts = context.stores.hosts.within(namespace);
             Placement::None(claim::choose(
                 spec,
@@ -41,14 +45,10 @@ pub(super) async fn placement(
                 observed.uid(),
             ))
         }
-        // A Machine whose spec has become unusable may still hold a host.
-        Err(_) => match held_host(context, &observed.marker) {
-            Some(host) => Placement::Held(held(context, observed, &host).await),
-            None => Placement::None(Err(Refusal {
-                reason: "InvalidConfiguration",
-                message: String::new(),
-            })),
-        },
+        _ => Placement::None(Err(Refusal {
+            reason: "InvalidConfiguration",
+            message: String::new(),
+        })),
     }
 }
 

@@ -10,10 +10,12 @@ use super::doubt::{self, Named};
 use super::{Action, Plan, taking, unreachable, virtual_machine};
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::Finding;
+use crate::api::names::machine_uid;
 use crate::controllers::Next;
 use crate::controllers::backoff;
+use crate::controllers::proof::{Evidence, Proof};
 use crate::kubeadm::version;
-use crate::node::{self, Observation, UnitName, UnitState};
+use crate::node::{self, Marker, Observation, UnitName, UnitState};
 
 /// What the condition of a machine on its way to a Node is called.
 pub(super) const BOOTSTRAP: &str = "BootstrapReady";
@@ -87,6 +89,10 @@ fn on_host(
     let Some(owner) = seen.owner.of(&observed.marker) else {
         return taking::plan(observed, held, seen);
     };
+    if let Some(finding) = doubt::of_another(BOOTSTRAP, &owner.marker, Named::of(&observed.marker))
+    {
+        return Plan::waiting(finding);
+    }
     if owner.initialized && cluster.initialized_by.is_none() {
         return Plan::act(
             Action::RecordInitialized,
@@ -200,16 +206,17 @@ fn worker(
     if let Some(namesake) = &observed.namesake
         && !is_joining
     {
-        return displace(namesake);
+        return displace(observed, seen, namesake);
     }
     run(observed, seen, UnitName::Join, now)
 }
 
-/// The host is this Machine's and was clean, so a Node of its name that a Machine which is gone left
-/// behind runs nowhere: it goes. Any other stays, and stands in the way.
-fn displace(namesake: &Namesake) -> Plan {
+/// A Node of its name that a Machine which is gone left behind, and of which this very host was reset, runs nowhere: it
+/// goes. Any other stays, and stands in the way: that it is not Ready for a moment does not say that its server is off.
+fn displace(observed: &Observed, seen: &Observation, namesake: &Namesake) -> Plan {
     let (name, id) = (&namesake.node.name, &namesake.node.provider_id);
-    if namesake.is_left_over && namesake.node.ready != Some(true) && namesake.marked.is_none() {
+    let is_silent = namesake.node.ready != Some(true) && namesake.marked.is_none();
+    if namesake.is_left_over && is_silent && was_reset_here(observed, seen, namesake) {
         let action = Action::DeleteLeftNode {
             node: name.clone(),
             uid: namesake.node.uid.clone(),
@@ -233,11 +240,25 @@ fn displace(namesake: &Namesake) -> Plan {
             BOOTSTRAP,
             "NodeNameTaken",
             format!(
-                "the cluster has a Node {name} already (providerID {}{lives}); delete it if it runs nothing, or set spec.metadata.name of a new Machine to another name",
-                id.as_deref().unwrap_or("not set")
+                "the cluster has a Node {name} already (providerID {}{lives}), and nothing proves that its server runs no more. If that is so, delete it in Cluster {}: kubectl delete node {name}; otherwise set spec.metadata.name of a new Machine to another name",
+                id.as_deref().unwrap_or("not set"),
+                observed.marker.cluster
             ),
         ))
     }
+}
+
+/// The record of the reset is on this host, and is of the Machine whose Node that is.
+fn was_reset_here(observed: &Observed, seen: &Observation, namesake: &Namesake) -> bool {
+    let id = namesake.node.provider_id.as_deref();
+    let Some(uid) = id.and_then(machine_uid) else {
+        return false;
+    };
+    let left = Marker {
+        uid: uid.to_owned(),
+        ..observed.marker.clone()
+    };
+    Proof::of_host(&left, true, seen).is_ok_and(|proof| proof.evidence() == Evidence::Reset)
 }
 
 /// Starts a unit, attaches to it, or waits before it is tried again.

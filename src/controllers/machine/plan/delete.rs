@@ -5,9 +5,9 @@ use std::time::Duration;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
+use super::super::kind::PlaceKind;
 use super::super::observed::{Held, Observed, Placement, Seen, Stuck, VirtualMachine};
-use super::{Action, Plan, known_node, release};
-use crate::api::MachineProviderSpec;
+use super::{Action, Plan, hypervisor, known_node, release};
 use crate::api::conditions::Finding;
 use crate::api::names::ANNOTATION_EXCLUDE_DRAIN;
 use crate::controllers::Next;
@@ -29,6 +29,9 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     if !observed.is_adopted() {
         return Plan::default();
     }
+    if let Some(plan) = unclear(observed) {
+        return plan;
+    }
     if let Some(finding) = must_wait(observed) {
         // a worker whose label was edited away wakes nobody when it is gone
         return Plan {
@@ -49,16 +52,29 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     }
 }
 
+/// Which Cluster it is of, or whether it has a Node, is not known yet, as after a restart of ours: what keeps a control
+/// plane, or drains a Node, cannot be told.
+fn unclear(observed: &Observed) -> Option<Plan> {
+    let finding = match (&observed.whose, &observed.node) {
+        (Some(why), _) => deleting("ClusterInDoubt", why.clone()),
+        (None, Seen::NotYet(why)) => deleting("WaitingForApi", why.clone()),
+        _ => return None,
+    };
+    Some(Plan {
+        next: Next::After(API_AGAIN),
+        ..Plan::waiting(finding)
+    })
+}
+
 /// It holds nothing. That proves nothing: what it had, if it had anything, has to say so, or its user.
 fn unheld(observed: &Observed, now: Timestamp) -> Plan {
     if observed.virtual_machine.is_some() {
         return no_machine_left(observed, now);
     }
-    let proof = match &observed.spec {
-        Ok(MachineProviderSpec::Simulated(_)) => {
-            Proof::of_simulation(observed.uid(), false).ok_or_else(String::new)
-        }
-        _ => super::unheld::proof(observed),
+    let proof = if was_simulated(observed) {
+        Proof::of_simulation(observed.uid(), false).ok_or_else(String::new)
+    } else {
+        super::unheld::proof(observed)
     };
     let why = match proof {
         Ok(proof) => return finish(observed, &proof, now),
@@ -76,6 +92,14 @@ fn unheld(observed: &Observed, now: Timestamp) -> Plan {
         next: Next::After(super::unheld::ASK_AGAIN),
         ..Plan::waiting(deleting("NotReset", message))
     }
+}
+
+/// Whether nothing of it is anywhere but in the manager's memory. A spec that says so can be edited; its provider ID came
+/// with the simulation, and before that nothing was begun.
+fn was_simulated(observed: &Observed) -> bool {
+    let is_begun = observed.is_begun() && PlaceKind::of_id(&observed.machine).is_none();
+    let is_simulated = observed.kind() == Ok(Some(PlaceKind::Simulation));
+    is_simulated && !is_begun && !observed.has_claim && observed.chosen.is_none()
 }
 
 /// The user's explicit act.
@@ -136,10 +160,11 @@ fn let_go(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
     {
         return give_up(observed, &proof);
     }
-    let release = Plan::act(
+    let mut release = Plan::act(
         Action::Release,
         deleting("Releasing", format!("releasing {}", held.name)),
     );
+    hypervisor::record(observed, &mut release);
     if observed.virtual_machine.is_none() && of_user(observed).is_some() {
         return release;
     }
@@ -181,6 +206,15 @@ fn let_go(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
 fn no_machine_left(observed: &Observed, now: Timestamp) -> Plan {
     if let Some(proof) = given_up(observed, None, now) {
         return give_up(observed, &proof);
+    }
+    if let Some(why) = hypervisor::doubt(observed) {
+        return match of_user(observed) {
+            Some(proof) => give_up(observed, &proof),
+            None => Plan {
+                next: Next::After(RELEASE_AGAIN),
+                ..Plan::waiting(deleting("NotReset", why))
+            },
+        };
     }
     let told = observed.virtual_machine.as_ref().map(|vm| &vm.told);
     let is_gone = told.is_some_and(|told| told.as_ref().is_ok_and(|told| told.is_gone));

@@ -5,6 +5,7 @@ use crate::api::cluster::Turn;
 use crate::api::conditions::Finding;
 use crate::api::names::{
     ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED, ANNOTATION_SETTINGS, ANNOTATION_TURN,
+    LABEL_CLUSTER,
 };
 use crate::node::Marker;
 
@@ -206,6 +207,30 @@ pub fn witnessed(condition: &'static str, witness: &Witness, cluster: Named) -> 
             )
         }
     };
+    Finding::no(condition, CONTROL_PLANE_IN_DOUBT, message)
+}
+
+/// The marker of a Machine's host names another Cluster than its label, or its claim, does: a marker cannot be edited by
+/// accident, and what it made is that Cluster's.
+pub fn of_another(condition: &'static str, marker: &Marker, cluster: Named) -> Option<Finding> {
+    let Named { namespace, name } = cluster;
+    if (marker.namespace.as_str(), marker.cluster.as_str()) == (namespace, name) {
+        return None;
+    }
+    let (of, machine) = (&marker.cluster, &marker.machine);
+    let message = format!(
+        "the marker of its host says that it belongs to Cluster {}/{of}, and the Machine that it belongs to Cluster {namespace}/{name}; nothing is run there, and nothing is recorded. Set spec.consumerRef.cluster of the Host, or the label back: kubectl -n {namespace} label --overwrite machine {machine} {LABEL_CLUSTER}={of}",
+        marker.namespace
+    );
+    Some(Finding::no(condition, CONTROL_PLANE_IN_DOUBT, message))
+}
+
+/// The host of a Machine says that it made the control plane, and has the key of another CA than the Cluster.
+pub fn of_another_authority(condition: &'static str, cluster: Named) -> Finding {
+    let Named { namespace, name } = cluster;
+    let message = format!(
+        "the host of this Machine says that kubeadm init succeeded there, with another CA than that of Secret {name}-ca, as when Cluster {name} was deleted by force and made again; it is not recorded.          If that control plane is wanted, restore Secret {name}-ca from a backup; if not: delete Cluster {name}, which has the host reset, and apply it again: kubectl -n {namespace} delete cluster {name}"
+    );
     Finding::no(condition, CONTROL_PLANE_IN_DOUBT, message)
 }
 

@@ -6,6 +6,7 @@ mod commands;
 pub mod correct;
 mod delete;
 pub mod doubt;
+mod hypervisor;
 pub mod placement;
 mod release;
 pub use delete::{expired, unanswered};
@@ -80,6 +81,8 @@ pub enum Action {
     SwitchOn,
     /// Resume a virtual machine that is paused.
     Resume,
+    /// Write down a second time on which Hypervisor the virtual machine was made.
+    RecordHypervisor,
     /// Take the seed, with its keys, away from the hypervisor.
     RemoveSeed,
     /// Write the ownership marker on the host.
@@ -158,7 +161,10 @@ fn decide(observed: &Observed, now: Timestamp) -> Plan {
     if let [_, _, ..] = observed.contested.as_slice() {
         return unheld::contested(observed);
     }
-    if let Some(plan) = unheld::moved(observed) {
+    if let Some(plan) = unheld::contradictory(observed) {
+        return plan;
+    }
+    if let Some(plan) = unheld::moved(observed).or_else(|| hypervisor::moved(observed)) {
         return plan;
     }
     if machine.metadata.deletion_timestamp.is_some() {
@@ -223,6 +229,7 @@ fn held_plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
         (_, None) => bootstrap::plan(observed, held, now),
     };
     virtual_machine::remove_seed(observed, held, &mut plan);
+    hypervisor::record(observed, &mut plan);
     plan
 }
 
@@ -258,6 +265,18 @@ fn unusable(observed: &Observed) -> Option<Finding> {
             format!(
                 "spec.providerID is {id}, which is not this Machine's (uid {}), as in the YAML of another; nothing is done. Delete this Machine, and apply it again without spec.providerID",
                 observed.uid()
+            ),
+        );
+    }
+    if let (Ok(spec), Ok(Some(kind))) = (&observed.spec, observed.kind())
+        && spec.provider() != kind.provider()
+    {
+        let (is, was) = (spec.provider(), kind.provider());
+        return no(
+            "InvalidConfiguration",
+            format!(
+                "spec.providerSpec is for provider {is} now, and this Machine was made with provider {was}; what it runs on is left alone. Set spec.providerSpec back: kubectl -n {} edit machine {}",
+                observed.marker.namespace, observed.marker.machine
             ),
         );
     }

@@ -8,6 +8,7 @@ use super::delete::{
     API_AGAIN, cluster_goes, deleted_at, deleting, finish, gone, of_user, silent_api,
     waiting_for_api,
 };
+use super::doubt::{self, Named};
 use super::unheld::host_is_gone;
 use super::{Action, Plan, known_node};
 use crate::api::conditions::Finding;
@@ -75,6 +76,10 @@ fn left_alone(observed: &Observed, held: &Held) -> Plan {
 fn resetting(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
     let waiting = |message: String| Plan::waiting(deleting("WaitingForHost", message));
     match &held.contact {
+        Contact::Seen(seen) if let Some(finding) = of_another_cluster(observed, seen) => Plan {
+            next: Next::After(API_AGAIN),
+            ..Plan::waiting(finding)
+        },
         Contact::Seen(seen) if made_control_plane(observed, seen) => {
             let message = format!(
                 "Host {} has the control plane of the Cluster, as its marker says; recording it. It is reset only when the Cluster is deleted",
@@ -102,6 +107,13 @@ fn resetting(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
             held.name
         )),
     }
+}
+
+/// `kubeadm init` succeeded on the host, for another Cluster than that of the Machine.
+fn of_another_cluster(observed: &Observed, seen: &Observation) -> Option<Finding> {
+    let owner = seen.owner.of(&observed.marker).filter(|o| o.initialized)?;
+    let finding = doubt::of_another("Deleting", &owner.marker, Named::of(&observed.marker))?;
+    Some(deleting(finding.reason, finding.message))
 }
 
 /// `kubeadm init` succeeded on the host, and the Cluster does not know of it.

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use super::super::kind::PlaceKind;
 use super::super::observed::{Contact, Observed, Placement, Refusal, Unheld};
 use super::{Action, Plan};
 use crate::api::MachineProviderSpec;
@@ -46,7 +47,8 @@ fn place(observed: &Observed) -> Option<String> {
 
 /// The next step of a Machine that is not deleted.
 pub fn plan(observed: &Observed, choice: &Result<String, Refusal>) -> Plan {
-    if matches!(observed.spec, Ok(MachineProviderSpec::Simulated(_))) {
+    let is_simulated = observed.kind() == Ok(Some(PlaceKind::Simulation));
+    if is_simulated && observed.chosen.is_none() {
         return claim(choice, None);
     }
     match &observed.chosen {
@@ -222,6 +224,17 @@ pub fn moved(observed: &Observed) -> Option<Plan> {
         Finding::yes("Deleting", "ClaimMoved", message)
     } else {
         Finding::no("InfrastructureReady", "ClaimMoved", message)
+    }))
+}
+
+/// What was written down of its place contradicts itself: who could prove anything of it is not known.
+pub fn contradictory(observed: &Observed) -> Option<Plan> {
+    let message = observed.kind().err()?;
+    let is_deleting = observed.machine.metadata.deletion_timestamp.is_some();
+    Some(Plan::waiting(if is_deleting {
+        Finding::yes("Deleting", "PlaceInDoubt", message)
+    } else {
+        Finding::no("InfrastructureReady", "PlaceInDoubt", message)
     }))
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 use super::super::observed::{Contact, Held, Observed, Told, VirtualMachine};
-use super::{Action, Plan, correct, known_node};
+use super::{Action, Plan, correct, hypervisor, known_node};
 use crate::api::conditions::{Finding, Status};
 use crate::controllers::{Next, backoff};
 use crate::gateway::types::{Image, ImageState, Machine, MachineState};
@@ -39,6 +39,11 @@ pub fn plan(observed: &Observed, machine: &VirtualMachine, now: Timestamp) -> Op
                 machine.hypervisor
             ),
         )),
+        // it may be there, and would be made twice
+        None if let Some(why) = hypervisor::doubt(observed) => Some(Plan {
+            next: Next::After(hypervisor::LOOK_AGAIN),
+            ..waiting("HypervisorMoved", why)
+        }),
         None => Some(leave(machine, told).unwrap_or_else(|| make(observed, machine, told, now))),
         Some(shown) if shown.incomplete && !may_have_been_a_node(observed) => {
             Some(make(observed, machine, told, now))
@@ -49,10 +54,7 @@ pub fn plan(observed: &Observed, machine: &VirtualMachine, now: Timestamp) -> Op
 
 /// What was made of it once cannot be made again: its disk is gone.
 fn may_have_been_a_node(observed: &Observed) -> bool {
-    observed.had_node()
-        || known_node(observed).is_some()
-        || observed.is_initializer()
-        || observed.has_turn()
+    observed.is_begun()
 }
 
 fn waiting(reason: &'static str, message: impl Into<String>) -> Plan {

@@ -13,6 +13,7 @@ use super::super::plan::correct;
 use super::super::plan::placement::{Demand, choose};
 use super::super::plan::{host_is_gone, time_limit};
 use super::observe::{candidates, image_key};
+use super::record;
 use crate::api::conditions::Finding;
 use crate::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
 use crate::api::{LibvirtMachineProviderSpec, Machine, MachineProviderSpec};
@@ -113,7 +114,7 @@ pub async fn create(context: &Context, observed: &Observed) -> Result<Done, Reco
             what: format!("Machine {} was changed meanwhile", live.name_any()),
         });
     }
-    let keys = keys(context, observed).await?;
+    let keys = keys(context, observed, hypervisor).await?;
     let seed = seed(&observed.marker, spec, &keys).map_err(|error| {
         ReconcileError::other("render the seed of a virtual machine", Chain(&error))
     })?;
@@ -150,6 +151,8 @@ pub async fn leave(context: &Context, observed: &Observed) -> Result<Done, Recon
     else {
         return Ok(tried(context, observed, uid, there));
     };
+    // last of all the annotation: with it alone this is done again
+    record::forget(context, observed).await?;
     place_nowhere(context, observed, &over).await?;
     context.reservations.forget(uid);
     context.tries.leave(uid, hypervisor);
@@ -168,7 +171,11 @@ async fn place_nowhere(
 }
 
 /// The keys in the Machine's Secret, which is made if it is not there.
-async fn keys(context: &Context, observed: &Observed) -> Result<Keys, ReconcileError> {
+async fn keys(
+    context: &Context,
+    observed: &Observed,
+    hypervisor: &str,
+) -> Result<Keys, ReconcileError> {
     let name = ssh_secret(&observed.marker.machine);
     let secrets: Api<Secret> = Api::namespaced(context.client.clone(), &observed.marker.namespace);
     let failed = |what: &str| ReconcileError::api(format!("{what} Secret {name}"));
@@ -176,15 +183,16 @@ async fn keys(context: &Context, observed: &Observed) -> Result<Keys, ReconcileE
     let secret = if let Some(secret) = found {
         secret
     } else {
-        let made = Keys::generate(observed.machine.as_ref())
+        let mut made = Keys::generate(observed.machine.as_ref())
             .map_err(|why| ReconcileError::other("make the keys of a virtual machine", why))?;
+        let place = (ANNOTATION_HYPERVISOR.to_owned(), hypervisor.to_owned());
+        made.metadata.annotations = Some([place].into());
         secrets
             .create(&PostParams::default(), &made)
             .await
             .map_err(failed("create"))?
     };
-    let owners = secret.owner_references();
-    if !owners.iter().any(|owner| owner.uid == observed.uid()) {
+    if !record::is_of(&secret, observed.uid()) {
         return Err(ReconcileError::other(
             "make the keys of a virtual machine",
             format!(
@@ -192,6 +200,7 @@ async fn keys(context: &Context, observed: &Observed) -> Result<Keys, ReconcileE
             ),
         ));
     }
+    let secret = record::agree(context, secret, hypervisor).await?;
     Keys::of(&secret).ok_or_else(|| {
         ReconcileError::other(
             "read the keys of a virtual machine",

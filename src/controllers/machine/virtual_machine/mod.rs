@@ -3,7 +3,9 @@
 mod execute;
 mod give_up;
 mod observe;
+mod record;
 
 pub use execute::{create, fetch_image, leave, release, remove_seed, reserve, switch};
 pub use give_up::give_up;
 pub use observe::{ask_whether_gone, guest, observe, placement};
+pub use record::record;

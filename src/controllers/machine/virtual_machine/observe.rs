@@ -4,8 +4,10 @@ use std::collections::HashMap;
 
 use kube::ResourceExt;
 
+use super::super::kind::PlaceKind;
 use super::super::observed::{Held, Observed, Placement, Refusal, Stuck, Told, VirtualMachine};
 use super::super::plan::placement::{self, Candidate, Demand, choose};
+use super::record::{is_of, recorded};
 use crate::api::names::{ANNOTATION_HYPERVISOR, ANNOTATION_PAUSED, LABEL_CLUSTER, ssh_secret};
 use crate::api::readable::unreadable;
 use crate::api::{Hypervisor, LibvirtMachineProviderSpec, Machine, MachineProviderSpec};
@@ -17,13 +19,21 @@ use crate::provider::ContactError;
 use crate::provider::libvirt::{Guest, Keys, Reservation, domain_name};
 use crate::store::Key;
 
-/// The virtual machine of a Machine, once its Hypervisor is chosen.
+/// The virtual machine of a Machine, once its Hypervisor is chosen. Who runs on a Host has none, whatever Hypervisor stands
+/// on it: the gateway of that would prove that the Machine runs nowhere.
 pub fn observe(context: &Context, observed: &Observed) -> Option<VirtualMachine> {
-    let hypervisor = observed
-        .machine
-        .annotations()
-        .get(ANNOTATION_HYPERVISOR)?
-        .clone();
+    if observed.kind() != Ok(Some(PlaceKind::VirtualMachine)) {
+        return None;
+    }
+    let namespace = &observed.marker.namespace;
+    let keys = context
+        .stores
+        .credentials
+        .get(namespace, &ssh_secret(&observed.marker.machine));
+    let keys = keys.filter(|keys| is_of(keys, observed.uid()));
+    let recorded = keys.as_ref().and_then(|keys| recorded(keys));
+    let annotation = observed.machine.annotations().get(ANNOTATION_HYPERVISOR);
+    let hypervisor = annotation.or(recorded.as_ref())?.clone();
     let image = match &observed.spec {
         Ok(MachineProviderSpec::Libvirt(spec)) => {
             Some((&spec.root_disk.image.sha256, &spec.root_disk.pool))
@@ -58,7 +68,11 @@ pub fn observe(context: &Context, observed: &Observed) -> Option<VirtualMachine>
         _ => observed.uid().to_owned(),
     };
     let is_shown = told.as_ref().is_ok_and(|told| told.machine.is_some());
-    let namespace = &observed.marker.namespace;
+    let (shown_by, unheard) = if is_shown {
+        (None, None)
+    } else {
+        others(context, observed, &hypervisor)
+    };
     let object = context.stores.hypervisors.get(namespace, &hypervisor);
     Some(VirtualMachine {
         tried: context.tries.of(&what),
@@ -66,7 +80,32 @@ pub fn observe(context: &Context, observed: &Observed) -> Option<VirtualMachine>
         is_elsewhere: !is_shown && told.is_ok() && is_elsewhere(context, observed, &hypervisor),
         hypervisor,
         told,
+        recorded,
+        has_keys: keys.is_some(),
+        shown_by,
+        unheard,
     })
+}
+
+/// Another Hypervisor of the namespace that shows it, and one that does not say.
+fn others(context: &Context, observed: &Observed, here: &str) -> (Option<String>, Option<String>) {
+    let (mut shown_by, mut unheard) = (None, None);
+    let namespace = &observed.marker.namespace;
+    for other in context.stores.hypervisors.within(namespace) {
+        let name = other.name_any();
+        if name == here {
+            continue;
+        }
+        let connection = context.gateways.get(namespace, &name);
+        let view = connection.map(|connection| connection.view());
+        match view {
+            Some(view) if view.machine(observed.uid()).is_some() => shown_by = Some(name),
+            Some(view)
+                if view.connectivity == Connectivity::Connected && view.unreadable.is_none() => {}
+            _ => unheard = Some(name),
+        }
+    }
+    (shown_by, unheard)
 }
 
 fn is_elsewhere(context: &Context, observed: &Observed, here: &str) -> bool {

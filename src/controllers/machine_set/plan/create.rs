@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::super::observed::Observed;
 use super::Action;
-use crate::api::names::{LABEL_CLUSTER, LABEL_MACHINE_SET};
+use crate::api::names::{LABEL_CLUSTER, LABEL_MACHINE_SET, is_record};
 use crate::api::{Machine, MachineSet};
 use crate::controllers::letters::letters;
 
@@ -54,10 +54,18 @@ pub fn desired_machine(observed: &Observed, name: &str) -> Machine {
     let mut machine = Machine::new(name, spec);
     machine.metadata.namespace = Some(observed.namespace.clone());
     machine.metadata.labels = Some(labels(observed));
-    let annotations = &observed.template.metadata.annotations;
-    machine.metadata.annotations = (!annotations.is_empty()).then(|| annotations.clone());
+    let annotations = annotations(observed);
+    machine.metadata.annotations = (!annotations.is_empty()).then_some(annotations);
     machine.metadata.owner_references = Some(vec![controller_reference(observed)]);
     machine
+}
+
+/// The annotations that every Machine of the set has: those of the template, and no records, as they come with a template
+/// that was pasted from a Machine. By them the set's Machines would be looked for where that one runs.
+pub fn annotations(observed: &Observed) -> BTreeMap<String, String> {
+    let mut annotations = observed.template.metadata.annotations.clone();
+    annotations.retain(|key, _| !is_record(key));
+    annotations
 }
 
 /// The labels that every Machine of the set has.

@@ -33,8 +33,8 @@ pub struct InPlace {
     pub deletion: Option<MachineDeletion>,
 }
 
-/// Machines that differ from the template. Of one in deletion the time limits are left alone: whoever writes one
-/// there, because the deletion hangs, means that Machine.
+/// Machines that differ from the template. Those in deletion are among them: a time limit that is changed because a
+/// deletion hangs must reach the Machine that hangs, and a shorter one that is written on that Machine stays.
 pub fn changes(observed: &Observed, mine: &[&ObservedMachine]) -> Vec<Action> {
     let labels = create::labels(observed);
     let differing = mine.iter().filter(|machine| !machine.unreadable);
@@ -56,16 +56,32 @@ fn difference(
 ) -> InPlace {
     let template = &observed.template;
     let spec = &template.spec;
-    let deletion = spec.deletion.clone().unwrap_or_default();
+    let have = machine.deletion.clone().unwrap_or_default();
+    let mut deletion = spec.deletion.clone().unwrap_or_default();
+    if machine.deleting.is_some() {
+        deletion = shorter(&deletion, &have);
+    }
     InPlace {
         labels: missing(labels, &machine.labels),
-        annotations: missing(&template.metadata.annotations, &machine.annotations),
+        annotations: missing(&create::annotations(observed), &machine.annotations),
         node_labels: missing(&spec.metadata.labels, &machine.node_labels),
         node_annotations: missing(&spec.metadata.annotations, &machine.node_annotations),
         taints: (spec.taints != machine.taints).then(|| spec.taints.clone()),
-        deletion: (machine.deleting.is_none()
-            && deletion != machine.deletion.clone().unwrap_or_default())
-        .then_some(deletion),
+        deletion: (deletion != have).then_some(deletion),
+    }
+}
+
+/// The shorter of each two time limits: absent or zero is none.
+fn shorter(one: &MachineDeletion, other: &MachineDeletion) -> MachineDeletion {
+    let of = |limit: fn(&MachineDeletion) -> Option<i64>| {
+        let limits = [limit(one), limit(other)].into_iter().flatten();
+        let least = limits.filter(|seconds| *seconds > 0).min();
+        least.or(limit(one))
+    };
+    MachineDeletion {
+        node_drain_timeout_seconds: of(|limits| limits.node_drain_timeout_seconds),
+        node_volume_detach_timeout_seconds: of(|limits| limits.node_volume_detach_timeout_seconds),
+        host_release_timeout_seconds: of(|limits| limits.host_release_timeout_seconds),
     }
 }
 

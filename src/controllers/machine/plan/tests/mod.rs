@@ -127,8 +127,10 @@ fn observed(control_plane: bool) -> Observed {
         resolved: Some(value),
         placement: Placement::None(Ok("host-a".into())),
         virtual_machine: None,
+        whose: None,
         claiming: None,
         contested: Vec::new(),
+        has_claim: false,
         chosen: None,
         namesake: None,
         node: Seen::Known(None),
@@ -196,15 +198,8 @@ fn held(contact: Contact) -> Placement {
 /// A Machine whose host says this.
 fn on(mut observed: Observed, owner: Ownership, units: Vec<UnitStatus>) -> Observed {
     let seen = Observation {
-        clock: 0,
-        facts: crate::api::host::HostFacts::default(),
         owner,
-        occupied: Vec::new(),
-        units,
-        versions: SoftwareVersions::default(),
-        kubelet_active: false,
-        installation: None,
-        authority: None,
+        ..unmarked(units)
     };
     observed.placement = held(Contact::Seen(Box::new(seen)));
     observed

@@ -190,24 +190,38 @@ fn a_changed_template_reaches_machines_in_place_and_only_what_differs() {
 }
 
 #[test]
-fn a_time_limit_that_was_written_on_a_machine_in_deletion_stays() {
-    let limit = |seconds| {
-        Some(MachineDeletion {
-            host_release_timeout_seconds: Some(seconds),
-            ..MachineDeletion::default()
-        })
+fn of_a_machine_in_deletion_the_shorter_time_limit_counts() {
+    let limit = |seconds: Option<i64>| MachineDeletion {
+        host_release_timeout_seconds: seconds,
+        ..MachineDeletion::default()
     };
-    for (deleting, is_set_back) in [(None, true), (Some(at(0)), false)] {
+    let goes = Some(at(0));
+    // in deletion, on the Machine, in the template, what is written
+    for (deleting, have, template, expected) in [
+        (None, Some(60), Some(3600), Some(Some(3600))),
+        (goes, Some(60), Some(3600), None),
+        (goes, Some(60), None, None),
+        (goes, Some(60), Some(0), None),
+        (goes, Some(3600), Some(60), Some(Some(60))),
+        (goes, None, Some(60), Some(Some(60))),
+    ] {
         let written = ObservedMachine {
             deleting,
-            deletion: limit(60),
+            deletion: Some(limit(have)),
             ..machine("ms-0")
         };
         let mut observed = with(set(1), [written]);
-        observed.template.spec.deletion = limit(3600);
+        observed.template.spec.deletion = Some(limit(template));
         let actions = plan(&observed, at(1)).actions;
-        let writes = |action: &Action| matches!(action, Action::UpdateInPlace { .. });
-        assert_eq!(actions.iter().any(writes), is_set_back, "{deleting:?}");
+        let wrote = actions.iter().find_map(|action| match action {
+            Action::UpdateInPlace { changes, .. } => changes.deletion.clone(),
+            _ => None,
+        });
+        assert_eq!(
+            wrote,
+            expected.map(limit),
+            "{deleting:?} {have:?} {template:?}"
+        );
     }
 }
 

@@ -1,5 +1,6 @@
 mod members;
 mod number;
+mod records;
 
 use k8s_openapi::api::core::v1::Taint;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;

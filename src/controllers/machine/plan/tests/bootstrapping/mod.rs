@@ -1,5 +1,6 @@
 //! From nothing to a Node.
 
+mod another_cluster;
 mod running;
 
 use super::*;

@@ -67,16 +67,38 @@ fn a_running_machine_keeps_its_node_as_it_says() {
 
 #[test]
 fn a_node_that_a_lost_machine_left_behind_goes_and_any_other_stands_in_the_way() {
-    let joining = |is_left_over, ready, marked: Option<&str>| {
+    let joining_after = |reset: &[UnitStatus], is_left_over, ready, marked: Option<&str>| {
         let observed = with_cluster(worker(), |c| c.initialized_by = Some(OTHER.into()));
         let mut observed = prepared(observed, &[]);
+        if let Placement::Held(Held {
+            contact: Contact::Seen(seen),
+            ..
+        }) = &mut observed.placement
+        {
+            seen.units.extend_from_slice(reset);
+        }
         observed.namesake = Some(crate::controllers::machine::Namesake {
-            node: Arc::new(NodeView { ready, ..node() }),
+            node: Arc::new(NodeView {
+                ready,
+                provider_id: Some(format!("tatara://ssh/{OTHER}")),
+                ..node()
+            }),
             is_left_over,
             marked: marked.map(Into::into),
         });
         plan(&observed, at(0))
     };
+    let reset = reset_of(OTHER).units;
+    let joining = |is_left_over, ready, marked| joining_after(&reset, is_left_over, ready, marked);
+    let unproven = joining_after(&[], true, Some(false), None);
+    let says = (
+        "BootstrapReady",
+        "NodeNameTaken",
+        &["nothing proves", "kubectl delete node host-a"][..],
+    );
+    expect("not reset here", &unproven, &[], says);
+    let other = joining_after(&reset_of("another").units, true, Some(false), None);
+    expect("another was reset here", &other, &[], says);
     let delete = Action::DeleteLeftNode {
         node: "host-a".into(),
         uid: "node".into(),
@@ -97,7 +119,7 @@ fn a_node_that_a_lost_machine_left_behind_goes_and_any_other_stands_in_the_way()
     let says = (
         "BootstrapReady",
         "NodeNameTaken",
-        &["host-a", "delete it"][..],
+        &["host-a", "delete it in Cluster a"][..],
     );
     let taken = joining(false, None, None);
     expect("taken", &taken, &[], says);

@@ -1,5 +1,7 @@
 //! The way out.
 
+mod simulated;
+mod unclear;
 mod unheld;
 
 use std::time::Duration;

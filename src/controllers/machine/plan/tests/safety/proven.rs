@@ -30,7 +30,8 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
             let may_move = never_started(case) && instead.is_some();
             !case.deleting
                 && !is_held
-                && !case.claiming
+                // of one that chose a Host no claim is on its way in these cases
+                && (is_chosen || !case.claiming)
                 && !is_begun(case)
                 && (!is_chosen || may_move)
         }
@@ -56,6 +57,7 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
         | Action::CreateMachine
         | Action::SwitchOn
         | Action::Resume
+        | Action::RecordHypervisor
         | Action::RemoveSeed
         | Action::DeleteLeftNode { .. } => false,
         Action::TakeTurn(_) => {

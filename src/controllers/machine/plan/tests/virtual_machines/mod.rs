@@ -1,6 +1,7 @@
 //! A Machine that is a virtual machine: from a chosen Hypervisor to a server that is reached over SSH.
 
 mod ending;
+mod moved;
 
 use super::*;
 use crate::controllers::machine::{Stuck, Told, VirtualMachine};
@@ -18,7 +19,8 @@ pub(super) fn libvirt(control_plane: bool) -> Observed {
             "image": { "url": "https://images.example/debian.qcow2", "sha256": "a".repeat(64) },
         },
     });
-    let mut observed = observed(control_plane);
+    let id = json!({ "spec": { "providerID": format!("tatara://libvirt/{ME}") } });
+    let mut observed = edited(observed(control_plane), &id);
     observed.spec = Ok(MachineProviderSpec::decode(&value).expect("a provider spec"));
     observed.placement = Placement::None(Ok("hypervisor-a".into()));
     observed
@@ -45,6 +47,12 @@ pub(super) fn image(state: &str, more: &Value) -> types::Image {
     serde_json::from_value(image).expect("an image")
 }
 
+/// This Hypervisor stands on it.
+pub(super) fn placed(observed: Observed, hypervisor: &str) -> Observed {
+    let place = json!({ "metadata": { "annotations": { "tatara.dev/hypervisor": hypervisor } } });
+    edited(observed, &place)
+}
+
 /// Placed on hypervisor-a, which tells this.
 pub(super) fn told(
     mut observed: Observed,
@@ -54,6 +62,7 @@ pub(super) fn told(
     let address = machine
         .as_ref()
         .and_then(|machine| machine.address().map(str::to_owned));
+    observed = placed(observed, "hypervisor-a");
     observed.virtual_machine = Some(VirtualMachine {
         hypervisor: "hypervisor-a".into(),
         told: Ok(Told {
@@ -64,6 +73,10 @@ pub(super) fn told(
         tried: Tried::default(),
         held_back: None,
         is_elsewhere: false,
+        recorded: Some("hypervisor-a".into()),
+        has_keys: true,
+        shown_by: None,
+        unheard: None,
     });
     observed.placement = held(Contact::NotAsked);
     if let Placement::Held(held) = &mut observed.placement {
@@ -73,6 +86,7 @@ pub(super) fn told(
 }
 
 pub(super) fn silent(mut observed: Observed) -> Observed {
+    observed = placed(observed, "hypervisor-a");
     observed.virtual_machine = Some(VirtualMachine {
         hypervisor: "hypervisor-a".into(),
         told: Err(Refusal {
@@ -82,6 +96,10 @@ pub(super) fn silent(mut observed: Observed) -> Observed {
         tried: Tried::default(),
         held_back: None,
         is_elsewhere: false,
+        recorded: Some("hypervisor-a".into()),
+        has_keys: true,
+        shown_by: None,
+        unheard: None,
     });
     observed.placement = held(Contact::NotAsked);
     if let Placement::Held(held) = &mut observed.placement {

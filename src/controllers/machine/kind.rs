@@ -1,0 +1,112 @@
+//! What kind of place a Machine has, by what was written down with that place. Its provider spec says what a Machine is to
+//! be made as, and can be edited afterwards: it does not say what may still run, or who may prove that it does not.
+
+use kube::ResourceExt;
+
+use crate::api::names::{ANNOTATION_HOST, ANNOTATION_HYPERVISOR, provider_id};
+use crate::api::{Machine, MachineProviderSpec};
+
+/// What a Machine runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlaceKind {
+    /// A Host.
+    Host,
+    /// A virtual machine on a Hypervisor.
+    VirtualMachine,
+    /// The manager's memory.
+    Simulation,
+}
+
+impl PlaceKind {
+    const ALL: [Self; 3] = [Self::Host, Self::VirtualMachine, Self::Simulation];
+
+    /// The provider of such places.
+    pub fn provider(self) -> &'static str {
+        match self {
+            Self::Host => "ssh",
+            Self::VirtualMachine => "libvirt",
+            Self::Simulation => "simulated",
+        }
+    }
+
+    fn of_spec(spec: &MachineProviderSpec) -> Self {
+        match spec {
+            MachineProviderSpec::Ssh(_) => Self::Host,
+            MachineProviderSpec::Libvirt(_) => Self::VirtualMachine,
+            MachineProviderSpec::Simulated(_) => Self::Simulation,
+        }
+    }
+
+    /// By its own provider ID, which is written with its place and stays.
+    pub fn of_id(machine: &Machine) -> Option<Self> {
+        let (id, uid) = (machine.spec.provider_id.as_ref()?, machine.uid()?);
+        let is_of = |kind: &Self| *id == provider_id(kind.provider(), &uid);
+        Self::ALL.into_iter().find(is_of)
+    }
+}
+
+/// What kind of place a Machine has, or is to have; nothing where nothing says it. `is_claimed` says that a Host bears its
+/// claim. An error says which records contradict each other, and what to do: then nothing is done with the Machine.
+pub fn of(
+    machine: &Machine,
+    spec: Option<&MachineProviderSpec>,
+    is_claimed: bool,
+) -> Result<Option<PlaceKind>, String> {
+    use PlaceKind::{Host, Simulation, VirtualMachine};
+    let has = |annotation| machine.annotations().contains_key(annotation);
+    let (is_on_host, is_on_hypervisor) = (
+        is_claimed || has(ANNOTATION_HOST),
+        has(ANNOTATION_HYPERVISOR),
+    );
+    let id = PlaceKind::of_id(machine);
+    let wanted = spec.map(PlaceKind::of_spec);
+    match (id, is_on_host, is_on_hypervisor) {
+        (Some(Host), true, _) | (Some(Host), _, false) | (None, true, false) => Ok(Some(Host)),
+        (Some(VirtualMachine), false, _) => Ok(Some(VirtualMachine)),
+        (Some(Simulation), false, false) => Ok(Some(Simulation)),
+        (None, false, false) => Ok(wanted),
+        (None, false, true) if wanted.is_none_or(|wanted| wanted == VirtualMachine) => {
+            Ok(Some(VirtualMachine))
+        }
+        (_, true, _) if !has(ANNOTATION_HOST) => Err(claimed(machine)),
+        (_, true, _) => Err(annotated(machine, ANNOTATION_HOST)),
+        (_, false, _) => Err(annotated(machine, ANNOTATION_HYPERVISOR)),
+    }
+}
+
+fn annotated(machine: &Machine, annotation: &str) -> String {
+    let (namespace, name) = (machine.namespace().unwrap_or_default(), machine.name_any());
+    format!(
+        "annotation {annotation} does not fit {}, as when it comes from the YAML of another Machine; nothing is done. If the annotation is wrong: kubectl -n {namespace} annotate machine {name} {annotation}-{}",
+        against(machine),
+        otherwise(machine)
+    )
+}
+
+fn claimed(machine: &Machine) -> String {
+    let namespace = machine.namespace().unwrap_or_default();
+    format!(
+        "a Host has spec.consumerRef of this Machine, which does not fit {}; nothing is done. Find it: kubectl -n {namespace} get hosts -o custom-columns=HOST:.metadata.name,UID:.spec.consumerRef.uid. If its claim is wrong, delete that Host, which its server does not notice{}",
+        against(machine),
+        otherwise(machine)
+    )
+}
+
+fn against(machine: &Machine) -> String {
+    match (&machine.spec.provider_id, PlaceKind::of_id(machine)) {
+        (Some(id), Some(_)) => format!("spec.providerID {id}"),
+        _ => "spec.providerSpec and the other records of its place".into(),
+    }
+}
+
+fn otherwise(machine: &Machine) -> &'static str {
+    if PlaceKind::of_id(machine).is_some() {
+        "; if spec.providerID was edited, set that back"
+    } else {
+        ""
+    }
+}
+
+#[cfg(test)]
+#[path = "kind_tests.rs"]
+mod tests;

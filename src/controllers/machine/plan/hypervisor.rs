@@ -1,0 +1,93 @@
+//! Which Hypervisor has a Machine's virtual machine. Its gateway proves that the Machine runs no more, so an annotation
+//! alone does not say it: what the Secret of the keys says, and what other gateways show, must not contradict it.
+
+use std::time::Duration;
+
+use kube::ResourceExt;
+
+use super::super::observed::{Observed, VirtualMachine};
+use super::{Action, Plan};
+use crate::api::conditions::Finding;
+use crate::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_HYPERVISOR, ssh_secret};
+use crate::controllers::Next;
+
+/// What is known of the Secret, or of other Hypervisors, may be old.
+pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(30);
+
+/// The annotation names another Hypervisor than the one that has the virtual machine: nothing is made, and nothing ends.
+pub fn moved(observed: &Observed) -> Option<Plan> {
+    let machine = observed.virtual_machine.as_ref()?;
+    let annotation = observed.machine.annotations().get(ANNOTATION_HYPERVISOR);
+    let name = &observed.marker.machine;
+    let (really, says) = match (&machine.recorded, &machine.shown_by) {
+        (Some(recorded), _) => {
+            let secret = ssh_secret(name);
+            (
+                recorded,
+                format!(
+                    "Secret {secret} says that its virtual machine was made on Hypervisor {recorded}"
+                ),
+            )
+        }
+        (None, Some(other)) if !is_shown(machine) => {
+            (other, format!("Hypervisor {other} has its virtual machine"))
+        }
+        _ => return None,
+    };
+    if annotation == Some(really) {
+        return None;
+    }
+    let named = annotation.map_or_else(
+        || format!("annotation {ANNOTATION_HYPERVISOR} was removed"),
+        |annotation| format!("annotation {ANNOTATION_HYPERVISOR} names Hypervisor {annotation}"),
+    );
+    let message = format!(
+        "{named}, and {says}; nothing is done, for another gateway can neither make nor end it. Set it back: kubectl -n {} annotate --overwrite --as=system:serviceaccount:tatara-system:tatara-manager machine {name} {ANNOTATION_HYPERVISOR}={really}",
+        observed.marker.namespace
+    );
+    let finding = if observed.machine.metadata.deletion_timestamp.is_some() {
+        Finding::yes("Deleting", "HypervisorMoved", message)
+    } else {
+        Finding::no("InfrastructureReady", "HypervisorMoved", message)
+    };
+    Some(Plan {
+        next: Next::After(LOOK_AGAIN),
+        ..Plan::waiting(finding)
+    })
+}
+
+fn is_shown(machine: &VirtualMachine) -> bool {
+    machine
+        .told
+        .as_ref()
+        .is_ok_and(|told| told.machine.is_some())
+}
+
+/// Writes a second time where a virtual machine is that an older version made, while it is shown there.
+pub fn record(observed: &Observed, plan: &mut Plan) {
+    let Some(machine) = &observed.virtual_machine else {
+        return;
+    };
+    if machine.has_keys && machine.recorded.is_none() && is_shown(machine) {
+        plan.actions.insert(0, Action::RecordHypervisor);
+    }
+}
+
+/// Why it proves nothing that the gateway of its Hypervisor does not have it: another shows it, or may have it.
+pub fn doubt(observed: &Observed) -> Option<String> {
+    let machine = observed.virtual_machine.as_ref()?;
+    let (here, name) = (&machine.hypervisor, observed.machine.name_any());
+    let namespace = &observed.marker.namespace;
+    if let Some(other) = &machine.shown_by {
+        return Some(format!(
+            "Hypervisor {here} does not have its virtual machine, and Hypervisor {other} has one of the same UID; delete that there"
+        ));
+    }
+    let is_known = machine.recorded.as_ref() == Some(here);
+    let is_made = machine.has_keys || observed.is_begun();
+    let unheard = machine.unheard.as_ref().filter(|_| is_made && !is_known)?;
+    Some(format!(
+        "Hypervisor {here} does not have its virtual machine, on which Hypervisor it was made is written nowhere else, and Hypervisor {unheard} does not say whether it has it: its conditions say why. Only if nothing of this Machine runs any more: kubectl -n {namespace} annotate machine {name} {ANNOTATION_HOST_IS_GONE}={}",
+        observed.uid()
+    ))
+}

@@ -1,0 +1,31 @@
+//! A label, or a claim, that was edited makes no control plane another Cluster's.
+
+use super::*;
+
+fn made_for(cluster: &str, observed: Observed) -> Observed {
+    let mut owner = own(&observed);
+    if let Ownership::Owner(owner) = &mut owner {
+        owner.initialized = true;
+        owner.marker.cluster = cluster.into();
+    }
+    on(observed, owner, Vec::new())
+}
+
+#[test]
+fn what_a_host_made_is_recorded_for_the_cluster_of_its_marker_alone() {
+    let own = made_for("a", control_plane());
+    assert_eq!(plan(&own, at(0)).actions, [Action::RecordInitialized]);
+    let parts = &[
+        "default/b",
+        "label --overwrite machine cp-0 cluster.k8s.io/cluster-name=b",
+    ][..];
+    let others = made_for("b", control_plane());
+    let says = ("BootstrapReady", "ControlPlaneInDoubt", parts);
+    expect("of another", &plan(&others, at(0)), &[], says);
+    let mut leaving = deleted(others, at(0));
+    if let Placement::Held(held) = &mut leaving.placement {
+        held.releasing = true;
+    }
+    let says = ("Deleting", "ControlPlaneInDoubt", parts);
+    expect("it leaves", &plan(&leaving, at(1)), &[], says);
+}
