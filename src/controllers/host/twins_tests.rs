@@ -202,8 +202,8 @@ fn hosts_that_may_mean_one_system_of_one_bmc_are_told() {
 fn another_host_stands_for_a_server_by_its_place_or_by_the_machine_id_that_was_seen() {
     let original = host("a", "one", "10.0.0.1", "11", "one");
     let copy = host("a", "two", "10.0.0.1", "", "");
-    let marked = |_: &Host| true;
-    let unmarked = |_: &Host| false;
+    let marked: fn(&Host) -> bool = |_| true;
+    let unmarked: fn(&Host) -> bool = |_| false;
     let is = is_same_server;
     assert!(is(&copy, None, &original, unmarked), "its place");
     assert!(is(&original, None, &copy, unmarked), "the other way");
