@@ -226,3 +226,21 @@ proptest! {
         run.end()?;
     }
 }
+
+/// Found by the property above: a set acted by what it is asked for now, and then made Machines by what it was asked for
+/// before, which was all that the watch had shown.
+#[test]
+fn a_set_that_is_shown_late_makes_nothing_that_is_asked_for_no_more() {
+    let story = Story {
+        replicas: 3,
+        surge: 2,
+        unavailable: 0,
+        boot: 1,
+        vanish: 1,
+        seed: 8_092_008_171_657_257_060,
+        events: vec![(19, Event::Lose(0)), (1, Event::Scale(0))],
+    };
+    let mut run = Run::new(&story);
+    run.tell(&story).expect("no bound is broken");
+    run.end().expect("an end");
+}

@@ -27,7 +27,7 @@ pub async fn execute(
 ) -> Result<(), ReconcileError> {
     let mut observed = Cow::Borrowed(observed);
     let mut plan = Cow::Borrowed(plan);
-    let knows = in_flight(context).knows(&observed.uid);
+    let knows = in_flight(context).knows(&observed.uid, set.metadata.generation);
     if plan.needs_look(knows) {
         observed = Cow::Owned(look(context, set, &plan, now).await?);
         plan = Cow::Owned(plan_again(&observed, now));

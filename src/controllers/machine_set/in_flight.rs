@@ -28,11 +28,20 @@ struct Flight {
     made: BTreeMap<String, (Arc<Machine>, Timestamp)>,
     /// By UID: when it was deleted.
     deleted: HashMap<String, Timestamp>,
+    /// The generation of the set when it was last read live, to act by it.
+    generation: Option<i64>,
 }
 
 impl InFlight {
-    /// Whether the Machines of this set were listed live since this process leads.
-    pub fn knows(&self, set: &str) -> bool {
+    /// Whether the Machines of this set were listed live since this process leads, and the watch shows the set, of this
+    /// generation, not from before what was acted upon since: what it asked for then is over.
+    pub fn knows(&self, set: &str, generation: Option<i64>) -> bool {
+        let flight = self.0.get(set);
+        flight.is_some_and(|flight| flight.generation <= generation)
+    }
+
+    /// Whether they were listed at all.
+    pub fn has_listed(&self, set: &str) -> bool {
         self.0.contains_key(set)
     }
 
@@ -42,6 +51,13 @@ impl InFlight {
         for machine in live {
             let made = (machine.clone(), now);
             flight.made.insert(machine.name_any(), made);
+        }
+    }
+
+    /// The set was read live, and is acted upon as it was then. (After a restore that is an earlier one.)
+    pub fn looked(&mut self, set: &str, generation: Option<i64>) {
+        if let Some(flight) = self.0.get_mut(set) {
+            flight.generation = generation;
         }
     }
 

@@ -49,7 +49,7 @@ pub async fn look(
     let names: HashSet<String> = listed.iter().map(|m| m.name_any()).collect();
     let counted = {
         let mut in_flight = in_flight(context);
-        if !in_flight.knows(&uid) {
+        if !in_flight.has_listed(&uid) {
             let stored = |m: &Machine| context.stores.machines.get(&namespace, &m.name_any());
             let is_new = |m: &&Arc<Machine>| {
                 Owner::of(&m.metadata, &uid) == Owner::Ours && stored(m).is_none()
@@ -57,6 +57,7 @@ pub async fn look(
             let new: Vec<Arc<Machine>> = listed.iter().filter(is_new).cloned().collect();
             in_flight.listed(&uid, &new, now);
         }
+        in_flight.looked(&uid, set.metadata.generation);
         in_flight.count(&uid, listed, |name| names.contains(name))
     };
     around(context, &set, &counted)

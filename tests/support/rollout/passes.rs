@@ -210,17 +210,19 @@ impl World {
     ) -> (set_plan::Plan, Result<(), Ended>) {
         let uid = set.uid().expect("a UID");
         let (mut observed, mut plan) = (observed.clone(), plan.clone());
-        if plan.needs_look(self.in_flight.knows(&uid)) {
+        let knows = self.in_flight.knows(&uid, set.metadata.generation);
+        if plan.needs_look(knows) {
             let mut sets = self.sets.iter();
             let Some(live) = sets.find(|live| live.uid() == set.uid()).cloned() else {
                 return (set_plan::Plan::default(), Ok(()));
             };
             let machines: Vec<_> = self.machines.iter().cloned().map(Arc::new).collect();
-            if !self.in_flight.knows(&uid) {
+            if !self.in_flight.has_listed(&uid) {
                 let is_own = |m: &&Arc<Machine>| Owner::of(&m.metadata, &uid) == Owner::Ours;
                 let own: Vec<_> = machines.iter().filter(is_own).cloned().collect();
                 self.in_flight.listed(&uid, &own, self.now);
             }
+            self.in_flight.looked(&uid, live.metadata.generation);
             let shows = |name: &str| self.machines.iter().any(|m| m.name_any() == name);
             let counted = self.in_flight.count(&uid, machines, shows);
             observed = self.observe_set(&live, &counted);

@@ -79,7 +79,8 @@ pub enum Action {
 impl Plan {
     /// Whether it must be made again over the set and its Machines as they are at this moment. Which
     /// Machines are deleted or taken in depends on how many the set shall have, and on whether it stays;
-    /// and what another process made for it before this one led need not be known, unless it `knows`.
+    /// and what another process made for it before this one led need not be known, nor what was asked of it since,
+    /// unless it `knows`.
     pub fn needs_look(&self, knows: bool) -> bool {
         self.actions.iter().any(|action| match action {
             Action::Adopt { .. } | Action::Delete { .. } => true,
