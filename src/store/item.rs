@@ -119,8 +119,10 @@ fn salvage<K: Indexed + DeserializeOwned>(text: &str, why: String) -> Result<K, 
     let mut object = K::deserialize(&tree)?;
     let marks = object.meta_mut().annotations.get_or_insert_default();
     marks.insert(UNREADABLE.into(), why);
-    let vital =
-        |field: &String| field.starts_with("metadata") || K::VITAL.contains(&field.as_str());
+    // who wrote what repeats the fields of the spec, is as deep, and is not kept here
+    let is_kept =
+        |field: &String| field.starts_with("metadata") && field != "metadata.managedFields";
+    let vital = |field: &String| is_kept(field) || K::VITAL.contains(&field.as_str());
     if lost.iter().any(|field| vital(field) || field == "spec") {
         marks.insert(UNKNOWN.into(), String::new());
     } else {

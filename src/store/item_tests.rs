@@ -98,6 +98,20 @@ fn a_value_that_is_nested_too_deep_is_its_machines_trouble() {
     assert!(!read.items[0].0.keys().contains(&Key::Unreadable));
 }
 
+/// The API server repeats the fields of the spec in `metadata.managedFields`, as deep.
+#[test]
+fn who_wrote_a_deep_value_is_not_missed() {
+    let written = format!(
+        r#"{{"metadata":{{"managedFields":[{{"fieldsV1":{}}}],"#,
+        deep(200)
+    );
+    let text = machine("bad", &deep(200)).replacen(r#"{"metadata":{"#, &written, 1);
+    assert!(text.contains("managedFields"));
+    let Item(bad): Item<Machine> = serde_json::from_str(&text).unwrap();
+    assert!(unreadable(&bad).is_some() && !is_unknown(&bad));
+    assert_eq!(bad.name_any(), "bad");
+}
+
 #[test]
 fn an_event_of_a_watch_is_read_like_a_list() {
     let event = |kind: &str| {

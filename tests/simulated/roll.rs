@@ -235,6 +235,7 @@ async fn a_set_takes_in_a_machine_beside_its_other_owners_and_nothing_when_it_le
         let machines = site.machines("pool").await;
         machines.iter().filter_map(ResourceExt::uid).collect()
     };
+    collects_garbage(&site).await;
     let before = uids().await;
     site.kubectl(
         &["delete", "machinedeployment", "pool", "--cascade=orphan"],
@@ -248,4 +249,26 @@ async fn a_set_takes_in_a_machine_beside_its_other_owners_and_nothing_when_it_le
     assert_eq!(uids().await, before);
     let sets = |machine: &Machine| owners(machine).contains("MachineSet");
     assert!(!site.machines("pool").await.iter().any(sets));
+}
+
+/// Waits until the garbage collector of kube-controller-manager knows our kinds, half a minute after they were installed:
+/// before, it takes an owner that is to leave its dependents behind for one that has none, and deletes them later.
+async fn collects_garbage(site: &Site) {
+    let owner = json!({"apiVersion": "cluster.k8s.io/v1alpha1", "kind": "MachineDeployment",
+        "name": "gone", "uid": "00000000-0000-4000-8000-000000000000"});
+    let labels = json!({"pool": "left"});
+    let value =
+        json!({"apiVersion": "tatara.dev/v1alpha1", "kind": "SimulatedMachineProviderSpec"});
+    let left = json!({"apiVersion": "cluster.k8s.io/v1alpha1", "kind": "MachineSet",
+        "metadata": {"name": "left", "namespace": "default", "ownerReferences": [owner],
+            "labels": {"cluster.k8s.io/cluster-name": "simulated"}},
+        "spec": {"replicas": 0, "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {
+                "versions": {"kubelet": "v1.36.3"}, "providerSpec": {"value": value}}}}});
+    site.apply(&left.to_string());
+    eventually("a garbage collector", async || {
+        let left = site.api::<MachineSet>().get_opt("left").await.ok()?;
+        left.is_none().then_some(())
+    })
+    .await;
 }
