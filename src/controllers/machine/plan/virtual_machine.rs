@@ -228,7 +228,8 @@ fn standing(machine: &VirtualMachine, shown: &Machine, now: Timestamp) -> Option
     }
 }
 
-/// An action that is tried again and again, at growing intervals. What refused the last try is said meanwhile.
+/// An action that is tried again and again, at growing intervals. What refused the last try is said meanwhile. It is
+/// looked at again whatever the gateway tells: what failed as it did before, within one look of it, brings no event.
 fn paced(tried: &Tried, action: Action, finding: Finding, now: Timestamp) -> Plan {
     let finding = tried.refused.clone().unwrap_or(finding);
     let wait = tried.last.map_or(Duration::ZERO, |last| {
@@ -239,7 +240,10 @@ fn paced(tried: &Tried, action: Action, finding: Finding, now: Timestamp) -> Pla
         backoff::delay(tried.times, 1.0).saturating_sub(since)
     });
     if wait.is_zero() {
-        return Plan::act(action, finding);
+        return Plan {
+            next: Next::After(backoff::delay(tried.times.saturating_add(1), 1.0)),
+            ..Plan::act(action, finding)
+        };
     }
     Plan {
         next: Next::After(wait),

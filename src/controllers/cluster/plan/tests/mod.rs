@@ -1,3 +1,5 @@
+mod certificates;
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -93,10 +95,6 @@ fn running() -> Observed {
     }
 }
 
-fn missing() -> Certificates {
-    Certificates::Missing(vec!["a-ca".into(), "a-etcd".into()])
-}
-
 #[track_caller]
 fn expect(case: &str, observed: &Observed, actions: &[Action], says: (&str, &str, &[&str])) {
     let plan = plan(observed);
@@ -116,104 +114,6 @@ fn expect(case: &str, observed: &Observed, actions: &[Action], says: (&str, &str
         let says = finding.status == Status::True || !finding.message.is_empty();
         assert!(says, "{case}: without a message: {finding:?}");
     }
-}
-
-#[test]
-fn certificates_are_made_once_and_never_in_place_of_what_a_control_plane_may_use() {
-    let with = |certificates, change: fn(&mut Observed)| {
-        let mut observed = observed(&json!({}));
-        observed.certificates = certificates;
-        change(&mut observed);
-        observed
-    };
-    let condition = "CertificatesReady";
-    let make = [Action::MakeCertificates];
-    expect(
-        "new",
-        &with(missing(), |_| ()),
-        &make,
-        (condition, "Making", &[]),
-    );
-    let lost = with(missing(), |o| o.turn = Some(turn()));
-    expect(
-        "init may run",
-        &lost,
-        &[],
-        (
-            condition,
-            "Lost",
-            &["a-ca, a-etcd", "Machine cp-0", "restore it"],
-        ),
-    );
-    let mut lost = running();
-    lost.certificates = missing();
-    expect(
-        "control plane runs",
-        &lost,
-        &[],
-        (
-            condition,
-            "Lost",
-            &[
-                "a-ca, a-etcd",
-                "restore it",
-                "ca.crt and .key, etcd/ca.crt and .key",
-                "#lost-certificates",
-            ],
-        ),
-    );
-    let broken = Certificates::Broken("Secret a-ca: tls.key is no key".into());
-    expect(
-        "malformed",
-        &with(broken, |_| ()),
-        &[],
-        (condition, "Malformed", &["Secret a-ca"]),
-    );
-}
-
-#[test]
-fn a_ca_that_was_replaced_is_said_and_nothing_is_made_with_it() {
-    let mut replaced = running();
-    replaced.certificates = Certificates::Replaced("a-ca".into());
-    replaced.kubeconfig_ready = false;
-    let parts = [
-        "Secret a-ca holds another CA",
-        "Secret a-kubeconfig",
-        "/etc/kubernetes/pki",
-        r#"kubectl -n default patch secret a-ca -p "{\"data\":{\"tls.crt\":\"$(base64 -w0 ca.crt)\",\"tls.key\":\"$(base64 -w0 ca.key)\"}}""#,
-    ];
-    for condition in ["CertificatesReady", "Ready"] {
-        expect("replaced", &replaced, &[], (condition, "Replaced", &parts));
-    }
-    let watched = plan(&replaced);
-    assert_eq!(
-        (watched.phase, watched.next),
-        ("Running", Next::After(PROBE_AGAIN)),
-        "what runs is watched"
-    );
-}
-
-#[test]
-fn two_records_of_init_are_said_of_a_cluster_that_runs_and_it_is_watched_all_the_same() {
-    let mut observed = running();
-    observed.doubt = Some(Doubt::TwoRecords("other".into(), "m".into()));
-    let says = ["Machine other", "Machine m", "Find both hosts"];
-    let reason = "ControlPlaneInDoubt";
-    for condition in ["ControlPlaneInitialized", "Ready"] {
-        expect("runs", &observed, &[], (condition, reason, &says));
-    }
-    let watched = plan(&observed);
-    assert_eq!(
-        (watched.phase, watched.next),
-        ("Running", Next::After(PROBE_AGAIN))
-    );
-    observed.spec = Err("spec: a typo".into());
-    let condition = "ControlPlaneInitialized";
-    expect("a typo", &observed, &[], (condition, reason, &says));
-    observed.spec = Ok(ClusterProviderSpec::default());
-    observed.connected = false;
-    let connect = [Action::Connect];
-    expect("restarted", &observed, &connect, (condition, reason, &says));
 }
 
 #[test]
@@ -324,7 +224,7 @@ fn nothing_is_done_while_it_is_paused_not_even_its_deletion() {
     for metadata in [paused, deleting] {
         let says = ("Paused", "Paused", &[ANNOTATION_PAUSED][..]);
         let mut observed = observed(&metadata);
-        observed.certificates = missing();
+        observed.certificates = certificates::missing();
         expect("paused", &observed, &[], says);
     }
 }
