@@ -94,7 +94,7 @@ pub async fn machine_says(world: &World, machine: &str, condition: &str, text: &
 }
 
 /// Runs the first kubectl command of a message, whose end is that of the patch.
-fn follow(world: &World, said: &str) {
+pub fn follow(world: &World, said: &str) {
     let command = said.split_once("kubectl ");
     let command = command.and_then(|(_, command)| Some(command.split_once("}'")?.0));
     let command = command.unwrap_or_else(|| panic!("no patch in {said:?}"));

@@ -5,13 +5,22 @@ use std::process::Command;
 use k8s_openapi::api::core::v1::Node;
 use kube::{Api, ResourceExt};
 
+use serde_json::json;
+use tatara::api::Machine;
+
+use crate::claims::{follow, machine_says};
 use crate::commands::done;
+use crate::deletion;
+use crate::edited::cluster_says;
 use crate::world::{World, eventually};
+
+const CONTROL_PLANE: &str = "quickstart-control-plane";
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs hosts"]
 async fn an_old_backup_wipes_no_live_node_and_says_who_must_do_what() {
-    let world = World::with_cluster("life5", "10.97.0").await;
+    let world = World::prepared("life5", "10.97.0").await;
+    restored_to_before_init(&world).await;
     scale(&world, 1);
     let host = a_free_host(&world).await;
     backup(&world).await;
@@ -28,7 +37,7 @@ async fn an_old_backup_wipes_no_live_node_and_says_who_must_do_what() {
     .await;
     scale(&world, 2);
     let refused = eventually("a Machine without a host", 30, async || {
-        let machines = world.list::<tatara::api::Machine>().await;
+        let machines = world.list::<Machine>().await;
         for machine in machines {
             let said = world
                 .machine_says(&machine.name_any(), "InfrastructureReady")
@@ -65,6 +74,46 @@ async fn an_old_backup_wipes_no_live_node_and_says_who_must_do_what() {
     world.until_ready(3, 240).await;
     assert_eq!(world.starts(&host, "reset"), resets + 1);
     assert!(is_ready(&nodes, &host).await);
+}
+
+/// The backup knows the Cluster, its CA and its Machines, and none of the claims: kubeadm init is not run again.
+async fn restored_to_before_init(world: &World) {
+    world.kill_manager().await;
+    world.quickstart("apply");
+    scale(world, 1);
+    keep_back(world, true);
+    world.quickstart("manager");
+    cluster_says(world, "CertificatesReady", "True/").await;
+    let waits = "NoHostAvailable";
+    machine_says(world, CONTROL_PLANE, "InfrastructureReady", waits).await;
+    backup(world).await;
+    keep_back(world, false);
+    world.until_ready(2, 300).await;
+
+    restore(world).await;
+    keep_back(world, false);
+    let machines = world.list::<Machine>().await;
+    assert_eq!(machines.len(), 2);
+    for machine in machines {
+        let machine = machine.name_any();
+        let said = machine_says(world, &machine, "InfrastructureReady", "HostLost").await;
+        assert!(said.contains("its marker names this Machine"), "{said}");
+        follow(world, &said);
+    }
+    world.until_ready(2, 120).await;
+    for (unit, times) in [("init", 1), ("join", 1), ("reset", 0)] {
+        let starts = deletion::HOSTS.map(|host| world.starts(host, unit));
+        assert_eq!(starts.iter().sum::<usize>(), times, "{unit}");
+    }
+    world.quickstart("member");
+}
+
+/// Whether no Machine may claim any of the Hosts.
+fn keep_back(world: &World, is_kept: bool) {
+    let patch = json!({"spec": {"maintenance": is_kept}}).to_string();
+    for host in deletion::HOSTS {
+        world.kubectl(&["patch", "host", host, "--type=merge", "-p", &patch]);
+    }
 }
 
 fn scale(world: &World, replicas: u32) {
