@@ -192,6 +192,25 @@ fn deep_merge(into: &mut Value, from: Value) {
     }
 }
 
+/// The merge patch (RFC 7396) that makes `wanted` of what is there: a field that is left out would stay.
+pub fn replacement(have: &Value, wanted: &Value) -> Value {
+    let (Value::Object(have), Value::Object(wanted)) = (have, wanted) else {
+        return wanted.clone();
+    };
+    let mut patch = serde_json::Map::new();
+    for key in have.keys().filter(|key| !wanted.contains_key(*key)) {
+        patch.insert(key.clone(), Value::Null);
+    }
+    for (key, value) in wanted {
+        match have.get(key) {
+            Some(same) if same == value => {}
+            Some(other) => drop(patch.insert(key.clone(), replacement(other, value))),
+            None => drop(patch.insert(key.clone(), value.clone())),
+        }
+    }
+    Value::Object(patch)
+}
+
 /// The finalizers of an object with ours added.
 pub fn with_finalizer<K: Resource<DynamicType = ()>>(object: &K, ours: &str) -> Vec<String> {
     let mut finalizers = object.finalizers().to_vec();
@@ -241,4 +260,34 @@ where
     };
     let deleted = |object: &K| object.meta().deletion_timestamp.clone();
     swap(client, known, deleted, change).await.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_replacement_takes_away_what_is_wanted_no_more_and_leaves_out_what_is_the_same() {
+        for (have, wanted, patch) in [
+            (
+                json!({"a": 1, "b": {"c": 2}}),
+                json!({"a": 1, "b": {"c": 2}}),
+                json!({}),
+            ),
+            (
+                json!({"a": 1, "b": 2}),
+                json!({"b": 3}),
+                json!({"a": null, "b": 3}),
+            ),
+            (
+                json!({"a": {"b": 1, "c": [1]}}),
+                json!({"a": {"c": []}}),
+                json!({"a": {"b": null, "c": []}}),
+            ),
+            (json!({"a": {"b": 1}}), json!({}), json!({"a": null})),
+            (json!(null), json!({"a": 1}), json!({"a": 1})),
+        ] {
+            assert_eq!(replacement(&have, &wanted), patch, "{have} to {wanted}");
+        }
+    }
 }

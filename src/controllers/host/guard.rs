@@ -11,6 +11,7 @@ use crate::controllers::ReconcileError;
 use crate::controllers::machine::turn;
 use crate::manager::Context;
 use crate::node::{Observation, Owner, Ownership};
+use crate::store::Item;
 
 /// What is known of a Cluster, and of who made its control plane.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -136,14 +137,15 @@ pub async fn must_have_none(
     let Some(claim) = &host.spec.consumer_ref else {
         return Ok(());
     };
-    let clusters: Api<Cluster> = Api::namespaced(
+    // one that cannot be read keeps no other from it, and its record can be read
+    let clusters: Api<Item<Cluster>> = Api::namespaced(
         context.client.clone(),
         &host.namespace().unwrap_or_default(),
     );
     let clusters = clusters.list(&ListParams::default()).await;
     let clusters = clusters.map_err(ReconcileError::api("list the Clusters"))?;
     let mut all = Vec::new();
-    for cluster in &clusters.items {
+    for Item(cluster) in &clusters.items {
         let mut made = Made::of(cluster);
         if made.name == claim.cluster && !made.is_deleting {
             let both = turn::now(context, cluster).await?;

@@ -179,7 +179,7 @@ pub struct VirtualMachine {
     pub is_elsewhere: bool,
     /// The Hypervisor on which it was made, as the Secret of its keys says, which is there before it.
     pub recorded: Option<String>,
-    /// That Secret exists.
+    /// That Secret exists, and it is not known that nothing was made with it.
     pub has_keys: bool,
     /// Another Hypervisor that shows it.
     pub shown_by: Option<String>,

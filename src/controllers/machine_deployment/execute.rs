@@ -57,7 +57,7 @@ pub async fn execute(
                     );
                 }
                 let named = (update.name.as_str(), update.uid.as_str());
-                write(context, known, named, |_| change(update)).await?;
+                write(context, known, named, |set| change(set, update)).await?;
             }
             Action::DeleteSet { name, uid, because } => {
                 tracing::info!(
@@ -101,13 +101,14 @@ async fn write(
         .map(drop)
 }
 
-fn change(update: &SetUpdate) -> Value {
+fn change(set: &MachineSet, update: &SetUpdate) -> Value {
     let mut change = json!({ "metadata": { "annotations": update.annotations, "labels": update.labels }, "spec": {} });
     if let Some((_, replicas)) = update.replicas {
         change["spec"]["replicas"] = json!(replicas);
     }
     if let Some(template) = &update.template {
-        change["spec"]["template"] = json!(template);
+        change["spec"]["template"] =
+            patch::replacement(&json!(set.spec.template), &json!(template));
     }
     if let Some(seconds) = update.min_ready_seconds {
         change["spec"]["minReadySeconds"] = json!(seconds);

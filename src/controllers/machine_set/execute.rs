@@ -121,7 +121,10 @@ async fn act(
             write(context, observed, name, uid, change).await
         }
         Action::UpdateInPlace { name, uid, changes } => {
-            write(context, observed, name, uid, |_| in_place(changes)).await
+            write(context, observed, name, uid, |machine| {
+                in_place(machine, changes)
+            })
+            .await
         }
     }
 }
@@ -149,13 +152,14 @@ async fn write(
         .map(drop)
 }
 
-fn in_place(changes: &InPlace) -> Value {
+fn in_place(machine: &Machine, changes: &InPlace) -> Value {
     let mut spec = json!({ "metadata": { "labels": changes.node_labels, "annotations": changes.node_annotations } });
     if let Some(taints) = &changes.taints {
         spec["taints"] = json!(taints);
     }
     if let Some(deletion) = &changes.deletion {
-        spec["deletion"] = json!(deletion);
+        let have = machine.spec.deletion.clone().unwrap_or_default();
+        spec["deletion"] = patch::replacement(&json!(have), &json!(deletion));
     }
     json!({ "metadata": { "labels": changes.labels, "annotations": changes.annotations }, "spec": spec })
 }

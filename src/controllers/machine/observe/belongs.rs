@@ -8,14 +8,15 @@ use kube::ResourceExt;
 
 use super::super::plan::turn::{Both, Marks};
 use crate::api::names::{LABEL_CLUSTER, LABEL_CONTROL_PLANE};
+use crate::api::readable::unreadable;
 use crate::api::{Cluster, Machine};
 use crate::controllers::claims;
 use crate::controllers::whose::Shared;
 use crate::node::Marker;
 use crate::store::Stores;
 
-/// The Cluster of a Machine: the one that names it as the Machine of its control plane; else that of its claim; else, where
-/// that of its label does not have its Node (any more), the only one that does; else that of its label.
+/// The Cluster of a Machine: the one that names it as the Machine of its control plane; else that of its claim, or else of
+/// its label; but where that does not have its Node (any more), the only one that does.
 pub fn cluster(
     stores: &Stores,
     machine: &Machine,
@@ -23,9 +24,8 @@ pub fn cluster(
     has_node: impl Fn(&Cluster) -> bool,
 ) -> Option<Arc<Cluster>> {
     recorded(stores, machine, both)
-        .or_else(|| claimed(stores, machine))
         .or_else(|| with_node(stores, machine, has_node))
-        .or_else(|| labelled(stores, machine))
+        .or_else(|| said(stores, machine))
 }
 
 /// The Machines that are this Cluster's although their label names another, or none.
@@ -81,25 +81,28 @@ pub fn doubt(
     let own = own(&all, stores, machine);
     let named: Vec<&Naming> = all.iter().filter(|n| n.named != Named::NotAtAll).collect();
     let is_own = |one: &Naming| own.is_some_and(|own| own.cluster.uid() == one.cluster.uid());
-    if let [first, second, ..] = named.as_slice() {
-        // what stands on its host, or its Node, tells the one from its copy
-        let others = || named.iter().filter(|one| !is_own(one));
-        let vouched = own.is_some_and(|own| {
-            let is_claimed =
-                claimed(stores, machine).is_some_and(|by| by.uid() == own.cluster.uid());
-            let has_its_node =
-                has_node(&own.cluster) && !others().any(|other| has_node(&other.cluster));
-            let is_outdone = others().any(|other| other.named == Named::BySecret);
-            let is_believed = own.named == Named::BySecret || !is_outdone;
-            own.named != Named::NotAtAll && is_believed && (is_claimed || has_its_node)
-        });
-        if !vouched {
-            return Some(format!(
-                "Clusters {} and {} both name it as the Machine of their control plane, as when one is made from the YAML of the other; it is not deleted before that is clear. Delete the Cluster that is the copy, or set the label {LABEL_CLUSTER} back if that was edited",
-                first.cluster.name_any(),
-                second.cluster.name_any()
-            ));
-        }
+    // what stands on its host, or its Node, tells its own Cluster from a copy
+    let others = || named.iter().filter(|one| !is_own(one));
+    let vouched = own.filter(|own| {
+        let is_claimed = claimed(stores, machine).is_some_and(|by| by.uid() == own.cluster.uid());
+        let has_its_node =
+            has_node(&own.cluster) && !others().any(|other| has_node(&other.cluster));
+        let is_outdone = others().any(|other| other.named == Named::BySecret);
+        let is_believed = own.named == Named::BySecret || !is_outdone;
+        own.named != Named::NotAtAll && is_believed && (is_claimed || has_its_node)
+    });
+    if let [first, second, ..] = named.as_slice()
+        && vouched.is_none()
+    {
+        return Some(format!(
+            "Clusters {} and {} both name it as the Machine of their control plane, as when one is made from the YAML of the other; it is not deleted before that is clear. Delete the Cluster that is the copy, or set the label {LABEL_CLUSTER} back if that was edited",
+            first.cluster.name_any(),
+            second.cluster.name_any()
+        ));
+    }
+    // nothing that another Secret could say changes that
+    if vouched.is_some_and(|own| own.named == Named::BySecret) {
+        return None;
     }
     if let [only] = named.as_slice()
         && !is_own(only)
@@ -116,10 +119,13 @@ pub fn doubt(
         .iter()
         .find(|one| !one.is_read && one.cluster.metadata.deletion_timestamp.is_none())?;
     let name = unread.cluster.name_any();
-    is_control_plane.then(|| {
-        format!(
+    is_control_plane.then(|| match unreadable(unread.cluster.as_ref()) {
+        Some(why) => format!(
+            "Cluster {name}, which may name it as the Machine of its control plane, cannot be read: {why}; it is not deleted before that Cluster is corrected"
+        ),
+        None => format!(
             "Secret {name}-ca, which may name it as the Machine of a control plane, was not read since the manager started; it is not deleted before. If this stays, the conditions of Cluster {name} say why"
-        )
+        ),
     })
 }
 
@@ -200,14 +206,19 @@ fn claimed(stores: &Stores, machine: &Machine) -> Option<Arc<Cluster>> {
     stores.clusters.get(&namespace, only)
 }
 
-/// The Cluster that has the Node of a Machine which had one, where that of its label does not.
+/// The Cluster that its claim says, or else its label.
+fn said(stores: &Stores, machine: &Machine) -> Option<Arc<Cluster>> {
+    claimed(stores, machine).or_else(|| labelled(stores, machine))
+}
+
+/// The Cluster that has the Node of a Machine which had one, where the one that it says to be of does not.
 fn with_node(
     stores: &Stores,
     machine: &Machine,
     has_node: impl Fn(&Cluster) -> bool,
 ) -> Option<Arc<Cluster>> {
     machine.status.as_ref()?.node_ref.as_ref()?;
-    if labelled(stores, machine).is_some_and(|own| has_node(&own)) {
+    if said(stores, machine).is_some_and(|own| has_node(&own)) {
         return None;
     }
     let mut others = stores.clusters.within(&machine.namespace()?);

@@ -194,7 +194,7 @@ type Case<'a> = (
 fn a_worker_stays_in_the_cluster_of_its_claim_or_node_whatever_its_label_becomes() {
     let none: &[&str] = &[];
     let all: &[&str] = &["a", "b", "c"];
-    let cases: [Case; 12] = [
+    let cases: [Case; 13] = [
         ("new", Some("b"), none, none, false, Some("b")),
         ("claimed", Some("b"), &["b"], none, false, Some("b")),
         ("edited", Some("c"), &["b"], &["b"], true, Some("b")),
@@ -215,6 +215,14 @@ fn a_worker_stays_in_the_cluster_of_its_claim_or_node_whatever_its_label_becomes
             Some("b"),
         ),
         ("removed", None, &["b"], none, true, Some("b")),
+        (
+            "its claim was edited",
+            Some("b"),
+            &["c"],
+            &["b"],
+            true,
+            Some("b"),
+        ),
         (
             "copied Hosts that agree",
             Some("c"),
@@ -288,6 +296,8 @@ const DOUBTS: &str = "
     its own by itself, and another's Secret | record/record   | nothing/record  | b |   | Clusters a and b
     another, unread                         | unread/record   | nothing/nothing |   |   | Cluster a names it
     unread                                  | unread/nothing  | nothing/nothing |   |   | Secret a-ca
+    unread, and its own and its claim say   | unread/nothing  | record/record   | b |   |
+    unread, and nothing vouches for its own | unread/nothing  | record/record   |   |   | Secret a-ca
     its own, unread                         |                 | unread/nothing  |   |   | Secret b-ca
 ";
 

@@ -86,8 +86,14 @@ pub fn doubt(observed: &Observed) -> Option<String> {
     let is_known = machine.recorded.as_ref() == Some(here);
     let is_made = machine.has_keys || observed.is_begun();
     let unheard = machine.unheard.as_ref().filter(|_| is_made && !is_known)?;
+    let is_deleting = observed.machine.metadata.deletion_timestamp.is_some();
+    let then = if is_deleting {
+        ""
+    } else {
+        ", and delete the Machine"
+    };
     Some(format!(
-        "Hypervisor {here} does not have its virtual machine, on which Hypervisor it was made is written nowhere else, and Hypervisor {unheard} does not say whether it has it: its conditions say why. Only if nothing of this Machine runs any more: kubectl -n {namespace} annotate machine {name} {ANNOTATION_HOST_IS_GONE}={}",
+        "Hypervisor {here} does not have its virtual machine, on which Hypervisor it was made is written nowhere else, and Hypervisor {unheard} does not say whether it has it: its conditions say why. Only if nothing of this Machine runs any more: kubectl -n {namespace} annotate machine {name} {ANNOTATION_HOST_IS_GONE}={}{then}",
         observed.uid()
     ))
 }

@@ -6,8 +6,9 @@ use k8s_openapi::api::core::v1::Taint;
 
 use super::super::observed::{Observed, Placement, Seen};
 use super::super::settings;
-use super::{Action, Plan};
+use super::{Action, LOOK_AGAIN, Plan};
 use crate::api::conditions::Finding;
+use crate::controllers::Next;
 use crate::controllers::proof::TurnIsOver;
 use crate::kubeadm::KubernetesVersion;
 use crate::workload::NodeView;
@@ -55,6 +56,7 @@ pub fn beside(observed: &Observed, problem: Finding) -> Plan {
         Seen::NotYet(_) => {
             return Plan {
                 hands_off: true,
+                next: Next::After(LOOK_AGAIN),
                 ..Plan::default()
             };
         }

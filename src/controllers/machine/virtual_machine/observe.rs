@@ -7,7 +7,7 @@ use kube::ResourceExt;
 use super::super::kind::PlaceKind;
 use super::super::observed::{Held, Observed, Placement, Refusal, Stuck, Told, VirtualMachine};
 use super::super::plan::placement::{self, Candidate, Demand, choose};
-use super::record::{is_of, recorded};
+use super::record::{is_of, may_be_used, recorded};
 use crate::api::names::{ANNOTATION_HYPERVISOR, ANNOTATION_PAUSED, LABEL_CLUSTER, ssh_secret};
 use crate::api::readable::unreadable;
 use crate::api::{Hypervisor, LibvirtMachineProviderSpec, Machine, MachineProviderSpec};
@@ -81,7 +81,7 @@ pub fn observe(context: &Context, observed: &Observed) -> Option<VirtualMachine>
         hypervisor,
         told,
         recorded,
-        has_keys: keys.is_some(),
+        has_keys: keys.is_some_and(|keys| may_be_used(&keys)),
         shown_by,
         unheard,
     })

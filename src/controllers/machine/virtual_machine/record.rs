@@ -1,9 +1,10 @@
 //! On which Hypervisor a virtual machine was made, written down a second time: on the Secret of its keys, which exists
-//! before it and which nobody edits by accident. Whose annotation names another is not looked for there.
+//! before it and which nobody edits by accident. Whose annotation names another is not looked for there. An empty name says
+//! that it was made nowhere: the Machine has left the Hypervisor on which it was to be made.
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::super::execute::Done;
 use super::super::observed::Observed;
@@ -18,7 +19,14 @@ pub(super) fn is_of(keys: &Secret, uid: &str) -> bool {
 
 /// The Hypervisor that they say.
 pub(super) fn recorded(keys: &Secret) -> Option<String> {
-    keys.annotations().get(ANNOTATION_HYPERVISOR).cloned()
+    let named = keys.annotations().get(ANNOTATION_HYPERVISOR).cloned();
+    named.filter(|hypervisor| !hypervisor.is_empty())
+}
+
+/// Whether anything may have been made with these keys.
+pub(super) fn may_be_used(keys: &Secret) -> bool {
+    let named = keys.annotations().get(ANNOTATION_HYPERVISOR);
+    named.is_none_or(|hypervisor| !hypervisor.is_empty())
 }
 
 /// Writes it down for a virtual machine that an older version made, and that its gateway shows.
@@ -27,15 +35,15 @@ pub async fn record(context: &Context, observed: &Observed) -> Result<Done, Reco
         return Ok(Done::Yes);
     };
     if let Some(keys) = live(context, observed).await? {
-        write(context, &keys, Some(&machine.hypervisor)).await?;
+        write(context, &keys, &machine.hypervisor).await?;
     }
     Ok(Done::Yes)
 }
 
-/// Nothing of it was made there: another Hypervisor may be chosen.
+/// Nothing of it is anywhere: another Hypervisor may be chosen, whatever a third one says or does not say.
 pub(super) async fn forget(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
     match live(context, observed).await? {
-        Some(keys) => write(context, &keys, None).await.map(drop),
+        Some(keys) => write(context, &keys, "").await.map(drop),
         None => Ok(()),
     }
 }
@@ -55,7 +63,7 @@ pub(super) async fn agree(
             ),
         }),
         Some(_) => Ok(keys),
-        None => write(context, &keys, Some(hypervisor)).await,
+        None => write(context, &keys, hypervisor).await,
     }
 }
 
@@ -70,9 +78,26 @@ async fn live(context: &Context, observed: &Observed) -> Result<Option<Secret>, 
 async fn write(
     context: &Context,
     keys: &Secret,
-    hypervisor: Option<&str>,
+    hypervisor: &str,
 ) -> Result<Secret, ReconcileError> {
-    let value = hypervisor.map_or(Value::Null, Value::from);
-    let change = json!({ "metadata": { "annotations": { (ANNOTATION_HYPERVISOR): value } } });
+    let change = json!({ "metadata": { "annotations": { (ANNOTATION_HYPERVISOR): hypervisor } } });
     patch::swap(&context.client, keys, recorded, |_| change.clone()).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_a_machine_that_has_left_its_hypervisor_say_that_nothing_was_made_with_them() {
+        let keys = |named: Option<&str>| {
+            let mut keys = Secret::default();
+            keys.metadata.annotations =
+                named.map(|named| [(ANNOTATION_HYPERVISOR.to_owned(), named.to_owned())].into());
+            (recorded(&keys), may_be_used(&keys))
+        };
+        assert_eq!(keys(Some("a")), (Some("a".into()), true));
+        assert_eq!(keys(Some("")), (None, false));
+        assert_eq!(keys(None), (None, true), "of an older version");
+    }
 }

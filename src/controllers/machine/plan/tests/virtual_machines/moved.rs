@@ -114,6 +114,13 @@ fn nothing_is_made_where_the_annotation_was_edited_or_kubeadm_was_begun() {
     });
     let moved = ("HypervisorMoved".to_owned(), vec![]);
     assert_eq!(decision(&unheard), moved, "it may be there");
+    let has_left = with_machine(unheard, |machine| machine.has_keys = false);
+    let make = vec![Action::CreateMachine];
+    assert_eq!(
+        decision(&has_left).1,
+        make,
+        "its last Hypervisor had nothing"
+    );
     let begun = json!({ "metadata": { "annotations": { ANNOTATION_SETTINGS: "{}" } } });
     let waits = ("VirtualMachineGone".to_owned(), vec![]);
     assert_eq!(decision(&edited(gone.clone(), &begun)), waits);
