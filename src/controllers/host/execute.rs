@@ -36,6 +36,7 @@ pub async fn execute(
         match action {
             Action::PinKeys(keys) => pin(context, observed, keys).await?,
             Action::Reset(marker) => next = reset(context, observed, marker).await?,
+            Action::Hold => patch::hold(&context.client, observed.host.as_ref(), true).await?,
             Action::Free(clean) => free(context, observed, clean).await?,
             Action::LetGo => let_go(context, observed).await?,
             Action::LeaveTo(other) => leave_to(context, observed, other).await?,

@@ -254,7 +254,9 @@ fn replaced(observed: &Observed, secret: &str) -> Finding {
     let message = format!(
         "Secret {secret} holds another CA than the one that the control plane was made with, which is in Secret {kubeconfig}; no Machine joins and no kubeconfig is written until it is put back. \
          Restore it from a backup, or copy ca.crt and ca.key from /etc/kubernetes/pki of the control-plane host: \
-         kubectl -n {namespace} patch secret {secret} -p \"{{\\\"data\\\":{{\\\"tls.crt\\\":\\\"$(base64 -w0 ca.crt)\\\",\\\"tls.key\\\":\\\"$(base64 -w0 ca.key)\\\"}}}}\""
+         kubectl -n {namespace} patch secret {secret} -p \"{{\\\"data\\\":{{\\\"tls.crt\\\":\\\"$(base64 -w0 ca.crt)\\\",\\\"tls.key\\\":\\\"$(base64 -w0 ca.key)\\\"}}}}\". \
+         Only if ca.crt there is the one of Secret {secret}, that kubeconfig is of an earlier Cluster, and is made anew after: \
+         kubectl -n {namespace} patch secret {kubeconfig} --type=json -p '[{{\"op\":\"remove\",\"path\":\"/data/value\"}}]'"
     );
     Finding::no("CertificatesReady", "Replaced", message)
 }

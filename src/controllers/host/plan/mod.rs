@@ -55,6 +55,8 @@ pub enum Action {
     PinKeys(Vec<String>),
     /// Run the reset unit of this Machine, or attach to it.
     Reset(Marker),
+    /// Keep the Host from being deleted under the Machine that it is claimed by.
+    Hold,
     /// Clear the claim, by compare-and-swap: nothing of its Machine is on it.
     Free(Clean),
     /// Let a Host go that is being deleted, claim and all. Its server is not written to.

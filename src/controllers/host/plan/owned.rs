@@ -141,11 +141,14 @@ pub fn not_meant(observed: &Observed) -> Option<Plan> {
     ))
 }
 
+fn is_held(observed: &Observed) -> bool {
+    let mut finalizers = observed.host.finalizers().iter();
+    finalizers.any(|finalizer| finalizer == FINALIZER_IN_USE)
+}
+
 /// What lets a Host go that is being deleted, once nothing is on its server that it stands for alone.
 pub fn let_go(observed: &Observed) -> Option<Action> {
-    let mut finalizers = observed.host.finalizers().iter();
-    let is_held = finalizers.any(|finalizer| finalizer == FINALIZER_IN_USE);
-    if !is_deleted(observed) || !is_held || is_installing(observed) {
+    if !is_deleted(observed) || !is_held(observed) || is_installing(observed) {
         return None;
     }
     if consumer(observed).is_none() || has_no_claim_on(observed) {
@@ -199,6 +202,10 @@ pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner, now: Timesta
         Some(consumer) if is_same(observed, consumer, owner) => {
             let mut plan = claimed(observed);
             plan.findings.insert(0, Finding::yes("Clean", "InUse", ""));
+            // a claim that was given back by hand brings no finalizer
+            if !is_held(observed) && !is_deleted(observed) {
+                plan.actions.push(Action::Hold);
+            }
             plan
         }
         _ => orphaned::plan(observed, &owner.marker),

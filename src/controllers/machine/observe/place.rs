@@ -59,6 +59,8 @@ pub(super) async fn chosen(context: &Context, observed: &Observed) -> Option<Cho
     let (namespace, uid) = (&observed.marker.namespace, observed.uid());
     let name = match annotations.get(ANNOTATION_HOST) {
         Some(name) => name.clone(),
+        // who runs on a virtual machine chose no Host, whatever its guest is registered as
+        None if observed.kind() == Ok(Some(PlaceKind::VirtualMachine)) => return None,
         // the annotation can be removed, and a marker not
         None => marked(context, namespace, uid)?,
     };

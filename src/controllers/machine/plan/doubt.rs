@@ -113,7 +113,7 @@ pub fn made_twice(condition: &'static str, this: &str, recorded: &str, cluster: 
     let name = cluster.name;
     let message = format!(
         "the host of this Machine (uid {this}) says that kubeadm init succeeded there, and Machine {recorded} is recorded as the one that made the control plane of Cluster {name}. {} \
-         Only that of {recorded}: delete this Machine, which has its host reset. Only that of this Machine: {}; {}. {}",
+         Only that of {recorded}: delete this Machine, whose condition Deleting then says how its host is reset. Only that of this Machine: {}; {}. {}",
         which_made_it(cluster),
         correct(cluster, "secret", this),
         correct(cluster, "cluster", this),

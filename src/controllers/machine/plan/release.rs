@@ -90,10 +90,24 @@ fn resetting(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
         }
         Contact::Seen(seen) => match Proof::of_host(&observed.marker, observed.is_begun(), seen) {
             Ok(proof) => finish(observed, &proof, now),
-            Err(why) => Plan {
-                next: Next::After(API_AGAIN),
-                ..waiting(format!("Host {} is not reset: {why}", held.name))
-            },
+            Err(why) => {
+                let made_another = seen
+                    .owner
+                    .of(&observed.marker)
+                    .is_some_and(|o| o.initialized);
+                let remedy = if made_another && has_another(observed) {
+                    format!(
+                        ". kubeadm init succeeded on it, and another Machine is recorded as the one that made the control plane. Only if that one runs, and this is a left-over: {}; the Host is reset then",
+                        host_is_gone(observed)
+                    )
+                } else {
+                    String::new()
+                };
+                Plan {
+                    next: Next::After(API_AGAIN),
+                    ..waiting(format!("Host {} is not reset: {why}{remedy}", held.name))
+                }
+            }
         },
         Contact::Unreachable { message, .. } => Plan {
             next: Next::After(API_AGAIN),
@@ -122,6 +136,16 @@ fn made_control_plane(observed: &Observed, seen: &Observation) -> bool {
     let cluster = observed.cluster.as_ref();
     owner.is_some_and(|owner| owner.initialized)
         && cluster.is_some_and(|cluster| !cluster.deleting && cluster.initialized_by.is_none())
+}
+
+/// Whether another Machine is recorded as the one that made the control plane of its Cluster, which stays.
+fn has_another(observed: &Observed) -> bool {
+    let cluster = observed
+        .cluster
+        .as_ref()
+        .filter(|cluster| !cluster.deleting);
+    let by = cluster.and_then(|cluster| cluster.initialized_by.as_ref());
+    by.is_some_and(|by| by != observed.uid())
 }
 
 /// When a host that has not answered `since` then is given up, by the user's time limit; it counts from the

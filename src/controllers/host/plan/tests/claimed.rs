@@ -141,3 +141,16 @@ fn of_a_name_with_two_servers_every_look_stands_for_itself_and_only_the_marked_o
         assert_eq!(plan(&released, at(0)).actions, actions, "{released:?}");
     }
 }
+
+#[test]
+fn a_host_that_was_given_its_claim_back_by_hand_is_kept_from_deletion() {
+    let mut change = claim("m", false);
+    change["metadata"] = json!({ "finalizers": [] });
+    let given_back = saying(&change, marked("here", "m"));
+    assert_eq!(plan(&given_back, at(0)).actions, [Action::Hold]);
+    change["metadata"]["deletionTimestamp"] = at(0).to_string().into();
+    let goes = saying(&change, marked("here", "m"));
+    assert_eq!(plan(&goes, at(0)).actions, [], "it is too late");
+    let another = saying(&claim("m", false), marked("here", "m"));
+    assert_eq!(plan(&another, at(0)).actions, [], "it is held");
+}

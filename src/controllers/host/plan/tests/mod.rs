@@ -113,7 +113,10 @@ fn observed(change: &Value, contact: Contact) -> Observed {
 }
 
 fn claim(uid: &str, releasing: bool) -> Value {
-    json!({ "spec": { "consumerRef": { "name": "w-0", "uid": uid, "cluster": "a", "releasing": releasing } } })
+    json!({
+        "metadata": { "finalizers": [FINALIZER_IN_USE] },
+        "spec": { "consumerRef": { "name": "w-0", "uid": uid, "cluster": "a", "releasing": releasing } },
+    })
 }
 
 fn saying(change: &Value, owner: Ownership) -> Observed {

@@ -29,3 +29,17 @@ fn what_a_host_made_is_recorded_for_the_cluster_of_its_marker_alone() {
     let says = ("Deleting", "ControlPlaneInDoubt", parts);
     expect("it leaves", &plan(&leaving, at(1)), &[], says);
 }
+
+#[test]
+fn a_second_control_plane_that_is_deleted_says_how_its_host_is_reset_after_all() {
+    let another = with_cluster(control_plane(), |c| c.initialized_by = Some("other".into()));
+    let mut leaving = deleted(made_for("a", another), at(0));
+    if let Placement::Held(held) = &mut leaving.placement {
+        held.releasing = true;
+    }
+    let gone =
+        format!("annotate machine cp-0 tatara.dev/host-is-gone={ME}; the Host is reset then");
+    let parts = [gone.as_str(), "Only if that one runs"];
+    let says = ("Deleting", "WaitingForHost", &parts[..]);
+    expect("it leaves", &plan(&leaving, at(1)), &[], says);
+}
