@@ -12,6 +12,7 @@ mod hanging;
 mod plane;
 mod roll;
 mod site;
+mod taken_off;
 mod told;
 mod unreadable;
 mod waiting;
