@@ -101,7 +101,7 @@ fn is_free(observed: &Observed, host: &Arc<Host>) -> bool {
         return false;
     };
     let alone = std::slice::from_ref(host);
-    let is_deleting = observed.machine.metadata.deletion_timestamp.is_some();
+    let is_deleting = observed.is_deleting();
     let cluster = &observed.marker.cluster;
     !is_deleting && claim::choose(spec, alone, cluster, observed.uid()).is_ok()
 }
@@ -291,7 +291,7 @@ fn must_ask(observed: &Observed) -> bool {
         && observed.cluster.as_ref().is_some_and(|cluster| {
             cluster.initialized_by.is_none() && !cluster.external && !cluster.deleting
         });
-    let deleting = observed.machine.metadata.deletion_timestamp.is_some();
+    let deleting = observed.is_deleting();
     let is_done = is_there || (was_there && !is_unrecorded);
     let is_done = is_done && !observed.awaits_commands();
     observed.follow.is_none() && !is_done && !deleting

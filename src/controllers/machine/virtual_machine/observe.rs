@@ -112,7 +112,7 @@ fn is_elsewhere(context: &Context, observed: &Observed, here: &str) -> bool {
     let Ok(MachineProviderSpec::Libvirt(spec)) = &observed.spec else {
         return false;
     };
-    if observed.machine.metadata.deletion_timestamp.is_some() {
+    if observed.is_deleting() {
         return false;
     }
     let candidates = candidates(context, observed, &context.reservations.lock());
@@ -121,7 +121,7 @@ fn is_elsewhere(context: &Context, observed: &Observed, here: &str) -> bool {
 
 /// Asks the gateway of a Machine that is being deleted, and that it does not show (any more), whether that is so.
 pub async fn ask_whether_gone(context: &Context, observed: &mut Observed) {
-    let is_deleting = observed.machine.metadata.deletion_timestamp.is_some();
+    let is_deleting = observed.is_deleting();
     let (namespace, uid) = (observed.marker.namespace.clone(), observed.uid().to_owned());
     let Some(machine) = &mut observed.virtual_machine else {
         return;
