@@ -176,8 +176,7 @@ fn view(context: &Context, namespace: &str, hypervisor: &str) -> Result<View, Re
 
 /// Where a Machine with this spec runs, or is to run. What it says of itself is not asked here.
 pub fn placement(context: &Context, observed: &Observed) -> Placement {
-    let machine = observed.machine.as_ref();
-    let is_deleting = machine.metadata.deletion_timestamp.is_some();
+    let is_deleting = observed.is_deleting();
     match (&observed.virtual_machine, &observed.spec) {
         (Some(found), _) => match &found.told {
             Ok(told) if told.machine.is_none() && is_deleting => Placement::None(Err(Refusal {
