@@ -1,7 +1,12 @@
 //! Machines that were given up while their Hypervisor could not end their virtual machines: it ends them when it can.
-//! They stand in an annotation of the Hypervisor, [`ANNOTATION_GIVEN_UP`](super::names::ANNOTATION_GIVEN_UP).
+//! They stand in an annotation of the Hypervisor, [`ANNOTATION_GIVEN_UP`].
 
 use std::collections::BTreeMap;
+
+use kube::ResourceExt;
+
+use super::Hypervisor;
+use super::names::ANNOTATION_GIVEN_UP;
 
 /// Most that one Hypervisor keeps: with the longest names, half of what annotations may have.
 pub const MOST: usize = 400;
@@ -26,6 +31,11 @@ pub enum GivenUpError {
          never comes back"
     )]
     Full,
+}
+
+/// What the annotation of a Hypervisor says.
+pub fn annotation(hypervisor: &Hypervisor) -> Option<String> {
+    hypervisor.annotations().get(ANNOTATION_GIVEN_UP).cloned()
 }
 
 impl GivenUp {

@@ -1,8 +1,16 @@
 //! The management cluster as the caller reaches it, and what it refuses, in sentences with a remedy.
 
+use std::fmt::Debug;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::api::ListParams;
 use kube::config::InferConfigError;
+use kube::core::NamespaceResourceScope;
 use kube::runtime::watcher;
-use kube::{Client, Config, Resource};
+use kube::{Api, Client, Config, Resource};
+use serde::de::DeserializeOwned;
+
+use crate::api::conditions::find;
 
 /// A client with the caller's own rights: from `KUBECONFIG`, `~/.kube/config`, or inside a pod.
 #[derive(Clone)]
@@ -112,6 +120,19 @@ impl Caller {
         }
     }
 
+    /// The object of this name. It is listed: a `get` does not tell a missing object from a missing kind.
+    pub async fn find<K>(&self, name: &str) -> Result<Option<K>, ApiError>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+        K: Clone + Debug + DeserializeOwned,
+    {
+        let api: Api<K> = Api::namespaced(self.client.clone(), &self.namespace);
+        let named = ListParams::default().fields(&format!("metadata.name={name}"));
+        let list = api.list(&named).await;
+        let list = list.map_err(|error| self.explain::<K>(error))?;
+        Ok(list.items.into_iter().next())
+    }
+
     /// What a failed request for objects of kind `K` means to the caller. A `get` must have ruled
     /// out that the object alone is missing.
     pub fn explain<K: Resource<DynamicType = ()>>(&self, error: kube::Error) -> ApiError {
@@ -155,6 +176,15 @@ impl Caller {
                 source: Box::new(error),
             },
         }
+    }
+}
+
+/// What an object's condition Ready says.
+pub fn why_not_ready(conditions: &[Condition]) -> String {
+    match find(conditions, "Ready") {
+        Some(ready) if ready.message.is_empty() => ready.reason.clone(),
+        Some(ready) => format!("{}: {}", ready.reason, ready.message),
+        None => "no controller has reported on it yet".into(),
     }
 }
 

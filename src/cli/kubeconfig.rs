@@ -6,10 +6,9 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 
-use super::caller::{ApiError, Caller};
+use super::caller::{ApiError, Caller, why_not_ready};
 use crate::api::Cluster;
 use crate::api::conditions::find;
 use crate::api::names::kubeconfig_secret;
@@ -114,12 +113,7 @@ impl Args {
     }
 
     async fn cluster(&self, caller: &Caller) -> Result<Cluster, Error> {
-        let api: Api<Cluster> = Api::namespaced(caller.client.clone(), &caller.namespace);
-        // a list, because a get does not tell a missing object from a missing kind
-        let named = ListParams::default().fields(&format!("metadata.name={}", self.cluster));
-        let list = api.list(&named).await;
-        let list = list.map_err(|error| caller.explain::<Cluster>(error))?;
-        let found = list.items.into_iter().next();
+        let found = caller.find(&self.cluster).await?;
         found.ok_or_else(|| Error::NotFound {
             namespace: caller.namespace.clone(),
             name: self.cluster.clone(),
@@ -144,11 +138,7 @@ fn missing(cluster: &Cluster) -> Error {
         _ => Error::NotReady {
             namespace,
             name,
-            why: match find(conditions, "Ready") {
-                Some(ready) if ready.message.is_empty() => ready.reason.clone(),
-                Some(ready) => format!("{}: {}", ready.reason, ready.message),
-                None => "no controller has reported on it yet".into(),
-            },
+            why: why_not_ready(conditions),
         },
     }
 }

@@ -10,8 +10,7 @@ use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 use tokio::sync::mpsc;
 
-use super::caller::{ApiError, Caller};
-use crate::api::conditions::find;
+use super::caller::{ApiError, Caller, why_not_ready};
 use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER, ssh_secret};
 use crate::api::{Host, Machine};
 use crate::node;
@@ -170,18 +169,11 @@ impl MachineArgs {
     }
 
     async fn machine(&self, caller: &Caller) -> Result<Machine, Error> {
-        let api: Api<Machine> = Api::namespaced(caller.client.clone(), &caller.namespace);
-        // a list, because a get does not tell a missing object from a missing kind
-        let named = ListParams::default().fields(&format!("metadata.name={}", self.name));
-        let list = api.list(&named).await;
-        let list = list.map_err(|error| caller.explain::<Machine>(error))?;
-        list.items
-            .into_iter()
-            .next()
-            .ok_or_else(|| Error::NotFound {
-                namespace: caller.namespace.clone(),
-                name: self.name.clone(),
-            })
+        let found = caller.find(&self.name).await?;
+        found.ok_or_else(|| Error::NotFound {
+            namespace: caller.namespace.clone(),
+            name: self.name.clone(),
+        })
     }
 }
 
@@ -229,13 +221,9 @@ fn no_host(machine: &Machine) -> Error {
         .status
         .as_ref()
         .map(|status| status.conditions.as_slice());
-    let why = find(conditions.unwrap_or_default(), "Ready");
     Error::NoHost {
         name: machine.name_any(),
-        why: match why {
-            Some(ready) => format!("{}: {}", ready.reason, ready.message),
-            None => "no controller has said anything of it yet".into(),
-        },
+        why: why_not_ready(conditions.unwrap_or_default()),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+
 const BASE_MS: u64 = 1_000;
 const MAX_MS: u64 = 60_000;
 
@@ -25,9 +27,28 @@ pub fn delay(failures: u32, jitter: f64) -> Duration {
     })
 }
 
+/// What is left at `now` of the [`delay`] that began with the attempt of `last`. Without one nothing is waited for.
+pub fn left(failures: u32, jitter: f64, last: Option<Timestamp>, now: Timestamp) -> Duration {
+    last.map_or(Duration::ZERO, |last| {
+        // a clock that was set back makes no delay longer
+        let since = now.duration_since(last).max(SignedDuration::ZERO);
+        delay(failures, jitter).saturating_sub(since.unsigned_abs())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_delay_counts_from_the_last_attempt() {
+        let at = |second| Timestamp::from_second(second).expect("a time");
+        let left = |last: Option<i64>| left(3, 1.0, last.map(at), at(10)).as_secs();
+        assert_eq!(left(None), 0);
+        assert_eq!(left(Some(9)), 3);
+        assert_eq!(left(Some(1)), 0);
+        assert_eq!(left(Some(60)), 4, "the clock was set back");
+    }
 
     #[test]
     fn the_delay_doubles_from_one_second_to_a_minute_and_stays_there() {

@@ -23,6 +23,17 @@ pub fn of(hosts: &Kind<Host>, machine: &Marker) -> Vec<Arc<Host>> {
     found
 }
 
+/// The same, of a Machine as it is stored.
+pub fn of_machine(hosts: &Kind<Host>, machine: &Machine) -> Vec<Arc<Host>> {
+    let marker = Marker {
+        namespace: machine.namespace().unwrap_or_default(),
+        machine: machine.name_any(),
+        uid: machine.uid().unwrap_or_default(),
+        ..Marker::default()
+    };
+    of(hosts, &marker)
+}
+
 /// The Host that a Machine claims, if that is one.
 pub fn only(hosts: &Kind<Host>, machine: &Marker) -> Option<Arc<Host>> {
     let mut found = of(hosts, machine);

@@ -9,8 +9,8 @@
 //! | the control-plane turn is returned | [`Ended`] | these, powered off, ended at the gateway, the user's act, simulated |
 //! | the Node is deleted, the finalizer removed | [`Over`] | these, the user's time limit, kubelet stopped for good |
 //!
-//! There is no way to make the three but from a [`Proof`], and none to make that but from what was read:
-//! each constructor takes the answer itself.
+//! There is no way to make the three but from a [`Proof`]. Its constructors take what was read; where one takes a
+//! `bool`, the caller has judged that, and its doc says what.
 
 use serde::Serialize;
 

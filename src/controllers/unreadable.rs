@@ -17,7 +17,7 @@ use crate::api::{
 };
 use crate::controllers::whose::Shared;
 use crate::manager::Context;
-use crate::store::{Key, Stores};
+use crate::store::{Key, Kind, Stores};
 
 /// A pass that was held back is tried again after this time, although the end of its trouble wakes it.
 pub const LOOK_AGAIN: Duration = Duration::from_mins(1);
@@ -101,6 +101,16 @@ fn trouble<K: Resource<DynamicType = ()>>(object: &K) -> Option<String> {
         let edit = edit(kind.as_ref(), &name, &namespace);
         format!("{kind} {name} cannot be read ({why}); correct it: {edit}")
     })
+}
+
+/// The first of a kind in a namespace that cannot be read, and is not another provider's.
+fn trouble_in<K>(stores: &Stores, all: &Kind<K>, namespace: &str) -> Option<String>
+where
+    K: Shared + Clone + 'static,
+{
+    let found = all.by(&Key::UnreadableIn(namespace.to_owned()));
+    let mut ours = found.iter().filter(|one| !is_foreign(one.as_ref(), stores));
+    ours.find_map(|one| trouble(one.as_ref()))
 }
 
 /// `other` is the kind and the name of an object whose owner, Cluster or claim cannot be read.
@@ -193,29 +203,10 @@ impl Leans for MachineDeployment {
 /// Whoever uses a class may be among those that cannot be read.
 impl Leans for MachineClass {
     fn leans_on(&self, stores: &Stores) -> Option<String> {
-        let key = Key::UnreadableIn(self.namespace()?);
-        let machines = || {
-            stores
-                .machines
-                .by(&key)
-                .iter()
-                .filter(|m| !is_foreign(m.as_ref(), stores))
-                .find_map(|m| trouble(m.as_ref()))
-        };
-        let sets = || {
-            stores
-                .machine_sets
-                .by(&key)
-                .iter()
-                .filter(|s| !is_foreign(s.as_ref(), stores))
-                .find_map(|s| trouble(s.as_ref()))
-        };
-        let deployments = stores.machine_deployments.by(&key);
-        let deployments = deployments
-            .iter()
-            .filter(|d| !is_foreign(d.as_ref(), stores))
-            .find_map(|d| trouble(d.as_ref()));
-        deployments.or_else(sets).or_else(machines)
+        let namespace = self.namespace()?;
+        trouble_in(stores, &stores.machine_deployments, &namespace)
+            .or_else(|| trouble_in(stores, &stores.machine_sets, &namespace))
+            .or_else(|| trouble_in(stores, &stores.machines, &namespace))
     }
 
     fn is_foreign(&self, stores: &Stores) -> bool {

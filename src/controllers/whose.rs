@@ -16,7 +16,6 @@ use crate::api::readable::unreadable;
 use crate::api::whose::{self, Place, Whose};
 use crate::api::{Cluster, Machine, MachineClass, MachineDeployment, MachineSet, MachineSpec};
 use crate::manager::Context;
-use crate::node::Marker;
 use crate::store::{Indexed, Stores};
 
 /// An object that may be another provider's.
@@ -45,18 +44,10 @@ impl Shared for MachineClass {
 impl Shared for Machine {
     fn whose(&self, stores: &Stores) -> Whose {
         let by_spec = of_machines(stores, self, &self.spec, Place::Machine);
-        let marker = || Marker {
-            management: String::new(),
-            namespace: self.namespace().unwrap_or_default(),
-            cluster: String::new(),
-            machine: self.name_any(),
-            uid: self.uid().unwrap_or_default(),
-        };
         let is_placed = || self.annotations().contains_key(ANNOTATION_HYPERVISOR);
         // what something is held for stays ours
-        if by_spec != Whose::Ours
-            && (is_placed() || !claims::of(&stores.hosts, &marker()).is_empty())
-        {
+        let is_held = || is_placed() || !claims::of_machine(&stores.hosts, self).is_empty();
+        if by_spec != Whose::Ours && is_held() {
             return Whose::Ours;
         }
         by_spec

@@ -1,7 +1,7 @@
 //! What all reconciles share.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use k8s_openapi::api::events::v1;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
@@ -114,6 +114,20 @@ impl Context {
         } else {
             Err(ReconcileError::NotLeading)
         }
+    }
+
+    /// Forgets what is remembered of a Machine that is gone.
+    pub fn forget_machine(&self, uid: &str) {
+        self.metrics.gone(uid);
+        self.follows.forget(uid);
+        self.outcomes.forget(uid);
+        self.reservations.forget(uid);
+        self.tries.forget(uid);
+        self.hosts.sightings.forget_ended(uid);
+        let claims = self.claims.lock();
+        claims.unwrap_or_else(PoisonError::into_inner).remove(uid);
+        let tokens = self.tokens.lock();
+        tokens.unwrap_or_else(PoisonError::into_inner).remove(uid);
     }
 
     /// Writes an Event on an object for a finding that is news. A failure to do so is logged: an Event

@@ -32,6 +32,7 @@ pub fn forgetting<K: Remembered + 'static>(context: Arc<Context>, hook: Hook<K>)
         if change == Change::Deleted {
             let uid = object.uid().unwrap_or_default();
             context.unreadable.forget(&uid);
+            context.regarded.forget(&uid);
             for controller in K::CONTROLLERS {
                 let namespace = object.namespace().unwrap_or_default();
                 let key = (*controller, namespace, object.name_any());
@@ -42,19 +43,12 @@ pub fn forgetting<K: Remembered + 'static>(context: Arc<Context>, hook: Hook<K>)
     })
 }
 
-fn forget_regard<K: Resource<DynamicType = ()>>(object: &K, context: &Context, change: Change) {
-    if change == Change::Deleted {
-        context.regarded.forget(&object.uid().unwrap_or_default());
-    }
-}
-
 impl Remembered for Cluster {
     const CONTROLLERS: &'static [&'static str] = &["cluster", "cluster-profile"];
 
     fn forget(&self, context: &Context, _: Option<&Self>, change: Change) {
         if change == Change::Deleted {
             cluster::forget(context, self);
-            context.regarded.forget(&self.uid().unwrap_or_default());
         }
     }
 }
@@ -70,16 +64,7 @@ impl Remembered for Machine {
         }
         drop(in_flight);
         if change == Change::Deleted {
-            let uid = self.uid().unwrap_or_default();
-            context.metrics.gone(&uid);
-            context.regarded.forget(&uid);
-            context.follows.forget(&uid);
-            let claims = context.claims.lock();
-            claims.unwrap_or_else(PoisonError::into_inner).remove(&uid);
-            let tokens = context.tokens.lock();
-            tokens.unwrap_or_else(PoisonError::into_inner).remove(&uid);
-            context.reservations.forget(&uid);
-            context.tries.forget(&uid);
+            context.forget_machine(&self.uid().unwrap_or_default());
         }
     }
 }
@@ -141,7 +126,6 @@ impl Remembered for MachineSet {
     const CONTROLLERS: &'static [&'static str] = &["machine-set"];
 
     fn forget(&self, context: &Context, _: Option<&Self>, change: Change) {
-        forget_regard(self, context, change);
         if change == Change::Deleted {
             let in_flight = context.in_flight.lock();
             let mut in_flight = in_flight.unwrap_or_else(PoisonError::into_inner);
@@ -152,16 +136,8 @@ impl Remembered for MachineSet {
 
 impl Remembered for MachineDeployment {
     const CONTROLLERS: &'static [&'static str] = &["machine-deployment"];
-
-    fn forget(&self, context: &Context, _: Option<&Self>, change: Change) {
-        forget_regard(self, context, change);
-    }
 }
 
 impl Remembered for MachineClass {
     const CONTROLLERS: &'static [&'static str] = &["machine-class"];
-
-    fn forget(&self, context: &Context, _: Option<&Self>, change: Change) {
-        forget_regard(self, context, change);
-    }
 }

@@ -8,7 +8,8 @@ use super::context::Context;
 use crate::api::readable::unreadable;
 use crate::store::{Hook, Indexed, Kind, Stores, Wakers};
 
-/// Counts what cannot be read, and wakes its namespace when that begins or ends.
+/// Counts what cannot be read, and wakes its namespace with every change of such an object, the last of which may be
+/// that it can be read.
 pub fn watching<K: Indexed + Clone + 'static>(
     context: Arc<Context>,
     of: fn(&Stores) -> &Kind<K>,

@@ -52,7 +52,7 @@ impl Sightings {
     }
 
     /// It is proven that nothing of this Machine runs: what its host said before counts no more. Remembered of a
-    /// Machine that exists, until it [starts](Self::started) anew or is [gone](Self::forget_machine).
+    /// Machine that exists, until that is [forgotten](Self::forget_ended).
     pub fn ended(&self, uid: &str, exists: bool) {
         let mut known = self.lock();
         for sighting in known.hosts.values_mut() {
@@ -74,13 +74,8 @@ impl Sightings {
         self.lock().ended.contains(uid)
     }
 
-    /// `kubeadm init` is about to be started for this Machine.
-    pub fn started(&self, uid: &str) {
-        self.lock().ended.remove(uid);
-    }
-
-    /// Forgets a Machine that is gone.
-    pub fn forget_machine(&self, uid: &str) {
+    /// `kubeadm init` is about to be started for this Machine, or it is gone: that it had ended counts no more.
+    pub fn forget_ended(&self, uid: &str) {
         self.lock().ended.remove(uid);
     }
 
@@ -126,7 +121,7 @@ mod tests {
         sightings.ended("m", true);
         assert_eq!(sightings.get("n", "a"), Some(Sighting::default()));
         assert!(sightings.has_ended("m"));
-        sightings.started("m");
+        sightings.forget_ended("m");
         assert!(!sightings.has_ended("m"));
         sightings.ended("m", false);
         assert!(

@@ -87,10 +87,7 @@ struct Run {
 impl Run {
     fn new(story: &Story) -> Self {
         let limits = rolling(Int(story.surge), Int(story.unavailable));
-        let mut world = World::running(story.replicas, limits);
-        world.physics.boot = story.boot;
-        world.physics.vanish = story.vanish;
-        world.physics.broken.insert(BROKEN.into());
+        let mut world = World::paced(story.replicas, limits, (story.boot, story.vanish), BROKEN);
         world.set_version("v1.36.0");
         Self {
             world,
@@ -99,23 +96,9 @@ impl Run {
         }
     }
 
-    fn limits(&self) -> (usize, usize) {
-        let spec = &self.world.deployment.spec;
-        let limits = tatara::controllers::machine_deployment::plan::Limits::of(
-            &spec.strategy,
-            spec.replicas,
-        );
-        let limits = limits.expect("limits");
-        let number = |number: i32| usize::try_from(number).unwrap_or_default();
-        (
-            number(limits.min_available(spec.replicas)),
-            number(limits.max_total(spec.replicas)),
-        )
-    }
-
     /// One pass of somebody, or some time. What the pass itself did stays within the limits.
     fn step(&mut self) -> Result<(), TestCaseError> {
-        let (minimum, maximum) = self.limits();
+        let (minimum, maximum) = self.world.allowed();
         let (available, machines) = (self.world.available(), self.world.machines.len());
         match self.dice.roll(self.world.sets.len() + 2) {
             0 => {

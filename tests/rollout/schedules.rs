@@ -87,10 +87,7 @@ struct Run {
 impl Run {
     fn new(story: &Story) -> Self {
         let limits = rolling(Int(story.surge), Int(story.unavailable));
-        let mut world = World::running(story.replicas, limits);
-        world.physics.boot = story.boot;
-        world.physics.vanish = story.vanish;
-        world.physics.broken.insert(BROKEN.into());
+        let mut world = World::paced(story.replicas, limits, (story.boot, story.vanish), BROKEN);
         world.lag();
         let mut run = Self {
             world,
@@ -103,15 +100,7 @@ impl Run {
     }
 
     fn widen(&mut self) {
-        let spec = &self.world.deployment.spec;
-        let limits = tatara::controllers::machine_deployment::plan::Limits::of(
-            &spec.strategy,
-            spec.replicas,
-        );
-        let limits = limits.expect("limits");
-        let number = |number: i32| usize::try_from(number).unwrap_or_default();
-        let minimum = number(limits.min_available(spec.replicas));
-        let maximum = number(limits.max_total(spec.replicas));
+        let (minimum, maximum) = self.world.allowed();
         self.bounds = (self.bounds.0.min(minimum), self.bounds.1.max(maximum));
         let (minimum, maximum) = self.bounds;
         self.world.bounds = Some((minimum.saturating_sub(self.taken), maximum + self.taken));

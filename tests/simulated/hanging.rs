@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tatara::api::{Host, Hypervisor};
 
-use crate::site::{Site, eventually};
+use crate::site::{Site, eventually, until};
 
 /// Takes connections and says nothing, for as long as it lives.
 struct Mute {
@@ -189,32 +189,21 @@ async fn one_of_each_that_hangs_costs_ten_machines_that_are_well_nothing() {
     eprintln!("ten Machines: {beside:?} beside what hangs, {alone:?} without");
 
     // and each of them says so
-    eventually("words of the BMC's host", async || {
-        let host = site.api::<Host>().get("bmc").await.ok()?;
-        let conditions = host.status?.conditions;
-        let bmc = conditions.iter().find(|c| c.type_ == "BMCReachable")?;
-        (bmc.reason == "BMCUnreachable").then_some(())
-    })
-    .await;
-    eventually("words of the hypervisor", async || {
-        let hypervisor = site.api::<Hypervisor>().get("mute").await.ok()?;
-        let conditions = hypervisor.status?.conditions;
-        let reachable = conditions.iter().find(|c| c.type_ == "Reachable")?;
-        (reachable.reason == "HypervisorUnreachable").then_some(())
-    })
-    .await;
     for (host, reason) in [
+        ("bmc", "BMCUnreachable"),
         ("mute", "SshUnreachable"),
         ("endless", "CredentialTooCostly"),
     ] {
-        eventually("words of the host", async || {
-            let host = site.api::<Host>().get(host).await.ok()?;
-            let conditions = host.status?.conditions;
-            let reachable = conditions.iter().find(|c| c.type_ == "Reachable")?;
-            (reachable.reason == reason).then_some(())
+        until(host, reason, async || {
+            Some(site.api::<Host>().get(host).await.ok()?.status?.conditions)
         })
         .await;
     }
+    until("Hypervisor mute", "HypervisorUnreachable", async || {
+        let hypervisor = site.api::<Hypervisor>().get("mute").await.ok()?;
+        Some(hypervisor.status?.conditions)
+    })
+    .await;
     eventually("words of the cluster", async || {
         let cluster = site.api::<tatara::api::Cluster>().get("mute").await.ok()?;
         let conditions = cluster.status?.conditions;

@@ -62,18 +62,7 @@ async fn a_manager_that_is_killed_in_mid_roll_makes_no_machine_twice() {
     let mark = site.audit();
     let counted = Counted::start(site.api());
     let patch = json!({"spec": {"template": {"spec": {"versions": {"kubelet": "v1.36.2"}}}}});
-    let patch = patch.to_string();
-    site.kubectl(
-        &[
-            "patch",
-            "machinedeployment",
-            "pool",
-            "--type=merge",
-            "-p",
-            &patch,
-        ],
-        "",
-    );
+    site.patch("machinedeployment", "pool", &patch);
     let is_new = |machine: &Machine| machine.versions().is_some_and(|v| v.kubelet == "v1.36.2");
     for wanted in [1, 3, 5] {
         eventually("new Machines", async || {
@@ -142,18 +131,7 @@ async fn a_class_that_cannot_be_used_costs_no_machine_and_the_deployment_says_wh
     site.apply(&class("SimulatedMachineProviderSpec"));
     says("Complete", "").await;
     let patch = json!({"spec": {"template": {"spec": {"versions": {"kubelet": "v1.12.0"}}}}});
-    let patch = patch.to_string();
-    site.kubectl(
-        &[
-            "patch",
-            "machinedeployment",
-            "pool",
-            "--type=merge",
-            "-p",
-            &patch,
-        ],
-        "",
-    );
+    site.patch("machinedeployment", "pool", &patch);
     says("UnsupportedVersion", "v1.12.0").await;
     site.until_quiet().await;
     assert_eq!(uids().await, before, "no Machine was made or given up");
@@ -208,18 +186,8 @@ async fn a_set_takes_in_a_machine_beside_its_other_owners_and_nothing_when_it_le
     // somebody takes the set's own reference away and puts another's there
     let other = json!({"apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Cluster",
         "name": "simulated", "uid": cluster.uid()});
-    let patch = json!({"metadata": {"ownerReferences": [other]}}).to_string();
-    site.kubectl(
-        &[
-            "patch",
-            "machine",
-            &machine.name_any(),
-            "--type=merge",
-            "-p",
-            &patch,
-        ],
-        "",
-    );
+    let patch = json!({"metadata": {"ownerReferences": [other]}});
+    site.patch("machine", &machine.name_any(), &patch);
     let owners = |machine: &Machine| -> BTreeSet<String> {
         let owners = machine.owner_references().iter();
         owners.map(|owner| owner.kind.clone()).collect()

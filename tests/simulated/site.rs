@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::ListParams;
 use kube::core::NamespaceResourceScope;
 use kube::{Api, Client, Resource};
@@ -173,6 +174,12 @@ impl Site {
         self.kubectl(&["apply", "--server-side", "-f", "-"], manifest);
     }
 
+    /// Changes an object by a merge patch.
+    pub fn patch(&self, kind: &str, name: &str, change: &Value) {
+        let change = change.to_string();
+        self.kubectl(&["patch", kind, name, "--type=merge", "-p", &change], "");
+    }
+
     /// A MachineDeployment of simulated machines with these settings.
     pub fn deployment(&self, name: &str, replicas: u32, settings: Value) {
         let mut value = settings;
@@ -281,4 +288,16 @@ pub async fn eventually<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) 
         assert!(Instant::now() < limit, "{what}: not in time");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
+}
+
+/// Waits until one of its conditions has this reason.
+pub async fn until<F>(what: &str, reason: &str, ask: F)
+where
+    F: AsyncFn() -> Option<Vec<Condition>>,
+{
+    eventually(&format!("{reason} of {what}"), async || {
+        let conditions = ask().await?;
+        conditions.iter().any(|c| c.reason == reason).then_some(())
+    })
+    .await;
 }

@@ -43,9 +43,8 @@ async fn what_cannot_be_read_is_left_alone_and_keeps_nobody_else_back() {
 
     site.stop_manager();
     without_policy(&site, &victim).await;
-    let change = json!({"spec": {"providerSpec": {"value": deep()}}}).to_string();
-    let change = ["patch", "machine", &victim, "--type=merge", "-p", &change];
-    site.kubectl(&change, "");
+    let change = json!({"spec": {"providerSpec": {"value": deep()}}});
+    site.patch("machine", &victim, &change);
     make_bad(&site).await;
     let mark = site.audit();
     site.restart_manager();
@@ -115,9 +114,8 @@ async fn what_cannot_be_read_is_left_alone_and_keeps_nobody_else_back() {
     }
 
     // mended, it goes, and everything with it
-    let change = json!({"spec": {"providerSpec": {"value": {"deep": null}}}}).to_string();
-    let change = ["patch", "machine", &victim, "--type=merge", "-p", &change];
-    site.kubectl(&change, "");
+    let change = json!({"spec": {"providerSpec": {"value": {"deep": null}}}});
+    site.patch("machine", &victim, &change);
     eventually("the end of the Cluster", async || {
         let gone = cluster.get_opt("simulated").await.expect("an answer");
         gone.is_none().then_some(())
@@ -155,7 +153,7 @@ async fn nothing_is_done_in_a_namespace_where_nobody_can_tell_whose_a_host_is() 
     .await;
     site.until_quiet().await;
     assert_eq!(machines(&site).await.len(), 1, "none came");
-    // elsewhere all goes on: a namespace is held alone
+    // once it is deleted the namespace is worked on again
     site.kubectl(&["delete", "host.tatara.dev", "bad"], "");
     site.until_ready("pool", 2).await;
 }

@@ -1,9 +1,8 @@
-//! What waits writes nothing: each trouble that stands still is counted in the audit log.
+//! What waits writes next to nothing: the writes of each trouble that stands still are counted in the audit log.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
@@ -11,7 +10,7 @@ use tatara::api::{Cluster, Host, Hypervisor, Machine};
 
 use crate::audit;
 use crate::hanging::gateway_secret;
-use crate::site::{Site, eventually};
+use crate::site::{Site, eventually, until};
 
 /// How long it is counted: some attempts of each trouble.
 const WINDOW: Duration = Duration::from_secs(30);
@@ -93,17 +92,6 @@ async fn blocked_pod(site: &Site, node: &str) {
     let patch = Patch::Merge(running);
     let patched = pods.patch_status("web", &parameters, &patch).await;
     patched.expect("a running pod");
-}
-
-async fn until<F>(what: &str, reason: &str, ask: F)
-where
-    F: AsyncFn() -> Option<Vec<Condition>>,
-{
-    eventually(&format!("{reason} of {what}"), async || {
-        let conditions = ask().await?;
-        conditions.iter().any(|c| c.reason == reason).then_some(())
-    })
-    .await;
 }
 
 async fn until_machine(site: &Site, name: &str, reason: &str) {
@@ -219,7 +207,8 @@ async fn all_say_so(site: &Site) {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a management plane"]
-async fn what_waits_writes_nothing_and_a_blocked_drain_nearly_nothing() {
+async fn each_trouble_that_waits_writes_at_most_once_and_all_at_most_three_times_in_half_a_minute()
+{
     let site = Site::new().await;
     site.deployment("pool", 1, json!({}));
     site.until_ready("pool", 1).await;

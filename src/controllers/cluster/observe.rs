@@ -14,7 +14,7 @@ use crate::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED};
 use crate::api::readable::unreadable;
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::controllers::ReconcileError;
-use crate::controllers::machine::plan::turn::{self, Both, Marks};
+use crate::controllers::machine::plan::turn::{self, Both};
 use crate::controllers::machine::{self, cluster_endpoint, turn as live_turn};
 use crate::controllers::whose::Shared;
 use crate::kubeadm::{self, ClusterInput};
@@ -115,11 +115,7 @@ async fn marks(
     match live_turn::known(context, cluster) {
         Some(both) if both.doubt().is_none() || deleting => Ok(both),
         Some(_) => live_turn::now(context, cluster).await,
-        None => Ok(Both {
-            no_secret: true,
-            cluster: Marks::of(cluster.annotations()),
-            ..Both::default()
-        }),
+        None => Ok(Both::of(None, cluster)),
     }
 }
 

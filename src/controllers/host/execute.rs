@@ -157,7 +157,9 @@ async fn free(context: &Context, observed: &Observed, clean: &Clean) -> Result<(
             "spec": { "consumerRef": Value::Null },
         })
     };
-    clear(context, observed, change).await
+    clear(context, observed, change).await?;
+    tracing::info!(host = %observed.host.name_any(), "host freed");
+    Ok(())
 }
 
 /// Clears the claim of a host that was installed anew, if it had one, and what stands of the installation; pins its key.
@@ -184,13 +186,17 @@ pub async fn free_installed(
             "spec": { "consumerRef": Value::Null, "ssh": { "hostKeys": [key] } },
         })
     };
-    clear(context, observed, change).await
+    clear(context, observed, change).await?;
+    tracing::info!(host = %observed.host.name_any(), "host freed");
+    Ok(())
 }
 
 /// Lets a Host go that is being deleted. Whoever claims it has nothing on its server.
 async fn let_go(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
     let change = |host: &Host| json!({ "metadata": { "finalizers": patch::without_finalizer(host, FINALIZER_IN_USE) } });
-    clear(context, observed, change).await
+    clear(context, observed, change).await?;
+    tracing::info!(host = %observed.host.name_any(), "finalizer removed from a Host that is being deleted");
+    Ok(())
 }
 
 /// Lets a Host go whose server another Host stands for. That one is read live: of two that are deleted at once one stays.
@@ -259,7 +265,7 @@ async fn clear(
         let underway = host.annotations().get(ANNOTATION_INSTALLATION).cloned();
         (host.spec.consumer_ref.clone(), underway)
     };
-    patch::swap(&context.client, host, claim, change).await?;
-    tracing::info!(host = %host.name_any(), "host freed");
-    Ok(())
+    patch::swap(&context.client, host, claim, change)
+        .await
+        .map(drop)
 }

@@ -89,11 +89,11 @@ pub async fn switch(
     match &heard.power {
         Ok(_) => {
             let news = switch.news(&name);
-            tracing::info!(host = %name, action = news.reason, "power");
+            tracing::info!(host = %name, action = news.reason, "host switched by its BMC");
             context.event(host, &news).await;
         }
         Err(error) => {
-            tracing::warn!(host = %name, error = %error, "power");
+            tracing::warn!(host = %name, error = %error, "failed to switch a host by its BMC");
             let failed = Finding::no("PowerOn", error.reason, error.message.clone());
             context.event(host, &failed).await;
         }

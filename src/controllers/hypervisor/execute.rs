@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::observe::{is_ours, tries_key};
 use super::observed::Observed;
-use super::plan::{End, Plan};
+use super::plan::{End, NOT_OURS, Plan};
 use crate::api::conditions::Finding;
-use crate::api::given_up::GivenUp;
+use crate::api::given_up::{self, GivenUp};
 use crate::api::names::ANNOTATION_GIVEN_UP;
 use crate::api::{Hypervisor, Machine};
 use crate::controllers::proof::{Ended, Proof};
@@ -71,9 +71,7 @@ async fn ended(context: &Context, client: &Client, end: &End) -> Result<Ended, S
     let shown = client.machine(&end.uid).await;
     let shown = shown.map_err(|error| error.to_string())?;
     if shown.is_some_and(|shown| !is_ours(context, &shown)) {
-        return Err(
-            "left alone: no virtual machine of this management cluster, by its labels".into(),
-        );
+        return Err(NOT_OURS.into());
     }
     let deleted = client.delete(&end.uid).await;
     if let Err(error) = &deleted {
@@ -106,16 +104,12 @@ async fn forget(
     }
     // written a moment ago for another Machine, or for this one by a pass before
     let current = patch::live(&context.client, hypervisor).await?;
-    let annotation = |hypervisor: &Hypervisor| {
-        let annotation = hypervisor.annotations().get(ANNOTATION_GIVEN_UP);
-        annotation.cloned()
-    };
-    let Ok(given_up) = GivenUp::read(annotation(&current).as_deref()) else {
+    let Ok(given_up) = GivenUp::read(given_up::annotation(&current).as_deref()) else {
         return Ok(());
     };
     let without = given_up.without(uid);
     let change = |_: &Hypervisor| json!({ "metadata": { "annotations": { (ANNOTATION_GIVEN_UP): without } } });
-    patch::swap(&context.client, &current, annotation, change).await?;
+    patch::swap(&context.client, &current, given_up::annotation, change).await?;
     context.tries.forget(&tries_key(uid));
     Ok(())
 }

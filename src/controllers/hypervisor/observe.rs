@@ -6,8 +6,7 @@ use kube::ResourceExt;
 
 use super::observed::{Abandoned, Observed};
 use crate::api::Hypervisor;
-use crate::api::given_up::{GivenUp, GivenUpError};
-use crate::api::names::ANNOTATION_GIVEN_UP;
+use crate::api::given_up::{self, GivenUp, GivenUpError};
 use crate::gateway::types::Machine as VirtualMachine;
 use crate::gateway::{ConnectionKey, Credentials, View};
 use crate::manager::Context;
@@ -76,8 +75,7 @@ fn given_up(
     hypervisor: &Hypervisor,
     view: Option<&View>,
 ) -> Result<Vec<Abandoned>, GivenUpError> {
-    let annotation = hypervisor.annotations().get(ANNOTATION_GIVEN_UP);
-    let given_up = GivenUp::read(annotation.map(String::as_str))?;
+    let given_up = GivenUp::read(given_up::annotation(hypervisor).as_deref())?;
     let abandoned = given_up.iter().map(|(uid, name)| {
         let shown = view.and_then(|view| view.machine(uid));
         Abandoned {

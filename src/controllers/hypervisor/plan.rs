@@ -1,6 +1,6 @@
 //! What is true of a Hypervisor, and whether it may go. Pure.
 
-use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::observed::{Abandoned, Observed};
@@ -54,6 +54,10 @@ pub struct End {
     pub name: String,
 }
 
+/// What is said of a virtual machine that is not ended although a Machine of its UID was given up.
+pub const NOT_OURS: &str =
+    "left alone: no virtual machine of this management cluster, by its labels";
+
 /// Names that a message holds.
 const NAMED: usize = 10;
 
@@ -78,18 +82,19 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     }
 }
 
+fn is_connected(observed: &Observed) -> bool {
+    let view = observed.gateway.as_ref();
+    view.is_ok_and(|view| view.connectivity == Connectivity::Connected)
+}
+
 /// What is ended now, and when the next try is due: each at growing intervals.
 fn ends(observed: &Observed, now: Timestamp) -> (Vec<End>, Next) {
-    let is_connected = observed
-        .gateway
-        .as_ref()
-        .is_ok_and(|view| view.connectivity == Connectivity::Connected);
     let is_paused = observed
         .hypervisor
         .annotations()
         .contains_key(ANNOTATION_PAUSED);
     let (mut ends, mut next) = (Vec::new(), Next::OnChange);
-    if !is_connected || is_paused {
+    if !is_connected(observed) || is_paused {
         return (ends, next);
     }
     for abandoned in observed.given_up.iter().flatten() {
@@ -97,14 +102,7 @@ fn ends(observed: &Observed, now: Timestamp) -> (Vec<End>, Next) {
             continue;
         }
         let tried = &abandoned.tried;
-        let since = |last| {
-            now.duration_since(last)
-                .max(SignedDuration::ZERO)
-                .unsigned_abs()
-        };
-        let wait = tried.last.map_or(std::time::Duration::ZERO, |last| {
-            backoff::delay(tried.times, 1.0).saturating_sub(since(last))
-        });
+        let wait = backoff::left(tried.times, 1.0, tried.last, now);
         if wait.is_zero() {
             ends.push(End {
                 uid: abandoned.uid.clone(),
@@ -196,10 +194,7 @@ fn connected(observed: &Observed, view: &View) -> (State, Vec<Finding>) {
 
 /// Whose the virtual machines are. While its gateway does not answer that is not known, but for those that were given up.
 fn known(observed: &Observed) -> Option<Finding> {
-    let is_connected = observed
-        .gateway
-        .as_ref()
-        .is_ok_and(|view| view.connectivity == Connectivity::Connected);
+    let is_connected = is_connected(observed);
     let given_up = match &observed.given_up {
         Ok(given_up) => given_up,
         Err(error) => {
@@ -227,7 +222,7 @@ fn abandoned(given_up: &[Abandoned]) -> Finding {
         if abandoned.is_machine {
             "its Machine still exists".to_owned()
         } else if abandoned.is_anothers {
-            "left alone: no virtual machine of this management cluster, by its labels".to_owned()
+            NOT_OURS.to_owned()
         } else {
             let refused = abandoned.tried.refused.as_ref();
             refused.map_or("waiting for the gateway".to_owned(), |finding| {

@@ -266,7 +266,7 @@ async fn release(context: &Context, observed: &Observed) -> Result<Done, Reconci
         return virtual_machine::release(context, observed).await;
     }
     let host = host(context, observed)?;
-    let change = let_go(&host, &observed.marker)?;
+    let change = release_claim(&host, &observed.marker)?;
     patch::swap(
         &context.client,
         host.as_ref(),
@@ -278,13 +278,13 @@ async fn release(context: &Context, observed: &Observed) -> Result<Done, Reconci
 }
 
 /// What lets go of a Host. A drain takes its time, and the claim may be another Machine's since: that one is not touched.
-fn let_go(host: &Host, marker: &Marker) -> Result<Value, ReconcileError> {
+fn release_claim(host: &Host, marker: &Marker) -> Result<Value, ReconcileError> {
     if claims::is_of(host, marker) {
         return Ok(json!({ "spec": { "consumerRef": { "releasing": true } } }));
     }
     Err(ReconcileError::Conflict {
         what: format!(
-            "let go of Host {}, which Machine {} does not claim any more",
+            "release Host {}, which Machine {} does not claim any more",
             host.name_any(),
             marker.machine
         ),
@@ -299,13 +299,7 @@ async fn remove_finalizer(
     let machine = observed.machine.as_ref();
     must_be_about(observed, over.is_about(observed.uid()))?;
     patch::remove_finalizer(&context.client, machine, FINALIZER_MACHINE).await?;
-    context.follows.forget(observed.uid());
-    context.outcomes.forget(observed.uid());
-    context.metrics.gone(observed.uid());
-    acquire::claims(context).remove(observed.uid());
-    context.reservations.forget(observed.uid());
-    context.tries.forget(observed.uid());
-    context.hosts.sightings.forget_machine(observed.uid());
+    context.forget_machine(observed.uid());
     Ok(Done::Yes)
 }
 
@@ -342,13 +336,13 @@ mod tests {
         };
         let mine = host(json!({ "name": "m", "uid": "u1", "cluster": "a" }));
         let change = json!({ "spec": { "consumerRef": { "releasing": true } } });
-        assert_eq!(let_go(&mine, &me).ok(), Some(change));
+        assert_eq!(release_claim(&mine, &me).ok(), Some(change));
         for claim in [
             json!({ "name": "m", "uid": "u2", "cluster": "a" }),
             json!({ "name": "other", "uid": "u1", "cluster": "a" }),
             Value::Null,
         ] {
-            let refused = let_go(&host(claim.clone()), &me);
+            let refused = release_claim(&host(claim.clone()), &me);
             assert!(refused.is_err_and(|error| error.is_conflict()), "{claim}");
         }
     }

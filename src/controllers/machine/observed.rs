@@ -58,10 +58,8 @@ pub struct Observed {
     pub namesake: Option<Namesake>,
     /// The host that it has just claimed, and that the store does not show as claimed yet.
     pub claiming: Option<String>,
-    /// The Hosts that bear its claim, where these are several.
-    pub contested: Vec<String>,
-    /// A Host bears its claim.
-    pub has_claim: bool,
+    /// The Hosts that bear its claim.
+    pub claims: Vec<String>,
     /// The Host that it chose, and what is known of that where the Machine does not have it.
     pub chosen: Option<Chosen>,
     /// Its Node.
@@ -276,13 +274,22 @@ impl Observed {
 
     /// What it runs on, or is to run on, by what was written down; an error is a contradiction.
     pub fn kind(&self) -> Result<Option<PlaceKind>, String> {
-        kind::of(&self.machine, self.spec.as_ref().ok(), self.has_claim)
+        kind::of(
+            &self.machine,
+            self.spec.as_ref().ok(),
+            !self.claims.is_empty(),
+        )
     }
 
     /// Whether its Node was seen in an earlier pass.
     pub fn had_node(&self) -> bool {
         let status = self.machine.status.as_ref();
         status.is_some_and(|status| status.node_ref.is_some())
+    }
+
+    /// Whether it is being deleted.
+    pub fn is_deleting(&self) -> bool {
+        self.machine.metadata.deletion_timestamp.is_some()
     }
 
     /// Whether our finalizer is on the Machine: what it holds is ours to let go.
@@ -343,7 +350,7 @@ impl Observed {
         let is_begun = self.is_begun() || self.virtual_machine.is_some();
         Some(HostIsGone {
             value,
-            counts: has_place || is_begun || !self.contested.is_empty(),
+            counts: has_place || is_begun || !self.claims.is_empty(),
         })
     }
 

@@ -6,6 +6,7 @@ use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use super::observed::{Contact, Held, Observed, Placement};
+use super::plan::BOOTSTRAP;
 use super::plan::doubt::{self, Named};
 use super::plan::turn::{self, Both, Holder, Marks, Side, Step};
 use super::witness;
@@ -23,8 +24,6 @@ use crate::store::{Key, Stores, Wakers};
 
 /// More writes than any of the ways through [`super::plan::turn`] takes.
 const STEPS: usize = 8;
-/// What the condition of a machine on its way to a Node is called.
-const BOOTSTRAP: &str = "BootstrapReady";
 
 /// Both objects as the API server has them now, and what they say.
 struct Live {
@@ -53,7 +52,7 @@ pub async fn take(
     if let Some(doubt) = witness::ask(context, observed).await {
         return Ok(Some(doubt));
     }
-    context.hosts.sightings.started(observed.uid());
+    context.hosts.sightings.forget_ended(observed.uid());
     let step = go(context, &cluster, |both| turn::take(both, &wanted)).await?;
     outcome(&observed.marker, step, "take the control-plane turn")
 }
@@ -198,11 +197,7 @@ pub async fn settle(context: &Context, cluster: &Cluster) -> Result<(), Reconcil
 pub fn known(context: &Context, cluster: &Cluster) -> Option<Both> {
     let known = context.known.get(&cluster.uid().unwrap_or_default());
     let secret = known.turn?;
-    Some(Both {
-        no_secret: secret.is_none(),
-        secret: secret.unwrap_or_default(),
-        cluster: Marks::of(cluster.annotations()),
-    })
+    Some(Both::of(secret, cluster))
 }
 
 /// What both say now.
@@ -257,11 +252,7 @@ async fn read(context: &Context, cluster: &Cluster) -> Result<Live, ReconcileErr
         .as_ref()
         .map(|secret| Marks::of(secret.annotations()));
     remember(context, &cluster, marks.clone());
-    let both = Both {
-        no_secret: marks.is_none(),
-        secret: marks.unwrap_or_default(),
-        cluster: Marks::of(cluster.annotations()),
-    };
+    let both = Both::of(marks, &cluster);
     Ok(Live {
         cluster,
         secret,

@@ -8,6 +8,7 @@ use kube::ResourceExt;
 
 use super::observe::recorded_cluster;
 use super::observed::{Observed, Placement};
+use super::plan::BOOTSTRAP;
 use super::plan::doubt::{self, Named, Witness};
 use crate::api::conditions::Finding;
 use crate::api::names::{ANNOTATION_SETTINGS, LABEL_CLUSTER};
@@ -16,8 +17,6 @@ use crate::manager::Context;
 use crate::node::Marker;
 use crate::provider::Sighting;
 
-/// What the condition of a machine on its way to a Node is called.
-const BOOTSTRAP: &str = "BootstrapReady";
 /// How many hosts are asked at once.
 const AT_ONCE: usize = 16;
 

@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 
 use super::*;
-use crate::api::installation::IsoImage;
 use crate::installer::{Area, AreaError};
 use crate::media::served::hex;
 
@@ -31,17 +29,6 @@ async fn origin(content: Vec<u8>) -> (String, Arc<AtomicUsize>) {
     );
     tokio::spawn(async move { axum::serve(listener, router).await });
     (url, asked)
-}
-
-/// What becomes of an image that is asked for.
-async fn end(library: &Library, iso: &IsoImage) -> BaseState {
-    for _ in 0..6000 {
-        match library.image(iso, || {}) {
-            BaseState::Fetching => tokio::time::sleep(Duration::from_millis(10)).await,
-            state => return state,
-        }
-    }
-    panic!("still fetching");
 }
 
 #[tokio::test]

@@ -4,7 +4,6 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use super::*;
-use crate::api::installation::IsoImage;
 
 /// A server that answers with this head, and then nothing more.
 async fn says(head: &'static str) -> String {
@@ -34,12 +33,7 @@ async fn an_image_that_is_too_large_is_refused_before_its_first_byte() {
         url,
         sha256: "1".repeat(64),
     };
-    let state = loop {
-        match library.image(&iso, || {}) {
-            BaseState::Fetching => tokio::time::sleep(std::time::Duration::from_millis(10)).await,
-            state => break state,
-        }
-    };
+    let state = end(&library, &iso).await;
     let BaseState::Failed(Failure::Fetch(message)) = state else {
         panic!("{state:?}")
     };

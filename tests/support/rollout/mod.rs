@@ -162,6 +162,32 @@ impl World {
         world
     }
 
+    /// The same, in which from now on booting and vanishing take so many seconds, and one version never gets a Node.
+    pub fn paced(
+        replicas: i32,
+        strategy: Strategy,
+        (boot, vanish): (i64, i64),
+        broken: &str,
+    ) -> Self {
+        let mut world = Self::running(replicas, strategy);
+        world.physics.boot = boot;
+        world.physics.vanish = vanish;
+        world.physics.broken.insert(broken.to_owned());
+        world
+    }
+
+    /// Available Machines that there must be, and Machines that there may be, as the deployment is now.
+    pub fn allowed(&self) -> (usize, usize) {
+        let spec = &self.deployment.spec;
+        let limits = deployment_plan::Limits::of(&spec.strategy, spec.replicas);
+        let limits = limits.expect("limits");
+        let number = |number: i32| usize::try_from(number).unwrap_or_default();
+        (
+            number(limits.min_available(spec.replicas)),
+            number(limits.max_total(spec.replicas)),
+        )
+    }
+
     /// Starts the records anew.
     pub fn forget(&mut self) {
         self.sequence.clear();

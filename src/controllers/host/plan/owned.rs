@@ -1,9 +1,7 @@
 //! A host that belongs to somebody, by its marker or by what runs on it: reset only what is ours and
 //! was let go, and leave everything else alone.
 
-use std::time::Duration;
-
-use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::super::observed::{Contact, Observed};
@@ -316,13 +314,8 @@ fn reset(observed: &Observed, seen: &Observation, owner: &Owner, now: Timestamp)
 
 /// A reset that failed: tried again after a pause that grows.
 fn again(observed: &Observed, owner: &Owner, message: String, now: Timestamp) -> Plan {
-    let wait = observed.attempts.last.map_or(Duration::ZERO, |last| {
-        let since = now
-            .duration_since(last)
-            .max(SignedDuration::ZERO)
-            .unsigned_abs();
-        backoff::delay(observed.attempts.failed, 0.5).saturating_sub(since)
-    });
+    let attempts = &observed.attempts;
+    let wait = backoff::left(attempts.failed, 0.5, attempts.last, now);
     let plan = unavailable(
         State::Quarantined,
         "ResetFailed",

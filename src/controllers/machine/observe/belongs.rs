@@ -6,13 +6,12 @@ use std::sync::Arc;
 
 use kube::ResourceExt;
 
-use super::super::plan::turn::{Both, Marks};
+use super::super::plan::turn::Both;
 use crate::api::names::{LABEL_CLUSTER, LABEL_CONTROL_PLANE};
 use crate::api::readable::unreadable;
 use crate::api::{Cluster, Machine};
 use crate::controllers::claims;
 use crate::controllers::whose::Shared;
-use crate::node::Marker;
 use crate::store::Stores;
 
 /// The Cluster of a Machine: the one that names it as the Machine of its control plane; else that of its claim, or else of
@@ -152,10 +151,7 @@ fn namings(
     ours.map(|cluster| {
         let known = both(&cluster);
         let is_read = known.is_some();
-        let known = known.unwrap_or_else(|| Both {
-            cluster: Marks::of(cluster.annotations()),
-            ..Both::default()
-        });
+        let known = known.unwrap_or_else(|| Both::unread(&cluster));
         Naming {
             named: names(&known, &uid),
             cluster,
@@ -191,13 +187,7 @@ fn names(both: &Both, uid: &str) -> Named {
 /// The Cluster that stands in the Machine's claim.
 fn claimed(stores: &Stores, machine: &Machine) -> Option<Arc<Cluster>> {
     let namespace = machine.namespace()?;
-    let marker = Marker {
-        namespace: namespace.clone(),
-        machine: machine.name_any(),
-        uid: machine.uid()?,
-        ..Marker::default()
-    };
-    let hosts = claims::of(&stores.hosts, &marker);
+    let hosts = claims::of_machine(&stores.hosts, machine);
     let claims = hosts
         .iter()
         .filter_map(|host| host.spec.consumer_ref.as_ref());

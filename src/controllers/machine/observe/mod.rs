@@ -13,7 +13,7 @@ use place::{chosen, claiming, marked, placement};
 
 use super::observed::{Namesake, Observed, ObservedCluster, Placement, Refusal, Seen, SpecProblem};
 use super::plan::doubt;
-use super::plan::turn::{Both, Holder, Marks};
+use super::plan::turn::{Both, Holder};
 use super::turn;
 use super::units::node_name;
 use super::virtual_machine;
@@ -41,18 +41,10 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
         .cloned()
         .unwrap_or_default();
     let uid = machine.uid().unwrap_or_default();
-    let cluster = belongs::cluster(
-        &context.stores,
-        &machine,
-        |cluster| turn::known(context, cluster),
-        |cluster| has_node(context, cluster, &uid),
-    );
-    let whose = belongs::doubt(
-        &context.stores,
-        &machine,
-        |cluster| turn::known(context, cluster),
-        |cluster| has_node(context, cluster, &uid),
-    );
+    let known = |cluster: &Cluster| turn::known(context, cluster);
+    let has_node = |cluster: &Cluster| has_node(context, cluster, &uid);
+    let cluster = belongs::cluster(&context.stores, &machine, known, has_node);
+    let whose = belongs::doubt(&context.stores, &machine, known, has_node);
     let marker = Marker {
         management: context.management.clone(),
         namespace: namespace.clone(),
@@ -75,8 +67,7 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
         virtual_machine: None,
         whose,
         claiming: None,
-        contested: Vec::new(),
-        has_claim: false,
+        claims: claimed(context, &marker),
         chosen: None,
         has_token: context
             .tokens
@@ -91,13 +82,6 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
         namesake: None,
         node,
         follow,
-    };
-    let claimed = claimed(context, &observed.marker);
-    observed.has_claim = !claimed.is_empty();
-    observed.contested = if claimed.len() < 2 {
-        Vec::new()
-    } else {
-        claimed
     };
     observed.virtual_machine = virtual_machine::observe(context, &observed);
     virtual_machine::ask_whether_gone(context, &mut observed).await;
@@ -167,10 +151,7 @@ pub fn unlabelled(context: &Context, cluster: &Cluster) -> Vec<Arc<Machine>> {
 
 /// What a Cluster and its CA Secret say of turn and record, as far as it is known without asking.
 fn both(context: &Context, cluster: &Cluster) -> Both {
-    turn::known(context, cluster).unwrap_or_else(|| Both {
-        cluster: Marks::of(cluster.annotations()),
-        ..Both::default()
-    })
+    turn::known(context, cluster).unwrap_or_else(|| Both::unread(cluster))
 }
 
 /// Whether a Cluster has the Node of this Machine, as far as it is connected.

@@ -103,9 +103,8 @@ fn is_free(observed: &Observed, host: &Arc<Host>) -> bool {
         return false;
     };
     let alone = std::slice::from_ref(host);
-    let is_deleting = observed.machine.metadata.deletion_timestamp.is_some();
     let cluster = &observed.marker.cluster;
-    !is_deleting && claim::choose(spec, alone, cluster, observed.uid()).is_ok()
+    !observed.is_deleting() && claim::choose(spec, alone, cluster, observed.uid()).is_ok()
 }
 
 /// A virtual machine: where it is, and what it says where nothing else can tell.
@@ -293,10 +292,9 @@ fn must_ask(observed: &Observed) -> bool {
         && observed.cluster.as_ref().is_some_and(|cluster| {
             cluster.initialized_by.is_none() && !cluster.external && !cluster.deleting
         });
-    let deleting = observed.machine.metadata.deletion_timestamp.is_some();
     let is_done = is_there || (was_there && !is_unrecorded);
     let is_done = is_done && !observed.awaits_commands();
-    observed.follow.is_none() && !is_done && !deleting
+    observed.follow.is_none() && !is_done && !observed.is_deleting()
 }
 
 async fn ask(context: &Context, host: &impl Server) -> Contact {

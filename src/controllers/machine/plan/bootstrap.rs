@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use k8s_openapi::jiff::Timestamp;
 
 use super::super::observed::{Contact, Held, Namesake, Observed, ObservedCluster, Seen};
 use super::super::units;
@@ -18,10 +18,10 @@ use crate::kubeadm::version;
 use crate::node::{self, Marker, Observation, UnitName, UnitState};
 
 /// What the condition of a machine on its way to a Node is called.
-pub(super) const BOOTSTRAP: &str = "BootstrapReady";
+pub const BOOTSTRAP: &str = "BootstrapReady";
 /// A host that does not answer is asked again after this time at the latest.
 pub(super) const ASK_AGAIN: Duration = Duration::from_secs(10);
-/// How soon a Node that was deleted is looked for again: its end wakes the Machine that it had.
+/// How soon a Node that was deleted is looked for again: its delete event wakes its former Machine.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// The next step of a machine that has no Node yet.
@@ -335,14 +335,8 @@ fn retry(
     message: String,
     now: Timestamp,
 ) -> Plan {
-    let wait = observed.attempts.last.map_or(Duration::ZERO, |last| {
-        let due = backoff::delay(observed.attempts.failed, jitter(observed.uid()));
-        let since = now
-            .duration_since(last)
-            .max(SignedDuration::ZERO)
-            .unsigned_abs();
-        due.saturating_sub(since)
-    });
+    let attempts = &observed.attempts;
+    let wait = backoff::left(attempts.failed, jitter(observed.uid()), attempts.last, now);
     let finding = Finding::no(BOOTSTRAP, reason, message);
     if wait.is_zero() {
         Plan::act(Action::RunUnit(unit), finding)

@@ -1,18 +1,14 @@
 //! The commands after kubeadm (`postKubeadmCommands`): the Node is there before they have ended, and when they failed.
 
-use std::time::Duration;
-
 use k8s_openapi::jiff::Timestamp;
 
 use super::super::observed::{Contact, Held, Observed};
+use super::bootstrap::ASK_AGAIN;
 use super::{Plan, bootstrap, running};
 use crate::api::conditions::Finding;
 use crate::controllers::Next;
 use crate::node::{Observation, UnitName, UnitState};
 use crate::workload::NodeView;
-
-/// A host that does not answer is asked again after this time at the latest.
-const ASK_AGAIN: Duration = Duration::from_secs(10);
 
 /// Keeps the Node as the Machine says, and has the commands run to their end.
 pub fn plan(observed: &Observed, held: &Held, node: &NodeView, now: Timestamp) -> Plan {

@@ -99,7 +99,7 @@ fn unheld(observed: &Observed, now: Timestamp) -> Plan {
 fn was_simulated(observed: &Observed) -> bool {
     let is_begun = observed.is_begun() && PlaceKind::of_id(&observed.machine).is_none();
     let is_simulated = observed.kind() == Ok(Some(PlaceKind::Simulation));
-    is_simulated && !is_begun && !observed.has_claim && observed.chosen.is_none()
+    is_simulated && !is_begun && observed.claims.is_empty() && observed.chosen.is_none()
 }
 
 /// The user's explicit act.
@@ -238,8 +238,8 @@ fn no_machine_left(observed: &Observed, now: Timestamp) -> Plan {
     plan
 }
 
-/// Nobody can end a virtual machine whose hypervisor is away, or refuses it: the time limit is the user's word for it,
-/// and so is the annotation.
+/// A virtual machine whose hypervisor is unreachable, or refuses, cannot be deleted: the time limit, or the annotation
+/// `tatara.dev/host-is-gone`, authorises abandoning it.
 fn given_up(observed: &Observed, held: Option<&Held>, now: Timestamp) -> Option<Proof> {
     let refused = |machine: &VirtualMachine| {
         let refused = machine.tried.refused.as_ref();

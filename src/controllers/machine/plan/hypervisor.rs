@@ -6,8 +6,7 @@ use std::time::Duration;
 use kube::ResourceExt;
 
 use super::super::observed::{Observed, VirtualMachine};
-use super::{Action, Plan};
-use crate::api::conditions::Finding;
+use super::{Action, Plan, unheld};
 use crate::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_HYPERVISOR, ssh_secret};
 use crate::controllers::Next;
 
@@ -45,14 +44,9 @@ pub fn moved(observed: &Observed) -> Option<Plan> {
         "{named}, and {says}; nothing is done, for another gateway can neither make nor end it. Set it back: kubectl -n {} annotate --overwrite --as=system:serviceaccount:tatara-system:tatara-manager machine {name} {ANNOTATION_HYPERVISOR}={really}",
         observed.marker.namespace
     );
-    let finding = if observed.machine.metadata.deletion_timestamp.is_some() {
-        Finding::yes("Deleting", "HypervisorMoved", message)
-    } else {
-        Finding::no("InfrastructureReady", "HypervisorMoved", message)
-    };
     Some(Plan {
         next: Next::After(LOOK_AGAIN),
-        ..Plan::waiting(finding)
+        ..unheld::stopped(observed, "HypervisorMoved", message)
     })
 }
 

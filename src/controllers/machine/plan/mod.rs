@@ -9,6 +9,7 @@ pub mod doubt;
 mod hypervisor;
 pub mod placement;
 mod release;
+pub use bootstrap::BOOTSTRAP;
 pub use delete::{expired, unanswered};
 pub use release::time_limit;
 pub mod running;
@@ -150,7 +151,6 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
 }
 
 fn decide(observed: &Observed, now: Timestamp) -> Plan {
-    let machine = &observed.machine;
     if let Some(object) = &observed.paused_by {
         return Plan::waiting(Finding::yes(
             "Paused",
@@ -158,7 +158,7 @@ fn decide(observed: &Observed, now: Timestamp) -> Plan {
             format!("nothing is done while {object} has the annotation {ANNOTATION_PAUSED}"),
         ));
     }
-    if let [_, _, ..] = observed.contested.as_slice() {
+    if let [_, _, ..] = observed.claims.as_slice() {
         return unheld::contested(observed);
     }
     if let Some(plan) = unheld::contradictory(observed) {
@@ -167,7 +167,7 @@ fn decide(observed: &Observed, now: Timestamp) -> Plan {
     if let Some(plan) = unheld::moved(observed).or_else(|| hypervisor::moved(observed)) {
         return plan;
     }
-    if machine.metadata.deletion_timestamp.is_some() {
+    if observed.is_deleting() {
         return delete::plan(observed, now);
     }
     if let Some(problem) = unusable(observed) {

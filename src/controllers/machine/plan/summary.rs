@@ -79,7 +79,7 @@ pub fn summarise(observed: &Observed, plan: &mut Plan) {
 }
 
 fn phase(observed: &Observed, plan: &Plan) -> Phase {
-    if observed.machine.metadata.deletion_timestamp.is_some() {
+    if observed.is_deleting() {
         return Phase::Deleting;
     }
     let is = |name: &str| {

@@ -19,8 +19,10 @@ pub fn plan(observed: &Observed, held: &Held, seen: &Observation) -> Plan {
         ))
     };
     match &seen.owner {
-        Ownership::Nobody if seen.occupied.is_empty() && not_taken(observed, held).is_some() => {
-            let (reason, message) = not_taken(observed, held).unwrap_or_default();
+        Ownership::Nobody
+            if seen.occupied.is_empty()
+                && let Some((reason, message)) = not_taken(observed, held) =>
+        {
             Plan {
                 next: Next::After(ASK_AGAIN),
                 ..Plan::waiting(Finding::no("HostClean", reason, message))

@@ -14,6 +14,9 @@
 
 use std::collections::BTreeMap;
 
+use kube::ResourceExt;
+
+use crate::api::Cluster;
 use crate::api::cluster::Turn;
 use crate::api::names::{ANNOTATION_INITIALIZED, ANNOTATION_TURN};
 
@@ -132,6 +135,20 @@ impl Marks {
 }
 
 impl Both {
+    /// What both say, of a CA Secret that was looked for.
+    pub fn of(secret: Option<Marks>, cluster: &Cluster) -> Self {
+        Self {
+            no_secret: secret.is_none(),
+            secret: secret.unwrap_or_default(),
+            cluster: Marks::of(cluster.annotations()),
+        }
+    }
+
+    /// What the Cluster says by itself: its CA Secret was not looked for yet.
+    pub fn unread(cluster: &Cluster) -> Self {
+        Self::of(Some(Marks::default()), cluster)
+    }
+
     /// Whose turn it is, where the two do not contradict each other.
     pub fn holder(&self) -> Option<&Turn> {
         match (&self.secret.turn, &self.cluster.turn) {

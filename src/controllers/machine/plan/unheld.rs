@@ -99,7 +99,7 @@ fn lost(observed: &Observed, why: &str) -> Plan {
 pub fn remedy(observed: &Observed) -> String {
     let host = observed.chosen.as_ref().map_or("HOST", |c| c.host.as_str());
     let gone = host_is_gone(observed);
-    let then = if is_deleting(observed) {
+    let then = if observed.is_deleting() {
         ""
     } else {
         ", and delete the Machine"
@@ -144,7 +144,7 @@ fn copied(observed: &Observed, host: &str, other: &str) -> String {
 /// The commands that remove this Machine, of which nothing runs.
 fn end(observed: &Observed) -> String {
     let gone = host_is_gone(observed);
-    if is_deleting(observed) {
+    if observed.is_deleting() {
         return gone;
     }
     let marker = &observed.marker;
@@ -158,10 +158,6 @@ fn is_marked(observed: &Observed, contact: &Contact) -> bool {
     matches!(contact, Contact::Seen(seen) if seen.owner.of(&observed.marker).is_some())
 }
 
-fn is_deleting(observed: &Observed) -> bool {
-    observed.machine.metadata.deletion_timestamp.is_some()
-}
-
 fn give_back(observed: &Observed, host: &str) -> String {
     let marker = &observed.marker;
     format!(
@@ -170,7 +166,7 @@ fn give_back(observed: &Observed, host: &str) -> String {
         marker.machine,
         marker.uid,
         marker.cluster,
-        is_deleting(observed)
+        observed.is_deleting()
     )
 }
 
@@ -220,33 +216,29 @@ pub fn moved(observed: &Observed) -> Option<Plan> {
         "Host {} bears the claim of this Machine, which chose Host {}; nothing is done. Delete Host {0}, which its server does not notice; or, if it is the same server under another name: kubectl -n {} annotate --overwrite machine {} {ANNOTATION_HOST}={0}",
         held.name, chosen.host, observed.marker.namespace, observed.marker.machine
     );
-    Some(Plan::waiting(if is_deleting(observed) {
-        Finding::yes("Deleting", "ClaimMoved", message)
-    } else {
-        Finding::no("InfrastructureReady", "ClaimMoved", message)
-    }))
+    Some(stopped(observed, "ClaimMoved", message))
 }
 
 /// What was written down of its place contradicts itself: who could prove anything of it is not known.
 pub fn contradictory(observed: &Observed) -> Option<Plan> {
     let message = observed.kind().err()?;
-    let is_deleting = observed.machine.metadata.deletion_timestamp.is_some();
-    Some(Plan::waiting(if is_deleting {
-        Finding::yes("Deleting", "PlaceInDoubt", message)
-    } else {
-        Finding::no("InfrastructureReady", "PlaceInDoubt", message)
-    }))
+    Some(stopped(observed, "PlaceInDoubt", message))
 }
 
 /// Several Hosts bear its claim: which is its own only their servers tell, and nothing is done to any of them.
 pub fn contested(observed: &Observed) -> Plan {
     let message = format!(
         "Hosts {} all have spec.consumerRef of this Machine, as when one is made from the YAML of another; nothing is done to any of them. Delete all but the one that it runs on",
-        observed.contested.join(", ")
+        observed.claims.join(", ")
     );
-    Plan::waiting(if is_deleting(observed) {
-        Finding::yes("Deleting", "ClaimedTwice", message)
+    stopped(observed, "ClaimedTwice", message)
+}
+
+/// Nothing is done about the Machine, whether it stays or goes.
+pub(super) fn stopped(observed: &Observed, reason: &'static str, message: String) -> Plan {
+    Plan::waiting(if observed.is_deleting() {
+        Finding::yes("Deleting", reason, message)
     } else {
-        Finding::no("InfrastructureReady", "ClaimedTwice", message)
+        Finding::no("InfrastructureReady", reason, message)
     })
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use k8s_openapi::jiff::Timestamp;
 
 use super::super::observed::{Contact, Held, Observed, Told, VirtualMachine};
 use super::{Action, Plan, correct, hypervisor, known_node};
@@ -232,13 +232,7 @@ fn standing(machine: &VirtualMachine, shown: &Machine, now: Timestamp) -> Option
 /// looked at again whatever the gateway tells: what failed as it did before, within one look of it, brings no event.
 fn paced(tried: &Tried, action: Action, finding: Finding, now: Timestamp) -> Plan {
     let finding = tried.refused.clone().unwrap_or(finding);
-    let wait = tried.last.map_or(Duration::ZERO, |last| {
-        let since = now
-            .duration_since(last)
-            .max(SignedDuration::ZERO)
-            .unsigned_abs();
-        backoff::delay(tried.times, 1.0).saturating_sub(since)
-    });
+    let wait = backoff::left(tried.times, 1.0, tried.last, now);
     if wait.is_zero() {
         return Plan {
             next: Next::After(backoff::delay(tried.times.saturating_add(1), 1.0)),

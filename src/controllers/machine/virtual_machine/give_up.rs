@@ -1,13 +1,13 @@
 //! Gives a Machine up whose virtual machine cannot be ended: its Hypervisor keeps it in mind, and ends it when it can.
 
-use kube::{Api, ResourceExt};
+use kube::Api;
 use serde_json::json;
 
 use super::super::execute::Done;
 use super::super::observed::Observed;
 use crate::api::Hypervisor;
 use crate::api::conditions::Finding;
-use crate::api::given_up::{GivenUp, GivenUpError};
+use crate::api::given_up::{self, GivenUp, GivenUpError};
 use crate::api::names::ANNOTATION_GIVEN_UP;
 use crate::controllers::{ReconcileError, patch};
 use crate::manager::Context;
@@ -25,18 +25,14 @@ pub async fn give_up(context: &Context, observed: &Observed) -> Result<Done, Rec
     let Some(hypervisor) = found else {
         return Ok(Done::Yes);
     };
-    let annotation = |hypervisor: &Hypervisor| {
-        let annotation = hypervisor.annotations().get(ANNOTATION_GIVEN_UP);
-        annotation.cloned()
-    };
-    let known = annotation(&hypervisor);
+    let known = given_up::annotation(&hypervisor);
     let with = GivenUp::read(known.as_deref())
         .and_then(|given_up| given_up.with(&marker.uid, &marker.machine));
     match with {
         Ok(with) if known.as_ref() == Some(&with) => Ok(Done::Yes),
         Ok(with) => {
             let change = |_: &Hypervisor| json!({ "metadata": { "annotations": { (ANNOTATION_GIVEN_UP): with } } });
-            patch::swap(&context.client, &hypervisor, annotation, change).await?;
+            patch::swap(&context.client, &hypervisor, given_up::annotation, change).await?;
             Ok(Done::Yes)
         }
         Err(error) => {

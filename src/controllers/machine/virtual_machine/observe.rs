@@ -112,7 +112,7 @@ fn is_elsewhere(context: &Context, observed: &Observed, here: &str) -> bool {
     let Ok(MachineProviderSpec::Libvirt(spec)) = &observed.spec else {
         return false;
     };
-    if observed.machine.metadata.deletion_timestamp.is_some() {
+    if observed.is_deleting() {
         return false;
     }
     let candidates = candidates(context, observed, &context.reservations.lock());
@@ -121,7 +121,7 @@ fn is_elsewhere(context: &Context, observed: &Observed, here: &str) -> bool {
 
 /// Asks the gateway of a Machine that is being deleted, and that it does not show (any more), whether that is so.
 pub async fn ask_whether_gone(context: &Context, observed: &mut Observed) {
-    let is_deleting = observed.machine.metadata.deletion_timestamp.is_some();
+    let is_deleting = observed.is_deleting();
     let (namespace, uid) = (observed.marker.namespace.clone(), observed.uid().to_owned());
     let Some(machine) = &mut observed.virtual_machine else {
         return;
@@ -176,8 +176,7 @@ fn view(context: &Context, namespace: &str, hypervisor: &str) -> Result<View, Re
 
 /// Where a Machine with this spec runs, or is to run. What it says of itself is not asked here.
 pub fn placement(context: &Context, observed: &Observed) -> Placement {
-    let machine = observed.machine.as_ref();
-    let is_deleting = machine.metadata.deletion_timestamp.is_some();
+    let is_deleting = observed.is_deleting();
     match (&observed.virtual_machine, &observed.spec) {
         (Some(found), _) => match &found.told {
             Ok(told) if told.machine.is_none() && is_deleting => Placement::None(Err(Refusal {

@@ -108,9 +108,8 @@ impl World {
                 held.releasing = releasing;
                 held.name = HOSTS[*host].into();
             }
-        } else if claims.len() > 1 {
-            observed.contested = claims.iter().map(|host| HOSTS[*host].to_owned()).collect();
         }
+        observed.claims = claims.iter().map(|host| HOSTS[*host].to_owned()).collect();
         same_preparation(&mut observed);
         let marked = || {
             known

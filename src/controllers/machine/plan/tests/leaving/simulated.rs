@@ -70,7 +70,7 @@ fn a_spec_of_another_provider_changes_nothing_and_is_said() {
     let id = json!(format!("tatara://ssh/{ME}"));
     let mut on_host = simulated(ours(worker(), Vec::new()), &id);
     on_host.placement = held(Contact::NotAsked);
-    on_host.has_claim = true;
+    on_host.claims = vec!["host-a".into()];
     let says = (
         "InfrastructureReady",
         "InvalidConfiguration",

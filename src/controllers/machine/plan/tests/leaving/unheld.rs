@@ -133,7 +133,7 @@ fn the_users_word_ends_a_machine_whose_host_cannot_say_anything() {
 #[test]
 fn several_hosts_with_its_claim_stop_everything_about_a_machine() {
     let twice = |mut observed: Observed| {
-        observed.contested = vec!["host-a".into(), "host-b".into()];
+        observed.claims = vec!["host-a".into(), "host-b".into()];
         observed
     };
     let parts = ["host-a, host-b", "Delete all but"];

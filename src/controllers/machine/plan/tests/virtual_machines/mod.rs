@@ -62,37 +62,24 @@ pub(super) fn told(
     let address = machine
         .as_ref()
         .and_then(|machine| machine.address().map(str::to_owned));
-    observed = placed(observed, "hypervisor-a");
-    observed.virtual_machine = Some(VirtualMachine {
-        hypervisor: "hypervisor-a".into(),
-        told: Ok(Told {
-            machine: machine.map(Arc::new),
-            image,
-            is_gone: false,
-        }),
-        tried: Tried::default(),
-        held_back: None,
-        is_elsewhere: false,
-        recorded: Some("hypervisor-a".into()),
-        has_keys: true,
-        shown_by: None,
-        unheard: None,
-    });
-    observed.placement = held(Contact::NotAsked);
+    let told = Told {
+        machine: machine.map(Arc::new),
+        image,
+        is_gone: false,
+    };
+    observed = answered(observed, Ok(told));
     if let Placement::Held(held) = &mut observed.placement {
         held.address = address;
     }
     observed
 }
 
-pub(super) fn silent(mut observed: Observed) -> Observed {
-    observed = placed(observed, "hypervisor-a");
+/// Placed on hypervisor-a, of which this is known.
+fn answered(observed: Observed, told: Result<Told, Refusal>) -> Observed {
+    let mut observed = placed(observed, "hypervisor-a");
     observed.virtual_machine = Some(VirtualMachine {
         hypervisor: "hypervisor-a".into(),
-        told: Err(Refusal {
-            reason: "HypervisorUnreachable",
-            message: "Hypervisor hypervisor-a: connection refused".into(),
-        }),
+        told,
         tried: Tried::default(),
         held_back: None,
         is_elsewhere: false,
@@ -102,6 +89,15 @@ pub(super) fn silent(mut observed: Observed) -> Observed {
         unheard: None,
     });
     observed.placement = held(Contact::NotAsked);
+    observed
+}
+
+pub(super) fn silent(observed: Observed) -> Observed {
+    let refusal = Refusal {
+        reason: "HypervisorUnreachable",
+        message: "Hypervisor hypervisor-a: connection refused".into(),
+    };
+    let mut observed = answered(observed, Err(refusal));
     if let Placement::Held(held) = &mut observed.placement {
         held.stuck = Some(Stuck::Silent(at(0)));
     }
