@@ -40,10 +40,10 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
             !case.deleting && is_nobodys && !is_begun(case)
         }
         Action::RunUnit(UnitName::Prepare | UnitName::Join) => !case.deleting && is_ours(case),
+        // who has the turn goes on with it, whatever its spec says since
         Action::RunUnit(UnitName::Init) => {
             !case.deleting
                 && is_ours(case)
-                && case.control_plane
                 && certificates
                 && turn == Some(ME)
                 && initialized_by.is_none()
