@@ -72,6 +72,10 @@ pub const ANNOTATION_REINSTALL: &str = "tatara.dev/reinstall";
 /// ([`crate::api::installation::Record`]). Written by compare-and-swap.
 pub const ANNOTATION_INSTALLATION: &str = "tatara.dev/installation";
 
+/// The manager's account, as `templates/install/` makes it: what admission refuses to everybody else, an administrator
+/// corrects in its name (`kubectl --as`).
+pub const MANAGER_ACCOUNT: &str = "system:serviceaccount:tatara-system:tatara-manager";
+
 /// Whether an annotation is a record of one object, which another that is made from it must not have: where it runs, what it
 /// was made with, that its host is gone.
 pub fn is_record(annotation: &str) -> bool {

@@ -65,7 +65,12 @@ impl Running {
             if error.is_conflict() {
                 tracing::debug!(%error, "conflict, looking again");
             } else {
-                tracing::warn!(error = %crate::controllers::Chain(error), retry_in = ?delay, "reconcile failed");
+                let cause = crate::controllers::Chain(error).to_string();
+                tracing::warn!(error = %cause, retry_in = ?delay, "reconcile failed");
+                if let Some(finding) = context.failures.news(&key, cause) {
+                    // an Event is worth no wait
+                    tokio::spawn(async move { context.event(object.as_ref(), &finding).await });
+                }
             }
             Action::requeue(delay)
         };

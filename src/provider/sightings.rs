@@ -51,19 +51,13 @@ impl Sightings {
         self.lock().hosts.get(&key(namespace, name)).cloned()
     }
 
-    /// It is proven that nothing of this Machine runs: what its host said before counts no more. Remembered of a
-    /// Machine that exists, until that is [forgotten](Self::forget_ended).
+    /// It is proven that nothing of this Machine runs: what its host said before counts no more, and is forgotten, so that
+    /// the host is asked again; the proof may be no more than the user's word. Remembered of a Machine that exists,
+    /// until that is [forgotten](Self::forget_ended).
     pub fn ended(&self, uid: &str, exists: bool) {
         let mut known = self.lock();
-        for sighting in known.hosts.values_mut() {
-            if sighting
-                .owner
-                .as_ref()
-                .is_some_and(|owner| owner.uid == uid)
-            {
-                *sighting = Sighting::default();
-            }
-        }
+        let is_its = |sighting: &Sighting| sighting.owner.as_ref().is_some_and(|of| of.uid == uid);
+        known.hosts.retain(|_, sighting| !is_its(sighting));
         if exists {
             known.ended.insert(uid.to_owned());
         }
@@ -119,7 +113,7 @@ mod tests {
         sightings.ended("another", true);
         assert_eq!(sightings.get("n", "a"), Some(sighting("m")));
         sightings.ended("m", true);
-        assert_eq!(sightings.get("n", "a"), Some(Sighting::default()));
+        assert_eq!(sightings.get("n", "a"), None, "it is asked again");
         assert!(sightings.has_ended("m"));
         sightings.forget_ended("m");
         assert!(!sightings.has_ended("m"));

@@ -218,6 +218,19 @@ fn a_machine_stays_what_it_is_once_the_manager_wrote_its_provider_id() {
                 "change the template of its MachineDeployment",
             ],
         );
+        // What was edited without the policies is set back in the manager's name.
+        let label =
+            |to: &str| json!({ "metadata": { "labels": { "cluster.k8s.io/cluster-name": to } } });
+        for edited in [
+            label("b"),
+            selecting("d"),
+            provider_id(json!("aws:///eu/i-1")),
+        ] {
+            write(name, AS_MANAGER, edited).out();
+        }
+        for back in [label("a"), selecting("c"), provider_id(json!(own))] {
+            write(name, AS_MANAGER, back).out();
+        }
     }
     write("cp", "", role(Value::Null)).refused(
         "no control plane any more",

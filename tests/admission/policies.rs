@@ -55,10 +55,14 @@ fn a_claim_of_a_host_goes_only_by_release() {
         "moved to another cluster",
         &["only the manager removes or changes the claim of Machine m"],
     );
+    // What was edited without the policies is set back in the manager's name.
+    let as_manager = ["hosts.tatara.dev", "a", AS_MANAGER];
+    for cluster in ["other", "c"] {
+        let change = json!({ "spec": { "consumerRef": { "cluster": cluster } } });
+        plane.patch("claim", &as_manager, &change).out();
+    }
     let change = json!({ "spec": { "consumerRef": null } });
-    plane
-        .patch("claim", &["hosts.tatara.dev", "a", AS_MANAGER], &change)
-        .out();
+    plane.patch("claim", &as_manager, &change).out();
     // A person may claim, as after a restore.
     claim(json!({ "name": "m2", "uid": "u2" })).out();
     // Everything else about a claimed host may change.

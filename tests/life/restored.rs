@@ -61,7 +61,7 @@ async fn an_old_backup_wipes_no_live_node_and_says_who_must_do_what() {
 
     // the message holds the command that gives the host up
     let command = said
-        .split_once("To have it reset: kubectl ")
+        .split_once("which ends its pods at once: kubectl ")
         .map(|(_, command)| command);
     let command = command.unwrap_or_else(|| panic!("no command in {said}"));
     let kubectl = world.kubectl_command();

@@ -50,6 +50,7 @@ pub async fn observe(context: &Context, cluster: Arc<Cluster>) -> Result<Observe
         known.certificates
     };
     let both = marks(context, &cluster, deleting).await?;
+    let exists = |uid: &str| context.stores.machines.by_uid(uid).is_some();
     let health = if settled || known.kubeconfig.external {
         probed(context, &cluster, &uid, now).await
     } else {
@@ -91,9 +92,11 @@ pub async fn observe(context: &Context, cluster: Arc<Cluster>) -> Result<Observe
         certificates,
         initialized_by,
         turn: both.holder().cloned(),
-        host_is_gone: annotation(ANNOTATION_HOST_IS_GONE).is_some_and(|uid| {
-            both.has_turn_of(&uid) && context.stores.machines.by_uid(&uid).is_none()
-        }),
+        host_is_gone: annotation(ANNOTATION_HOST_IS_GONE)
+            .is_some_and(|uid| both.has_turn_of(&uid) && !exists(&uid)),
+        is_holder_gone: both.holder().is_some_and(|turn| !exists(&turn.machine)),
+        unused: annotation(ANNOTATION_HOST_IS_GONE)
+            .and_then(|uid| unused(context, &cluster, &both, &uid)),
         doubt: both.doubt(),
         unsettled: turn::settle(&both) != turn::Step::Done,
         addons: addons.state,
@@ -103,6 +106,26 @@ pub async fn observe(context: &Context, cluster: Arc<Cluster>) -> Result<Observe
         spec,
         cluster,
     })
+}
+
+/// Why the annotation that the host of a Machine is gone does nothing on a Cluster. Nothing while its Secret is not read.
+fn unused(context: &Context, cluster: &Cluster, both: &Both, uid: &str) -> Option<String> {
+    let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
+    let remove =
+        format!("kubectl -n {namespace} annotate cluster {name} {ANNOTATION_HOST_IS_GONE}-");
+    let why = match context.stores.machines.by_uid(uid) {
+        Some(machine) => format!(
+            "Machine {} has that UID and exists. Only if its host is destroyed, erased or disconnected for good: kubectl -n {namespace} annotate machine {0} {ANNOTATION_HOST_IS_GONE}={uid}. Here, remove it: {remove}",
+            machine.name_any()
+        ),
+        None if !both.no_secret && !both.has_turn_of(uid) => {
+            format!("no Machine of that UID has the turn; remove it: {remove}")
+        }
+        None => return None,
+    };
+    Some(format!(
+        "annotation {ANNOTATION_HOST_IS_GONE}={uid} is not used: {why}"
+    ))
 }
 
 /// What the Cluster and its CA Secret say of the control-plane turn. A contradiction may only be that one of the two

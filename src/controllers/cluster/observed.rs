@@ -87,6 +87,10 @@ pub struct Observed {
     pub doubt: Option<Doubt>,
     /// By the user's act, the host of the Machine that has the turn, and does not exist any more, is gone.
     pub host_is_gone: bool,
+    /// The Machine that has the turn does not exist.
+    pub is_holder_gone: bool,
+    /// Why the user's act is about nothing, and what to do.
+    pub unused: Option<String>,
     /// One of the two lacks what the other says.
     pub unsettled: bool,
     /// Where its API is served.

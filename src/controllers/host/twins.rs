@@ -97,16 +97,18 @@ impl Twins {
         }
         if !self.machine_id.is_empty() {
             found.push(("DuplicateMachineID", format!(
-                "its machine-id {} is also that of Host {}; if they are one server, delete one Host; if one is a copy of the other's disk, run on it: rm /etc/machine-id && systemd-machine-id-setup && reboot",
+                "its machine-id {} is also that of Host {}; if they are one server, delete one Host; if one is a copy of the other's disk, run on this host, {}, which no Machine has, and not on the other, which may be a node: rm /etc/machine-id && systemd-machine-id-setup && reboot",
                 fact(|facts| &facts.machine_id),
                 self.machine_id.join(", "),
+                host.spec.ssh.address,
             )));
         }
         if !self.hostname.is_empty() {
             found.push(("DuplicateHostname", format!(
-                "it calls itself {}, as Host {} does; run on one of them: hostnamectl set-hostname NAME",
+                "it calls itself {}, as Host {} does. Run on this host, {}, which no Machine has, and not on the other, which may be a node: hostnamectl set-hostname NAME",
                 fact(|facts| &facts.hostname),
                 self.hostname.join(", "),
+                host.spec.ssh.address,
             )));
         }
         let (reason, _) = *found.first()?;

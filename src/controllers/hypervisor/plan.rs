@@ -117,13 +117,16 @@ fn ends(observed: &Observed, now: Timestamp) -> (Vec<End>, Next) {
 
 fn findings(observed: &Observed) -> (State, Vec<Finding>) {
     let unreachable = |reason, message: &str| {
-        let away =
-            "its gateway does not answer; virtual machines on it keep running, and none is created";
+        // whether they run, only the gateway could say
+        let away = format!(
+            "{}its gateway does not answer; virtual machines on it may run on, and none is created: {message}. If its server never comes back: docs/virtual-machines.md#a-hypervisor-that-is-lost",
+            deleting(observed)
+        );
         (
             State::Unreachable,
             vec![
                 Finding::no("Reachable", reason, message),
-                Finding::no("Available", reason, format!("{away}: {message}")),
+                Finding::no("Available", reason, away),
             ],
         )
     };
@@ -141,6 +144,17 @@ fn findings(observed: &Observed) -> (State, Vec<Finding>) {
             Connectivity::Connected => connected(observed, view),
         },
     }
+}
+
+/// What a Hypervisor that is being deleted stays for, before the rest that is said of it.
+fn deleting(observed: &Observed) -> String {
+    if observed.hypervisor.metadata.deletion_timestamp.is_none() || observed.machines.is_empty() {
+        return String::new();
+    }
+    format!(
+        "is being deleted, and stays while these Machines are on it: {}; ",
+        observed.machines.join(", ")
+    )
 }
 
 fn connected(observed: &Observed, view: &View) -> (State, Vec<Finding>) {
@@ -200,7 +214,7 @@ fn known(observed: &Observed) -> Option<Finding> {
         Err(error) => {
             let hypervisor = &observed.hypervisor;
             let message = format!(
-                "{error}: kubectl -n {} annotate hypervisor {} {ANNOTATION_GIVEN_UP}-. Until then no virtual machine is deleted for it, and no Machine here is removed by hostReleaseTimeoutSeconds",
+                "{error}: kubectl -n {} annotate hypervisor {} {ANNOTATION_GIVEN_UP}-. Until then no virtual machine is deleted for it, and no Machine here is removed by hostReleaseTimeoutSeconds or tatara.dev/host-is-gone",
                 hypervisor.namespace().unwrap_or_default(),
                 hypervisor.name_any()
             );
@@ -211,13 +225,13 @@ fn known(observed: &Observed) -> Option<Finding> {
         return Some(left_over(observed));
     }
     if !given_up.is_empty() {
-        return Some(abandoned(given_up));
+        return Some(abandoned(&observed.hypervisor, given_up));
     }
     is_connected.then(|| Finding::yes("MachinesKnown", "AllKnown", ""))
 }
 
 /// Machines that were given up, and why their virtual machines are not ended yet.
-fn abandoned(given_up: &[Abandoned]) -> Finding {
+fn abandoned(hypervisor: &Hypervisor, given_up: &[Abandoned]) -> Finding {
     let state = |abandoned: &Abandoned| {
         if abandoned.is_machine {
             "its Machine still exists".to_owned()
@@ -242,8 +256,10 @@ fn abandoned(given_up: &[Abandoned]) -> Finding {
         "MachinesKnown",
         "EndingGivenUp",
         format!(
-            "virtual machines of Machines that were removed by hostReleaseTimeoutSeconds may still run here; each is deleted when the gateway answers: {}",
-            listed(named)
+            "virtual machines of Machines that were removed before these could be deleted (hostReleaseTimeoutSeconds or tatara.dev/host-is-gone) may still run here; each is deleted when the gateway answers: {}. If it never does: kubectl -n {} delete hypervisor {}",
+            listed(named),
+            hypervisor.namespace().unwrap_or_default(),
+            hypervisor.name_any()
         ),
     )
 }

@@ -157,7 +157,7 @@ fn an_annotation_that_cannot_be_read_is_said_and_ends_nothing() {
 fn messages_name_a_few_whatever_there_is() {
     let many = with((0..400).map(|n| abandoned(&n.to_string())).collect());
     let (_, message) = known(&many);
-    assert!(message.ends_with(", and 390 more"), "{message}");
+    assert!(message.contains(", and 390 more. If it never"), "{message}");
     let names = (0..400).map(|n| (n.to_string(), "x".repeat(1 << 10)));
     let orphans = Observed {
         orphans: names.collect(),

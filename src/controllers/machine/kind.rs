@@ -3,7 +3,7 @@
 
 use kube::ResourceExt;
 
-use crate::api::names::{ANNOTATION_HOST, ANNOTATION_HYPERVISOR, provider_id};
+use crate::api::names::{ANNOTATION_HOST, ANNOTATION_HYPERVISOR, MANAGER_ACCOUNT, provider_id};
 use crate::api::{Machine, MachineProviderSpec};
 
 /// What a Machine runs on.
@@ -79,8 +79,16 @@ fn annotated(machine: &Machine, annotation: &str) -> String {
     format!(
         "annotation {annotation} does not fit {}, as when it comes from the YAML of another Machine; nothing is done. If the annotation is wrong: kubectl -n {namespace} annotate machine {name} {annotation}-{}",
         against(machine),
-        otherwise(machine)
+        otherwise(machine, of_annotation(annotation))
     )
+}
+
+fn of_annotation(annotation: &str) -> PlaceKind {
+    if annotation == ANNOTATION_HYPERVISOR {
+        PlaceKind::VirtualMachine
+    } else {
+        PlaceKind::Host
+    }
 }
 
 fn claimed(machine: &Machine) -> String {
@@ -88,7 +96,7 @@ fn claimed(machine: &Machine) -> String {
     format!(
         "a Host has spec.consumerRef of this Machine, which does not fit {}; nothing is done. Find it: kubectl -n {namespace} get hosts -o custom-columns=HOST:.metadata.name,UID:.spec.consumerRef.uid. If its claim is wrong, delete that Host, which its server does not notice{}",
         against(machine),
-        otherwise(machine)
+        otherwise(machine, PlaceKind::Host)
     )
 }
 
@@ -99,12 +107,17 @@ fn against(machine: &Machine) -> String {
     }
 }
 
-fn otherwise(machine: &Machine) -> &'static str {
-    if PlaceKind::of_id(machine).is_some() {
-        "; if spec.providerID was edited, set that back"
-    } else {
-        ""
+/// Where the other record is right.
+fn otherwise(machine: &Machine, kind: PlaceKind) -> String {
+    if PlaceKind::of_id(machine).is_none() {
+        return String::new();
     }
+    let id = provider_id(kind.provider(), &machine.uid().unwrap_or_default());
+    format!(
+        "; if spec.providerID was edited, set that back: kubectl -n {} patch machine {} --as={MANAGER_ACCOUNT} --type=merge -p '{{\"spec\":{{\"providerID\":\"{id}\"}}}}'",
+        machine.namespace().unwrap_or_default(),
+        machine.name_any()
+    )
 }
 
 #[cfg(test)]

@@ -150,7 +150,8 @@ pub(super) fn status(
     status
 }
 
-/// While a Machine is paused or being deleted, what was true of it stays to be read.
+/// While a Machine is paused or being deleted, what was true of it stays to be read; that the user's act waits for the
+/// deletion is over with that.
 fn keeps(plan: &Plan, condition: &str) -> bool {
     let set_aside = plan.findings.iter().any(|f| {
         matches!(
@@ -158,5 +159,5 @@ fn keeps(plan: &Plan, condition: &str) -> bool {
             ("Paused" | "Deleting", conditions::Status::True)
         )
     });
-    set_aside && condition != "Paused"
+    set_aside && !matches!(condition, "Paused" | "HostIsGoneUsed")
 }

@@ -126,6 +126,11 @@ pub async fn give_back_by_act(context: &Context, cluster: &Cluster) -> Result<()
     };
     context.must_lead()?;
     give_back(context, &owner, &TurnIsOver::Proven(ended)).await?;
+    // the user may be wrong: a host with its claim is asked once more before the next init
+    for host in context.stores.hosts.by(&Key::Claim(owner.uid.clone())) {
+        let namespace = host.namespace().unwrap_or_default();
+        context.hosts.sightings.forget(&namespace, &host.name_any());
+    }
     let part = |cluster: &Cluster| cluster.annotations().get(ANNOTATION_HOST_IS_GONE).cloned();
     let change = json!({ "metadata": { "annotations": { (ANNOTATION_HOST_IS_GONE): null } } });
     patch::swap(&context.client, &live.cluster, part, |_| change.clone())

@@ -57,14 +57,14 @@ fn own(observed: &Observed) -> Option<&String> {
 
 /// Another of the Machines of the Cluster for which kubeadm was started: before init there is nothing to join. A label can
 /// be edited: a control-plane Machine of the namespace that no other Cluster records may be this one's. The only witness
-/// where control planes run on virtual machines.
+/// where control planes run on virtual machines. A control-plane Machine comes first: it may be the one, and can be named.
 fn machine(
     machines: &[Arc<Machine>],
     this: &Marker,
     has_ended: impl Fn(&str) -> bool,
     recorded: impl Fn(&Machine) -> Option<String>,
 ) -> Option<Witness> {
-    let other = machines.iter().find(|machine| {
+    let others = machines.iter().filter(|machine| {
         let uid = machine.uid().unwrap_or_default();
         let is_labelled = machine.labels().get(LABEL_CLUSTER) == Some(&this.cluster);
         let may_be_its = || {
@@ -77,7 +77,10 @@ fn machine(
             && !has_ended(&uid)
             && may_be_its()
     });
-    other.map(|machine| Witness::Machine(machine.name_any()))
+    let others: Vec<_> = others.collect();
+    let maker = others.iter().find(|machine| machine.is_control_plane());
+    let maker = maker.map(|machine| Witness::Machine(machine.name_any()));
+    maker.or_else(|| Some(Witness::Worker(others.first()?.name_any())))
 }
 
 /// The Hosts that are worth asking: all but those of running Machines of other Clusters, by claim and by label. Each can be

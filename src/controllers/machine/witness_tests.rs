@@ -264,11 +264,18 @@ fn a_machine_for_which_kubeadm_was_started_is_a_witness_until_it_is_proven_to_ha
         let has_ended = |uid: &str| uid == ended;
         machine(machines, &of("me", "a"), has_ended, |_| None)
     };
-    let other = Some(Witness::Machine("machine-m".into()));
+    let other = Some(Witness::Worker("machine-m".into()));
     assert_eq!(says(&[pending("m", "a"), begun("me")], ""), None);
     assert_eq!(says(&[begun("me"), begun("m")], ""), other);
     assert_eq!(says(&[begun("m")], "m"), None);
     assert_eq!(says(&[begun("x"), begun("m")], "x"), other);
+    // a control-plane Machine can be named as the one that made the control plane
+    let mut maker = Machine::clone(&begun("cp"));
+    let versions = json!({"kubelet": "1.36.3", "controlPlane": "1.36.3"});
+    maker.spec = serde_json::from_value(json!({ "versions": versions })).expect("a spec");
+    let maker = [begun("m"), Arc::new(maker)];
+    let other = Some(Witness::Machine("machine-cp".into()));
+    assert_eq!(says(&maker, ""), other);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use kube::ResourceExt;
 use super::super::observed::{MachineFact, Observed};
 use super::{Action, Plan};
 use crate::api::conditions::{Finding, Status};
-use crate::api::names::{FINALIZER_CLUSTER, FINALIZER_PROFILE, LABEL_CLUSTER};
+use crate::api::names::{FINALIZER_CLUSTER, FINALIZER_PROFILE, LABEL_CLUSTER, MANAGER_ACCOUNT};
 use crate::controllers::Next;
 
 /// How soon Machines without the label are looked for again.
@@ -105,7 +105,7 @@ fn unlabelled(observed: &Observed) -> String {
     );
     format!(
         "; by their Host or Node, Machines that its label does not name are its as well: {}. Delete each (kubectl -n {namespace} delete machine {first}), \
-         or put its label back (kubectl -n {namespace} label --overwrite machine {first} {LABEL_CLUSTER}={name}), after which it is deleted with the Cluster",
+         or put its label back (kubectl -n {namespace} label --overwrite --as={MANAGER_ACCOUNT} machine {first} {LABEL_CLUSTER}={name}), after which it is deleted with the Cluster",
         observed.unlabelled.join(", ")
     )
 }

@@ -11,7 +11,7 @@ use super::observed::{Addons, Certificates, Observed};
 use crate::api::conditions::{self, Finding, Status};
 use crate::api::names::{ANNOTATION_PAUSED, FINALIZER_CLUSTER, kubeconfig_secret};
 use crate::controllers::Next;
-use crate::controllers::machine::plan::doubt::Named;
+use crate::controllers::machine::plan::doubt::{self, Named};
 use crate::workload::health::Verdict;
 
 /// How often the API of a running cluster is asked whether it is ready.
@@ -151,7 +151,8 @@ fn live(observed: &Observed, plan: &mut Plan) {
     if observed.unsettled {
         plan.actions.push(Action::SettleTurn);
     }
-    plan.findings.push(initialized(observed));
+    plan.findings
+        .push(with_note(observed, initialized(observed)));
     if !is_live(observed) {
         return;
     }
@@ -197,6 +198,13 @@ fn certificates(observed: &Observed, plan: &mut Plan) -> bool {
     }
     let finding = match &observed.certificates {
         Certificates::Ready => Finding::yes("CertificatesReady", "Present", ""),
+        Certificates::Broken(problem) if observed.initialized_by.is_some() => Finding::no(
+            "CertificatesReady",
+            "Malformed",
+            format!(
+                "{problem}. It must be the one that the control plane uses: restore it from a backup, or copy its files from /etc/kubernetes/pki of the control-plane host: docs/operating.md#lost-certificates"
+            ),
+        ),
         Certificates::Broken(problem) => {
             Finding::no("CertificatesReady", "Malformed", problem.clone())
         }
@@ -253,12 +261,21 @@ fn replaced(observed: &Observed, secret: &str) -> Finding {
     let kubeconfig = kubeconfig_secret(&observed.cluster.name_any());
     let message = format!(
         "Secret {secret} holds another CA than the one that the control plane was made with, which is in Secret {kubeconfig}; no Machine joins and no kubeconfig is written until it is put back. \
-         Restore it from a backup, or copy ca.crt and ca.key from /etc/kubernetes/pki of the control-plane host: \
-         kubectl -n {namespace} patch secret {secret} -p \"{{\\\"data\\\":{{\\\"tls.crt\\\":\\\"$(base64 -w0 ca.crt)\\\",\\\"tls.key\\\":\\\"$(base64 -w0 ca.key)\\\"}}}}\". \
+         Restore it from a backup, or copy ca.crt and ca.key from /etc/kubernetes/pki of the control-plane host: {}. \
          Only if ca.crt there is the one of Secret {secret}, that kubeconfig is of an earlier Cluster, and is made anew after: \
-         kubectl -n {namespace} patch secret {kubeconfig} --type=json -p '[{{\"op\":\"remove\",\"path\":\"/data/value\"}}]'"
+         kubectl -n {namespace} patch secret {kubeconfig} --type=json -p '[{{\"op\":\"remove\",\"path\":\"/data/value\"}}]'",
+        doubt::put_back(&namespace, secret)
     );
     Finding::no("CertificatesReady", "Replaced", message)
+}
+
+/// The user's act that is about nothing stays armed, and is said.
+fn with_note(observed: &Observed, mut finding: Finding) -> Finding {
+    if let Some(note) = &observed.unused {
+        let and = if finding.message.is_empty() { "" } else { ". " };
+        finding.message = format!("{}{and}{note}", finding.message);
+    }
+    finding
 }
 
 fn initialized(observed: &Observed) -> Finding {
@@ -283,6 +300,20 @@ fn initialized(observed: &Observed) -> Finding {
         return Finding::yes(NAME, "Initialized", "");
     }
     match &observed.turn {
+        Some(turn) if observed.is_holder_gone => {
+            let (namespace, name) = (observed.cluster.namespace(), observed.cluster.name_any());
+            let cluster = Named {
+                namespace: namespace.as_deref().unwrap_or_default(),
+                name: &name,
+            };
+            let message = format!(
+                "Machine {} (uid {}) had the turn to run kubeadm init and does not exist; it may run on its host. To have the turn returned, {}",
+                turn.name,
+                turn.machine,
+                doubt::of_nobody(cluster, &turn.machine)
+            );
+            Finding::no(NAME, "TurnHolderGone", message)
+        }
         Some(turn) => Finding::no(
             NAME,
             "Initializing",

@@ -1,5 +1,6 @@
 //! What is done next for a Host, and why. Pure.
 
+mod deleted;
 pub mod installation;
 mod orphaned;
 mod owned;
@@ -255,10 +256,7 @@ fn failed(observed: &Observed, error: &ContactError) -> Plan {
     } else {
         State::Unreachable
     };
-    let mut message = error.message.clone();
-    if is_deleted(observed) && consumer(observed).is_some_and(|c| c.releasing) {
-        message.push_str(&forget(observed));
-    }
+    let message = format!("{}{}", error.message, deleted::stays(observed));
     let mut plan = unavailable(state, error.reason, message, Next::After(next));
     plan.findings.insert(
         0,
@@ -268,15 +266,6 @@ fn failed(observed: &Observed, error: &ContactError) -> Plan {
         plan.state = State::Claimed;
     }
     plan
-}
-
-/// How a Host is let go that will never answer again.
-fn forget(observed: &Observed) -> String {
-    format!(
-        ". The Host is removed once it is reset; if the server is off for good, first delete the Machine that claims it with tatara.dev/host-is-gone (docs/operating.md), then: kubectl -n {} patch host {} --type=json -p '[{{\"op\":\"remove\",\"path\":\"/metadata/finalizers\"}}]'",
-        observed.host.namespace().unwrap_or_default(),
-        observed.host.name_any(),
-    )
 }
 
 fn is_deleted(observed: &Observed) -> bool {
@@ -335,6 +324,17 @@ fn clean(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
                 return plan;
             }
             plan
+        }
+        // its marker is there before kubeadm is begun
+        Some(consumer) if observed.consumer.exists() && observed.consumer.is_begun() => {
+            let (machine, mut plan) = (&consumer.name, claimed(observed));
+            let message = format!(
+                "Machine {machine} runs on it, and its server shows neither its marker nor its data, as with another disk, or /var not mounted. Mount it; if it was erased: kubectl -n {} delete machine {machine}",
+                observed.host.namespace().unwrap_or_default()
+            );
+            plan.findings
+                .insert(0, Finding::no("Clean", "MarkerMissing", message));
+            return plan;
         }
         Some(_) => claimed(observed),
         None => free(observed, seen),

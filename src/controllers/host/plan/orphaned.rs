@@ -8,31 +8,38 @@ use super::{ASK_AGAIN, Plan, State, consumer, unavailable};
 use crate::api::conditions::Finding;
 use crate::api::host::ConsumerRef;
 use crate::controllers::Next;
-use crate::node::Marker;
+use crate::node::{Marker, Owner};
 
 /// Ours by its marker, and not its Machine's by its claim: a live node, for all we know, as after the
 /// restore of an old backup. Never reset without being told. The claim of another Machine was never
 /// fulfilled, and may go.
-pub fn plan(observed: &Observed, marker: &Marker) -> Plan {
+pub fn plan(observed: &Observed, owner: &Owner) -> Plan {
+    let marker = &owner.marker;
     let whose = format!(
         "its marker names Machine {}/{} (uid {})",
         marker.namespace, marker.machine, marker.uid
     );
     let other = consumer(observed).filter(|consumer| consumer.uid != marker.uid);
+    let is_near = observed.host.namespace().as_ref() == Some(&marker.namespace);
     let message = match (&observed.owner, other) {
+        (Known::Unknown | Known::WithoutHost, _) if !is_near => format!(
+            "{whose}, and is left alone: only a Host of namespace {} can give it back, or have it reset. Register this server there, and delete this Host; or, if that namespace is gone, undo by hand what is on it (docs/operating.md#undo)",
+            marker.namespace
+        ),
         (Known::Unknown | Known::WithoutHost, Some(other)) => {
             format!("{whose}; {}", other_claim(observed, other))
         }
         (Known::Unknown, None) => format!(
-            "{whose}, which does not exist here; it may be a live node, and is left alone. To have it reset: {}",
-            claim_command(observed, marker, true)
+            "{whose}, which does not exist here, and is left alone: {}",
+            end(Some(owner), &claim_command(observed, marker, true))
         ),
         (Known::WithoutHost, None) => format!(
             "{whose}, which exists and claims no Host, as after a restore; it may be a live node, and is left alone. To give it back to its Machine: {}",
             claim_command(observed, marker, false)
         ),
         (Known::On(host), _) => format!(
-            "{whose}, which claims Host {host}; it may be a live node, and is left alone. If both Hosts are one server, delete this one; else delete that Machine first"
+            "{whose}, which claims Host {}/{host}; it may be a live node, and is left alone. Leave that Machine alone. If both Hosts are one server, delete this Host, or keep it until that Machine is gone; if this server is a copy of the other's disk, undo by hand what is on it (docs/operating.md#undo), or erase it",
+            marker.namespace
         ),
     };
     let mut plan = unavailable(
@@ -45,6 +52,24 @@ pub fn plan(observed: &Observed, marker: &Marker) -> Plan {
         .insert(0, Finding::no("Clean", "Orphaned", message));
     plan.actions.extend(never_started(observed));
     plan
+}
+
+/// What is lost with a host that is reset by this command, for a Machine that does not exist. Its pods are not evicted then,
+/// and of a control plane there is no second copy.
+pub(super) fn end(owner: Option<&Owner>, command: &str) -> String {
+    match owner {
+        Some(Owner {
+            marker,
+            initialized: true,
+            ..
+        }) => format!(
+            "it has the control plane of Cluster {}/{}, perhaps the only copy of its state: save that first (docs/operating.md#dead-control-plane). To destroy it: {command}",
+            marker.namespace, marker.cluster
+        ),
+        _ => format!(
+            "it may be a live node. Drain it first, in its cluster (kubectl drain NODE --ignore-daemonsets --delete-emptydir-data). To have it reset, which ends its pods at once: {command}"
+        ),
+    }
 }
 
 /// The claim of a Machine of which nothing is on the server, as after a restore: it passes to no other, and goes with

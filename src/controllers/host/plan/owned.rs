@@ -91,8 +91,21 @@ pub fn contested(observed: &Observed) -> Option<Plan> {
         return None;
     };
     let name = consumer(observed).map_or("", |consumer| consumer.name.as_str());
+    let shows = match &observed.contact {
+        Contact::Seen(seen) => match &seen.owner {
+            Ownership::Owner(owner) if is_claimants(observed, owner) => {
+                ". Its server has the marker of that Machine: keep this one"
+            }
+            Ownership::Owner(_) | Ownership::Nobody => {
+                ". Its server has no marker of it: delete this one; its server is not written to"
+            }
+            Ownership::Unreadable(_) => "",
+        },
+        Contact::Failed(_) | Contact::Off => ". Its server does not answer: wait for it",
+        Contact::NotAsked => "",
+    };
     let message = format!(
-        "spec.consumerRef names Machine {name}, as that of Host {} does, as when one is made from the YAML of another; nothing is done to any of them. Delete all but the one that the Machine runs on",
+        "spec.consumerRef names Machine {name}, as that of Host {} does, as when one is made from the YAML of another; nothing is done to any of them. Delete all but the one that the Machine runs on{shows}",
         observed.rivals.join(", ")
     );
     let next = Next::After(ASK_AGAIN);
@@ -102,6 +115,10 @@ pub fn contested(observed: &Observed) -> Option<Plan> {
         message,
         next,
     ))
+}
+
+fn is_claimants(observed: &Observed, owner: &Owner) -> bool {
+    consumer(observed).is_some_and(|consumer| consumer.uid == owner.marker.uid)
 }
 
 /// `releasing` is set, and nobody deletes the Machine; or the host has the control plane of a Cluster that stays. Both
@@ -129,7 +146,7 @@ pub fn not_meant(observed: &Observed) -> Option<Plan> {
     }
     let cluster = observed.guards.as_ref().filter(|_| marked)?;
     let message = format!(
-        "by its marker, or by what is recorded, it has the control plane of Cluster {cluster}, the only copy of that cluster's state; it is reset only when the Cluster is deleted"
+        "by its marker, or by what is recorded, it has the control plane of Cluster {cluster}, the only copy of that cluster's state; it is reset only when the Cluster is deleted. If the control plane that runs is on another host, and this is a left-over: docs/operating.md#control-plane-in-doubt"
     );
     Some(unavailable(
         State::Quarantined,
@@ -206,7 +223,7 @@ pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner, now: Timesta
             }
             plan
         }
-        _ => orphaned::plan(observed, &owner.marker),
+        _ => orphaned::plan(observed, owner),
     }
 }
 
@@ -225,12 +242,22 @@ pub fn abandoned(observed: &Observed) -> Plan {
         observed.host.name_any(),
     );
     let machine = consumer(observed).map_or("", |consumer| consumer.name.as_str());
+    let owner = match &observed.contact {
+        Contact::Seen(seen) => match &seen.owner {
+            Ownership::Owner(owner) => Some(owner),
+            Ownership::Nobody | Ownership::Unreadable(_) => None,
+        },
+        _ => None,
+    };
+    let command = format!(
+        "kubectl -n {namespace} patch host {name} --type=merge -p '{{\"spec\":{{\"consumerRef\":{{\"releasing\":true}}}}}}'"
+    );
     unavailable(
         State::Claimed,
         "MachineGone",
         format!(
-            "Machine {machine} claims it and does not exist; it may be a live node, and is left alone. To have it reset and freed: \
-             kubectl -n {namespace} patch host {name} --type=merge -p '{{\"spec\":{{\"consumerRef\":{{\"releasing\":true}}}}}}'"
+            "Machine {machine} claims it and does not exist, and it is left alone: {}",
+            orphaned::end(owner, &command)
         ),
         Next::After(ASK_AGAIN),
     )

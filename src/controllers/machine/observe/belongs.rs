@@ -7,7 +7,7 @@ use std::sync::Arc;
 use kube::ResourceExt;
 
 use super::super::plan::turn::Both;
-use crate::api::names::{LABEL_CLUSTER, LABEL_CONTROL_PLANE};
+use crate::api::names::{LABEL_CLUSTER, LABEL_CONTROL_PLANE, MANAGER_ACCOUNT};
 use crate::api::readable::unreadable;
 use crate::api::{Cluster, Machine};
 use crate::controllers::claims;
@@ -93,10 +93,13 @@ pub fn doubt(
     if let [first, second, ..] = named.as_slice()
         && vouched.is_none()
     {
+        // its label says the one already
+        let other = if is_own(first) { second } else { first };
         return Some(format!(
-            "Clusters {} and {} both name it as the Machine of their control plane, as when one is made from the YAML of the other; it is not deleted before that is clear. Delete the Cluster that is the copy, or set the label {LABEL_CLUSTER} back if that was edited",
+            "Clusters {} and {} both name it as the Machine of their control plane, as when one is made from the YAML of the other; it is not deleted before that is clear. Delete the Cluster that is the copy; or, if the label {LABEL_CLUSTER} was edited, set it back: {}",
             first.cluster.name_any(),
-            second.cluster.name_any()
+            second.cluster.name_any(),
+            label_back(machine, &other.cluster.name_any())
         ));
     }
     // nothing that another Secret could say changes that
@@ -109,7 +112,8 @@ pub fn doubt(
     {
         let name = only.cluster.name_any();
         return Some(format!(
-            "Cluster {name} names it as the Machine of its control plane, and Secret {name}-ca does not, is missing or was not read yet; it is not deleted before that is clear. If Cluster {name} was made from the YAML of another, delete it; if the label {LABEL_CLUSTER} of this Machine was edited, set it back"
+            "Cluster {name} names it as the Machine of its control plane, and Secret {name}-ca does not, is missing or was not read yet; it is not deleted before that is clear. If Cluster {name} was made from the YAML of another, delete it; if the label {LABEL_CLUSTER} of this Machine was edited, set it back: {}",
+            label_back(machine, &name)
         ));
     }
     let is_control_plane =
@@ -126,6 +130,15 @@ pub fn doubt(
             "Secret {name}-ca, which may name it as the Machine of a control plane, was not read since the manager started; it is not deleted before. If this stays, the conditions of Cluster {name} say why"
         ),
     })
+}
+
+/// Once a Machine has its provider ID, the manager's account alone may change its label.
+fn label_back(machine: &Machine, cluster: &str) -> String {
+    format!(
+        "kubectl -n {} label --overwrite --as={MANAGER_ACCOUNT} machine {} {LABEL_CLUSTER}={cluster}",
+        machine.namespace().unwrap_or_default(),
+        machine.name_any()
+    )
 }
 
 /// A Cluster of ours, and how it names a Machine.

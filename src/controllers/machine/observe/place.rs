@@ -182,7 +182,7 @@ async fn held(context: &Context, observed: &Observed, host: &Host) -> Held {
             Some(contact) => contact,
             None => {
                 let contact = ask(context, host).await;
-                tell_host(context, host, observed.uid(), &contact);
+                tell_host(context, host, observed, &contact);
                 contact
             }
         },
@@ -193,13 +193,14 @@ async fn held(context: &Context, observed: &Observed, host: &Host) -> Held {
 }
 
 /// The Host is to say what its Machine hears: one that was found well is looked at anew.
-fn tell_host(context: &Context, host: &Host, uid: &str, contact: &Contact) {
+fn tell_host(context: &Context, host: &Host, observed: &Observed, contact: &Contact) {
     let trouble = match contact {
         Contact::Unreachable { .. } => Some("Reachable"),
         Contact::Seen(seen) => match &seen.owner {
-            Ownership::Owner(owner) => owner.marker.uid != uid,
+            Ownership::Owner(owner) => owner.marker.uid != observed.uid(),
             Ownership::Unreadable(_) => true,
-            Ownership::Nobody => !seen.occupied.is_empty(),
+            // the marker is there before kubeadm is begun
+            Ownership::Nobody => !seen.occupied.is_empty() || observed.is_begun(),
         }
         .then_some("Clean"),
         Contact::NotAsked | Contact::SelfRegistering(_) => None,

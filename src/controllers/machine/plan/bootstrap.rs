@@ -7,7 +7,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::super::observed::{Contact, Held, Namesake, Observed, ObservedCluster, Seen};
 use super::super::units;
 use super::doubt::{self, Named};
-use super::{Action, Plan, taking, unreachable, virtual_machine};
+use super::{Action, Plan, running, taking, unreachable, virtual_machine};
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::Finding;
 use crate::api::names::machine_uid;
@@ -89,8 +89,8 @@ fn on_host(
     let Some(owner) = seen.owner.of(&observed.marker) else {
         return taking::plan(observed, held, seen);
     };
-    if let Some(finding) = doubt::of_another(BOOTSTRAP, &owner.marker, Named::of(&observed.marker))
-    {
+    let named = Named::of(&observed.marker);
+    if let Some(finding) = doubt::of_another(BOOTSTRAP, &owner.marker, &held.name, named) {
         return Plan::waiting(finding);
     }
     if owner.initialized && cluster.initialized_by.is_none() {
@@ -359,6 +359,7 @@ fn waiting_for_node(observed: &Observed) -> Plan {
         Seen::Unknown(why) | Seen::NotYet(why) => {
             Finding::unknown("NodeHealthy", "ApiUnreachable", why.clone())
         }
+        Seen::Known(_) if observed.had_node() => running::gone(observed),
         Seen::Known(_) => Finding::no(
             "NodeHealthy",
             "WaitingForNode",

@@ -141,7 +141,10 @@ fn must_wait(observed: &Observed) -> Option<Finding> {
     observed.is_initializer().then(|| {
         deleting(
             "LastControlPlane",
-            format!("this is the last control-plane Machine of Cluster {}; it holds the only copy of the cluster's state and is removed only when the Cluster is deleted", cluster.name),
+            format!(
+                "this is the last control-plane Machine of Cluster {}, with the only copy of its state: nothing is done to it; it runs on, and so does the cluster. A deletion cannot be taken back, and needs no action. Delete the Cluster only if all of it shall go: that resets every host",
+                cluster.name
+            ),
         )
     })
 }

@@ -5,7 +5,7 @@ use crate::api::cluster::Turn;
 use crate::api::conditions::Finding;
 use crate::api::names::{
     ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED, ANNOTATION_SETTINGS, ANNOTATION_TURN,
-    LABEL_CLUSTER,
+    LABEL_CLUSTER, MANAGER_ACCOUNT,
 };
 use crate::node::Marker;
 
@@ -136,7 +136,7 @@ fn correct(cluster: Named, kind: &str, uid: &str) -> String {
     let Named { namespace, name } = cluster;
     let suffix = if kind == "secret" { "-ca" } else { "" };
     format!(
-        "kubectl -n {namespace} annotate --overwrite --as=system:serviceaccount:tatara-system:tatara-manager {kind} {name}{suffix} {ANNOTATION_INITIALIZED}={uid}"
+        "kubectl -n {namespace} annotate --overwrite --as={MANAGER_ACCOUNT} {kind} {name}{suffix} {ANNOTATION_INITIALIZED}={uid}"
     )
 }
 
@@ -147,19 +147,41 @@ fn both_or_neither(cluster: Named) -> String {
     )
 }
 
-/// What remains where a host cannot prove anything.
+/// What remains where a host cannot prove anything. That its Machine does not exist says nothing of a host, which may run
+/// kubeadm init: its Host is looked for first.
 fn host_is_gone(cluster: Named, machine: &str, uid: &str) -> String {
+    let namespace = cluster.namespace;
+    format!(
+        "Only if its host is destroyed, erased or disconnected for good: kubectl -n {namespace} annotate machine {machine} {ANNOTATION_HOST_IS_GONE}={uid}. \
+         If that Machine does not exist any more: {}",
+        of_nobody(cluster, uid)
+    )
+}
+
+/// The way to the host of a Machine that does not exist.
+pub fn of_nobody(cluster: Named, uid: &str) -> String {
     let Named { namespace, name } = cluster;
     format!(
-        "If its host will never come back: kubectl -n {namespace} annotate machine {machine} {ANNOTATION_HOST_IS_GONE}={uid}; if that Machine does not exist any more: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_HOST_IS_GONE}={uid}"
+        "find its host: kubectl -n {namespace} get hosts -o custom-columns=HOST:.metadata.name,UID:.spec.consumerRef.uid,SAYS:.status.message | grep {uid}; \
+         the Host that this shows says how it is reset, and that returns the turn. \
+         Only if there is none, or its server is destroyed, erased or disconnected for good: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_HOST_IS_GONE}={uid}"
+    )
+}
+
+/// The command that puts the CA of a control plane into its Secret, from the files on its host.
+pub fn put_back(namespace: &str, secret: &str) -> String {
+    format!(
+        "kubectl -n {namespace} patch secret {secret} -p \"{{\\\"data\\\":{{\\\"tls.crt\\\":\\\"$(base64 -w0 ca.crt)\\\",\\\"tls.key\\\":\\\"$(base64 -w0 ca.key)\\\"}}}}\""
     )
 }
 
 /// What says that another Machine may have run `kubeadm init`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Witness {
-    /// This Machine, for which kubeadm was started.
+    /// This control-plane Machine, for which kubeadm was started.
     Machine(String),
+    /// This worker, for which kubeadm was started: so there was a control plane to join.
+    Worker(String),
     /// A Host that has the key of the Cluster's CA.
     Host {
         /// Its name.
@@ -180,6 +202,11 @@ pub fn witnessed(condition: &'static str, witness: &Witness, cluster: Named) -> 
              If that Machine shall not make the control plane, delete it. \
              If its control plane runs: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}=$(kubectl -n {namespace} get machine {machine} -o jsonpath='{{.metadata.uid}}')"
         ),
+        Witness::Worker(worker) => format!(
+            "kubeadm was started for worker {worker}, as its annotation {ANNOTATION_SETTINGS} says, so Cluster {name} had a control plane that it does not know of; kubeadm init is not started a second time. \
+             Find the host that has /etc/kubernetes/manifests/etcd.yaml, and in /var/lib/tatara/owner.json the UID of its Machine; then: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}=UID. \
+             If that host does not exist any more: delete Cluster {name}, which resets all of it, and apply it again"
+        ),
         Witness::Host {
             name: host,
             owner,
@@ -198,7 +225,7 @@ pub fn witnessed(condition: &'static str, witness: &Witness, cluster: Named) -> 
                 format!("delete Cluster {name}, which has the Host reset, and apply it again")
             } else {
                 format!(
-                    "have the Host reset, or erase its server; kubectl -n {namespace} describe host {host} says how, in its condition Clean"
+                    "have the Host reset, or erase its server; kubectl -n {namespace} get host {host} -o jsonpath='{{.status.message}}' says how"
                 )
             };
             format!(
@@ -212,14 +239,21 @@ pub fn witnessed(condition: &'static str, witness: &Witness, cluster: Named) -> 
 
 /// The marker of a Machine's host names another Cluster than its label, or its claim, does: a marker cannot be edited by
 /// accident, and what it made is that Cluster's.
-pub fn of_another(condition: &'static str, marker: &Marker, cluster: Named) -> Option<Finding> {
+pub fn of_another(
+    condition: &'static str,
+    marker: &Marker,
+    host: &str,
+    cluster: Named,
+) -> Option<Finding> {
     let Named { namespace, name } = cluster;
     if (marker.namespace.as_str(), marker.cluster.as_str()) == (namespace, name) {
         return None;
     }
     let (of, machine) = (&marker.cluster, &marker.machine);
     let message = format!(
-        "the marker of its host says that it belongs to Cluster {}/{of}, and the Machine that it belongs to Cluster {namespace}/{name}; nothing is run there, and nothing is recorded. Set spec.consumerRef.cluster of the Host, or the label back: kubectl -n {namespace} label --overwrite machine {machine} {LABEL_CLUSTER}={of}",
+        "the marker of its host says that it belongs to Cluster {}/{of}, and the Machine that it belongs to Cluster {namespace}/{name}; nothing is run there, and nothing is recorded. Set back what was edited, in the manager's name. \
+         The claim of the Host: kubectl -n {namespace} patch host {host} --as={MANAGER_ACCOUNT} --type=merge -p '{{\"spec\":{{\"consumerRef\":{{\"cluster\":\"{of}\"}}}}}}'. \
+         The label: kubectl -n {namespace} label --overwrite --as={MANAGER_ACCOUNT} machine {machine} {LABEL_CLUSTER}={of}",
         marker.namespace
     );
     Some(Finding::no(condition, CONTROL_PLANE_IN_DOUBT, message))
@@ -229,7 +263,10 @@ pub fn of_another(condition: &'static str, marker: &Marker, cluster: Named) -> O
 pub fn of_another_authority(condition: &'static str, cluster: Named) -> Finding {
     let Named { namespace, name } = cluster;
     let message = format!(
-        "the host of this Machine says that kubeadm init succeeded there, with another CA than that of Secret {name}-ca, as when Cluster {name} was deleted by force and made again; it is not recorded.          If that control plane is wanted, restore Secret {name}-ca from a backup; if not: delete Cluster {name}, which has the host reset, and apply it again: kubectl -n {namespace} delete cluster {name}"
+        "the host of this Machine says that kubeadm init succeeded there, with another CA than that of Secret {name}-ca, as when that Secret was edited, or Cluster {name} was deleted by force and made again; it is not recorded. \
+         To keep this control plane, copy ca.crt and ca.key from /etc/kubernetes/pki of the host into the Secret: {}. \
+         Only if it is not wanted, delete Cluster {name}, which has the host reset, and apply it again: kubectl -n {namespace} delete cluster {name}",
+        put_back(namespace, &format!("{name}-ca"))
     );
     Finding::no(condition, CONTROL_PLANE_IN_DOUBT, message)
 }
@@ -241,7 +278,7 @@ pub fn external(condition: &'static str, cluster: Named) -> Finding {
         condition,
         "ControlPlaneJoinUnsupported",
         format!(
-            "Cluster {name} has an external control plane, for its Secret {name}-kubeconfig was supplied; delete this Machine, or remove that Secret"
+            "Cluster {name} has an external control plane, for its Secret {name}-kubeconfig was supplied, and keeps it. Delete this Machine; for a control plane of Tatara's make another Cluster"
         ),
     )
 }

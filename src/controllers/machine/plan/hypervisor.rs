@@ -7,7 +7,9 @@ use kube::ResourceExt;
 
 use super::super::observed::{Observed, VirtualMachine};
 use super::{Action, Plan, unheld};
-use crate::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_HYPERVISOR, ssh_secret};
+use crate::api::names::{
+    ANNOTATION_HOST_IS_GONE, ANNOTATION_HYPERVISOR, MANAGER_ACCOUNT, ssh_secret,
+};
 use crate::controllers::Next;
 
 /// What is known of the Secret, or of other Hypervisors, may be old.
@@ -41,7 +43,7 @@ pub fn moved(observed: &Observed) -> Option<Plan> {
         |annotation| format!("annotation {ANNOTATION_HYPERVISOR} names Hypervisor {annotation}"),
     );
     let message = format!(
-        "{named}, and {says}; nothing is done, for another gateway can neither make nor end it. Set it back: kubectl -n {} annotate --overwrite --as=system:serviceaccount:tatara-system:tatara-manager machine {name} {ANNOTATION_HYPERVISOR}={really}",
+        "{named}, and {says}; nothing is done, for another gateway can neither make nor end it. Set it back: kubectl -n {} annotate --overwrite --as={MANAGER_ACCOUNT} machine {name} {ANNOTATION_HYPERVISOR}={really}",
         observed.marker.namespace
     );
     Some(Plan {
@@ -74,7 +76,8 @@ pub fn doubt(observed: &Observed) -> Option<String> {
     let namespace = &observed.marker.namespace;
     if let Some(other) = &machine.shown_by {
         return Some(format!(
-            "Hypervisor {here} does not have its virtual machine, and Hypervisor {other} has one of the same UID; delete that there"
+            "Hypervisor {here} does not have its virtual machine, and Hypervisor {other} has one with its UID, as after a migration by hand: it may be the live node; nothing is done. \
+             Migrate it back to {here} (virsh migrate); only if it is a copy that nobody needs, as when its Node is not Ready, delete it on {other}"
         ));
     }
     let is_known = machine.recorded.as_ref() == Some(here);

@@ -28,7 +28,7 @@ use kube::ResourceExt;
 use super::observed::{Contact, Held, Observed, Placement, Seen};
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::Finding;
-use crate::api::names::{ANNOTATION_PAUSED, provider_ids};
+use crate::api::names::{ANNOTATION_PAUSED, MANAGER_ACCOUNT, provider_ids};
 use crate::controllers::Next;
 use crate::controllers::proof::{Clean, Over, TurnIsOver};
 use crate::kubeadm::version;
@@ -210,10 +210,7 @@ fn held_plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
         return Plan::waiting(Finding::no(
             "InfrastructureReady",
             "Released",
-            format!(
-                "spec.consumerRef.releasing of Host {} is true: delete this Machine to have the host reset",
-                held.name
-            ),
+            unheld::released(observed, held),
         ));
     }
     let machine = observed.virtual_machine.as_ref();
@@ -275,7 +272,7 @@ fn unusable(observed: &Observed) -> Option<Finding> {
         return no(
             "InvalidConfiguration",
             format!(
-                "spec.providerSpec is for provider {is} now, and this Machine was made with provider {was}; what it runs on is left alone. Set spec.providerSpec back: kubectl -n {} edit machine {}",
+                "spec.providerSpec is for provider {is} now, and this Machine was made with provider {was}; what it runs on is left alone. Set spec.providerSpec back, in the manager's name: kubectl -n {} edit --as={MANAGER_ACCOUNT} machine {}",
                 observed.marker.namespace, observed.marker.machine
             ),
         );

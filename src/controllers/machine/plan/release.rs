@@ -12,6 +12,7 @@ use super::doubt::{self, Named};
 use super::unheld::host_is_gone;
 use super::{Action, Plan, known_node};
 use crate::api::conditions::Finding;
+use crate::api::names::ANNOTATION_PAUSED;
 use crate::controllers::Next;
 use crate::controllers::proof::Proof;
 use crate::node::Observation;
@@ -64,11 +65,18 @@ pub fn plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
 /// Its own controller does nothing to it, and says why.
 fn left_alone(observed: &Observed, held: &Held) -> Plan {
     let (reason, message) = held.why.clone().unwrap_or_default();
-    let message = format!(
-        "Host {} was released and is not being reset: {reason}: {message}. If the server is off for good or was erased: {}",
-        held.name,
-        host_is_gone(observed)
-    );
+    let name = &held.name;
+    let message = if reason == "Paused" {
+        format!(
+            "Host {name} was released, and is not reset while it is paused: kubectl -n {} annotate host {name} {ANNOTATION_PAUSED}-",
+            observed.marker.namespace
+        )
+    } else {
+        format!(
+            "Host {name} was released and is not being reset: {reason}: {message}. Follow that first. Only if the server is destroyed, erased or disconnected for good: {}",
+            host_is_gone(observed)
+        )
+    };
     Plan::waiting(deleting("WaitingForHost", message))
 }
 
@@ -76,10 +84,12 @@ fn left_alone(observed: &Observed, held: &Held) -> Plan {
 fn resetting(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
     let waiting = |message: String| Plan::waiting(deleting("WaitingForHost", message));
     match &held.contact {
-        Contact::Seen(seen) if let Some(finding) = of_another_cluster(observed, seen) => Plan {
-            next: Next::After(API_AGAIN),
-            ..Plan::waiting(finding)
-        },
+        Contact::Seen(seen) if let Some(finding) = of_another_cluster(observed, held, seen) => {
+            Plan {
+                next: Next::After(API_AGAIN),
+                ..Plan::waiting(finding)
+            }
+        }
         Contact::Seen(seen) if made_control_plane(observed, seen) => {
             let message = format!(
                 "Host {} has the control plane of the Cluster, as its marker says; recording it. It is reset only when the Cluster is deleted",
@@ -124,9 +134,14 @@ fn resetting(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
 }
 
 /// `kubeadm init` succeeded on the host, for another Cluster than that of the Machine.
-fn of_another_cluster(observed: &Observed, seen: &Observation) -> Option<Finding> {
+fn of_another_cluster(observed: &Observed, held: &Held, seen: &Observation) -> Option<Finding> {
     let owner = seen.owner.of(&observed.marker).filter(|o| o.initialized)?;
-    let finding = doubt::of_another("Deleting", &owner.marker, Named::of(&observed.marker))?;
+    let finding = doubt::of_another(
+        "Deleting",
+        &owner.marker,
+        &held.name,
+        Named::of(&observed.marker),
+    )?;
     Some(deleting(finding.reason, finding.message))
 }
 
@@ -263,8 +278,17 @@ fn not_reset(observed: &Observed, held: &Held, what: &str, end: Option<Timestamp
         ),
         None => match held.stuck {
             Some(Stuck::Silent(_)) if is_mendable(held) => format!(
-                "Mend that first. Only if the server is off for good or was erased: {}",
+                "Mend that first. Only if the server is destroyed, erased or disconnected for good: {}",
                 host_is_gone(observed)
+            ),
+            // kubeadm init may run there: of that a time limit says nothing
+            Some(Stuck::Silent(_)) if observed.has_turn() => format!(
+                "Only if the server is destroyed, erased or disconnected for good: {}",
+                host_is_gone(observed)
+            ),
+            Some(Stuck::Silent(_)) if reason(held) == Some("HostHangs") => format!(
+                "Its server is on, and hangs. Reboot it, or cut its power; it is reset when it answers. Only when it is off and stays off, {}",
+                time_limit(observed)
             ),
             Some(Stuck::Silent(_)) => {
                 format!("If the server is off for good, {}", time_limit(observed))
@@ -280,9 +304,12 @@ fn not_reset(observed: &Observed, held: &Held, what: &str, end: Option<Timestamp
 
 /// Something answers there, or could be asked: what is in the way is another thing than a server that is off.
 fn is_mendable(held: &Held) -> bool {
-    let reason = held.why.as_ref().map(|(reason, _)| reason.as_str());
-    reason
+    reason(held)
         .is_some_and(|reason| !matches!(reason, "SshUnreachable" | "SshDisconnected" | "HostHangs"))
+}
+
+fn reason(held: &Held) -> Option<&str> {
+    held.why.as_ref().map(|(reason, _)| reason.as_str())
 }
 
 /// How the user gives a machine up that cannot be asked.

@@ -130,6 +130,27 @@ fn health(node: &NodeView) -> Finding {
     }
 }
 
+/// Its Node was there, and is not any more.
+pub fn gone(observed: &Observed) -> Finding {
+    let status = observed.machine.status.as_ref();
+    let node = status.and_then(|status| status.node_ref.as_ref());
+    let node = node.and_then(|node| node.name.as_deref()).unwrap_or("NODE");
+    let marker = &observed.marker;
+    // a control plane is not made again
+    let end = if observed.acts_as_control_plane() {
+        String::new()
+    } else {
+        format!(
+            ". If the host has no kubelet any more: kubectl -n {} delete machine {}",
+            marker.namespace, marker.machine
+        )
+    };
+    let message = format!(
+        "its Node {node} is gone: deleted by hand, or this Machine was restored from a backup. A kubelet registers only when it starts; on the host: systemctl restart kubelet{end}"
+    );
+    Finding::no("NodeHealthy", "NodeGone", message)
+}
+
 fn up_to_date(observed: &Observed, node: &NodeView) -> Finding {
     let machine = observed.machine.as_ref();
     let wanted = machine.versions().map_or("", |v| v.kubelet.as_str());

@@ -1,10 +1,12 @@
 //! The conditions that sum up the others, and the phase.
 
+use kube::ResourceExt;
 use serde::Serialize;
 
 use super::super::observed::{Observed, Placement};
 use super::Plan;
 use crate::api::conditions::{Finding, Status};
+use crate::api::names::ANNOTATION_HOST_IS_GONE;
 
 /// Where a Machine is in its life: a summary for people; conditions are the truth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -52,6 +54,9 @@ pub fn summarise(observed: &Observed, plan: &mut Plan) {
         return;
     }
     plan.findings.push(Finding::no("Paused", "NotPaused", ""));
+    if find(plan, "HostIsGoneUsed").is_none() {
+        plan.findings.extend(armed(observed));
+    }
     let blocking = ["Deleting"]
         .iter()
         .chain(&PARTS)
@@ -76,6 +81,19 @@ pub fn summarise(observed: &Observed, plan: &mut Plan) {
         None => Finding::no("Ready", "Starting", "taken in; nothing has been done yet"),
     };
     plan.findings.push(ready);
+}
+
+/// What the user said of the host of a Machine that is not being deleted counts once it is: said beside a healthy node.
+fn armed(observed: &Observed) -> Option<Finding> {
+    let machine = &observed.machine;
+    let is_said = machine.annotations().contains_key(ANNOTATION_HOST_IS_GONE);
+    (is_said && machine.metadata.deletion_timestamp.is_none()).then(|| {
+        let message = format!(
+            "annotation {ANNOTATION_HOST_IS_GONE} takes effect when this Machine is deleted: its pods are not evicted then, and nothing waits for its host. If its host runs, remove it: kubectl -n {} annotate machine {} {ANNOTATION_HOST_IS_GONE}-",
+            observed.marker.namespace, observed.marker.machine
+        );
+        Finding::no("HostIsGoneUsed", "WaitsForDeletion", message)
+    })
 }
 
 fn phase(observed: &Observed, plan: &Plan) -> Phase {

@@ -4,14 +4,14 @@
 use std::time::Duration;
 
 use super::super::kind::PlaceKind;
-use super::super::observed::{Contact, Observed, Placement, Refusal, Unheld};
+use super::super::observed::{Contact, Held, Observed, Placement, Refusal, Unheld};
 use super::{Action, Plan};
 use crate::api::MachineProviderSpec;
 use crate::api::conditions::Finding;
 use crate::api::names::{ANNOTATION_HOST, ANNOTATION_HOST_IS_GONE};
 use crate::controllers::Next;
 use crate::controllers::proof::{Clean, Evidence, Proof};
-use crate::node::Ownership;
+use crate::node::{Marker, Ownership};
 
 /// How soon a Host that a Machine chose and does not have is asked again.
 pub(super) const ASK_AGAIN: Duration = Duration::from_secs(30);
@@ -212,11 +212,34 @@ pub fn moved(observed: &Observed) -> Option<Plan> {
     if chosen.host == held.name {
         return None;
     }
+    let (bears, named) = (&held.name, &chosen.host);
+    let Marker {
+        namespace, machine, ..
+    } = &observed.marker;
     let message = format!(
-        "Host {} bears the claim of this Machine, which chose Host {}; nothing is done. Delete Host {0}, which its server does not notice; or, if it is the same server under another name: kubectl -n {} annotate --overwrite machine {} {ANNOTATION_HOST}={0}",
-        held.name, chosen.host, observed.marker.namespace, observed.marker.machine
+        "Host {bears} bears the claim of this Machine, and annotation {ANNOTATION_HOST} names Host {named}; nothing is done. See which server has /var/lib/tatara/owner.json with uid {}. \
+         If it is that of {bears}, the annotation is wrong: kubectl -n {namespace} annotate --overwrite machine {machine} {ANNOTATION_HOST}={bears}. \
+         If it is that of {named}: kubectl -n {namespace} delete host {bears}, and give {named} its claim back: {}",
+        observed.uid(),
+        give_back(observed, named)
     );
     Some(stopped(observed, "ClaimMoved", message))
+}
+
+/// It was let go of by hand, and runs all the same.
+pub fn released(observed: &Observed, held: &Held) -> String {
+    let then = if observed.acts_as_control_plane() {
+        "runs on; leave it so".to_owned()
+    } else {
+        format!(
+            "runs on as it is. When it may go: kubectl -n {} delete machine {} (its pods are evicted first)",
+            observed.marker.namespace, observed.marker.machine
+        )
+    };
+    format!(
+        "spec.consumerRef.releasing of Host {} was set by hand, and cannot be taken back. Nothing is reset, and what runs there {then}",
+        held.name
+    )
 }
 
 /// What was written down of its place contradicts itself: who could prove anything of it is not known.
@@ -228,8 +251,9 @@ pub fn contradictory(observed: &Observed) -> Option<Plan> {
 /// Several Hosts bear its claim: which is its own only their servers tell, and nothing is done to any of them.
 pub fn contested(observed: &Observed) -> Plan {
     let message = format!(
-        "Hosts {} all have spec.consumerRef of this Machine, as when one is made from the YAML of another; nothing is done to any of them. Delete all but the one that it runs on",
-        observed.claims.join(", ")
+        "Hosts {} all have spec.consumerRef of this Machine, as when one is made from the YAML of another; nothing is done to any of them. Delete all but the one that it runs on; each Host says whether its server has the marker: kubectl -n {} get hosts -o wide",
+        observed.claims.join(", "),
+        observed.marker.namespace
     );
     stopped(observed, "ClaimedTwice", message)
 }

@@ -32,7 +32,8 @@ pub fn plan(observed: &Observed, machine: &VirtualMachine, now: Timestamp) -> Op
         Err(refusal) => return Some(waiting(refusal.reason, refusal.message.clone())),
     };
     match &told.machine {
-        None if may_have_been_a_node(observed) => Some(waiting(
+        // one that another Hypervisor shows may be the live node
+        None if machine.shown_by.is_none() && may_have_been_a_node(observed) => Some(waiting(
             "VirtualMachineGone",
             format!(
                 "its virtual machine is not on Hypervisor {} any more; a Machine is never built twice: delete it, and its MachineSet creates another",

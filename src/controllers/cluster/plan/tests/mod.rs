@@ -41,6 +41,8 @@ fn observed(metadata: &Value) -> Observed {
         doubt: None,
         unsettled: false,
         host_is_gone: false,
+        is_holder_gone: false,
+        unused: None,
         endpoint: None,
         kubeconfig_ready: false,
         kubeconfig_problem: None,
@@ -153,6 +155,16 @@ fn a_cluster_says_what_it_waits_for() {
         (condition, "Initializing", &["Machine cp-0"]),
     );
     preparing.unsettled = false;
+    preparing.is_holder_gone = true;
+    preparing.unused = Some("annotation x is not used".into());
+    let parts = ["Machine cp-0", "get hosts", "annotation x is not used"];
+    expect(
+        "whose Machine does not exist",
+        &preparing,
+        &[],
+        ("ControlPlaneInitialized", "TurnHolderGone", &parts),
+    );
+    (preparing.is_holder_gone, preparing.unused) = (false, None);
     let mut other = turn();
     other.machine = "another".into();
     preparing.doubt = Some(Doubt::TwoHolders(turn(), other));
@@ -269,7 +281,7 @@ fn the_profile_goes_first_then_the_machines_then_the_rest() {
     let parts = [
         "its as well: w-1, w-2",
         "kubectl -n default delete machine w-1",
-        "label --overwrite machine w-1 cluster.k8s.io/cluster-name=a",
+        "label --overwrite --as=system:serviceaccount:tatara-system:tatara-manager machine w-1 cluster.k8s.io/cluster-name=a",
     ];
     let says = (condition, "WaitingForMachines", &parts[..]);
     expect("a label was edited away", &machines, &[], says);

@@ -83,7 +83,7 @@ fn an_orphan_is_never_reset_and_the_remedy_fits_what_is_known_of_its_machine() {
         (Known::WithoutHost, ["give it back", "\"releasing\":false"]),
         (
             Known::On("h9".into()),
-            ["claims Host h9", "delete this one"],
+            ["claims Host default/h9", "delete this Host"],
         ),
     ] {
         let mut observed = saying(&json!({}), marked("here", "m"));
@@ -95,6 +95,56 @@ fn an_orphan_is_never_reset_and_the_remedy_fits_what_is_known_of_its_machine() {
             &[],
             "Orphaned",
             &says,
+        );
+    }
+}
+
+#[test]
+fn an_orphan_with_a_control_plane_or_of_another_namespace_is_not_called_a_node_to_reset() {
+    let orphan = |change: fn(&mut Owner)| {
+        let mut owner = marked("here", "m");
+        if let Ownership::Owner(owner) = &mut owner {
+            change(owner);
+        }
+        plan(&saying(&json!({}), owner), at(0))
+    };
+    let made = orphan(|owner| owner.initialized = true);
+    let says = [
+        "control plane of Cluster default/a",
+        "To destroy it: kubectl -n default patch host h0",
+    ];
+    expect("made", &made, State::Quarantined, &[], "Orphaned", &says);
+    let far = orphan(|owner| owner.marker.namespace = "other".into());
+    let says = ["only a Host of namespace other", "operating.md#undo"];
+    expect("far", &far, State::Quarantined, &[], "Orphaned", &says);
+    assert!(!finding(&far, "Clean").message.contains("patch host"));
+}
+
+#[test]
+fn a_host_says_what_its_server_shows_of_the_machine_that_runs_on_it() {
+    let lost = of(STAYING, saying(&claim("m", false), Ownership::Nobody));
+    let lost = plan(&lost, at(0));
+    expect("lost", &lost, State::Claimed, &[], "Claimed", &[]);
+    let clean = finding(&lost, "Clean");
+    assert_eq!(
+        (clean.status, clean.reason),
+        (Status::False, "MarkerMissing")
+    );
+    for (owner, says) in [
+        (marked("here", "m"), "keep this one"),
+        (marked("here", "n"), "delete this one"),
+        (Ownership::Nobody, "delete this one"),
+    ] {
+        let mut twice = of(STAYING, saying(&claim("m", false), owner));
+        twice.rivals = vec!["h9".into()];
+        let twice = plan(&twice, at(0));
+        expect(
+            says,
+            &twice,
+            State::Quarantined,
+            &[],
+            "ClaimedTwice",
+            &[says],
         );
     }
 }

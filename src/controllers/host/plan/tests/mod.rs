@@ -196,7 +196,11 @@ fn a_clean_host_is_available_claimed_or_freed() {
         ),
     ];
     for (case, change, state, actions, reason) in cases {
-        let plan = plan(&saying(&change, nobody()), at(0));
+        let new = Consumer::Exists {
+            is_deleting: false,
+            is_begun: false,
+        };
+        let plan = plan(&of(new, saying(&change, nobody())), at(0));
         expect(case, &plan, state, actions, reason, &[]);
         assert_eq!(finding(&plan, "Clean").status, Status::True, "{case}");
     }

@@ -211,7 +211,7 @@ fn what_keeps_a_released_host_from_its_reset_is_said_in_its_own_words() {
         (
             Stuck::LeftAlone,
             "Paused",
-            &["is not being reset: Paused: words"],
+            &["kubectl -n default annotate host host-a cluster.k8s.io/paused-"],
             "WaitingForHost",
         ),
     ];
@@ -265,13 +265,61 @@ fn a_machine_that_may_have_run_init_is_ended_or_recorded() {
         "kubectl -n team annotate cluster a tatara.dev/control-plane-initialized=$(kubectl -n team get machine cp-0",
     ];
     contains(&finding.message, &parts.map(str::to_owned));
+    let worker = doubt::Witness::Worker("w-0".into());
+    let message = doubt::witnessed("BootstrapReady", &worker, CLUSTER).message;
+    let parts = ["had a control plane", "/var/lib/tatara/owner.json"];
+    contains(&message, &parts.map(str::to_owned));
+    assert!(!message.contains("get machine"), "{message}");
+}
+
+#[test]
+fn a_holder_that_is_no_machine_any_more_is_looked_for_on_its_host_first() {
+    let message = doubt::blocked("BootstrapReady", &turn_of(OTHER), CLUSTER).message;
+    let parts = [
+        "Only if its host is destroyed".to_owned(),
+        format!("SAYS:.status.message | grep {OTHER}"),
+        format!(
+            "Only if there is none, or its server is destroyed, erased or disconnected for good: kubectl -n team annotate cluster a {ANNOTATION_HOST_IS_GONE}={OTHER}"
+        ),
+    ];
+    contains(&message, &parts);
+}
+
+#[test]
+fn a_node_that_is_gone_is_brought_back_and_a_control_plane_is_not_deleted_for_it() {
+    let status = json!({ "status": { "nodeRef": { "name": "host-a" } } });
+    let delete = "kubectl -n default delete machine";
+    for (observed, may_go) in [(worker(), true), (control_plane(), false)] {
+        let mut observed = edited(observed, &status);
+        let Placement::Held(held) = &mut observed.placement else {
+            panic!("a host")
+        };
+        held.contact = Contact::NotAsked;
+        let parts = &["Node host-a is gone", "systemctl restart kubelet"][..];
+        let plan = plan(&observed, at(0));
+        expect("gone", &plan, &[], ("NodeHealthy", "NodeGone", parts));
+        let message = &finding(&plan, "NodeHealthy").message;
+        assert_eq!(message.contains(delete), may_go, "{message}");
+    }
+}
+
+#[test]
+fn that_a_host_is_gone_waits_for_the_deletion_and_is_said_beside_a_healthy_node() {
+    let says_gone = json!({ "metadata": { "annotations": { (ANNOTATION_HOST_IS_GONE): ME } } });
+    let armed = edited(running(worker()), &says_gone);
+    let remove = "kubectl -n default annotate machine w-0 tatara.dev/host-is-gone-";
+    let parts = &["when this Machine is deleted", remove][..];
+    let plan = plan(&armed, at(0));
+    let says = ("HostIsGoneUsed", "WaitsForDeletion", parts);
+    expect("armed", &plan, &[], says);
+    assert_eq!(finding(&plan, "Ready").reason, "NodeReady");
 }
 
 #[test]
 fn a_host_that_is_a_witness_is_reset_with_the_cluster_only_where_its_machine_claims_it() {
     let by_the_cluster = "delete Cluster a, which has the Host reset";
     let by_its_condition =
-        "have the Host reset, or erase its server; kubectl -n team describe host h0";
+        "have the Host reset, or erase its server; kubectl -n team get host h0 -o jsonpath";
     let marker = || Some(marker("cp-1", OTHER));
     for (owner, is_claimed, says, not) in [
         (marker(), true, by_the_cluster, by_its_condition),

@@ -17,7 +17,9 @@ fn what_a_host_made_is_recorded_for_the_cluster_of_its_marker_alone() {
     assert_eq!(plan(&own, at(0)).actions, [Action::RecordInitialized]);
     let parts = &[
         "default/b",
-        "label --overwrite machine cp-0 cluster.k8s.io/cluster-name=b",
+        "patch host host-a --as=system:serviceaccount:tatara-system:tatara-manager --type=merge",
+        r#"{"spec":{"consumerRef":{"cluster":"b"}}}"#,
+        "label --overwrite --as=system:serviceaccount:tatara-system:tatara-manager machine cp-0 cluster.k8s.io/cluster-name=b",
     ][..];
     let others = made_for("b", control_plane());
     let says = ("BootstrapReady", "ControlPlaneInDoubt", parts);

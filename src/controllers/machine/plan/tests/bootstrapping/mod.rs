@@ -103,7 +103,7 @@ fn init_needs_certificates_the_turn_and_no_control_plane() {
             |c| c.external = true,
             &[],
             "ControlPlaneJoinUnsupported",
-            &["external control plane", "delete this Machine"],
+            &["external control plane", "Delete this Machine"],
         ),
         ("nobody's turn", |_| (), &take, "TakingTurn", &[]),
         (

@@ -206,7 +206,7 @@ fn a_control_plane_machine_goes_after_the_last_worker_and_only_with_its_cluster(
     let says = (
         "Deleting",
         "LastControlPlane",
-        &["only copy", "when the Cluster is deleted"][..],
+        &["only copy", "it runs on", "needs no action"][..],
     );
     expect("Cluster stays", &plan(&alone, at(1_000_000)), &[], says);
 }
@@ -366,7 +366,7 @@ fn a_machine_that_was_let_go_by_hand_says_that_it_cannot_go_on() {
     let says = (
         "InfrastructureReady",
         "Released",
-        &["host-a", "delete this Machine"][..],
+        &["host-a", "kubectl -n default delete machine w-0"][..],
     );
     let observed = released(prepared(worker(), &[]));
     expect("released", &plan(&observed, at(0)), &[], says);

@@ -155,8 +155,9 @@ fn a_claim_that_was_moved_is_not_followed() {
         });
         let parts = [
             "Host host-a bears",
-            "chose Host host-b",
-            "annotate --overwrite",
+            "tatara.dev/host names Host host-b",
+            "annotate --overwrite machine",
+            "give host-b its claim back: kubectl -n default patch host host-b",
         ];
         let says = ("InfrastructureReady", "ClaimMoved", &parts[..]);
         expect("stays", &plan(&moved, at(0)), &[], says);

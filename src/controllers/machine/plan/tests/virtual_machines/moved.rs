@@ -124,6 +124,11 @@ fn nothing_is_made_where_the_annotation_was_edited_or_kubeadm_was_begun() {
     let begun = json!({ "metadata": { "annotations": { ANNOTATION_SETTINGS: "{}" } } });
     let waits = ("VirtualMachineGone".to_owned(), vec![]);
     assert_eq!(decision(&edited(gone.clone(), &begun)), waits);
+    let migrated = with_machine(edited(gone.clone(), &begun), |machine| {
+        machine.shown_by = Some("hypervisor-c".into());
+    });
+    let moved = ("HypervisorMoved".to_owned(), vec![]);
+    assert_eq!(decision(&migrated), moved, "the live node, perhaps");
     let moved = placed(gone, "hypervisor-b");
     let moved = with_machine(moved, |machine| machine.hypervisor = "hypervisor-b".into());
     assert_eq!(decision(&moved), ("HypervisorMoved".to_owned(), vec![]));

@@ -1,0 +1,22 @@
+//! What a Host that is being deleted, and does not answer, waits for.
+
+use kube::ResourceExt;
+
+use super::super::observed::Observed;
+use super::{consumer, is_deleted};
+
+/// What is said after the words of the server; nothing of a Host that may go, or is not being deleted.
+pub fn stays(observed: &Observed) -> String {
+    let namespace = observed.host.namespace().unwrap_or_default();
+    match consumer(observed).filter(|_| is_deleted(observed)) {
+        Some(consumer) if consumer.releasing => format!(
+            ". The Host is removed once it is reset; if the server is off for good, first delete the Machine that claims it with tatara.dev/host-is-gone (docs/operating.md), then: kubectl -n {namespace} patch host {} --type=json -p '[{{\"op\":\"remove\",\"path\":\"/metadata/finalizers\"}}]'",
+            observed.host.name_any(),
+        ),
+        Some(consumer) if observed.consumer.exists() => format!(
+            ". The Host is being deleted, and stays until Machine {0} has released it: kubectl -n {namespace} delete machine {0} --wait=false; if the server is gone for good, that Machine says what comes then",
+            consumer.name
+        ),
+        _ => String::new(),
+    }
+}
