@@ -290,7 +290,7 @@ fn a_node_that_is_gone_is_brought_back_and_a_control_plane_is_not_deleted_for_it
     let status = json!({ "status": { "nodeRef": { "name": "host-a" } } });
     let delete = "kubectl -n default delete machine";
     for (observed, may_go) in [(worker(), true), (control_plane(), false)] {
-        let mut observed = edited(observed, &status);
+        let mut observed = edited(prepared(observed, &[]), &status);
         let Placement::Held(held) = &mut observed.placement else {
             panic!("a host")
         };
