@@ -79,8 +79,17 @@ fn machine(
     });
     let others: Vec<_> = others.collect();
     let maker = others.iter().find(|machine| machine.is_control_plane());
-    let maker = maker.map(|machine| Witness::Machine(machine.name_any()));
-    maker.or_else(|| Some(Witness::Worker(others.first()?.name_any())))
+    let witness = maker.map(|machine| {
+        let label = machine.labels().get(LABEL_CLUSTER).cloned();
+        let is_its = label.as_ref() == Some(&this.cluster) || recorded(machine).is_some();
+        let machine = machine.name_any();
+        if is_its {
+            Witness::Machine(machine)
+        } else {
+            Witness::Stray { machine, label }
+        }
+    });
+    witness.or_else(|| Some(Witness::Worker(others.first()?.name_any())))
 }
 
 /// The Hosts that are worth asking: all but those of running Machines of other Clusters, by claim and by label. Each can be

@@ -281,11 +281,16 @@ fn a_machine_for_which_kubeadm_was_started_is_a_witness_until_it_is_proven_to_ha
 #[test]
 fn a_control_plane_machine_with_another_label_is_a_witness_unless_another_cluster_records_it() {
     let started = json!({(ANNOTATION_SETTINGS): "{}"});
-    for (case, control_plane, recorded, is_witness) in [
-        ("recorded nowhere", "1.36.3", None, true),
-        ("recorded by this Cluster", "1.36.3", Some("a"), true),
-        ("recorded by its own", "1.36.3", Some("b"), false),
-        ("a worker", "", None, false),
+    let stray = Witness::Stray {
+        machine: "machine-m".into(),
+        label: Some("b".into()),
+    };
+    let known = Witness::Machine("machine-m".into());
+    for (case, control_plane, recorded, witness) in [
+        ("recorded nowhere", "1.36.3", None, Some(stray)),
+        ("recorded by this Cluster", "1.36.3", Some("a"), Some(known)),
+        ("recorded by its own", "1.36.3", Some("b"), None),
+        ("a worker", "", None, None),
     ] {
         let mut begun = Machine::clone(&machine_with("m", "b", &started, &Value::Null));
         let versions = json!({"kubelet": "1.36.3", "controlPlane": control_plane});
@@ -293,6 +298,6 @@ fn a_control_plane_machine_with_another_label_is_a_witness_unless_another_cluste
         begun.spec = serde_json::from_value(spec).expect("a spec");
         let recorded = |_: &Machine| recorded.map(str::to_owned);
         let found = machine(&[Arc::new(begun)], &of("me", "a"), |_| false, recorded);
-        assert_eq!(found.is_some(), is_witness, "{case}");
+        assert_eq!(found, witness, "{case}");
     }
 }

@@ -180,6 +180,13 @@ pub fn put_back(namespace: &str, secret: &str) -> String {
 pub enum Witness {
     /// This control-plane Machine, for which kubeadm was started.
     Machine(String),
+    /// This control-plane Machine, whose label names another Cluster, or none, and which none records.
+    Stray {
+        /// Its name.
+        machine: String,
+        /// The Cluster of its label.
+        label: Option<String>,
+    },
     /// This worker, for which kubeadm was started: so there was a control plane to join.
     Worker(String),
     /// A Host that has the key of the Cluster's CA.
@@ -202,6 +209,19 @@ pub fn witnessed(condition: &'static str, witness: &Witness, cluster: Named) -> 
              If that Machine shall not make the control plane, delete it. \
              If its control plane runs: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}=$(kubectl -n {namespace} get machine {machine} -o jsonpath='{{.metadata.uid}}')"
         ),
+        Witness::Stray { machine, label } => {
+            let (said, again) = match label {
+                Some(of) => (
+                    format!("its label says Cluster {of}, which does not record it"),
+                    format!(", or apply Cluster {of} again as it was, with its CA"),
+                ),
+                None => ("it has no label of a Cluster".to_owned(), String::new()),
+            };
+            format!(
+                "kubeadm was started for control-plane Machine {machine}; {said}, so nobody can tell whose control plane it made; kubeadm init is not started beside it. \
+                 If it is left over: kubectl -n {namespace} delete machine {machine}{again}"
+            )
+        }
         Witness::Worker(worker) => format!(
             "kubeadm was started for worker {worker}, as its annotation {ANNOTATION_SETTINGS} says, so Cluster {name} had a control plane that it does not know of; kubeadm init is not started a second time. \
              Find the host that has /etc/kubernetes/manifests/etcd.yaml, and in /var/lib/tatara/owner.json the UID of its Machine; then: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}=UID. \

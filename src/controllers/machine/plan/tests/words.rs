@@ -270,6 +270,18 @@ fn a_machine_that_may_have_run_init_is_ended_or_recorded() {
     let parts = ["had a control plane", "/var/lib/tatara/owner.json"];
     contains(&message, &parts.map(str::to_owned));
     assert!(!message.contains("get machine"), "{message}");
+    // what another Cluster left behind is not recorded as this one's
+    let stray = doubt::Witness::Stray {
+        machine: "b-cp-0".into(),
+        label: Some("b".into()),
+    };
+    let message = doubt::witnessed("BootstrapReady", &stray, CLUSTER).message;
+    let parts = [
+        "Cluster b, which does not record it",
+        "delete machine b-cp-0",
+    ];
+    contains(&message, &parts.map(str::to_owned));
+    assert!(!message.contains("initialized="), "{message}");
 }
 
 #[test]
