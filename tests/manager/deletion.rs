@@ -125,6 +125,10 @@ async fn secrets_and_classes_are_held_only_while_they_are_needed() {
     world.until_gone(SECRET).await;
     world.kubectl(&["delete", "--wait=false", "machinedeployment/workers"]);
     let worker = world.worker().await;
+    // before its deletion the time limits are those of its MachineSet
+    world
+        .until_begins(&worker, "20", ".metadata.deletionTimestamp")
+        .await;
     world.patch(
         &worker,
         &json!({"spec": {"deletion": {"hostReleaseTimeoutSeconds": 1}}}),

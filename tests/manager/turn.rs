@@ -70,7 +70,9 @@ async fn a_turn_outlives_edits_and_replacement_of_the_cluster_or_of_its_ca_secre
         &json!(turn("u1")),
     );
     world.until_says("secret/d-ca", &turn("u1"), TURN).await;
-    world.until_says("cluster/d", "Initializing", REASON).await;
+    world
+        .until_says("cluster/d", "TurnHolderGone", REASON)
+        .await;
 
     // With the policies, a manifest from before is refused; without, the Secret says it still.
     let manifest = world.manifests().join("d.yaml");
@@ -107,7 +109,9 @@ async fn a_turn_outlives_edits_and_replacement_of_the_cluster_or_of_its_ca_secre
     for field in [TURN, GONE] {
         world.until_says("cluster/d", "", field).await;
     }
-    world.until_says("cluster/d", "Initializing", REASON).await;
+    world
+        .until_says("cluster/d", "TurnHolderGone", REASON)
+        .await;
     assert_eq!(world.says("secret/d-ca", TURN), turn("u1"));
     annotate(&world, "cluster/d", "control-plane-turn", &json!("rubbish"));
     let rubbish = "\"rubbish\", which names no Machine";
@@ -116,7 +120,9 @@ async fn a_turn_outlives_edits_and_replacement_of_the_cluster_or_of_its_ca_secre
     })
     .await;
     annotate(&world, "cluster/d", "control-plane-turn", &Value::Null);
-    world.until_says("cluster/d", "Initializing", REASON).await;
+    world
+        .until_says("cluster/d", "TurnHolderGone", REASON)
+        .await;
 
     // The Secret is edited, and made again from a file: the Cluster says it still.
     annotate(
