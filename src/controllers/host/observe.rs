@@ -36,8 +36,13 @@ pub async fn observe(context: &Context, host: Arc<Host>, now: Timestamp) -> Obse
         .is_some_and(|consumer| !consumer.releasing)
         && host.status.as_ref().is_some_and(|s| s.facts.is_some());
     let heard_at = context.hosts.heard_at(&host).filter(|_| is_claimed);
-    let is_asked =
-        is_missed || is_deleted || !rivals.is_empty() || is_of_before(&host, machine.as_deref());
+    // what is said of a claim without its Machine rests on the marker
+    let is_abandoned = consumer.is_some() && machine.is_none();
+    let is_asked = is_missed
+        || is_deleted
+        || is_abandoned
+        || !rivals.is_empty()
+        || is_of_before(&host, machine.as_deref());
     let is_fresh = heard_at.is_some_and(|at| is_fresh(at, now)) && !is_asked;
     let twins =
         |contact: &Contact| Twins::find(&host, facts(contact), |key| context.stores.hosts.by(key));

@@ -13,8 +13,12 @@ pub fn stays(observed: &Observed) -> String {
             ". The Host is removed once it is reset; if the server is off for good, first delete the Machine that claims it with tatara.dev/host-is-gone (docs/operating.md), then: kubectl -n {namespace} patch host {} --type=json -p '[{{\"op\":\"remove\",\"path\":\"/metadata/finalizers\"}}]'",
             observed.host.name_any(),
         ),
+        Some(consumer) if let Some(cluster) = &observed.guards => format!(
+            ". The Host is being deleted, and stays as long as Machine {}, which has the control plane of Cluster {cluster}; nothing happens to it meanwhile",
+            consumer.name
+        ),
         Some(consumer) if observed.consumer.exists() => format!(
-            ". The Host is being deleted, and stays until Machine {0} has released it: kubectl -n {namespace} delete machine {0} --wait=false; if the server is gone for good, that Machine says what comes then",
+            ". The Host is being deleted, and stays until Machine {0} has released it; nothing happens to that Machine meanwhile. Only if it shall go as well: kubectl -n {namespace} delete machine {0} --wait=false",
             consumer.name
         ),
         _ => String::new(),

@@ -2,6 +2,7 @@
 
 mod deleted;
 pub mod installation;
+mod missing;
 mod orphaned;
 mod owned;
 mod power;
@@ -278,6 +279,7 @@ fn answered(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
             // whatever the server says, another Host speaks for it too
             twin(observed, seen).unwrap_or_else(|| free(observed, seen))
         }
+        Ownership::Nobody if let Some(plan) = missing::marker(observed, seen) => plan,
         Ownership::Nobody if seen.occupied.is_empty() => clean(observed, seen, now),
         Ownership::Nobody => {
             let found: Vec<String> = seen.occupied.iter().map(ToString::to_string).collect();
@@ -324,17 +326,6 @@ fn clean(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
                 return plan;
             }
             plan
-        }
-        // its marker is there before kubeadm is begun
-        Some(consumer) if observed.consumer.exists() && observed.consumer.is_begun() => {
-            let (machine, mut plan) = (&consumer.name, claimed(observed));
-            let message = format!(
-                "Machine {machine} runs on it, and its server shows neither its marker nor its data, as with another disk, or /var not mounted. Mount it; if it was erased: kubectl -n {} delete machine {machine}",
-                observed.host.namespace().unwrap_or_default()
-            );
-            plan.findings
-                .insert(0, Finding::no("Clean", "MarkerMissing", message));
-            return plan;
         }
         Some(_) => claimed(observed),
         None => free(observed, seen),

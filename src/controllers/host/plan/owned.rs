@@ -97,7 +97,7 @@ pub fn contested(observed: &Observed) -> Option<Plan> {
                 ". Its server has the marker of that Machine: keep this one"
             }
             Ownership::Owner(_) | Ownership::Nobody => {
-                ". Its server has no marker of it: delete this one; its server is not written to"
+                ". Its server shows no marker of it at the moment. Delete this one only where the other has it; its server is not written to"
             }
             Ownership::Unreadable(_) => "",
         },

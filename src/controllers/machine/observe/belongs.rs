@@ -20,11 +20,12 @@ pub fn cluster(
     stores: &Stores,
     machine: &Machine,
     both: impl Fn(&Cluster) -> Option<Both>,
-    has_node: impl Fn(&Cluster) -> bool,
+    has_node: impl Fn(&Cluster) -> Option<bool>,
 ) -> Option<Arc<Cluster>> {
     recorded(stores, machine, both)
         .or_else(|| with_node(stores, machine, has_node))
-        .or_else(|| said(stores, machine))
+        .or_else(|| claimed(stores, machine))
+        .or_else(|| labelled(stores, machine))
 }
 
 /// The Machines that are this Cluster's although their label names another, or none.
@@ -32,7 +33,7 @@ pub fn unlabelled(
     stores: &Stores,
     cluster: &Cluster,
     both: impl Fn(&Cluster) -> Option<Both>,
-    has_node: impl Fn(&Cluster, &Machine) -> bool,
+    has_node: impl Fn(&Cluster, &Machine) -> Option<bool>,
 ) -> Vec<Arc<Machine>> {
     let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
     let mut machines = stores.machines.within(&namespace);
@@ -74,7 +75,7 @@ pub fn doubt(
     stores: &Stores,
     machine: &Machine,
     both: impl Fn(&Cluster) -> Option<Both>,
-    has_node: impl Fn(&Cluster) -> bool,
+    has_node: impl Fn(&Cluster) -> Option<bool>,
 ) -> Option<String> {
     let all = namings(stores, machine, &both);
     let own = own(&all, stores, machine);
@@ -82,10 +83,10 @@ pub fn doubt(
     let is_own = |one: &Naming| own.is_some_and(|own| own.cluster.uid() == one.cluster.uid());
     // what stands on its host, or its Node, tells its own Cluster from a copy
     let others = || named.iter().filter(|one| !is_own(one));
+    let has = |cluster: &Cluster| has_node(cluster) == Some(true);
     let vouched = own.filter(|own| {
         let is_claimed = claimed(stores, machine).is_some_and(|by| by.uid() == own.cluster.uid());
-        let has_its_node =
-            has_node(&own.cluster) && !others().any(|other| has_node(&other.cluster));
+        let has_its_node = has(&own.cluster) && !others().any(|other| has(&other.cluster));
         let is_outdone = others().any(|other| other.named == Named::BySecret);
         let is_believed = own.named == Named::BySecret || !is_outdone;
         own.named != Named::NotAtAll && is_believed && (is_claimed || has_its_node)
@@ -209,23 +210,23 @@ fn claimed(stores: &Stores, machine: &Machine) -> Option<Arc<Cluster>> {
     stores.clusters.get(&namespace, only)
 }
 
-/// The Cluster that its claim says, or else its label.
-fn said(stores: &Stores, machine: &Machine) -> Option<Arc<Cluster>> {
-    claimed(stores, machine).or_else(|| labelled(stores, machine))
-}
-
 /// The Cluster that has the Node of a Machine which had one, where the one that it says to be of does not.
 fn with_node(
     stores: &Stores,
     machine: &Machine,
-    has_node: impl Fn(&Cluster) -> bool,
+    has_node: impl Fn(&Cluster) -> Option<bool>,
 ) -> Option<Arc<Cluster>> {
     machine.status.as_ref()?.node_ref.as_ref()?;
-    if said(stores, machine).is_some_and(|own| has_node(&own)) {
+    // a claim is only outdone where its Cluster is known not to have it; a label is edited easily
+    let is_well = match claimed(stores, machine) {
+        Some(own) => has_node(&own) != Some(false),
+        None => labelled(stores, machine).is_some_and(|own| has_node(&own) == Some(true)),
+    };
+    if is_well {
         return None;
     }
     let mut others = stores.clusters.within(&machine.namespace()?);
-    others.retain(|other| has_node(other));
+    others.retain(|other| has_node(other) == Some(true));
     others.pop().filter(|_| others.is_empty())
 }
 

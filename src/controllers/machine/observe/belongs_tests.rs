@@ -174,13 +174,13 @@ fn a_cluster_finds_the_machines_that_lost_its_label() {
         let stores = stores(&["a", "b", "c"], claims);
         stores.machines.hold(machine(label, false));
         let own = stores.clusters.get("n", "b").expect("a Cluster");
-        let found = unlabelled(&stores, &own, |_| Some(Both::default()), |_, _| false);
+        let found = unlabelled(&stores, &own, |_| Some(Both::default()), |_, _| Some(false));
         let found: Vec<_> = found.iter().map(|machine| machine.name_any()).collect();
         assert_eq!(found, expected, "{case}");
     }
 }
 
-/// Label, claims, Clusters with its Node, whether it had a Node, and the Cluster that it belongs to.
+/// Label, claims, Clusters with its Node (`?`: not connected), whether it had a Node, and the Cluster that it belongs to.
 type Case<'a> = (
     &'a str,
     Option<&'a str>,
@@ -194,7 +194,7 @@ type Case<'a> = (
 fn a_worker_stays_in_the_cluster_of_its_claim_or_node_whatever_its_label_becomes() {
     let none: &[&str] = &[];
     let all: &[&str] = &["a", "b", "c"];
-    let cases: [Case; 13] = [
+    let cases: [Case; 15] = [
         ("new", Some("b"), none, none, false, Some("b")),
         ("claimed", Some("b"), &["b"], none, false, Some("b")),
         ("edited", Some("c"), &["b"], &["b"], true, Some("b")),
@@ -215,6 +215,22 @@ fn a_worker_stays_in_the_cluster_of_its_claim_or_node_whatever_its_label_becomes
             Some("b"),
         ),
         ("removed", None, &["b"], none, true, Some("b")),
+        (
+            "claimed by one that is not connected",
+            Some("b"),
+            &["b"],
+            &["b?", "c"],
+            true,
+            Some("b"),
+        ),
+        (
+            "a label of one that is not connected",
+            Some("c"),
+            none,
+            &["b", "c?"],
+            true,
+            Some("b"),
+        ),
         (
             "its claim was edited",
             Some("b"),
@@ -274,7 +290,11 @@ fn a_worker_stays_in_the_cluster_of_its_claim_or_node_whatever_its_label_becomes
     ];
     for (case, label, claims, nodes, had_node, expected) in cases {
         let stores = stores(all, claims);
-        let has_node = |cluster: &Cluster| nodes.contains(&cluster.name_any().as_str());
+        let has_node = |cluster: &Cluster| {
+            let (name, away) = (cluster.name_any(), format!("{}?", cluster.name_any()));
+            let is_known = !nodes.contains(&away.as_str());
+            is_known.then(|| nodes.contains(&name.as_str()))
+        };
         let machine = machine(label, had_node);
         let found = cluster(&stores, &machine, |_| Some(Both::default()), has_node);
         let found = found.map(|cluster| cluster.name_any());
@@ -347,9 +367,8 @@ fn a_machine_that_two_clusters_name_or_of_which_a_secret_may_say_more_is_in_doub
         let label = (LABEL_CONTROL_PLANE.to_owned(), "true".to_owned());
         let labels = machine.metadata.labels.get_or_insert_default();
         labels.extend([label]);
-        let found = doubt(&stores, &machine, both, |cluster| {
-            cluster.name_any() == nodes
-        });
+        let has_node = |cluster: &Cluster| Some(cluster.name_any() == nodes);
+        let found = doubt(&stores, &machine, both, has_node);
         let found = found.unwrap_or_default();
         let is_expected = found.is_empty() == expected.is_empty() && found.contains(expected);
         assert!(is_expected, "{case}: {found}");

@@ -154,14 +154,12 @@ fn both(context: &Context, cluster: &Cluster) -> Both {
     turn::known(context, cluster).unwrap_or_else(|| Both::unread(cluster))
 }
 
-/// Whether a Cluster has the Node of this Machine, as far as it is connected.
-fn has_node(context: &Context, cluster: &Cluster, uid: &str) -> bool {
+/// Whether a Cluster has the Node of this Machine, once its Nodes have been listed.
+fn has_node(context: &Context, cluster: &Cluster, uid: &str) -> Option<bool> {
     let ids = names::provider_ids(uid);
-    let member = context.member(cluster);
-    member.is_some_and(|member| {
-        ids.iter()
-            .any(|id| member.node_by_provider_id(id).is_some())
-    })
+    let member = context.member(cluster)?;
+    let is_there = |id: &String| member.node_by_provider_id(id).is_some();
+    member.is_synced().then(|| ids.iter().any(is_there))
 }
 
 fn observed_cluster(context: &Context, namespace: &str, cluster: &Cluster) -> ObservedCluster {

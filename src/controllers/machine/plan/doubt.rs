@@ -163,8 +163,8 @@ pub fn of_nobody(cluster: Named, uid: &str) -> String {
     let Named { namespace, name } = cluster;
     format!(
         "find its host: kubectl -n {namespace} get hosts -o custom-columns=HOST:.metadata.name,UID:.spec.consumerRef.uid,SAYS:.status.message | grep {uid}; \
-         the Host that this shows says how it is reset, and that returns the turn. \
-         Only if there is none, or its server is destroyed, erased or disconnected for good: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_HOST_IS_GONE}={uid}"
+         the Host that this shows says how it is reset, and that returns the turn. A Host that is missing or does not answer proves nothing, and a virtual machine has none: condition MachinesKnown of its Hypervisor names it. \
+         Only if what it ran on is destroyed, erased or disconnected for good: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_HOST_IS_GONE}={uid}"
     )
 }
 

@@ -54,9 +54,7 @@ pub fn summarise(observed: &Observed, plan: &mut Plan) {
         return;
     }
     plan.findings.push(Finding::no("Paused", "NotPaused", ""));
-    if find(plan, "HostIsGoneUsed").is_none() {
-        plan.findings.extend(armed(observed));
-    }
+    plan.findings.extend(armed(observed));
     let blocking = ["Deleting"]
         .iter()
         .chain(&PARTS)
@@ -86,14 +84,33 @@ pub fn summarise(observed: &Observed, plan: &mut Plan) {
 /// What the user said of the host of a Machine that is not being deleted counts once it is: said beside a healthy node.
 fn armed(observed: &Observed) -> Option<Finding> {
     let machine = &observed.machine;
-    let is_said = machine.annotations().contains_key(ANNOTATION_HOST_IS_GONE);
-    (is_said && machine.metadata.deletion_timestamp.is_none()).then(|| {
-        let message = format!(
-            "annotation {ANNOTATION_HOST_IS_GONE} takes effect when this Machine is deleted: its pods are not evicted then, and nothing waits for its host. If its host runs, remove it: kubectl -n {} annotate machine {} {ANNOTATION_HOST_IS_GONE}-",
-            observed.marker.namespace, observed.marker.machine
-        );
-        Finding::no("HostIsGoneUsed", "WaitsForDeletion", message)
-    })
+    let said = machine.annotations().get(ANNOTATION_HOST_IS_GONE)?;
+    if observed.is_deleting() {
+        return None;
+    }
+    let (reason, what) = if said != observed.uid() {
+        ("OtherMachine", "is not used, for it names another UID")
+    } else if observed.is_initializer() {
+        (
+            "LastControlPlane",
+            "is not used, for this Machine made the control plane, and ends with its Cluster only",
+        )
+    } else if observed.virtual_machine.is_some() {
+        (
+            "WaitsForDeletion",
+            "takes effect when this Machine is deleted and its Hypervisor does not answer: its virtual machine is given up then",
+        )
+    } else {
+        (
+            "WaitsForDeletion",
+            "takes effect when this Machine is deleted: its pods are not evicted then, and nothing waits for its host",
+        )
+    };
+    let message = format!(
+        "annotation {ANNOTATION_HOST_IS_GONE} {what}. If that is not meant, remove it: kubectl -n {} annotate machine {} {ANNOTATION_HOST_IS_GONE}-",
+        observed.marker.namespace, observed.marker.machine
+    );
+    Some(Finding::no("HostIsGoneUsed", reason, message))
 }
 
 fn phase(observed: &Observed, plan: &Plan) -> Phase {

@@ -19,15 +19,10 @@ pub fn plan(observed: &Observed, held: &Held, seen: &Observation) -> Plan {
         ))
     };
     match &seen.owner {
-        Ownership::Nobody
-            if seen.occupied.is_empty()
-                && let Some((reason, message)) = not_taken(observed, held) =>
-        {
-            Plan {
-                next: Next::After(ASK_AGAIN),
-                ..Plan::waiting(Finding::no("HostClean", reason, message))
-            }
-        }
+        Ownership::Nobody if let Some(message) = marker_missing(observed, held) => Plan {
+            next: Next::After(ASK_AGAIN),
+            ..Plan::waiting(Finding::no("HostClean", "MarkerMissing", message))
+        },
         Ownership::Nobody if seen.occupied.is_empty() => Plan::act(
             Action::TakeHost,
             Finding::no(
@@ -54,20 +49,19 @@ pub fn plan(observed: &Observed, held: &Held, seen: &Observation) -> Plan {
     }
 }
 
-/// Why a clean host is not taken, although this Machine has its claim: what was begun on a host is not begun again on
-/// one that shows nothing of it.
-fn not_taken(observed: &Observed, held: &Held) -> Option<(&'static str, String)> {
-    let name = &held.name;
-    if observed.virtual_machine.is_some() {
-        return None;
-    }
-    if observed.is_begun() {
-        return Some((
-            "MarkerMissing",
-            format!(
-                "kubeadm was begun for this Machine, and Host {name} has neither its marker nor any of its data, as with another disk, or with /var not mounted; nothing is done. Mount it, or delete this Machine"
-            ),
-        ));
-    }
-    None
+/// Why a host is not taken, although this Machine has its claim: what was begun on a host is not begun again on one that
+/// shows nothing of it. What it shows else may be its own, with `/var` not mounted.
+fn marker_missing(observed: &Observed, held: &Held) -> Option<String> {
+    let is_lost = observed.virtual_machine.is_none() && observed.is_begun();
+    let end = if observed.acts_as_control_plane() {
+        "if it was erased, docs/operating.md#dead-control-plane"
+    } else {
+        "only if it was erased, delete this Machine"
+    };
+    is_lost.then(|| {
+        format!(
+            "kubeadm was begun for this Machine, and Host {} does not show its marker, /var/lib/tatara/owner.json, as with another disk, or with /var not mounted; nothing is done. Mount it; {end}",
+            held.name
+        )
+    })
 }

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use kube::ResourceExt;
+
 use super::super::kind::PlaceKind;
 use super::super::observed::{Contact, Held, Observed, Placement, Refusal, Unheld};
 use super::{Action, Plan};
@@ -213,17 +215,25 @@ pub fn moved(observed: &Observed) -> Option<Plan> {
         return None;
     }
     let (bears, named) = (&held.name, &chosen.host);
+    let other = match observed.machine.annotations().get(ANNOTATION_HOST) {
+        Some(_) => format!("annotation {ANNOTATION_HOST} names Host {named}"),
+        None => format!("the server of Host {named} has its marker"),
+    };
     let Marker {
         namespace, machine, ..
     } = &observed.marker;
     let message = format!(
-        "Host {bears} bears the claim of this Machine, and annotation {ANNOTATION_HOST} names Host {named}; nothing is done. See which server has /var/lib/tatara/owner.json with uid {}. \
-         If it is that of {bears}, the annotation is wrong: kubectl -n {namespace} annotate --overwrite machine {machine} {ANNOTATION_HOST}={bears}. \
-         If it is that of {named}: kubectl -n {namespace} delete host {bears}, and give {named} its claim back: {}",
+        "Host {bears} bears the claim of this Machine, and {other}; nothing is done. See which server has /var/lib/tatara/owner.json with uid {}. \
+         If it is that of {bears}: kubectl -n {namespace} annotate --overwrite machine {machine} {ANNOTATION_HOST}={bears}. \
+         If it is that of {named}: kubectl -n {namespace} delete host {bears} --wait=false, and give {named} its claim back: {}",
         observed.uid(),
         give_back(observed, named)
     );
-    Some(stopped(observed, "ClaimMoved", message))
+    // a Host that only its marker connects with the Machine wakes nobody when it goes
+    Some(Plan {
+        next: Next::After(ASK_AGAIN),
+        ..stopped(observed, "ClaimMoved", message)
+    })
 }
 
 /// It was let go of by hand, and runs all the same.

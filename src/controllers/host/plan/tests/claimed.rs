@@ -47,10 +47,21 @@ fn a_claimed_host_that_went_away_or_hangs_or_runs_somebody_elses_says_so() {
             (Status::False, reason)
         );
     }
-    let foreign = occupied(saying(&claim("m", false), Ownership::Nobody));
-    let foreign = plan(&foreign, at(0));
-    let clean = finding(&foreign, "Clean");
-    assert_eq!((clean.status, clean.reason), (Status::False, "Occupied"));
+    let foreign = || occupied(saying(&claim("m", false), Ownership::Nobody));
+    let is_so = |observed: &Observed, reason: &str| {
+        let clean = finding(&plan(observed, at(0)), "Clean").clone();
+        assert_eq!((clean.status, clean.reason), (Status::False, reason));
+        clean.message
+    };
+    is_so(&of(UNBEGUN, foreign()), "Occupied");
+    // a node whose /var is not mounted must not be told to run kubeadm reset
+    let message = is_so(&foreign(), "MarkerMissing");
+    assert!(!message.contains("reset"), "{message}");
+    assert!(message.contains("delete machine w-0"), "{message}");
+    let mut control_plane = foreign();
+    control_plane.guards = Some("a".into());
+    let message = is_so(&control_plane, "MarkerMissing");
+    assert!(!message.contains("delete machine"), "{message}");
 }
 
 #[test]

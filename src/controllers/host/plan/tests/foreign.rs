@@ -132,8 +132,8 @@ fn a_host_says_what_its_server_shows_of_the_machine_that_runs_on_it() {
     );
     for (owner, says) in [
         (marked("here", "m"), "keep this one"),
-        (marked("here", "n"), "delete this one"),
-        (Ownership::Nobody, "delete this one"),
+        (marked("here", "n"), "Delete this one only where"),
+        (Ownership::Nobody, "Delete this one only where"),
     ] {
         let mut twice = of(STAYING, saying(&claim("m", false), owner));
         twice.rivals = vec!["h9".into()];

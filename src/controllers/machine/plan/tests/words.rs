@@ -291,7 +291,7 @@ fn a_holder_that_is_no_machine_any_more_is_looked_for_on_its_host_first() {
         "Only if its host is destroyed".to_owned(),
         format!("SAYS:.status.message | grep {OTHER}"),
         format!(
-            "Only if there is none, or its server is destroyed, erased or disconnected for good: kubectl -n team annotate cluster a {ANNOTATION_HOST_IS_GONE}={OTHER}"
+            "Only if what it ran on is destroyed, erased or disconnected for good: kubectl -n team annotate cluster a {ANNOTATION_HOST_IS_GONE}={OTHER}"
         ),
     ];
     contains(&message, &parts);
@@ -325,6 +325,19 @@ fn that_a_host_is_gone_waits_for_the_deletion_and_is_said_beside_a_healthy_node(
     let says = ("HostIsGoneUsed", "WaitsForDeletion", parts);
     expect("armed", &plan, &[], says);
     assert_eq!(finding(&plan, "Ready").reason, "NodeReady");
+    // where it counts for nothing, that is said
+    let of_other = json!({ "metadata": { "annotations": { (ANNOTATION_HOST_IS_GONE): OTHER } } });
+    let made = with_cluster(running(control_plane()), |c| {
+        c.initialized_by = Some(ME.into());
+    });
+    for (observed, reason) in [
+        (edited(running(worker()), &of_other), "OtherMachine"),
+        (edited(made, &says_gone), "LastControlPlane"),
+    ] {
+        let plan = super::plan(&observed, at(0));
+        let says = ("HostIsGoneUsed", reason, &["is not used"][..]);
+        expect(reason, &plan, &plan.actions, says);
+    }
 }
 
 #[test]

@@ -155,7 +155,7 @@ fn a_claim_that_was_moved_is_not_followed() {
         });
         let parts = [
             "Host host-a bears",
-            "tatara.dev/host names Host host-b",
+            "the server of Host host-b has its marker",
             "annotate --overwrite machine",
             "give host-b its claim back: kubectl -n default patch host host-b",
         ];
