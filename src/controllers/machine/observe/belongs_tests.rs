@@ -180,125 +180,46 @@ fn a_cluster_finds_the_machines_that_lost_its_label() {
     }
 }
 
-/// Label, claims, Clusters with its Node (`?`: not connected), whether it had a Node, and the Cluster that it belongs to.
-type Case<'a> = (
-    &'a str,
-    Option<&'a str>,
-    &'a [&'a str],
-    &'a [&'a str],
-    bool,
-    Option<&'a str>,
-);
+/// Label, claims, Clusters with its Node (`?`: it is not connected), whether it had a Node, and the Cluster that it belongs
+/// to.
+const CASES: &str = "
+    new                                        | b |     |     | no  | b
+    claimed                                    | b | b   |     | no  | b
+    edited                                     | c | b   | b   | yes | b
+    edited before it had a Node                | c | b   |     | no  | b
+    to none that exists                        | z | b   | b   | yes | b
+    removed                                    |   | b   |     | yes | b
+    claimed by one that is not connected       | b | b   | b? c | yes | b
+    a label of one that is not connected       | c |     | b c? | yes | b
+    its claim was edited                       | b | c   | b   | yes | b
+    copied Hosts that agree                    | c | b b |     | yes | b
+    copied Hosts that do not                   | c | a b |     | yes | c
+    a claim for no Cluster that exists         | c | z   |     | yes | c
+    a virtual machine                          | c |     | b   | yes | b
+    its Node is where the label says           | c |     | b c | yes | c
+    a Node elsewhere, and it had none          | c |     | b   | no  | c
+";
 
 #[test]
 fn a_worker_stays_in_the_cluster_of_its_claim_or_node_whatever_its_label_becomes() {
-    let none: &[&str] = &[];
-    let all: &[&str] = &["a", "b", "c"];
-    let cases: [Case; 15] = [
-        ("new", Some("b"), none, none, false, Some("b")),
-        ("claimed", Some("b"), &["b"], none, false, Some("b")),
-        ("edited", Some("c"), &["b"], &["b"], true, Some("b")),
-        (
-            "edited before it had a Node",
-            Some("c"),
-            &["b"],
-            none,
-            false,
-            Some("b"),
-        ),
-        (
-            "to none that exists",
-            Some("z"),
-            &["b"],
-            &["b"],
-            true,
-            Some("b"),
-        ),
-        ("removed", None, &["b"], none, true, Some("b")),
-        (
-            "claimed by one that is not connected",
-            Some("b"),
-            &["b"],
-            &["b?", "c"],
-            true,
-            Some("b"),
-        ),
-        (
-            "a label of one that is not connected",
-            Some("c"),
-            none,
-            &["b", "c?"],
-            true,
-            Some("b"),
-        ),
-        (
-            "its claim was edited",
-            Some("b"),
-            &["c"],
-            &["b"],
-            true,
-            Some("b"),
-        ),
-        (
-            "copied Hosts that agree",
-            Some("c"),
-            &["b", "b"],
-            none,
-            true,
-            Some("b"),
-        ),
-        (
-            "copied Hosts that do not",
-            Some("c"),
-            &["a", "b"],
-            none,
-            true,
-            Some("c"),
-        ),
-        (
-            "a claim for no Cluster that exists",
-            Some("c"),
-            &["z"],
-            none,
-            true,
-            Some("c"),
-        ),
-        (
-            "a virtual machine",
-            Some("c"),
-            none,
-            &["b"],
-            true,
-            Some("b"),
-        ),
-        (
-            "its Node is where the label says",
-            Some("c"),
-            none,
-            &["b", "c"],
-            true,
-            Some("c"),
-        ),
-        (
-            "a Node elsewhere, and it had none",
-            Some("c"),
-            none,
-            &["b"],
-            false,
-            Some("c"),
-        ),
-    ];
-    for (case, label, claims, nodes, had_node, expected) in cases {
-        let stores = stores(all, claims);
+    for line in CASES.trim().lines() {
+        let columns: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [case, label, claims, nodes, had_one, expected] = columns[..] else {
+            panic!("six columns: {line}");
+        };
+        let claims: Vec<&str> = claims.split_whitespace().collect();
+        let stores = stores(&["a", "b", "c"], &claims);
+        let nodes: Vec<&str> = nodes.split_whitespace().collect();
         let has_node = |cluster: &Cluster| {
             let (name, away) = (cluster.name_any(), format!("{}?", cluster.name_any()));
             let is_known = !nodes.contains(&away.as_str());
             is_known.then(|| nodes.contains(&name.as_str()))
         };
-        let machine = machine(label, had_node);
+        let label = Some(label).filter(|label| !label.is_empty());
+        let machine = machine(label, had_one == "yes");
         let found = cluster(&stores, &machine, |_| Some(Both::default()), has_node);
         let found = found.map(|cluster| cluster.name_any());
-        assert_eq!(found.as_deref(), expected, "{case}");
+        assert_eq!(found.as_deref(), Some(expected), "{case}");
     }
 }
 
