@@ -3,6 +3,7 @@
 #
 #   TATARA_CACHE   what is built once and kept (default ${XDG_CACHE_HOME:-~/.cache}/tatara)
 #   TATARA_STATE   what runs now: fleets and their disks (default $TATARA_CACHE/state)
+#   TATARA_OWNER   process that a fleet lives for: once it has ended, the next of that name takes the fleet down first
 
 HACK=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 REPO=${HACK%/*}

@@ -42,6 +42,7 @@ impl World {
     fn hack(&self, script: &str, arguments: &[&str]) -> String {
         let mut command = Command::new(repository(&format!("hack/{script}")));
         command
+            .env("TATARA_OWNER", std::process::id().to_string())
             .env("TATARA_STATE", self.dir.path())
             .env("SUBNET", SUBNET);
         done(command.args(arguments))

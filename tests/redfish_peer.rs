@@ -52,6 +52,7 @@ impl Peer {
         let mut command = Command::new(hack.join(script));
         command
             .env("SUBNET", SUBNET)
+            .env("TATARA_OWNER", std::process::id().to_string())
             .env("TATARA_STATE", self.state.path());
         let output = command.args(arguments).output().expect("a script of hack/");
         let errors = String::from_utf8_lossy(&output.stderr);

@@ -39,6 +39,7 @@ impl Quickstart {
             .env("HYPERVISOR", HYPERVISOR)
             .env("SUBNET", SUBNET)
             .env("FLEET", FLEET)
+            .env("TATARA_OWNER", std::process::id().to_string())
             .env("TATARA_STATE", self.state.path())
             .env("TATARA_BINARY", env!("CARGO_BIN_EXE_tatara"))
             .output()

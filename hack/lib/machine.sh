@@ -13,13 +13,13 @@ machine_locked() {
   exec {fd}>&-
 }
 
-# register FLEET SUBNET STATE: a name and a subnet belong to one fleet
+# register FLEET SUBNET STATE: a name and a subnet belong to one fleet, and that to the process TATARA_OWNER where it is set
 register() {
   local other name subnet state
   for other in "$MACHINE"/fleets/*; do
     [[ -f $other ]] || continue
     name=${other##*/}
-    read -r subnet state <"$other"
+    read -r subnet state _ <"$other"
     if [[ $name == "$1" ]]; then
       # a run that was killed leaves its hosts behind, and its folder may be gone: whoever comes next has them
       [[ $state == "$3" || ! -d $state ]] || die "fleet \"$1\" is up already with its state in $state; set another FLEET, or take it down there"
@@ -27,7 +27,29 @@ register() {
       [[ $subnet != "$2" ]] || die "fleet \"$name\" has the subnet $2 already; set another SUBNET for fleet \"$1\""
     fi
   done
-  echo "$2 $3" >"$MACHINE/fleets/$1"
+  echo "$2 $3 ${TATARA_OWNER:+$TATARA_OWNER:$(started "$TATARA_OWNER")}" >"$MACHINE/fleets/$1"
+}
+
+# started PID: when, in ticks since boot; a pid is used again, this pair is not
+started() { awk '{sub(/.*\) /, ""); print $20}' "/proc/$1/stat" 2>/dev/null || true; }
+
+# left_behind NAME: no run has this fleet any more. Its owner has ended, or it has none and no wire (a reboot)
+left_behind() {
+  local owner
+  read -r _ _ owner <"$MACHINE/fleets/$1"
+  if [[ -n $owner ]]; then [[ $(started "${owner%:*}") != "${owner#*:}" ]]; else [[ ! -e /run/netns/$1 ]] && ! compgen -G "/run/netns/$1-*" >/dev/null; fi
+}
+
+# take_over NAME COMMAND...: what a killed run left of this fleet goes first, with what takes it down
+take_over() {
+  local name=$1 state
+  [[ -f $MACHINE/fleets/$name ]] || return 0
+  read -r _ state _ <"$MACHINE/fleets/$name"
+  # shellcheck disable=SC2153
+  [[ $state != "$STATE" && -d $state ]] && left_behind "$name" || return 0
+  say "fleet \"$name\" was left by a run that has ended: taking it down in $state"
+  [[ ! -d $state/quickstart ]] || TATARA_STATE=$state "$HACK/quickstart-down" >&2
+  TATARA_STATE=$state "${@:2}" >&2
 }
 
 unregister() {

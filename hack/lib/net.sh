@@ -8,6 +8,7 @@ ns_exists() { [[ -e /run/netns/$1 ]]; }
 in_ns() { local ns=$1; shift; nsenter --net="/run/netns/$ns" -- "$@"; }   # unlike "ip netns exec", leaves /sys alone
 
 net_up() {
+  take_over "$FLEET" "$HACK/fleet" down
   machine_locked register "$FLEET" "$SUBNET" "$STATE"
   # a control plane holds about 28 inotify instances, a worker 16, all counted against the machine's root
   machine_locked at_least fs.inotify.max_user_instances 1024

@@ -69,7 +69,8 @@ impl Running {
                 tracing::warn!(error = %cause, retry_in = ?delay, "reconcile failed");
                 if let Some(finding) = context.failures.news(&key, cause) {
                     // an Event is worth no wait
-                    tokio::spawn(async move { context.event(object.as_ref(), &finding).await });
+                    let tasks = context.tasks.clone();
+                    tasks.spawn(async move { context.event(object.as_ref(), &finding).await });
                 }
             }
             Action::requeue(delay)

@@ -74,6 +74,7 @@ impl World {
     pub fn hack(&self, script: &str, arguments: &[&str]) -> String {
         let mut command = Command::new(repository("hack").join(script));
         command
+            .env("TATARA_OWNER", std::process::id().to_string())
             .env("TATARA_STATE", self.dir.path())
             .env("SUBNET", self.subnet);
         done(command.args(arguments))

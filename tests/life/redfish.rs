@@ -45,6 +45,7 @@ async fn bmc_of(world: &World, host: &'static str, power: &str) -> SimulatedBmc 
         command
             .env("FLEET", NAME)
             .env("SUBNET", SUBNET)
+            .env("TATARA_OWNER", std::process::id().to_string())
             .env("TATARA_STATE", &state);
         let output = command.args(arguments).output().expect("hack/fleet");
         assert!(output.status.success(), "{arguments:?}: {}", both(&output));

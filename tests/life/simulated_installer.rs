@@ -20,6 +20,7 @@ impl Fleet {
         command
             .env("FLEET", NAME)
             .env("SUBNET", SUBNET)
+            .env("TATARA_OWNER", std::process::id().to_string())
             .env("TATARA_STATE", &self.state);
         let output = command.args(arguments).output().expect("hack/fleet");
         assert!(output.status.success(), "{arguments:?}: {}", both(&output));

@@ -343,6 +343,7 @@ fn surround(command: &mut Command, name: &str, subnet: &str, state: &tempfile::T
     command
         .env("FLEET", name)
         .env("SUBNET", subnet)
+        .env("TATARA_OWNER", std::process::id().to_string())
         .env("TATARA_STATE", state.path())
         .env("TATARA_BINARY", env!("CARGO_BIN_EXE_tatara"))
         .env("NO_INSTALL", "1");

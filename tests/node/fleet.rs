@@ -38,6 +38,7 @@ impl Fleet {
         command
             .env("FLEET", self.name)
             .env("SUBNET", self.subnet)
+            .env("TATARA_OWNER", std::process::id().to_string())
             .env("TATARA_STATE", self.state.path());
         command
     }

@@ -10,6 +10,7 @@ mod disk;
 mod faults;
 mod fleet;
 mod install;
+mod killed;
 mod life;
 mod login;
 mod moved;

@@ -58,7 +58,7 @@ async fn create(
     in_flight(context).making(&observed.uid, machine.clone(), now);
     let made = machines.create(&PostParams::default(), &machine).await;
     match &made {
-        Ok(machine) => in_flight(context).made(&observed.uid, machine.clone(), now),
+        Ok(machine) => in_flight(context).found(&observed.uid, machine.clone(), now),
         // refused: an answer of any other kind leaves open whether it was made
         Err(kube::Error::Api(status)) if status.code < 500 => {
             in_flight(context).settled(&observed.uid, name);
@@ -67,6 +67,37 @@ async fn create(
     }
     made.map(drop)
         .map_err(ReconcileError::api(format!("create Machine {name}")))
+}
+
+async fn delete(
+    context: &Context,
+    observed: &Observed,
+    (name, uid): (&str, &str),
+    now: Timestamp,
+) -> Result<(), ReconcileError> {
+    let machines: Api<Machine> = Api::namespaced(context.client.clone(), &observed.namespace);
+    let only = Preconditions {
+        uid: Some(uid.to_owned()),
+        resource_version: None,
+    };
+    let params = DeleteParams {
+        preconditions: Some(only),
+        ..DeleteParams::background()
+    };
+    in_flight(context).deleting(&observed.uid, (name, uid), now);
+    let mut result = machines.delete(name, &params).await.map(drop);
+    if matches!(&result, Err(kube::Error::Api(status)) if status.code == 404) {
+        result = Ok(());
+    }
+    match &result {
+        Ok(()) => in_flight(context).deleted(&observed.uid, uid),
+        // refused: an answer of any other kind leaves open whether it was carried out
+        Err(kube::Error::Api(status)) if status.code < 500 => {
+            in_flight(context).kept(&observed.uid, uid);
+        }
+        Err(_) => {}
+    }
+    result.map_err(ReconcileError::api(format!("delete Machine {name}")))
 }
 
 async fn act(
@@ -93,24 +124,7 @@ async fn act(
                 because,
                 "deleting a Machine"
             );
-            let only = Preconditions {
-                uid: Some(uid.clone()),
-                resource_version: None,
-            };
-            let params = DeleteParams {
-                preconditions: Some(only),
-                ..DeleteParams::background()
-            };
-            let machines: Api<Machine> =
-                Api::namespaced(context.client.clone(), &observed.namespace);
-            match machines.delete(name, &params).await {
-                Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
-                result => result
-                    .map(drop)
-                    .map_err(ReconcileError::api(format!("delete Machine {name}"))),
-            }?;
-            in_flight(context).deleted(&observed.uid, uid, now);
-            Ok(())
+            delete(context, observed, (name, uid), now).await
         }
         Action::Adopt { name, uid } => {
             let change = |machine: &Machine| {

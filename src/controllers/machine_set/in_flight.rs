@@ -4,7 +4,7 @@
 //! listed alone, a watch that lags would have it make a Machine twice, or take one that leaves for one
 //! that stays. What a process before it did is listed live, before the first Machine is made.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -26,10 +26,19 @@ pub struct InFlight(HashMap<String, Flight>);
 struct Flight {
     /// By name: the Machine, and when it was last known to be there, or to be asked for.
     made: BTreeMap<String, (Arc<Machine>, Timestamp)>,
-    /// By UID: when it was deleted.
-    deleted: HashMap<String, Timestamp>,
+    /// By UID: Machines that were told to go.
+    deleted: HashMap<String, Deleted>,
     /// The generation of the set when it was last read live, to act by it.
     generation: Option<i64>,
+}
+
+/// A Machine that was told to go.
+#[derive(Clone, Debug)]
+struct Deleted {
+    name: String,
+    since: Timestamp,
+    /// The API server has said so. Until then it may be carried out, or never have been.
+    answered: bool,
 }
 
 impl InFlight {
@@ -67,25 +76,67 @@ impl InFlight {
         self.listed(set, &[Arc::new(machine)], now);
     }
 
-    /// A Machine is there. It may have been seen, and even been seen to go, before the answer came.
-    pub fn made(&mut self, set: &str, machine: Machine, now: Timestamp) {
-        let flight = self.0.get_mut(set);
-        if let Some(made) = flight.and_then(|flight| flight.made.get_mut(&machine.name_any())) {
+    /// A Machine is there. It may have been seen, and even been seen to go, before the answer came. If it stays, no
+    /// request of ours to delete it can be on its way any more.
+    pub fn found(&mut self, set: &str, machine: Machine, now: Timestamp) {
+        let Some(flight) = self.0.get_mut(set) else {
+            return;
+        };
+        let uid = machine.uid().unwrap_or_default();
+        if let Some(deleted) = flight.deleted.get_mut(&uid) {
+            if !stays(&machine) {
+                deleted.answered = true;
+            } else if deleted.is_overdue(now) {
+                flight.deleted.remove(&uid);
+            }
+        }
+        if let Some(made) = flight.made.get_mut(&machine.name_any()) {
             *made = (Arc::new(machine), now);
         }
     }
 
-    /// The Machine of this name was not made after all, or is gone, or the watch tells of it from now on.
+    /// The Machine of this name was not made after all, or the watch tells of it from now on.
     pub fn settled(&mut self, set: &str, name: &str) {
         if let Some(flight) = self.0.get_mut(set) {
             flight.made.remove(name);
         }
     }
 
-    /// The Machine with this UID was deleted.
-    pub fn deleted(&mut self, set: &str, uid: &str, now: Timestamp) {
+    /// There is no Machine of this name any more, or none of this set; the watch will tell.
+    pub fn gone(&mut self, set: &str, name: &str) {
+        self.settled(set, name);
+        let flight = self.0.get_mut(set).into_iter();
+        let deleted = flight.flat_map(|flight| flight.deleted.values_mut());
+        for deleted in deleted.filter(|deleted| deleted.name == name) {
+            deleted.answered = true;
+        }
+    }
+
+    /// The Machine with this name and UID is told to go. From before the request on: of one without an answer nobody
+    /// knows whether it was carried out, and a Machine that may be leaving is not one that is available.
+    pub fn deleting(&mut self, set: &str, (name, uid): (&str, &str), now: Timestamp) {
         let flight = self.0.entry(set.to_owned()).or_default();
-        flight.deleted.insert(uid.to_owned(), now);
+        let deleted = Deleted {
+            name: name.to_owned(),
+            since: now,
+            answered: false,
+        };
+        flight.deleted.insert(uid.to_owned(), deleted);
+    }
+
+    /// The API server says that it goes.
+    pub fn deleted(&mut self, set: &str, uid: &str) {
+        let flight = self.0.get_mut(set);
+        if let Some(deleted) = flight.and_then(|flight| flight.deleted.get_mut(uid)) {
+            deleted.answered = true;
+        }
+    }
+
+    /// The API server refuses that: it stays.
+    pub fn kept(&mut self, set: &str, uid: &str) {
+        if let Some(flight) = self.0.get_mut(set) {
+            flight.deleted.remove(uid);
+        }
     }
 
     /// Forgets a set that is gone.
@@ -109,8 +160,8 @@ impl InFlight {
         listed.extend(unlisted.map(|(_, (machine, _))| machine.clone()));
         for machine in &mut listed {
             let at = machine.uid().and_then(|uid| flight.deleted.get(&uid));
-            if let Some(at) = at.filter(|_| stays(machine)) {
-                Arc::make_mut(machine).metadata.deletion_timestamp = Some(Time(*at));
+            if let Some(deleted) = at.filter(|_| stays(machine)) {
+                Arc::make_mut(machine).metadata.deletion_timestamp = Some(Time(deleted.since));
             }
         }
         listed
@@ -136,18 +187,37 @@ impl InFlight {
         self.count(set, watched, shows)
     }
 
-    /// Machines of the set that should have been listed by now, by name.
-    pub fn overdue(&self, set: &str, now: Timestamp) -> Vec<String> {
-        let made = self.0.get(set).into_iter().flat_map(|flight| &flight.made);
-        made.filter(|(_, (_, since))| now >= after(*since, UNSEEN))
+    /// Machines of the set that the watch should tell of by now, by name: those that were made, and those of which
+    /// nobody knows whether they were deleted.
+    pub fn overdue(&self, set: &str, now: Timestamp) -> BTreeSet<String> {
+        let awaited = self.awaited(set);
+        awaited
+            .filter(|(_, since)| now >= after(*since, UNSEEN))
             .map(|(name, _)| name.clone())
             .collect()
     }
 
     /// When the next Machine of the set is overdue.
     pub fn due(&self, set: &str) -> Option<Timestamp> {
-        let made = self.0.get(set)?.made.values();
-        made.map(|(_, since)| after(*since, UNSEEN)).min()
+        self.awaited(set)
+            .map(|(_, since)| after(since, UNSEEN))
+            .min()
+    }
+
+    /// Machines that the watch must tell of, by name, and since when.
+    fn awaited(&self, set: &str) -> impl Iterator<Item = (&String, Timestamp)> {
+        self.0.get(set).into_iter().flat_map(|flight| {
+            let made = flight.made.iter().map(|(name, (_, since))| (name, *since));
+            let deleted = flight.deleted.values().filter(|deleted| !deleted.answered);
+            made.chain(deleted.map(|deleted| (&deleted.name, deleted.since)))
+        })
+    }
+}
+
+impl Deleted {
+    /// Whether a live read tells what became of the request.
+    fn is_overdue(&self, now: Timestamp) -> bool {
+        !self.answered && now >= after(self.since, UNSEEN)
     }
 }
 

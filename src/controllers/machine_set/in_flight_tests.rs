@@ -39,17 +39,50 @@ fn what_was_made_counts_until_it_is_listed_and_then_only_as_long_as_it_is() {
 #[test]
 fn what_was_deleted_is_being_deleted_until_the_list_says_so_or_has_it_no_more() {
     let mut flight = InFlight::default();
-    flight.deleted(SET, "uid of a", at(0));
+    flight.deleting(SET, ("a", "uid of a"), at(0));
+    flight.deleted(SET, "uid of a");
+    assert_eq!(flight.due(SET), None, "the watch tells when it is gone");
     assert_eq!(count(&mut flight, &["a", "b"]), ["-a", "b"]);
     assert_eq!(count(&mut flight, &["b"]), ["b"]);
     assert_eq!(flight.0[SET].deleted.len(), 0, "nothing is kept for ever");
 }
 
 #[test]
+fn a_deletion_without_an_answer_counts_until_a_live_read_says_that_the_machine_stays() {
+    let mut flight = InFlight::default();
+    flight.deleting(SET, ("a", "uid of a"), at(0));
+    assert_eq!(count(&mut flight, &["a", "b"]), ["-a", "b"]);
+    flight.found(SET, machine("a"), at(UNSEEN - 1));
+    assert_eq!(count(&mut flight, &["a"]), ["-a"], "it may be on its way");
+    assert_eq!(flight.due(SET), Some(at(UNSEEN)));
+    assert_eq!(flight.overdue(SET, at(UNSEEN)), ["a".to_owned()].into());
+    flight.found(SET, machine("a"), at(UNSEEN));
+    assert_eq!(count(&mut flight, &["a"]), ["a"]);
+
+    flight.deleting(SET, ("a", "uid of a"), at(UNSEEN));
+    flight.settled(SET, "a");
+    assert_eq!(
+        count(&mut flight, &["a"]),
+        ["-a"],
+        "news of it is no answer"
+    );
+    flight.kept(SET, "uid of a");
+    assert_eq!(count(&mut flight, &["a"]), ["a"], "it was refused");
+
+    flight.deleting(SET, ("a", "uid of a"), at(UNSEEN));
+    flight.gone(SET, "a");
+    assert_eq!(
+        (flight.due(SET), count(&mut flight, &["a"])),
+        (None, vec!["-a".to_owned()])
+    );
+}
+
+#[test]
 fn a_machine_that_was_made_and_deleted_before_it_is_listed_counts_as_leaving() {
     let mut flight = InFlight::default();
     flight.making(SET, machine("a"), at(0));
-    flight.deleted(SET, "uid of a", at(1));
+    flight.deleting(SET, ("a", "uid of a"), at(1));
+    flight.deleted(SET, "uid of a");
     assert_eq!(count(&mut flight, &[]), ["-a"]);
 }
 
@@ -58,7 +91,7 @@ fn an_answer_that_comes_after_the_machine_was_seen_to_go_brings_nothing_back() {
     let mut flight = InFlight::default();
     flight.making(SET, machine("a"), at(0));
     flight.settled(SET, "a");
-    flight.made(SET, machine("a"), at(1));
+    flight.found(SET, machine("a"), at(1));
     assert_eq!(count(&mut flight, &[]), [] as [String; 0]);
 }
 
@@ -68,8 +101,8 @@ fn what_is_not_listed_for_too_long_is_named_and_can_be_forgotten() {
     assert_eq!(flight.due(SET), None);
     flight.making(SET, machine("a"), at(0));
     assert_eq!(flight.due(SET), Some(at(UNSEEN)));
-    assert_eq!(flight.overdue(SET, at(UNSEEN - 1)), [] as [String; 0]);
-    assert_eq!(flight.overdue(SET, at(UNSEEN)), ["a"]);
+    assert_eq!(flight.overdue(SET, at(UNSEEN - 1)), [].into());
+    assert_eq!(flight.overdue(SET, at(UNSEEN)), ["a".to_owned()].into());
     flight.settled(SET, "a");
     assert_eq!(count(&mut flight, &[]), [] as [String; 0]);
     flight.forget(SET);

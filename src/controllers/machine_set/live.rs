@@ -82,9 +82,9 @@ pub async fn look_for_overdue(
         let mut in_flight = in_flight(context);
         match found {
             Some(Item(machine)) if machine.owner_references().iter().any(|o| o.uid == uid) => {
-                in_flight.made(&uid, machine, now);
+                in_flight.found(&uid, machine, now);
             }
-            _ => in_flight.settled(&uid, &name),
+            _ => in_flight.gone(&uid, &name),
         }
     }
     Ok(())

@@ -184,8 +184,8 @@ impl World {
         for name in self.in_flight.overdue(&uid, self.now) {
             let found = self.machines.iter().find(|m| m.name_any() == name);
             match found.cloned() {
-                Some(machine) => self.in_flight.made(&uid, machine, self.now),
-                None => self.in_flight.settled(&uid, &name),
+                Some(machine) => self.in_flight.found(&uid, machine, self.now),
+                None => self.in_flight.gone(&uid, &name),
             }
         }
     }
@@ -255,12 +255,13 @@ impl World {
                 }
             }),
             Action::Delete { name, uid, .. } => {
+                self.in_flight.deleting(&set, (name, uid), now);
                 self.write(|world| {
                     if world.machines.iter().any(|m| m.name_any() == *name) {
                         world.delete(name);
                     }
                 })?;
-                self.in_flight.deleted(&set, uid, now);
+                self.in_flight.deleted(&set, uid);
                 Ok(())
             }
             Action::Create { name, .. } => {
@@ -268,7 +269,7 @@ impl World {
                 self.in_flight.making(&set, machine.clone(), now);
                 self.write(|world| world.create(observed, machine))?;
                 let made = self.machine(name).clone();
-                self.in_flight.made(&set, made, now);
+                self.in_flight.found(&set, made, now);
                 Ok(())
             }
         }

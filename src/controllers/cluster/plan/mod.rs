@@ -289,23 +289,14 @@ fn initialized(observed: &Observed) -> Finding {
     }
     // also of one that runs: two records of init name two hosts, and one of these may be reset or joined by mistake
     if let Some(doubt) = &observed.doubt {
-        let (namespace, name) = (observed.cluster.namespace(), observed.cluster.name_any());
-        let cluster = Named {
-            namespace: namespace.as_deref().unwrap_or_default(),
-            name: &name,
-        };
-        return doubt.finding(NAME, cluster);
+        return doubt.finding(NAME, Named::of_cluster(&observed.cluster));
     }
     if observed.initialized_by.is_some() {
         return Finding::yes(NAME, "Initialized", "");
     }
     match &observed.turn {
         Some(turn) if observed.is_holder_gone => {
-            let (namespace, name) = (observed.cluster.namespace(), observed.cluster.name_any());
-            let cluster = Named {
-                namespace: namespace.as_deref().unwrap_or_default(),
-                name: &name,
-            };
+            let cluster = Named::of_cluster(&observed.cluster);
             let message = format!(
                 "Machine {} (uid {}) had the turn to run kubeadm init and does not exist; it may run on its host. To have the turn returned, {}",
                 turn.name,

@@ -1,7 +1,7 @@
 //! The words for a turn that another Machine has, and for objects that contradict each other.
 
 use super::turn::{Doubt, Side};
-use crate::api::cluster::Turn;
+use crate::api::cluster::{Cluster, Turn};
 use crate::api::conditions::Finding;
 use crate::api::names::{
     ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED, ANNOTATION_SETTINGS, ANNOTATION_TURN,
@@ -36,6 +36,15 @@ impl<'a> Named<'a> {
         Self {
             namespace: &marker.namespace,
             name: &marker.cluster,
+        }
+    }
+
+    /// This Cluster.
+    pub fn of_cluster(cluster: &'a Cluster) -> Self {
+        let metadata = &cluster.metadata;
+        Self {
+            namespace: metadata.namespace.as_deref().unwrap_or_default(),
+            name: metadata.name.as_deref().unwrap_or_default(),
         }
     }
 }

@@ -83,8 +83,7 @@ pub fn doubt(observed: &Observed) -> Option<String> {
     let is_known = machine.recorded.as_ref() == Some(here);
     let is_made = machine.has_keys || observed.is_begun();
     let unheard = machine.unheard.as_ref().filter(|_| is_made && !is_known)?;
-    let is_deleting = observed.machine.metadata.deletion_timestamp.is_some();
-    let then = if is_deleting {
+    let then = if observed.is_deleting() {
         ""
     } else {
         ", and delete the Machine"
