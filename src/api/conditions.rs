@@ -5,6 +5,9 @@ use k8s_openapi::jiff::Timestamp;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+pub use super::condition_type::ConditionType;
+pub use super::reason::{Reason, Severity};
+
 /// Reads conditions as far as they are metav1's: those that another provider of 2019 copied from a Node may lack what
 /// these need, and are left out.
 pub fn as_far_as_they_are<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Condition>, D::Error> {
@@ -38,19 +41,19 @@ impl Status {
 /// What a plan found out about one condition: the only source of conditions, events and the log line.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Finding {
-    /// The condition's type, CamelCase.
-    pub condition: &'static str,
+    /// The condition's type.
+    pub condition: ConditionType,
     /// Whether it holds.
     pub status: Status,
-    /// Why, as one CamelCase word.
-    pub reason: &'static str,
+    /// Why.
+    pub reason: Reason,
     /// Why, for people: how far, and what to do.
     pub message: String,
 }
 
 impl Finding {
     /// The condition holds.
-    pub fn yes(condition: &'static str, reason: &'static str, message: impl Into<String>) -> Self {
+    pub fn yes(condition: ConditionType, reason: Reason, message: impl Into<String>) -> Self {
         Self {
             condition,
             status: Status::True,
@@ -59,7 +62,7 @@ impl Finding {
         }
     }
     /// The condition does not hold.
-    pub fn no(condition: &'static str, reason: &'static str, message: impl Into<String>) -> Self {
+    pub fn no(condition: ConditionType, reason: Reason, message: impl Into<String>) -> Self {
         Self {
             condition,
             status: Status::False,
@@ -68,11 +71,7 @@ impl Finding {
         }
     }
     /// Nobody knows at the moment.
-    pub fn unknown(
-        condition: &'static str,
-        reason: &'static str,
-        message: impl Into<String>,
-    ) -> Self {
+    pub fn unknown(condition: ConditionType, reason: Reason, message: impl Into<String>) -> Self {
         Self {
             condition,
             status: Status::Unknown,
@@ -98,14 +97,17 @@ pub fn merge(
         let status = finding.status.as_str();
         let same = find(old, finding.condition).filter(|c| c.status == status);
         let condition = Condition {
-            type_: finding.condition.into(),
+            type_: finding.condition.as_str().into(),
             status: status.into(),
-            reason: finding.reason.into(),
+            reason: finding.reason.as_str().into(),
             message: truncated(&finding.message),
             last_transition_time: same.map_or(Time(now), |c| c.last_transition_time.clone()),
             observed_generation: generation,
         };
-        match merged.iter_mut().find(|c| c.type_ == finding.condition) {
+        match merged
+            .iter_mut()
+            .find(|c| c.type_ == finding.condition.as_str())
+        {
             Some(slot) => *slot = condition,
             None => merged.push(condition),
         }
@@ -125,11 +127,21 @@ fn truncated(message: &str) -> String {
 }
 
 /// The condition of this type.
-pub fn find<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Condition> {
-    conditions.iter().find(|c| c.type_ == type_)
+pub fn find(conditions: &[Condition], type_: ConditionType) -> Option<&Condition> {
+    conditions.iter().find(|c| c.type_ == type_.as_str())
 }
 
 /// Whether the condition of this type is True.
-pub fn is_true(conditions: &[Condition], type_: &str) -> bool {
+pub fn is_true(conditions: &[Condition], type_: ConditionType) -> bool {
     find(conditions, type_).is_some_and(|c| c.status == "True")
+}
+
+/// Whether the condition of this type is False.
+pub fn is_false(conditions: &[Condition], type_: ConditionType) -> bool {
+    find(conditions, type_).is_some_and(|c| c.status == "False")
+}
+
+/// The reason of the condition of this type; None also for a word that is not ours.
+pub fn reason_of(conditions: &[Condition], type_: ConditionType) -> Option<Reason> {
+    find(conditions, type_).and_then(|c| Reason::parse(&c.reason))
 }

@@ -10,7 +10,7 @@ use kube::runtime::watcher;
 use kube::{Api, Client, Config, Resource};
 use serde::de::DeserializeOwned;
 
-use crate::api::conditions::find;
+use crate::api::conditions::{ConditionType, find};
 
 /// A client with the caller's own rights: from `KUBECONFIG`, `~/.kube/config`, or inside a pod.
 #[derive(Clone)]
@@ -181,7 +181,7 @@ impl Caller {
 
 /// What an object's condition Ready says.
 pub fn why_not_ready(conditions: &[Condition]) -> String {
-    match find(conditions, "Ready") {
+    match find(conditions, ConditionType::Ready) {
         Some(ready) if ready.message.is_empty() => ready.reason.clone(),
         Some(ready) => format!("{}: {}", ready.reason, ready.message),
         None => "no controller has reported on it yet".into(),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 
 /// Controller, namespace and name.
 type Key = (&'static str, String, String);
@@ -51,7 +51,11 @@ impl Failures {
             row.count
         );
         row.told = cause;
-        Some(Finding::no("Reconciled", "PassFailed", message))
+        Some(Finding::no(
+            ConditionType::Reconciled,
+            Reason::PassFailed,
+            message,
+        ))
     }
 
     /// The last pass went well.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Resource, ResourceExt};
 
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
 use crate::api::readable::unreadable;
 use crate::api::whose::Whose;
@@ -65,7 +65,7 @@ pub async fn holds<K: Leans>(context: &Context, object: &K) -> bool {
         .is_news(object.uid().unwrap_or_default(), said)
     {
         let (kind, namespace) = (K::kind(&()), object.namespace().unwrap_or_default());
-        tracing::warn!(%kind, namespace, object = object.name_any(), reason = finding.reason, "{}", finding.message);
+        tracing::warn!(%kind, namespace, object = object.name_any(), reason = %finding.reason, "{}", finding.message);
         context.event(object, &finding).await;
     }
     true
@@ -79,15 +79,15 @@ fn trouble_of<K: Leans>(stores: &Stores, object: &K) -> Option<Finding> {
             "it cannot be read, so nothing is done with it or below it: {why}. Correct it: {}",
             edit(K::kind(&()).as_ref(), &object.name_any(), &namespace)
         );
-        ("Unreadable", message)
+        (Reason::Unreadable, message)
     } else if let Some(other) = stores.unknown_in(&namespace) {
-        ("NamespaceHeld", namespace_held(&other, &namespace))
+        (Reason::NamespaceHeld, namespace_held(&other, &namespace))
     } else {
         let other = object.leans_on(stores)?;
         let message = format!("nothing is done with it while {other}");
-        ("Held", message)
+        (Reason::Held, message)
     };
-    Some(Finding::no("Readable", reason, message))
+    Some(Finding::no(ConditionType::Readable, reason, message))
 }
 
 fn is_foreign<K: Shared>(object: &K, stores: &Stores) -> bool {
@@ -289,10 +289,10 @@ mod tests {
             let mut machine = machine(&stores, &value);
             assert_eq!(machine.is_foreign(&stores), is_foreign, "{value}");
             let held = trouble_of(&stores, &machine).map(|finding| finding.reason);
-            assert_eq!(held, Some("Held"), "{value}");
+            assert_eq!(held, Some(Reason::Held), "{value}");
             mark(&mut machine.metadata);
             let bad = trouble_of(&stores, &machine).map(|finding| finding.reason);
-            assert_eq!(bad, Some("Unreadable"), "{value}");
+            assert_eq!(bad, Some(Reason::Unreadable), "{value}");
         }
     }
 

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::{ReconcileError, claims};
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{ANNOTATION_HYPERVISOR, FIELD_MANAGER, LABEL_CLUSTER};
 use crate::api::readable::unreadable;
 use crate::api::whose::{self, Place, Whose};
@@ -120,7 +120,8 @@ where
         Whose::Unknown(why) => {
             if done.told != now {
                 context.must_lead()?;
-                let finding = Finding::unknown("ProviderKnown", "ProviderUnknown", why);
+                let finding =
+                    Finding::unknown(ConditionType::ProviderKnown, Reason::ProviderUnknown, why);
                 context.event_once(object.as_ref(), &finding).await;
                 context.regarded.all().entry(uid.clone()).or_default().told = now;
             }

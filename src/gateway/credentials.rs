@@ -1,5 +1,6 @@
 //! What a gateway is reached with, from a Secret of type `tatara.dev/gateway`.
 
+use crate::api::conditions::Reason;
 use std::fmt;
 use std::sync::Arc;
 
@@ -31,7 +32,7 @@ impl Credentials {
     pub fn of(namespace: &str, name: &str, secret: Option<&Secret>) -> Result<Self, GatewayError> {
         let Some(secret) = secret else {
             return Err(GatewayError::Credentials {
-                reason: "CredentialMissing",
+                reason: Reason::CredentialMissing,
                 message: format!(
                     "credentialsRef names Secret {name}, and {namespace} has none of that name with type {SECRET_TYPE_GATEWAY}; create it: \
                      kubectl -n {namespace} create secret generic {name} --type={SECRET_TYPE_GATEWAY} --from-file=ca.crt=CAFILE --from-file=token=TOKENFILE"
@@ -39,7 +40,7 @@ impl Credentials {
             });
         };
         let malformed = |message: &str| GatewayError::Credentials {
-            reason: "CredentialMalformed",
+            reason: Reason::CredentialMalformed,
             message: format!("Secret {namespace}/{name}: {message}"),
         };
         let data = |key: &str| {

@@ -1,4 +1,5 @@
 //! What can fail at a gateway, said for people.
+use crate::api::conditions::Reason;
 
 /// A request to a gateway that did not succeed.
 #[derive(Debug, thiserror::Error)]
@@ -39,27 +40,27 @@ pub enum GatewayError {
     #[error("{message}")]
     Credentials {
         /// One CamelCase word.
-        reason: &'static str,
+        reason: Reason,
         /// Which Secret, which key, what to do.
         message: String,
     },
 }
 
 /// Codes of the gateway that are reasons of conditions here.
-const CODES: [(&str, &str); 13] = [
-    ("TokenExpired", "TokenExpired"),
-    ("Unauthenticated", "Unauthorized"),
-    ("InsufficientCapacity", "InsufficientCapacity"),
-    ("SpecDiffers", "SpecDiffers"),
-    ("NameTaken", "NameTaken"),
-    ("ImageNotReady", "ImageNotReady"),
-    ("ImageDiffers", "ImageDiffers"),
-    ("PoolFull", "StorageFull"),
-    ("PoolInactive", "StorageInactive"),
-    ("BadSpec", "InvalidSpec"),
-    ("UnknownField", "GatewayOutdated"),
-    ("LibvirtUnavailable", "LibvirtUnavailable"),
-    ("MachineBusy", "LibvirtUnavailable"),
+const CODES: [(&str, Reason); 13] = [
+    ("TokenExpired", Reason::TokenExpired),
+    ("Unauthenticated", Reason::Unauthorized),
+    ("InsufficientCapacity", Reason::InsufficientCapacity),
+    ("SpecDiffers", Reason::SpecDiffers),
+    ("NameTaken", Reason::NameTaken),
+    ("ImageNotReady", Reason::ImageNotReady),
+    ("ImageDiffers", Reason::ImageDiffers),
+    ("PoolFull", Reason::StorageFull),
+    ("PoolInactive", Reason::StorageInactive),
+    ("BadSpec", Reason::InvalidSpec),
+    ("UnknownField", Reason::GatewayOutdated),
+    ("LibvirtUnavailable", Reason::LibvirtUnavailable),
+    ("MachineBusy", Reason::LibvirtUnavailable),
 ];
 
 impl GatewayError {
@@ -76,16 +77,18 @@ impl GatewayError {
     }
 
     /// One CamelCase word, for a condition.
-    pub fn reason(&self) -> &'static str {
+    pub fn reason(&self) -> Reason {
         match self {
-            Self::Unreachable { why, .. } if why.contains("certificate") => "CertificateUnknown",
-            Self::Unreachable { .. } => "HypervisorUnreachable",
-            Self::Unreadable { .. } => "UnreadableAnswer",
-            Self::Credentials { reason, .. } => reason,
+            Self::Unreachable { why, .. } if why.contains("certificate") => {
+                Reason::CertificateUnknown
+            }
+            Self::Unreachable { .. } => Reason::HypervisorUnreachable,
+            Self::Unreadable { .. } => Reason::UnreadableAnswer,
+            Self::Credentials { reason, .. } => *reason,
             Self::Refused { code, .. } => CODES
                 .iter()
                 .find(|(known, _)| known == code)
-                .map_or("GatewayRefused", |(_, reason)| reason),
+                .map_or(Reason::GatewayRefused, |(_, reason)| *reason),
         }
     }
 

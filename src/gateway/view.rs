@@ -1,5 +1,6 @@
 //! What a gateway has told: its virtual machines, its images, its capacity, and whether it still talks.
 
+use crate::api::conditions::Reason;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ pub enum Connectivity {
         /// Since when.
         since: Timestamp,
         /// One CamelCase word.
-        reason: &'static str,
+        reason: Reason,
         /// For people.
         why: String,
     },

@@ -16,7 +16,7 @@ use tokio_util::task::TaskTracker;
 use super::leader::Leadership;
 use super::metrics::Metrics;
 use crate::api::Cluster;
-use crate::api::conditions::{Finding, Status};
+use crate::api::conditions::{Finding, Severity};
 use crate::api::names::FIELD_MANAGER;
 use crate::controllers::cluster::{KnownClusters, Sources};
 use crate::controllers::cluster_profile::Publisher;
@@ -130,19 +130,20 @@ impl Context {
         tokens.unwrap_or_else(PoisonError::into_inner).remove(uid);
     }
 
-    /// Writes an Event on an object for a finding that is news. A failure to do so is logged: an Event
-    /// is worth no retry.
+    /// Writes an Event on an object for a finding that is news and has something to say. A failure to do so is logged: an
+    /// Event is worth no retry.
     pub async fn event<K: Resource<DynamicType = ()>>(&self, object: &K, finding: &Finding) {
-        let bad = finding.status != Status::True;
+        if finding.message.is_empty() {
+            return;
+        }
         let event = Event {
-            type_: if bad {
-                EventType::Warning
-            } else {
-                EventType::Normal
+            type_: match finding.reason.severity() {
+                Severity::Warning => EventType::Warning,
+                Severity::Normal => EventType::Normal,
             },
-            reason: finding.reason.into(),
+            reason: finding.reason.as_str().into(),
             note: Some(note(object, finding)),
-            action: finding.condition.into(),
+            action: finding.condition.as_str().into(),
             secondary: None,
         };
         let published = self.recorder.publish(&event, &object.object_ref(&())).await;
@@ -161,9 +162,9 @@ impl Context {
                 ..ObjectMeta::default()
             },
             type_: Some("Warning".into()),
-            reason: Some(finding.reason.into()),
+            reason: Some(finding.reason.as_str().into()),
             note: Some(note(object, finding)),
-            action: Some(finding.condition.into()),
+            action: Some(finding.condition.as_str().into()),
             regarding: Some(object.object_ref(&())),
             event_time: Some(MicroTime(crate::clock::now())),
             reporting_controller: Some(FIELD_MANAGER.into()),
@@ -208,7 +209,7 @@ fn failed<K: Resource<DynamicType = ()>>(
     if let Err(error) = written
         && !is_refused_by_an_end(&error)
     {
-        tracing::warn!(error = %reason(&error), object = %object.name_any(), reason = finding.reason, "failed to write an Event");
+        tracing::warn!(error = %reason(&error), object = %object.name_any(), reason = %finding.reason, "failed to write an Event");
     }
 }
 
@@ -235,13 +236,19 @@ pub fn member_key(cluster: &Cluster) -> MemberKey {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::conditions::{ConditionType, Reason};
     use crate::api::{Machine, MachineSpec};
 
     #[test]
     fn a_note_that_is_too_long_ends_with_a_sentence_and_says_where_the_rest_is() {
         let mut machine = Machine::new("m", MachineSpec::default());
         machine.metadata.namespace = Some("n".into());
-        let note = |message: String| note(&machine, &Finding::no("Ready", "Reason", message));
+        let note = |message: String| {
+            note(
+                &machine,
+                &Finding::no(ConditionType::Ready, Reason::Starting, message),
+            )
+        };
         let exact = "x".repeat(1024);
         assert_eq!(note(exact.clone()), exact);
         let rest = " ... (whole text: kubectl -n n describe machine m)";

@@ -1,5 +1,6 @@
 //! What it takes to talk to the BMC of a Host, from its spec and its Secrets.
 
+use crate::api::conditions::Reason;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client};
 
@@ -14,7 +15,7 @@ pub async fn trust(
     namespace: &str,
     bmc: &BmcAccess,
 ) -> Result<Trust, ContactError> {
-    let misconfigured = |problem: String| local("BMCMisconfigured", problem);
+    let misconfigured = |problem: String| local(Reason::BMCMisconfigured, problem);
     if let Some(fingerprint) = &bmc.tls.fingerprint {
         return Trust::fingerprint(fingerprint).map_err(|error| misconfigured(error.to_string()));
     }
@@ -27,7 +28,7 @@ pub async fn trust(
     let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
     let name = &reference.name;
     let secret = secrets.get_opt(name).await.map_err(|error| ContactError {
-        reason: "BMCMisconfigured",
+        reason: Reason::BMCMisconfigured,
         message: format!(
             "spec.bmc.tls.certificateAuthorityRef: Secret {name} could not be read: {}",
             crate::workload::error::reason(&error)
@@ -49,7 +50,7 @@ pub async fn trust(
 pub fn login(namespace: &str, name: &str, secret: Option<&Secret>) -> Result<Login, ContactError> {
     let Some(secret) = secret else {
         return Err(local(
-            "BMCCredentialMissing",
+            Reason::BMCCredentialMissing,
             format!(
                 "spec.bmc.credentialsRef names Secret {name}, and {namespace} has none of that name with type \
                  kubernetes.io/basic-auth; create it: kubectl -n {namespace} create secret generic {name} \
@@ -64,7 +65,7 @@ pub fn login(namespace: &str, name: &str, secret: Option<&Secret>) -> Result<Log
         let text = text.map(|text| text.trim_end_matches(['\r', '\n']).to_owned());
         text.filter(|text| !text.is_empty()).ok_or_else(|| {
             local(
-                "BMCCredentialMalformed",
+                Reason::BMCCredentialMalformed,
                 format!("Secret {namespace}/{name} has no text in its key {key}; put it there"),
             )
         })

@@ -154,7 +154,7 @@ mod tests {
                     answer().map_or(Ok(()), Err)
                 };
                 let result = logins.log_in(&number.to_string(), LOGIN, attempt).await;
-                result.map_or_else(|error| error.reason, |()| "let in")
+                result.map_or_else(|error| error.reason.as_str(), |()| "let in")
             }
         });
         let told = join_all(attempts).await;

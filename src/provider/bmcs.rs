@@ -15,7 +15,7 @@ use super::bmc_logins::{LoginDigest, Logins};
 use super::errand::{Errand, open, run};
 use super::{ContactError, bmc_access};
 use crate::api::Host;
-use crate::api::conditions::find;
+use crate::api::conditions::{ConditionType, Reason, find};
 use crate::redfish::{Access, Error, Pace, PowerState, Wish};
 use crate::store::Stores;
 
@@ -134,7 +134,7 @@ impl Bmcs {
     /// What it takes to talk to the BMC, and a digest of its login.
     async fn access(&self, host: &Host) -> Result<(Access, LoginDigest), ContactError> {
         let Some(bmc) = &host.spec.bmc else {
-            return Err(local("BMCMissing", "spec.bmc is not set".into()));
+            return Err(local(Reason::BMCMissing, "spec.bmc is not set".into()));
         };
         let namespace = host.namespace().unwrap_or_default();
         let secret = self.secret(host);
@@ -149,7 +149,7 @@ impl Bmcs {
         }
         let trust = bmc_access::trust(&self.client, &namespace, bmc).await?;
         let access = Access::new(&bmc.address, login, trust, bmc.system_id.clone());
-        let access = access.map_err(|error| local("BMCMisconfigured", error.to_string()))?;
+        let access = access.map_err(|error| local(Reason::BMCMisconfigured, error.to_string()))?;
         Ok((access, digest.finalize().into()))
     }
 }
@@ -159,9 +159,9 @@ impl Bmcs {
 fn refused_before(host: &Host, asked_with: &str) -> Option<ContactError> {
     let status = host.status.as_ref()?;
     let was = status.bmc.as_ref()?.asked_with.as_deref()?;
-    let said = find(&status.conditions, "BMCReachable")?;
-    (was == asked_with && said.reason == "BMCLoginRefused").then(|| ContactError {
-        reason: "BMCLoginRefused",
+    let said = find(&status.conditions, ConditionType::BMCReachable)?;
+    (was == asked_with && said.reason == Reason::BMCLoginRefused).then(|| ContactError {
+        reason: Reason::BMCLoginRefused,
         message: said.message.clone(),
         transient: false,
     })

@@ -1,6 +1,7 @@
 //! SSH keys of Secrets, decoded once per version of the Secret. A passphrase costs time to check: that is done where
 //! blocking is allowed, and who needs another key does not wait for it.
 
+use crate::api::conditions::Reason;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -40,7 +41,7 @@ impl Credentials {
         let Some(secret) = secret else {
             self.forget(namespace, name);
             return Err(ContactError {
-                reason: "CredentialMissing",
+                reason: Reason::CredentialMissing,
                 message: format!(
                     "credentialsRef names Secret {name}, and {namespace} has none of that name with type \
                      kubernetes.io/ssh-auth; create it: kubectl -n {namespace} create secret generic {name} \
@@ -79,7 +80,7 @@ fn decode_aside(namespace: &str, name: &str, secret: &Secret) -> Decoding {
         let decoded = task.await;
         decoded.unwrap_or_else(|error| {
             Err(ContactError {
-                reason: "CredentialMalformed",
+                reason: Reason::CredentialMalformed,
                 message: format!("failed to decode an SSH key: {error}"),
                 transient: true,
             })
@@ -103,7 +104,7 @@ fn decode(namespace: &str, name: &str, secret: &Secret) -> Result<Arc<Credential
     };
     let Some(pem) = data("ssh-privatekey") else {
         return Err(unusable(
-            "CredentialMalformed",
+            Reason::CredentialMalformed,
             "has no key ssh-privatekey; put the private key there".into(),
         ));
     };

@@ -4,6 +4,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use super::ContactError;
 use super::bmc_error::contact_error;
+use crate::api::conditions::Reason;
 use crate::redfish::{Access, Bmc, BootDevice, Error, Pace, PowerState, Wish};
 
 /// A run of hexadecimal digits as long as this may be a piece of a token, of 64; a shorter one opens nothing.
@@ -103,7 +104,7 @@ fn refused(error: Error) -> (Error, ContactError) {
             | Error::TaskFailed { .. }
             | Error::NoVirtualMedia { .. }
     ) {
-        said.reason = "VirtualMediaRefused";
+        said.reason = Reason::VirtualMediaRefused;
         said.message = format!(
             "its BMC could not put the installer into its virtual CD drive; it has to reach --media-url of the \
              manager: {}",

@@ -1,5 +1,6 @@
 //! Hosts over SSH: their sessions, and what they say of themselves.
 
+use crate::api::conditions::Reason;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +26,7 @@ const ACT: Duration = Duration::from_mins(2);
 #[error("{message}")]
 pub struct ContactError {
     /// One CamelCase word.
-    pub reason: &'static str,
+    pub reason: Reason,
     /// For people, with the remedy.
     pub message: String,
     /// Whether it may pass by itself.
@@ -212,7 +213,7 @@ impl Hosts {
         }
         let stderr = String::from_utf8_lossy(&output.stderr);
         Err(ContactError {
-            reason: "ScriptFailed",
+            reason: Reason::ScriptFailed,
             message: format!(
                 "a script of Tatara ended with {} on {}: {}",
                 output.end(),
@@ -261,7 +262,7 @@ pub fn run_failed(error: &crate::remote::RunError) -> ContactError {
 /// A server that names a Secret which it did not list.
 fn unnamed(name: &str) -> ContactError {
     ContactError {
-        reason: "CredentialMissing",
+        reason: Reason::CredentialMissing,
         message: format!("Secret {name} was not looked up; report this"),
         transient: true,
     }
@@ -269,7 +270,7 @@ fn unnamed(name: &str) -> ContactError {
 
 fn unreadable(error: impl std::error::Error) -> ContactError {
     ContactError {
-        reason: "UnreadableAnswer",
+        reason: Reason::UnreadableAnswer,
         message: Chain(&error).to_string(),
         transient: true,
     }

@@ -2,6 +2,7 @@
 //! Nodes are real objects in the workload API, and are found by provider ID through the same code as
 //! those of real machines.
 
+use crate::api::conditions::Reason;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -94,7 +95,7 @@ impl Simulated {
         match &observed.node {
             Seen::Known(_) if connected => Placement::None(Ok(name)),
             _ => Placement::None(Err(Refusal {
-                reason: "WaitingForApi",
+                reason: Reason::WaitingForApi,
                 message: format!(
                     "a simulated machine registers its Node by itself, and the API of Cluster {cluster} is not connected yet"
                 ),

@@ -1,5 +1,6 @@
 //! Why a host could not be reached, in the words of a condition.
 
+use crate::api::conditions::Reason;
 use std::error::Error;
 use std::sync::Arc;
 
@@ -112,15 +113,15 @@ pub enum ConnectError {
 
 impl ConnectError {
     /// One word for a condition.
-    pub fn reason(&self) -> &'static str {
+    pub fn reason(&self) -> Reason {
         match self {
-            Self::Unreachable { .. } | Self::Timeout { .. } => "SshUnreachable",
-            Self::HostKeyChanged { .. } | Self::HostKeyNotOffered { .. } => "HostKeyChanged",
-            Self::HostKeyMissing { .. } => "HostKeyMissing",
-            Self::HostKeyMalformed { .. } => "HostKeyMalformed",
-            Self::AuthenticationFailed { .. } => "AuthenticationFailed",
-            Self::JumpFailed { .. } => "JumpHostFailed",
-            Self::Protocol { .. } => "SshProtocolError",
+            Self::Unreachable { .. } | Self::Timeout { .. } => Reason::SshUnreachable,
+            Self::HostKeyChanged { .. } | Self::HostKeyNotOffered { .. } => Reason::HostKeyChanged,
+            Self::HostKeyMissing { .. } => Reason::HostKeyMissing,
+            Self::HostKeyMalformed { .. } => Reason::HostKeyMalformed,
+            Self::AuthenticationFailed { .. } => Reason::AuthenticationFailed,
+            Self::JumpFailed { .. } => Reason::JumpHostFailed,
+            Self::Protocol { .. } => Reason::SshProtocolError,
         }
     }
 

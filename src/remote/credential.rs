@@ -1,5 +1,6 @@
 //! A private key that opens hosts: decoded once, shown never.
 
+use crate::api::conditions::Reason;
 use std::fmt;
 use std::sync::Arc;
 
@@ -61,13 +62,13 @@ pub enum CredentialError {
 
 impl CredentialError {
     /// One word for a condition.
-    pub fn reason(&self) -> &'static str {
+    pub fn reason(&self) -> Reason {
         match self {
-            Self::NotAPrivateKey { .. } => "CredentialMalformed",
-            Self::PassphraseRequired => "PassphraseRequired",
-            Self::WrongPassphrase => "WrongPassphrase",
-            Self::TooCostly { .. } => "CredentialTooCostly",
-            Self::UnsupportedType { .. } => "CredentialUnsupported",
+            Self::NotAPrivateKey { .. } => Reason::CredentialMalformed,
+            Self::PassphraseRequired => Reason::PassphraseRequired,
+            Self::WrongPassphrase => Reason::WrongPassphrase,
+            Self::TooCostly { .. } => Reason::CredentialTooCostly,
+            Self::UnsupportedType { .. } => Reason::CredentialUnsupported,
         }
     }
 }

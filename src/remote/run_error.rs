@@ -1,5 +1,6 @@
 //! Why a script or a tunnel failed on a host that was reached.
 
+use crate::api::conditions::Reason;
 use std::sync::Arc;
 
 /// Why a script gave no [`Output`](super::Output), or a tunnel did not open.
@@ -101,16 +102,16 @@ pub enum RunError {
 
 impl RunError {
     /// One word for a condition.
-    pub fn reason(&self) -> &'static str {
+    pub fn reason(&self) -> Reason {
         match self {
-            Self::Disconnected { .. } => "SshDisconnected",
-            Self::Hangs { .. } => "HostHangs",
-            Self::Busy { .. } => "SshBusy",
-            Self::SudoRefused { .. } => "SudoRefused",
-            Self::ShellUnavailable { .. } => "ShellUnavailable",
-            Self::NotRoot { .. } => "NotRoot",
-            Self::CommandRefused { .. } => "CommandRefused",
-            Self::TunnelRefused { .. } => "TunnelRefused",
+            Self::Disconnected { .. } => Reason::SshDisconnected,
+            Self::Hangs { .. } => Reason::HostHangs,
+            Self::Busy { .. } => Reason::SshBusy,
+            Self::SudoRefused { .. } => Reason::SudoRefused,
+            Self::ShellUnavailable { .. } => Reason::ShellUnavailable,
+            Self::NotRoot { .. } => Reason::NotRoot,
+            Self::CommandRefused { .. } => Reason::CommandRefused,
+            Self::TunnelRefused { .. } => Reason::TunnelRefused,
         }
     }
 }

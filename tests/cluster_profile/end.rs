@@ -4,7 +4,7 @@ use k8s_openapi::jiff::SignedDuration;
 use kube::ResourceExt;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::json;
-use tatara::api::conditions::find;
+use tatara::api::conditions::{ConditionType, Reason, find};
 use tatara::controllers::cluster_profile::{Publisher, Report};
 
 use crate::world::{World, at, eventually};
@@ -80,7 +80,7 @@ async fn a_consumer_that_holds_the_profile_sees_why_and_delays_the_end_for_a_bou
         .expect("a deletion");
     pass(&world, &publisher, SignedDuration::ZERO).await;
     let waiting = pass(&world, &publisher, SignedDuration::ZERO).await;
-    assert_eq!(waiting.findings[0].reason, "Withdrawing");
+    assert_eq!(waiting.findings[0].reason, Reason::Withdrawing);
     assert!(
         waiting.findings[0]
             .message
@@ -90,7 +90,7 @@ async fn a_consumer_that_holds_the_profile_sees_why_and_delays_the_end_for_a_bou
     let profile = world.profile("end-2").await;
     assert!(profile.metadata.deletion_timestamp.is_some());
     let status = profile.status.clone().expect("a status");
-    let joined = find(&status.conditions, "Joined").expect("the condition");
+    let joined = find(&status.conditions, ConditionType::Joined).expect("the condition");
     assert_eq!(
         (joined.status.as_str(), joined.reason.as_str()),
         ("False", "ClusterDeleting")

@@ -9,7 +9,7 @@ use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::discovery::{Scope, pinned_kind};
 use serde_json::json;
 use tatara::api::ClusterProfile;
-use tatara::api::conditions::find;
+use tatara::api::conditions::{ConditionType, Reason, find};
 use tatara::controllers::cluster_profile::Publisher;
 use tatara::workload::health::Verdict;
 
@@ -55,10 +55,13 @@ async fn assert_conforms(world: &World, namespace: &str) {
             "5: a unique member id"
         );
         assert!(
-            find(&status.conditions, "ControlPlaneHealthy").is_some(),
+            find(&status.conditions, ConditionType::ControlPlaneHealthy).is_some(),
             "6"
         );
-        assert!(find(&status.conditions, "Joined").is_some(), "7");
+        assert!(
+            find(&status.conditions, ConditionType::Joined).is_some(),
+            "7"
+        );
         let version = status.version.and_then(|version| version.kubernetes);
         assert!(
             version.is_some_and(|version| !version.is_empty()),
@@ -77,7 +80,7 @@ async fn a_published_cluster_conforms_and_neither_passes_nor_restarts_nor_re_app
     let world = World::new("publish-1").await;
     let publisher = Publisher::new(world.client.clone());
     let report = world.settle(&publisher, at("10:00:00"), |_| {}).await;
-    assert_eq!(report.findings[0].reason, "Published", "{report:?}");
+    assert_eq!(report.findings[0].reason, Reason::Published, "{report:?}");
     assert_conforms(&world, "publish-1").await;
     let profile = world.profile("publish-1").await;
     let access = profile.status.clone().expect("a status").access_providers;
@@ -157,7 +160,8 @@ async fn an_outage_and_a_second_writer_leave_each_others_parts_alone() {
         })
         .await;
     let status = world.profile("publish-2").await.status.expect("a status");
-    let healthy = find(&status.conditions, "ControlPlaneHealthy").expect("the condition");
+    let healthy =
+        find(&status.conditions, ConditionType::ControlPlaneHealthy).expect("the condition");
     assert_eq!(
         (healthy.status.as_str(), healthy.last_transition_time.0),
         ("False", at("11:00:00"))
@@ -191,7 +195,11 @@ async fn a_foreign_profile_stays_as_it_is_and_a_missing_namespace_is_named() {
             input.namespaces = both.to_vec();
         })
         .await;
-    assert_eq!(report.findings[0].reason, "ForeignProfile", "{report:?}");
+    assert_eq!(
+        report.findings[0].reason,
+        Reason::ForeignProfile,
+        "{report:?}"
+    );
     assert_eq!(
         version_of(&world.profile("publish-3-theirs").await),
         version_of(&before)
@@ -204,7 +212,7 @@ async fn a_foreign_profile_stays_as_it_is_and_a_missing_namespace_is_named() {
             input.namespaces = missing.to_vec();
         })
         .await;
-    assert_eq!(report.findings[0].reason, "Refused");
+    assert_eq!(report.findings[0].reason, Reason::Refused);
     assert_eq!(
         report.findings[0].message,
         "ClusterProfile publish-3-missing/publish-3: namespaces \"publish-3-missing\" not found"

@@ -5,7 +5,7 @@ use std::fs;
 
 use kube::ResourceExt;
 use serde_json::json;
-use tatara::api::conditions::find;
+use tatara::api::conditions::{ConditionType, find};
 use tatara::api::{Cluster, Machine};
 
 use crate::claims::machine_says;
@@ -38,7 +38,7 @@ async fn ready_since(world: &World) -> BTreeMap<String, String> {
     let machines = world.list::<Machine>().await.into_iter();
     let since = machines.map(|machine| {
         let status = machine.status.as_ref();
-        let ready = status.and_then(|status| find(&status.conditions, "Ready"));
+        let ready = status.and_then(|status| find(&status.conditions, ConditionType::Ready));
         let ready = ready.expect("a condition");
         let since = format!("{} since {:?}", ready.status, ready.last_transition_time);
         (machine.uid().expect("a UID"), since)

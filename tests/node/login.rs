@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
+use tatara::api::conditions::Reason;
 
 use tatara::api::host::Privilege;
 use tatara::node::{SecretFile, Step, Unit, UnitName, start_and_follow};
@@ -126,7 +127,7 @@ async fn a_login_leaves_no_trace_of_its_secrets_and_says_when_sudo_refuses() {
         matches!(&error, RunError::SudoRefused { user, .. } if user == "nosudo"),
         "{error:?}"
     );
-    assert_eq!(error.reason(), "SudoRefused");
+    assert_eq!(error.reason(), Reason::SudoRefused);
     assert!(error.to_string().contains("NOPASSWD"), "{error}");
     assert!(
         canaries

@@ -7,6 +7,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString::Int;
 use k8s_openapi::jiff::Timestamp;
 use proptest::prelude::*;
 use serde_json::json;
+use tatara::api::conditions::Reason;
 use tatara::api::machine_deployment::StrategyType;
 use tatara::api::machine_set::DeletePolicy;
 use tatara::api::names::{
@@ -102,7 +103,7 @@ fn deployment() -> impl Strategy<Value = Observed> {
                 rolling(Int(surge), Int(unavailable))
             };
             let missing = Unresolved {
-                reason: "MachineClassNotFound",
+                reason: Reason::MachineClassMissing,
                 message: String::new(),
             };
             Observed {

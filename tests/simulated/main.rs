@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::ResourceExt;
 use serde_json::json;
-use tatara::api::conditions::find;
+use tatara::api::conditions::{ConditionType, find};
 use tatara::api::{Cluster, Machine, MachineDeployment};
 
 use crate::site::{Site, eventually, ready};
@@ -177,7 +177,7 @@ async fn a_typo_in_a_running_cluster_costs_no_machine_its_readiness() {
     assert!(message.contains("adons"), "{message}");
     let cluster = site.api::<Cluster>().get("simulated").await;
     let status = cluster.expect("a Cluster").status.unwrap_or_default();
-    let valid = find(&status.conditions, "ConfigurationValid");
+    let valid = find(&status.conditions, ConditionType::ConfigurationValid);
     assert!(valid.is_some_and(|c| c.message.contains("adons")));
 
     // one that comes meanwhile waits, and a restart finds all as it was
@@ -185,7 +185,10 @@ async fn a_typo_in_a_running_cluster_costs_no_machine_its_readiness() {
     eventually("a fourth Machine", async || {
         let machines = site.machines("pool").await;
         let waits = |m: &&Machine| {
-            let ready = m.status.as_ref().and_then(|s| find(&s.conditions, "Ready"));
+            let ready = m
+                .status
+                .as_ref()
+                .and_then(|s| find(&s.conditions, ConditionType::Ready));
             ready.is_some_and(|ready| ready.reason == "ClusterInvalid")
         };
         (machines.len() == 4 && machines.iter().filter(waits).count() == 1).then_some(())
@@ -218,6 +221,6 @@ async fn a_typo_in_a_running_cluster_costs_no_machine_its_readiness() {
 
 fn condition(machine: &Machine, type_: &str) -> Condition {
     let status = machine.status.as_ref();
-    let found = status.and_then(|status| find(&status.conditions, type_));
+    let found = status.and_then(|status| status.conditions.iter().find(|c| c.type_ == type_));
     found.cloned().expect("a condition")
 }

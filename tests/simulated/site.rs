@@ -15,6 +15,7 @@ use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tatara::api::Machine;
+use tatara::api::conditions::{ConditionType, is_true};
 
 use crate::audit::{MANAGER, Mark};
 use crate::plane::Plane;
@@ -262,7 +263,7 @@ impl Drop for Site {
 
 pub fn ready(machine: &Machine) -> bool {
     let status = machine.status.as_ref();
-    status.is_some_and(|status| tatara::api::conditions::is_true(&status.conditions, "Ready"))
+    status.is_some_and(|status| is_true(&status.conditions, ConditionType::Ready))
 }
 
 /// All of them. A kind that was defined a moment ago is answered with "try again" for a while.

@@ -10,6 +10,7 @@ use kube::core::NamespaceResourceScope;
 use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tatara::api::conditions::{ConditionType, find};
 use tatara::api::readable::unreadable;
 use tatara::api::{Cluster, Host, Machine};
 use tatara::store::{Indexed, Item};
@@ -89,7 +90,7 @@ async fn what_cannot_be_read_is_left_alone_and_keeps_nobody_else_back() {
     let message = eventually("a Cluster that waits for one Machine", async || {
         let cluster = cluster.get("simulated").await.expect("the Cluster");
         let status = cluster.status?;
-        let deleting = tatara::api::conditions::find(&status.conditions, "Deleting")?;
+        let deleting = find(&status.conditions, ConditionType::Deleting)?;
         let left = machines(&site).await.len();
         (left == 1 && deleting.message.contains(&victim)).then(|| deleting.message.clone())
     })

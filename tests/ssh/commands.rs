@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
+use tatara::api::conditions::Reason;
 
 use futures::future::join_all;
 use sha2::Digest as _;
@@ -233,7 +234,7 @@ async fn a_script_that_hangs_is_told_from_a_connection_that_is_lost_and_costs_no
     let session = session(&sshd).await;
     let limit = Duration::from_secs(2);
     let hangs = session.run_within("sleep 60", limit).await.unwrap_err();
-    assert_eq!(hangs.reason(), "HostHangs");
+    assert_eq!(hangs.reason(), Reason::HostHangs);
     assert!(hangs.to_string().contains("within 2 s"), "{hangs}");
     let next = session.run_within("echo x", Duration::from_mins(1)).await;
     assert_eq!(next.unwrap().stdout, b"x\n");
@@ -242,7 +243,7 @@ async fn a_script_that_hangs_is_told_from_a_connection_that_is_lost_and_costs_no
 
     sshd.stop_answering();
     let lost = session.run_within("echo x", limit).await.unwrap_err();
-    assert_eq!(lost.reason(), "SshDisconnected");
+    assert_eq!(lost.reason(), Reason::SshDisconnected);
     assert!(session.is_closed(), "the next caller gets another");
 }
 
@@ -261,6 +262,6 @@ async fn a_script_that_waits_for_our_own_is_no_sign_of_a_host_that_hangs() {
         session.run_within("echo x", limit).await.unwrap_err()
     };
     let (followed, beside) = futures::future::join(follow, beside).await;
-    assert_eq!(beside.reason(), "SshBusy");
+    assert_eq!(beside.reason(), Reason::SshBusy);
     assert!(followed.unwrap().success());
 }

@@ -1,6 +1,7 @@
 //! Host keys, logins, and hosts that do not answer as they should.
 
 use std::sync::Arc;
+use tatara::api::conditions::Reason;
 
 use tatara::remote::{ConnectError, Pool};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -47,7 +48,7 @@ async fn a_changed_host_key_is_refused_with_both_fingerprints() {
     target.hop.host_keys = vec![old.public.clone()];
     target.trust_on_first_use = true;
     let error = Pool::new().session(&target).await.unwrap_err();
-    assert_eq!(error.reason(), "HostKeyChanged");
+    assert_eq!(error.reason(), Reason::HostKeyChanged);
     let ConnectError::HostKeyChanged {
         expected, shown, ..
     } = &error
@@ -73,7 +74,7 @@ async fn a_host_without_a_key_of_the_pinned_type_is_refused_and_says_what_it_has
     let mut target = sshd.target();
     target.hop.host_keys = vec![old.public.clone()];
     let error = Pool::new().session(&target).await.unwrap_err();
-    assert_eq!(error.reason(), "HostKeyChanged");
+    assert_eq!(error.reason(), Reason::HostKeyChanged);
     let ConnectError::HostKeyNotOffered {
         expected, offered, ..
     } = error
@@ -91,7 +92,7 @@ async fn a_missing_host_key_is_refused_before_the_host_is_contacted() {
     let mut target = sshd.target();
     target.hop.host_keys.clear();
     let error = Pool::new().session(&target).await.unwrap_err();
-    assert_eq!(error.reason(), "HostKeyMissing");
+    assert_eq!(error.reason(), Reason::HostKeyMissing);
     assert_eq!(sshd.logged("Connection from"), 0);
 }
 
@@ -137,7 +138,7 @@ async fn rsa_logins_sign_with_sha2_and_never_with_sha1() {
             Ok(_) => assert!(ok, "{accepted}"),
             Err(error) => {
                 assert!(!ok, "{accepted}: {error:?}");
-                assert_eq!(error.reason(), "AuthenticationFailed");
+                assert_eq!(error.reason(), Reason::AuthenticationFailed);
             }
         }
     }
@@ -158,7 +159,7 @@ async fn a_key_that_is_not_authorised_fails_by_name() {
         let error = Pool::new().session(&target).await.unwrap_err();
         assert_eq!(
             error.reason(),
-            "AuthenticationFailed",
+            Reason::AuthenticationFailed,
             "{config}: {error:?}"
         );
         let text = error.to_string();
@@ -189,7 +190,7 @@ async fn a_server_that_wants_a_second_factor_says_so() {
         ..Setup::default()
     });
     let error = Pool::new().session(&sshd.target()).await.unwrap_err();
-    assert_eq!(error.reason(), "AuthenticationFailed");
+    assert_eq!(error.reason(), Reason::AuthenticationFailed);
     assert!(
         error
             .to_string()
@@ -204,13 +205,13 @@ async fn a_host_that_does_not_listen_is_unreachable() {
     let mut sshd = Sshd::new();
     sshd.stop();
     let error = Pool::new().session(&sshd.target()).await.unwrap_err();
-    assert_eq!(error.reason(), "SshUnreachable");
+    assert_eq!(error.reason(), Reason::SshUnreachable);
     assert!(error.is_transient());
     let mut target = sshd.target();
     target.hop.address = "no-such-host.invalid".into();
     assert_eq!(
         Pool::new().session(&target).await.unwrap_err().reason(),
-        "SshUnreachable"
+        Reason::SshUnreachable
     );
 }
 
@@ -263,7 +264,7 @@ async fn a_peer_that_is_no_sshd_or_hangs_up_fails_with_a_cause() {
         let pool = Pool::new();
         let (result, ()) = tokio::join!(pool.session(&target), peer);
         let error = result.unwrap_err();
-        assert_eq!(error.reason(), reason, "{answer:?}: {error:?}");
+        assert_eq!(error.reason().as_str(), reason, "{answer:?}: {error:?}");
         assert!(std::error::Error::source(&error).is_some());
     }
 }

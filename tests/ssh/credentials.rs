@@ -1,5 +1,6 @@
 //! Private keys as ssh-keygen writes them, used for a login.
 
+use tatara::api::conditions::Reason;
 use tatara::remote::{Credential, CredentialError, Pool};
 
 use crate::sshd::{Key, Sshd};
@@ -87,7 +88,7 @@ async fn older_formats_are_read_or_refused_by_name() {
         } else {
             assert_eq!(
                 read.unwrap_err().reason(),
-                "CredentialUnsupported",
+                Reason::CredentialUnsupported,
                 "{kind}"
             );
         }

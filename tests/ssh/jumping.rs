@@ -1,6 +1,7 @@
 //! Hosts behind hosts.
 
 use std::sync::Arc;
+use tatara::api::conditions::Reason;
 
 use futures::future::join_all;
 use tatara::remote::{ConnectError, Pool, Target};
@@ -72,12 +73,12 @@ async fn a_jump_host_must_show_a_pinned_key_even_with_trust_on_first_use() {
     ] {
         target.jump[0].host_keys = pins;
         let error = Pool::new().session(&target).await.unwrap_err();
-        assert_eq!(error.reason(), "JumpHostFailed");
+        assert_eq!(error.reason(), Reason::JumpHostFailed);
         let ConnectError::JumpFailed { hop, source } = error else {
             panic!("{error:?}");
         };
         assert_eq!(hop, format!("root@127.0.0.1:{}", bastion.port));
-        assert_eq!(source.reason(), reason);
+        assert_eq!(source.reason().as_str(), reason);
     }
     assert_eq!(bastion.logged("Accepted publickey"), 0);
 }
@@ -96,7 +97,7 @@ async fn a_host_that_the_jump_host_cannot_reach_is_unreachable_with_the_cause() 
             .session(&behind(&[&bastion], &host))
             .await
             .unwrap_err();
-        assert_eq!(error.reason(), "SshUnreachable");
+        assert_eq!(error.reason(), Reason::SshUnreachable);
         let source = std::error::Error::source(&error).unwrap().to_string();
         assert!(source.contains("AllowTcpForwarding"), "{source}");
     }
@@ -138,7 +139,7 @@ async fn a_lost_jump_host_loses_the_host_and_both_are_connected_again() {
     };
     let (result, pid) = tokio::join!(running, killer);
     crate::sshd::kill(pid);
-    assert_eq!(result.unwrap_err().reason(), "SshDisconnected");
+    assert_eq!(result.unwrap_err().reason(), Reason::SshDisconnected);
     let again = pool.session(&target).await.unwrap();
     assert!(again.run("true").await.unwrap().success());
     assert_eq!(bastion.logged("Accepted publickey"), 2);

@@ -1,6 +1,7 @@
 //! One connection per host: shared, replaced, closed.
 
 use std::sync::Arc;
+use tatara::api::conditions::Reason;
 
 use futures::future::join_all;
 use tatara::remote::{Pool, RunError};
@@ -34,7 +35,7 @@ async fn callers_at_once_share_one_error_and_the_next_call_tries_again() {
     let (pool, mut target) = (Pool::new(), sshd.target());
     target.hop.credential = stranger.credential(None);
     for result in join_all((0..20).map(|_| pool.session(&target))).await {
-        assert_eq!(result.unwrap_err().reason(), "AuthenticationFailed");
+        assert_eq!(result.unwrap_err().reason(), Reason::AuthenticationFailed);
     }
     assert_eq!(sshd.logged("Connection from"), 1);
     sshd.authorize(&stranger);
@@ -129,7 +130,7 @@ async fn a_changed_pin_takes_effect_at_once() {
     target.hop.host_keys = vec![Key::new(sshd.dir(), "other", "ed25519", "").public];
     assert_eq!(
         pool.session(&target).await.unwrap_err().reason(),
-        "HostKeyChanged"
+        Reason::HostKeyChanged
     );
 }
 

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use tatara::api::conditions::Reason;
 
 use tatara::api::host::Privilege;
 use tatara::remote::{Output, Pool, RunError};
@@ -49,7 +50,7 @@ async fn sudo_stand_in_that_refuses_is_reported_with_the_remedy() {
         (said.as_str(), user.as_str()),
         ("sudo: a password is required", "root")
     );
-    assert_eq!(error.reason(), "SudoRefused");
+    assert_eq!(error.reason(), Reason::SudoRefused);
     assert!(error.to_string().contains("NOPASSWD: ALL"), "{error}");
 }
 

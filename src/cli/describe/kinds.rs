@@ -1,13 +1,13 @@
 //! How an object of each kind stands, by its own conditions and counts.
 
 use super::standing::{Judged, Mark, Standing, stand};
-use crate::api::conditions::find;
+use crate::api::conditions::{ConditionType, find};
 use crate::api::{Cluster, ClusterProfile, Host, Machine, MachineDeployment, MachineSet};
 
 /// How a Cluster stands.
 pub fn cluster(cluster: &Cluster) -> Standing {
     let status = cluster.status.clone().unwrap_or_default();
-    let ready = find(&status.conditions, "Ready");
+    let ready = find(&status.conditions, ConditionType::Ready);
     stand(
         cluster,
         Judged {
@@ -37,7 +37,7 @@ pub fn deployment(deployment: &MachineDeployment) -> Standing {
         deployment,
         Judged {
             conditions: &status.conditions,
-            headline: find(&status.conditions, "Progressing"),
+            headline: find(&status.conditions, ConditionType::Progressing),
             ready: complete == [replicas; 3]
                 && status.observed_generation == deployment.metadata.generation,
             failed: status.phase.as_deref() == Some("Failed"),
@@ -52,13 +52,14 @@ pub fn set(set: &MachineSet) -> Standing {
     let status = set.status.clone().unwrap_or_default();
     let conditions = &status.conditions;
     let replicas = set.spec.replicas;
-    let scaling = ["ScalingUp", "ScalingDown"].map(|name| find(conditions, name));
+    let scaling =
+        [ConditionType::ScalingUp, ConditionType::ScalingDown].map(|name| find(conditions, name));
     let scaling = scaling.into_iter().flatten().find(|c| c.status == "True");
     stand(
         set,
         Judged {
             conditions,
-            headline: scaling.or(find(conditions, "MachinesReady")),
+            headline: scaling.or(find(conditions, ConditionType::MachinesReady)),
             ready: [status.replicas, status.ready_replicas] == [replicas; 2]
                 && status.observed_generation == set.metadata.generation,
             failed: status.error_reason.is_some(),
@@ -71,7 +72,7 @@ pub fn set(set: &MachineSet) -> Standing {
 /// How a Machine stands; `host` is what it runs on, if anything.
 pub fn machine(machine: &Machine, host: Option<String>) -> Standing {
     let status = machine.status.clone().unwrap_or_default();
-    let ready = find(&status.conditions, "Ready");
+    let ready = find(&status.conditions, ConditionType::Ready);
     let place = host.or(status.host).map(|host| format!("on {host}"));
     let version = status.versions.map(|versions| versions.kubelet);
     let mut standing = stand(
@@ -100,7 +101,7 @@ pub fn host(host: &Host) -> Standing {
         host,
         Judged {
             conditions: &status.conditions,
-            headline: find(&status.conditions, "Available"),
+            headline: find(&status.conditions, ConditionType::Available),
             ready: ["Available", "Claimed"].contains(&state.as_str()),
             failed: ["Quarantined", "Unreachable"].contains(&state.as_str()),
             state,
@@ -112,7 +113,8 @@ pub fn host(host: &Host) -> Standing {
 /// How a ClusterProfile stands.
 pub fn profile(profile: &ClusterProfile) -> Standing {
     let status = profile.status.clone().unwrap_or_default();
-    let parts = ["ControlPlaneHealthy", "Joined"].map(|name| find(&status.conditions, name));
+    let parts = [ConditionType::ControlPlaneHealthy, ConditionType::Joined]
+        .map(|name| find(&status.conditions, name));
     let healthy = parts
         .iter()
         .all(|part| part.is_some_and(|c| c.status == "True"));

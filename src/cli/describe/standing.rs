@@ -4,7 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
 use kube::Resource;
 
-use crate::api::conditions::{find, is_true};
+use crate::api::conditions::{ConditionType, Reason, Severity, find, is_true};
 use crate::api::names::ANNOTATION_PAUSED;
 use crate::api::readable::unreadable;
 
@@ -54,41 +54,13 @@ pub(super) struct Judged<'a> {
     pub facts: Vec<String>,
 }
 
-/// Parts of the reasons that tell of a failure. Others tell of progress or of waiting: a Node that
-/// has just joined is not Ready, and the next machine waits for its turn.
-const FAILURES: [&str; 23] = [
-    "Blocked",
-    "Changed",
-    "Duplicate",
-    "Error",
-    "Exceeded",
-    "Failed",
-    "Failure",
-    "Invalid",
-    "Lost",
-    "Malformed",
-    "Missing",
-    "NotFound",
-    "NotRoot",
-    "Occupied",
-    "Orphaned",
-    "Refused",
-    "Required",
-    "ShellUnavailable",
-    "Unhealthy",
-    "Unreachable",
-    "Unreadable",
-    "Unsupported",
-    "Wrong",
-];
-
 /// How an object stands, by what its kind knows of it.
 pub(super) fn stand(object: &impl Resource, judged: Judged<'_>) -> Standing {
     let meta = object.meta();
     let created = meta.creation_timestamp.as_ref().map(|time| time.0);
     let deleted = meta.deletion_timestamp.as_ref().map(|time| time.0);
-    let paused = find(judged.conditions, "Paused").filter(|c| c.status == "True");
-    let is_paused = is_true(judged.conditions, "Paused")
+    let paused = find(judged.conditions, ConditionType::Paused).filter(|c| c.status == "True");
+    let is_paused = is_true(judged.conditions, ConditionType::Paused)
         || meta
             .annotations
             .iter()
@@ -100,12 +72,11 @@ pub(super) fn stand(object: &impl Resource, judged: Judged<'_>) -> Standing {
         judged.headline.filter(|_| !ready)
     };
     let reason = why.map_or("", |c| c.reason.as_str());
-    let unknown = why.is_some_and(|c| c.status == "Unknown");
     let mark = if is_paused {
         Mark::Paused
     } else if ready {
         Mark::Ready
-    } else if judged.failed || (!unknown && FAILURES.iter().any(|part| reason.contains(part))) {
+    } else if judged.failed || is_trouble(reason) {
         Mark::Trouble
     } else {
         Mark::Working
@@ -118,7 +89,7 @@ pub(super) fn stand(object: &impl Resource, judged: Judged<'_>) -> Standing {
     };
     let transition = why.or(judged.headline).map(|c| c.last_transition_time.0);
     let (mark, reason, message) = match unreadable(object) {
-        Some(why) => (Mark::Trouble, "Unreadable", first_line(why)),
+        Some(why) => (Mark::Trouble, Reason::Unreadable.as_str(), first_line(why)),
         None => (mark, reason, message),
     };
     Standing {
@@ -133,6 +104,11 @@ pub(super) fn stand(object: &impl Resource, judged: Judged<'_>) -> Standing {
         message,
         since: transition.or(deleted).or(created),
     }
+}
+
+/// Whether somebody must act. A reason that this release does not know asks for nothing.
+fn is_trouble(reason: &str) -> bool {
+    Reason::parse(reason).is_some_and(|reason| reason.severity() == Severity::Warning)
 }
 
 fn first_line(message: &str) -> String {

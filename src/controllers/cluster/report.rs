@@ -6,17 +6,17 @@ use super::observed::{MachineFact, Observed};
 use super::plan::Plan;
 use crate::api::ClusterStatus;
 use crate::api::cluster::{ApiEndpoint, MachineCounts};
-use crate::api::conditions::{self, Finding};
+use crate::api::conditions::{self, ConditionType, Finding};
 use crate::controllers::{ReconcileError, patch};
 use crate::manager::Context;
 
 /// Conditions whose news is worth an Event.
-const TOLD: [&str; 5] = [
-    "ConfigurationValid",
-    "CertificatesReady",
-    "ControlPlaneInitialized",
-    "ControlPlaneHealthy",
-    "Deleting",
+const TOLD: [ConditionType; 5] = [
+    ConditionType::ConfigurationValid,
+    ConditionType::CertificatesReady,
+    ConditionType::ControlPlaneInitialized,
+    ConditionType::ControlPlaneHealthy,
+    ConditionType::Deleting,
 ];
 
 /// Writes the status, if it differs, and an Event for each condition that is news.
@@ -49,7 +49,7 @@ fn is_news(old: &ClusterStatus, finding: &Finding) -> bool {
     let before = conditions::find(&old.conditions, finding.condition);
     TOLD.contains(&finding.condition)
         && before.map(|c| (c.reason.as_str(), c.status.as_str()))
-            != Some((finding.reason, finding.status.as_str()))
+            != Some((finding.reason.as_str(), finding.status.as_str()))
         && (before.is_some() || finding.status != conditions::Status::Unknown)
 }
 

@@ -15,7 +15,7 @@ use super::known::Kubeconfig;
 use super::observed::Certificates;
 use crate::api::Cluster;
 use crate::api::cluster_provider_spec::{Addon, AddonKind};
-use crate::api::conditions::find;
+use crate::api::conditions::{ConditionType, Reason, find};
 use crate::api::names::{
     ANNOTATION_INITIALIZED, LABEL_CLUSTER, LABEL_MANAGED_BY, MANAGED_BY, kubeconfig_secret,
 };
@@ -246,8 +246,11 @@ pub fn digest(text: &str) -> String {
 fn was_external(cluster: &Cluster) -> bool {
     let status = cluster.status.as_ref();
     let conditions = status.map(|status| status.conditions.as_slice());
-    find(conditions.unwrap_or_default(), "ControlPlaneInitialized")
-        .is_some_and(|condition| condition.reason == "ExternalControlPlane")
+    find(
+        conditions.unwrap_or_default(),
+        ConditionType::ControlPlaneInitialized,
+    )
+    .is_some_and(|condition| condition.reason == Reason::ExternalControlPlane)
 }
 
 /// Holds them, those that users gave as well, or lets them go: then without the record that a control plane

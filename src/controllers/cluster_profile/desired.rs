@@ -6,7 +6,7 @@ use kube::core::ObjectMeta;
 
 use super::plan::{ClusterFacts, Observed, Ours};
 use crate::api::cluster_profile::{ClusterManager, ProfileVersion, Property};
-use crate::api::conditions::{self, Finding};
+use crate::api::conditions::{self, ConditionType, Finding, Reason};
 use crate::api::names::{
     LABEL_CLUSTER, LABEL_CLUSTER_NAMESPACE, LABEL_PROFILE_MANAGER, LABEL_PROFILE_MEMBER_ID,
     PROFILE_MANAGER,
@@ -17,9 +17,9 @@ use crate::api::{
 use crate::workload::health::Verdict;
 
 /// Condition of a profile: whether the member's control plane is healthy (KEP-4322).
-const HEALTHY: &str = "ControlPlaneHealthy";
+const HEALTHY: ConditionType = ConditionType::ControlPlaneHealthy;
 /// Condition of a profile: whether the member is under our management (KEP-4322).
-const JOINED: &str = "Joined";
+const JOINED: ConditionType = ConditionType::Joined;
 
 /// Metadata and spec of the profile in an inventory namespace.
 pub(super) fn desired_object(
@@ -81,7 +81,7 @@ pub(super) fn desired_status(
     let before = existing
         .map(|ours| ours.owned.status.clone())
         .unwrap_or_default();
-    let mut findings = vec![Finding::yes(JOINED, "Managed", "")];
+    let mut findings = vec![Finding::yes(JOINED, Reason::Managed, "")];
     findings.extend(healthy(observed, &before.conditions));
     let kubernetes = observed.version.clone();
     let properties = observed.properties.as_ref().map(|properties| {
@@ -109,7 +109,7 @@ pub(super) fn desired_status(
 pub(super) fn withdrawn_status(
     observed: &Observed,
     ours: &Ours,
-    reason: &'static str,
+    reason: Reason,
     now: Timestamp,
 ) -> ClusterProfileStatus {
     let message = format!("{} is leaving this inventory", observed.cluster.name);
@@ -125,10 +125,10 @@ pub(super) fn withdrawn_status(
 /// event of theirs.
 fn healthy(observed: &Observed, before: &[Condition]) -> Option<Finding> {
     let finding = match observed.verdict {
-        Verdict::Healthy => Finding::yes(HEALTHY, "ReadyzPassed", ""),
-        Verdict::Unhealthy => Finding::no(HEALTHY, "ReadyzFailed", observed.health.clone()),
+        Verdict::Healthy => Finding::yes(HEALTHY, Reason::ReadyzPassed, ""),
+        Verdict::Unhealthy => Finding::no(HEALTHY, Reason::ReadyzFailed, observed.health.clone()),
         Verdict::Undecided if conditions::find(before, HEALTHY).is_some() => return None,
-        Verdict::Undecided => Finding::unknown(HEALTHY, "NotAskedYet", ""),
+        Verdict::Undecided => Finding::unknown(HEALTHY, Reason::NotAskedYet, ""),
     };
     Some(finding)
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::input::Error;
 use super::plan::{Action, CONDITION};
-use crate::api::conditions::Finding;
+use crate::api::conditions::{Finding, Reason};
 use crate::api::names::{FIELD_MANAGER, FINALIZER_PROFILE};
 use crate::api::{Cluster, ClusterProfile, ClusterProfileStatus};
 
@@ -49,7 +49,7 @@ fn refusal(
         Ok(()) => Ok(None),
         Err(kube::Error::Api(status)) if matches!(status.code, 400 | 403 | 404 | 422) => {
             let message = format!("ClusterProfile {namespace}/{name}: {}", status.message);
-            Ok(Some(Finding::no(CONDITION, "Refused", message)))
+            Ok(Some(Finding::no(CONDITION, Reason::Refused, message)))
         }
         Err(error) => Err(Error::api(
             format!("apply ClusterProfile {namespace}/{name}"),

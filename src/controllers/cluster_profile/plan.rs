@@ -11,11 +11,11 @@ use super::problems::{self, Problem};
 use crate::api::ClusterProfile;
 use crate::api::ClusterProfileStatus;
 use crate::api::cluster_profile::AccessProvider;
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::workload::health::Verdict;
 
 /// Condition of the Cluster that says whether it is published.
-pub const CONDITION: &str = "ProfilePublished";
+pub const CONDITION: ConditionType = ConditionType::ProfilePublished;
 /// How long the finalizers of consumers may hold a profile, and with it the end of its Cluster. A
 /// consumer that is gone would hold it for ever.
 pub const PATIENCE: SignedDuration = SignedDuration::from_secs(60);
@@ -162,7 +162,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
                 observed,
                 namespace,
                 ours,
-                "Withdrawn",
+                Reason::Withdrawn,
                 now,
             );
         }
@@ -231,7 +231,7 @@ fn withdraw(
     observed: &Observed,
     namespace: &str,
     ours: &Ours,
-    reason: &'static str,
+    reason: Reason,
     now: Timestamp,
 ) {
     if ours.deleted_at.is_some() {
@@ -265,7 +265,7 @@ fn deletion(observed: &Observed, now: Timestamp) -> Plan {
             observed,
             namespace,
             ours,
-            "ClusterDeleting",
+            Reason::ClusterDeleting,
             now,
         );
         let left = ours

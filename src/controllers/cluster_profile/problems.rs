@@ -2,14 +2,14 @@
 
 use super::plan::{CONDITION, Observed, Ours, PATIENCE};
 use crate::api::cluster_provider_spec::ProfileSettings;
-use crate::api::conditions::Finding;
+use crate::api::conditions::{Finding, Reason};
 use crate::api::names::profile_kubeconfig_secret;
 
 /// Longest namespace and name together that Argo CD integrations can make a label value of.
 const LONGEST_REFERENCE: usize = 62;
 
 /// Why a namespace has no profile: a reason as one word, and for people.
-pub(super) type Problem = (&'static str, String);
+pub(super) type Problem = (Reason, String);
 
 /// The inventory namespaces that a Cluster asks for: those that may be written to, and those that may
 /// not. Without any it is its own; others need the manager's leave.
@@ -32,7 +32,7 @@ pub fn inventories(
 pub(super) fn definition_missing() -> Finding {
     Finding::no(
         CONDITION,
-        "DefinitionMissing",
+        Reason::DefinitionMissing,
         "the management cluster does not serve clusterprofiles.multicluster.x-k8s.io; install its \
          CustomResourceDefinition (templates/install/if-missing)",
     )
@@ -40,7 +40,7 @@ pub(super) fn definition_missing() -> Finding {
 
 pub(super) fn waiting(observed: &Observed) -> Problem {
     let message = format!("not published yet: {}", observed.waits_for);
-    ("WaitingForControlPlane", message)
+    (Reason::WaitingForControlPlane, message)
 }
 
 pub(super) fn being_deleted(namespace: &str) -> Problem {
@@ -48,7 +48,7 @@ pub(super) fn being_deleted(namespace: &str) -> Problem {
         "the ClusterProfile in namespace {namespace} is being deleted by another client, and is made \
          again once it is deleted"
     );
-    ("BeingDeleted", message)
+    (Reason::BeingDeleted, message)
 }
 
 pub(super) fn foreign(observed: &Observed, namespace: &str, whose: &str) -> Problem {
@@ -57,7 +57,7 @@ pub(super) fn foreign(observed: &Observed, namespace: &str, whose: &str) -> Prob
         "ClusterProfile {namespace}/{name} is {whose} and is left alone; delete it there, or name \
          another namespace in spec.providerSpec.value.profile.namespaces"
     );
-    ("ForeignProfile", message)
+    (Reason::ForeignProfile, message)
 }
 
 /// The way in of another Cluster's administrators is never shown to the consumers of this one.
@@ -68,7 +68,7 @@ pub(super) fn secret_taken(observed: &Observed, by: &str) -> Problem {
         "Secret {secret}, in which consumers of Cluster {name} would find their kubeconfig, is that of Cluster {by}; \
          it is left alone and nothing is published. Make one of the two Clusters under another name"
     );
-    ("SecretTaken", message)
+    (Reason::SecretTaken, message)
 }
 
 pub(super) fn forbidden(namespace: &str) -> Problem {
@@ -76,7 +76,7 @@ pub(super) fn forbidden(namespace: &str) -> Problem {
         "spec.providerSpec.value.profile.namespaces names {namespace}, which the manager's \
          --profile-namespaces does not; add it there, or leave it out here"
     );
-    ("NamespaceNotAllowed", message)
+    (Reason::NamespaceNotAllowed, message)
 }
 
 pub(super) fn withdrawing(observed: &Observed, namespace: &str, ours: &Ours) -> Finding {
@@ -91,7 +91,7 @@ pub(super) fn withdrawing(observed: &Observed, namespace: &str, ours: &Ours) -> 
     let message = format!(
         "ClusterProfile {namespace}/{name} is removed first{held_by}; waiting at most {patience} s"
     );
-    Finding::no(CONDITION, "Withdrawing", message)
+    Finding::no(CONDITION, Reason::Withdrawing, message)
 }
 
 /// The Cluster's condition: the first problem is the reason, all are the message.
@@ -103,7 +103,7 @@ pub(super) fn finding(observed: &Observed, published: &[&str], problems: &[Probl
             .collect();
         // each namespace waits for the same
         messages.dedup();
-        return Finding::no(CONDITION, reason, messages.join("; "));
+        return Finding::no(CONDITION, *reason, messages.join("; "));
     }
     let name = &observed.cluster.name;
     let mut message = format!(
@@ -121,5 +121,5 @@ pub(super) fn finding(observed: &Observed, published: &[&str], problems: &[Probl
              integrations refuse",
         );
     }
-    Finding::yes(CONDITION, "Published", message)
+    Finding::yes(CONDITION, Reason::Published, message)
 }

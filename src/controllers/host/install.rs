@@ -9,7 +9,7 @@ use super::execute::free_installed;
 use super::guard;
 use super::observed::{Contact, Observed};
 use super::plan::installation::reason;
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::installation::{Cause, Phase, Record};
 use crate::api::names::{
     ANNOTATION_INSTALLATION, ANNOTATION_PAUSED, ANNOTATION_REINSTALL, FINALIZER_IN_USE,
@@ -68,7 +68,11 @@ pub async fn begin(context: &Context, observed: &Observed) -> Result<(), Reconci
     tell(
         context,
         host,
-        &Finding::yes("Installed", "InstallationBegins", message),
+        &Finding::yes(
+            ConditionType::Installed,
+            Reason::InstallationBegins,
+            message,
+        ),
     )
     .await;
     Ok(())
@@ -104,7 +108,7 @@ pub async fn boot(context: &Context, observed: &Observed) -> Result<(), Reconcil
         tell(
             context,
             host,
-            &Finding::yes("Installed", "InstallerBooted", message),
+            &Finding::yes(ConditionType::Installed, Reason::InstallerBooted, message),
         )
         .await;
     }
@@ -145,7 +149,7 @@ pub async fn end(context: &Context, observed: &Observed) -> Result<(), Reconcile
     tell(
         context,
         host,
-        &Finding::yes("Installed", "Installed", message),
+        &Finding::yes(ConditionType::Installed, Reason::Installed, message),
     )
     .await;
     Ok(())
@@ -184,7 +188,12 @@ pub async fn give_up(
         ..record.clone()
     };
     write(context, observed, &failed).await?;
-    tell(context, host, &Finding::no("Installed", reason(cause), why)).await;
+    tell(
+        context,
+        host,
+        &Finding::no(ConditionType::Installed, reason(cause), why),
+    )
+    .await;
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use super::plan::is_fresh;
 use super::power;
 use super::twins::{Twins, is_same_server};
 use super::underway;
-use crate::api::conditions::find;
+use crate::api::conditions::{ConditionType, Reason, find};
 use crate::api::host::HostFacts;
 use crate::api::names::{ANNOTATION_INITIALIZED, provider_ids};
 use crate::api::{Host, Machine};
@@ -113,8 +113,8 @@ fn facts(contact: &Contact) -> Option<&HostFacts> {
 /// What stands on a claimed Host is from before its Machine became a Node: that it is clean.
 fn is_of_before(host: &Host, machine: Option<&Machine>) -> bool {
     let is_clean = host.status.as_ref().is_some_and(|status| {
-        find(&status.conditions, "Clean")
-            .is_some_and(|clean| clean.status == "True" && clean.reason == "Clean")
+        find(&status.conditions, ConditionType::Clean)
+            .is_some_and(|clean| clean.status == "True" && clean.reason == Reason::Clean)
     });
     let has_node = machine
         .and_then(|machine| machine.status.as_ref())

@@ -7,7 +7,7 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 use super::observe;
 use super::observed::Contact;
-use crate::api::conditions::{find, is_true};
+use crate::api::conditions::{ConditionType, Reason, find, is_true, reason_of};
 use crate::api::{Host, Machine};
 use crate::manager::Context;
 use crate::provider::Heard;
@@ -33,14 +33,16 @@ impl Stands {
     pub fn of(host: &Host) -> Self {
         let conditions = host.status.as_ref().map(|s| s.conditions.as_slice());
         let conditions = conditions.unwrap_or_default();
-        let power = find(conditions, "PowerOn").filter(|power| power.status == "False");
-        let reason = power.map_or("", |power| power.reason.as_str());
+        let power =
+            find(conditions, ConditionType::PowerOn).filter(|power| power.status == "False");
         let goes_off = host.spec.bmc.as_ref();
         let goes_off = goes_off.is_some_and(|bmc| bmc.power_off_when_released);
-        let is_free = host.spec.consumer_ref.is_none() && is_true(conditions, "Clean");
+        let is_free = host.spec.consumer_ref.is_none() && is_true(conditions, ConditionType::Clean);
         Self {
             is_off: power.is_some(),
-            is_left: reason == "SwitchedOff" && is_free && goes_off,
+            is_left: power.is_some_and(|power| power.reason == Reason::SwitchedOff)
+                && is_free
+                && goes_off,
         }
     }
 }
@@ -50,17 +52,22 @@ pub fn is_missed(host: &Host, machine: Option<&Machine>) -> bool {
     let (Some(_), Some(status)) = (&host.spec.bmc, &host.status) else {
         return false;
     };
-    let is_silent = find(&status.conditions, "Reachable").is_some_and(|c| c.status == "False");
+    let is_silent =
+        find(&status.conditions, ConditionType::Reachable).is_some_and(|c| c.status == "False");
     let conditions = machine.and_then(|machine| machine.status.as_ref());
     let conditions = conditions.map_or(&[][..], |status| status.conditions.as_slice());
-    let is = |name: &str, reasons: &[&str]| {
-        find(conditions, name).is_some_and(|condition| reasons.contains(&condition.reason.as_str()))
+    let is = |name: ConditionType, reasons: &[Reason]| {
+        reason_of(conditions, name).is_some_and(|reason| reasons.contains(&reason))
     };
     is_silent
-        || is("NodeHealthy", &["NodeUnknown"])
+        || is(ConditionType::NodeHealthy, &[Reason::NodeUnknown])
         || is(
-            "InfrastructureReady",
-            &["SshUnreachable", "SshDisconnected", "HostHangs"],
+            ConditionType::InfrastructureReady,
+            &[
+                Reason::SshUnreachable,
+                Reason::SshDisconnected,
+                Reason::HostHangs,
+            ],
         )
 }
 
@@ -114,8 +121,8 @@ fn is_known(host: &Host, asked_with: &str) -> bool {
     let Some(status) = &host.status else {
         return false;
     };
-    let said = find(&status.conditions, "BMCReachable");
-    let is_said = said.is_some_and(|c| c.status == "True" || c.reason == "BMCLoginRefused");
+    let said = find(&status.conditions, ConditionType::BMCReachable);
+    let is_said = said.is_some_and(|c| c.status == "True" || c.reason == Reason::BMCLoginRefused);
     let was = status
         .bmc
         .as_ref()

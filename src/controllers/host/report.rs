@@ -6,7 +6,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::observed::{Contact, Observed};
 use super::plan::{Plan, State};
 use crate::api::bmc::BmcStatus;
-use crate::api::conditions::{self, Finding, Status};
+use crate::api::conditions::{self, ConditionType, Finding, Status};
 use crate::api::host::HostFacts;
 use crate::api::{Host, HostStatus};
 use crate::controllers::{ReconcileError, patch};
@@ -25,11 +25,11 @@ pub async fn write(
     let available = plan
         .findings
         .iter()
-        .find(|finding| finding.condition == "Available");
+        .find(|finding| finding.condition == ConditionType::Available);
     let trouble = available.filter(|finding| finding.status != Status::True);
     let new = HostStatus {
         state: Some(state(plan).into()),
-        reason: trouble.map(|finding| finding.reason.into()),
+        reason: trouble.map(|finding| finding.reason.as_str().into()),
         message: trouble.map(|finding| finding.message.clone()),
         facts: facts(observed, old.facts.as_ref()),
         bmc: bmc(observed, old.bmc.as_ref()),
@@ -90,12 +90,14 @@ fn standing(
     findings: &[Finding],
     old: &[Condition],
 ) -> Vec<Condition> {
-    let of_bmc = |c: &Condition| matches!(c.type_.as_str(), "BMCReachable" | "PowerOn");
+    let of_bmc =
+        |c: &Condition| c.type_ == ConditionType::BMCReachable || c.type_ == ConditionType::PowerOn;
     let is_told = findings
         .iter()
-        .any(|finding| finding.condition == "Installed");
-    let is_over =
-        |c: &Condition| c.type_ == "Installed" && c.status != "True" && !is_underway && !is_told;
+        .any(|finding| finding.condition == ConditionType::Installed);
+    let is_over = |c: &Condition| {
+        c.type_ == ConditionType::Installed && c.status != "True" && !is_underway && !is_told
+    };
     let mut old = old.to_vec();
     old.retain(|condition| host.spec.bmc.is_some() || !of_bmc(condition));
     old.retain(|condition| !is_over(condition));
@@ -141,6 +143,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::api::conditions::Reason;
 
     #[test]
     fn what_is_said_of_an_installation_goes_with_it_unless_it_succeeded() {
@@ -152,7 +155,11 @@ mod tests {
                 "lastTransitionTime": "2027-01-15T08:00:00Z"});
             serde_json::from_value(text).unwrap()
         };
-        let told = [Finding::no("Installed", "ReinstallRefused", "no")];
+        let told = [Finding::no(
+            ConditionType::Installed,
+            Reason::ReinstallRefused,
+            "no",
+        )];
         // case, status, an installation is under way or failed, findings, whether it stays
         let cases: [(&str, &str, bool, &[Finding], bool); 5] = [
             ("succeeded", "True", false, &[], true),

@@ -5,7 +5,7 @@ use kube::ResourceExt;
 use super::guard;
 use super::observed::Observed;
 use crate::api::Host;
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::controllers::{ReconcileError, patch};
 use crate::manager::Context;
 use crate::redfish::{PowerState, Wish};
@@ -33,19 +33,19 @@ impl Switch {
     fn news(self, host: &str) -> Finding {
         let (reason, message) = match self {
             Self::On => (
-                "SwitchedOn",
+                Reason::SwitchedOn,
                 format!("Host {host} was switched on by its BMC"),
             ),
             Self::Off => (
-                "SwitchedOff",
+                Reason::SwitchedOff,
                 format!("Host {host} is free, and was switched off by its BMC"),
             ),
             Self::Fence => (
-                "Fenced",
+                Reason::Fenced,
                 format!("Host {host} was released; its BMC cut its power, and reports it off"),
             ),
         };
-        Finding::yes("PowerOn", reason, message)
+        Finding::yes(ConditionType::PowerOn, reason, message)
     }
 }
 
@@ -89,12 +89,12 @@ pub async fn switch(
     match &heard.power {
         Ok(_) => {
             let news = switch.news(&name);
-            tracing::info!(host = %name, action = news.reason, "host switched by its BMC");
+            tracing::info!(host = %name, action = %news.reason, "host switched by its BMC");
             context.event(host, &news).await;
         }
         Err(error) => {
             tracing::warn!(host = %name, error = %error, "failed to switch a host by its BMC");
-            let failed = Finding::no("PowerOn", error.reason, error.message.clone());
+            let failed = Finding::no(ConditionType::PowerOn, error.reason, error.message.clone());
             context.event(host, &failed).await;
         }
     }

@@ -3,6 +3,7 @@
 //! other: a server that two of them register is whose Machine has put its marker there first, and the server
 //! itself says so.
 
+use crate::api::conditions::Reason;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -81,22 +82,18 @@ impl Twins {
     }
 
     /// Reason and message of the condition `Available`, when there are any; all at once.
-    pub fn problem(
-        &self,
-        host: &Host,
-        facts: Option<&HostFacts>,
-    ) -> Option<(&'static str, String)> {
+    pub fn problem(&self, host: &Host, facts: Option<&HostFacts>) -> Option<(Reason, String)> {
         let fact = |get: fn(&HostFacts) -> &String| facts.map_or("", |facts| get(facts).as_str());
         let mut found = Vec::new();
         if !self.address.is_empty() {
-            found.push(("DuplicateAddress", format!(
+            found.push((Reason::DuplicateAddress, format!(
                 "spec.ssh.address {} is also that of Host {}; one server must be one Host: delete one of them",
                 host.spec.ssh.address,
                 self.address.join(", "),
             )));
         }
         if !self.machine_id.is_empty() {
-            found.push(("DuplicateMachineID", format!(
+            found.push((Reason::DuplicateMachineID, format!(
                 "its machine-id {} is also that of Host {}; if they are one server, delete one Host; if one is a copy of the other's disk, run on this host, {}, which no Machine has, and not on the other, which may be a node: rm /etc/machine-id && systemd-machine-id-setup && reboot",
                 fact(|facts| &facts.machine_id),
                 self.machine_id.join(", "),
@@ -104,7 +101,7 @@ impl Twins {
             )));
         }
         if !self.hostname.is_empty() {
-            found.push(("DuplicateHostname", format!(
+            found.push((Reason::DuplicateHostname, format!(
                 "it calls itself {}, as Host {} does. Run on this host, {}, which no Machine has, and not on the other, which may be a node: hostnamectl set-hostname NAME",
                 fact(|facts| &facts.hostname),
                 self.hostname.join(", "),

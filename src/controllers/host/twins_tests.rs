@@ -20,7 +20,7 @@ fn facts(host: &Host) -> Option<&HostFacts> {
 }
 
 /// What `host` is told with all of `hosts` in the store.
-fn problem(host: &Host, hosts: &[Arc<Host>]) -> Option<(&'static str, String)> {
+fn problem(host: &Host, hosts: &[Arc<Host>]) -> Option<(Reason, String)> {
     let by = |key: &Key| {
         let found = hosts.iter().filter(|host| host.keys().contains(key));
         found.cloned().collect()

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::observe::{is_ours, tries_key};
 use super::observed::Observed;
 use super::plan::{End, NOT_OURS, Plan};
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::given_up::{self, GivenUp};
 use crate::api::names::ANNOTATION_GIVEN_UP;
 use crate::api::{Hypervisor, Machine};
@@ -47,7 +47,7 @@ pub async fn execute(
         match ended(context, connection.client(), end).await {
             Ok(ended) => forget(context, hypervisor, &ended, &end.uid).await?,
             Err(why) => {
-                let why = Finding::no("MachinesKnown", "EndingGivenUp", why);
+                let why = Finding::no(ConditionType::MachinesKnown, Reason::EndingGivenUp, why);
                 context.tries.again(&tries_key(&end.uid), Some(why));
             }
         }

@@ -6,6 +6,7 @@ use kube::ResourceExt;
 
 use super::observed::{Abandoned, Observed};
 use crate::api::Hypervisor;
+use crate::api::conditions::Reason;
 use crate::api::given_up::{self, GivenUp, GivenUpError};
 use crate::gateway::types::Machine as VirtualMachine;
 use crate::gateway::{ConnectionKey, Credentials, View};
@@ -42,7 +43,7 @@ fn view(
     hypervisor: &Hypervisor,
     namespace: &str,
     name: &str,
-) -> Result<View, (&'static str, String)> {
+) -> Result<View, (Reason, String)> {
     let secret_name = &hypervisor.spec.credentials_ref.name;
     let secret = context
         .stores

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::api::Hypervisor;
+use crate::api::conditions::Reason;
 use crate::api::given_up::GivenUpError;
 use crate::gateway::View;
 use crate::provider::libvirt::Tried;
@@ -13,7 +14,7 @@ pub struct Observed {
     /// The Hypervisor.
     pub hypervisor: Arc<Hypervisor>,
     /// What its gateway has told, or why we have nothing to reach it with: reason and message.
-    pub gateway: Result<View, (&'static str, String)>,
+    pub gateway: Result<View, (Reason, String)>,
     /// Names of the Machines that are placed on it.
     pub machines: Vec<String>,
     /// Virtual machines that were made by this management cluster for Machines that neither exist nor were given up:

@@ -5,7 +5,7 @@ use kube::ResourceExt;
 
 use super::observed::{Abandoned, Observed};
 use crate::api::Hypervisor;
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::hypervisor::HypervisorResources;
 use crate::api::names::{ANNOTATION_GIVEN_UP, ANNOTATION_PAUSED};
 use crate::controllers::{Next, backoff};
@@ -125,22 +125,30 @@ fn findings(observed: &Observed) -> (State, Vec<Finding>) {
         (
             State::Unreachable,
             vec![
-                Finding::no("Reachable", reason, message),
-                Finding::no("Available", reason, away),
+                Finding::no(ConditionType::Reachable, reason, message),
+                Finding::no(ConditionType::Available, reason, away),
             ],
         )
     };
     match &observed.gateway {
-        Err((reason, message)) => unreachable(reason, message),
+        Err((reason, message)) => unreachable(*reason, message),
         Ok(view) => match &view.connectivity {
             Connectivity::Connecting => (
                 State::Registering,
                 vec![
-                    Finding::unknown("Reachable", "Connecting", "connecting to its gateway"),
-                    Finding::no("Available", "Connecting", "connecting to its gateway"),
+                    Finding::unknown(
+                        ConditionType::Reachable,
+                        Reason::Connecting,
+                        "connecting to its gateway",
+                    ),
+                    Finding::no(
+                        ConditionType::Available,
+                        Reason::Connecting,
+                        "connecting to its gateway",
+                    ),
                 ],
             ),
-            Connectivity::Disconnected { reason, why, .. } => unreachable(reason, why),
+            Connectivity::Disconnected { reason, why, .. } => unreachable(*reason, why),
             Connectivity::Connected => connected(observed, view),
         },
     }
@@ -163,11 +171,15 @@ fn connected(observed: &Observed, view: &View) -> (State, Vec<Finding>) {
         format!("part of its answer cannot be read: {why}; upgrade tatara-gateway there to the release of the manager")
     });
     let unreadable = unreadable.unwrap_or_default();
-    let mut findings = vec![Finding::yes("Reachable", "GatewayAnswers", unreadable)];
+    let mut findings = vec![Finding::yes(
+        ConditionType::Reachable,
+        Reason::GatewayAnswers,
+        unreadable,
+    )];
     let held_back = |reason, message: String| {
         (
             State::Maintenance,
-            Finding::no("Available", reason, message),
+            Finding::no(ConditionType::Available, reason, message),
         )
     };
     let (state, available) = if hypervisor.metadata.deletion_timestamp.is_some() {
@@ -178,15 +190,15 @@ fn connected(observed: &Observed, view: &View) -> (State, Vec<Finding>) {
                 machines.join(", ")
             ),
         };
-        held_back("Deleting", message)
+        held_back(Reason::Deleting, message)
     } else if hypervisor.annotations().contains_key(ANNOTATION_PAUSED) {
         held_back(
-            "Paused",
+            Reason::Paused,
             format!("nothing is put on it while it has the annotation {ANNOTATION_PAUSED}"),
         )
     } else if hypervisor.spec.maintenance {
         held_back(
-            "Maintenance",
+            Reason::Maintenance,
             "spec.maintenance is true: nothing is put on it".into(),
         )
     } else {
@@ -200,7 +212,10 @@ fn connected(observed: &Observed, view: &View) -> (State, Vec<Finding>) {
             }
             _ => "",
         };
-        (State::Available, Finding::yes("Available", "Ready", how))
+        (
+            State::Available,
+            Finding::yes(ConditionType::Available, Reason::Ready, how),
+        )
     };
     findings.push(available);
     (state, findings)
@@ -218,7 +233,11 @@ fn known(observed: &Observed) -> Option<Finding> {
                 hypervisor.namespace().unwrap_or_default(),
                 hypervisor.name_any()
             );
-            return Some(Finding::no("MachinesKnown", "GivenUpUnreadable", message));
+            return Some(Finding::no(
+                ConditionType::MachinesKnown,
+                Reason::GivenUpUnreadable,
+                message,
+            ));
         }
     };
     if is_connected && !observed.orphans.is_empty() {
@@ -227,7 +246,7 @@ fn known(observed: &Observed) -> Option<Finding> {
     if !given_up.is_empty() {
         return Some(abandoned(&observed.hypervisor, given_up));
     }
-    is_connected.then(|| Finding::yes("MachinesKnown", "AllKnown", ""))
+    is_connected.then(|| Finding::yes(ConditionType::MachinesKnown, Reason::AllKnown, ""))
 }
 
 /// Machines that were given up, and why their virtual machines are not ended yet.
@@ -253,8 +272,8 @@ fn abandoned(hypervisor: &Hypervisor, given_up: &[Abandoned]) -> Finding {
         )
     });
     Finding::no(
-        "MachinesKnown",
-        "EndingGivenUp",
+        ConditionType::MachinesKnown,
+        Reason::EndingGivenUp,
         format!(
             "virtual machines of Machines that were removed before these could be deleted (hostReleaseTimeoutSeconds or tatara.dev/host-is-gone) may still run here; each is deleted when the gateway answers: {}. If it never does: kubectl -n {} delete hypervisor {}",
             listed(named),
@@ -283,8 +302,8 @@ fn left_over(observed: &Observed) -> Finding {
         .iter()
         .map(|(id, name)| format!("{} ({id})", short(name)));
     Finding::no(
-        "MachinesKnown",
-        "Orphaned",
+        ConditionType::MachinesKnown,
+        Reason::Orphaned,
         format!(
             "virtual machines of this management cluster whose Machines do not exist; they may be live nodes, and are left alone: {}. To end one: \
              {}",

@@ -1,3 +1,4 @@
+use crate::api::conditions::{ConditionType, Reason};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -56,7 +57,7 @@ fn known(observed: &Observed) -> (&'static str, String) {
     let known = findings
         .into_iter()
         .find(|f| f.condition == "MachinesKnown");
-    known.map_or(("", String::new()), |f| (f.reason, f.message))
+    known.map_or(("", String::new()), |f| (f.reason.as_str(), f.message))
 }
 
 #[test]
@@ -70,7 +71,7 @@ fn what_was_given_up_is_ended_when_the_gateway_answers_and_nothing_else_is() {
         Connectivity::Connecting,
         Connectivity::Disconnected {
             since: at(0),
-            reason: "HypervisorUnreachable",
+            reason: Reason::HypervisorUnreachable,
             why: "no route".into(),
         },
     ] {
@@ -127,8 +128,8 @@ fn what_cannot_be_ended_is_tried_again_at_growing_intervals_and_says_why() {
             times: 3,
             last: Some(at(last)),
             refused: Some(Finding::no(
-                "MachinesKnown",
-                "EndingGivenUp",
+                ConditionType::MachinesKnown,
+                Reason::EndingGivenUp,
                 "its pool is off",
             )),
             ..Tried::default()

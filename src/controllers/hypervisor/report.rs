@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::observed::Observed;
 use super::plan::{Plan, State};
 use crate::api::HypervisorStatus;
-use crate::api::conditions::{self, Status};
+use crate::api::conditions::{self, ConditionType, Status};
 use crate::controllers::{ReconcileError, patch};
 use crate::gateway::Connectivity;
 use crate::manager::Context;
@@ -29,7 +29,7 @@ pub async fn write(
     let available = plan
         .findings
         .iter()
-        .find(|finding| finding.condition == "Available");
+        .find(|finding| finding.condition == ConditionType::Available);
     let trouble = available.filter(|finding| finding.status != Status::True);
     let (allocatable, allocated) = plan.room.clone().unzip();
     let acceleration = observed
@@ -39,7 +39,7 @@ pub async fn write(
         .and_then(|view| view.capacity.clone());
     let new = HypervisorStatus {
         state: Some(state(plan.state).into()),
-        reason: trouble.map(|finding| finding.reason.into()),
+        reason: trouble.map(|finding| finding.reason.as_str().into()),
         message: trouble.map(|finding| finding.message.clone()),
         allocatable: allocatable.or(old.allocatable.clone()),
         allocated: allocated.or(old.allocated.clone()),

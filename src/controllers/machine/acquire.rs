@@ -1,6 +1,7 @@
 //! A Machine finds its place: what it chose is written on it first, then the claim on the Host. Both by
 //! compare-and-swap.
 
+use crate::api::conditions::ConditionType;
 use std::sync::PoisonError;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -136,7 +137,8 @@ pub(super) async fn acquire(
     // everything that the choice rested on
     let part = |host: &Host| {
         let status = host.status.as_ref();
-        let is_available = status.is_some_and(|s| conditions::is_true(&s.conditions, "Available"));
+        let is_available =
+            status.is_some_and(|s| conditions::is_true(&s.conditions, ConditionType::Available));
         let deleted = host.metadata.deletion_timestamp.clone();
         let is_paused = host.annotations().contains_key(ANNOTATION_PAUSED);
         (host.spec.clone(), deleted, is_available, is_paused)

@@ -9,7 +9,7 @@ use super::plan::{Action, Plan};
 use super::site::{Site, host, site};
 use super::{acquire, nodes, settings, turn, units, virtual_machine};
 use crate::api::cluster::TurnAction;
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding};
 use crate::api::names::{ANNOTATION_SETTINGS, FINALIZER_MACHINE};
 use crate::api::{Host, MachineProviderSpec, SimulatedMachineProviderSpec};
 use crate::controllers::proof::Over;
@@ -99,7 +99,7 @@ async fn take_host(context: &Context, observed: &Observed) -> Result<Done, Recon
         Ok(answer) => answer,
         Err(error) => {
             return Ok(Done::NotYet(Finding::no(
-                "InfrastructureReady",
+                ConditionType::InfrastructureReady,
                 error.reason,
                 error.message,
             )));
@@ -214,7 +214,7 @@ async fn follow(
         Ok(session) => session,
         Err(error) => {
             return Ok(Done::NotYet(Finding::no(
-                "InfrastructureReady",
+                ConditionType::InfrastructureReady,
                 error.reason,
                 error.message,
             )));

@@ -6,7 +6,7 @@ use kube::Api;
 use super::execute::{Done, must_be_about};
 use super::observed::Observed;
 use super::plan::{expired, running, unanswered};
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::controllers::proof::Over;
 use crate::controllers::{Chain, ReconcileError};
 use crate::manager::Context;
@@ -69,15 +69,19 @@ pub async fn drain(
             Box::new(move || waker.wake_object(&machine)),
         );
         let reason = if progress.blocked.is_empty() {
-            "Draining"
+            Reason::Draining
         } else {
-            "DrainBlocked"
+            Reason::DrainBlocked
         };
         let mut message = progress.to_string();
         if unreachable {
             message.push_str(&unanswered(observed, node));
         }
-        Ok(Done::NotYet(Finding::yes("Deleting", reason, message)))
+        Ok(Done::NotYet(Finding::yes(
+            ConditionType::Deleting,
+            reason,
+            message,
+        )))
     }
 }
 
@@ -109,7 +113,7 @@ pub async fn await_volumes(
     if member.node(node).is_some_and(|view| view.is_unreachable()) {
         message.push_str(&unanswered(observed, node));
     }
-    let finding = Finding::yes("Deleting", "WaitingForVolumes", message);
+    let finding = Finding::yes(ConditionType::Deleting, Reason::WaitingForVolumes, message);
     Ok(Done::NotYet(finding))
 }
 
@@ -144,7 +148,11 @@ pub async fn delete_left_node(
         .map_err(ReconcileError::api(format!("read Node {node}")))?;
     if live.is_some_and(|live| NodeView::from_node(live).ready == Some(true)) {
         let message = format!("Node {node} is Ready again; it is left alone");
-        let finding = Finding::no("BootstrapReady", "NodeNameTaken", message);
+        let finding = Finding::no(
+            ConditionType::BootstrapReady,
+            Reason::NodeNameTaken,
+            message,
+        );
         return Ok(Done::NotYet(finding));
     }
     workload::nodes::delete(member.client(), node, uid)

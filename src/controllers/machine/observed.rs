@@ -7,7 +7,7 @@ use kube::ResourceExt;
 
 use super::kind::{self, PlaceKind};
 use crate::api::cluster::{ClusterNetwork, Turn};
-use crate::api::conditions::is_true;
+use crate::api::conditions::{ConditionType, Reason, is_true};
 use crate::api::names::{
     ANNOTATION_HOST_IS_GONE, ANNOTATION_SETTINGS, FINALIZER_MACHINE, provider_id,
 };
@@ -76,7 +76,7 @@ pub struct Observed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecProblem {
     /// One CamelCase word.
-    pub reason: &'static str,
+    pub reason: Reason,
     /// For people.
     pub message: String,
 }
@@ -105,7 +105,7 @@ pub struct ObservedCluster {
     /// UID of the Machine that ran `kubeadm init`, as the CA Secret says: an edit of the Cluster does not change it.
     pub initialized_by_secret: Option<String>,
     /// Reason and message of the Cluster's condition that the turn is in doubt, or that a control plane may exist.
-    pub in_doubt: Option<(&'static str, String)>,
+    pub in_doubt: Option<(Reason, String)>,
     /// Its certificate authorities exist.
     pub certificates_ready: bool,
     /// Its control plane is somebody else's; we have a kubeconfig.
@@ -209,7 +209,7 @@ pub struct PendingClaim {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// One CamelCase word.
-    pub reason: &'static str,
+    pub reason: Reason,
     /// For people: how many match, and what they are doing.
     pub message: String,
 }
@@ -258,7 +258,7 @@ pub enum Contact {
     /// It could not be asked.
     Unreachable {
         /// One CamelCase word.
-        reason: &'static str,
+        reason: Reason,
         /// For people.
         message: String,
     },
@@ -303,7 +303,8 @@ impl Observed {
         let settings = self.spec.as_ref().ok().and_then(MachineProviderSpec::node);
         let status = self.machine.status.as_ref();
         settings.is_some_and(|node| !node.post_kubeadm_commands.is_empty())
-            && !status.is_some_and(|status| is_true(&status.conditions, "BootstrapReady"))
+            && !status
+                .is_some_and(|status| is_true(&status.conditions, ConditionType::BootstrapReady))
     }
 
     /// What its host's marker says of it, where the host was asked in this pass.

@@ -46,12 +46,17 @@ impl Outcomes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::conditions::{ConditionType, Reason};
 
     #[test]
     fn what_came_of_actions_is_known_until_they_change_or_are_done() {
         let outcomes = Outcomes::default();
         let drain = [Action::AwaitVolumes { node: "n".into() }, Action::Release];
-        let blocked = [Finding::yes("Deleting", "DrainBlocked", "a budget")];
+        let blocked = [Finding::yes(
+            ConditionType::Deleting,
+            Reason::DrainBlocked,
+            "a budget",
+        )];
         outcomes.remember("m", &drain, &blocked);
         assert_eq!(outcomes.of("m", &drain), blocked);
         assert_eq!(outcomes.of("m", &drain[1..]), []);

@@ -8,21 +8,21 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::observed::{Observed, Placement, Seen};
 use super::plan::{Plan, terminal};
-use crate::api::conditions::{self, Finding};
+use crate::api::conditions::{self, ConditionType, Finding, Reason};
 use crate::api::machine::{MachineStatus, MachineVersions};
 use crate::controllers::{ReconcileError, patch};
 use crate::manager::Context;
 
 /// Conditions whose news is worth an Event.
-const TOLD: [&str; 4] = [
-    "InfrastructureReady",
-    "BootstrapReady",
-    "NodeHealthy",
-    "Deleting",
+const TOLD: [ConditionType; 4] = [
+    ConditionType::InfrastructureReady,
+    ConditionType::BootstrapReady,
+    ConditionType::NodeHealthy,
+    ConditionType::Deleting,
 ];
 
 /// `errorReason` of a Machine whose own words cannot be used (2019 API).
-const TERMINAL: &str = "InvalidConfiguration";
+const TERMINAL: Reason = Reason::InvalidConfiguration;
 
 /// Writes the status, if it differs, and an Event for each condition that is news. The Machine is from
 /// then on observed as it was written, so that what follows does not meet our own write as somebody's.
@@ -87,7 +87,7 @@ fn is_news(old: &MachineStatus, finding: &Finding) -> bool {
     }
     match conditions::find(&old.conditions, finding.condition) {
         Some(before) => before.reason != finding.reason,
-        None => finding.reason != "WaitingForNode",
+        None => finding.reason != Reason::WaitingForNode,
     }
 }
 
@@ -101,8 +101,10 @@ pub(super) fn status(
     let mut conditions = old.conditions.clone();
     // What no finding speaks of any more is over, not unknown.
     conditions.retain(|c| {
-        matches!(c.type_.as_str(), "Ready" | "Paused")
-            || plan.findings.iter().any(|f| f.condition == c.type_)
+        [ConditionType::Ready, ConditionType::Paused]
+            .iter()
+            .any(|type_| c.type_ == *type_)
+            || plan.findings.iter().any(|f| c.type_ == f.condition)
             || keeps(plan, &c.type_)
     });
     let mut status = MachineStatus {
@@ -112,7 +114,7 @@ pub(super) fn status(
         ..old.clone()
     };
     let failure = terminal(observed, plan);
-    status.error_reason = failure.map(|_| TERMINAL.into());
+    status.error_reason = failure.map(|_| TERMINAL.as_str().into());
     status.error_message = failure.map(|finding| finding.message.clone());
     // the stock cluster-autoscaler knows them by these names
     status.failure_reason.clone_from(&status.error_reason);
@@ -156,8 +158,13 @@ fn keeps(plan: &Plan, condition: &str) -> bool {
     let set_aside = plan.findings.iter().any(|f| {
         matches!(
             (f.condition, f.status),
-            ("Paused" | "Deleting", conditions::Status::True)
+            (
+                ConditionType::Paused | ConditionType::Deleting,
+                conditions::Status::True
+            )
         )
     });
-    set_aside && !matches!(condition, "Paused" | "HostIsGoneUsed")
+    set_aside
+        && condition != ConditionType::Paused.as_str()
+        && condition != ConditionType::HostIsGoneUsed.as_str()
 }

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 
 use super::observed::{Held, Observed, ObservedCluster, Placement};
 use crate::api::cluster_provider_spec::EndpointHolder;
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::machine_provider_spec::NodeSettings;
 use crate::api::{ClusterProviderSpec, MachineProviderSpec};
 use crate::controllers::cluster::cluster_input;
@@ -137,21 +137,21 @@ pub async fn build(
     observed: &Observed,
     name: UnitName,
 ) -> Result<Result<Unit, Finding>, ReconcileError> {
-    let no = |reason, message| Finding::no("BootstrapReady", reason, message);
+    let no = |reason, message| Finding::no(ConditionType::BootstrapReady, reason, message);
     if name == UnitName::Prepare {
-        return Ok(prepare(observed).map_err(|problem| no("InvalidConfiguration", problem)));
+        return Ok(prepare(observed).map_err(|problem| no(Reason::InvalidConfiguration, problem)));
     }
     let cluster = observed.cluster.as_ref();
     let known = cluster.and_then(|cluster| context.known.get(&cluster.uid).authorities);
     let Some(known) = known else {
         let message = "the certificate authorities of the Cluster are not known; if this stays, its condition CertificatesReady says what to do".into();
-        return Ok(Err(no("WaitingForCertificates", message)));
+        return Ok(Err(no(Reason::WaitingForCertificates, message)));
     };
     let made = match name {
         UnitName::Join => {
             let Some(token) = token(context, observed).await? else {
                 let message = "the cluster's API is not connected yet".into();
-                return Ok(Err(no("WaitingForControlPlane", message)));
+                return Ok(Err(no(Reason::WaitingForControlPlane, message)));
             };
             join(observed, &known, &token)
         }
@@ -160,7 +160,7 @@ pub async fn build(
             Err("a Machine never resets its host; the Host does".into())
         }
     };
-    Ok(made.map_err(|problem| no("InvalidConfiguration", problem)))
+    Ok(made.map_err(|problem| no(Reason::InvalidConfiguration, problem)))
 }
 
 fn node_input(observed: &Observed, held: &Held) -> NodeInput {

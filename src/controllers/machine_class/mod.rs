@@ -1,5 +1,6 @@
 //! MachineClass: resolved by those who use it; kept from deletion while they do.
 
+use crate::api::conditions::Reason;
 use std::sync::Arc;
 
 use kube::ResourceExt;
@@ -30,7 +31,7 @@ pub fn resolve(
         .and_then(|source| source.machine_class.as_ref())
         .ok_or_else(|| {
             problem(
-                "InvalidConfiguration",
+                Reason::InvalidConfiguration,
                 "spec.providerSpec has neither value nor valueFrom.machineClass; set one of them"
                     .into(),
             )
@@ -41,7 +42,7 @@ pub fn resolve(
         .is_some_and(|other| !other.is_empty() && other != namespace)
     {
         return Err(problem(
-            "InvalidConfiguration",
+            Reason::InvalidConfiguration,
             format!(
                 "spec.providerSpec.valueFrom.machineClass.namespace is {:?}; references stay in their own namespace ({namespace}): leave it out",
                 reference.namespace.as_deref().unwrap_or_default()
@@ -49,7 +50,7 @@ pub fn resolve(
         ));
     }
     let class = stores.machine_classes.get(namespace, &reference.name).ok_or_else(|| {
-        problem("MachineClassMissing", format!(
+        problem(Reason::MachineClassMissing, format!(
             "MachineClass {}, named by spec.providerSpec.valueFrom.machineClass, does not exist in namespace {namespace}; create it",
             reference.name
         ))
@@ -74,7 +75,7 @@ pub fn usable(
 fn problem(template: &MachineSpec, value: &Value) -> Option<SpecProblem> {
     if let Err(error) = MachineProviderSpec::decode(value) {
         return Some(SpecProblem {
-            reason: "InvalidConfiguration",
+            reason: Reason::InvalidConfiguration,
             message: match template.provider_spec.value {
                 Some(_) => format!("spec.template.{error}"),
                 None => format!("of the MachineClass that spec.template names, {error}"),
@@ -86,7 +87,7 @@ fn problem(template: &MachineSpec, value: &Value) -> Option<SpecProblem> {
     let block = "spec.template.spec.versions";
     let refusal = version::check_block(block, &versions.kubelet, control_plane).err()?;
     Some(SpecProblem {
-        reason: "UnsupportedVersion",
+        reason: Reason::UnsupportedVersion,
         message: refusal.to_string(),
     })
 }
@@ -119,7 +120,7 @@ pub async fn reconcile(
 mod tests {
     use super::*;
 
-    fn refusal(versions: &Value, value: &Value) -> Option<(&'static str, String)> {
+    fn refusal(versions: &Value, value: &Value) -> Option<(Reason, String)> {
         let spec = json!({"versions": versions, "providerSpec": {"value": value}});
         let spec: MachineSpec = serde_json::from_value(spec).expect("a spec");
         problem(&spec, value).map(|problem| (problem.reason, problem.message))

@@ -1,5 +1,6 @@
 //! What a pass over a MachineDeployment knows, as plain data.
 
+use crate::api::conditions::Reason;
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
@@ -60,7 +61,7 @@ pub struct Observed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unresolved {
     /// One CamelCase word.
-    pub reason: &'static str,
+    pub reason: Reason,
     /// For people: what is missing.
     pub message: String,
 }

@@ -1,5 +1,6 @@
 //! Gathers what a pass over a MachineSet needs, from the stores.
 
+use crate::api::conditions::Reason;
 use std::sync::Arc;
 
 use kube::ResourceExt;
@@ -77,7 +78,7 @@ fn gate(context: &Context, set: &MachineSet, namespace: &str) -> Option<Gate> {
     let wanted: KubernetesVersion = versions.kubelet.parse().ok()?;
     let error = version::check_kubelet(&wanted, &running).err()?;
     Some(Gate {
-        reason: "VersionSkew",
+        reason: Reason::VersionSkew,
         message: error.to_string(),
     })
 }

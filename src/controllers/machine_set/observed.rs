@@ -9,7 +9,7 @@ use kube::ResourceExt;
 use kube::core::ObjectMeta;
 use serde_json::Value;
 
-use crate::api::conditions::{find, is_true};
+use crate::api::conditions::{ConditionType, Reason, find, is_false, is_true};
 use crate::api::machine::MachineDeletion;
 use crate::api::machine_set::DeletePolicy;
 use crate::api::readable::unreadable;
@@ -60,7 +60,7 @@ pub type Seed = [u8; 16];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gate {
     /// One CamelCase word.
-    pub reason: &'static str,
+    pub reason: Reason,
     /// For people: what is waited for.
     pub message: String,
 }
@@ -134,11 +134,11 @@ impl ObservedMachine {
     pub fn from_api(machine: &Machine, set_uid: &str) -> Self {
         let status = machine.status.clone().unwrap_or_default();
         let conditions = status.conditions.as_slice();
-        let since = |type_: &str, value: &str| {
+        let since = |type_: ConditionType, value: &str| {
             let condition = find(conditions, type_).filter(|c| c.status == value);
             condition.map(|c| c.last_transition_time.0)
         };
-        let unhealthy = |type_| find(conditions, type_).is_some_and(|c| c.status == "False");
+        let unhealthy = |type_| is_false(conditions, type_);
         Self {
             name: machine.name_any(),
             uid: machine.uid().unwrap_or_default(),
@@ -148,13 +148,15 @@ impl ObservedMachine {
             owner: Owner::of(&machine.metadata, set_uid),
             deleting: machine.metadata.deletion_timestamp.as_ref().map(|t| t.0),
             // what was said of it may not hold any more
-            ready_since: since("Ready", "True").filter(|_| unreadable(machine).is_none()),
+            ready_since: since(ConditionType::Ready, "True")
+                .filter(|_| unreadable(machine).is_none()),
             failed: status.phase.as_deref() == Some("Failed")
                 || status.error_reason.is_some()
-                || unhealthy("Healthy")
-                || unhealthy("HealthCheckSucceeded"),
-            not_ready_since: since("NodeHealthy", "False").filter(|_| status.node_ref.is_some()),
-            has_node: status.node_ref.is_some() || is_true(conditions, "NodeHealthy"),
+                || unhealthy(ConditionType::Healthy)
+                || unhealthy(ConditionType::HealthCheckSucceeded),
+            not_ready_since: since(ConditionType::NodeHealthy, "False")
+                .filter(|_| status.node_ref.is_some()),
+            has_node: status.node_ref.is_some() || is_true(conditions, ConditionType::NodeHealthy),
             control_plane: machine.is_control_plane(),
             node_labels: machine.spec.metadata.labels.clone(),
             node_annotations: machine.spec.metadata.annotations.clone(),

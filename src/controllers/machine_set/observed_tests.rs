@@ -104,7 +104,7 @@ fn the_resolved_provider_spec_stands_inline_and_an_unresolved_one_is_a_gate() {
     );
     assert_eq!(resolved.template.spec.provider_spec.value_from, None);
     let gate = Gate {
-        reason: "MachineClassNotFound",
+        reason: Reason::MachineClassMissing,
         message: "large".into(),
     };
     assert_eq!(

@@ -6,10 +6,9 @@ use kube::ResourceExt;
 
 use super::is_pause_news;
 use crate::api::Cluster;
-use crate::api::conditions::{find, is_true};
+use crate::api::conditions::{ConditionType, Reason, find, is_true};
 use crate::api::names::{ANNOTATION_INITIALIZED, ANNOTATION_PAUSED, ANNOTATION_TURN};
 use crate::api::whose;
-use crate::controllers::machine::plan::doubt;
 use crate::store::{Change, Hook, Key, Stores, Wakers};
 
 /// A Cluster wakes itself and its profile; what belongs to it only when something changed that this looks
@@ -59,9 +58,14 @@ fn same_for_machines(before: &Cluster, after: &Cluster) -> bool {
         let finalizers = cluster.metadata.finalizers.clone();
         let status = cluster.status.as_ref();
         let endpoint = status.and_then(|status| status.endpoint.clone());
-        let certificates = status.is_some_and(|s| is_true(&s.conditions, "CertificatesReady"));
-        let initialized = status.and_then(|s| find(&s.conditions, "ControlPlaneInitialized"));
-        let in_doubt = initialized.filter(|condition| doubt::reason(&condition.reason).is_some());
+        let certificates =
+            status.is_some_and(|s| is_true(&s.conditions, ConditionType::CertificatesReady));
+        let initialized =
+            status.and_then(|s| find(&s.conditions, ConditionType::ControlPlaneInitialized));
+        let in_doubt = initialized.filter(|condition| {
+            let reason = Reason::parse(&condition.reason);
+            reason.is_some_and(Reason::is_doubt)
+        });
         let in_doubt = in_doubt.map(|condition| condition.message.clone());
         (
             cluster.metadata.generation,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kube::ResourceExt;
 
 use super::{is_pause_news, wake_classes};
-use crate::api::conditions::find;
+use crate::api::conditions::{ConditionType, Reason, find};
 use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
 use crate::api::{Machine, MachineClass, MachineDeployment, MachineSet};
 use crate::manager::gateways::wake_waiting;
@@ -84,8 +84,11 @@ fn wake_host(stores: &Stores, wakers: &Wakers, machine: &Machine) {
 fn health(machine: &Machine) -> [Option<&str>; 2] {
     let conditions = machine.status.as_ref().map(|s| s.conditions.as_slice());
     let conditions = conditions.unwrap_or_default();
-    ["InfrastructureReady", "NodeHealthy"]
-        .map(|name| find(conditions, name).map(|condition| condition.reason.as_str()))
+    [
+        ConditionType::InfrastructureReady,
+        ConditionType::NodeHealthy,
+    ]
+    .map(|name| find(conditions, name).map(|condition| condition.reason.as_str()))
 }
 
 /// The control plane of a cluster that goes waits for its last worker; so does one whose spec says no longer that it
@@ -99,8 +102,8 @@ fn wake_control_plane(stores: &Stores, wakers: &Wakers, gone: &Machine, namespac
         .by(&Key::Cluster(namespace.to_owned(), cluster.clone()));
     let waits = |machine: &Machine| {
         let conditions = machine.status.as_ref().map(|s| s.conditions.as_slice());
-        find(conditions.unwrap_or_default(), "Deleting")
-            .is_some_and(|deleting| deleting.reason == "WaitingForWorkers")
+        find(conditions.unwrap_or_default(), ConditionType::Deleting)
+            .is_some_and(|deleting| deleting.reason == Reason::WaitingForWorkers)
     };
     for machine in &machines {
         if machine.is_control_plane() || waits(machine) {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::sim::Fault;
+use tatara::api::conditions::Reason;
 
 /// In peace for longer than the deadline for progress.
 fn long_running(replicas: i32) -> World {
@@ -19,12 +20,12 @@ fn a_node_that_is_not_ready_for_a_second_passes_no_deadline() {
     status.conditions.clear();
     world.reconcile_set(0);
     world.reconcile_deployment();
-    assert_eq!(progressing(&world).reason, "WaitingForMachines");
+    assert_eq!(progressing(&world).reason, Reason::WaitingForMachines);
     assert_ne!(world.deployment_plan().phase, Phase::Failed);
     world.pass_time(601);
     assert_eq!(
         progressing(&world).reason,
-        "ProgressDeadlineExceeded",
+        Reason::ProgressDeadlineExceeded,
         "it counts from here"
     );
 }
@@ -36,7 +37,7 @@ fn neither_a_scale_up_nor_a_roll_that_is_held_back_begins_with_a_passed_deadline
     world.deployment.spec.replicas = 4;
     for _ in 0..3 {
         world.reconcile_deployment();
-        assert_ne!(progressing(&world).reason, "ProgressDeadlineExceeded");
+        assert_ne!(progressing(&world).reason, Reason::ProgressDeadlineExceeded);
     }
     let mut world = long_running(3);
     world.gated = Some(NEW.into());
@@ -46,10 +47,10 @@ fn neither_a_scale_up_nor_a_roll_that_is_held_back_begins_with_a_passed_deadline
         world.pass_time(9);
         world.pass();
         let reason = progressing(&world).reason;
-        assert_eq!(reason, "WaitingForMachines", "{}", world.transcript);
+        assert_eq!(reason, Reason::WaitingForMachines, "{}", world.transcript);
     }
     world.pass_time(60);
-    assert_eq!(progressing(&world).reason, "ProgressDeadlineExceeded");
+    assert_eq!(progressing(&world).reason, Reason::ProgressDeadlineExceeded);
 }
 
 #[test]
@@ -59,26 +60,34 @@ fn an_edit_and_the_end_of_a_pause_start_the_deadline_anew() {
     let passed = |world: &mut World| {
         world.pass();
         world.pass_time(700);
-        assert_eq!(progressing(world).reason, "ProgressDeadlineExceeded");
+        assert_eq!(progressing(world).reason, Reason::ProgressDeadlineExceeded);
     };
     world.set_version(BAD);
     passed(&mut world);
     world.set_version(NEW);
     world.pass();
     world.pass();
-    assert_eq!(progressing(&world).reason, "WaitingForMachines");
+    assert_eq!(progressing(&world).reason, Reason::WaitingForMachines);
     passed(&mut world);
     world.set_version(BAD);
     world.pass();
     world.pass();
-    assert_eq!(progressing(&world).reason, "WaitingForMachines", "undone");
+    assert_eq!(
+        progressing(&world).reason,
+        Reason::WaitingForMachines,
+        "undone"
+    );
     world.deployment.spec.paused = true;
     world.pass();
     world.pass_time(700);
     world.deployment.spec.paused = false;
     world.pass();
     world.pass();
-    assert_eq!(progressing(&world).reason, "WaitingForMachines", "resumed");
+    assert_eq!(
+        progressing(&world).reason,
+        Reason::WaitingForMachines,
+        "resumed"
+    );
 }
 
 #[test]
@@ -267,7 +276,7 @@ fn a_scale_up_goes_to_the_old_template_where_the_new_one_has_proven_broken() {
     world.pass();
     world.pass_time(700);
     world.pass();
-    assert_eq!(progressing(&world).reason, "ProgressDeadlineExceeded");
+    assert_eq!(progressing(&world).reason, Reason::ProgressDeadlineExceeded);
     world.deployment.spec.replicas = 6;
     for _ in 0..4 {
         world.pass();

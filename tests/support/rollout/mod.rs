@@ -18,6 +18,7 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 use kube::core::ObjectMeta;
 use serde_json::{Value, json};
+use tatara::api::conditions::{ConditionType, is_true};
 use tatara::api::machine_deployment::{RollingUpdate, Strategy, StrategyType};
 use tatara::api::machine_set::DeletePolicy;
 use tatara::api::{
@@ -331,7 +332,7 @@ pub fn versions(kubelet: &str) -> MachineVersions {
 
 pub fn is_ready(machine: &Machine) -> bool {
     let status = machine.status.as_ref();
-    status.is_some_and(|status| tatara::api::conditions::is_true(&status.conditions, "Ready"))
+    status.is_some_and(|status| is_true(&status.conditions, ConditionType::Ready))
 }
 
 fn ready(now: Timestamp) -> MachineStatus {

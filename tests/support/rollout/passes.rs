@@ -2,6 +2,7 @@
 //! have heard, what they read live, and in which order they write.
 
 use std::sync::Arc;
+use tatara::api::conditions::Reason;
 
 use super::*;
 
@@ -38,11 +39,11 @@ impl World {
         let kubelet = versions.unwrap_or_default().kubelet;
         let is_gated = |gated: &&String| **gated == kubelet;
         let gate = self.gated.as_ref().filter(is_gated).map(|_| Gate {
-            reason: "VersionSkew",
+            reason: Reason::VersionSkew,
             message: "waiting for the control plane".into(),
         });
         let resolved = provider_spec.ok_or(Gate {
-            reason: "Missing",
+            reason: Reason::MachineClassMissing,
             message: String::new(),
         });
         let machines = machines.iter().map(AsRef::as_ref);

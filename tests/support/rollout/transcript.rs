@@ -1,6 +1,7 @@
 //! What a World has counted and written down.
 
 use super::*;
+use tatara::api::conditions::ConditionType;
 
 impl World {
     /// Machines that are available and not in deletion.
@@ -44,7 +45,7 @@ impl World {
         let finding = plan
             .findings
             .iter()
-            .find(|f| f.condition == "Progressing")
+            .find(|f| f.condition == ConditionType::Progressing)
             .expect("Progressing");
         let mut text = format!("{:?}, {}: {}", plan.phase, finding.reason, finding.message);
         for set in &self.sets {

@@ -6,7 +6,7 @@ use kube::ResourceExt;
 
 use super::super::observed::{MachineFact, Observed};
 use super::{Action, Plan};
-use crate::api::conditions::{Finding, Status};
+use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::api::names::{FINALIZER_CLUSTER, FINALIZER_PROFILE, LABEL_CLUSTER, MANAGER_ACCOUNT};
 use crate::controllers::Next;
 
@@ -27,8 +27,8 @@ pub fn plan(observed: &Observed) -> Plan {
         return plan;
     } else if finalizers.iter().any(|f| f == FINALIZER_PROFILE) {
         Finding::yes(
-            "Deleting",
-            "WithdrawingProfile",
+            ConditionType::Deleting,
+            Reason::WithdrawingProfile,
             "the ClusterProfile is removed first, so that its consumers stop using the cluster",
         )
     } else if observed.machines.is_empty()
@@ -36,7 +36,11 @@ pub fn plan(observed: &Observed) -> Plan {
         && observed.unlabelled.is_empty()
     {
         plan.actions.push(Action::Finish);
-        Finding::yes("Deleting", "Finishing", "nothing is left of it")
+        Finding::yes(
+            ConditionType::Deleting,
+            Reason::Finishing,
+            "nothing is left of it",
+        )
     } else {
         if observed.sets_left > 0 || observed.machines.iter().any(|machine| !machine.deleting) {
             plan.actions.push(Action::DeleteChildren);
@@ -65,12 +69,12 @@ pub fn plan(observed: &Observed) -> Plan {
             observed.cluster.name_any(),
             observed.cluster.namespace().unwrap_or_default()
         );
-        Finding::yes("Deleting", "WaitingForMachines", message)
+        Finding::yes(ConditionType::Deleting, Reason::WaitingForMachines, message)
     };
     plan.findings.push(Finding {
-        condition: "Ready",
+        condition: ConditionType::Ready,
         status: Status::False,
-        reason: "Deleting",
+        reason: Reason::Deleting,
         message: finding.message.clone(),
     });
     plan.findings.push(finding);

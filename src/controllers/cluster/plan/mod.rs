@@ -8,7 +8,7 @@ use std::time::Duration;
 use kube::ResourceExt;
 
 use super::observed::{Addons, Certificates, Observed};
-use crate::api::conditions::{self, Finding, Status};
+use crate::api::conditions::{self, ConditionType, Finding, Reason, Status};
 use crate::api::names::{ANNOTATION_PAUSED, FINALIZER_CLUSTER, kubeconfig_secret};
 use crate::controllers::Next;
 use crate::controllers::machine::plan::doubt::{self, Named};
@@ -61,8 +61,8 @@ pub fn plan(observed: &Observed) -> Plan {
     let cluster = &observed.cluster;
     if cluster.annotations().contains_key(ANNOTATION_PAUSED) {
         let finding = Finding::yes(
-            "Paused",
-            "Paused",
+            ConditionType::Paused,
+            Reason::Paused,
             "nothing is done to the Cluster or below it while the annotation cluster.k8s.io/paused is set",
         );
         return Plan {
@@ -82,22 +82,24 @@ pub fn plan(observed: &Observed) -> Plan {
         };
     }
     let mut plan = Plan {
-        findings: vec![Finding::no("Paused", "NotPaused", "")],
+        findings: vec![Finding::no(ConditionType::Paused, Reason::NotPaused, "")],
         ..Plan::default()
     };
     if let Err(problem) = &observed.spec {
         plan.findings.push(Finding::no(
-            "ConfigurationValid",
-            "InvalidConfiguration",
+            ConditionType::ConfigurationValid,
+            Reason::InvalidConfiguration,
             problem.clone(),
         ));
         running(observed, &mut plan);
     } else {
         plan.findings.push(match &observed.kubeconfig_problem {
-            Some(problem) => {
-                Finding::no("ConfigurationValid", "KubeconfigUnusable", problem.clone())
-            }
-            None => Finding::yes("ConfigurationValid", "Valid", ""),
+            Some(problem) => Finding::no(
+                ConditionType::ConfigurationValid,
+                Reason::KubeconfigUnusable,
+                problem.clone(),
+            ),
+            None => Finding::yes(ConditionType::ConfigurationValid, Reason::Valid, ""),
         });
         live(observed, &mut plan);
     }
@@ -115,7 +117,8 @@ pub fn plan(observed: &Observed) -> Plan {
 /// Whether the cluster was judged before, and not yet since we started: what was said stands, for a
 /// restart of ours is no news.
 fn is_news_to_come(observed: &Observed) -> bool {
-    let was_judged = was(observed, "ControlPlaneHealthy").is_some_and(|status| status != "Unknown");
+    let was_judged =
+        was(observed, ConditionType::ControlPlaneHealthy).is_some_and(|status| status != "Unknown");
     let verdict = observed
         .health
         .as_ref()
@@ -132,7 +135,7 @@ fn is_live(observed: &Observed) -> bool {
 }
 
 /// The status of a condition, as it was last written.
-fn was<'a>(observed: &'a Observed, condition: &str) -> Option<&'a str> {
+fn was(observed: &Observed, condition: ConditionType) -> Option<&str> {
     let status = observed.cluster.status.as_ref()?;
     let condition = conditions::find(&status.conditions, condition)?;
     Some(condition.status.as_str())
@@ -167,7 +170,8 @@ fn live(observed: &Observed, plan: &mut Plan) {
         plan.actions.push(Action::ApplyAddons);
     }
     // Applying what is applied already is no news; only its outcome is.
-    let was_applied = was(observed, "AddonsApplied").is_some_and(|status| status == "True");
+    let was_applied =
+        was(observed, ConditionType::AddonsApplied).is_some_and(|status| status == "True");
     if observed.addons != Addons::NotYet || !was_applied {
         plan.findings.push(addons(observed));
     }
@@ -197,21 +201,23 @@ fn certificates(observed: &Observed, plan: &mut Plan) -> bool {
         return true;
     }
     let finding = match &observed.certificates {
-        Certificates::Ready => Finding::yes("CertificatesReady", "Present", ""),
+        Certificates::Ready => Finding::yes(ConditionType::CertificatesReady, Reason::Present, ""),
         Certificates::Broken(problem) if observed.initialized_by.is_some() => Finding::no(
-            "CertificatesReady",
-            "Malformed",
+            ConditionType::CertificatesReady,
+            Reason::Malformed,
             format!(
                 "{problem}. It must be the one that the control plane uses: restore it from a backup, or copy its files from /etc/kubernetes/pki of the control-plane host: docs/operating.md#lost-certificates"
             ),
         ),
-        Certificates::Broken(problem) => {
-            Finding::no("CertificatesReady", "Malformed", problem.clone())
-        }
+        Certificates::Broken(problem) => Finding::no(
+            ConditionType::CertificatesReady,
+            Reason::Malformed,
+            problem.clone(),
+        ),
         Certificates::Replaced(secret) => replaced(observed, secret),
         Certificates::Missing(names) if observed.initialized_by.is_some() => Finding::no(
-            "CertificatesReady",
-            "Lost",
+            ConditionType::CertificatesReady,
+            Reason::Lost,
             format!(
                 "Secret {} is missing, and the control plane uses what it held; it is never made again: restore it from a backup, or from /etc/kubernetes/pki of the control-plane host ({}): docs/operating.md#lost-certificates",
                 names.join(", "),
@@ -220,8 +226,8 @@ fn certificates(observed: &Observed, plan: &mut Plan) -> bool {
         ),
         // The one that has the turn may be running `kubeadm init` with what is gone.
         Certificates::Missing(names) if let Some(turn) = &observed.turn => Finding::no(
-            "CertificatesReady",
-            "Lost",
+            ConditionType::CertificatesReady,
+            Reason::Lost,
             format!(
                 "Secret {} is missing, and Machine {} may have made a control plane of what it held; it is not made again: restore it from a backup, or from /etc/kubernetes/pki of that host ({}): docs/operating.md#lost-certificates; or delete that Machine to start anew",
                 names.join(", "),
@@ -232,8 +238,8 @@ fn certificates(observed: &Observed, plan: &mut Plan) -> bool {
         Certificates::Missing(_) => {
             plan.actions.push(Action::MakeCertificates);
             Finding::no(
-                "CertificatesReady",
-                "Making",
+                ConditionType::CertificatesReady,
+                Reason::Making,
                 "making the certificate authorities",
             )
         }
@@ -266,7 +272,7 @@ fn replaced(observed: &Observed, secret: &str) -> Finding {
          kubectl -n {namespace} patch secret {kubeconfig} --type=json -p '[{{\"op\":\"remove\",\"path\":\"/data/value\"}}]'",
         doubt::put_back(&namespace, secret)
     );
-    Finding::no("CertificatesReady", "Replaced", message)
+    Finding::no(ConditionType::CertificatesReady, Reason::Replaced, message)
 }
 
 /// The user's act that is about nothing stays armed, and is said.
@@ -279,11 +285,11 @@ fn with_note(observed: &Observed, mut finding: Finding) -> Finding {
 }
 
 fn initialized(observed: &Observed) -> Finding {
-    const NAME: &str = "ControlPlaneInitialized";
+    const NAME: ConditionType = ConditionType::ControlPlaneInitialized;
     if observed.external {
         return Finding::yes(
             NAME,
-            "ExternalControlPlane",
+            Reason::ExternalControlPlane,
             "the kubeconfig Secret was supplied; the control plane is not Tatara's",
         );
     }
@@ -292,7 +298,7 @@ fn initialized(observed: &Observed) -> Finding {
         return doubt.finding(NAME, Named::of_cluster(&observed.cluster));
     }
     if observed.initialized_by.is_some() {
-        return Finding::yes(NAME, "Initialized", "");
+        return Finding::yes(NAME, Reason::Initialized, "");
     }
     match &observed.turn {
         Some(turn) if observed.is_holder_gone => {
@@ -303,11 +309,11 @@ fn initialized(observed: &Observed) -> Finding {
                 turn.machine,
                 doubt::of_nobody(cluster, &turn.machine)
             );
-            Finding::no(NAME, "TurnHolderGone", message)
+            Finding::no(NAME, Reason::TurnHolderGone, message)
         }
         Some(turn) => Finding::no(
             NAME,
-            "Initializing",
+            Reason::Initializing,
             format!("Machine {} has the turn to run kubeadm init", turn.name),
         ),
         None if observed
@@ -317,37 +323,37 @@ fn initialized(observed: &Observed) -> Finding {
         {
             Finding::no(
                 NAME,
-                "WaitingForMachine",
+                Reason::WaitingForMachine,
                 "a control-plane Machine is being prepared",
             )
         }
         None => Finding::no(
             NAME,
-            "NoControlPlaneMachine",
+            Reason::NoControlPlaneMachine,
             "no Machine of the Cluster sets spec.versions.controlPlane; create one with the label cluster.k8s.io/cluster-name",
         ),
     }
 }
 
 fn health(observed: &Observed) -> Finding {
-    const NAME: &str = "ControlPlaneHealthy";
+    const NAME: ConditionType = ConditionType::ControlPlaneHealthy;
     let Some(health) = &observed.health else {
-        return Finding::unknown(NAME, "NotAskedYet", "connecting to the cluster's API");
+        return Finding::unknown(NAME, Reason::NotAskedYet, "connecting to the cluster's API");
     };
     match health.judgement.verdict {
-        Verdict::Healthy => Finding::yes(NAME, "ReadyzPassed", ""),
-        Verdict::Unhealthy => Finding::no(NAME, "ReadyzFailed", health.sentence.clone()),
-        Verdict::Undecided => Finding::unknown(NAME, "NotAskedYet", health.sentence.clone()),
+        Verdict::Healthy => Finding::yes(NAME, Reason::ReadyzPassed, ""),
+        Verdict::Unhealthy => Finding::no(NAME, Reason::ReadyzFailed, health.sentence.clone()),
+        Verdict::Undecided => Finding::unknown(NAME, Reason::NotAskedYet, health.sentence.clone()),
     }
 }
 
 fn addons(observed: &Observed) -> Finding {
-    const NAME: &str = "AddonsApplied";
+    const NAME: ConditionType = ConditionType::AddonsApplied;
     match &observed.addons {
-        Addons::Applied => Finding::yes(NAME, "Applied", ""),
-        Addons::NotYet => Finding::no(NAME, "Applying", "applying the addons"),
-        Addons::Pending(what) => Finding::no(NAME, "WaitingForKinds", what.clone()),
-        Addons::Failed(what) => Finding::no(NAME, "Refused", what.clone()),
+        Addons::Applied => Finding::yes(NAME, Reason::Applied, ""),
+        Addons::NotYet => Finding::no(NAME, Reason::Applying, "applying the addons"),
+        Addons::Pending(what) => Finding::no(NAME, Reason::WaitingForKinds, what.clone()),
+        Addons::Failed(what) => Finding::no(NAME, Reason::Refused, what.clone()),
     }
 }
 

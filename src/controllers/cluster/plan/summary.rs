@@ -2,15 +2,15 @@
 
 use super::super::observed::Observed;
 use super::{Plan, is_live};
-use crate::api::conditions::{Finding, Status};
+use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 
 /// In the order in which a cluster comes to life: the first that does not hold is the reason.
-const PARTS: [&str; 5] = [
-    "ConfigurationValid",
-    "CertificatesReady",
-    "ControlPlaneInitialized",
-    "ControlPlaneHealthy",
-    "AddonsApplied",
+const PARTS: [ConditionType; 5] = [
+    ConditionType::ConfigurationValid,
+    ConditionType::CertificatesReady,
+    ConditionType::ControlPlaneInitialized,
+    ConditionType::ControlPlaneHealthy,
+    ConditionType::AddonsApplied,
 ];
 
 /// Adds `Ready`, and the phase.
@@ -31,15 +31,15 @@ pub fn summarise(observed: &Observed, plan: &mut Plan) {
         .count();
     let finding = match blocking {
         Some(finding) => Finding {
-            condition: "Ready",
+            condition: ConditionType::Ready,
             ..finding
         },
         None if ready < observed.machines.len() => Finding::no(
-            "Ready",
-            "WaitingForMachines",
+            ConditionType::Ready,
+            Reason::WaitingForMachines,
             format!("{ready} of {} Machines are ready", observed.machines.len()),
         ),
-        None => Finding::yes("Ready", "Ready", ""),
+        None => Finding::yes(ConditionType::Ready, Reason::Ready, ""),
     };
     plan.phase = if is_live(observed) {
         "Running"

@@ -1,6 +1,7 @@
 //! Profiles that others have, and profiles that go.
 
 use super::*;
+use crate::api::conditions::Reason;
 
 #[test]
 fn a_foreign_profile_and_a_forbidden_namespace_are_named_and_the_others_go_on() {
@@ -31,7 +32,7 @@ fn a_foreign_profile_and_a_forbidden_namespace_are_named_and_the_others_go_on() 
     let finding = &plan.findings[0];
     assert_eq!(
         (finding.status, finding.reason),
-        (Status::False, "ForeignProfile")
+        (Status::False, Reason::ForeignProfile)
     );
     assert_eq!(
         finding.message,
@@ -73,7 +74,7 @@ fn a_profile_that_somebody_deletes_is_made_again_when_it_is_gone() {
     let plan_1 = plan(&observed, at("11:00:00"));
     assert_eq!(
         (plan_1.actions.len(), plan_1.findings[0].reason),
-        (0, "BeingDeleted")
+        (0, Reason::BeingDeleted)
     );
     observed.profiles.clear();
     assert_eq!(plan(&observed, at("11:00:00")).actions.len(), 1);
@@ -142,7 +143,7 @@ fn without_its_definition_a_cluster_says_so_and_can_still_go() {
     let plan_1 = plan(&observed, at("10:00:00"));
     assert_eq!(
         (plan_1.actions.len(), plan_1.findings[0].reason),
-        (0, "DefinitionMissing")
+        (0, Reason::DefinitionMissing)
     );
     observed.cluster.deleting = true;
     assert_eq!(plan(&observed, at("10:00:00")).actions, [Action::Release]);

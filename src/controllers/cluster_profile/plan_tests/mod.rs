@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 use crate::api::cluster_profile::AccessCluster;
 use crate::api::cluster_provider_spec::ProfileSettings;
-use crate::api::conditions::{Status, find};
+use crate::api::conditions::Status;
 use crate::controllers::cluster_profile::inventories;
 
 fn at(time: &str) -> Timestamp {
@@ -120,5 +120,9 @@ fn status_written(plan: &Plan) -> &ClusterProfileStatus {
 }
 
 fn condition<'a>(status: &'a ClusterProfileStatus, name: &str) -> &'a Condition {
-    find(&status.conditions, name).expect("the condition")
+    status
+        .conditions
+        .iter()
+        .find(|c| c.type_ == name)
+        .expect("the condition")
 }

@@ -7,7 +7,7 @@ use kube::ResourceExt;
 
 use super::super::observed::{Contact, Observed, Underway};
 use super::{Action, Plan, State, TRY_AGAIN, is_deleted, unavailable};
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::installation::{Cause, Installation, Phase, Record};
 use crate::api::names::{ANNOTATION_INSTALLATION, ANNOTATION_REINSTALL};
 use crate::controllers::Next;
@@ -27,7 +27,7 @@ pub fn plan(observed: &Observed, underway: &Underway, now: Timestamp) -> Plan {
     if observed.host.spec.maintenance {
         let message = "spec.maintenance is true: its power is left alone, and its installation continues, or is given up, \
                        when that is over; installation.timeoutSeconds counts on";
-        return at_work("Maintenance", message, Next::OnChange);
+        return at_work(Reason::Maintenance, message, Next::OnChange);
     }
     if is_deleted(observed) {
         return give_up(Cause::Cancelled, "the Host is being deleted".into());
@@ -74,11 +74,11 @@ fn changed(
     }
 }
 
-fn at_work(reason: &'static str, message: impl Into<String>, next: Next) -> Plan {
+fn at_work(reason: Reason, message: impl Into<String>, next: Next) -> Plan {
     let message = message.into();
     let mut plan = unavailable(State::Installing, reason, message.clone(), next);
     plan.findings
-        .push(Finding::no("Installed", reason, message));
+        .push(Finding::no(ConditionType::Installed, reason, message));
     plan
 }
 
@@ -89,23 +89,23 @@ fn give_up(cause: Cause, message: String) -> Plan {
     plan
 }
 
-/// One word for each cause.
-pub fn reason(cause: Cause) -> &'static str {
+/// The reason of a condition for each cause.
+pub fn reason(cause: Cause) -> Reason {
     match cause {
-        Cause::ImageUnavailable => "InstallerUnavailable",
-        Cause::ImageWrong => "InstallerWrong",
-        Cause::ImageUnsuitable => "InstallerUnsuitable",
-        Cause::AnswersUnfit => "InstallationAnswersUnfit",
-        Cause::BmcSilent => "InstallationBMCSilent",
-        Cause::MediaRefused => "InstallationMediaRefused",
-        Cause::PowerRefused => "InstallationPowerRefused",
-        Cause::NoDisk => "NoMatchingDisk",
-        Cause::SeveralDisks => "SeveralMatchingDisks",
-        Cause::InstallerFailed => "InstallerFailed",
-        Cause::InstallerSilent => "InstallerSilent",
-        Cause::SystemSilent => "InstalledSystemSilent",
-        Cause::Cancelled => "InstallationCancelled",
-        Cause::Unreadable => "InstallationUnreadable",
+        Cause::ImageUnavailable => Reason::InstallerUnavailable,
+        Cause::ImageWrong => Reason::InstallerWrong,
+        Cause::ImageUnsuitable => Reason::InstallerUnsuitable,
+        Cause::AnswersUnfit => Reason::InstallationAnswersUnfit,
+        Cause::BmcSilent => Reason::InstallationBMCSilent,
+        Cause::MediaRefused => Reason::InstallationMediaRefused,
+        Cause::PowerRefused => Reason::InstallationPowerRefused,
+        Cause::NoDisk => Reason::NoMatchingDisk,
+        Cause::SeveralDisks => Reason::SeveralMatchingDisks,
+        Cause::InstallerFailed => Reason::InstallerFailed,
+        Cause::InstallerSilent => Reason::InstallerSilent,
+        Cause::SystemSilent => Reason::InstalledSystemSilent,
+        Cause::Cancelled => Reason::InstallationCancelled,
+        Cause::Unreadable => Reason::InstallationUnreadable,
     }
 }
 
@@ -123,7 +123,7 @@ fn booting(observed: &Observed, underway: &Underway, is_late: bool, now: Timesta
             if is_late {
                 return give_up(Cause::ImageUnavailable, message.into());
             }
-            at_work("MediaNotConfigured", message, again)
+            at_work(Reason::MediaNotConfigured, message, again)
         }
         Some(BaseState::Failed(Failure::Checksum(message))) => {
             give_up(Cause::ImageWrong, message.clone())
@@ -136,7 +136,7 @@ fn booting(observed: &Observed, underway: &Underway, is_late: bool, now: Timesta
             give_up(Cause::ImageUnavailable, message.clone())
         }
         Some(BaseState::Failed(Failure::Fetch(message))) => at_work(
-            "FetchingInstaller",
+            Reason::FetchingInstaller,
             format!("{message}; tried again"),
             again,
         ),
@@ -145,7 +145,7 @@ fn booting(observed: &Observed, underway: &Underway, is_late: bool, now: Timesta
             "the installer was not fetched within installation.timeoutSeconds".into(),
         ),
         Some(BaseState::Fetching) => at_work(
-            "FetchingInstaller",
+            Reason::FetchingInstaller,
             "the manager fetches the installer",
             again,
         ),
@@ -157,8 +157,8 @@ fn boot(observed: &Observed, is_late: bool, now: Timestamp) -> Plan {
     let mut plan = match trouble(observed) {
         Some(error) if is_late => {
             let cause = match error.reason {
-                "VirtualMediaRefused" => Cause::MediaRefused,
-                "PowerActionRefused" | "PowerActionFailed" => Cause::PowerRefused,
+                Reason::VirtualMediaRefused => Cause::MediaRefused,
+                Reason::PowerActionRefused | Reason::PowerActionFailed => Cause::PowerRefused,
                 _ => Cause::BmcSilent,
             };
             return give_up(cause, error.message.clone());
@@ -168,12 +168,12 @@ fn boot(observed: &Observed, is_late: bool, now: Timestamp) -> Plan {
             return give_up(Cause::PowerRefused, message.into());
         }
         Some(error) => at_work(
-            "BootingInstaller",
+            Reason::BootingInstaller,
             format!("the host is to boot the installer: {}", error.message),
             Next::After(TRY_AGAIN),
         ),
         None => at_work(
-            "BootingInstaller",
+            Reason::BootingInstaller,
             "its BMC has it boot the installer",
             Next::After(TRY_AGAIN),
         ),
@@ -224,7 +224,7 @@ fn installing(observed: &Observed, underway: &Underway, is_late: bool) -> Plan {
     let power = observed.bmc.as_ref().map(|heard| &heard.power);
     if power == Some(&Ok(PowerState::Off)) {
         let mut plan = at_work(
-            "BootingInstalled",
+            Reason::BootingInstalled,
             "the installer has switched it off; its BMC has it boot what was installed",
             Next::After(TRY_AGAIN),
         );
@@ -248,7 +248,7 @@ fn installing(observed: &Observed, underway: &Underway, is_late: bool) -> Plan {
         (Some(_), None) => "the installer has found the disk, and installs".into(),
         (None, None) => "the installer is booted; it has not reported yet".into(),
     };
-    let mut plan = at_work("InstallerRuns", said, Next::After(LOOK_AGAIN));
+    let mut plan = at_work(Reason::InstallerRuns, said, Next::After(LOOK_AGAIN));
     if !underway.is_open {
         plan.actions.push(Action::OpenInstaller);
     }
@@ -260,12 +260,15 @@ fn starting(observed: &Observed, record: &Record, is_late: bool) -> Plan {
         Contact::Seen(seen) if seen.installation.as_deref() == Some(&record.id) => {
             let mut plan = unavailable(
                 State::Installing,
-                "InstallationEnds",
+                Reason::InstallationEnds,
                 "what was installed answers with its key",
                 Next::OnChange,
             );
-            plan.findings
-                .push(Finding::yes("Installed", "Installed", ""));
+            plan.findings.push(Finding::yes(
+                ConditionType::Installed,
+                Reason::Installed,
+                "",
+            ));
             plan.actions.push(Action::EndInstallation);
             return plan;
         }
@@ -282,7 +285,7 @@ fn starting(observed: &Observed, record: &Record, is_late: bool) -> Plan {
         return give_up(Cause::SystemSilent, message);
     }
     let mut plan = at_work(
-        "StartingInstalled",
+        Reason::StartingInstalled,
         format!("waiting for the installed system: {why}"),
         Next::After(TRY_AGAIN),
     );
@@ -311,8 +314,11 @@ fn failed(observed: &Observed, record: &Record) -> Plan {
         message.clone(),
         Next::OnChange,
     );
-    plan.findings
-        .push(Finding::no("Installed", reason(cause), message));
+    plan.findings.push(Finding::no(
+        ConditionType::Installed,
+        reason(cause),
+        message,
+    ));
     super::reinstall::asked(observed, &mut plan);
     plan
 }

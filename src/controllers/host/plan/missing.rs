@@ -4,7 +4,7 @@ use kube::ResourceExt;
 
 use super::super::observed::Observed;
 use super::{Plan, claimed, consumer};
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::node::Observation;
 
 /// The marker is there before kubeadm is begun. Without it, what else is found is not somebody else's: a `kubeadm reset`
@@ -28,9 +28,11 @@ pub fn marker(observed: &Observed, seen: &Observation) -> Option<Plan> {
         "Machine {machine} runs on it, and its server does not show the marker of that, /var/lib/tatara/owner.json{}, as with another disk, or with /var not mounted; nothing is done. Mount it. {end}",
         found(seen)
     );
-    let mut plan = claimed(observed);
-    plan.findings
-        .insert(0, Finding::no("Clean", "MarkerMissing", message));
+    let mut plan = claimed::claimed(observed);
+    plan.findings.insert(
+        0,
+        Finding::no(ConditionType::Clean, Reason::MarkerMissing, message),
+    );
     Some(plan)
 }
 

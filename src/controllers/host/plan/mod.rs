@@ -1,5 +1,6 @@
 //! What is done next for a Host, and why. Pure.
 
+mod claimed;
 mod deleted;
 pub mod installation;
 mod missing;
@@ -14,14 +15,14 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::observed::{Contact, Observed};
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::host::ConsumerRef;
 use crate::api::installation::{Cause, WipePolicy};
 use crate::api::names::ANNOTATION_PAUSED;
 use crate::controllers::Next;
 use crate::controllers::proof::{Clean, Initialized};
-use crate::node::{Marker, Observation, Ownership, UnitName};
-use crate::provider::{ContactError, Follow};
+use crate::node::{Marker, Observation, Ownership};
+use crate::provider::ContactError;
 
 /// A host is asked again after this time, whoever has it: nothing else tells when one goes away.
 const ASK_AGAIN: Duration = Duration::from_mins(1);
@@ -135,7 +136,8 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     if observed.is_missed {
         plan.next = plan.next.sooner(Next::After(ASK_AGAIN));
     }
-    plan.findings.push(Finding::no("Paused", "NotPaused", ""));
+    plan.findings
+        .push(Finding::no(ConditionType::Paused, Reason::NotPaused, ""));
     plan
 }
 
@@ -144,9 +146,16 @@ fn by_contact(observed: &Observed, now: Timestamp) -> Plan {
     let stopped = owned::contested(observed).or_else(|| owned::not_meant(observed));
     if let Some(mut plan) = stopped {
         match &observed.contact {
-            Contact::Seen(_) => plan.findings.push(Finding::yes("Reachable", "Answers", "")),
+            Contact::Seen(_) => {
+                plan.findings
+                    .push(Finding::yes(ConditionType::Reachable, Reason::Answers, ""));
+            }
             Contact::Failed(error) => {
-                let told = Finding::no("Reachable", error.reason, error.message.clone());
+                let told = Finding::no(
+                    ConditionType::Reachable,
+                    error.reason,
+                    error.message.clone(),
+                );
                 plan.findings.push(told);
             }
             Contact::NotAsked | Contact::Off => (),
@@ -154,7 +163,7 @@ fn by_contact(observed: &Observed, now: Timestamp) -> Plan {
         return plan;
     }
     let mut plan = match &observed.contact {
-        Contact::NotAsked => not_asked(observed, now),
+        Contact::NotAsked => claimed::not_asked(observed, now),
         Contact::Off => power::off(observed, now),
         Contact::Failed(error) => {
             let mut plan = failed(observed, error);
@@ -179,9 +188,9 @@ fn paused(observed: &Observed) -> Plan {
         Some(_) => State::Claimed,
         None => State::Maintenance,
     };
-    let mut plan = unavailable(state, "Paused", message, Next::OnChange);
+    let mut plan = unavailable(state, Reason::Paused, message, Next::OnChange);
     plan.findings
-        .push(Finding::yes("Paused", "Paused", message));
+        .push(Finding::yes(ConditionType::Paused, Reason::Paused, message));
     plan
 }
 
@@ -189,57 +198,9 @@ fn consumer(observed: &Observed) -> Option<&ConsumerRef> {
     observed.host.spec.consumer_ref.as_ref()
 }
 
-fn not_asked(observed: &Observed, now: Timestamp) -> Plan {
-    if let Some(follow) = &observed.following {
-        return followed(observed, follow);
-    }
-    let again = observed.heard_at.map(|at| at + ASK_AGAIN);
+fn unavailable(state: State, reason: Reason, message: impl Into<String>, next: Next) -> Plan {
     Plan {
-        next: Next::at(again, now),
-        ..claimed(observed)
-    }
-}
-
-/// A unit runs on it, and its end wakes us.
-fn followed(observed: &Observed, follow: &Follow) -> Plan {
-    let unit = follow.unit.as_str();
-    let far = match &follow.progress {
-        Some(at) => format!("{unit}: {}/{} {}", at.index, at.total, at.step),
-        None => format!("{unit} starts"),
-    };
-    let is_released = consumer(observed).is_some_and(|consumer| consumer.releasing);
-    match follow.unit {
-        UnitName::Reset => unavailable(State::Releasing, "Resetting", far, Next::OnChange),
-        _ if is_released => unavailable(
-            State::Releasing,
-            "WaitingForStep",
-            format!(
-                "its Machine released it; it is reset when the step that runs on it has ended: {far}"
-            ),
-            Next::OnChange,
-        ),
-        _ => Plan {
-            next: Next::OnChange,
-            ..claimed(observed)
-        },
-    }
-}
-
-fn claimed(observed: &Observed) -> Plan {
-    if !observed.consumer.exists() {
-        return owned::abandoned(observed);
-    }
-    let name = consumer(observed).map_or("", |consumer| consumer.name.as_str());
-    let mut message = format!("Machine {name} has it");
-    if is_deleted(observed) {
-        message.push_str("; the Host is removed once that Machine has released it");
-    }
-    unavailable(State::Claimed, "Claimed", message, Next::After(ASK_AGAIN))
-}
-
-fn unavailable(state: State, reason: &'static str, message: impl Into<String>, next: Next) -> Plan {
-    Plan {
-        findings: vec![Finding::no("Available", reason, message)],
+        findings: vec![Finding::no(ConditionType::Available, reason, message)],
         state,
         next,
         ..Plan::default()
@@ -261,7 +222,11 @@ fn failed(observed: &Observed, error: &ContactError) -> Plan {
     let mut plan = unavailable(state, error.reason, message, Next::After(next));
     plan.findings.insert(
         0,
-        Finding::no("Reachable", error.reason, error.message.clone()),
+        Finding::no(
+            ConditionType::Reachable,
+            error.reason,
+            error.message.clone(),
+        ),
     );
     if consumer(observed).is_some_and(|consumer| !consumer.releasing) {
         plan.state = State::Claimed;
@@ -303,8 +268,10 @@ fn answered(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
         }
         Ownership::Owner(owner) => owned::plan(observed, seen, owner, now),
     };
-    plan.findings
-        .insert(0, Finding::yes("Reachable", "Answers", ""));
+    plan.findings.insert(
+        0,
+        Finding::yes(ConditionType::Reachable, Reason::Answers, ""),
+    );
     plan
 }
 
@@ -319,18 +286,22 @@ fn clean(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
             let mut plan = owned::released(observed, seen);
             if plan.state == State::Quarantined {
                 // what may come back with another disk is not clean
-                let why = plan.findings.iter().find(|f| f.condition == "Available");
+                let why = plan
+                    .findings
+                    .iter()
+                    .find(|f| f.condition == ConditionType::Available);
                 let why = why.map_or_else(String::new, |found| found.message.clone());
                 plan.findings
-                    .insert(0, Finding::no("Clean", "NotReset", why));
+                    .insert(0, Finding::no(ConditionType::Clean, Reason::NotReset, why));
                 return plan;
             }
             plan
         }
-        Some(_) => claimed(observed),
+        Some(_) => claimed::claimed(observed),
         None => free(observed, seen),
     };
-    plan.findings.insert(0, Finding::yes("Clean", "Clean", ""));
+    plan.findings
+        .insert(0, Finding::yes(ConditionType::Clean, Reason::Clean, ""));
     plan
 }
 
@@ -349,7 +320,7 @@ fn free(observed: &Observed, seen: &Observation) -> Plan {
     if observed.host.spec.maintenance {
         return unavailable(
             State::Maintenance,
-            "Maintenance",
+            Reason::Maintenance,
             "spec.maintenance is true",
             again,
         );
@@ -357,7 +328,7 @@ fn free(observed: &Observed, seen: &Observation) -> Plan {
     if observed.host.metadata.deletion_timestamp.is_some() {
         return unavailable(
             State::Maintenance,
-            "Deleting",
+            Reason::Deleting,
             "the Host is being deleted",
             Next::OnChange,
         );
@@ -367,8 +338,8 @@ fn free(observed: &Observed, seen: &Observation) -> Plan {
     }
     Plan {
         findings: vec![Finding::yes(
-            "Available",
-            "Available",
+            ConditionType::Available,
+            Reason::Available,
             observed.twins.note(),
         )],
         state: State::Available,

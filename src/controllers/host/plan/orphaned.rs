@@ -5,7 +5,7 @@ use kube::ResourceExt;
 use super::super::observed::{Observed, Owner as Known};
 use super::owned::never_started;
 use super::{ASK_AGAIN, Plan, State, consumer, unavailable};
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::host::ConsumerRef;
 use crate::controllers::Next;
 use crate::node::{Marker, Owner};
@@ -44,12 +44,14 @@ pub fn plan(observed: &Observed, owner: &Owner) -> Plan {
     };
     let mut plan = unavailable(
         State::Quarantined,
-        "Orphaned",
+        Reason::Orphaned,
         message.clone(),
         Next::After(ASK_AGAIN),
     );
-    plan.findings
-        .insert(0, Finding::no("Clean", "Orphaned", message));
+    plan.findings.insert(
+        0,
+        Finding::no(ConditionType::Clean, Reason::Orphaned, message),
+    );
     plan.actions.extend(never_started(observed));
     plan
 }

@@ -9,7 +9,7 @@ use super::{
     ASK_AGAIN, Action, Plan, State, claimed, consumer, is_deleted, is_installing, orphaned,
     reinstall, unavailable,
 };
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::host::ConsumerRef;
 use crate::api::installation::WipePolicy;
 use crate::api::names::FINALIZER_IN_USE;
@@ -54,7 +54,7 @@ pub fn released(observed: &Observed, seen: &Observation) -> Plan {
     let quarantined = |why: &str| {
         unavailable(
             State::Quarantined,
-            "NotReset",
+            Reason::NotReset,
             format!(
                 "Machine {name} released it, and nothing proves that it was reset: {why}. Bring back the disk that it ran with; or, if its server was erased, delete this Host and register it again"
             ),
@@ -72,13 +72,13 @@ pub fn released(observed: &Observed, seen: &Observation) -> Plan {
     let waits = proof.evidence() != Evidence::NeverStarted || is_deleted;
     if observed.consumer.exists() && waits {
         let message = format!("reset and clean; it is free once Machine {name} is deleted");
-        return unavailable(State::Releasing, "Freeing", message, Next::OnChange);
+        return unavailable(State::Releasing, Reason::Freeing, message, Next::OnChange);
     }
     Plan {
         actions: vec![Action::Free(clean)],
         ..unavailable(
             State::Releasing,
-            "Freeing",
+            Reason::Freeing,
             "reset and clean; freeing it",
             Next::OnChange,
         )
@@ -111,7 +111,7 @@ pub fn contested(observed: &Observed) -> Option<Plan> {
     let next = Next::After(ASK_AGAIN);
     Some(unavailable(
         State::Quarantined,
-        "ClaimedTwice",
+        Reason::ClaimedTwice,
         message,
         next,
     ))
@@ -142,7 +142,12 @@ pub fn not_meant(observed: &Observed) -> Option<Plan> {
         let message = format!(
             "spec.consumerRef.releasing is true, and Machine {name} is not being deleted; nothing is reset. Delete that Machine to have the host reset"
         );
-        return Some(unavailable(State::Claimed, "NotReleased", message, next));
+        return Some(unavailable(
+            State::Claimed,
+            Reason::NotReleased,
+            message,
+            next,
+        ));
     }
     let cluster = observed.guards.as_ref().filter(|_| marked)?;
     let message = format!(
@@ -150,7 +155,7 @@ pub fn not_meant(observed: &Observed) -> Option<Plan> {
     );
     Some(unavailable(
         State::Quarantined,
-        "LastControlPlane",
+        Reason::LastControlPlane,
         message,
         next,
     ))
@@ -195,12 +200,14 @@ fn has_no_claim_on(observed: &Observed) -> bool {
 fn left_alone(message: String) -> Plan {
     let mut plan = unavailable(
         State::Quarantined,
-        "Occupied",
+        Reason::Occupied,
         message.clone(),
         Next::After(ASK_AGAIN),
     );
-    plan.findings
-        .insert(0, Finding::no("Clean", "Occupied", message));
+    plan.findings.insert(
+        0,
+        Finding::no(ConditionType::Clean, Reason::Occupied, message),
+    );
     plan
 }
 
@@ -215,8 +222,9 @@ pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner, now: Timesta
             }
         }
         Some(consumer) if is_same(observed, consumer, owner) => {
-            let mut plan = claimed(observed);
-            plan.findings.insert(0, Finding::yes("Clean", "InUse", ""));
+            let mut plan = claimed::claimed(observed);
+            plan.findings
+                .insert(0, Finding::yes(ConditionType::Clean, Reason::InUse, ""));
             // a claim that was given back by hand brings no finalizer
             if !is_held(observed) && !is_deleted(observed) {
                 plan.actions.push(Action::Hold);
@@ -254,7 +262,7 @@ pub fn abandoned(observed: &Observed) -> Plan {
     );
     unavailable(
         State::Claimed,
-        "MachineGone",
+        Reason::MachineGone,
         format!(
             "Machine {machine} claims it and does not exist, and it is left alone: {}",
             orphaned::end(owner, &command)
@@ -268,7 +276,7 @@ fn retain(observed: &Observed, seen: &Observation, owner: &Owner) -> Plan {
     let mut plan = if seen.kubelet_active {
         let mut plan = unavailable(
             State::Releasing,
-            "Retaining",
+            Reason::Retaining,
             "stopping its kubelet; nothing else on it is undone, by spec.wipePolicy",
             Next::After(ASK_AGAIN),
         );
@@ -280,8 +288,8 @@ fn retain(observed: &Observed, seen: &Observation, owner: &Owner) -> Plan {
     plan.findings.insert(
         0,
         Finding::no(
-            "Clean",
-            "Retained",
+            ConditionType::Clean,
+            Reason::Retained,
             "what its Machine left is kept, by spec.wipePolicy",
         ),
     );
@@ -291,7 +299,7 @@ fn retain(observed: &Observed, seen: &Observation, owner: &Owner) -> Plan {
 fn reset(observed: &Observed, seen: &Observation, owner: &Owner, now: Timestamp) -> Plan {
     let go = |message: String| Plan {
         actions: vec![Action::Reset(owner.marker.clone())],
-        ..unavailable(State::Releasing, "Resetting", message, Next::OnChange)
+        ..unavailable(State::Releasing, Reason::Resetting, message, Next::OnChange)
     };
     let mut plan = match seen
         .unit(&owner.marker.uid, UnitName::Reset)
@@ -331,8 +339,8 @@ fn reset(observed: &Observed, seen: &Observation, owner: &Owner, now: Timestamp)
     plan.findings.insert(
         0,
         Finding::no(
-            "Clean",
-            "NotResetYet",
+            ConditionType::Clean,
+            Reason::NotResetYet,
             "what its Machine left is removed before it is free",
         ),
     );
@@ -345,7 +353,7 @@ fn again(observed: &Observed, owner: &Owner, message: String, now: Timestamp) ->
     let wait = backoff::left(attempts.failed, 0.5, attempts.last, now);
     let plan = unavailable(
         State::Quarantined,
-        "ResetFailed",
+        Reason::ResetFailed,
         message,
         Next::After(wait),
     );

@@ -7,7 +7,7 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 use super::super::observed::{Contact, Observed};
 use super::{ASK_AGAIN, Action, Plan, State, consumer, is_deleted, owned, reinstall, unavailable};
-use crate::api::conditions::{Finding, find, is_true};
+use crate::api::conditions::{ConditionType, Finding, Reason, find, is_true};
 use crate::api::installation::WipePolicy;
 use crate::controllers::Next;
 use crate::provider::ContactError;
@@ -25,15 +25,18 @@ pub fn is_driven(observed: &Observed) -> bool {
 /// The next step of a host that is off.
 pub fn off(observed: &Observed, now: Timestamp) -> Plan {
     let left_off = |mut plan: Plan, message: &str| {
-        plan.findings
-            .push(Finding::no("PowerOn", "PoweredOff", message));
+        plan.findings.push(Finding::no(
+            ConditionType::PowerOn,
+            Reason::PoweredOff,
+            message,
+        ));
         plan
     };
     if observed.host.spec.maintenance {
         let message = "it is off, and spec.maintenance is true: its power is left alone";
         let plan = unavailable(
             State::Maintenance,
-            "Maintenance",
+            Reason::Maintenance,
             message,
             Next::After(ASK_AGAIN),
         );
@@ -64,12 +67,17 @@ pub fn off(observed: &Observed, now: Timestamp) -> Plan {
         }
         None if is_deleted(observed) => {
             let message = "the Host is being deleted, and is left off";
-            let plan = unavailable(State::Maintenance, "Deleting", message, Next::OnChange);
+            let plan = unavailable(
+                State::Maintenance,
+                Reason::Deleting,
+                message,
+                Next::OnChange,
+            );
             left_off(plan, message)
         }
         None if !observed.twins.address.is_empty() => {
             let problem = observed.twins.problem(&observed.host, None);
-            let (reason, message) = problem.unwrap_or(("DuplicateAddress", String::new()));
+            let (reason, message) = problem.unwrap_or((Reason::DuplicateAddress, String::new()));
             let plan = unavailable(State::Quarantined, reason, message, Next::After(ASK_AGAIN));
             left_off(
                 plan,
@@ -84,7 +92,8 @@ pub fn off(observed: &Observed, now: Timestamp) -> Plan {
 /// Whether it may stay off while it is free: clean as far as it was looked at, and its owner wants that.
 fn rests(observed: &Observed) -> bool {
     let status = observed.host.status.as_ref();
-    let is_clean = status.is_some_and(|s| s.facts.is_some() && is_true(&s.conditions, "Clean"));
+    let is_clean =
+        status.is_some_and(|s| s.facts.is_some() && is_true(&s.conditions, ConditionType::Clean));
     is_clean && wants_off(observed)
 }
 
@@ -97,9 +106,9 @@ fn resting() -> Plan {
     let message = "switched off while no Machine has it, by spec.bmc.powerOffWhenReleased; a claim switches it on";
     Plan {
         findings: vec![
-            Finding::unknown("Reachable", "SwitchedOff", message),
-            Finding::no("PowerOn", "SwitchedOff", message),
-            Finding::yes("Available", "Available", ""),
+            Finding::unknown(ConditionType::Reachable, Reason::SwitchedOff, message),
+            Finding::no(ConditionType::PowerOn, Reason::SwitchedOff, message),
+            Finding::yes(ConditionType::Available, Reason::Available, ""),
         ],
         state: State::Available,
         next: Next::OnChange,
@@ -109,10 +118,13 @@ fn resting() -> Plan {
 
 fn switch_on(state: State, why: &str) -> Plan {
     let message = format!("it is off; switching it on {why}");
-    let mut plan = unavailable(state, "SwitchingOn", message.clone(), Next::OnChange);
+    let mut plan = unavailable(state, Reason::SwitchingOn, message.clone(), Next::OnChange);
     plan.actions.push(Action::SwitchOn);
-    plan.findings
-        .push(Finding::no("PowerOn", "SwitchingOn", message));
+    plan.findings.push(Finding::no(
+        ConditionType::PowerOn,
+        Reason::SwitchingOn,
+        message,
+    ));
     plan
 }
 
@@ -129,13 +141,13 @@ fn fenced(observed: &Observed) -> Plan {
     );
     let mut plan = unavailable(
         State::Quarantined,
-        "Fenced",
+        Reason::Fenced,
         message.clone(),
         // somebody may switch it on: its Machine must hear of that
         Next::After(ASK_AGAIN),
     );
     plan.findings
-        .push(Finding::no("PowerOn", "Fenced", message));
+        .push(Finding::no(ConditionType::PowerOn, Reason::Fenced, message));
     plan
 }
 
@@ -150,14 +162,19 @@ pub fn switch_off(observed: &Observed) -> Option<Plan> {
     }
     let message =
         "clean, and no Machine has it: switching it off, by spec.bmc.powerOffWhenReleased";
-    let mut plan = unavailable(State::Releasing, "SwitchingOff", message, Next::OnChange);
+    let mut plan = unavailable(
+        State::Releasing,
+        Reason::SwitchingOff,
+        message,
+        Next::OnChange,
+    );
     plan.actions.push(Action::SwitchOff);
     Some(plan)
 }
 
 fn says_reachable(observed: &Observed) -> bool {
     let status = observed.host.status.as_ref();
-    status.is_some_and(|status| is_true(&status.conditions, "BMCReachable"))
+    status.is_some_and(|status| is_true(&status.conditions, ConditionType::BMCReachable))
 }
 
 /// Cuts the power of a host that was let go and does not answer, so that nothing of its Machine runs on unseen.
@@ -174,11 +191,11 @@ pub fn fence(observed: &Observed, error: &ContactError, now: Timestamp, plan: &m
     };
     if let Err(problem) = &heard.power {
         let text = format!("; its power could not be cut: {}", problem.message);
-        add(plan, "Available", None, &text);
+        add(plan, ConditionType::Available, None, &text);
         return;
     }
     let status = observed.host.status.as_ref();
-    let silent = status.and_then(|status| find(&status.conditions, "Reachable"));
+    let silent = status.and_then(|status| find(&status.conditions, ConditionType::Reachable));
     let since = silent
         .filter(|condition| condition.status == "False")
         .map_or(now, |condition| condition.last_transition_time.0);
@@ -189,15 +206,15 @@ pub fn fence(observed: &Observed, error: &ContactError, now: Timestamp, plan: &m
     } else {
         add(
             plan,
-            "Available",
-            Some("Fencing"),
+            ConditionType::Available,
+            Some(Reason::Fencing),
             "; its BMC cuts its power, so that nothing runs on unseen",
         );
         plan.actions.push(Action::Fence);
     }
 }
 
-fn add(plan: &mut Plan, condition: &str, reason: Option<&'static str>, text: &str) {
+fn add(plan: &mut Plan, condition: ConditionType, reason: Option<Reason>, text: &str) {
     let found = plan.findings.iter_mut().find(|f| f.condition == condition);
     if let Some(finding) = found {
         finding.message.push_str(text);
@@ -211,7 +228,11 @@ pub fn tell(observed: &Observed, plan: &mut Plan) {
         return;
     }
     plan.findings.extend(reachable(observed));
-    if !plan.findings.iter().any(|f| f.condition == "PowerOn") {
+    if !plan
+        .findings
+        .iter()
+        .any(|f| f.condition == ConditionType::PowerOn)
+    {
         plan.findings.extend(power(observed));
     }
 }
@@ -223,42 +244,72 @@ fn reachable(observed: &Observed) -> Option<Finding> {
             "spec.bmc.address and systemID are also those of Host {twin}: whoever cuts one's power cuts the other's, so \
              neither is driven; correct one, or set systemID of both to that of their own system"
         );
-        return Some(Finding::no("BMCReachable", "DuplicateBMC", message));
+        return Some(Finding::no(
+            ConditionType::BMCReachable,
+            Reason::DuplicateBMC,
+            message,
+        ));
     }
     let heard = observed.bmc.as_ref()?;
     Some(match &heard.power {
-        Err(error) if !error.is_about_power() => {
-            Finding::no("BMCReachable", error.reason, error.message.clone())
-        }
-        _ => Finding::yes("BMCReachable", "BMCAnswers", ""),
+        Err(error) if !error.is_about_power() => Finding::no(
+            ConditionType::BMCReachable,
+            error.reason,
+            error.message.clone(),
+        ),
+        _ => Finding::yes(ConditionType::BMCReachable, Reason::BMCAnswers, ""),
     })
 }
 
 /// Whether it is on: by its own answer, else by its BMC's word.
 fn power(observed: &Observed) -> Option<Finding> {
     let said = match &observed.contact {
-        Contact::Seen(_) => return Some(Finding::yes("PowerOn", "Answers", "it answers over SSH")),
+        Contact::Seen(_) => {
+            return Some(Finding::yes(
+                ConditionType::PowerOn,
+                Reason::Answers,
+                "it answers over SSH",
+            ));
+        }
         _ => &observed.bmc.as_ref()?.power,
     };
     match said {
         Ok(PowerState::On) => {
             let message = "its BMC says that it is on";
-            Some(Finding::yes("PowerOn", "PoweredOn", message))
+            Some(Finding::yes(
+                ConditionType::PowerOn,
+                Reason::PoweredOn,
+                message,
+            ))
         }
         Ok(PowerState::Off) => {
             let message = "its BMC says that it is off";
-            Some(Finding::no("PowerOn", "PoweredOff", message))
+            Some(Finding::no(
+                ConditionType::PowerOn,
+                Reason::PoweredOff,
+                message,
+            ))
         }
         Ok(state) => {
             let message = format!("its BMC says {state}, neither on nor off");
-            Some(Finding::unknown("PowerOn", "PowerUnknown", message))
+            Some(Finding::unknown(
+                ConditionType::PowerOn,
+                Reason::PowerUnknown,
+                message,
+            ))
         }
-        Err(error) if error.is_about_power() => {
-            Some(Finding::no("PowerOn", error.reason, error.message.clone()))
-        }
+        Err(error) if error.is_about_power() => Some(Finding::no(
+            ConditionType::PowerOn,
+            error.reason,
+            error.message.clone(),
+        )),
         Err(error) if matches!(observed.contact, Contact::Failed(_)) => {
             let message = error.message.clone();
-            Some(Finding::unknown("PowerOn", "PowerUnknown", message))
+            Some(Finding::unknown(
+                ConditionType::PowerOn,
+                Reason::PowerUnknown,
+                message,
+            ))
         }
         Err(_) => None,
     }

@@ -6,7 +6,7 @@ use kube::ResourceExt;
 
 use super::super::observed::{Contact, Observed};
 use super::{ASK_AGAIN, Action, Plan, State, TRY_AGAIN, consumer, is_deleted, power, unavailable};
-use crate::api::conditions::{Finding, find};
+use crate::api::conditions::{ConditionType, Finding, Reason, find};
 use crate::api::installation::WipePolicy;
 use crate::api::names::ANNOTATION_REINSTALL;
 use crate::controllers::Next;
@@ -31,7 +31,7 @@ pub fn on_release(observed: &Observed, now: Timestamp) -> Plan {
     if let Some(why) = obstacle(observed) {
         return unavailable(
             State::Quarantined,
-            "ReinstallWaits",
+            Reason::ReinstallWaits,
             format!("its operating system is to be installed anew, by spec.wipePolicy: {why}"),
             Next::After(ASK_AGAIN),
         );
@@ -46,7 +46,7 @@ fn cut(observed: &Observed, now: Timestamp) -> Plan {
                its Machine may go";
     let failure = |heard: &Heard| Some((heard.at, heard.power.clone().err()?));
     let Some((at, error)) = observed.bmc.as_ref().and_then(failure) else {
-        let mut plan = unavailable(State::Releasing, "Fencing", why, Next::OnChange);
+        let mut plan = unavailable(State::Releasing, Reason::Fencing, why, Next::OnChange);
         plan.actions.push(Action::Fence);
         return plan;
     };
@@ -57,7 +57,7 @@ fn cut(observed: &Observed, now: Timestamp) -> Plan {
     };
     let mut plan = unavailable(
         State::Quarantined,
-        "FencingFailed",
+        Reason::FencingFailed,
         format!("{why}; that failed: {}", error.message),
         Next::After(wait),
     );
@@ -74,9 +74,13 @@ pub fn asked(observed: &Observed, plan: &mut Plan) {
     };
     if let Some(why) = refusal(observed, disk) {
         let message = format!("the annotation {ANNOTATION_REINSTALL} is not followed: {why}");
-        plan.findings.retain(|found| found.condition != "Installed");
         plan.findings
-            .push(Finding::no("Installed", "ReinstallRefused", message));
+            .retain(|found| found.condition != ConditionType::Installed);
+        plan.findings.push(Finding::no(
+            ConditionType::Installed,
+            Reason::ReinstallRefused,
+            message,
+        ));
         return;
     }
     let findings = std::mem::take(&mut plan.findings);
@@ -95,12 +99,15 @@ fn begin(why: &str) -> Plan {
     let message = format!("its operating system is installed anew, {why}");
     let mut plan = unavailable(
         State::Installing,
-        "InstallationBegins",
+        Reason::InstallationBegins,
         message.clone(),
         Next::OnChange,
     );
-    plan.findings
-        .push(Finding::no("Installed", "InstallationBegins", message));
+    plan.findings.push(Finding::no(
+        ConditionType::Installed,
+        Reason::InstallationBegins,
+        message,
+    ));
     plan.actions.push(Action::BeginInstallation);
     plan
 }
@@ -179,9 +186,9 @@ fn strangers(observed: &Observed) -> Option<String> {
         };
     }
     let status = observed.host.status.as_ref()?;
-    let clean = find(&status.conditions, "Clean")?;
-    match clean.reason.as_str() {
-        "Occupied" | "Orphaned" => whose(
+    let clean = find(&status.conditions, ConditionType::Clean)?;
+    match Reason::parse(&clean.reason)? {
+        Reason::Occupied | Reason::Orphaned => whose(
             "when it last answered, its marker, or the Kubernetes on it, belonged to something else",
         ),
         _ => None,
@@ -198,7 +205,7 @@ pub fn retained(observed: &Observed) -> Plan {
     let machine = consumer(observed).map_or("", |consumer| consumer.name.as_str());
     unavailable(
         State::Quarantined,
-        "Retained",
+        Reason::Retained,
         format!(
             "what Machine {machine} left on it is kept, by spec.wipePolicy, and no other Machine gets it. When it is not \
              needed any more: {command}"

@@ -4,6 +4,7 @@
 mod belongs;
 mod place;
 
+use crate::api::conditions::{ConditionType, Reason};
 use std::sync::{Arc, PoisonError};
 
 use k8s_openapi::jiff::SignedDuration;
@@ -12,7 +13,6 @@ use kube::ResourceExt;
 use place::{chosen, claiming, marked, placement};
 
 use super::observed::{Namesake, Observed, ObservedCluster, Placement, Refusal, Seen, SpecProblem};
-use super::plan::doubt;
 use super::plan::turn::{Both, Holder};
 use super::turn;
 use super::units::node_name;
@@ -61,7 +61,7 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
             .map(|cluster| observed_cluster(context, &namespace, cluster)),
         attempts: context.follows.attempts(&marker.uid, UnitName::Prepare),
         placement: Placement::None(Err(Refusal {
-            reason: "Unknown",
+            reason: Reason::Starting,
             message: String::new(),
         })),
         virtual_machine: None,
@@ -117,7 +117,7 @@ fn resolve(
         Err(problem) => (Err(problem), None),
         Ok(value) => {
             let spec = MachineProviderSpec::decode(&value).map_err(|error| SpecProblem {
-                reason: "InvalidConfiguration",
+                reason: Reason::InvalidConfiguration,
                 message: error.to_string(),
             });
             (spec, Some(value))
@@ -173,7 +173,8 @@ fn observed_cluster(context: &Context, namespace: &str, cluster: &Cluster) -> Ob
         .as_ref()
         .map(|s| s.conditions.as_slice())
         .unwrap_or_default();
-    let initialized = crate::api::conditions::find(conditions, "ControlPlaneInitialized");
+    let initialized =
+        crate::api::conditions::find(conditions, ConditionType::ControlPlaneInitialized);
     let mut machines = context
         .stores
         .machines
@@ -199,12 +200,18 @@ fn observed_cluster(context: &Context, namespace: &str, cluster: &Cluster) -> Ob
             .finalizers()
             .iter()
             .any(|finalizer| finalizer == names::FINALIZER_PROFILE),
-        certificates_ready: crate::api::conditions::is_true(conditions, "CertificatesReady"),
+        certificates_ready: crate::api::conditions::is_true(
+            conditions,
+            ConditionType::CertificatesReady,
+        ),
         in_doubt: initialized.and_then(|condition| {
-            let reason = doubt::reason(&condition.reason)?;
-            Some((reason, condition.message.clone()))
+            let reason = Reason::parse(&condition.reason)?;
+            reason
+                .is_doubt()
+                .then(|| (reason, condition.message.clone()))
         }),
-        external: initialized.is_some_and(|condition| condition.reason == "ExternalControlPlane"),
+        external: initialized
+            .is_some_and(|condition| condition.reason == Reason::ExternalControlPlane),
         version: cluster
             .status
             .as_ref()

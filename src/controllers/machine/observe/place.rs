@@ -11,7 +11,7 @@ use super::super::observed::{
 use super::super::plan::claim;
 use super::super::virtual_machine;
 use super::host_address;
-use crate::api::conditions::{find, is_true};
+use crate::api::conditions::{ConditionType, Reason, find, is_true};
 use crate::api::names::ANNOTATION_HOST;
 use crate::api::{Host, MachineProviderSpec};
 use crate::controllers::claims;
@@ -46,7 +46,7 @@ pub(super) async fn placement(
             ))
         }
         _ => Placement::None(Err(Refusal {
-            reason: "InvalidConfiguration",
+            reason: Reason::InvalidConfiguration,
             message: String::new(),
         })),
     }
@@ -89,8 +89,8 @@ pub(super) fn marked(context: &Context, namespace: &str, uid: &str) -> Option<St
     let hosts = context.stores.hosts.within(namespace);
     let is_its = |host: &Arc<Host>| {
         let conditions = host.status.as_ref().map(|status| &status.conditions);
-        let clean = conditions.and_then(|conditions| find(conditions, "Clean"));
-        clean.is_some_and(|clean| clean.reason == "Orphaned" && clean.message.contains(uid))
+        let clean = conditions.and_then(|conditions| find(conditions, ConditionType::Clean));
+        clean.is_some_and(|clean| clean.reason == Reason::Orphaned && clean.message.contains(uid))
     };
     hosts
         .iter()
@@ -195,14 +195,14 @@ async fn held(context: &Context, observed: &Observed, host: &Host) -> Held {
 /// The Host is to say what its Machine hears: one that was found well is looked at anew.
 fn tell_host(context: &Context, host: &Host, observed: &Observed, contact: &Contact) {
     let trouble = match contact {
-        Contact::Unreachable { .. } => Some("Reachable"),
+        Contact::Unreachable { .. } => Some(ConditionType::Reachable),
         Contact::Seen(seen) => match &seen.owner {
             Ownership::Owner(owner) => owner.marker.uid != observed.uid(),
             Ownership::Unreadable(_) => true,
             // the marker is there before kubeadm is begun
             Ownership::Nobody => !seen.occupied.is_empty() || observed.is_begun(),
         }
-        .then_some("Clean"),
+        .then_some(ConditionType::Clean),
         Contact::NotAsked | Contact::SelfRegistering(_) => None,
     };
     let conditions = host.status.as_ref().map(|s| s.conditions.as_slice());
@@ -230,16 +230,21 @@ fn is_freed(host: &Host) -> bool {
         .status
         .as_ref()
         .map(|status| status.conditions.as_slice());
-    let available = find(conditions.unwrap_or_default(), "Available");
-    available.is_some_and(|found| matches!(found.reason.as_str(), "Freeing" | "LastControlPlane"))
+    let available = find(conditions.unwrap_or_default(), ConditionType::Available);
+    available.is_some_and(|found| {
+        matches!(
+            Reason::parse(&found.reason),
+            Some(Reason::Freeing | Reason::LastControlPlane)
+        )
+    })
 }
 
 /// A host that is off is not asked; its own controller switches it on.
 fn off(host: &Host) -> Option<Contact> {
     host.spec.bmc.as_ref()?;
-    let power = find(&host.status.as_ref()?.conditions, "PowerOn")?;
+    let power = find(&host.status.as_ref()?.conditions, ConditionType::PowerOn)?;
     (power.status == "False").then(|| Contact::Unreachable {
-        reason: "HostOff",
+        reason: Reason::HostOff,
         message: format!("Host {} is off: {}", host.name_any(), power.message),
     })
 }
@@ -247,23 +252,26 @@ fn off(host: &Host) -> Option<Contact> {
 /// What the host's own controller says of a reset that does not go on.
 fn stuck(host: &Host) -> Option<Stuck> {
     let conditions = &host.status.as_ref()?.conditions;
-    let power = find(conditions, "PowerOn").filter(|_| host.spec.bmc.is_some());
-    if power.is_some_and(|power| power.status == "False" && power.reason == "Fenced") {
+    let power = find(conditions, ConditionType::PowerOn).filter(|_| host.spec.bmc.is_some());
+    if power.is_some_and(|power| power.status == "False" && power.reason == Reason::Fenced) {
         return Some(Stuck::Fenced);
     }
-    let silent = find(conditions, "Reachable").filter(|reachable| reachable.status == "False");
+    let silent =
+        find(conditions, ConditionType::Reachable).filter(|reachable| reachable.status == "False");
     if let Some(silent) = silent {
         return Some(Stuck::Silent(silent.last_transition_time.0));
     }
-    let available = find(conditions, "Available")?;
-    if available.reason == "Retained" {
+    let available = find(conditions, ConditionType::Available)?;
+    if available.reason == Reason::Retained {
         return Some(Stuck::Retained);
     }
-    match available.reason.as_str() {
-        "ResetFailed" | "FencingFailed" | "ReinstallWaits" | "WaitingForStep" | "NotReset" => {
-            Some(Stuck::ResetFails)
-        }
-        "Orphaned" | "Occupied" | "Paused" => Some(Stuck::LeftAlone),
+    match Reason::parse(&available.reason)? {
+        Reason::ResetFailed
+        | Reason::FencingFailed
+        | Reason::ReinstallWaits
+        | Reason::WaitingForStep
+        | Reason::NotReset => Some(Stuck::ResetFails),
+        Reason::Orphaned | Reason::Occupied | Reason::Paused => Some(Stuck::LeftAlone),
         _ => None,
     }
 }
@@ -271,8 +279,8 @@ fn stuck(host: &Host) -> Option<Stuck> {
 /// What its own controller says of that, as reason and message.
 fn why(host: &Host, stuck: Stuck) -> Option<(String, String)> {
     let name = match stuck {
-        Stuck::Silent(_) => "Reachable",
-        Stuck::ResetFails | Stuck::LeftAlone => "Available",
+        Stuck::Silent(_) => ConditionType::Reachable,
+        Stuck::ResetFails | Stuck::LeftAlone => ConditionType::Available,
         Stuck::Fenced | Stuck::Retained => return None,
     };
     let said = find(&host.status.as_ref()?.conditions, name)?;

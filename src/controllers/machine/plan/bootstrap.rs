@@ -9,7 +9,7 @@ use super::super::units;
 use super::doubt::{self, Named};
 use super::{Action, Plan, running, taking, unreachable, virtual_machine};
 use crate::api::cluster::TurnAction;
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::machine_uid;
 use crate::controllers::Next;
 use crate::controllers::backoff;
@@ -18,7 +18,7 @@ use crate::kubeadm::version;
 use crate::node::{self, Marker, Observation, UnitName, UnitState};
 
 /// What the condition of a machine on its way to a Node is called.
-pub const BOOTSTRAP: &str = "BootstrapReady";
+pub const BOOTSTRAP: ConditionType = ConditionType::BootstrapReady;
 /// A host that does not answer is asked again after this time at the latest.
 pub(super) const ASK_AGAIN: Duration = Duration::from_secs(10);
 /// How soon a Node that was deleted is looked for again: its delete event wakes its former Machine.
@@ -40,17 +40,19 @@ pub fn plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
     }
     let mut plan = match &held.contact {
         Contact::SelfRegistering(None) => waiting_for_node(observed),
-        Contact::SelfRegistering(Some(error)) => {
-            Plan::waiting(Finding::no(BOOTSTRAP, "SimulatedFailure", error.clone()))
-        }
+        Contact::SelfRegistering(Some(error)) => Plan::waiting(Finding::no(
+            BOOTSTRAP,
+            Reason::SimulatedFailure,
+            error.clone(),
+        )),
         Contact::NotAsked | Contact::Unreachable { .. } => followed(observed),
         Contact::Seen(seen) => on_host(observed, held, cluster, seen, now),
     };
     plan.findings.insert(
         0,
         Finding::yes(
-            "InfrastructureReady",
-            "HostClaimed",
+            ConditionType::InfrastructureReady,
+            Reason::HostClaimed,
             format!("runs on {}", held.name),
         ),
     );
@@ -70,12 +72,12 @@ pub(super) fn followed(observed: &Observed) -> Plan {
     Plan::waiting(Finding::no(BOOTSTRAP, reason, message))
 }
 
-fn running_words(unit: UnitName) -> (&'static str, &'static str) {
+fn running_words(unit: UnitName) -> (Reason, &'static str) {
     match unit {
-        UnitName::Prepare => ("Preparing", "preparation"),
-        UnitName::Init => ("KubeadmInit", "kubeadm init"),
-        UnitName::Join => ("KubeadmJoin", "kubeadm join"),
-        UnitName::Reset => ("Resetting", "reset"),
+        UnitName::Prepare => (Reason::Preparing, "preparation"),
+        UnitName::Init => (Reason::KubeadmInit, "kubeadm init"),
+        UnitName::Join => (Reason::KubeadmJoin, "kubeadm join"),
+        UnitName::Reset => (Reason::Resetting, "reset"),
     }
 }
 
@@ -98,7 +100,7 @@ fn on_host(
             Action::RecordInitialized,
             Finding::no(
                 BOOTSTRAP,
-                "KubeadmInit",
+                Reason::KubeadmInit,
                 "kubeadm init succeeded; recording it on the Cluster",
             ),
         );
@@ -110,7 +112,11 @@ fn on_host(
     let prepare = match units::prepare(observed) {
         Ok(unit) => unit,
         Err(problem) => {
-            return Plan::waiting(Finding::no(BOOTSTRAP, "InvalidConfiguration", problem));
+            return Plan::waiting(Finding::no(
+                BOOTSTRAP,
+                Reason::InvalidConfiguration,
+                problem,
+            ));
         }
     };
     let done = |unit: UnitName| {
@@ -151,19 +157,19 @@ fn control_plane(
             }
         }
         (Some(_), _) => wait(
-            "ControlPlaneJoinUnsupported",
+            Reason::ControlPlaneJoinUnsupported,
             "the control plane exists already, and this release runs one control-plane Machine per Cluster; delete this Machine".into(),
         ),
         (None, _) if cluster.external => Plan::waiting(doubt::external(BOOTSTRAP, named)),
         (None, _) if !cluster.certificates_ready => {
-            wait("WaitingForCertificates", format!("Cluster {} has no certificate authorities yet", cluster.name))
+            wait(Reason::WaitingForCertificates, format!("Cluster {} has no certificate authorities yet", cluster.name))
         }
-        (None, _) if let Some((reason, message)) = &cluster.in_doubt => wait(reason, message.clone()),
+        (None, _) if let Some((reason, message)) = &cluster.in_doubt => wait(*reason, message.clone()),
         (None, Some(turn)) if turn.machine != observed.uid() => Plan::waiting(doubt::blocked(BOOTSTRAP, turn, named)),
         (None, Some(_)) => run(observed, seen, UnitName::Init, now),
         (None, None) => Plan::act(
             Action::TakeTurn(TurnAction::Init),
-            Finding::no(BOOTSTRAP, "TakingTurn", "taking the turn to run kubeadm init"),
+            Finding::no(BOOTSTRAP, Reason::TakingTurn, "taking the turn to run kubeadm init"),
         ),
     }
 }
@@ -177,7 +183,7 @@ fn worker(
     let wait = |reason, message: String| Plan::waiting(Finding::no(BOOTSTRAP, reason, message));
     if cluster.initialized_by.is_none() {
         return wait(
-            "WaitingForControlPlane",
+            Reason::WaitingForControlPlane,
             format!(
                 "prepared; the control plane of Cluster {} is not initialised yet",
                 cluster.name
@@ -185,7 +191,7 @@ fn worker(
         );
     }
     if let Seen::Unknown(why) | Seen::NotYet(why) = &observed.node {
-        return wait("WaitingForControlPlane", why.clone());
+        return wait(Reason::WaitingForControlPlane, why.clone());
     }
     let kubelet = observed
         .machine
@@ -198,7 +204,7 @@ fn worker(
     if let (Some(kubelet), Some(control_plane)) = (kubelet, control_plane)
         && let Err(skew) = version::check_kubelet(&kubelet, &control_plane)
     {
-        return wait("VersionSkew", skew.to_string());
+        return wait(Reason::VersionSkew, skew.to_string());
     }
     let join = seen.unit(observed.uid(), UnitName::Join);
     let is_joining =
@@ -225,7 +231,10 @@ fn displace(observed: &Observed, seen: &Observation, namesake: &Namesake) -> Pla
             format!("deleting Node {name}, left behind by a Machine that does not exist any more");
         return Plan {
             next: Next::After(LOOK_AGAIN),
-            ..Plan::act(action, Finding::no(BOOTSTRAP, "DeletingOldNode", message))
+            ..Plan::act(
+                action,
+                Finding::no(BOOTSTRAP, Reason::DeletingOldNode, message),
+            )
         };
     }
     let lives = match (&namesake.marked, namesake.node.ready) {
@@ -238,7 +247,7 @@ fn displace(observed: &Observed, seen: &Observation, namesake: &Namesake) -> Pla
         next: Next::After(ASK_AGAIN),
         ..Plan::waiting(Finding::no(
             BOOTSTRAP,
-            "NodeNameTaken",
+            Reason::NodeNameTaken,
             format!(
                 "the cluster has a Node {name} already (providerID {}{lives}), and nothing proves that its server runs no more. If that is so, delete it in Cluster {}: kubectl delete node {name}; otherwise set spec.metadata.name of a new Machine to another name",
                 id.as_deref().unwrap_or("not set"),
@@ -304,7 +313,7 @@ pub(super) fn run(observed: &Observed, seen: &Observation, unit: UnitName, now: 
                 failure.why()
             );
             let reason = match failure.at.step.as_str() {
-                node::POST_KUBEADM => "PostKubeadmCommandsFailed",
+                node::POST_KUBEADM => Reason::PostKubeadmCommandsFailed,
                 _ => reason_of(unit),
             };
             retry(observed, reason, unit, message, now)
@@ -312,12 +321,12 @@ pub(super) fn run(observed: &Observed, seen: &Observation, unit: UnitName, now: 
     }
 }
 
-fn reason_of(unit: UnitName) -> &'static str {
+fn reason_of(unit: UnitName) -> Reason {
     match unit {
-        UnitName::Prepare => "PrepareFailed",
-        UnitName::Init => "KubeadmInitFailed",
-        UnitName::Join => "KubeadmJoinFailed",
-        UnitName::Reset => "ResetFailed",
+        UnitName::Prepare => Reason::PrepareFailed,
+        UnitName::Init => Reason::KubeadmInitFailed,
+        UnitName::Join => Reason::KubeadmJoinFailed,
+        UnitName::Reset => Reason::ResetFailed,
     }
 }
 
@@ -330,7 +339,7 @@ fn with_error(observed: &Observed, message: String) -> String {
 
 fn retry(
     observed: &Observed,
-    reason: &'static str,
+    reason: Reason,
     unit: UnitName,
     message: String,
     now: Timestamp,
@@ -356,13 +365,15 @@ fn jitter(uid: &str) -> f64 {
 
 fn waiting_for_node(observed: &Observed) -> Plan {
     let finding = match &observed.node {
-        Seen::Unknown(why) | Seen::NotYet(why) => {
-            Finding::unknown("NodeHealthy", "ApiUnreachable", why.clone())
-        }
+        Seen::Unknown(why) | Seen::NotYet(why) => Finding::unknown(
+            ConditionType::NodeHealthy,
+            Reason::ApiUnreachable,
+            why.clone(),
+        ),
         Seen::Known(_) if observed.had_node() => running::gone(observed),
         Seen::Known(_) => Finding::no(
-            "NodeHealthy",
-            "WaitingForNode",
+            ConditionType::NodeHealthy,
+            Reason::WaitingForNode,
             format!(
                 "kubeadm is done; no Node with providerID {} has registered yet",
                 observed.provider_id().unwrap_or_default()
@@ -370,7 +381,7 @@ fn waiting_for_node(observed: &Observed) -> Plan {
         ),
     };
     Plan {
-        findings: vec![Finding::yes(BOOTSTRAP, "Bootstrapped", ""), finding],
+        findings: vec![Finding::yes(BOOTSTRAP, Reason::Bootstrapped, ""), finding],
         ..Plan::default()
     }
 }

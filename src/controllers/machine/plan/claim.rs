@@ -8,7 +8,7 @@ use kube::ResourceExt;
 use kube::core::{Selector, SelectorExt as _};
 
 use super::super::observed::Refusal;
-use crate::api::conditions::{find, is_true};
+use crate::api::conditions::{ConditionType, Reason, find, is_true};
 use crate::api::host::HostFacts;
 use crate::api::machine_provider_spec::HostRequirements;
 use crate::api::names::ANNOTATION_PAUSED;
@@ -73,7 +73,7 @@ pub fn choose(
             hosts.len()
         );
         return Err(Refusal {
-            reason: "NoMatchingHost",
+            reason: Reason::NoMatchingHost,
             message,
         });
     }
@@ -108,7 +108,7 @@ pub fn choose(
 
 fn selector(selector: &LabelSelector) -> Result<Selector, Refusal> {
     Selector::try_from(selector.clone()).map_err(|error| Refusal {
-        reason: "InvalidConfiguration",
+        reason: Reason::InvalidConfiguration,
         message: format!("spec.providerSpec.value.hostSelector: {error}"),
     })
 }
@@ -141,7 +141,7 @@ fn refusal(matching: &[&Arc<Host>], requirements: &HostRequirements) -> Refusal 
     };
     let namespace = matching.first().and_then(|host| host.namespace());
     Refusal {
-        reason: "NoHostAvailable",
+        reason: Reason::NoHostAvailable,
         message: format!(
             "{hosts} the selector: {}{others}; kubectl -n {} get hosts shows why; free, repair or add one",
             parts.join(", "),
@@ -153,7 +153,7 @@ fn refusal(matching: &[&Arc<Host>], requirements: &HostRequirements) -> Refusal 
 /// The reason in the Host's own condition, or what keeps it back.
 fn why(host: &Host, obstacle: Obstacle) -> &str {
     let status = host.status.as_ref();
-    let available = status.and_then(|status| find(&status.conditions, "Available"));
+    let available = status.and_then(|status| find(&status.conditions, ConditionType::Available));
     match available {
         Some(available) if available.status != "True" => &available.reason,
         _ => obstacle.words(),
@@ -175,21 +175,21 @@ fn obstacle(host: &Host, requirements: &HostRequirements) -> Option<Obstacle> {
         Some(Obstacle::Maintenance)
     } else if host.metadata.deletion_timestamp.is_some() {
         Some(Obstacle::Deleting)
-    } else if find(conditions, "Reachable").is_none()
+    } else if find(conditions, ConditionType::Reachable).is_none()
         // what stands in its status was said of another address, or with other keys
         || status.and_then(|status| status.observed_generation) != host.metadata.generation
     {
         Some(Obstacle::NotSeen)
-    } else if !is_true(conditions, "Reachable") && !rests(conditions) {
+    } else if !is_true(conditions, ConditionType::Reachable) && !rests(conditions) {
         Some(Obstacle::Unreachable)
-    } else if !is_true(conditions, "Clean") {
+    } else if !is_true(conditions, ConditionType::Clean) {
         Some(Obstacle::Dirty)
     } else if !status
         .and_then(|s| s.facts.as_ref())
         .is_some_and(|facts| meets(facts, requirements))
     {
         Some(Obstacle::TooSmall)
-    } else if !is_true(conditions, "Available") {
+    } else if !is_true(conditions, ConditionType::Available) {
         Some(Obstacle::Unavailable)
     } else {
         None
@@ -198,8 +198,8 @@ fn obstacle(host: &Host, requirements: &HostRequirements) -> Option<Obstacle> {
 
 /// Switched off by us while nobody has it: a claim switches it on.
 fn rests(conditions: &[Condition]) -> bool {
-    let power = find(conditions, "PowerOn");
-    power.is_some_and(|power| power.status == "False" && power.reason == "SwitchedOff")
+    let power = find(conditions, ConditionType::PowerOn);
+    power.is_some_and(|power| power.status == "False" && power.reason == Reason::SwitchedOff)
 }
 
 fn meets(facts: &HostFacts, wanted: &HostRequirements) -> bool {

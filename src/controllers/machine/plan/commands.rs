@@ -43,7 +43,7 @@ fn unfinished(observed: &Observed, held: &Held, now: Timestamp) -> Option<Plan> 
             next: Next::After(ASK_AGAIN),
             ..Plan::waiting(Finding::unknown(
                 bootstrap::BOOTSTRAP,
-                reason,
+                *reason,
                 format!("whether its postKubeadmCommands succeeded is not known: {message}"),
             ))
         }),

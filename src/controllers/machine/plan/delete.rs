@@ -8,7 +8,7 @@ use kube::ResourceExt;
 use super::super::kind::PlaceKind;
 use super::super::observed::{Held, Observed, Placement, Seen, Stuck, VirtualMachine};
 use super::{Action, Plan, hypervisor, known_node, release};
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::ANNOTATION_EXCLUDE_DRAIN;
 use crate::controllers::Next;
 use crate::controllers::proof::{Ended, Over, Proof, TurnIsOver};
@@ -44,7 +44,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         Placement::Held(held) => let_go(observed, held, now),
         Placement::None(_) => match &observed.claiming {
             Some(host) => Plan::waiting(deleting(
-                "WaitingForHost",
+                Reason::WaitingForHost,
                 format!("claimed Host {host}; waiting for the claim to show up, to release it"),
             )),
             None => unheld(observed, now),
@@ -56,8 +56,8 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
 /// plane, or drains a Node, cannot be told.
 fn unclear(observed: &Observed) -> Option<Plan> {
     let finding = match (&observed.whose, &observed.node) {
-        (Some(why), _) => deleting("ClusterInDoubt", why.clone()),
-        (None, Seen::NotYet(why)) => deleting("WaitingForApi", why.clone()),
+        (Some(why), _) => deleting(Reason::ClusterInDoubt, why.clone()),
+        (None, Seen::NotYet(why)) => deleting(Reason::WaitingForApi, why.clone()),
         _ => return None,
     };
     Some(Plan {
@@ -90,7 +90,7 @@ fn unheld(observed: &Observed, now: Timestamp) -> Plan {
     );
     Plan {
         next: Next::After(super::unheld::ASK_AGAIN),
-        ..Plan::waiting(deleting("NotReset", message))
+        ..Plan::waiting(deleting(Reason::NotReset, message))
     }
 }
 
@@ -107,8 +107,8 @@ pub(super) fn of_user(observed: &Observed) -> Option<Proof> {
     Proof::of_user(observed.uid(), observed.user_says_gone()?)
 }
 
-pub(super) fn deleting(reason: &'static str, message: impl Into<String>) -> Finding {
-    Finding::yes("Deleting", reason, message)
+pub(super) fn deleting(reason: Reason, message: impl Into<String>) -> Finding {
+    Finding::yes(ConditionType::Deleting, reason, message)
 }
 
 /// Nobody is sent to a cluster that goes: its ClusterProfile goes before any of its machines. Control-plane
@@ -117,7 +117,7 @@ fn must_wait(observed: &Observed) -> Option<Finding> {
     let cluster = observed.cluster.as_ref()?;
     if cluster.deleting && cluster.published {
         return Some(deleting(
-            "WaitingForClusterProfile",
+            Reason::WaitingForClusterProfile,
             format!(
                 "the ClusterProfile of Cluster {} is removed first",
                 cluster.name
@@ -130,7 +130,7 @@ fn must_wait(observed: &Observed) -> Option<Finding> {
     if cluster.deleting {
         return (cluster.workers_left > 0).then(|| {
             deleting(
-                "WaitingForWorkers",
+                Reason::WaitingForWorkers,
                 format!(
                     "{} worker Machines of Cluster {} are removed first",
                     cluster.workers_left, cluster.name
@@ -140,7 +140,7 @@ fn must_wait(observed: &Observed) -> Option<Finding> {
     }
     observed.is_initializer().then(|| {
         deleting(
-            "LastControlPlane",
+            Reason::LastControlPlane,
             format!(
                 "this is the last control-plane Machine of Cluster {}, with the only copy of its state: nothing is done to it; it runs on, and so does the cluster. A deletion cannot be taken back, and needs no action. Delete the Cluster only if all of it shall go: that resets every host",
                 cluster.name
@@ -165,7 +165,7 @@ fn let_go(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
     }
     let mut release = Plan::act(
         Action::Release,
-        deleting("Releasing", format!("releasing {}", held.name)),
+        deleting(Reason::Releasing, format!("releasing {}", held.name)),
     );
     hypervisor::record(observed, &mut release);
     if observed.virtual_machine.is_none() && of_user(observed).is_some() {
@@ -196,7 +196,7 @@ fn let_go(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
             Action::Release,
         ],
         findings: vec![deleting(
-            "Draining",
+            Reason::Draining,
             format!("evicting the pods of Node {}", node.name),
         )],
         next: Next::After(DRAIN_AGAIN),
@@ -215,7 +215,7 @@ fn no_machine_left(observed: &Observed, now: Timestamp) -> Plan {
             Some(proof) => give_up(observed, &proof),
             None => Plan {
                 next: Next::After(RELEASE_AGAIN),
-                ..Plan::waiting(deleting("NotReset", why))
+                ..Plan::waiting(deleting(Reason::NotReset, why))
             },
         };
     }
@@ -224,7 +224,7 @@ fn no_machine_left(observed: &Observed, now: Timestamp) -> Plan {
     let answer = if is_gone { Ok(()) } else { Err(()) };
     let release = || {
         let message = "its gateway deletes what is left of the virtual machine";
-        Plan::act(Action::Release, deleting("Finishing", message))
+        Plan::act(Action::Release, deleting(Reason::Finishing, message))
     };
     let mut plan = match Proof::of_gateway(observed.uid(), &answer) {
         Some(proof) => finish(observed, &proof, now),
@@ -246,7 +246,7 @@ fn no_machine_left(observed: &Observed, now: Timestamp) -> Plan {
 fn given_up(observed: &Observed, held: Option<&Held>, now: Timestamp) -> Option<Proof> {
     let refused = |machine: &VirtualMachine| {
         let refused = machine.tried.refused.as_ref();
-        refused.is_some_and(|finding| finding.condition == "Deleting")
+        refused.is_some_and(|finding| finding.condition == ConditionType::Deleting)
     };
     let since = match held.and_then(|held| held.stuck) {
         Some(Stuck::Silent(since)) => Some(since),
@@ -288,7 +288,7 @@ pub(super) fn waiting_for_api(observed: &Observed, what: &str) -> Plan {
     );
     Plan {
         next: Next::After(API_AGAIN),
-        ..Plan::waiting(deleting("WaitingForApi", message))
+        ..Plan::waiting(deleting(Reason::WaitingForApi, message))
     }
 }
 
@@ -337,10 +337,10 @@ pub(super) fn gone(observed: &Observed, proof: &Proof) -> Plan {
             "{:?} is no proof that this Machine is over",
             proof.evidence()
         );
-        return Plan::waiting(deleting("NotReset", message));
+        return Plan::waiting(deleting(Reason::NotReset, message));
     };
     let mut plan = Plan {
-        findings: vec![deleting("Finishing", "nothing of it runs any more")],
+        findings: vec![deleting(Reason::Finishing, "nothing of it runs any more")],
         ..Plan::default()
     };
     // somebody else's control plane outlives its Cluster, and with it what we leave there

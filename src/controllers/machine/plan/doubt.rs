@@ -2,24 +2,12 @@
 
 use super::turn::{Doubt, Side};
 use crate::api::cluster::{Cluster, Turn};
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{
     ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED, ANNOTATION_SETTINGS, ANNOTATION_TURN,
     LABEL_CLUSTER, MANAGER_ACCOUNT,
 };
 use crate::node::Marker;
-
-/// Reason of a condition: Cluster and CA Secret name different holders of the turn, or one cannot be read.
-pub const TURN_IN_DOUBT: &str = "TurnInDoubt";
-/// Reason of a condition: a control plane may exist that the Cluster does not know of.
-pub const CONTROL_PLANE_IN_DOUBT: &str = "ControlPlaneInDoubt";
-
-/// The reason, if it says that something is in doubt.
-pub fn reason(text: &str) -> Option<&'static str> {
-    [TURN_IN_DOUBT, CONTROL_PLANE_IN_DOUBT]
-        .into_iter()
-        .find(|reason| *reason == text)
-}
 
 /// A Cluster, for the commands in a message.
 #[derive(Clone, Copy, Debug)]
@@ -51,10 +39,10 @@ impl<'a> Named<'a> {
 
 impl Doubt {
     /// The reason of the condition.
-    pub fn reason(&self) -> &'static str {
+    pub fn reason(&self) -> Reason {
         match self {
-            Self::Unreadable(..) | Self::TwoHolders(..) => TURN_IN_DOUBT,
-            Self::RecordOnSecretOnly(_) | Self::TwoRecords(..) => CONTROL_PLANE_IN_DOUBT,
+            Self::Unreadable(..) | Self::TwoHolders(..) => Reason::TurnInDoubt,
+            Self::RecordOnSecretOnly(_) | Self::TwoRecords(..) => Reason::ControlPlaneInDoubt,
         }
     }
 
@@ -98,16 +86,16 @@ impl Doubt {
     }
 
     /// A condition that does not hold because of it.
-    pub fn finding(&self, condition: &'static str, cluster: Named) -> Finding {
+    pub fn finding(&self, condition: ConditionType, cluster: Named) -> Finding {
         Finding::no(condition, self.reason(), self.message(cluster))
     }
 }
 
 /// Another Machine has the turn.
-pub fn blocked(condition: &'static str, by: &Turn, cluster: Named) -> Finding {
+pub fn blocked(condition: ConditionType, by: &Turn, cluster: Named) -> Finding {
     Finding::no(
         condition,
-        "WaitingForTurn",
+        Reason::WaitingForTurn,
         format!(
             "Machine {} (uid {}) has the turn to run kubeadm init. Delete it to pass the turn on: that happens once its host is reset, or powered off through its BMC. {}",
             by.name,
@@ -118,7 +106,7 @@ pub fn blocked(condition: &'static str, by: &Turn, cluster: Named) -> Finding {
 }
 
 /// The host of a Machine says that it made the control plane, and another one is recorded as having made it.
-pub fn made_twice(condition: &'static str, this: &str, recorded: &str, cluster: Named) -> Finding {
+pub fn made_twice(condition: ConditionType, this: &str, recorded: &str, cluster: Named) -> Finding {
     let name = cluster.name;
     let message = format!(
         "the host of this Machine (uid {this}) says that kubeadm init succeeded there, and Machine {recorded} is recorded as the one that made the control plane of Cluster {name}. {} \
@@ -128,7 +116,7 @@ pub fn made_twice(condition: &'static str, this: &str, recorded: &str, cluster: 
         correct(cluster, "cluster", this),
         both_or_neither(cluster)
     );
-    Finding::no(condition, CONTROL_PLANE_IN_DOUBT, message)
+    Finding::no(condition, Reason::ControlPlaneInDoubt, message)
 }
 
 /// How two Machines are told apart by their hosts.
@@ -210,7 +198,7 @@ pub enum Witness {
 }
 
 /// Another Machine may have run `kubeadm init`, and the Cluster does not know.
-pub fn witnessed(condition: &'static str, witness: &Witness, cluster: Named) -> Finding {
+pub fn witnessed(condition: ConditionType, witness: &Witness, cluster: Named) -> Finding {
     let Named { namespace, name } = cluster;
     let message = match witness {
         Witness::Machine(machine) => format!(
@@ -263,13 +251,13 @@ pub fn witnessed(condition: &'static str, witness: &Witness, cluster: Named) -> 
             )
         }
     };
-    Finding::no(condition, CONTROL_PLANE_IN_DOUBT, message)
+    Finding::no(condition, Reason::ControlPlaneInDoubt, message)
 }
 
 /// The marker of a Machine's host names another Cluster than its label, or its claim, does: a marker cannot be edited by
 /// accident, and what it made is that Cluster's.
 pub fn of_another(
-    condition: &'static str,
+    condition: ConditionType,
     marker: &Marker,
     host: &str,
     cluster: Named,
@@ -285,11 +273,11 @@ pub fn of_another(
          The label: kubectl -n {namespace} label --overwrite --as={MANAGER_ACCOUNT} machine {machine} {LABEL_CLUSTER}={of}",
         marker.namespace
     );
-    Some(Finding::no(condition, CONTROL_PLANE_IN_DOUBT, message))
+    Some(Finding::no(condition, Reason::ControlPlaneInDoubt, message))
 }
 
 /// The host of a Machine says that it made the control plane, and has the key of another CA than the Cluster.
-pub fn of_another_authority(condition: &'static str, cluster: Named) -> Finding {
+pub fn of_another_authority(condition: ConditionType, cluster: Named) -> Finding {
     let Named { namespace, name } = cluster;
     let message = format!(
         "the host of this Machine says that kubeadm init succeeded there, with another CA than that of Secret {name}-ca, as when that Secret was edited, or Cluster {name} was deleted by force and made again; it is not recorded. \
@@ -297,15 +285,15 @@ pub fn of_another_authority(condition: &'static str, cluster: Named) -> Finding 
          Only if it is not wanted, delete Cluster {name}, which has the host reset, and apply it again: kubectl -n {namespace} delete cluster {name}",
         put_back(namespace, &format!("{name}-ca"))
     );
-    Finding::no(condition, CONTROL_PLANE_IN_DOUBT, message)
+    Finding::no(condition, Reason::ControlPlaneInDoubt, message)
 }
 
 /// A control-plane Machine of a Cluster whose control plane is elsewhere: no turn is needed, and none is given.
-pub fn external(condition: &'static str, cluster: Named) -> Finding {
+pub fn external(condition: ConditionType, cluster: Named) -> Finding {
     let name = cluster.name;
     Finding::no(
         condition,
-        "ControlPlaneJoinUnsupported",
+        Reason::ControlPlaneJoinUnsupported,
         format!(
             "Cluster {name} has an external control plane, for its Secret {name}-kubeconfig was supplied, and keeps it. Delete this Machine; for a control plane of Tatara's make another Cluster"
         ),
@@ -313,11 +301,11 @@ pub fn external(condition: &'static str, cluster: Named) -> Finding {
 }
 
 /// The certificates of the Cluster were not read since the manager started.
-pub fn unread(condition: &'static str, cluster: Named) -> Finding {
+pub fn unread(condition: ConditionType, cluster: Named) -> Finding {
     let name = cluster.name;
     Finding::no(
         condition,
-        "WaitingForCertificates",
+        Reason::WaitingForCertificates,
         format!(
             "the certificates of Cluster {name} are not read yet, and only by them a host is known that ran kubeadm init already; it is not started before. If this stays, the condition CertificatesReady of the Cluster says what to do"
         ),
@@ -325,11 +313,11 @@ pub fn unread(condition: &'static str, cluster: Named) -> Finding {
 }
 
 /// Turn and record are kept on the CA Secret, which is missing.
-pub fn no_secret(condition: &'static str, cluster: Named) -> Finding {
+pub fn no_secret(condition: ConditionType, cluster: Named) -> Finding {
     let name = cluster.name;
     Finding::no(
         condition,
-        "WaitingForCertificates",
+        Reason::WaitingForCertificates,
         format!(
             "Secret {name}-ca, on which the control-plane turn is kept, does not exist; the condition CertificatesReady of Cluster {name} says what to do"
         ),

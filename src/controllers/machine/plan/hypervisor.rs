@@ -1,6 +1,7 @@
 //! Which Hypervisor has a Machine's virtual machine. Its gateway proves that the Machine runs no more, so an annotation
 //! alone does not say it: what the Secret of the keys says, and what other gateways show, must not contradict it.
 
+use crate::api::conditions::Reason;
 use std::time::Duration;
 
 use kube::ResourceExt;
@@ -48,7 +49,7 @@ pub fn moved(observed: &Observed) -> Option<Plan> {
     );
     Some(Plan {
         next: Next::After(LOOK_AGAIN),
-        ..unheld::stopped(observed, "HypervisorMoved", message)
+        ..unheld::stopped(observed, Reason::HypervisorMoved, message)
     })
 }
 

@@ -27,7 +27,7 @@ use kube::ResourceExt;
 
 use super::observed::{Contact, Held, Observed, Placement, Seen};
 use crate::api::cluster::TurnAction;
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{ANNOTATION_PAUSED, MANAGER_ACCOUNT, provider_ids};
 use crate::controllers::Next;
 use crate::controllers::proof::{Clean, Over, TurnIsOver};
@@ -153,8 +153,8 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
 fn decide(observed: &Observed, now: Timestamp) -> Plan {
     if let Some(object) = &observed.paused_by {
         return Plan::waiting(Finding::yes(
-            "Paused",
-            "Paused",
+            ConditionType::Paused,
+            Reason::Paused,
             format!("nothing is done while {object} has the annotation {ANNOTATION_PAUSED}"),
         ));
     }
@@ -190,7 +190,7 @@ fn decide(observed: &Observed, now: Timestamp) -> Plan {
         Placement::Held(held) => held_plan(observed, held, now),
     };
     if observed.machine.spec.config_source.is_some() {
-        plan.findings.push(Finding::no("ConfigSourceUsed", "Ignored", "spec.configSource is accepted as in 2019 and not used; use kubeletConfiguration of the Cluster"));
+        plan.findings.push(Finding::no(ConditionType::ConfigSourceUsed, Reason::Ignored, "spec.configSource is accepted as in 2019 and not used; use kubeletConfiguration of the Cluster"));
     }
     plan
 }
@@ -199,8 +199,8 @@ fn decide(observed: &Observed, now: Timestamp) -> Plan {
 fn claiming(observed: &Observed) -> Plan {
     let host = observed.claiming.as_deref().unwrap_or_default();
     Plan::waiting(Finding::no(
-        "InfrastructureReady",
-        "Claiming",
+        ConditionType::InfrastructureReady,
+        Reason::Claiming,
         format!("claimed Host {host}; waiting to see it"),
     ))
 }
@@ -208,8 +208,8 @@ fn claiming(observed: &Observed) -> Plan {
 fn held_plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
     if held.releasing {
         return Plan::waiting(Finding::no(
-            "InfrastructureReady",
-            "Released",
+            ConditionType::InfrastructureReady,
+            Reason::Released,
             unheld::released(observed, held),
         ));
     }
@@ -232,20 +232,26 @@ fn held_plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
 
 /// A mistake or a missing part that only somebody else can mend.
 fn unusable(observed: &Observed) -> Option<Finding> {
-    let no = |reason, message: String| Some(Finding::no("InfrastructureReady", reason, message));
+    let no = |reason, message: String| {
+        Some(Finding::no(
+            ConditionType::InfrastructureReady,
+            reason,
+            message,
+        ))
+    };
     let label = observed
         .machine
         .labels()
         .get(crate::api::names::LABEL_CLUSTER);
     let Some(cluster) = &observed.cluster else {
         return match label {
-            None => no("ClusterLabelMissing", "metadata.labels has no cluster.k8s.io/cluster-name; set it to the name of a Cluster in this namespace".into()),
-            Some(name) => no("ClusterMissing", format!("Cluster {name}, named by the label cluster.k8s.io/cluster-name, does not exist in this namespace; create it")),
+            None => no(Reason::ClusterLabelMissing, "metadata.labels has no cluster.k8s.io/cluster-name; set it to the name of a Cluster in this namespace".into()),
+            Some(name) => no(Reason::ClusterMissing, format!("Cluster {name}, named by the label cluster.k8s.io/cluster-name, does not exist in this namespace; create it")),
         };
     };
     if let Err(problem) = &observed.spec {
         let message = match problem.reason {
-            "InvalidConfiguration" => format!(
+            Reason::InvalidConfiguration => format!(
                 "{}. {}",
                 problem.message,
                 correct::remedy(&observed.machine)
@@ -258,7 +264,7 @@ fn unusable(observed: &Observed) -> Option<Finding> {
         && !provider_ids(observed.uid()).contains(id)
     {
         return no(
-            "ProviderIDNotOwn",
+            Reason::ProviderIDNotOwn,
             format!(
                 "spec.providerID is {id}, which is not this Machine's (uid {}), as in the YAML of another; nothing is done. Delete this Machine, and apply it again without spec.providerID",
                 observed.uid()
@@ -270,7 +276,7 @@ fn unusable(observed: &Observed) -> Option<Finding> {
     {
         let (is, was) = (spec.provider(), kind.provider());
         return no(
-            "InvalidConfiguration",
+            Reason::InvalidConfiguration,
             format!(
                 "spec.providerSpec is for provider {is} now, and this Machine was made with provider {was}; what it runs on is left alone. Set spec.providerSpec back, in the manager's name: kubectl -n {} edit --as={MANAGER_ACCOUNT} machine {}",
                 observed.marker.namespace, observed.marker.machine
@@ -279,17 +285,17 @@ fn unusable(observed: &Observed) -> Option<Finding> {
     }
     if let Err(problem) = &cluster.spec {
         return no(
-            "ClusterInvalid",
+            Reason::ClusterInvalid,
             format!("Cluster {}: {problem}", cluster.name),
         );
     }
     if let Some(refusal) = unsupported(observed) {
-        return no("UnsupportedVersion", refusal);
+        return no(Reason::UnsupportedVersion, refusal);
     }
     (cluster.deleting).then(|| {
         Finding::no(
-            "InfrastructureReady",
-            "ClusterDeleting",
+            ConditionType::InfrastructureReady,
+            Reason::ClusterDeleting,
             format!("Cluster {} is being deleted", cluster.name),
         )
     })
@@ -344,11 +350,12 @@ impl Plan {
             return false;
         }
         self.findings.retain(|old| {
-            old.condition != "Ready" && found.iter().all(|new| new.condition != old.condition)
+            old.condition != ConditionType::Ready
+                && found.iter().all(|new| new.condition != old.condition)
         });
         self.findings.extend(found);
         self.findings
-            .retain(|finding| finding.condition != "Paused");
+            .retain(|finding| finding.condition != ConditionType::Paused);
         if self.next == Next::OnChange {
             self.next = Next::After(LOOK_AGAIN);
         }
@@ -377,9 +384,11 @@ fn known_node(observed: &Observed) -> Option<&NodeView> {
 /// What a host that could not be asked means for the Machine.
 fn unreachable(held: &Held) -> Option<Finding> {
     match &held.contact {
-        Contact::Unreachable { reason, message } => {
-            Some(Finding::no("InfrastructureReady", reason, message.clone()))
-        }
+        Contact::Unreachable { reason, message } => Some(Finding::no(
+            ConditionType::InfrastructureReady,
+            *reason,
+            message.clone(),
+        )),
         _ => None,
     }
 }

@@ -1,6 +1,7 @@
 //! On which Hypervisor a Machine's virtual machine is made. Pure; the choice is written down by
 //! compare-and-swap before anything is made, and the gateway refuses what does not fit after all.
 
+use crate::api::conditions::Reason;
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
@@ -138,7 +139,7 @@ pub fn choose(
         .collect();
     if matching.is_empty() {
         return Err(Refusal {
-            reason: "NoMatchingHypervisor",
+            reason: Reason::NoMatchingHypervisor,
             message: format!(
                 "none of {} Hypervisors in the namespace matches hypervisorSelector and failureDomain; label a Hypervisor, or correct the selector",
                 candidates.len()
@@ -183,7 +184,7 @@ pub fn is_elsewhere(
 
 fn selector(selector: &LabelSelector) -> Result<Selector, Refusal> {
     Selector::try_from(selector.clone()).map_err(|error| Refusal {
-        reason: "InvalidConfiguration",
+        reason: Reason::InvalidConfiguration,
         message: format!("spec.providerSpec.value.hypervisorSelector: {error}"),
     })
 }
@@ -220,7 +221,7 @@ fn refusal(matching: &[&Candidate], spec: &LibvirtMachineProviderSpec) -> Refusa
         )
     });
     Refusal {
-        reason: "NoHypervisorAvailable",
+        reason: Reason::NoHypervisorAvailable,
         message: format!("{matches} the selector: {}{room}", parts.join(", ")),
     }
 }

@@ -11,7 +11,7 @@ use super::delete::{
 use super::doubt::{self, Named};
 use super::unheld::host_is_gone;
 use super::{Action, Plan, known_node};
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::ANNOTATION_PAUSED;
 use crate::controllers::Next;
 use crate::controllers::proof::Proof;
@@ -39,7 +39,7 @@ pub fn plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
     }
     let (reason, what) = match held.stuck {
         Some(Stuck::Silent(_)) => (
-            "HostUnreachable",
+            Reason::HostUnreachable,
             match &held.why {
                 Some((reason, message)) => {
                     format!("cannot be reset since {since:.0}: {reason}: {message}")
@@ -48,7 +48,7 @@ pub fn plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
             },
         ),
         _ => (
-            "ResetFailed",
+            Reason::ResetFailed,
             match &held.why {
                 Some((reason, message)) => format!("could not be reset yet: {reason}: {message}"),
                 None => "could not be reset yet, and its conditions say why".to_owned(),
@@ -66,7 +66,7 @@ pub fn plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
 fn left_alone(observed: &Observed, held: &Held) -> Plan {
     let (reason, message) = held.why.clone().unwrap_or_default();
     let name = &held.name;
-    let message = if reason == "Paused" {
+    let message = if reason == Reason::Paused {
         format!(
             "Host {name} was released, and is not reset while it is paused: kubectl -n {} annotate host {name} {ANNOTATION_PAUSED}-",
             observed.marker.namespace
@@ -77,12 +77,12 @@ fn left_alone(observed: &Observed, held: &Held) -> Plan {
             host_is_gone(observed)
         )
     };
-    Plan::waiting(deleting("WaitingForHost", message))
+    Plan::waiting(deleting(Reason::WaitingForHost, message))
 }
 
 /// Its own controller says how far the reset is; once it says that it is done, the host itself was asked.
 fn resetting(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
-    let waiting = |message: String| Plan::waiting(deleting("WaitingForHost", message));
+    let waiting = |message: String| Plan::waiting(deleting(Reason::WaitingForHost, message));
     match &held.contact {
         Contact::Seen(seen) if let Some(finding) = of_another_cluster(observed, held, seen) => {
             Plan {
@@ -95,7 +95,7 @@ fn resetting(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
                 "Host {} has the control plane of the Cluster, as its marker says; recording it. It is reset only when the Cluster is deleted",
                 held.name
             );
-            let finding = deleting("LastControlPlane", message);
+            let finding = deleting(Reason::LastControlPlane, message);
             Plan::act(Action::RecordInitialized, finding)
         }
         Contact::Seen(seen) => match Proof::of_host(&observed.marker, observed.is_begun(), seen) {
@@ -137,7 +137,7 @@ fn resetting(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
 fn of_another_cluster(observed: &Observed, held: &Held, seen: &Observation) -> Option<Finding> {
     let owner = seen.owner.of(&observed.marker).filter(|o| o.initialized)?;
     let finding = doubt::of_another(
-        "Deleting",
+        ConditionType::Deleting,
         &owner.marker,
         &held.name,
         Named::of(&observed.marker),
@@ -191,7 +191,7 @@ fn fenced(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
                 format!("Host {name} was off, and its BMC does not say so any more: {why}");
             return Plan {
                 next: Next::After(API_AGAIN),
-                ..Plan::waiting(deleting("WaitingForHost", message))
+                ..Plan::waiting(deleting(Reason::WaitingForHost, message))
             };
         }
     };
@@ -205,7 +205,7 @@ fn fenced(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
         observed,
         &proof,
         &state,
-        deleting("HostFenced", message),
+        deleting(Reason::HostFenced, message),
         now,
     )
 }
@@ -226,7 +226,7 @@ fn retained(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
             format!("Host {name} is retained, and does not say now that its kubelet is stopped");
         return Plan {
             next: Next::After(API_AGAIN),
-            ..Plan::waiting(deleting("WaitingForHost", message))
+            ..Plan::waiting(deleting(Reason::WaitingForHost, message))
         };
     };
     let message = format!(
@@ -238,7 +238,7 @@ fn retained(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
         observed,
         &proof,
         &state,
-        deleting("HostRetained", message),
+        deleting(Reason::HostRetained, message),
         now,
     )
 }
@@ -286,7 +286,7 @@ fn not_reset(observed: &Observed, held: &Held, what: &str, end: Option<Timestamp
                 "Only if the server is destroyed, erased or disconnected for good: {}",
                 host_is_gone(observed)
             ),
-            Some(Stuck::Silent(_)) if reason(held) == Some("HostHangs") => format!(
+            Some(Stuck::Silent(_)) if reason(held) == Some(Reason::HostHangs) => format!(
                 "Its server is on, and hangs. Reboot it, or cut its power; it is reset when it answers. Only when it is off and stays off, {}",
                 time_limit(observed)
             ),
@@ -304,12 +304,18 @@ fn not_reset(observed: &Observed, held: &Held, what: &str, end: Option<Timestamp
 
 /// Something answers there, or could be asked: what is in the way is another thing than a server that is off.
 fn is_mendable(held: &Held) -> bool {
-    reason(held)
-        .is_some_and(|reason| !matches!(reason, "SshUnreachable" | "SshDisconnected" | "HostHangs"))
+    reason(held).is_some_and(|reason| {
+        !matches!(
+            reason,
+            Reason::SshUnreachable | Reason::SshDisconnected | Reason::HostHangs
+        )
+    })
 }
 
-fn reason(held: &Held) -> Option<&str> {
-    held.why.as_ref().map(|(reason, _)| reason.as_str())
+fn reason(held: &Held) -> Option<Reason> {
+    held.why
+        .as_ref()
+        .and_then(|(reason, _)| Reason::parse(reason))
 }
 
 /// How the user gives a machine up that cannot be asked.

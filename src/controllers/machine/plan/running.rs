@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Taint;
 use super::super::observed::{Observed, Placement, Seen};
 use super::super::settings;
 use super::{Action, LOOK_AGAIN, Plan};
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::controllers::Next;
 use crate::controllers::proof::TurnIsOver;
 use crate::kubeadm::KubernetesVersion;
@@ -31,12 +31,15 @@ pub fn plan(observed: &Observed, node: &NodeView) -> Plan {
         });
     }
     plan.findings.push(Finding::yes(
-        "InfrastructureReady",
-        "HostClaimed",
+        ConditionType::InfrastructureReady,
+        Reason::HostClaimed,
         format!("runs as Node {}", node.name),
     ));
-    plan.findings
-        .push(Finding::yes("BootstrapReady", "Bootstrapped", ""));
+    plan.findings.push(Finding::yes(
+        ConditionType::BootstrapReady,
+        Reason::Bootstrapped,
+        "",
+    ));
     plan.findings.push(health(node));
     plan.findings.push(up_to_date(observed, node));
     plan
@@ -50,9 +53,11 @@ pub fn beside(observed: &Observed, problem: Finding) -> Plan {
     let mut plan = match &observed.node {
         _ if goes => return Plan::waiting(problem),
         Seen::Known(Some(node)) if runs => plan(observed, node),
-        Seen::Unknown(why) if runs && observed.had_node() => {
-            Plan::waiting(Finding::unknown("NodeHealthy", "NodeUnknown", why.clone()))
-        }
+        Seen::Unknown(why) if runs && observed.had_node() => Plan::waiting(Finding::unknown(
+            ConditionType::NodeHealthy,
+            Reason::NodeUnknown,
+            why.clone(),
+        )),
         Seen::NotYet(_) => {
             return Plan {
                 hands_off: true,
@@ -64,9 +69,9 @@ pub fn beside(observed: &Observed, problem: Finding) -> Plan {
     };
     plan.actions.clear();
     plan.findings
-        .retain(|finding| finding.condition != "UpToDate");
+        .retain(|finding| finding.condition != ConditionType::UpToDate);
     plan.findings.push(Finding {
-        condition: "UpToDate",
+        condition: ConditionType::UpToDate,
         ..problem
     });
     plan
@@ -113,18 +118,18 @@ fn set(map: BTreeMap<String, String>) -> BTreeMap<String, Option<String>> {
 fn health(node: &NodeView) -> Finding {
     match node.ready {
         Some(true) => Finding::yes(
-            "NodeHealthy",
-            "NodeReady",
+            ConditionType::NodeHealthy,
+            Reason::NodeReady,
             format!("Node {} is Ready", node.name),
         ),
         Some(false) => Finding::no(
-            "NodeHealthy",
-            "NodeNotReady",
+            ConditionType::NodeHealthy,
+            Reason::NodeNotReady,
             format!("Node {}: {}", node.name, node.ready_message),
         ),
         None => Finding::unknown(
-            "NodeHealthy",
-            "NodeUnknown",
+            ConditionType::NodeHealthy,
+            Reason::NodeUnknown,
             format!("Node {}: {}", node.name, node.ready_message),
         ),
     }
@@ -148,7 +153,7 @@ pub fn gone(observed: &Observed) -> Finding {
     let message = format!(
         "its Node {node} is gone: deleted by hand, or this Machine was restored from a backup. A kubelet registers only when it starts; on the host: systemctl restart kubelet{end}"
     );
-    Finding::no("NodeHealthy", "NodeGone", message)
+    Finding::no(ConditionType::NodeHealthy, Reason::NodeGone, message)
 }
 
 fn up_to_date(observed: &Observed, node: &NodeView) -> Finding {
@@ -165,7 +170,11 @@ fn up_to_date(observed: &Observed, node: &NodeView) -> Finding {
         };
         let message =
             format!("spec.versions.kubelet is {wanted}, and the kubelet runs {runs}; {remedy}");
-        return Finding::no("UpToDate", "KubeletVersionDiffers", message);
+        return Finding::no(
+            ConditionType::UpToDate,
+            Reason::KubeletVersionDiffers,
+            message,
+        );
     }
     let spec = observed.cluster.as_ref().and_then(|c| c.spec.as_ref().ok());
     let behind = spec
@@ -181,7 +190,11 @@ fn up_to_date(observed: &Observed, node: &NodeView) -> Finding {
             "the Cluster's settings were changed after this node was made with them: {}; a running node is not changed: {remedy}",
             behind.join("; ")
         );
-        return Finding::no("UpToDate", "SettingsDiffer", message);
+        return Finding::no(ConditionType::UpToDate, Reason::SettingsDiffer, message);
     }
-    Finding::yes("UpToDate", "VersionsEqual", format!("kubelet {runs}"))
+    Finding::yes(
+        ConditionType::UpToDate,
+        Reason::VersionsEqual,
+        format!("kubelet {runs}"),
+    )
 }

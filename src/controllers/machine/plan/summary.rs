@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::super::observed::{Observed, Placement};
 use super::Plan;
-use crate::api::conditions::{Finding, Status};
+use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::api::names::ANNOTATION_HOST_IS_GONE;
 
 /// Where a Machine is in its life: a summary for people; conditions are the truth.
@@ -38,45 +38,52 @@ impl Phase {
 }
 
 /// In the order in which a machine comes to life: the first that does not hold is the reason.
-const PARTS: [&str; 4] = [
-    "InfrastructureReady",
-    "HostClean",
-    "BootstrapReady",
-    "NodeHealthy",
+const PARTS: [ConditionType; 4] = [
+    ConditionType::InfrastructureReady,
+    ConditionType::HostClean,
+    ConditionType::BootstrapReady,
+    ConditionType::NodeHealthy,
 ];
 
 /// Adds `Ready`, `Paused`, and the phase.
 pub fn summarise(observed: &Observed, plan: &mut Plan) {
     plan.phase = phase(observed, plan);
-    let find =
-        |plan: &Plan, name: &str| plan.findings.iter().find(|f| f.condition == name).cloned();
-    if find(plan, "Paused").is_some() {
+    let find = |plan: &Plan, name: ConditionType| {
+        plan.findings.iter().find(|f| f.condition == name).cloned()
+    };
+    if find(plan, ConditionType::Paused).is_some() {
         return;
     }
-    plan.findings.push(Finding::no("Paused", "NotPaused", ""));
+    plan.findings
+        .push(Finding::no(ConditionType::Paused, Reason::NotPaused, ""));
     plan.findings.extend(armed(observed));
-    let blocking = ["Deleting"]
+    let blocking = [ConditionType::Deleting]
         .iter()
         .chain(&PARTS)
-        .filter_map(|name| find(plan, name))
+        .filter_map(|name| find(plan, *name))
         .find(|finding| {
-            if finding.condition == "Deleting" {
+            if finding.condition == ConditionType::Deleting {
                 finding.status == Status::True
             } else {
                 finding.status != Status::True
             }
         });
-    let healthy = find(plan, "NodeHealthy").is_some_and(|finding| finding.status == Status::True);
+    let healthy = find(plan, ConditionType::NodeHealthy)
+        .is_some_and(|finding| finding.status == Status::True);
     let ready = match blocking {
-        Some(finding) if finding.condition == "Deleting" => {
-            Finding::no("Ready", "Deleting", finding.message)
+        Some(finding) if finding.condition == ConditionType::Deleting => {
+            Finding::no(ConditionType::Ready, Reason::Deleting, finding.message)
         }
         Some(finding) => Finding {
-            condition: "Ready",
+            condition: ConditionType::Ready,
             ..finding
         },
-        None if healthy => Finding::yes("Ready", "NodeReady", ""),
-        None => Finding::no("Ready", "Starting", "taken in; nothing has been done yet"),
+        None if healthy => Finding::yes(ConditionType::Ready, Reason::NodeReady, ""),
+        None => Finding::no(
+            ConditionType::Ready,
+            Reason::Starting,
+            "taken in; nothing has been done yet",
+        ),
     };
     plan.findings.push(ready);
 }
@@ -89,20 +96,23 @@ fn armed(observed: &Observed) -> Option<Finding> {
         return None;
     }
     let (reason, what) = if said != observed.uid() {
-        ("OtherMachine", "is not used, for it names another UID")
+        (
+            Reason::OtherMachine,
+            "is not used, for it names another UID",
+        )
     } else if observed.is_initializer() {
         (
-            "LastControlPlane",
+            Reason::LastControlPlane,
             "is not used, for this Machine made the control plane, and ends with its Cluster only",
         )
     } else if observed.virtual_machine.is_some() {
         (
-            "WaitsForDeletion",
+            Reason::WaitsForDeletion,
             "takes effect when this Machine is deleted and its Hypervisor does not answer: its virtual machine is given up then",
         )
     } else {
         (
-            "WaitsForDeletion",
+            Reason::WaitsForDeletion,
             "takes effect when this Machine is deleted: its pods are not evicted then, and nothing waits for its host",
         )
     };
@@ -110,29 +120,29 @@ fn armed(observed: &Observed) -> Option<Finding> {
         "annotation {ANNOTATION_HOST_IS_GONE} {what}. If that is not meant, remove it: kubectl -n {} annotate machine {} {ANNOTATION_HOST_IS_GONE}-",
         observed.marker.namespace, observed.marker.machine
     );
-    Some(Finding::no("HostIsGoneUsed", reason, message))
+    Some(Finding::no(ConditionType::HostIsGoneUsed, reason, message))
 }
 
 fn phase(observed: &Observed, plan: &Plan) -> Phase {
     if observed.is_deleting() {
         return Phase::Deleting;
     }
-    let is = |name: &str| {
+    let is = |name: ConditionType| {
         plan.findings
             .iter()
             .any(|f| f.condition == name && f.status == Status::True)
     };
-    let has = |name: &str| plan.findings.iter().any(|f| f.condition == name);
+    let has = |name: ConditionType| plan.findings.iter().any(|f| f.condition == name);
     match &observed.placement {
         Placement::None(_) => Phase::Pending,
         Placement::Held(_)
-            if has("NodeHealthy")
-                && is("BootstrapReady")
+            if has(ConditionType::NodeHealthy)
+                && is(ConditionType::BootstrapReady)
                 && super::known_node(observed).is_some() =>
         {
             Phase::Running
         }
-        Placement::Held(_) if has("BootstrapReady") => Phase::Bootstrapping,
+        Placement::Held(_) if has(ConditionType::BootstrapReady) => Phase::Bootstrapping,
         Placement::Held(_) => Phase::Provisioning,
     }
 }
@@ -144,7 +154,7 @@ pub fn terminal<'a>(observed: &Observed, plan: &'a Plan) -> Option<&'a Finding> 
     let mut findings = plan.findings.iter();
     findings.find(|finding| {
         holds_nothing
-            && finding.condition == "InfrastructureReady"
-            && ["InvalidConfiguration", "UnsupportedVersion"].contains(&finding.reason)
+            && finding.condition == ConditionType::InfrastructureReady
+            && [Reason::InvalidConfiguration, Reason::UnsupportedVersion].contains(&finding.reason)
     })
 }

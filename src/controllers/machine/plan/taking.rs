@@ -3,7 +3,7 @@
 use super::super::observed::{Held, Observed};
 use super::bootstrap::{ASK_AGAIN, BOOTSTRAP};
 use super::{Action, Plan};
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::controllers::Next;
 use crate::node::{Observation, Ownership};
 
@@ -11,7 +11,11 @@ use crate::node::{Observation, Ownership};
 pub fn plan(observed: &Observed, held: &Held, seen: &Observation) -> Plan {
     let waiting = |message: String| Plan {
         next: Next::After(ASK_AGAIN),
-        ..Plan::waiting(Finding::no("HostClean", "Occupied", message))
+        ..Plan::waiting(Finding::no(
+            ConditionType::HostClean,
+            Reason::Occupied,
+            message,
+        ))
     };
     let occupied = |message: String| {
         waiting(format!(
@@ -21,13 +25,17 @@ pub fn plan(observed: &Observed, held: &Held, seen: &Observation) -> Plan {
     match &seen.owner {
         Ownership::Nobody if let Some(message) = marker_missing(observed, held) => Plan {
             next: Next::After(ASK_AGAIN),
-            ..Plan::waiting(Finding::no("HostClean", "MarkerMissing", message))
+            ..Plan::waiting(Finding::no(
+                ConditionType::HostClean,
+                Reason::MarkerMissing,
+                message,
+            ))
         },
         Ownership::Nobody if seen.occupied.is_empty() => Plan::act(
             Action::TakeHost,
             Finding::no(
                 BOOTSTRAP,
-                "TakingHost",
+                Reason::TakingHost,
                 "writing the ownership marker on the host",
             ),
         ),

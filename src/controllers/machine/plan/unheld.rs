@@ -9,7 +9,7 @@ use super::super::kind::PlaceKind;
 use super::super::observed::{Contact, Held, Observed, Placement, Refusal, Unheld};
 use super::{Action, Plan};
 use crate::api::MachineProviderSpec;
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{ANNOTATION_HOST, ANNOTATION_HOST_IS_GONE};
 use crate::controllers::Next;
 use crate::controllers::proof::{Clean, Evidence, Proof};
@@ -69,13 +69,14 @@ pub fn plan(observed: &Observed, choice: &Result<String, Refusal>) -> Plan {
 }
 
 fn claim(choice: &Result<String, Refusal>, instead: Option<Clean>) -> Plan {
-    let finding = |reason, message| Finding::no("InfrastructureReady", reason, message);
+    let finding =
+        |reason, message| Finding::no(ConditionType::InfrastructureReady, reason, message);
     match choice {
         Ok(host) => {
             let host = host.clone();
             let message = format!("claiming {host}");
             let action = Action::Acquire { host, instead };
-            Plan::act(action, finding("Claiming", message))
+            Plan::act(action, finding(Reason::Claiming, message))
         }
         Err(refusal) => Plan::waiting(finding(refusal.reason, refusal.message.clone())),
     }
@@ -93,7 +94,11 @@ fn lost(observed: &Observed, why: &str) -> Plan {
     );
     Plan {
         next: Next::After(ASK_AGAIN),
-        ..Plan::waiting(Finding::no("InfrastructureReady", "HostLost", message))
+        ..Plan::waiting(Finding::no(
+            ConditionType::InfrastructureReady,
+            Reason::HostLost,
+            message,
+        ))
     }
 }
 
@@ -232,7 +237,7 @@ pub fn moved(observed: &Observed) -> Option<Plan> {
     // a Host that only its marker connects with the Machine wakes nobody when it goes
     Some(Plan {
         next: Next::After(ASK_AGAIN),
-        ..stopped(observed, "ClaimMoved", message)
+        ..stopped(observed, Reason::ClaimMoved, message)
     })
 }
 
@@ -255,7 +260,7 @@ pub fn released(observed: &Observed, held: &Held) -> String {
 /// What was written down of its place contradicts itself: who could prove anything of it is not known.
 pub fn contradictory(observed: &Observed) -> Option<Plan> {
     let message = observed.kind().err()?;
-    Some(stopped(observed, "PlaceInDoubt", message))
+    Some(stopped(observed, Reason::PlaceInDoubt, message))
 }
 
 /// Several Hosts bear its claim: which is its own only their servers tell, and nothing is done to any of them.
@@ -265,14 +270,14 @@ pub fn contested(observed: &Observed) -> Plan {
         observed.claims.join(", "),
         observed.marker.namespace
     );
-    stopped(observed, "ClaimedTwice", message)
+    stopped(observed, Reason::ClaimedTwice, message)
 }
 
 /// Nothing is done about the Machine, whether it stays or goes.
-pub(super) fn stopped(observed: &Observed, reason: &'static str, message: String) -> Plan {
+pub(super) fn stopped(observed: &Observed, reason: Reason, message: String) -> Plan {
     Plan::waiting(if observed.is_deleting() {
-        Finding::yes("Deleting", reason, message)
+        Finding::yes(ConditionType::Deleting, reason, message)
     } else {
-        Finding::no("InfrastructureReady", reason, message)
+        Finding::no(ConditionType::InfrastructureReady, reason, message)
     })
 }

@@ -7,13 +7,13 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::super::observed::{Contact, Held, Observed, Told, VirtualMachine};
 use super::{Action, Plan, correct, hypervisor, known_node};
-use crate::api::conditions::{Finding, Status};
+use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::controllers::{Next, backoff};
 use crate::gateway::types::{Image, ImageState, Machine, MachineState};
 use crate::provider::libvirt::Tried;
 
 /// What the condition of the machine itself is called.
-const INFRASTRUCTURE: &str = "InfrastructureReady";
+const INFRASTRUCTURE: ConditionType = ConditionType::InfrastructureReady;
 
 /// Tries at a hypervisor before another is chosen: what fails once may be under way there.
 const TRIES: u32 = 3;
@@ -34,7 +34,7 @@ pub fn plan(observed: &Observed, machine: &VirtualMachine, now: Timestamp) -> Op
     match &told.machine {
         // one that another Hypervisor shows may be the live node
         None if machine.shown_by.is_none() && may_have_been_a_node(observed) => Some(waiting(
-            "VirtualMachineGone",
+            Reason::VirtualMachineGone,
             format!(
                 "its virtual machine is not on Hypervisor {} any more; a Machine is never built twice: delete it, and its MachineSet creates another",
                 machine.hypervisor
@@ -43,7 +43,7 @@ pub fn plan(observed: &Observed, machine: &VirtualMachine, now: Timestamp) -> Op
         // it may be there, and would be made twice
         None if let Some(why) = hypervisor::doubt(observed) => Some(Plan {
             next: Next::After(hypervisor::LOOK_AGAIN),
-            ..waiting("HypervisorMoved", why)
+            ..waiting(Reason::HypervisorMoved, why)
         }),
         None => Some(leave(machine, told).unwrap_or_else(|| make(observed, machine, told, now))),
         Some(shown) if shown.incomplete && !may_have_been_a_node(observed) => {
@@ -58,14 +58,14 @@ fn may_have_been_a_node(observed: &Observed) -> bool {
     observed.is_begun()
 }
 
-fn waiting(reason: &'static str, message: impl Into<String>) -> Plan {
+fn waiting(reason: Reason, message: impl Into<String>) -> Plan {
     Plan::waiting(Finding::no(INFRASTRUCTURE, reason, message))
 }
 
 /// Nothing of it is there yet, nothing can be made there, and another Hypervisor would take it. Whether really nothing
 /// of it exists is read live before it leaves.
 fn leave(machine: &VirtualMachine, told: &Told) -> Option<Plan> {
-    let full = |finding: &Finding| finding.reason == "InsufficientCapacity";
+    let full = |finding: &Finding| finding.reason == Reason::InsufficientCapacity;
     let refused = machine.tried.refused.as_ref();
     let why = match (machine.held_back, refused) {
         // somebody else was faster there: even where all are full it waits for any of them
@@ -79,20 +79,20 @@ fn leave(machine: &VirtualMachine, told: &Told) -> Option<Plan> {
     let message = format!("{why}; nothing of it was made there: another Hypervisor is chosen");
     Some(Plan::act(
         Action::LeaveHypervisor,
-        Finding::no(INFRASTRUCTURE, "LeavingHypervisor", message),
+        Finding::no(INFRASTRUCTURE, Reason::LeavingHypervisor, message),
     ))
 }
 
 /// Whether another hypervisor may answer otherwise. One that does not answer shows nothing of what is there.
-fn is_of_hypervisor(reason: &str) -> bool {
+fn is_of_hypervisor(reason: Reason) -> bool {
     let of_answer = [
-        "SpecDiffers",
-        "HypervisorUnreachable",
-        "CertificateUnknown",
-        "Unauthorized",
-        "TokenExpired",
-        "UnreadableAnswer",
-        "LibvirtUnavailable",
+        Reason::SpecDiffers,
+        Reason::HypervisorUnreachable,
+        Reason::CertificateUnknown,
+        Reason::Unauthorized,
+        Reason::TokenExpired,
+        Reason::UnreadableAnswer,
+        Reason::LibvirtUnavailable,
     ];
     !of_answer.contains(&reason)
 }
@@ -108,7 +108,7 @@ fn image_failed_here(told: &Told) -> Option<String> {
 
 fn make(observed: &Observed, machine: &VirtualMachine, told: &Told, now: Timestamp) -> Plan {
     let hypervisor = &machine.hypervisor;
-    let fetching = |message: String| Finding::no(INFRASTRUCTURE, "FetchingImage", message);
+    let fetching = |message: String| Finding::no(INFRASTRUCTURE, Reason::FetchingImage, message);
     match &told.image {
         None => paced(
             &machine.tried,
@@ -127,11 +127,11 @@ fn make(observed: &Observed, machine: &VirtualMachine, told: &Told, now: Timesta
                     None => ("", "it does not say why"),
                 };
                 let reason = match code {
-                    "ChecksumMismatch" => "ImageChecksumDiffers",
-                    "DiskFull" => "StorageFull",
-                    _ => "ImageFailed",
+                    "ChecksumMismatch" => Reason::ImageChecksumDiffers,
+                    "DiskFull" => Reason::StorageFull,
+                    _ => Reason::ImageFailed,
                 };
-                let remedy = if reason == "StorageFull" {
+                let remedy = if reason == Reason::StorageFull {
                     "free space in its storage pool there".to_owned()
                 } else {
                     let correct = correct::remedy(&observed.machine);
@@ -152,7 +152,7 @@ fn make(observed: &Observed, machine: &VirtualMachine, told: &Told, now: Timesta
                 Action::CreateMachine,
                 Finding::no(
                     INFRASTRUCTURE,
-                    "CreatingVirtualMachine",
+                    Reason::CreatingVirtualMachine,
                     format!("making the virtual machine on Hypervisor {hypervisor}"),
                 ),
                 now,
@@ -185,42 +185,42 @@ fn standing(machine: &VirtualMachine, shown: &Machine, now: Timestamp) -> Option
     match shown.state {
         MachineState::Off => switch(
             Action::SwitchOn,
-            "VirtualMachineOff",
+            Reason::VirtualMachineOff,
             format!("{name} is off; switching it on. To keep it off, pause the Machine"),
         ),
         MachineState::Crashed => switch(
             Action::SwitchOn,
-            "VirtualMachineCrashed",
+            Reason::VirtualMachineCrashed,
             format!("{name} crashed; switching it on"),
         ),
         MachineState::Paused if shown.state_reason.as_deref() == Some("ioerror") => switch(
             Action::Resume,
-            "StorageFull",
+            Reason::StorageFull,
             format!(
                 "{name} is paused after a disk write error; free space in its storage pool on the hypervisor: it is then resumed"
             ),
         ),
         MachineState::Paused => switch(
             Action::Resume,
-            "VirtualMachinePaused",
+            Reason::VirtualMachinePaused,
             format!("{name} is paused; resuming it. To keep it paused, pause the Machine"),
         ),
         MachineState::ShuttingDown => Some(waiting(
-            "VirtualMachineOff",
+            Reason::VirtualMachineOff,
             format!("{name} is on its way off"),
         )),
         MachineState::Unknown if shown.unreadable => Some(waiting(
-            "VirtualMachineUnknown",
+            Reason::VirtualMachineUnknown,
             format!(
                 "{name} is there, and its gateway cannot read, or say, what it is; look at it on the hypervisor"
             ),
         )),
         MachineState::Unknown => Some(waiting(
-            "VirtualMachineUnknown",
+            Reason::VirtualMachineUnknown,
             format!("{name} is in a state that libvirt has no name for"),
         )),
         MachineState::Running if shown.address().is_none() => Some(waiting(
-            "WaitingForAddress",
+            Reason::WaitingForAddress,
             format!(
                 "{name} runs, and has no address yet; look at its console if that stays so: does its image run cloud-init, and does its network answer DHCP?"
             ),
@@ -250,7 +250,7 @@ fn paced(tried: &Tried, action: Action, finding: Finding, now: Timestamp) -> Pla
 /// soon, as its sshd comes a moment after its address.
 pub fn starting(observed: &Observed, held: &Held) -> Option<Plan> {
     let Contact::Unreachable {
-        reason: "SshUnreachable",
+        reason: Reason::SshUnreachable,
         message,
     } = &held.contact
     else {
@@ -263,7 +263,7 @@ pub fn starting(observed: &Observed, held: &Held) -> Option<Plan> {
     );
     Some(Plan {
         next: Next::After(STARTING_AGAIN),
-        ..waiting("WaitingForSsh", message)
+        ..waiting(Reason::WaitingForSsh, message)
     })
 }
 
@@ -287,8 +287,9 @@ pub fn remove_seed(observed: &Observed, held: &Held, plan: &mut Plan) {
 /// mended where it can be. While its Node is well, a gateway that is not heard is news of the Hypervisor alone: it is
 /// restarted for an update, and no Machine is worse for that.
 pub fn beside_node(mut running: Plan, trouble: Plan, is_told: bool) -> Plan {
-    let is_well =
-        |finding: &Finding| finding.condition == "NodeHealthy" && finding.status == Status::True;
+    let is_well = |finding: &Finding| {
+        finding.condition == ConditionType::NodeHealthy && finding.status == Status::True
+    };
     if !is_told && running.findings.iter().any(is_well) {
         return running;
     }

@@ -14,7 +14,7 @@ use super::super::plan::placement::{Demand, choose};
 use super::super::plan::{host_is_gone, time_limit};
 use super::observe::{candidates, image_key};
 use super::record;
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
 use crate::api::{LibvirtMachineProviderSpec, Machine, MachineProviderSpec};
 use crate::controllers::proof::{Ended, Proof};
@@ -243,7 +243,7 @@ pub async fn release(context: &Context, observed: &Observed) -> Result<Done, Rec
             host_is_gone(observed),
             time_limit(observed)
         );
-        Finding::yes("Deleting", reason, message)
+        Finding::yes(ConditionType::Deleting, reason, message)
     };
     let (connection, _) = match gateway(context, observed) {
         Ok(parts) => parts,
@@ -277,8 +277,8 @@ fn parts<'a>(context: &Context, observed: &'a Observed) -> Result<Parts<'a>, Fin
     match &observed.spec {
         Ok(MachineProviderSpec::Libvirt(spec)) => Ok((spec, connection, hypervisor)),
         _ => Err(Finding::no(
-            "InfrastructureReady",
-            "InvalidConfiguration",
+            ConditionType::InfrastructureReady,
+            Reason::InvalidConfiguration,
             "the Machine is not to be a virtual machine",
         )),
     }
@@ -290,18 +290,18 @@ fn gateway<'a>(
 ) -> Result<(Arc<Connection>, &'a str), Finding> {
     let unplaced = || {
         Finding::no(
-            "InfrastructureReady",
-            "HypervisorUnreachable",
+            ConditionType::InfrastructureReady,
+            Reason::HypervisorUnreachable,
             "no Hypervisor is chosen",
         )
     };
     let machine = observed.virtual_machine.as_ref().ok_or_else(unplaced)?;
     // one that answers, and tells something that cannot be read, does what it is asked for
     if let Err(refusal) = &machine.told
-        && refusal.reason != "UnreadableAnswer"
+        && refusal.reason != Reason::UnreadableAnswer
     {
         return Err(Finding::no(
-            "InfrastructureReady",
+            ConditionType::InfrastructureReady,
             refusal.reason,
             refusal.message.clone(),
         ));
@@ -323,11 +323,13 @@ fn tried(
     let hypervisor = machine.map_or("", |machine| machine.hypervisor.as_str());
     let refused = answer.err().map(|error| {
         let remedy = match error.reason() {
-            "ImageDiffers" | "InvalidSpec" => format!(". {}", correct::remedy(&observed.machine)),
+            Reason::ImageDiffers | Reason::InvalidSpec => {
+                format!(". {}", correct::remedy(&observed.machine))
+            }
             _ => String::new(),
         };
         Finding::no(
-            "InfrastructureReady",
+            ConditionType::InfrastructureReady,
             error.reason(),
             format!("Hypervisor {hypervisor}: {error}{remedy}"),
         )

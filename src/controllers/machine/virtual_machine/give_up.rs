@@ -6,7 +6,7 @@ use serde_json::json;
 use super::super::execute::Done;
 use super::super::observed::Observed;
 use crate::api::Hypervisor;
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::given_up::{self, GivenUp, GivenUpError};
 use crate::api::names::ANNOTATION_GIVEN_UP;
 use crate::controllers::{ReconcileError, patch};
@@ -37,13 +37,17 @@ pub async fn give_up(context: &Context, observed: &Observed) -> Result<Done, Rec
         }
         Err(error) => {
             let reason = match error {
-                GivenUpError::Full => "GivenUpFull",
-                GivenUpError::Unreadable => "GivenUpUnreadable",
+                GivenUpError::Full => Reason::GivenUpFull,
+                GivenUpError::Unreadable => Reason::GivenUpUnreadable,
             };
             let message = format!(
                 "it cannot be removed yet, for its virtual machine could not be noted on Hypervisor {name}: {error}"
             );
-            Ok(Done::NotYet(Finding::yes("Deleting", reason, message)))
+            Ok(Done::NotYet(Finding::yes(
+                ConditionType::Deleting,
+                reason,
+                message,
+            )))
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Looks at a Machine's virtual machine, as its hypervisor's gateway has told it.
 
+use crate::api::conditions::Reason;
 use std::collections::HashMap;
 
 use kube::ResourceExt;
@@ -45,7 +46,7 @@ pub fn observe(context: &Context, observed: &Observed) -> Option<VirtualMachine>
         match &view.unreadable {
             // it may be what could not be read
             Some(why) if machine.is_none() => Err(Refusal {
-                reason: "UnreadableAnswer",
+                reason: Reason::UnreadableAnswer,
                 message: format!(
                     "Hypervisor {hypervisor}: the answer of its gateway cannot be read: {why}; upgrade tatara-gateway there to the release of the manager"
                 ),
@@ -153,13 +154,13 @@ fn view(context: &Context, namespace: &str, hypervisor: &str) -> Result<View, Re
         .is_none()
     {
         return Err(away(
-            "HypervisorMissing",
+            Reason::HypervisorMissing,
             "does not exist in this namespace; create it again, with its gateway's URL. If that server never comes back, delete the Machine, and set tatara.dev/host-is-gone on it (docs/virtual-machines.md)",
         ));
     }
     let Some(connection) = context.gateways.get(namespace, hypervisor) else {
         return Err(away(
-            "HypervisorUnreachable",
+            Reason::HypervisorUnreachable,
             "is not connected; its conditions say why",
         ));
     };
@@ -167,10 +168,10 @@ fn view(context: &Context, namespace: &str, hypervisor: &str) -> Result<View, Re
     match &view.connectivity {
         Connectivity::Connected => Ok(view),
         Connectivity::Connecting => Err(away(
-            "HypervisorUnreachable",
+            Reason::HypervisorUnreachable,
             "its gateway has not answered yet",
         )),
-        Connectivity::Disconnected { reason, why, .. } => Err(away(reason, why)),
+        Connectivity::Disconnected { reason, why, .. } => Err(away(*reason, why)),
     }
 }
 
@@ -180,7 +181,7 @@ pub fn placement(context: &Context, observed: &Observed) -> Placement {
     match (&observed.virtual_machine, &observed.spec) {
         (Some(found), _) => match &found.told {
             Ok(told) if told.machine.is_none() && is_deleting => Placement::None(Err(Refusal {
-                reason: "VirtualMachineGone",
+                reason: Reason::VirtualMachineGone,
                 message: String::new(),
             })),
             told => Placement::Held(Held {
@@ -202,7 +203,7 @@ pub fn placement(context: &Context, observed: &Observed) -> Placement {
             Placement::None(choose(spec, &candidates, observed.uid()))
         }
         (None, _) => Placement::None(Err(Refusal {
-            reason: "InvalidConfiguration",
+            reason: Reason::InvalidConfiguration,
             message: String::new(),
         })),
     }
@@ -326,7 +327,7 @@ pub fn guest(
     let name = ssh_secret(&marker.machine);
     let secret = context.stores.credentials.get(&marker.namespace, &name);
     let keys = secret.as_deref().and_then(Keys::of).ok_or_else(|| ContactError {
-        reason: "KeysMissing",
+        reason: Reason::KeysMissing,
         message: format!(
             "Secret {name} with the SSH keys of the virtual machine is missing or was changed, so SSH login is impossible; delete the Machine: its MachineSet creates another"
         ),
@@ -335,7 +336,7 @@ pub fn guest(
     Ok(Guest {
         namespace: marker.namespace.clone(),
         address: address.ok_or_else(|| ContactError {
-            reason: "WaitingForAddress",
+            reason: Reason::WaitingForAddress,
             message: "the virtual machine has no address yet".into(),
             transient: true,
         })?,

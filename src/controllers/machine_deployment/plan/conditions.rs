@@ -5,19 +5,23 @@ use super::phase::{Phase, phase};
 use super::roll::{Roll, Target, Targets};
 use super::sets::is_complete;
 use super::{Action, Plan, SetUpdate, StatusCounts};
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::ANNOTATION_DISABLE_CREATE;
 
-const AVAILABLE: &str = "Available";
-const PROGRESSING: &str = "Progressing";
-const ROLLING_OUT: &str = "RollingOut";
-const PAUSED: &str = "Paused";
+const AVAILABLE: ConditionType = ConditionType::Available;
+const PROGRESSING: ConditionType = ConditionType::Progressing;
+const ROLLING_OUT: ConditionType = ConditionType::RollingOut;
+const PAUSED: ConditionType = ConditionType::Paused;
 
 /// The spec cannot be used, so nothing is done.
 pub fn invalid(problem: String) -> (Phase, Vec<Finding>) {
     (
         Phase::Failed,
-        vec![Finding::no(PROGRESSING, "InvalidConfiguration", problem)],
+        vec![Finding::no(
+            PROGRESSING,
+            Reason::InvalidConfiguration,
+            problem,
+        )],
     )
 }
 
@@ -66,9 +70,9 @@ fn available(roll: &Roll, counts: &StatusCounts) -> Finding {
         )
     };
     if have >= minimum {
-        Finding::yes(AVAILABLE, "MinimumReplicasAvailable", text("≥"))
+        Finding::yes(AVAILABLE, Reason::MinimumReplicasAvailable, text("≥"))
     } else {
-        Finding::no(AVAILABLE, "MinimumReplicasUnavailable", text("<"))
+        Finding::no(AVAILABLE, Reason::MinimumReplicasUnavailable, text("<"))
     }
 }
 
@@ -86,7 +90,7 @@ fn rolling_out(roll: &Roll) -> Finding {
         })
         .collect();
     if old.is_empty() {
-        return Finding::no(ROLLING_OUT, "NotRollingOut", "");
+        return Finding::no(ROLLING_OUT, Reason::NotRollingOut, "");
     }
     let new = roll.current.map_or(0, |set| set.counts.available);
     let text = format!(
@@ -94,7 +98,7 @@ fn rolling_out(roll: &Roll) -> Finding {
         roll.replicas(),
         old.join(", ")
     );
-    Finding::yes(ROLLING_OUT, "RollingOut", text)
+    Finding::yes(ROLLING_OUT, Reason::RollingOut, text)
 }
 
 /// What is done now and why, before it is done; else what is waited for.
@@ -105,7 +109,7 @@ fn progressing(roll: &Roll, targets: &Targets, actions: &[Action]) -> Finding {
     if roll.observed.deleting {
         return Finding::no(
             PROGRESSING,
-            "Deleting",
+            Reason::Deleting,
             "the MachineDeployment is being deleted",
         );
     }
@@ -120,21 +124,21 @@ fn progressing(roll: &Roll, targets: &Targets, actions: &[Action]) -> Finding {
             .chain(steps)
             .collect::<Vec<_>>()
             .join("; ");
-        return Finding::yes(PROGRESSING, "Complete", text);
+        return Finding::yes(PROGRESSING, Reason::Complete, text);
     }
     if !steps.is_empty() {
-        return Finding::yes(PROGRESSING, "MachineSetUpdated", steps.join("; "));
+        return Finding::yes(PROGRESSING, Reason::MachineSetUpdated, steps.join("; "));
     }
     let waiting = waiting(roll, targets);
     if roll.observed.paused || roll.observed.paused_by.is_some() {
-        return Finding::no(PROGRESSING, "Paused", waiting);
+        return Finding::no(PROGRESSING, Reason::Paused, waiting);
     }
     if roll.stalled {
         let limit = roll.observed.progress_deadline_seconds;
         let text = format!("no progress for {limit} s (spec.progressDeadlineSeconds): {waiting}");
-        return Finding::no(PROGRESSING, "ProgressDeadlineExceeded", text);
+        return Finding::no(PROGRESSING, Reason::ProgressDeadlineExceeded, text);
     }
-    Finding::yes(PROGRESSING, "WaitingForMachines", waiting)
+    Finding::yes(PROGRESSING, Reason::WaitingForMachines, waiting)
 }
 
 /// Everything that is about to be done, each with its reasons. Bookkeeping on sets goes without.
@@ -209,13 +213,13 @@ fn paused(roll: &Roll) -> Finding {
     match (&roll.observed.paused_by, roll.observed.paused) {
         (Some(object), _) => {
             let text = format!("{object} has the annotation cluster.k8s.io/paused");
-            Finding::yes(PAUSED, "PausedByAnnotation", text)
+            Finding::yes(PAUSED, Reason::PausedByAnnotation, text)
         }
         (None, true) => Finding::yes(
             PAUSED,
-            "PausedBySpec",
+            Reason::PausedBySpec,
             "spec.paused is true: scaling continues, rolling does not",
         ),
-        (None, false) => Finding::no(PAUSED, "NotPaused", ""),
+        (None, false) => Finding::no(PAUSED, Reason::NotPaused, ""),
     }
 }

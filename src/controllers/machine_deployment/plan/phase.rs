@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::roll::{Roll, Targets};
-use crate::api::conditions::Finding;
+use crate::api::conditions::{Finding, Reason};
 
 /// What a deployment is doing: a summary for people; conditions are the truth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -36,7 +36,11 @@ impl Phase {
 
 /// What the deployment is doing.
 pub fn phase(roll: &Roll, targets: &Targets, progressing: &Finding) -> Phase {
-    let failed = ["ProgressDeadlineExceeded", "InvalidConfiguration"].contains(&progressing.reason);
+    let failed = [
+        Reason::ProgressDeadlineExceeded,
+        Reason::InvalidConfiguration,
+    ]
+    .contains(&progressing.reason);
     if failed || roll.observed.provider_spec.is_err() {
         return Phase::Failed;
     }

@@ -2,17 +2,17 @@
 
 use super::super::observed::Observed;
 use super::{Action, Plan};
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::ANNOTATION_DISABLE_CREATE;
 
-const SCALING_UP: &str = "ScalingUp";
-const SCALING_DOWN: &str = "ScalingDown";
-const READY: &str = "MachinesReady";
-const PAUSED: &str = "Paused";
+const SCALING_UP: ConditionType = ConditionType::ScalingUp;
+const SCALING_DOWN: ConditionType = ConditionType::ScalingDown;
+const READY: ConditionType = ConditionType::MachinesReady;
+const PAUSED: ConditionType = ConditionType::Paused;
 
 /// The selector cannot be used, so nothing is known and nothing is done.
 pub fn invalid(problem: String) -> Vec<Finding> {
-    vec![Finding::no(READY, "InvalidConfiguration", problem)]
+    vec![Finding::no(READY, Reason::InvalidConfiguration, problem)]
 }
 
 /// What is true of the set.
@@ -29,21 +29,21 @@ fn paused(observed: &Observed) -> Finding {
     match &observed.paused_by {
         Some(object) => Finding::yes(
             PAUSED,
-            "Paused",
+            Reason::Paused,
             format!("{object} has the annotation cluster.k8s.io/paused"),
         ),
-        None => Finding::no(PAUSED, "NotPaused", ""),
+        None => Finding::no(PAUSED, Reason::NotPaused, ""),
     }
 }
 
 fn scaling_up(observed: &Observed, plan: &Plan) -> Finding {
     let (have, wanted) = (plan.counts.replicas, observed.replicas);
     if have >= wanted || observed.deleting {
-        return Finding::no(SCALING_UP, "NotScalingUp", "");
+        return Finding::no(SCALING_UP, Reason::NotScalingUp, "");
     }
     let scale = format!("{have} Machines < {wanted} spec.replicas");
     if observed.paused_by.is_some() {
-        return Finding::yes(SCALING_UP, "Paused", scale);
+        return Finding::yes(SCALING_UP, Reason::Paused, scale);
     }
     if let Some(gate) = &observed.gate {
         return Finding::yes(
@@ -56,7 +56,7 @@ fn scaling_up(observed: &Observed, plan: &Plan) -> Finding {
         let message = format!(
             "{scale}; the annotation {ANNOTATION_DISABLE_CREATE} keeps the set from making more"
         );
-        return Finding::yes(SCALING_UP, "CreationDisabled", message);
+        return Finding::yes(SCALING_UP, Reason::CreationDisabled, message);
     }
     let names = plan.actions.iter().filter_map(|action| match action {
         Action::Create { name, .. } => Some(name.as_str()),
@@ -64,7 +64,7 @@ fn scaling_up(observed: &Observed, plan: &Plan) -> Finding {
     });
     Finding::yes(
         SCALING_UP,
-        "CreatingMachines",
+        Reason::CreatingMachines,
         format!("{scale}; creating {}", listed(names)),
     )
 }
@@ -81,20 +81,20 @@ fn scaling_down(observed: &Observed, plan: &Plan) -> Finding {
     let (have, wanted) = (plan.counts.replicas, observed.replicas);
     if !victims.is_empty() {
         let message = format!("deleting {}", listed(victims.iter().map(String::as_str)));
-        return Finding::yes(SCALING_DOWN, "DeletingMachines", message);
+        return Finding::yes(SCALING_DOWN, Reason::DeletingMachines, message);
     }
     if have > wanted && !observed.deleting {
         return Finding::yes(
             SCALING_DOWN,
-            "Paused",
+            Reason::Paused,
             format!("{have} Machines > {wanted} spec.replicas"),
         );
     }
     match plan.counts.deleting {
-        0 => Finding::no(SCALING_DOWN, "NotScalingDown", ""),
+        0 => Finding::no(SCALING_DOWN, Reason::NotScalingDown, ""),
         leaving => Finding::yes(
             SCALING_DOWN,
-            "WaitingForDeletion",
+            Reason::WaitingForDeletion,
             format!("{leaving} in deletion"),
         ),
     }
@@ -112,11 +112,11 @@ fn ready(plan: &Plan, observed: &Observed) -> Finding {
         }
     }
     if counts.ready == counts.replicas && counts.replicas == observed.replicas {
-        Finding::yes(READY, "AllReady", message)
+        Finding::yes(READY, Reason::AllReady, message)
     } else if counts.unhealthy > 0 {
-        Finding::no(READY, "UnhealthyMachines", message)
+        Finding::no(READY, Reason::UnhealthyMachines, message)
     } else {
-        Finding::no(READY, "WaitingForMachines", message)
+        Finding::no(READY, Reason::WaitingForMachines, message)
     }
 }
 

@@ -1,9 +1,10 @@
 //! A host that a Machine has is as true as a free one; and what keeps a host from its reset is said.
 
 use super::*;
+use crate::api::conditions::Reason;
 use crate::provider::Follow;
 
-fn error(reason: &'static str) -> ContactError {
+fn error(reason: Reason) -> ContactError {
     ContactError {
         reason,
         message: "sshd is there, and a script hangs".into(),
@@ -37,10 +38,21 @@ fn a_claimed_host_is_asked_as_often_as_a_free_one() {
 
 #[test]
 fn a_claimed_host_that_went_away_or_hangs_or_runs_somebody_elses_says_so() {
-    for reason in ["HostHangs", "SshUnreachable", "HostKeyChanged"] {
+    for reason in [
+        Reason::HostHangs,
+        Reason::SshUnreachable,
+        Reason::HostKeyChanged,
+    ] {
         let away = observed(&claim("m", false), Contact::Failed(error(reason)));
         let away = plan(&away, at(0));
-        expect(reason, &away, State::Claimed, &[], reason, &["hangs"]);
+        expect(
+            reason.as_str(),
+            &away,
+            State::Claimed,
+            &[],
+            reason.as_str(),
+            &["hangs"],
+        );
         let reachable = finding(&away, "Reachable");
         assert_eq!(
             (reachable.status, reachable.reason),
@@ -50,7 +62,10 @@ fn a_claimed_host_that_went_away_or_hangs_or_runs_somebody_elses_says_so() {
     let foreign = || occupied(saying(&claim("m", false), Ownership::Nobody));
     let is_so = |observed: &Observed, reason: &str| {
         let clean = finding(&plan(observed, at(0)), "Clean").clone();
-        assert_eq!((clean.status, clean.reason), (Status::False, reason));
+        assert_eq!(
+            (clean.status, clean.reason.as_str()),
+            (Status::False, reason)
+        );
         clean.message
     };
     is_so(&of(UNBEGUN, foreign()), "Occupied");
@@ -66,7 +81,7 @@ fn a_claimed_host_that_went_away_or_hangs_or_runs_somebody_elses_says_so() {
 
 #[test]
 fn a_free_host_that_hangs_is_not_available() {
-    let hangs = observed(&json!({}), Contact::Failed(error("HostHangs")));
+    let hangs = observed(&json!({}), Contact::Failed(error(Reason::HostHangs)));
     let hangs = plan(&hangs, at(0));
     expect("free", &hangs, State::Unreachable, &[], "HostHangs", &[]);
 }

@@ -1,6 +1,7 @@
 //! Hosts that are not ours, or in doubt.
 
 use super::*;
+use crate::api::conditions::Reason;
 
 #[test]
 fn what_is_not_ours_is_left_alone_and_said_with_its_owner() {
@@ -128,7 +129,7 @@ fn a_host_says_what_its_server_shows_of_the_machine_that_runs_on_it() {
     let clean = finding(&lost, "Clean");
     assert_eq!(
         (clean.status, clean.reason),
-        (Status::False, "MarkerMissing")
+        (Status::False, Reason::MarkerMissing)
     );
     for (owner, says) in [
         (marked("here", "m"), "keep this one"),

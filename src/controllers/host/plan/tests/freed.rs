@@ -1,6 +1,7 @@
 //! Claims that go: a host is freed, released, or left.
 
 use super::*;
+use crate::api::conditions::Reason;
 
 #[test]
 fn a_host_is_freed_when_it_was_reset_and_its_machine_is_gone_or_when_nothing_ever_started() {
@@ -130,7 +131,7 @@ fn a_copied_host_goes_while_another_stands_for_its_server_whatever_that_says() {
     change["metadata"] =
         json!({ "deletionTimestamp": at(0).to_string(), "finalizers": [FINALIZER_IN_USE] });
     let silent = ContactError {
-        reason: "SshUnreachable",
+        reason: Reason::SshUnreachable,
         message: "no answer".into(),
         transient: true,
     };

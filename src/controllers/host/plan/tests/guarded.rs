@@ -1,12 +1,13 @@
 //! A host with the control plane of a Cluster that stays, whether it can be asked or not.
 
 use super::*;
+use crate::api::conditions::Reason;
 use crate::provider::Heard;
 use crate::redfish::PowerState;
 
 fn silent() -> Contact {
     Contact::Failed(ContactError {
-        reason: "SshUnreachable",
+        reason: Reason::SshUnreachable,
         message: "no answer".into(),
         transient: true,
     })

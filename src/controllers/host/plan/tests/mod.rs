@@ -20,7 +20,7 @@ use crate::api::conditions::Status;
 use crate::api::host::HostFacts;
 use crate::api::names::FINALIZER_IN_USE;
 use crate::controllers::proof::Proof;
-use crate::node::{Failure, Owner, Progress, SoftwareVersions, UnitState, UnitStatus};
+use crate::node::{Failure, Owner, Progress, SoftwareVersions, UnitName, UnitState, UnitStatus};
 use crate::provider::follow::Attempts;
 
 /// The Machine of the claim is being deleted, and was a node.
@@ -210,11 +210,11 @@ fn a_clean_host_is_available_claimed_or_freed() {
 fn a_host_that_cannot_be_asked_says_why_and_is_asked_again() {
     for (reason, message) in [
         (
-            "CredentialMissing",
+            Reason::CredentialMissing,
             "Secret fleet-key does not exist; create it",
         ),
         (
-            "CredentialMalformed",
+            Reason::CredentialMalformed,
             "Secret fleet-key has no ssh-privatekey",
         ),
     ] {
@@ -224,6 +224,7 @@ fn a_host_that_cannot_be_asked_says_why_and_is_asked_again() {
             transient: false,
         };
         let plan = plan(&observed(&json!({}), Contact::Failed(error)), at(0));
+        let reason = reason.as_str();
         expect(reason, &plan, State::Unreachable, &[], reason, &[message]);
         assert_eq!(finding(&plan, "Reachable").status, Status::False);
         assert_ne!(plan.next, Next::OnChange);

@@ -1,6 +1,7 @@
 //! A host with a BMC.
 
 use super::*;
+use crate::api::conditions::{ConditionType, Reason};
 use crate::provider::Heard;
 use crate::redfish::PowerState;
 
@@ -35,7 +36,7 @@ fn heard(mut observed: Observed, power: Result<PowerState, ContactError>) -> Obs
     observed
 }
 
-fn failed(reason: &'static str) -> ContactError {
+fn failed(reason: Reason) -> ContactError {
     ContactError {
         reason,
         message: format!("no: {reason}"),
@@ -44,7 +45,7 @@ fn failed(reason: &'static str) -> ContactError {
 }
 
 fn silent() -> Contact {
-    Contact::Failed(failed("SshUnreachable"))
+    Contact::Failed(failed(Reason::SshUnreachable))
 }
 
 fn off(change: &Value, conditions: &[(&str, &str, &str)]) -> Observed {
@@ -207,7 +208,7 @@ fn a_free_host_is_switched_off_only_by_policy_and_when_its_bmc_answers() {
         ),
         (
             "BMC fails",
-            heard(seen(&policy, known), Err(failed("BMCUnreachable"))),
+            heard(seen(&policy, known), Err(failed(Reason::BMCUnreachable))),
             State::Available,
             &[],
             "Available",
@@ -274,7 +275,7 @@ fn a_released_host_that_stays_silent_is_cut_from_its_power_while_its_machine_wai
 fn no_power_is_cut_of_what_answers_or_is_not_let_go_or_is_not_ours_alone() {
     let since_0 = &[("Reachable", "False", "SshUnreachable")];
     let on = |observed| heard(observed, Ok(PowerState::On));
-    let answers = Contact::Failed(failed("AuthenticationFailed"));
+    let answers = Contact::Failed(failed(Reason::AuthenticationFailed));
     let mut gone = on(host(&claim("m", true), since_0, silent()));
     gone.consumer = Consumer::Missing;
     let mut twin = on(host(&claim("m", true), since_0, silent()));
@@ -302,12 +303,13 @@ fn no_power_is_cut_of_what_answers_or_is_not_let_go_or_is_not_ours_alone() {
 fn a_bmc_that_cannot_cut_the_power_is_named_with_its_reason() {
     let since_0 = &[("Reachable", "False", "SshUnreachable")];
     for (reason, condition) in [
-        ("BMCLoginRefused", "BMCReachable"),
-        ("BMCCertificateChanged", "BMCReachable"),
-        ("PowerActionRefused", "PowerOn"),
+        (Reason::BMCLoginRefused, "BMCReachable"),
+        (Reason::BMCCertificateChanged, "BMCReachable"),
+        (Reason::PowerActionRefused, "PowerOn"),
     ] {
         let observed = host(&claim("m", true), since_0, silent());
         let plan = plan(&heard(observed, Err(failed(reason))), at(1_000));
+        let reason = reason.as_str();
         let text = format!("its power could not be cut: no: {reason}");
         expect(
             reason,
@@ -328,7 +330,10 @@ fn one_bmc_of_two_hosts_is_said_on_both_and_never_asked() {
     observed.twins.bmc = vec!["default/h9".into()];
     let plan = plan(&observed, at(0));
     let said = finding(&plan, "BMCReachable");
-    assert_eq!((said.status, said.reason), (Status::False, "DuplicateBMC"));
+    assert_eq!(
+        (said.status, said.reason),
+        (Status::False, Reason::DuplicateBMC)
+    );
     assert!(said.message.contains("Host default/h9"), "{}", said.message);
     assert_eq!(plan.actions, []);
 }
@@ -349,6 +354,11 @@ fn a_host_that_is_missed_by_its_machine_is_looked_at_again() {
 #[test]
 fn without_a_bmc_nothing_is_said_of_power() {
     let plan = plan(&saying(&json!({}), Ownership::Nobody), at(0));
-    let of_bmc = |f: &&Finding| matches!(f.condition, "PowerOn" | "BMCReachable");
+    let of_bmc = |f: &&Finding| {
+        matches!(
+            f.condition,
+            ConditionType::PowerOn | ConditionType::BMCReachable
+        )
+    };
     assert_eq!(plan.findings.iter().filter(of_bmc).count(), 0);
 }

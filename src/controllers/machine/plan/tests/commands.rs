@@ -1,6 +1,7 @@
 //! Commands after kubeadm: the Node is there before they have ended.
 
 use super::*;
+use crate::api::conditions::Reason;
 
 const FAILS: &str = "error: command 1 of postKubeadmCommands ended with exit code 3";
 
@@ -114,7 +115,7 @@ fn a_machine_with_commands_is_bootstrapped_once_they_have_succeeded() {
 fn whether_commands_succeeded_is_not_guessed_of_a_host_that_does_not_answer() {
     let mut silent = joined(UnitState::Succeeded);
     silent.placement = held(Contact::Unreachable {
-        reason: "SshUnreachable",
+        reason: Reason::SshUnreachable,
         message: "no answer at 192.0.2.11".into(),
     });
     let plan = plan(&silent, at(0));

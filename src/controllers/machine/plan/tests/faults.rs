@@ -1,13 +1,14 @@
 //! Bad input and faults: a condition that names what is wrong and what helps, and no action.
 
 use super::*;
+use crate::api::conditions::Reason;
 
 #[test]
 fn what_is_wrong_with_a_machine_is_said_with_field_value_and_remedy() {
     let provider = |value: Value| {
         let mut observed = worker();
         observed.spec = MachineProviderSpec::decode(&value).map_err(|error| SpecProblem {
-            reason: "InvalidConfiguration",
+            reason: Reason::InvalidConfiguration,
             message: error.to_string(),
         });
         observed
@@ -18,7 +19,7 @@ fn what_is_wrong_with_a_machine_is_said_with_field_value_and_remedy() {
     let missing_class = {
         let mut observed = worker();
         observed.spec = Err(SpecProblem {
-            reason: "MachineClassMissing",
+            reason: Reason::MachineClassMissing,
             message: "MachineClass small does not exist in namespace default; create it".into(),
         });
         observed
@@ -90,7 +91,7 @@ fn what_runs_stays_as_its_node_is_while_its_settings_cannot_be_used() {
         }),
         ("InvalidConfiguration", |mut observed| {
             observed.spec = Err(SpecProblem {
-                reason: "InvalidConfiguration",
+                reason: Reason::InvalidConfiguration,
                 message: "hostSelecter: unknown field".into(),
             });
             observed
@@ -213,7 +214,7 @@ fn all_wait(cases: &[(&str, Observed, &str, &[&str])]) {
         expect(case, &plan, &[], ("InfrastructureReady", reason, parts));
         let ready = finding(&plan, "Ready");
         assert_eq!(
-            (ready.status, ready.reason),
+            (ready.status, ready.reason.as_str()),
             (Status::False, reason),
             "{case}"
         );
@@ -275,15 +276,15 @@ fn a_host_that_is_not_ours_is_left_alone_and_the_condition_says_whose_it_is() {
 fn a_host_that_cannot_be_asked_is_asked_again_and_nothing_is_done_to_it() {
     for (reason, message) in [
         (
-            "CredentialMissing",
+            Reason::CredentialMissing,
             "Secret fleet-key does not exist in namespace default; create it",
         ),
         (
-            "CredentialMalformed",
+            Reason::CredentialMalformed,
             "Secret fleet-key has no ssh-privatekey",
         ),
-        ("HostKeyChanged", "the host shows another key"),
-        ("Unreachable", "no answer from 192.0.2.11:22"),
+        (Reason::HostKeyChanged, "the host shows another key"),
+        (Reason::SshUnreachable, "no answer from 192.0.2.11:22"),
     ] {
         let mut observed = worker();
         observed.placement = held(Contact::Unreachable {
@@ -291,6 +292,7 @@ fn a_host_that_cannot_be_asked_is_asked_again_and_nothing_is_done_to_it() {
             message: message.into(),
         });
         let plan = plan(&observed, at(0));
+        let reason = reason.as_str();
         expect(
             reason,
             &plan,
@@ -327,7 +329,7 @@ fn nothing_is_done_while_the_machine_or_something_above_it_is_paused() {
 fn what_can_never_run_as_it_is_written_has_failed_and_what_runs_has_not() {
     let wrong = |mut observed: Observed| {
         observed.spec = Err(SpecProblem {
-            reason: "InvalidConfiguration",
+            reason: Reason::InvalidConfiguration,
             message: "spec.providerSpec.value: hostSelecter: unknown field".into(),
         });
         observed
@@ -342,7 +344,7 @@ fn what_can_never_run_as_it_is_written_has_failed_and_what_runs_has_not() {
     assert_eq!(failed(&wrong(running(worker()))), None);
     let mut waiting = worker();
     waiting.placement = Placement::None(Err(Refusal {
-        reason: "NoHostAvailable",
+        reason: Reason::NoHostAvailable,
         message: "all are taken".into(),
     }));
     assert_eq!(failed(&waiting), None);
@@ -353,7 +355,7 @@ fn a_machine_of_ours_that_was_made_foreign_still_lets_its_host_go() {
     let change = json!({ "metadata": { "finalizers": [FINALIZER_MACHINE] } });
     let mut observed = edited(running(worker()), &change);
     observed.spec = Err(SpecProblem {
-        reason: "InvalidConfiguration",
+        reason: Reason::InvalidConfiguration,
         message: "spec.providerSpec.value is vsphere/v1 VM, which is not Tatara's".into(),
     });
     let says = ("UpToDate", "InvalidConfiguration", &["not Tatara's"][..]);
@@ -366,7 +368,7 @@ fn a_machine_of_ours_that_was_made_foreign_still_lets_its_host_go() {
 fn no_host_says_how_many_there_are_and_why_none_fits() {
     let mut observed = worker();
     observed.placement = Placement::None(Err(Refusal {
-        reason: "NoHostAvailable",
+        reason: Reason::NoHostAvailable,
         message: "4 hosts match the selector: 3 claimed, 1 in maintenance".into(),
     }));
     let says = (

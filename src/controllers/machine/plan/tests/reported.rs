@@ -3,12 +3,13 @@
 use super::super::super::acquire::chosen;
 use super::super::super::report::status;
 use super::*;
+use crate::api::conditions::Reason;
 
 #[test]
 fn what_can_never_run_says_so_under_the_names_that_the_cluster_autoscaler_knows() {
     let mut wrong = worker();
     wrong.spec = Err(SpecProblem {
-        reason: "InvalidConfiguration",
+        reason: Reason::InvalidConfiguration,
         message: "hostSelecter: unknown field".into(),
     });
     let old = wrong.machine.status.clone().unwrap_or_default();
@@ -36,7 +37,7 @@ fn a_provider_id_comes_with_a_place_and_with_nothing_else() {
     // none is free: nothing is chosen, so the cluster-autoscaler does not count the Machine as there
     let mut waits = edited(worker(), &json!({ "metadata": { "finalizers": [] } }));
     waits.placement = Placement::None(Err(Refusal {
-        reason: "NoHostAvailable",
+        reason: Reason::NoHostAvailable,
         message: "none".into(),
     }));
     assert_eq!(plan(&waits, at(0)).actions, [Action::Adopt { host: None }]);

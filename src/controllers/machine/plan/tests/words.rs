@@ -5,6 +5,7 @@ use super::super::doubt::{self, Named};
 use super::super::turn::Doubt;
 use super::super::{correct, time_limit, unanswered};
 use super::*;
+use crate::api::conditions::{ConditionType, Reason};
 use crate::api::names::ANNOTATION_HOST_IS_GONE;
 
 const CLUSTER: Named = Named {
@@ -24,7 +25,8 @@ fn contains(message: &str, parts: &[String]) {
 #[test]
 fn two_records_come_with_what_to_look_for_and_a_command_for_each_outcome() {
     let record = "tatara.dev/control-plane-initialized";
-    let two = Doubt::TwoRecords(ME.into(), OTHER.into()).finding("BootstrapReady", CLUSTER);
+    let two =
+        Doubt::TwoRecords(ME.into(), OTHER.into()).finding(ConditionType::BootstrapReady, CLUSTER);
     assert_eq!(two.reason, "ControlPlaneInDoubt");
     let outcomes = [
         "kubectl -n team get machines -o custom-columns=".to_owned(),
@@ -36,7 +38,7 @@ fn two_records_come_with_what_to_look_for_and_a_command_for_each_outcome() {
     ];
     contains(&two.message, &outcomes);
 
-    let this = doubt::made_twice("BootstrapReady", ME, OTHER, CLUSTER);
+    let this = doubt::made_twice(ConditionType::BootstrapReady, ME, OTHER, CLUSTER);
     assert_eq!(this.reason, "ControlPlaneInDoubt");
     let outcomes = [
         "/etc/kubernetes/manifests/etcd.yaml".to_owned(),
@@ -93,7 +95,7 @@ fn a_provider_spec_is_corrected_where_admission_lets_it() {
     // it is said with the condition, and only where something is to be corrected
     let mut wrong = worker();
     wrong.spec = Err(SpecProblem {
-        reason: "InvalidConfiguration",
+        reason: Reason::InvalidConfiguration,
         message: "hostSelecter: unknown field".into(),
     });
     let says = (
@@ -142,7 +144,7 @@ fn a_marker_or_silence_behind_another_claim_is_no_copy() {
     let silent = Unheld::Taken(
         "orig".into(),
         Contact::Unreachable {
-            reason: "SshUnreachable",
+            reason: Reason::SshUnreachable,
             message: "no route".into(),
         },
     );
@@ -259,14 +261,14 @@ fn a_marker_that_cannot_be_read_is_looked_at_before_anything_is_deleted() {
 #[test]
 fn a_machine_that_may_have_run_init_is_ended_or_recorded() {
     let witness = doubt::Witness::Machine("cp-0".into());
-    let finding = doubt::witnessed("BootstrapReady", &witness, CLUSTER);
+    let finding = doubt::witnessed(ConditionType::BootstrapReady, &witness, CLUSTER);
     let parts = [
         "delete it",
         "kubectl -n team annotate cluster a tatara.dev/control-plane-initialized=$(kubectl -n team get machine cp-0",
     ];
     contains(&finding.message, &parts.map(str::to_owned));
     let worker = doubt::Witness::Worker("w-0".into());
-    let message = doubt::witnessed("BootstrapReady", &worker, CLUSTER).message;
+    let message = doubt::witnessed(ConditionType::BootstrapReady, &worker, CLUSTER).message;
     let parts = ["had a control plane", "/var/lib/tatara/owner.json"];
     contains(&message, &parts.map(str::to_owned));
     assert!(!message.contains("get machine"), "{message}");
@@ -275,7 +277,7 @@ fn a_machine_that_may_have_run_init_is_ended_or_recorded() {
         machine: "b-cp-0".into(),
         label: Some("b".into()),
     };
-    let message = doubt::witnessed("BootstrapReady", &stray, CLUSTER).message;
+    let message = doubt::witnessed(ConditionType::BootstrapReady, &stray, CLUSTER).message;
     let parts = [
         "Cluster b, which does not record it",
         "delete machine b-cp-0",
@@ -286,7 +288,7 @@ fn a_machine_that_may_have_run_init_is_ended_or_recorded() {
 
 #[test]
 fn a_holder_that_is_no_machine_any_more_is_looked_for_on_its_host_first() {
-    let message = doubt::blocked("BootstrapReady", &turn_of(OTHER), CLUSTER).message;
+    let message = doubt::blocked(ConditionType::BootstrapReady, &turn_of(OTHER), CLUSTER).message;
     let parts = [
         "Only if its host is destroyed".to_owned(),
         format!("SAYS:.status.message | grep {OTHER}"),
@@ -357,7 +359,7 @@ fn a_host_that_is_a_witness_is_reset_with_the_cluster_only_where_its_machine_cla
             owner,
             is_claimed,
         };
-        let message = doubt::witnessed("BootstrapReady", &witness, CLUSTER).message;
+        let message = doubt::witnessed(ConditionType::BootstrapReady, &witness, CLUSTER).message;
         assert!(message.contains(says), "{message}");
         assert!(!message.contains(not), "{message}");
     }

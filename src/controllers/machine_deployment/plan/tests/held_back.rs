@@ -1,12 +1,13 @@
 //! What keeps it from acting.
 
 use super::*;
+use crate::api::conditions::Reason;
 
 #[test]
 fn without_its_class_it_scales_and_rolls_nothing() {
     let mut observed = deployment(4, rolling(Int(1), Int(0)), vec![old("old", (3, 3, 3))]);
     observed.provider_spec = Err(Unresolved {
-        reason: "MachineClassNotFound",
+        reason: Reason::MachineClassMissing,
         message: "MachineClass large".into(),
     });
     let unresolved = plan(&observed, at(110));
@@ -14,7 +15,7 @@ fn without_its_class_it_scales_and_rolls_nothing() {
     let progressing = finding(&unresolved, "Progressing");
     assert_eq!(
         (progressing.status, progressing.reason),
-        (Status::False, "MachineClassNotFound")
+        (Status::False, Reason::MachineClassMissing)
     );
     assert_eq!(unresolved.phase, Phase::Failed);
     observed.sets.clear();

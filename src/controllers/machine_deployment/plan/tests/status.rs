@@ -1,6 +1,7 @@
 //! What is said of it.
 
 use super::*;
+use crate::api::conditions::Reason;
 
 #[test]
 fn it_is_available_while_no_more_are_missing_than_may() {
@@ -92,7 +93,7 @@ fn every_step_says_why_before_it_is_taken() {
     let progressing = finding(&plan, "Progressing");
     assert_eq!(
         (progressing.status, progressing.reason),
-        (Status::True, "MachineSetUpdated")
+        (Status::True, Reason::MachineSetUpdated)
     );
     assert_eq!(
         progressing.message,

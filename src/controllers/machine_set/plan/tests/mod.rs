@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::Taint;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use super::*;
-use crate::api::conditions::Status;
+use crate::api::conditions::{Reason, Status};
 use crate::api::machine::MachineDeletion;
 use crate::api::machine_set::DeletePolicy;
 use crate::api::names::{ANNOTATION_DELETE_MACHINE, ANNOTATION_PAUSED, LABEL_MACHINE_SET};
@@ -82,7 +82,7 @@ fn finding<'a>(plan: &'a Plan, condition: &str) -> &'a Finding {
 #[test]
 fn a_gate_holds_back_creation_and_nothing_else() {
     let gate = Gate {
-        reason: "ControlPlaneUpgrading",
+        reason: Reason::VersionSkew,
         message: "the control plane is being upgraded".into(),
     };
     let mut observed = set(2);
@@ -92,7 +92,7 @@ fn a_gate_holds_back_creation_and_nothing_else() {
     let finding = finding(&up, "ScalingUp");
     assert_eq!(
         (finding.status, finding.reason),
-        (Status::True, "ControlPlaneUpgrading")
+        (Status::True, Reason::VersionSkew)
     );
     assert!(
         finding

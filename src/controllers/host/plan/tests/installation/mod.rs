@@ -3,6 +3,7 @@
 mod underway;
 
 use super::*;
+use crate::api::conditions::Reason;
 use crate::api::names::{ANNOTATION_INSTALLATION, ANNOTATION_REINSTALL};
 use crate::provider::Heard;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -51,7 +52,7 @@ fn seen_as(owner: Ownership) -> Contact {
 
 fn silent() -> Contact {
     Contact::Failed(ContactError {
-        reason: "SshUnreachable",
+        reason: Reason::SshUnreachable,
         message: "no answer".into(),
         transient: true,
     })
@@ -71,7 +72,7 @@ fn reason(plan: &Plan, condition: &str) -> &'static str {
         .iter()
         .rev()
         .find(|f| f.condition == condition);
-    found.map_or("", |finding| finding.reason)
+    found.map_or("", |finding| finding.reason.as_str())
 }
 
 #[test]
@@ -289,7 +290,7 @@ fn a_power_that_could_not_be_cut_before_an_installation_is_cut_again_after_a_pau
             at: at(0),
             asked_with: "0".into(),
             power: Err(ContactError {
-                reason: "PowerActionRefused",
+                reason: Reason::PowerActionRefused,
                 message: "the chassis is open".into(),
                 transient,
             }),

@@ -1,6 +1,7 @@
 //! Each step of an installation, and how it is given up.
 
 use super::*;
+use crate::api::conditions::Reason;
 use crate::api::installation::{Cause, Phase, Record};
 use crate::controllers::host::Underway;
 use crate::installer::{Area, AreaError};
@@ -51,11 +52,7 @@ fn ready() -> Option<BaseState> {
     }))
 }
 
-fn heard(
-    mut observed: Observed,
-    power: Result<PowerState, &'static str>,
-    seconds: i64,
-) -> Observed {
+fn heard(mut observed: Observed, power: Result<PowerState, Reason>, seconds: i64) -> Observed {
     observed.bmc = Some(Heard {
         at: at(seconds),
         asked_with: "0".into(),
@@ -128,10 +125,10 @@ fn each_phase_has_its_next_step_and_its_end() {
         ("another sum", booting(sum), Some(Err(Cause::ImageWrong)), Some(Err(Cause::ImageWrong))),
         ("no area", booting(area), Some(Err(Cause::ImageUnsuitable)), Some(Err(Cause::ImageUnsuitable))),
         ("ready", booting(ready()), go(Action::BootInstaller), Some(Err(Cause::PowerRefused))),
-        ("ready, refused a while ago", heard(booting(ready()), Err("PowerActionRefused"), -60),
+        ("ready, refused a while ago", heard(booting(ready()), Err(Reason::PowerActionRefused), -60),
             go(Action::BootInstaller), Some(Err(Cause::PowerRefused))),
-        ("ready, refused just now", heard(booting(ready()), Err("VirtualMediaRefused"), 0), None, Some(Err(Cause::MediaRefused))),
-        ("ready, BMC silent", heard(booting(ready()), Err("BMCUnreachable"), 0), None, Some(Err(Cause::BmcSilent))),
+        ("ready, refused just now", heard(booting(ready()), Err(Reason::VirtualMediaRefused), 0), None, Some(Err(Cause::MediaRefused))),
+        ("ready, BMC silent", heard(booting(ready()), Err(Reason::BMCUnreachable), 0), None, Some(Err(Cause::BmcSilent))),
         ("runs", reported(None, on), None, Some(Err(Cause::InstallerSilent))),
         ("runs, and we were restarted", closed, go(Action::OpenInstaller), Some(Err(Cause::InstallerSilent))),
         ("has found the disk", reported(Some(Report::Started), on), None, Some(Err(Cause::InstallerSilent))),
@@ -207,7 +204,7 @@ fn what_failed_stays_so_until_somebody_decides_and_says_what_to_do() {
         let said = finding(&still, condition);
         assert_eq!(
             (said.status, said.reason),
-            (Status::False, "NoMatchingDisk")
+            (Status::False, Reason::NoMatchingDisk)
         );
         assert!(said.message.starts_with(
             "no disk. To try again: kubectl -n default annotate host h0 tatara.dev/reinstall=DISK"

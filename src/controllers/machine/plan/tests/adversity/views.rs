@@ -1,6 +1,7 @@
 //! What a pass over a Machine, or over a Host, knows.
 
 use super::*;
+use crate::api::conditions::Reason;
 
 impl World {
     pub(super) fn new() -> Self {
@@ -21,7 +22,7 @@ impl World {
     pub(super) fn contact(&self, server: Which) -> Contact {
         if self.servers[server].silent {
             return Contact::Unreachable {
-                reason: "SshUnreachable",
+                reason: Reason::SshUnreachable,
                 message: "no answer".into(),
             };
         }
@@ -84,7 +85,7 @@ impl World {
             host.exists && host.claim.is_none() && host.available
         });
         let refused = Refusal {
-            reason: "NoHostAvailable",
+            reason: Reason::NoHostAvailable,
             message: "none is free".into(),
         };
         observed.placement =
@@ -162,7 +163,7 @@ impl World {
         let contact = match self.contact(which) {
             Contact::Seen(seen) => host::Contact::Seen(seen),
             _ => host::Contact::Failed(crate::provider::ContactError {
-                reason: "SshUnreachable",
+                reason: Reason::SshUnreachable,
                 message: "no answer".into(),
                 transient: true,
             }),

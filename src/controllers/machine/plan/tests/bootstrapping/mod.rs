@@ -4,6 +4,7 @@ mod another_cluster;
 mod running;
 
 use super::*;
+use crate::api::conditions::Reason;
 
 /// Parts of a message.
 type Parts = &'static [&'static str];
@@ -21,7 +22,7 @@ fn a_new_machine_is_adopted_before_anything_is_claimed() {
     }
     let mut none = edited(worker(), &json!({ "metadata": { "finalizers": [] } }));
     none.placement = Placement::None(Err(Refusal {
-        reason: "NoHostAvailable",
+        reason: Reason::NoHostAvailable,
         message: "none".into(),
     }));
     let nowhere = [Action::Adopt { host: None }];
@@ -129,7 +130,7 @@ fn init_needs_certificates_the_turn_and_no_control_plane() {
             "own turn, in doubt",
             |c| {
                 c.turn = Some(turn_of(ME));
-                c.in_doubt = Some(("TurnInDoubt", "two holders".into()));
+                c.in_doubt = Some((Reason::TurnInDoubt, "two holders".into()));
             },
             &[],
             "TurnInDoubt",
@@ -139,7 +140,7 @@ fn init_needs_certificates_the_turn_and_no_control_plane() {
             "in doubt, and made by another",
             |c| {
                 c.initialized_by = Some(OTHER.into());
-                c.in_doubt = Some(("TurnInDoubt", "two holders".into()));
+                c.in_doubt = Some((Reason::TurnInDoubt, "two holders".into()));
             },
             &[],
             "ControlPlaneJoinUnsupported",

@@ -68,7 +68,7 @@ impl World {
             held.releasing = member.releasing;
             if site.silent {
                 held.contact = Contact::Unreachable {
-                    reason: "Unreachable",
+                    reason: Reason::SshUnreachable,
                     message: "no answer".into(),
                 };
             }

@@ -1,13 +1,14 @@
 //! Leaving without the claim that it took, or with one that is in doubt.
 
 use super::*;
+use crate::api::conditions::Reason;
 
 /// What it wrote down and did not claim, as far as anybody knows: the same stands on it after a restore to before the claim,
 /// while its node may run there.
 #[test]
 fn a_machine_leaves_the_host_that_it_chose_only_once_that_host_shows_nothing_of_it() {
     let silent = Unheld::Asked(Contact::Unreachable {
-        reason: "SshUnreachable",
+        reason: Reason::SshUnreachable,
         message: "no answer".into(),
     });
     let waits = plan(&lost(worker(), silent), at(0));
@@ -37,7 +38,7 @@ fn a_machine_leaves_the_host_that_it_chose_only_once_that_host_shows_nothing_of_
 fn a_machine_without_its_claim_does_nothing_and_says_how_it_gets_it_back() {
     let asked = |seen| Unheld::Asked(says(seen));
     let silent = Unheld::Asked(Contact::Unreachable {
-        reason: "SshUnreachable",
+        reason: Reason::SshUnreachable,
         message: "no answer".into(),
     });
     let marked = || {

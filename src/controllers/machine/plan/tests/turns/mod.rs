@@ -3,6 +3,7 @@
 
 mod orders;
 
+use crate::api::conditions::ConditionType;
 use proptest::prelude::*;
 
 use super::super::turn::{
@@ -160,7 +161,7 @@ fn the_words_of_a_doubt_name_both_holders_and_the_commands() {
         name: "a",
     };
     let says = |doubt: Doubt, reason: &str, parts: &[&str]| {
-        let finding = doubt.finding("BootstrapReady", cluster);
+        let finding = doubt.finding(ConditionType::BootstrapReady, cluster);
         assert_eq!(finding.reason, reason);
         for part in parts {
             assert!(

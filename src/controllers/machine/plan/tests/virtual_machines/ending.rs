@@ -1,6 +1,7 @@
 //! The end of a virtual machine, and its gateway away.
 
 use super::*;
+use crate::api::conditions::Reason;
 
 #[test]
 fn a_hypervisor_that_is_off_delays_and_says_why() {
@@ -29,7 +30,7 @@ fn a_machine_whose_hypervisor_is_off_is_deleted_when_the_user_s_time_is_up() {
 fn a_machine_goes_once_its_virtual_machine_is_gone() {
     let mut gone = deleted(told(libvirt(false), None, None), at(0));
     gone.placement = Placement::None(Err(Refusal {
-        reason: "VirtualMachineGone",
+        reason: Reason::VirtualMachineGone,
         message: String::new(),
     }));
     // what is not shown may be in the making: only the gateway's answer counts
@@ -44,7 +45,11 @@ fn a_machine_goes_once_its_virtual_machine_is_gone() {
     let limit = json!({ "spec": { "deletion": { "hostReleaseTimeoutSeconds": 60 } } });
     let mut refused = edited(gone, &limit);
     if let Some(machine) = &mut refused.virtual_machine {
-        let finding = Finding::yes("Deleting", "PoolInactive", "its pool is off");
+        let finding = Finding::yes(
+            ConditionType::Deleting,
+            Reason::StorageInactive,
+            "its pool is off",
+        );
         machine.tried.refused = Some(finding);
     }
     assert_eq!(plan(&refused, at(59)).actions, ended, "tried again");
@@ -59,7 +64,11 @@ fn a_virtual_machine_that_cannot_be_ended_is_left_when_the_user_s_time_is_up() {
     let mut deleting = edited(deleted(running, at(0)), &limit);
     assert_eq!(plan(&deleting, at(100)).actions, [Action::Release]);
     if let Some(machine) = &mut deleting.virtual_machine {
-        let finding = Finding::yes("Deleting", "LibvirtFailed", "it does not end");
+        let finding = Finding::yes(
+            ConditionType::Deleting,
+            Reason::LibvirtUnavailable,
+            "it does not end",
+        );
         machine.tried.refused = Some(finding);
     }
     assert_eq!(plan(&deleting, at(59)).actions, [Action::Release]);

@@ -4,6 +4,7 @@ mod ending;
 mod moved;
 
 use super::*;
+use crate::api::conditions::{ConditionType, Reason};
 use crate::controllers::machine::{Stuck, Told, VirtualMachine};
 use crate::gateway::types;
 use crate::provider::libvirt::Tried;
@@ -94,7 +95,7 @@ fn answered(observed: Observed, told: Result<Told, Refusal>) -> Observed {
 
 pub(super) fn silent(observed: Observed) -> Observed {
     let refusal = Refusal {
-        reason: "HypervisorUnreachable",
+        reason: Reason::HypervisorUnreachable,
         message: "Hypervisor hypervisor-a: connection refused".into(),
     };
     let mut observed = answered(observed, Err(refusal));
@@ -112,7 +113,7 @@ pub(super) fn decision(observed: &Observed) -> (String, Vec<Action>) {
         .iter()
         .find(|f| f.condition == "InfrastructureReady");
     (
-        reason.map(|f| f.reason.to_owned()).unwrap_or_default(),
+        reason.map(|f| f.reason.to_string()).unwrap_or_default(),
         plan.actions,
     )
 }
@@ -169,7 +170,7 @@ fn the_way_to_a_running_virtual_machine_is_one_step_at_a_time() {
             panic!("it has a place")
         };
         held.contact = Contact::Unreachable {
-            reason: "SshUnreachable",
+            reason: Reason::SshUnreachable,
             message: "Connection refused".into(),
         };
         assert_eq!(decision(&observed), (reason.to_owned(), Vec::new()));
@@ -239,7 +240,11 @@ fn what_stopped_is_started_again_at_growing_intervals() {
 fn what_was_refused_is_said_until_another_try_is_answered() {
     let ready = Some(image("ready", &json!({})));
     let mut observed = told(libvirt(false), None, ready);
-    let refused = Finding::no("InfrastructureReady", "InvalidSpec", "no such network");
+    let refused = Finding::no(
+        ConditionType::InfrastructureReady,
+        Reason::InvalidSpec,
+        "no such network",
+    );
     for (seconds, actions) in [(-1, vec![]), (-60, vec![Action::CreateMachine])] {
         if let Some(machine) = &mut observed.virtual_machine {
             machine.tried = Tried {

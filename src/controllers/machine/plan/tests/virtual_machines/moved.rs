@@ -2,12 +2,13 @@
 //! one annotation.
 
 use super::*;
+use crate::api::conditions::Reason;
 
 /// Deleted, and the gateway that was asked does not have it.
 fn answered(change: impl Fn(&mut VirtualMachine)) -> Observed {
     let mut observed = deleted(told(libvirt(false), None, None), at(0));
     observed.placement = Placement::None(Err(Refusal {
-        reason: "VirtualMachineGone",
+        reason: Reason::VirtualMachineGone,
         message: String::new(),
     }));
     with_machine(observed, |machine| {

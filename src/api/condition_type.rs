@@ -1,0 +1,75 @@
+//! The types of our conditions.
+
+use std::fmt;
+
+use serde::Serialize;
+
+macro_rules! condition_types {
+    ($($word:ident),* $(,)?) => {
+        /// The question that a condition answers, as it stands in the API. Those of `Events alone` are the `action` of an
+        /// Event about an object that has no such condition.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[allow(missing_docs)]
+        pub enum ConditionType {
+            $($word,)*
+        }
+
+        impl ConditionType {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$word,)*];
+
+            /// As it stands in the API.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$word => stringify!($word),)*
+                }
+            }
+        }
+    };
+}
+
+condition_types! {
+    // all kinds
+    Ready, Paused, Deleting,
+    // Host and Hypervisor
+    Reachable, Available, Clean, Installed, BMCReachable, PowerOn, MachinesKnown,
+    // Machine
+    InfrastructureReady, HostClean, BootstrapReady, NodeHealthy, UpToDate, ConfigSourceUsed, HostIsGoneUsed,
+    // Cluster
+    ConfigurationValid, CertificatesReady, ControlPlaneInitialized, ControlPlaneHealthy, AddonsApplied, ProfilePublished,
+    // MachineSet and MachineDeployment
+    MachinesReady, ScalingUp, ScalingDown, Progressing, RollingOut,
+    // ClusterProfile (KEP-4322)
+    Joined,
+    // of a MachineHealthCheck, read only
+    HealthCheckSucceeded, Healthy,
+    // Events alone
+    Readable, ProviderKnown, Reconciled,
+}
+
+impl AsRef<str> for ConditionType {
+    fn as_ref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl fmt::Display for ConditionType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// For assertions.
+#[cfg(test)]
+impl PartialEq<&str> for ConditionType {
+    fn eq(&self, text: &&str) -> bool {
+        self.as_str() == *text
+    }
+}
+
+/// The type of a condition that is stored.
+impl PartialEq<ConditionType> for String {
+    fn eq(&self, type_: &ConditionType) -> bool {
+        self == type_.as_str()
+    }
+}

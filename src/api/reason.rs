@@ -1,0 +1,167 @@
+//! Reasons of conditions and Events, and how much each asks of people.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// How much a finding asks of people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Severity {
+    /// It is well, under way, or waits for something that comes by itself.
+    Normal,
+    /// Somebody must act, or should look.
+    Warning,
+}
+
+/// Reasons by their severity.
+macro_rules! reasons {
+    ($($severity:ident { $($word:ident),* $(,)? })*) => {
+        /// Why a condition has its status, as it stands in the API. One vocabulary for all kinds: a Machine repeats the
+        /// reason of its Host, a MachineDeployment that of its Machines. What each one means and who acts stands in
+        /// docs/troubleshooting.md, which a test compares with this list.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[allow(missing_docs)]
+        pub enum Reason {
+            $($($word,)*)*
+        }
+
+        impl Reason {
+            /// All of them.
+            pub const ALL: &[Self] = &[$($(Self::$word,)*)*];
+
+            /// As it stands in the API.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $($(Self::$word => stringify!($word),)*)*
+                }
+            }
+
+            /// How much it asks of people.
+            pub const fn severity(self) -> Severity {
+                match self {
+                    $($(Self::$word)|* => Severity::$severity,)*
+                }
+            }
+        }
+    };
+}
+
+reasons! {
+    // any kind
+    Warning {
+        Unreadable, Held, NamespaceHeld, PassFailed, ProviderUnknown,
+    }
+    // Host
+    Normal {
+        SshBusy, Claimed, InUse, Resetting, Freeing, NotResetYet, WaitingForStep, Maintenance, Deleting,
+        PowerUnknown, SwitchingOn, SwitchedOn, SwitchingOff, SwitchedOff, Fencing, Fenced, Retaining, Retained,
+        PoweredOff, InstallationBegins, FetchingInstaller, BootingInstaller, InstallerBooted, InstallerRuns,
+        BootingInstalled, StartingInstalled, InstallationEnds,
+    }
+    // Host
+    Warning {
+        HostHangs, SshUnreachable, SshDisconnected, SshProtocolError, JumpHostFailed, HostKeyChanged, HostKeyMissing,
+        HostKeyMalformed, AuthenticationFailed, CredentialMissing, CredentialMalformed, CredentialUnsupported,
+        CredentialTooCostly, PassphraseRequired, WrongPassphrase, SudoRefused, NotRoot, ShellUnavailable,
+        CommandRefused, TunnelRefused, ScriptFailed, UnreadableAnswer, DuplicateAddress, DuplicateMachineID,
+        DuplicateHostname, Occupied, Orphaned, MachineGone, MarkerMissing, ClaimedTwice, NotReleased, NotReset,
+        LastControlPlane, ResetFailed, BMCUnreachable, BMCError, BMCUnusable, BMCCertificateChanged,
+        BMCCertificateUntrusted, BMCCredentialMissing, BMCCredentialMalformed, BMCLoginRefused, BMCMissing,
+        BMCMisconfigured, BMCSystemUnknown, DuplicateBMC, PowerActionRefused, PowerActionFailed, ReinstallRefused,
+        FencingFailed, ReinstallWaits, MediaNotConfigured, InstallerUnavailable, InstallerWrong, InstallerUnsuitable,
+        InstallationAnswersUnfit, VirtualMediaRefused, InstallationMediaRefused, InstallationPowerRefused,
+        InstallationBMCSilent, NoMatchingDisk, SeveralMatchingDisks, InstallerFailed, InstallerSilent,
+        InstalledSystemSilent, InstallationCancelled, InstallationUnreadable,
+    }
+    // Hypervisor
+    Normal {
+        Connecting, GatewayAnswers, AllKnown, EndingGivenUp, Paused,
+    }
+    // Hypervisor
+    Warning {
+        HypervisorUnreachable, CertificateUnknown, Unauthorized, TokenExpired, GatewayRefused, LibvirtUnavailable,
+        GivenUpUnreadable,
+    }
+    // Machine
+    Normal {
+        Starting, Claiming, TakingHost, ClusterDeleting, VersionSkew, LeavingHypervisor, FetchingImage,
+        ImageNotReady, CreatingVirtualMachine, InsufficientCapacity, WaitingForAddress, WaitingForSsh,
+        VirtualMachineOff, VirtualMachineCrashed, VirtualMachinePaused, Preparing, KubeadmInit, KubeadmJoin,
+        WaitingForCertificates, WaitingForControlPlane, NodeNotReady, TakingTurn, WaitingForTurn, DeletingOldNode, WaitingForNode, Ignored, Draining,
+        WaitingForVolumes, WaitingForClusterProfile, WaitingForWorkers, Releasing, WaitingForHost, Finishing,
+        HostOff, HostFenced, HostRetained,
+    }
+    // Machine
+    Warning {
+        ClusterLabelMissing, ClusterMissing, ClusterInvalid, MachineClassMissing, InvalidConfiguration,
+        UnsupportedVersion, NoMatchingHost, NoHostAvailable, NoMatchingHypervisor, NoHypervisorAvailable,
+        HypervisorMissing, GivenUpFull, GatewayOutdated, ImageFailed, ImageChecksumDiffers, InvalidSpec, SpecDiffers,
+        NameTaken, ImageDiffers, StorageInactive, StorageFull, VirtualMachineUnknown,
+        VirtualMachineGone, KeysMissing, HostLost, ClaimMoved, PlaceInDoubt, HypervisorMoved, ProviderIDNotOwn,
+        PrepareFailed, KubeadmInitFailed, KubeadmJoinFailed, PostKubeadmCommandsFailed, TurnInDoubt,
+        ControlPlaneInDoubt, ControlPlaneJoinUnsupported, NodeNameTaken, NodeGone, NodeUnknown,
+        ApiUnreachable, SettingsDiffer, KubeletVersionDiffers, WaitsForDeletion, OtherMachine, SimulatedFailure,
+        DrainBlocked, WaitingForApi, ClusterInDoubt, Released, HostUnreachable,
+    }
+    // Cluster
+    Normal {
+        Making, WaitingForMachine, Initializing, ExternalControlPlane, NotAskedYet, Applying, WaitingForKinds,
+        WaitingForMachines, WithdrawingProfile, Withdrawing, Withdrawn, BeingDeleted,
+    }
+    // Cluster
+    Warning {
+        KubeconfigUnusable, Malformed, Lost, Replaced, NoControlPlaneMachine, TurnHolderGone, ReadyzFailed, Refused,
+        DefinitionMissing, NamespaceNotAllowed, SecretTaken, ForeignProfile,
+    }
+    // MachineSet and MachineDeployment
+    Normal {
+        RollingOut, CreatingMachines, DeletingMachines, WaitingForDeletion, CreationDisabled, MinimumReplicasUnavailable,
+        PausedByAnnotation, PausedBySpec,
+    }
+    // MachineSet and MachineDeployment
+    Warning {
+        UnhealthyMachines, ProgressDeadlineExceeded,
+    }
+    // what is well
+    Normal {
+        AllReady, Available, Clean, Installed, Ready, Answers, Applied, BMCAnswers, Bootstrapped, Complete, HostClaimed,
+        Initialized, MachineSetUpdated, Managed, MinimumReplicasAvailable, NodeReady, NotPaused, NotRollingOut,
+        NotScalingDown, NotScalingUp, PoweredOn, Present, Published, ReadyzPassed, Valid, VersionsEqual,
+    }
+}
+
+impl Reason {
+    /// The reason of this name; None for one that is not ours, or of another release.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|reason| reason.as_str() == text)
+    }
+
+    /// Whether it says that the records of a control plane contradict each other.
+    pub fn is_doubt(self) -> bool {
+        matches!(self, Self::TurnInDoubt | Self::ControlPlaneInDoubt)
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// For assertions.
+#[cfg(test)]
+impl PartialEq<&str> for Reason {
+    fn eq(&self, text: &&str) -> bool {
+        self.as_str() == *text
+    }
+}
+
+/// The reason of a condition that is stored.
+impl PartialEq<Reason> for String {
+    fn eq(&self, reason: &Reason) -> bool {
+        self == reason.as_str()
+    }
+}
