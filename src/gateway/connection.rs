@@ -39,8 +39,8 @@ pub type WakeHypervisor = Arc<dyn Fn(&ConnectionKey) + Send + Sync>;
 /// Whom to wake when a gateway tells something. All must return at once.
 #[derive(Clone)]
 pub struct Wake {
-    /// The Machine of this UID.
-    pub machine: Arc<dyn Fn(&str) + Send + Sync>,
+    /// The Machine of this UID; the Hypervisor where there is none: it says which virtual machines have no Machine.
+    pub machine: Arc<dyn Fn(&ConnectionKey, &str) + Send + Sync>,
     /// Machines that wait for an image, or for room.
     pub waiting: WakeHypervisor,
     /// The Hypervisor itself.

@@ -81,7 +81,7 @@ impl Follower {
     fn news(&self, event: Event) {
         let concerns = self.write(|view| view.take(event));
         match concerns {
-            Concerns::Machine(id) => (self.wake.machine)(&id),
+            Concerns::Machine(id) => (self.wake.machine)(&self.key, &id),
             Concerns::Images => (self.wake.waiting)(&self.key),
             Concerns::Capacity => {
                 (self.wake.hypervisor)(&self.key);

@@ -9,11 +9,7 @@ use crate::store::{Key, Stores, Wakers};
 pub fn registry(stores: Arc<Stores>, wakers: Wakers) -> Registry {
     let machine = {
         let (stores, wakers) = (stores.clone(), wakers.clone());
-        Arc::new(move |uid: &str| {
-            if let Some(machine) = stores.machines.by_uid(uid) {
-                wakers.machines.wake_object(&machine);
-            }
-        })
+        Arc::new(move |key: &ConnectionKey, uid: &str| wake_machine(&stores, &wakers, key, uid))
     };
     let hypervisor = {
         let wakers = wakers.clone();
@@ -47,6 +43,14 @@ pub fn registry(stores: Arc<Stores>, wakers: Wakers) -> Registry {
         hypervisor,
         all,
     })
+}
+
+/// Wakes the Machine of a virtual machine; its Hypervisor where there is none.
+pub fn wake_machine(stores: &Stores, wakers: &Wakers, key: &ConnectionKey, uid: &str) {
+    match stores.machines.by_uid(uid) {
+        Some(machine) => wakers.machines.wake_object(&machine),
+        None => wakers.hypervisors.wake(&key.namespace, &key.name),
+    }
 }
 
 fn placed(stores: &Stores, key: &ConnectionKey) -> Vec<Arc<crate::api::Machine>> {

@@ -290,3 +290,19 @@ fn who_waits_for_the_turn_is_woken_by_what_is_news_of_it_on_the_ca_secret() {
         assert!(!woken.contains("Machine alone"), "a worker: {woken:?}");
     }
 }
+
+#[test]
+fn what_a_gateway_tells_of_a_virtual_machine_without_a_machine_is_its_hypervisors() {
+    let (stores, (wakers, mut woken)) = (stores(), wakers());
+    let key = crate::gateway::ConnectionKey {
+        namespace: "n".into(),
+        name: "hypervisor-a".into(),
+    };
+    for (uid, expected) in [
+        ("alone", "Machine alone"),
+        ("given-up", "Hypervisor hypervisor-a"),
+    ] {
+        crate::manager::gateways::wake_machine(&stores, &wakers, &key, uid);
+        assert_eq!(woken(), [expected.to_owned()].into());
+    }
+}
