@@ -36,11 +36,14 @@ impl fmt::Display for ConnectionKey {
 /// Called for a Hypervisor.
 pub type WakeHypervisor = Arc<dyn Fn(&ConnectionKey) + Send + Sync>;
 
+/// Wakes by Hypervisor and by the id of a virtual machine.
+pub type WakeMachine = Arc<dyn Fn(&ConnectionKey, &str) + Send + Sync>;
+
 /// Whom to wake when a gateway tells something. All must return at once.
 #[derive(Clone)]
 pub struct Wake {
     /// The Machine of this UID; the Hypervisor where there is none: it says which virtual machines have no Machine.
-    pub machine: Arc<dyn Fn(&ConnectionKey, &str) + Send + Sync>,
+    pub machine: WakeMachine,
     /// Machines that wait for an image, or for room.
     pub waiting: WakeHypervisor,
     /// The Hypervisor itself.
