@@ -33,20 +33,19 @@ register() {
 # started PID: when, in ticks since boot; a pid is used again, this pair is not
 started() { awk '{sub(/.*\) /, ""); print $20}' "/proc/$1/stat" 2>/dev/null || true; }
 
-# left_behind NAME: no run has this fleet any more. Its owner has ended, or it has none and no wire (a reboot)
-left_behind() {
-  local owner
-  read -r _ _ owner <"$MACHINE/fleets/$1"
-  if [[ -n $owner ]]; then [[ $(started "${owner%:*}") != "${owner#*:}" ]]; else [[ ! -e /run/netns/$1 ]] && ! compgen -G "/run/netns/$1-*" >/dev/null; fi
-}
-
-# take_over NAME COMMAND...: what a killed run left of this fleet goes first, with what takes it down
+# take_over NAME COMMAND...: what a killed run left of this fleet goes first, with what takes it down. Of a fleet without an
+# owner only the note goes, once nothing of it is up: its folder is somebody's
 take_over() {
-  local name=$1 state
+  local name=$1 state owner
   [[ -f $MACHINE/fleets/$name ]] || return 0
-  read -r _ state _ <"$MACHINE/fleets/$name"
+  read -r _ state owner <"$MACHINE/fleets/$name"
   # shellcheck disable=SC2153
-  [[ $state != "$STATE" && -d $state ]] && left_behind "$name" || return 0
+  [[ $state != "$STATE" && -d $state ]] || return 0
+  if [[ -z $owner ]]; then
+    [[ -e /run/netns/$name ]] || compgen -G "/run/netns/$name-*" >/dev/null || rm "$MACHINE/fleets/$name"
+    return 0
+  fi
+  [[ $(started "${owner%:*}") != "${owner#*:}" ]] || return 0
   say "fleet \"$name\" was left by a run that has ended: taking it down in $state"
   [[ ! -d $state/quickstart ]] || TATARA_STATE=$state "$HACK/quickstart-down" >&2
   TATARA_STATE=$state "${@:2}" >&2

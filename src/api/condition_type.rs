@@ -1,8 +1,8 @@
 //! The types of our conditions.
 
-use std::fmt;
-
 use serde::Serialize;
+
+use super::words::word;
 
 macro_rules! condition_types {
     ($($word:ident),* $(,)?) => {
@@ -47,29 +47,4 @@ condition_types! {
     Readable, ProviderKnown, Reconciled,
 }
 
-impl AsRef<str> for ConditionType {
-    fn as_ref(&self) -> &str {
-        self.as_str()
-    }
-}
-
-impl fmt::Display for ConditionType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-/// For assertions.
-#[cfg(test)]
-impl PartialEq<&str> for ConditionType {
-    fn eq(&self, text: &&str) -> bool {
-        self.as_str() == *text
-    }
-}
-
-/// The type of a condition that is stored.
-impl PartialEq<ConditionType> for String {
-    fn eq(&self, type_: &ConditionType) -> bool {
-        self == type_.as_str()
-    }
-}
+word!(ConditionType);

@@ -31,6 +31,7 @@ pub mod reason;
 mod resource;
 mod schema;
 pub mod whose;
+mod words;
 
 pub use cluster::{Cluster, ClusterSpec, ClusterStatus};
 pub use cluster_profile::{ClusterProfile, ClusterProfileSpec, ClusterProfileStatus};

@@ -1,8 +1,8 @@
 //! Reasons of conditions and Events, and how much each asks of people.
 
-use std::fmt;
-
 use serde::Serialize;
+
+use super::words::word;
 
 /// How much a finding asks of people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -87,8 +87,8 @@ reasons! {
         Starting, Claiming, TakingHost, ClusterDeleting, VersionSkew, LeavingHypervisor, FetchingImage,
         ImageNotReady, CreatingVirtualMachine, InsufficientCapacity, WaitingForAddress, WaitingForSsh,
         VirtualMachineOff, VirtualMachineCrashed, VirtualMachinePaused, Preparing, KubeadmInit, KubeadmJoin,
-        WaitingForCertificates, WaitingForControlPlane, NodeNotReady, TakingTurn, WaitingForTurn, DeletingOldNode, WaitingForNode, Ignored, Draining,
-        WaitingForVolumes, WaitingForClusterProfile, WaitingForWorkers, Releasing, WaitingForHost, Finishing,
+        WaitingForCertificates, WaitingForControlPlane, NodeNotReady, TakingTurn, WaitingForTurn, DeletingOldNode,
+        WaitingForNode, Ignored, Draining, WaitingForVolumes, WaitingForClusterProfile, WaitingForWorkers, Releasing, WaitingForHost, Finishing,
         HostOff, HostFenced, HostRetained,
     }
     // Machine
@@ -96,8 +96,7 @@ reasons! {
         ClusterLabelMissing, ClusterMissing, ClusterInvalid, MachineClassMissing, InvalidConfiguration,
         UnsupportedVersion, NoMatchingHost, NoHostAvailable, NoMatchingHypervisor, NoHypervisorAvailable,
         HypervisorMissing, GivenUpFull, GatewayOutdated, ImageFailed, ImageChecksumDiffers, InvalidSpec, SpecDiffers,
-        NameTaken, ImageDiffers, StorageInactive, StorageFull, VirtualMachineUnknown,
-        VirtualMachineGone, KeysMissing, HostLost, ClaimMoved, PlaceInDoubt, HypervisorMoved, ProviderIDNotOwn,
+        NameTaken, ImageDiffers, StorageInactive, StorageFull, VirtualMachineUnknown, VirtualMachineGone, KeysMissing, HostLost, ClaimMoved, PlaceInDoubt, HypervisorMoved, ProviderIDNotOwn,
         PrepareFailed, KubeadmInitFailed, KubeadmJoinFailed, PostKubeadmCommandsFailed, TurnInDoubt,
         ControlPlaneInDoubt, ControlPlaneJoinUnsupported, NodeNameTaken, NodeGone, NodeUnknown,
         ApiUnreachable, SettingsDiffer, KubeletVersionDiffers, WaitsForDeletion, OtherMachine, SimulatedFailure,
@@ -145,23 +144,4 @@ impl Reason {
     }
 }
 
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-/// For assertions.
-#[cfg(test)]
-impl PartialEq<&str> for Reason {
-    fn eq(&self, text: &&str) -> bool {
-        self.as_str() == *text
-    }
-}
-
-/// The reason of a condition that is stored.
-impl PartialEq<Reason> for String {
-    fn eq(&self, reason: &Reason) -> bool {
-        self == reason.as_str()
-    }
-}
+word!(Reason);

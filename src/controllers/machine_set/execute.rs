@@ -89,13 +89,9 @@ async fn delete(
     if matches!(&result, Err(kube::Error::Api(status)) if status.code == 404) {
         result = Ok(());
     }
-    match &result {
-        Ok(()) => in_flight(context).deleted(&observed.uid, uid),
-        // refused: an answer of any other kind leaves open whether it was carried out
-        Err(kube::Error::Api(status)) if status.code < 500 => {
-            in_flight(context).kept(&observed.uid, uid);
-        }
-        Err(_) => {}
+    // refused: an answer of any other kind leaves open whether it was carried out
+    if matches!(&result, Err(kube::Error::Api(status)) if status.code < 500) {
+        in_flight(context).kept(&observed.uid, uid);
     }
     result.map_err(ReconcileError::api(format!("delete Machine {name}")))
 }

@@ -36,9 +36,8 @@ struct Flight {
 #[derive(Clone, Debug)]
 struct Deleted {
     name: String,
+    /// When it was told, or last known to go.
     since: Timestamp,
-    /// The API server has said so. Until then it may be carried out, or never have been.
-    answered: bool,
 }
 
 impl InFlight {
@@ -76,8 +75,8 @@ impl InFlight {
         self.listed(set, &[Arc::new(machine)], now);
     }
 
-    /// A Machine is there. It may have been seen, and even been seen to go, before the answer came. If it stays, no
-    /// request of ours to delete it can be on its way any more.
+    /// A Machine is there. It may have been seen, and even been seen to go, before the answer came. One that stays for so
+    /// long was never deleted, or is there again after a restore.
     pub fn found(&mut self, set: &str, machine: Machine, now: Timestamp) {
         let Some(flight) = self.0.get_mut(set) else {
             return;
@@ -85,8 +84,8 @@ impl InFlight {
         let uid = machine.uid().unwrap_or_default();
         if let Some(deleted) = flight.deleted.get_mut(&uid) {
             if !stays(&machine) {
-                deleted.answered = true;
-            } else if deleted.is_overdue(now) {
+                deleted.since = now;
+            } else if is_overdue(deleted.since, now) {
                 flight.deleted.remove(&uid);
             }
         }
@@ -103,12 +102,12 @@ impl InFlight {
     }
 
     /// There is no Machine of this name any more, or none of this set; the watch will tell.
-    pub fn gone(&mut self, set: &str, name: &str) {
+    pub fn gone(&mut self, set: &str, name: &str, now: Timestamp) {
         self.settled(set, name);
         let flight = self.0.get_mut(set).into_iter();
         let deleted = flight.flat_map(|flight| flight.deleted.values_mut());
         for deleted in deleted.filter(|deleted| deleted.name == name) {
-            deleted.answered = true;
+            deleted.since = now;
         }
     }
 
@@ -119,17 +118,8 @@ impl InFlight {
         let deleted = Deleted {
             name: name.to_owned(),
             since: now,
-            answered: false,
         };
         flight.deleted.insert(uid.to_owned(), deleted);
-    }
-
-    /// The API server says that it goes.
-    pub fn deleted(&mut self, set: &str, uid: &str) {
-        let flight = self.0.get_mut(set);
-        if let Some(deleted) = flight.and_then(|flight| flight.deleted.get_mut(uid)) {
-            deleted.answered = true;
-        }
     }
 
     /// The API server refuses that: it stays.
@@ -187,12 +177,12 @@ impl InFlight {
         self.count(set, watched, shows)
     }
 
-    /// Machines of the set that the watch should tell of by now, by name: those that were made, and those of which
-    /// nobody knows whether they were deleted.
+    /// Machines of the set that the watch should tell of by now, by name: those that were made, and those that were
+    /// deleted.
     pub fn overdue(&self, set: &str, now: Timestamp) -> BTreeSet<String> {
         let awaited = self.awaited(set);
         awaited
-            .filter(|(_, since)| now >= after(*since, UNSEEN))
+            .filter(|(_, since)| is_overdue(*since, now))
             .map(|(name, _)| name.clone())
             .collect()
     }
@@ -208,17 +198,14 @@ impl InFlight {
     fn awaited(&self, set: &str) -> impl Iterator<Item = (&String, Timestamp)> {
         self.0.get(set).into_iter().flat_map(|flight| {
             let made = flight.made.iter().map(|(name, (_, since))| (name, *since));
-            let deleted = flight.deleted.values().filter(|deleted| !deleted.answered);
+            let deleted = flight.deleted.values();
             made.chain(deleted.map(|deleted| (&deleted.name, deleted.since)))
         })
     }
 }
 
-impl Deleted {
-    /// Whether a live read tells what became of the request.
-    fn is_overdue(&self, now: Timestamp) -> bool {
-        !self.answered && now >= after(self.since, UNSEEN)
-    }
+fn is_overdue(since: Timestamp, now: Timestamp) -> bool {
+    now >= after(since, UNSEEN)
 }
 
 fn stays(machine: &Machine) -> bool {

@@ -84,7 +84,7 @@ pub async fn look_for_overdue(
             Some(Item(machine)) if machine.owner_references().iter().any(|o| o.uid == uid) => {
                 in_flight.found(&uid, machine, now);
             }
-            _ => in_flight.gone(&uid, &name),
+            _ => in_flight.gone(&uid, &name, now),
         }
     }
     Ok(())

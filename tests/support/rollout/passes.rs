@@ -186,7 +186,7 @@ impl World {
             let found = self.machines.iter().find(|m| m.name_any() == name);
             match found.cloned() {
                 Some(machine) => self.in_flight.found(&uid, machine, self.now),
-                None => self.in_flight.gone(&uid, &name),
+                None => self.in_flight.gone(&uid, &name, self.now),
             }
         }
     }
@@ -261,9 +261,7 @@ impl World {
                     if world.machines.iter().any(|m| m.name_any() == *name) {
                         world.delete(name);
                     }
-                })?;
-                self.in_flight.deleted(&set, uid);
-                Ok(())
+                })
             }
             Action::Create { name, .. } => {
                 let machine = set_plan::desired_machine(observed, name);

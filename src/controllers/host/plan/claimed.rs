@@ -17,7 +17,7 @@ pub(super) fn not_asked(observed: &Observed, now: Timestamp) -> Plan {
     let again = observed.heard_at.map(|at| at + ASK_AGAIN);
     Plan {
         next: Next::at(again, now),
-        ..claimed(observed)
+        ..by_machine(observed)
     }
 }
 
@@ -41,13 +41,13 @@ fn followed(observed: &Observed, follow: &Follow) -> Plan {
         ),
         _ => Plan {
             next: Next::OnChange,
-            ..claimed(observed)
+            ..by_machine(observed)
         },
     }
 }
 
 /// A Machine has it.
-pub(super) fn claimed(observed: &Observed) -> Plan {
+pub(super) fn by_machine(observed: &Observed) -> Plan {
     if !observed.consumer.exists() {
         return owned::abandoned(observed);
     }

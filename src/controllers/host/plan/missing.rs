@@ -28,7 +28,7 @@ pub fn marker(observed: &Observed, seen: &Observation) -> Option<Plan> {
         "Machine {machine} runs on it, and its server does not show the marker of that, /var/lib/tatara/owner.json{}, as with another disk, or with /var not mounted; nothing is done. Mount it. {end}",
         found(seen)
     );
-    let mut plan = claimed::claimed(observed);
+    let mut plan = claimed::by_machine(observed);
     plan.findings.insert(
         0,
         Finding::no(ConditionType::Clean, Reason::MarkerMissing, message),

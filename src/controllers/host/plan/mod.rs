@@ -297,7 +297,7 @@ fn clean(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
             }
             plan
         }
-        Some(_) => claimed::claimed(observed),
+        Some(_) => claimed::by_machine(observed),
         None => free(observed, seen),
     };
     plan.findings

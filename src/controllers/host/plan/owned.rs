@@ -222,7 +222,7 @@ pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner, now: Timesta
             }
         }
         Some(consumer) if is_same(observed, consumer, owner) => {
-            let mut plan = claimed::claimed(observed);
+            let mut plan = claimed::by_machine(observed);
             plan.findings
                 .insert(0, Finding::yes(ConditionType::Clean, Reason::InUse, ""));
             // a claim that was given back by hand brings no finalizer
