@@ -4,10 +4,9 @@ SHELL := bash
 .DEFAULT_GOAL := help
 .PHONY: help quickstart quickstart-down check test test-slow crds bench-bootstrap docs
 
-# one build folder for quickstart, tests and CI, outside the checkout
+# what quickstart, tests and CI build once, outside the checkout
 TATARA_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tatara
 export TATARA_CACHE
-export CARGO_TARGET_DIR ?= $(TATARA_CACHE)/target
 
 # what make quickstart and make test do first; they say it before they do it
 INSTALL = $(if $(filter 1,$(NO_INSTALL)),,YES=1)
@@ -38,11 +37,11 @@ bench-simulated: ## requests and processor time per Machine, 0 to 500 simulated 
 .PHONY: bench-simulated
 
 crds: ## the definitions in crds/, from the types
-	@cargo run --locked --quiet -- crds --directory crds
+	@hack/cargo run --locked --quiet -- crds --directory crds
 
 docs: ## the reference of the API in docs/api.md, from the types
 	@mkdir -p docs
-	@cargo run --locked --quiet -- crds --markdown >docs/api.md
+	@hack/cargo run --locked --quiet -- crds --markdown >docs/api.md
 
 bench-idle: ## requests and memory of the quickstart's manager at rest, from 60 s after Ready
 	@hack/bench-idle

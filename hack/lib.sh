@@ -3,6 +3,7 @@
 #
 #   TATARA_CACHE   what is built once and kept (default ${XDG_CACHE_HOME:-~/.cache}/tatara)
 #   TATARA_STATE   what runs now: fleets and their disks (default $TATARA_CACHE/state)
+#   CARGO_TARGET_DIR  what cargo builds, of one checkout at a time: hack/cargo (default $TATARA_CACHE/target)
 #   TATARA_OWNER   process that a fleet lives for: once it has ended, the next of that name takes the fleet down first
 
 HACK=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -10,7 +11,7 @@ REPO=${HACK%/*}
 CACHE=${TATARA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tatara}
 STATE=${TATARA_STATE:-$CACHE/state}
 PATH=$PATH:$CACHE/go/bin:${CARGO_HOME:-$HOME/.cargo}/bin     # where hack/doctor installs Go and Rust
-export HACK REPO CACHE STATE PATH
+export HACK REPO CACHE STATE PATH CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$CACHE/target}
 # shellcheck source=hack/versions
 . "$HACK/versions"
 
