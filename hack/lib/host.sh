@@ -132,6 +132,7 @@ await() {   # until sshd answers
 down() {
   local name pids=() pid
   [[ $(id -u) == 0 ]] || die "a fleet needs root"
+  ! is_anothers "$FLEET" || return 0
   for name in $(for dir in "$DIR"/*/; do [[ ! -d $dir ]] || basename "$dir"; done); do remove "$name" & pids+=($!); done
   for pid in ${pids[@]+"${pids[@]}"}; do wait "$pid" || true; done
   for name in $({ cgroup_hosts; wired_hosts; } | sort -u); do clear_away "$name" || true; done   # whose folder is gone

@@ -13,13 +13,15 @@ machine_locked() {
   exec {fd}>&-
 }
 
+# The note of a fleet: "SUBNET OWNER STATE". OWNER: the process that it lives for, as PID:STARTED, or "-".
+
 # register FLEET SUBNET STATE: a name and a subnet belong to one fleet, and that to the process TATARA_OWNER where it is set
 register() {
-  local other name subnet state
+  local other name subnet state owner=-
   for other in "$MACHINE"/fleets/*; do
     [[ -f $other ]] || continue
     name=${other##*/}
-    read -r subnet state _ <"$other"
+    read -r subnet _ state <"$other"
     if [[ $name == "$1" ]]; then
       # a run that was killed leaves its hosts behind, and its folder may be gone: whoever comes next has them
       [[ $state == "$3" || ! -d $state ]] || die "fleet \"$1\" is up already with its state in $state; set another FLEET, or take it down there"
@@ -27,33 +29,51 @@ register() {
       [[ $subnet != "$2" ]] || die "fleet \"$name\" has the subnet $2 already; set another SUBNET for fleet \"$1\""
     fi
   done
-  echo "$2 $3 ${TATARA_OWNER:+$TATARA_OWNER:$(started "$TATARA_OWNER")}" >"$MACHINE/fleets/$1"
+  if [[ -n ${TATARA_OWNER:-} ]]; then
+    owner=$TATARA_OWNER:$(started "$TATARA_OWNER")
+    [[ $owner != *: ]] || die "process $TATARA_OWNER, which fleet \"$1\" is for (TATARA_OWNER), has ended"
+  fi
+  echo "$2 $owner $3" >"$MACHINE/fleets/$1"
 }
 
-# started PID: when, in ticks since boot; a pid is used again, this pair is not
-started() { awk '{sub(/.*\) /, ""); print $20}' "/proc/$1/stat" 2>/dev/null || true; }
+# started PID: when, in ticks since boot; a pid is used again, this pair is not. Nothing for one that has ended
+started() { awk '{sub(/.*\) /, ""); if ($1 != "Z") print $20}' "/proc/$1/stat" 2>/dev/null || true; }
+
+# is_anothers FLEET: it is up with its state elsewhere, so nothing here is to touch it; says so
+is_anothers() {
+  local state
+  [[ -f $MACHINE/fleets/$1 ]] || return 1
+  read -r _ _ state <"$MACHINE/fleets/$1"
+  # shellcheck disable=SC2153
+  [[ $state != "$STATE" && -d $state ]] || return 1
+  say "\"$1\" is up with its state in $state, and is left alone; to take it down: TATARA_STATE=$state ${0##*/} ..."
+}
 
 # take_over NAME COMMAND...: what a killed run left of this fleet goes first, with what takes it down. Of a fleet without an
 # owner only the note goes, once nothing of it is up: its folder is somebody's
 take_over() {
-  local name=$1 state owner
+  local name=$1 state owner lives made
   [[ -f $MACHINE/fleets/$name ]] || return 0
-  read -r _ state owner <"$MACHINE/fleets/$name"
+  read -r _ owner state <"$MACHINE/fleets/$name"
   # shellcheck disable=SC2153
   [[ $state != "$STATE" && -d $state ]] || return 0
-  if [[ -z $owner ]]; then
+  if [[ $owner == - ]]; then
     [[ -e /run/netns/$name ]] || compgen -G "/run/netns/$name-*" >/dev/null || rm "$MACHINE/fleets/$name"
     return 0
   fi
-  [[ $(started "${owner%:*}") != "${owner#*:}" ]] || return 0
+  lives=$(started "${owner%:*}")
+  [[ -z $lives || $lives != "${owner#*:}" ]] || return 0
   say "fleet \"$name\" was left by a run that has ended: taking it down in $state"
-  [[ ! -d $state/quickstart ]] || TATARA_STATE=$state "$HACK/quickstart-down" >&2
-  TATARA_STATE=$state "${@:2}" >&2
+  made=$(cat "$state/quickstart/environment" 2>/dev/null || true)
+  # the subnet of this run is not that of the other one
+  if grep -qxE "(FLEET=|HYPERVISOR=)${name#virt.}" <<<"$made"; then env -u SUBNET TATARA_STATE="$state" "$HACK/quickstart-down" >&2; fi
+  env -u SUBNET TATARA_STATE="$state" "${@:2}" >&2
 }
 
 unregister() {
-  local saved
-  rm -f "$MACHINE/fleets/$1"
+  local saved state=$STATE
+  [[ ! -f $MACHINE/fleets/$1 ]] || read -r _ _ state <"$MACHINE/fleets/$1"
+  if [[ $state == "$STATE" || ! -d $state ]]; then rm -f "$MACHINE/fleets/$1"; fi
   [[ -z $(ls "$MACHINE/fleets") ]] || return 0
   for saved in "$MACHINE"/sysctl/*; do
     [[ -f $saved ]] || continue

@@ -1,38 +1,63 @@
-//! A run that was killed costs the next one nothing.
+//! A run that was killed costs the next one nothing, and what is another's is not taken down.
 
 use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::fleet::{lossy, root};
 
-/// `hack/fleet` for a run with a folder of its own, as long as the process `owner` lives.
-fn fleet(action: &str, folder: &Path, owner: u32) -> Output {
-    let mut command = Command::new(root().join("hack/fleet"));
+/// A script of `hack/` for a run with a folder of its own, as long as the process `owner` lives.
+fn hack(script: &[&str], folder: &Path, owner: u32) -> Output {
+    let mut command = Command::new(root().join("hack").join(script[0]));
     command
         .env("FLEET", "ndkilled")
         .env("SUBNET", "10.110.0")
         .env("TATARA_OWNER", owner.to_string())
         .env("TATARA_STATE", folder);
-    command.arg(action).output().unwrap()
+    command.args(&script[1..]).output().unwrap()
 }
 
-#[test]
-fn a_fleet_belongs_to_its_run_until_that_has_ended() {
+/// `up` and `down` are the scripts that make and remove what has its state in the folder `name`.
+fn belongs_to_its_run_until_that_has_ended(up: &[&str], down: &[&str], name: &str) {
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let there = |folder: &tempfile::TempDir| folder.path().join("ndkilled").exists();
+    let there = |folder: &tempfile::TempDir| folder.path().join(name).exists();
+    let me = std::process::id();
     let mut owner = Command::new("sleep").arg("1000").spawn().unwrap();
-    assert!(fleet("net-up", first.path(), owner.id()).status.success());
+    let made = hack(up, first.path(), owner.id());
+    assert!(made.status.success(), "{}", lossy(&made.stderr));
 
-    let refused = fleet("net-up", second.path(), std::process::id());
+    let refused = hack(up, second.path(), me);
     let words = lossy(&refused.stderr);
     assert!(words.contains("is up already with its state in"), "{words}");
+    let left_alone = hack(down, second.path(), me);
+    let words = lossy(&left_alone.stderr);
+    assert!(words.contains("is left alone"), "{words}");
     assert!(there(&first) && !there(&second));
 
     owner.kill().unwrap();
     owner.wait().unwrap();
-    let taken = fleet("net-up", second.path(), std::process::id());
+    let late = hack(up, first.path(), owner.id());
+    let words = lossy(&late.stderr);
+    assert!(
+        words.contains("has ended"),
+        "a child that outlives its run: {words}"
+    );
+    let taken = hack(up, second.path(), me);
     assert!(taken.status.success(), "{}", lossy(&taken.stderr));
     assert!(there(&second) && !there(&first));
-    let down = fleet("down", second.path(), std::process::id());
-    assert!(down.status.success(), "{}", lossy(&down.stderr));
+    let removed = hack(down, second.path(), me);
+    assert!(removed.status.success(), "{}", lossy(&removed.stderr));
+}
+
+#[test]
+fn a_fleet_belongs_to_its_run_until_that_has_ended() {
+    belongs_to_its_run_until_that_has_ended(&["fleet", "net-up"], &["fleet", "down"], "ndkilled");
+}
+
+#[test]
+fn a_hypervisor_belongs_to_its_run_until_that_has_ended() {
+    let (up, down) = (
+        ["libvirt", "up", "ndkilled"],
+        ["libvirt", "down", "ndkilled"],
+    );
+    belongs_to_its_run_until_that_has_ended(&up, &down, "virt.ndkilled");
 }
