@@ -3,6 +3,8 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`api`] | types of the API; no I/O |
+//! | [`core`] | what is decided; pure |
+//! | [`engine`] | runs controllers: one driver for all kinds |
 //! | [`controllers`] | one folder per kind: observe → plan → execute → report |
 //! | [`kubeadm`] | kubeadm configuration and version rules; pure |
 //! | [`node`] | the steps that run on a host, rendered from `templates/node/`; pure |
@@ -22,6 +24,8 @@ pub mod api;
 pub mod cli;
 pub mod clock;
 pub mod controllers;
+pub mod core;
+pub mod engine;
 pub mod gateway;
 pub mod installer;
 pub mod kubeadm;

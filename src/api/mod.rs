@@ -28,6 +28,7 @@ pub mod provider_spec;
 pub mod quantity;
 pub mod readable;
 pub mod reason;
+pub mod reported;
 mod resource;
 mod schema;
 pub mod whose;

@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Resource, ResourceExt};
@@ -18,9 +17,6 @@ use crate::api::{
 use crate::controllers::whose::Shared;
 use crate::manager::Context;
 use crate::store::{Key, Kind, Stores};
-
-/// A pass that was held back is tried again after this time, although the end of its trouble wakes it.
-pub const LOOK_AGAIN: Duration = Duration::from_mins(1);
 
 /// What was said of which object, by its UID: once, until it changes.
 #[derive(Default)]
@@ -66,7 +62,7 @@ pub async fn holds<K: Leans>(context: &Context, object: &K) -> bool {
     {
         let (kind, namespace) = (K::kind(&()), object.namespace().unwrap_or_default());
         tracing::warn!(%kind, namespace, object = object.name_any(), reason = %finding.reason, "{}", finding.message);
-        context.event(object, &finding).await;
+        context.engine.events.publish(object, &finding).await;
     }
     true
 }

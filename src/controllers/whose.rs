@@ -9,12 +9,13 @@ use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::{ReconcileError, claims};
+use super::claims;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{ANNOTATION_HYPERVISOR, FIELD_MANAGER, LABEL_CLUSTER};
 use crate::api::readable::unreadable;
 use crate::api::whose::{self, Place, Whose};
 use crate::api::{Cluster, Machine, MachineClass, MachineDeployment, MachineSet, MachineSpec};
+use crate::engine::ReconcileError;
 use crate::manager::Context;
 use crate::store::{Indexed, Stores};
 
@@ -122,8 +123,10 @@ where
                 context.must_lead()?;
                 let finding =
                     Finding::unknown(ConditionType::ProviderKnown, Reason::ProviderUnknown, why);
-                context.event_once(object.as_ref(), &finding).await;
-                context.regarded.all().entry(uid.clone()).or_default().told = now;
+                let events = &context.engine.events;
+                if events.publish_once(object.as_ref(), &finding).await {
+                    context.regarded.all().entry(uid.clone()).or_default().told = now;
+                }
             }
             // a deletion must not wait for what we wrote before its provider was taken out
             if object.meta().deletion_timestamp.is_none() {

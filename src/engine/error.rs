@@ -60,6 +60,40 @@ impl ReconcileError {
         matches!(self, Self::Conflict { .. })
     }
 
+    /// Whether it ends without anything being done about the object: a conflict, lost leadership, or an API server that
+    /// does not answer, or is not able to.
+    pub fn passes_by_itself(&self) -> bool {
+        match self {
+            Self::Conflict { .. } | Self::NotLeading => true,
+            Self::Other { .. } => false,
+            Self::Api { source, .. } => match source.as_ref() {
+                kube::Error::Api(status) => status.code >= 500 || status.code == 429,
+                kube::Error::SerdeError(_) => false,
+                _ => true,
+            },
+        }
+    }
+
+    /// What to do about it, as a sentence without its end.
+    pub fn remedy(&self) -> &'static str {
+        let code = match self {
+            Self::Api { source, .. } => match source.as_ref() {
+                kube::Error::Api(status) => status.code,
+                _ => 0,
+            },
+            _ => 0,
+        };
+        match code {
+            401 | 403 => {
+                "Grant the manager what templates/install/ grants it, or change what refuses it"
+            }
+            400 | 404 | 422 => {
+                "Apply the definitions of this release (tatara crds), or change the admission policy or webhook that refuses it"
+            }
+            _ => "The manager's log has the passes before it",
+        }
+    }
+
     /// The kind of the error, for metrics.
     pub fn label(&self) -> &'static str {
         match self {

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::ReconcileError;
 use crate::api::crd::bounds::clip;
-use crate::api::names::FINALIZER_IN_USE;
 use crate::api::readable::unreadable;
+use crate::core::finalizers;
 
 /// How often somebody may come first with a change that does not matter to us.
 const SWAPS: usize = 5;
@@ -60,7 +60,7 @@ where
         + std::fmt::Debug,
 {
     let change =
-        |object: &K| json!({ "metadata": { "finalizers": without_finalizer(object, ours) } });
+        |object: &K| json!({ "metadata": { "finalizers": finalizers::without(object, ours) } });
     swap(client, known, |_| (), change).await
 }
 
@@ -211,38 +211,6 @@ pub fn replacement(have: &Value, wanted: &Value) -> Value {
     Value::Object(patch)
 }
 
-/// The finalizers of an object with ours added.
-pub fn with_finalizer<K: Resource<DynamicType = ()>>(object: &K, ours: &str) -> Vec<String> {
-    let mut finalizers = object.finalizers().to_vec();
-    if !finalizers.iter().any(|finalizer| finalizer == ours) {
-        finalizers.push(ours.to_owned());
-    }
-    finalizers
-}
-
-/// The finalizers of an object without ours.
-pub fn without_finalizer<K: Resource<DynamicType = ()>>(object: &K, ours: &str) -> Vec<String> {
-    object
-        .finalizers()
-        .iter()
-        .filter(|finalizer| *finalizer != ours)
-        .cloned()
-        .collect()
-}
-
-/// The finalizers of an object that bears [`FINALIZER_IN_USE`] exactly while it is `needed`; `None` when
-/// it has just these. Nothing can be added to an object that is being deleted already.
-pub fn held<K: Resource<DynamicType = ()>>(object: &K, needed: bool) -> Option<Vec<String>> {
-    let is_held = object.finalizers().iter().any(|f| f == FINALIZER_IN_USE);
-    match (needed, is_held) {
-        (true, false) if object.meta().deletion_timestamp.is_none() => {
-            Some(with_finalizer(object, FINALIZER_IN_USE))
-        }
-        (false, true) => Some(without_finalizer(object, FINALIZER_IN_USE)),
-        _ => None,
-    }
-}
-
 /// Keeps an object from going while it is `needed`, and lets it go after.
 pub async fn hold<K>(client: &Client, known: &K, needed: bool) -> Result<(), ReconcileError>
 where
@@ -251,11 +219,12 @@ where
         + DeserializeOwned
         + std::fmt::Debug,
 {
-    if held(known, needed).is_none() {
+    if finalizers::held(known, needed).is_none() {
         return Ok(());
     }
     let change = |object: &K| {
-        let finalizers = held(object, needed).unwrap_or_else(|| object.finalizers().to_vec());
+        let finalizers =
+            finalizers::held(object, needed).unwrap_or_else(|| object.finalizers().to_vec());
         json!({ "metadata": { "finalizers": finalizers } })
     };
     let deleted = |object: &K| object.meta().deletion_timestamp.clone();

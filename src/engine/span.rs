@@ -18,8 +18,8 @@ pub struct About {
     pub host: Option<String>,
 }
 
-/// An object that passes are made over.
-pub trait Told: Resource<DynamicType = ()> + Sized {
+/// An object that passes are made over, as log lines name it.
+pub trait Traced: Resource<DynamicType = ()> + Sized {
     /// What a pass over it is about.
     fn about(&self) -> About {
         About {
@@ -30,7 +30,7 @@ pub trait Told: Resource<DynamicType = ()> + Sized {
 }
 
 /// The span of a pass over an object, with the fields `cluster`, `machine` and `host` where they are known.
-pub fn span<K: Told>(controller: &'static str, object: &K) -> Span {
+pub fn span<K: Traced>(controller: &'static str, object: &K) -> Span {
     let about = object.about();
     tracing::info_span!(
         "reconcile",
@@ -44,7 +44,7 @@ pub fn span<K: Told>(controller: &'static str, object: &K) -> Span {
     )
 }
 
-impl Told for Cluster {
+impl Traced for Cluster {
     fn about(&self) -> About {
         About {
             cluster: Some(self.name_any()),
@@ -53,7 +53,7 @@ impl Told for Cluster {
     }
 }
 
-impl Told for Machine {
+impl Traced for Machine {
     fn about(&self) -> About {
         About {
             cluster: self.labels().get(LABEL_CLUSTER).cloned(),
@@ -63,7 +63,7 @@ impl Told for Machine {
     }
 }
 
-impl Told for Host {
+impl Traced for Host {
     fn about(&self) -> About {
         let consumer = self.spec.consumer_ref.as_ref();
         About {
@@ -74,11 +74,11 @@ impl Told for Host {
     }
 }
 
-impl Told for Hypervisor {}
-impl Told for MachineSet {}
-impl Told for MachineDeployment {}
-impl Told for MachineClass {}
-impl Told for Secret {}
+impl Traced for Hypervisor {}
+impl Traced for MachineSet {}
+impl Traced for MachineDeployment {}
+impl Traced for MachineClass {}
+impl Traced for Secret {}
 
 #[cfg(test)]
 mod tests {
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[allow(clippy::needless_pass_by_value)] // called with json! at every place
-    fn about<K: Told + serde::de::DeserializeOwned>(object: Value) -> [Option<String>; 3] {
+    fn about<K: Traced + serde::de::DeserializeOwned>(object: Value) -> [Option<String>; 3] {
         let object: K = serde_json::from_value(object).expect("an object");
         let about = object.about();
         [about.cluster, about.machine, about.host]

@@ -1,101 +1,108 @@
-//! Runs the controllers on the stores.
+//! All controllers, on their stores.
 
-use std::fmt::Debug;
-use std::future::Future;
 use std::sync::Arc;
-use std::time::Duration;
 
-use futures::{StreamExt, stream};
-use kube::runtime::controller::{Action, Config, Controller};
+use k8s_openapi::api::core::v1::Secret;
 use kube::runtime::reflector::ObjectRef;
-use kube::{Resource, ResourceExt};
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio_stream::wrappers::UnboundedReceiverStream;
 use tokio_util::sync::CancellationToken;
-use tracing::Instrument;
 
 use super::context::Context;
-use super::span::{Told, span};
-use crate::controllers::ReconcileError;
-use crate::controllers::unreadable::{self, Leans};
-use crate::store::Kind;
+use super::profiles::ClusterProfiles;
+use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
+use crate::controllers::cluster::Clusters;
+use crate::controllers::credential::{Credentials, Of};
+use crate::controllers::host::Hosts;
+use crate::controllers::hypervisor::Hypervisors;
+use crate::controllers::machine::Machines;
+use crate::controllers::machine_class::MachineClasses;
+use crate::controllers::machine_deployment::MachineDeployments;
+use crate::controllers::machine_set::MachineSets;
+use crate::engine::{Watched, run};
+use crate::store::{Waker, Wakers};
 
-/// Sets count many Machines: changes that come together are counted once.
-pub const DEBOUNCE_COUNTS: Duration = Duration::from_millis(50);
-
-/// What a controller is run with.
-pub struct Running {
-    /// Everything that the reconciles share.
-    pub context: Arc<Context>,
-    /// Ends the controllers.
-    pub stop: CancellationToken,
+/// The objects to pass over, by controller.
+pub struct Woken {
+    clusters: UnboundedReceiver<ObjectRef<Cluster>>,
+    profiles: UnboundedReceiver<ObjectRef<Cluster>>,
+    machines: UnboundedReceiver<ObjectRef<Machine>>,
+    machine_sets: UnboundedReceiver<ObjectRef<MachineSet>>,
+    machine_deployments: UnboundedReceiver<ObjectRef<MachineDeployment>>,
+    machine_classes: UnboundedReceiver<ObjectRef<MachineClass>>,
+    hosts: UnboundedReceiver<ObjectRef<Host>>,
+    hypervisors: UnboundedReceiver<ObjectRef<Hypervisor>>,
+    credentials: UnboundedReceiver<ObjectRef<Secret>>,
+    gateway_credentials: UnboundedReceiver<ObjectRef<Secret>>,
+    bmc_credentials: UnboundedReceiver<ObjectRef<Secret>>,
 }
 
-impl Running {
-    /// Runs one controller until it is stopped: each object that is woken is reconciled, one pass at a
-    /// time per object. A failed pass is repeated with back-off; it never stops the others.
-    pub async fn run<K, F>(
-        &self,
-        name: &'static str,
-        kind: &Kind<K>,
-        woken: UnboundedReceiver<ObjectRef<K>>,
-        debounce: Duration,
-        reconcile: fn(Arc<K>, Arc<Context>) -> F,
-    ) where
-        K: Told
-            + Leans
-            + Resource<DynamicType = ()>
-            + Clone
-            + Debug
-            + Send
-            + Sync
-            + serde::de::DeserializeOwned
-            + 'static,
-        F: Future<Output = Result<Action, ReconcileError>> + Send + 'static,
-    {
-        let policy = move |object: Arc<K>, error: &ReconcileError, context: Arc<Context>| {
-            let key = (
-                name,
-                object.namespace().unwrap_or_default(),
-                object.name_any(),
-            );
-            let delay = context.failures.next_delay(&key);
-            context.metrics.reconciled(name, error.label());
-            let _told = span(name, object.as_ref()).entered();
-            if error.is_conflict() {
-                tracing::debug!(%error, "conflict, looking again");
-            } else {
-                let cause = crate::controllers::Chain(error).to_string();
-                tracing::warn!(error = %cause, retry_in = ?delay, "reconcile failed");
-                if let Some(finding) = context.failures.news(&key, cause) {
-                    // an Event is worth no wait
-                    let tasks = context.tasks.clone();
-                    tasks.spawn(async move { context.event(object.as_ref(), &finding).await });
-                }
-            }
-            Action::requeue(delay)
-        };
-        let pass = move |object: Arc<K>, context: Arc<Context>| async move {
-            let key = (
-                name,
-                object.namespace().unwrap_or_default(),
-                object.name_any(),
-            );
-            if unreadable::holds(&context, object.as_ref()).await {
-                return Ok(Action::requeue(unreadable::LOOK_AGAIN));
-            }
-            let told = span(name, object.as_ref());
-            let action = reconcile(object, context.clone()).instrument(told).await?;
-            context.failures.clear(&key);
-            context.metrics.reconciled(name, "ok");
-            Ok(action)
-        };
-        Controller::for_shared_stream(stream::pending::<Arc<K>>(), kind.reader())
-            .with_config(Config::default().debounce(debounce))
-            .reconcile_on(UnboundedReceiverStream::new(woken))
-            .graceful_shutdown_on(self.stop.clone().cancelled_owned())
-            .run(pass, policy, self.context.clone())
-            .for_each(|_| std::future::ready(()))
-            .await;
+/// Channels to all controllers.
+pub fn channels() -> (Wakers, Woken) {
+    macro_rules! channels {
+        ($($field:ident),*) => {{
+            $(let $field = Waker::channel();)*
+            (Wakers { $($field: $field.0),* }, Woken { $($field: $field.1),* })
+        }};
     }
+    channels!(
+        clusters,
+        profiles,
+        machines,
+        machine_sets,
+        machine_deployments,
+        machine_classes,
+        hosts,
+        hypervisors,
+        credentials,
+        gateway_credentials,
+        bmc_credentials
+    )
+}
+
+/// Runs all controllers until they are stopped.
+pub async fn run_all(context: &Arc<Context>, woken: Woken, stop: &CancellationToken) {
+    let stores = &context.stores;
+    macro_rules! run {
+        ($controller:expr, $store:ident, $woken:ident) => {{
+            let watched = Watched {
+                objects: stores.$store.reader(),
+                woken: woken.$woken,
+            };
+            run(context.engine.clone(), $controller, watched, stop.clone())
+        }};
+    }
+    let context = || context.clone();
+    let credentials = |of| Credentials {
+        context: context(),
+        of,
+    };
+    tokio::join!(
+        run!(Clusters { context: context() }, clusters, clusters),
+        run!(ClusterProfiles { context: context() }, clusters, profiles),
+        run!(Machines { context: context() }, machines, machines),
+        run!(
+            MachineSets { context: context() },
+            machine_sets,
+            machine_sets
+        ),
+        run!(
+            MachineDeployments { context: context() },
+            machine_deployments,
+            machine_deployments
+        ),
+        run!(
+            MachineClasses { context: context() },
+            machine_classes,
+            machine_classes
+        ),
+        run!(Hosts { context: context() }, hosts, hosts),
+        run!(Hypervisors { context: context() }, hypervisors, hypervisors),
+        run!(credentials(Of::Hosts), credentials, credentials),
+        run!(credentials(Of::Hosts), bmc_credentials, bmc_credentials),
+        run!(
+            credentials(Of::Hypervisors),
+            gateway_credentials,
+            gateway_credentials
+        ),
+    );
 }

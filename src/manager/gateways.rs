@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use kube::ResourceExt;
+
 use crate::gateway::{ConnectionKey, Registry, Wake};
 use crate::store::{Key, Stores, Wakers};
 
@@ -45,9 +47,10 @@ pub fn registry(stores: Arc<Stores>, wakers: Wakers) -> Registry {
     })
 }
 
-/// Wakes the Machine of a virtual machine; its Hypervisor where there is none.
+/// Wakes the Machine of a virtual machine; its Hypervisor where there is none of its namespace.
 pub fn wake_machine(stores: &Stores, wakers: &Wakers, key: &ConnectionKey, uid: &str) {
-    match stores.machines.by_uid(uid) {
+    let machine = stores.machines.by_uid(uid);
+    match machine.filter(|machine| machine.namespace().as_deref() == Some(&key.namespace)) {
         Some(machine) => wakers.machines.wake_object(&machine),
         None => wakers.hypervisors.wake(&key.namespace, &key.name),
     }

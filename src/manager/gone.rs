@@ -36,7 +36,7 @@ pub fn forgetting<K: Remembered + 'static>(context: Arc<Context>, hook: Hook<K>)
             for controller in K::CONTROLLERS {
                 let namespace = object.namespace().unwrap_or_default();
                 let key = (*controller, namespace, object.name_any());
-                context.failures.clear(&key);
+                context.engine.failures.clear(&key);
             }
         }
         hook(object, before, change);
@@ -57,13 +57,13 @@ impl Remembered for Machine {
     const CONTROLLERS: &'static [&'static str] = &["machine"];
 
     fn forget(&self, context: &Context, _: Option<&Self>, change: Change) {
-        let in_flight = context.in_flight.lock();
-        let mut in_flight = in_flight.unwrap_or_else(PoisonError::into_inner);
-        for owner in self.owner_references() {
-            in_flight.settled(&owner.uid, &self.name_any());
-        }
-        drop(in_flight);
         if change == Change::Deleted {
+            let in_flight = context.in_flight.lock();
+            let mut in_flight = in_flight.unwrap_or_else(PoisonError::into_inner);
+            for owner in self.owner_references() {
+                in_flight.settled(&owner.uid, &self.name_any());
+            }
+            drop(in_flight);
             context.forget_machine(&self.uid().unwrap_or_default());
         }
     }
@@ -109,8 +109,7 @@ impl Remembered for Hypervisor {
 }
 
 impl Remembered for Secret {
-    const CONTROLLERS: &'static [&'static str] =
-        &["credential", "gateway-credential", "bmc-credential"];
+    const CONTROLLERS: &'static [&'static str] = &["credential"];
 
     fn forget(&self, context: &Context, _: Option<&Self>, change: Change) {
         if change == Change::Deleted {

@@ -60,12 +60,6 @@ impl Leadership {
         Ok((Self(held), Candidacy { end, task }))
     }
 
-    /// Leadership that is always held, for tests with one manager.
-    #[cfg(test)]
-    pub fn held() -> Self {
-        Self(watch::channel(Some(Instant::now() + Duration::from_hours(24))).1)
-    }
-
     /// Whether this process leads now. Asked just before anything that must not happen twice.
     pub fn is_held(&self) -> bool {
         self.0.borrow().is_some_and(|until| Instant::now() < until)

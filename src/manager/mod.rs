@@ -16,7 +16,6 @@ mod members;
 mod metrics;
 mod profiles;
 mod run;
-mod span;
 mod unreadable;
 
 pub use args::ManagerArgs;

@@ -2,28 +2,98 @@
 //! go. The Cluster's own controller writes them on the Cluster.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
-use kube::runtime::controller::Action;
 
 use super::context::Context;
+use crate::api::conditions::Finding;
 use crate::api::names::ANNOTATION_INITIALIZED;
 use crate::api::{Cluster, ClusterProviderSpec};
 use crate::controllers::cluster_profile::{Input, Server, inventories};
 use crate::controllers::machine::cluster_endpoint;
+use crate::controllers::unreadable;
 use crate::controllers::whose::Shared;
-use crate::controllers::{Chain, ReconcileError};
+use crate::core::{self, Next};
+use crate::engine::{Chain, Controller, Done, ReconcileError};
 use crate::kubeadm::Endpoint;
 use crate::pki::Authorities;
 
-/// One pass over the profiles of a Cluster.
-pub async fn reconcile(
-    cluster: Arc<Cluster>,
-    context: Arc<Context>,
-) -> Result<Action, ReconcileError> {
-    context.must_lead()?;
+/// The controller of the ClusterProfiles of Clusters.
+pub struct ClusterProfiles {
+    /// What controllers share.
+    pub context: Arc<Context>,
+}
+
+/// What is done for the profiles of a Cluster.
+pub struct Plan([Publish; 1]);
+
+/// One pass of the publisher.
+pub struct Publish;
+
+impl core::Plan for Plan {
+    type Action = Publish;
+
+    fn actions(&self) -> &[Publish] {
+        &self.0
+    }
+
+    fn findings(&self) -> &[Finding] {
+        &[]
+    }
+
+    fn next(&self, _: Timestamp) -> Next {
+        Next::OnChange
+    }
+}
+
+impl Controller for ClusterProfiles {
+    type Object = Cluster;
+    type Observed = Input;
+    type Plan = Plan;
+    type Status = ();
+
+    const NAME: &'static str = "cluster-profile";
+
+    async fn is_held(&self, cluster: &Cluster) -> bool {
+        unreadable::holds(&self.context, cluster).await
+    }
+
+    async fn observe(
+        &self,
+        cluster: &Arc<Cluster>,
+        _: Timestamp,
+    ) -> Result<Option<Input>, ReconcileError> {
+        Ok(input(&self.context, cluster))
+    }
+
+    fn plan(_: &Input, _: Timestamp) -> Plan {
+        Plan([Publish])
+    }
+
+    async fn perform(
+        &self,
+        input: &Input,
+        _: &Publish,
+        now: Timestamp,
+    ) -> Result<Done, ReconcileError> {
+        let next = publish(&self.context, input, now).await?;
+        Ok(next.map_or(Done::Yes, Done::LookAgain))
+    }
+
+    fn reported(_: &Cluster) -> Option<&()> {
+        None
+    }
+
+    fn status(_: &Cluster, _: &Input, _: &Plan, _: Timestamp) -> Option<()> {
+        None
+    }
+}
+
+fn input(context: &Context, cluster: &Arc<Cluster>) -> Option<Input> {
     if !cluster.is_ours(&context.stores) {
-        return Ok(Action::await_change());
+        return None;
     }
     let uid = cluster.uid().unwrap_or_default();
     let own = cluster.namespace().unwrap_or_default();
@@ -32,7 +102,7 @@ pub async fn reconcile(
     let spec = match ClusterProviderSpec::decode(cluster.spec.provider_spec.value.as_ref()) {
         Ok(spec) => spec,
         Err(_) if cluster.metadata.deletion_timestamp.is_some() => ClusterProviderSpec::default(),
-        Err(_) => return Ok(Action::await_change()),
+        Err(_) => return None,
     };
     let known = context.known.get(&uid);
     let (namespaces, forbidden) = inventories(&spec.profile, &own, &context.profile_namespaces);
@@ -42,26 +112,33 @@ pub async fn reconcile(
     } else if initialized_by.is_none() {
         Err("its control plane is not initialised yet".to_owned())
     } else {
-        let endpoint = cluster_endpoint(&context, &own, Some(&spec), initialized_by);
+        let endpoint = cluster_endpoint(context, &own, Some(&spec), initialized_by);
         own_server(endpoint, known.authorities.as_deref())
     };
     // the name of its administrators' Secret would be that of our consumers'
     let rival = format!("{}-profile", cluster.name_any());
     let rival = context.stores.clusters.get(&own, &rival);
-    let input = Input {
+    Some(Input {
         rival: rival.map(|rival| rival.name_any()),
         server,
         verdict: known.judgement.verdict,
         health: known.sentence,
         version: known.version,
         member: context
-            .member(&cluster)
+            .member(cluster)
             .map(|member| member.client().clone()),
         cluster: cluster.clone(),
         namespaces,
         forbidden,
-    };
-    let report = context.publisher.pass(&input, crate::clock::now()).await;
+    })
+}
+
+async fn publish(
+    context: &Context,
+    input: &Input,
+    now: Timestamp,
+) -> Result<Option<Duration>, ReconcileError> {
+    let report = context.publisher.pass(input, now).await;
     let report = report.map_err(|error| {
         if error.is_conflict() {
             ReconcileError::Conflict {
@@ -71,15 +148,15 @@ pub async fn reconcile(
             ReconcileError::other(error.what.clone(), Chain(error.source.as_ref()))
         }
     })?;
+    let uid = input.cluster.uid().unwrap_or_default();
+    let known = context.known.get(&uid);
     if !report.findings.is_empty() && known.profile_findings != report.findings {
         context
             .known
             .update(&uid, |known| known.profile_findings = report.findings);
-        context.wakers.clusters.wake_object(&cluster);
+        context.wakers.clusters.wake_object(&input.cluster);
     }
-    Ok(report
-        .next
-        .map_or_else(Action::await_change, Action::requeue))
+    Ok(report.next)
 }
 
 /// Where the API of a control plane of ours is served.

@@ -5,50 +5,33 @@ use std::time::Duration;
 
 use ::http::Request;
 use futures::StreamExt;
-use k8s_openapi::api::core::v1::{Namespace, Secret};
+use k8s_openapi::api::core::v1::Namespace;
 use kube::client::Body;
-use kube::runtime::events::{Recorder, Reporter};
 use kube::{Api, Client, ResourceExt};
-use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::util::MapRequestLayer;
 
 use super::args::ManagerArgs;
 use super::context::Context;
-use super::controllers::{DEBOUNCE_COUNTS, Running};
+use super::controllers::{self, Woken};
 use super::error::ManagerError;
 use super::leader::Leadership;
 use super::metrics::Metrics;
-use super::{definitions, gateways, gone, hooks, http, media, members, profiles, unreadable};
+use super::{definitions, gateways, gone, hooks, http, media, members, unreadable};
 use crate::api::names::SECRET_TYPE_GATEWAY;
-use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
 use crate::clock;
+use crate::controllers::cluster;
 use crate::controllers::cluster_profile::Publisher;
-use crate::controllers::{self, Failures};
+use crate::engine::{Engine, Events};
 use crate::media::Media;
 use crate::provider::{Bmcs, Follows, Hosts, Simulated};
 use crate::remote::{Route, kube_builder};
-use crate::store::{Scope, Stores, Waker, Wakers, watch};
+use crate::store::{Scope, Stores, watch};
 use crate::workload::drain_watch::DrainWatches;
-use kube::runtime::reflector::ObjectRef;
 
 /// How long the end of background work is waited for.
 const GRACE: Duration = Duration::from_secs(10);
-
-struct Woken {
-    clusters: UnboundedReceiver<ObjectRef<Cluster>>,
-    profiles: UnboundedReceiver<ObjectRef<Cluster>>,
-    machines: UnboundedReceiver<ObjectRef<Machine>>,
-    machine_sets: UnboundedReceiver<ObjectRef<MachineSet>>,
-    machine_deployments: UnboundedReceiver<ObjectRef<MachineDeployment>>,
-    machine_classes: UnboundedReceiver<ObjectRef<MachineClass>>,
-    hosts: UnboundedReceiver<ObjectRef<Host>>,
-    hypervisors: UnboundedReceiver<ObjectRef<Hypervisor>>,
-    credentials: UnboundedReceiver<ObjectRef<Secret>>,
-    gateway_credentials: UnboundedReceiver<ObjectRef<Secret>>,
-    bmc_credentials: UnboundedReceiver<ObjectRef<Secret>>,
-}
 
 /// Runs the manager until it is told to stop, or may not lead any more.
 pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
@@ -106,7 +89,10 @@ fn somebody() -> String {
 }
 
 /// A client whose requests are counted, and given up when nobody answers.
-fn client(config: kube::Config, metrics: Metrics) -> Result<Client, kube::Error> {
+///
+/// No request is repeated unseen: an answer to the second could be about the first. Passes are repeated instead.
+fn client(mut config: kube::Config, metrics: Metrics) -> Result<Client, kube::Error> {
+    config.default_retry = false;
     let count = MapRequestLayer::new(move |request: Request<Body>| {
         metrics.requested(request.method().as_str());
         request
@@ -148,42 +134,25 @@ fn context(
     (metrics, media): (Metrics, Option<Arc<Media>>),
     (tasks, stop): (TaskTracker, &CancellationToken),
 ) -> (Arc<Context>, Woken) {
-    let (clusters, clusters_woken) = Waker::channel();
-    let (profiles, profiles_woken) = Waker::channel();
-    let (machines, machines_woken) = Waker::channel();
-    let (machine_sets, machine_sets_woken) = Waker::channel();
-    let (machine_deployments, machine_deployments_woken) = Waker::channel();
-    let (machine_classes, machine_classes_woken) = Waker::channel();
-    let (hosts, hosts_woken) = Waker::channel();
-    let (hypervisors, hypervisors_woken) = Waker::channel();
-    let (credentials, credentials_woken) = Waker::channel();
-    let (gateway_credentials, gateway_credentials_woken) = Waker::channel();
-    let (bmc_credentials, bmc_credentials_woken) = Waker::channel();
-    let wakers = Wakers {
-        clusters,
-        profiles,
-        machines,
-        machine_sets,
-        machine_deployments,
-        machine_classes,
-        hosts,
-        hypervisors,
-        credentials,
-        gateway_credentials,
-        bmc_credentials,
-    };
+    let (wakers, woken) = controllers::channels();
     let stores = Arc::new(Stores::default());
     let members = Arc::new(members::registry(stores.clone(), wakers.clone()));
-    let reporter = Reporter {
-        controller: "tatara".into(),
-        instance: None,
+    let engine = Engine {
+        client: client.clone(),
+        events: Events::new(client.clone()),
+        is_leading: Box::new(move || leadership.is_held()),
+        count: Box::new({
+            let metrics = metrics.clone();
+            move |controller, result| metrics.reconciled(controller, result)
+        }),
+        failures: Default::default(),
     };
     let sources = || {
         let (wake, tasks) = (wakers.clusters.clone(), tasks.clone());
-        controllers::cluster::Sources::new(client.clone(), wake, tasks, stop.clone())
+        cluster::Sources::new(client.clone(), wake, tasks, stop.clone())
     };
     let context = Context {
-        recorder: Recorder::new(client.clone(), reporter),
+        engine: Arc::new(engine),
         hosts: Arc::new(Hosts::new(stores.clone())),
         bmcs: Bmcs::new(client.clone(), stores.clone()),
         media,
@@ -199,7 +168,7 @@ fn context(
         ),
         drains: DrainWatches::new(tasks.clone(), stop.clone()),
         publisher: Arc::new(Publisher::new(client.clone())),
-        known: controllers::cluster::KnownClusters::default(),
+        known: cluster::KnownClusters::default(),
         sources: sources(),
         secrets: sources(),
         claims: std::sync::Mutex::default(),
@@ -207,7 +176,6 @@ fn context(
         tokens: std::sync::Mutex::default(),
         unreadable: Default::default(),
         regarded: Default::default(),
-        failures: Failures::default(),
         profile_namespaces: args.profile_namespaces.clone(),
         stop: stop.clone(),
         started: clock::now(),
@@ -216,23 +184,9 @@ fn context(
         stores,
         wakers,
         members,
-        leadership,
         metrics,
         management,
         tasks,
-    };
-    let woken = Woken {
-        clusters: clusters_woken,
-        profiles: profiles_woken,
-        machines: machines_woken,
-        machine_sets: machine_sets_woken,
-        machine_deployments: machine_deployments_woken,
-        machine_classes: machine_classes_woken,
-        hosts: hosts_woken,
-        hypervisors: hypervisors_woken,
-        credentials: credentials_woken,
-        gateway_credentials: gateway_credentials_woken,
-        bmc_credentials: bmc_credentials_woken,
     };
     (Arc::new(context), woken)
 }
@@ -253,7 +207,7 @@ async fn work(
     });
     tokio::select! {
         () = watches(args, &context) => {}
-        () = controllers(context.clone(), woken, ready, stop) => {}
+        () = run_listed(&context, woken, ready, &stop) => {}
         () = touched => {}
     }
 }
@@ -302,96 +256,15 @@ async fn watches(args: &ManagerArgs, context: &Arc<Context>) {
 }
 
 /// Runs the controllers, once everything has been listed.
-async fn controllers(
-    context: Arc<Context>,
+async fn run_listed(
+    context: &Arc<Context>,
     woken: Woken,
     ready: http::Ready,
-    stop: CancellationToken,
+    stop: &CancellationToken,
 ) {
-    let stores = context.stores.clone();
-    if stores.ready().await.is_err() {
+    if context.stores.ready().await.is_err() {
         return;
     }
     ready.set(true);
-    let running = Running { context, stop };
-    macro_rules! run {
-        ($name:literal, $field:ident, $woken:ident, $debounce:expr, $reconcile:path) => {
-            running.run($name, &stores.$field, woken.$woken, $debounce, $reconcile)
-        };
-    }
-    let now = Duration::ZERO;
-    let counts = DEBOUNCE_COUNTS;
-    tokio::join!(
-        run!(
-            "cluster",
-            clusters,
-            clusters,
-            now,
-            controllers::cluster::reconcile
-        ),
-        run!(
-            "cluster-profile",
-            clusters,
-            profiles,
-            now,
-            profiles::reconcile
-        ),
-        run!(
-            "machine",
-            machines,
-            machines,
-            now,
-            controllers::machine::reconcile
-        ),
-        run!(
-            "machine-set",
-            machine_sets,
-            machine_sets,
-            counts,
-            controllers::machine_set::reconcile
-        ),
-        run!(
-            "machine-deployment",
-            machine_deployments,
-            machine_deployments,
-            counts,
-            controllers::machine_deployment::reconcile
-        ),
-        run!(
-            "machine-class",
-            machine_classes,
-            machine_classes,
-            counts,
-            controllers::machine_class::reconcile
-        ),
-        run!("host", hosts, hosts, now, controllers::host::reconcile),
-        run!(
-            "hypervisor",
-            hypervisors,
-            hypervisors,
-            counts,
-            controllers::hypervisor::reconcile
-        ),
-        run!(
-            "gateway-credential",
-            gateway_credentials,
-            gateway_credentials,
-            counts,
-            controllers::credential::reconcile_gateway
-        ),
-        run!(
-            "credential",
-            credentials,
-            credentials,
-            counts,
-            controllers::credential::reconcile
-        ),
-        run!(
-            "bmc-credential",
-            bmc_credentials,
-            bmc_credentials,
-            counts,
-            controllers::credential::reconcile
-        ),
-    );
+    controllers::run_all(context, woken, stop).await;
 }

@@ -16,7 +16,7 @@ use tokio_util::task::TaskTracker;
 use super::served::hex;
 use crate::api::installation::IsoImage;
 use crate::clock;
-use crate::controllers::Chain;
+use crate::engine::Chain;
 use crate::installer::{Area, AreaError, Finder};
 
 /// How long a connection may take.

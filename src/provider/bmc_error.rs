@@ -2,7 +2,7 @@
 
 use super::ContactError;
 use crate::api::conditions::Reason;
-use crate::controllers::Chain;
+use crate::engine::Chain;
 use crate::redfish::Error;
 
 /// What stands between us and the BMC, and is ours or the user's to mend.

@@ -11,7 +11,7 @@ use kube::ResourceExt;
 use super::host_memory::Memory;
 use super::{Credentials, Sightings, target};
 use crate::api::Host;
-use crate::controllers::Chain;
+use crate::engine::Chain;
 use crate::node::{self, Observation};
 use crate::remote::{Credential, Place, Pool, Route, Session, Target};
 use crate::store::Stores;

@@ -88,25 +88,31 @@ pub async fn watch<K>(
         } else {
             Vec::new()
         };
-        writer.apply_watcher_event(&event);
-        match event {
+        // the index first: what the store shows is found under its keys
+        match &event {
             watcher::Event::Init => listing = Some(Index::default()),
             watcher::Event::InitApply(object) => {
                 if let Some(index) = listing.as_mut() {
-                    index.insert(&name(&object), object.keys());
+                    index.insert(&name(object), object.keys());
                 }
             }
             watcher::Event::InitDone => {
-                listed(kind, &known, listing.take().unwrap_or_default(), &hook);
+                let fresh = listing.take().unwrap_or_default();
+                index_mut(kind, |index| *index = fresh);
             }
             watcher::Event::Apply(object) => {
-                index_mut(kind, |index| index.insert(&name(&object), object.keys()));
-                hook(&object, before.as_deref(), Change::Applied);
+                index_mut(kind, |index| index.insert(&name(object), object.keys()));
             }
             watcher::Event::Delete(object) => {
-                index_mut(kind, |index| index.remove(&name(&object)));
-                hook(&object, before.as_deref(), Change::Deleted);
+                index_mut(kind, |index| index.remove(&name(object)));
             }
+        }
+        writer.apply_watcher_event(&event);
+        match event {
+            watcher::Event::Init | watcher::Event::InitApply(_) => {}
+            watcher::Event::InitDone => listed(kind, &known, &hook),
+            watcher::Event::Apply(object) => hook(&object, before.as_deref(), Change::Applied),
+            watcher::Event::Delete(object) => hook(&object, before.as_deref(), Change::Deleted),
         }
     }
 }
@@ -125,13 +131,7 @@ fn before<K: Indexed + Clone + 'static>(
 }
 
 /// A list has come in whole: what is no longer in it was deleted while nobody watched.
-fn listed<K: Indexed + Clone + 'static>(
-    kind: &Kind<K>,
-    known: &[Arc<K>],
-    fresh: Index,
-    hook: &Hook<K>,
-) {
-    index_mut(kind, |index| *index = fresh);
+fn listed<K: Indexed + Clone + 'static>(kind: &Kind<K>, known: &[Arc<K>], hook: &Hook<K>) {
     for object in known {
         let (namespace, name) = name(object.as_ref());
         if kind.get(&namespace, &name).is_none() {

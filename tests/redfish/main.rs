@@ -56,5 +56,5 @@ async fn refused(bmc: &SimulatedBmc) -> Error {
 
 /// An error with its causes, as people see it.
 fn told(error: &Error) -> String {
-    tatara::controllers::Chain(error).to_string()
+    tatara::engine::Chain(error).to_string()
 }

@@ -9,7 +9,8 @@ use super::attempt::{Attempt, ReadAt};
 use super::observed::Addons;
 use crate::api::cluster_provider_spec::{Addon, AddonKind};
 use crate::api::{Cluster, ClusterProviderSpec};
-use crate::controllers::{Next, ReconcileError};
+use crate::core::Next;
+use crate::engine::ReconcileError;
 use crate::manager::Context;
 use crate::workload::{addons, manifests};
 

@@ -3,7 +3,7 @@
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 use super::observed::Addons;
-use crate::controllers::Next;
+use crate::core::Next;
 
 /// First delay after addons could not be applied, doubled each time.
 const BASE: SignedDuration = SignedDuration::from_secs(2);

@@ -2,22 +2,25 @@
 
 mod addons;
 mod attempt;
-mod execute;
 mod known;
 mod observe;
 mod observed;
+mod perform;
 pub mod plan;
-mod report;
 mod secrets;
 mod sources;
+mod status;
 
 use std::sync::Arc;
 
+use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
-use kube::runtime::controller::Action;
 
-use super::{ReconcileError, whose};
-use crate::api::Cluster;
+use self::plan::{Action, Plan};
+use super::{unreadable, whose};
+use crate::api::conditions::ConditionType;
+use crate::api::{Cluster, ClusterStatus};
+use crate::engine::{Controller, Done, ReconcileError};
 use crate::manager::{Context, member_key};
 
 pub use known::{Known, KnownClusters};
@@ -26,21 +29,64 @@ pub use observed::{Addons, Certificates, Health, MachineFact, Observed};
 pub use secrets::other_cluster;
 pub use sources::Sources;
 
-/// One pass over a Cluster.
-pub async fn reconcile(
-    cluster: Arc<Cluster>,
-    context: Arc<Context>,
-) -> Result<Action, ReconcileError> {
-    if !whose::is_ours(&context, &cluster).await? {
-        forget(&context, &cluster);
-        return Ok(Action::await_change());
+/// The controller of Clusters.
+pub struct Clusters {
+    /// What controllers share.
+    pub context: Arc<Context>,
+}
+
+impl Controller for Clusters {
+    type Object = Cluster;
+    type Observed = Observed;
+    type Plan = Plan;
+    type Status = ClusterStatus;
+
+    const NAME: &'static str = "cluster";
+    const EVENTS: &'static [ConditionType] = status::EVENTS;
+
+    async fn is_held(&self, cluster: &Cluster) -> bool {
+        unreadable::holds(&self.context, cluster).await
     }
-    let observed = observe::observe(&context, cluster).await?;
-    let now = crate::clock::now();
-    let plan = plan::plan(&observed);
-    report::write(&context, &observed, &plan, now).await?;
-    execute::execute(&context, &observed, &plan, now).await?;
-    Ok(plan.next.action())
+
+    async fn observe(
+        &self,
+        cluster: &Arc<Cluster>,
+        _: Timestamp,
+    ) -> Result<Option<Observed>, ReconcileError> {
+        if !whose::is_ours(&self.context, cluster).await? {
+            forget(&self.context, cluster);
+            return Ok(None);
+        }
+        let observed = observe::observe(&self.context, cluster.clone()).await?;
+        Ok(Some(observed))
+    }
+
+    fn plan(observed: &Observed, _: Timestamp) -> Plan {
+        plan::plan(observed)
+    }
+
+    async fn perform(
+        &self,
+        observed: &Observed,
+        action: &Action,
+        now: Timestamp,
+    ) -> Result<Done, ReconcileError> {
+        perform::perform(&self.context, observed, action, now).await?;
+        Ok(Done::Yes)
+    }
+
+    fn reported(cluster: &Cluster) -> Option<&ClusterStatus> {
+        cluster.status.as_ref()
+    }
+
+    fn status(
+        cluster: &Cluster,
+        observed: &Observed,
+        plan: &Plan,
+        _: Timestamp,
+    ) -> Option<ClusterStatus> {
+        status::status(cluster, observed, plan)
+    }
 }
 
 /// Forgets what was found out about a Cluster that is gone, or not ours.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::api::cluster::Turn;
 use crate::api::conditions::Finding;
 use crate::api::{Cluster, ClusterProviderSpec};
-use crate::controllers::Next;
 use crate::controllers::machine::plan::turn::Doubt;
+use crate::core::Next;
 use crate::kubeadm::Endpoint;
 use crate::workload::health::Judgement;
 

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::known::Kubeconfig;
 use super::observed::Observed;
-use super::plan::{Action, Plan};
+use super::plan::Action;
 use super::{addons, secrets};
 use crate::api::Cluster;
 use crate::api::names::{
@@ -26,49 +26,49 @@ use crate::api::names::{
 use crate::api::readable::unreadable;
 use crate::controllers::machine::{first_host, turn};
 use crate::controllers::whose::Shared;
-use crate::controllers::{Chain, ReconcileError, patch};
+use crate::core::finalizers;
+use crate::engine::Chain;
+use crate::engine::ReconcileError;
+use crate::engine::patch;
 use crate::manager::{Context, member_key};
 use crate::pki::{Authorities, kubeconfig};
 use crate::remote::{Route, kube_client};
 use crate::store::Key;
 use crate::workload::{self, given};
 
-/// Does the plan's actions in order.
-pub async fn execute(
+/// Does one action.
+pub async fn perform(
     context: &Context,
     observed: &Observed,
-    plan: &Plan,
+    action: &Action,
     now: Timestamp,
 ) -> Result<(), ReconcileError> {
     let cluster = observed.cluster.as_ref();
-    for action in &plan.actions {
-        context.must_lead()?;
-        match action {
-            Action::Adopt => {
-                let change = |cluster: &Cluster| json!({ "metadata": { "finalizers": patch::with_finalizer(cluster, FINALIZER_CLUSTER) } });
-                let deleted = |cluster: &Cluster| cluster.metadata.deletion_timestamp.clone();
-                patch::swap(&context.client, cluster, deleted, change).await?;
-            }
-            Action::ReturnTurn => turn::give_back_by_act(context, cluster).await?,
-            Action::SettleTurn => turn::settle(context, cluster).await?,
-            Action::MakeCertificates => make_certificates(context, cluster, now).await?,
-            Action::WriteKubeconfig => write_kubeconfig(context, observed, now).await?,
-            Action::Connect => connect(context, cluster).await?,
-            Action::ApplyAddons => {
-                if let Ok(spec) = &observed.spec {
-                    addons::apply(context, cluster, spec, now).await?;
-                }
-            }
-            Action::HoldSecrets => {
-                secrets::hold(context, cluster, true).await?;
-                let uid = cluster.uid().unwrap_or_default();
-                context
-                    .known
-                    .update(&uid, |known| known.secrets_held = true);
-            }
-            Action::DeleteChildren => delete_children(context, cluster).await?,
-            Action::Finish => finish(context, cluster).await?,
+    match action {
+        Action::Adopt => {
+            let change = |cluster: &Cluster| json!({ "metadata": { "finalizers": finalizers::with(cluster, FINALIZER_CLUSTER) } });
+            let deleted = |cluster: &Cluster| cluster.metadata.deletion_timestamp.clone();
+            patch::swap(&context.client, cluster, deleted, change).await?;
         }
+        Action::ReturnTurn => turn::give_back_by_act(context, cluster).await?,
+        Action::SettleTurn => turn::settle(context, cluster).await?,
+        Action::MakeCertificates => make_certificates(context, cluster, now).await?,
+        Action::WriteKubeconfig => write_kubeconfig(context, observed, now).await?,
+        Action::Connect => connect(context, cluster).await?,
+        Action::ApplyAddons => {
+            if let Ok(spec) = &observed.spec {
+                addons::apply(context, cluster, spec, now).await?;
+            }
+        }
+        Action::HoldSecrets => {
+            secrets::hold(context, cluster, true).await?;
+            let uid = cluster.uid().unwrap_or_default();
+            context
+                .known
+                .update(&uid, |known| known.secrets_held = true);
+        }
+        Action::DeleteChildren => delete_children(context, cluster).await?,
+        Action::Finish => finish(context, cluster).await?,
     }
     Ok(())
 }

@@ -22,7 +22,9 @@ use crate::api::names::{
 use crate::controllers::cluster_profile::Server;
 use crate::controllers::machine::plan::turn::Marks;
 use crate::controllers::machine::turn;
-use crate::controllers::{Chain, ReconcileError, patch};
+use crate::engine::Chain;
+use crate::engine::ReconcileError;
+use crate::engine::patch;
 use crate::manager::Context;
 use crate::pki::{Authorities, AuthoritySecret, kubeconfig};
 use crate::workload::{given, manifests};

@@ -1,46 +1,133 @@
-//! Credentials of hosts and of their BMCs: kept while a host that a Machine holds needs them. Without them
-//! nobody could reset that host any more, or switch it on for that, whatever was deleted first.
+//! Credentials of hosts, of their BMCs and of gateways: kept while a host that a Machine holds, or a Hypervisor that
+//! Machines are on, needs them. Without them nothing could reset that host any more, or delete those virtual machines.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
-use kube::runtime::controller::Action;
 
-use super::{ReconcileError, patch};
+use super::unreadable;
+use crate::api::conditions::Finding;
+use crate::core::{self, Next, finalizers};
+use crate::engine::{Controller, DEBOUNCE_COUNTS, Done, ReconcileError, patch};
 use crate::manager::Context;
 use crate::store::Key;
 
-/// One pass over a Secret of type `kubernetes.io/ssh-auth` or `kubernetes.io/basic-auth`.
-pub async fn reconcile(
-    secret: Arc<Secret>,
-    context: Arc<Context>,
-) -> Result<Action, ReconcileError> {
-    let key = Key::Secret(secret.namespace().unwrap_or_default(), secret.name_any());
-    let hosts = context.stores.hosts.by(&key);
-    let needed = hosts.iter().any(|host| host.spec.consumer_ref.is_some());
-    patch::hold(&context.client, secret.as_ref(), needed).await?;
-    Ok(Action::await_change())
+/// What a Secret is a credential of, by its type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// Hosts or their BMCs: `kubernetes.io/ssh-auth`, `kubernetes.io/basic-auth`.
+    Hosts,
+    /// Gateways: `tatara.dev/gateway`.
+    Hypervisors,
 }
 
-/// One pass over a Secret of type `tatara.dev/gateway`: kept while a Hypervisor that Machines are on needs
-/// it. Without it nobody could end their virtual machines any more.
-pub async fn reconcile_gateway(
+/// The controller of Secrets of one type.
+pub struct Credentials {
+    /// What controllers share.
+    pub context: Arc<Context>,
+    /// Who uses them.
+    pub of: Of,
+}
+
+/// What a pass over a Secret knows.
+#[derive(Clone, Debug)]
+pub struct Observed {
     secret: Arc<Secret>,
-    context: Arc<Context>,
-) -> Result<Action, ReconcileError> {
-    let (namespace, name) = (secret.namespace().unwrap_or_default(), secret.name_any());
-    let hypervisors = context
-        .stores
-        .hypervisors
-        .by(&Key::Secret(namespace.clone(), name));
-    let has_machines = |name: String| {
-        let placed = Key::Hypervisor(namespace.clone(), name);
-        !context.stores.machines.by(&placed).is_empty()
-    };
-    let needed = hypervisors
-        .iter()
-        .any(|hypervisor| has_machines(hypervisor.name_any()));
-    patch::hold(&context.client, secret.as_ref(), needed).await?;
-    Ok(Action::await_change())
+    is_needed: bool,
+}
+
+/// What is done next for a Secret.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan(Option<Hold>);
+
+/// Add the finalizer, or remove it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hold(bool);
+
+impl core::Plan for Plan {
+    type Action = Hold;
+
+    fn actions(&self) -> &[Hold] {
+        self.0.as_slice()
+    }
+
+    fn findings(&self) -> &[Finding] {
+        &[]
+    }
+
+    fn next(&self, _: Timestamp) -> Next {
+        Next::OnChange
+    }
+}
+
+impl Credentials {
+    fn is_needed(&self, secret: &Secret) -> bool {
+        let (namespace, name) = (secret.namespace().unwrap_or_default(), secret.name_any());
+        let (stores, key) = (&self.context.stores, Key::Secret(namespace.clone(), name));
+        match self.of {
+            Of::Hosts => {
+                let hosts = stores.hosts.by(&key);
+                hosts.iter().any(|host| host.spec.consumer_ref.is_some())
+            }
+            Of::Hypervisors => {
+                let hypervisors = stores.hypervisors.by(&key);
+                hypervisors.iter().any(|hypervisor| {
+                    let placed = Key::Hypervisor(namespace.clone(), hypervisor.name_any());
+                    !stores.machines.by(&placed).is_empty()
+                })
+            }
+        }
+    }
+}
+
+impl Controller for Credentials {
+    type Object = Secret;
+    type Observed = Observed;
+    type Plan = Plan;
+    type Status = ();
+
+    const NAME: &'static str = "credential";
+    const DEBOUNCE: Duration = DEBOUNCE_COUNTS;
+
+    async fn is_held(&self, secret: &Secret) -> bool {
+        unreadable::holds(&self.context, secret).await
+    }
+
+    async fn observe(
+        &self,
+        secret: &Arc<Secret>,
+        _: Timestamp,
+    ) -> Result<Option<Observed>, ReconcileError> {
+        Ok(Some(Observed {
+            secret: secret.clone(),
+            is_needed: self.is_needed(secret),
+        }))
+    }
+
+    fn plan(observed: &Observed, _: Timestamp) -> Plan {
+        let is_needed = observed.is_needed;
+        let change = finalizers::held(observed.secret.as_ref(), is_needed);
+        Plan(change.map(|_| Hold(is_needed)))
+    }
+
+    async fn perform(
+        &self,
+        observed: &Observed,
+        Hold(is_needed): &Hold,
+        _: Timestamp,
+    ) -> Result<Done, ReconcileError> {
+        patch::hold(&self.context.client, observed.secret.as_ref(), *is_needed).await?;
+        Ok(Done::Yes)
+    }
+
+    fn reported(_: &Secret) -> Option<&()> {
+        None
+    }
+
+    fn status(_: &Secret, _: &Observed, _: &Plan, _: Timestamp) -> Option<()> {
+        None
+    }
 }

@@ -5,9 +5,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-use super::execute::free_installed;
 use super::guard;
 use super::observed::{Contact, Observed};
+use super::perform::free_installed;
 use super::plan::installation::reason;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::installation::{Cause, Phase, Record};
@@ -16,7 +16,9 @@ use crate::api::names::{
 };
 use crate::api::{Host, Machine};
 use crate::controllers::proof::{Clean, Proof};
-use crate::controllers::{ReconcileError, patch};
+use crate::core::finalizers;
+use crate::engine::ReconcileError;
+use crate::engine::patch;
 use crate::manager::Context;
 use crate::provider::Errand;
 use crate::provider::installer;
@@ -49,7 +51,7 @@ pub async fn begin(context: &Context, observed: &Observed) -> Result<(), Reconci
     let change = |host: &Host| {
         json!({ "metadata": {
             "annotations": { ANNOTATION_REINSTALL: null, ANNOTATION_INSTALLATION: text },
-            "finalizers": patch::with_finalizer(host, FINALIZER_IN_USE),
+            "finalizers": finalizers::with(host, FINALIZER_IN_USE),
         }})
     };
     // everything that the decision rested on
@@ -298,5 +300,5 @@ fn text(record: &Record) -> Result<String, ReconcileError> {
 }
 
 async fn tell(context: &Context, host: &Host, news: &Finding) {
-    context.event(host, news).await;
+    context.engine.events.publish(host, news).await;
 }

@@ -1,14 +1,14 @@
 //! A Host: reached, clean, free; and reset when its Machine has let go.
 
-mod execute;
 mod guard;
 mod install;
 mod observe;
 mod observed;
+mod perform;
 pub mod plan;
 mod power;
 mod released;
-mod report;
+mod status;
 mod switch;
 pub mod twins;
 mod underway;
@@ -17,20 +17,61 @@ pub use observed::{Consumer, Contact, Observed, Owner, Underway};
 
 use std::sync::Arc;
 
-use kube::runtime::controller::Action;
+use k8s_openapi::jiff::Timestamp;
 
-use super::ReconcileError;
-use crate::api::Host;
+use self::plan::{Action, Plan};
+use super::unreadable;
+use crate::api::conditions::ConditionType;
+use crate::api::{Host, HostStatus};
+use crate::engine::{Controller, Done, ReconcileError};
 use crate::manager::Context;
 
-/// One pass over a Host.
-pub async fn reconcile(host: Arc<Host>, context: Arc<Context>) -> Result<Action, ReconcileError> {
-    let now = crate::clock::now();
-    let observed = observe::observe(&context, host, now).await;
-    let plan = plan::plan(&observed, now);
-    if !plan.findings.is_empty() {
-        report::write(&context, &observed, &plan, now).await?;
+/// The controller of Hosts.
+pub struct Hosts {
+    /// What controllers share.
+    pub context: Arc<Context>,
+}
+
+impl Controller for Hosts {
+    type Object = Host;
+    type Observed = Observed;
+    type Plan = Plan;
+    type Status = HostStatus;
+
+    const NAME: &'static str = "host";
+    const EVENTS: &'static [ConditionType] = &[ConditionType::Available];
+
+    async fn is_held(&self, host: &Host) -> bool {
+        unreadable::holds(&self.context, host).await
     }
-    let next = execute::execute(&context, &observed, &plan).await?;
-    Ok(plan.next.sooner(next).action())
+
+    async fn observe(
+        &self,
+        host: &Arc<Host>,
+        now: Timestamp,
+    ) -> Result<Option<Observed>, ReconcileError> {
+        let observed = observe::observe(&self.context, host.clone(), now).await;
+        Ok(Some(observed))
+    }
+
+    fn plan(observed: &Observed, now: Timestamp) -> Plan {
+        plan::plan(observed, now)
+    }
+
+    async fn perform(
+        &self,
+        observed: &Observed,
+        action: &Action,
+        _: Timestamp,
+    ) -> Result<Done, ReconcileError> {
+        perform::perform(&self.context, observed, action).await
+    }
+
+    fn reported(host: &Host) -> Option<&HostStatus> {
+        host.status.as_ref()
+    }
+
+    fn status(host: &Host, observed: &Observed, plan: &Plan, _: Timestamp) -> Option<HostStatus> {
+        status::status(host, observed, plan)
+    }
 }

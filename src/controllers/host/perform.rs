@@ -7,15 +7,19 @@ use serde_json::{Value, json};
 use super::install;
 use super::observe::is_marked;
 use super::observed::{Contact, Observed};
-use super::plan::{Action, Plan};
+use super::plan::Action;
 use super::released::must_be_released;
 use super::switch::{Switch, switch};
 use super::twins::is_same_server;
 use crate::api::Host;
 use crate::api::names::{ANNOTATION_INSTALLATION, FINALIZER_IN_USE, provider_id};
+use crate::controllers::claims;
 use crate::controllers::machine::turn;
 use crate::controllers::proof::{Clean, TurnIsOver};
-use crate::controllers::{Chain, Next, ReconcileError, claims, patch};
+use crate::core::finalizers;
+use crate::engine::Chain;
+use crate::engine::patch;
+use crate::engine::{Done, ReconcileError};
 use crate::manager::Context;
 use crate::node::{self, Marker, UnitName};
 use crate::workload;
@@ -24,41 +28,37 @@ use kube::{Api, ResourceExt};
 /// A host that could not be reached is tried again after this time.
 const TRY_AGAIN: Duration = Duration::from_secs(10);
 
-/// Does the plan's actions in order. Says when to look again, beside on every change.
-pub async fn execute(
+/// Does one action.
+pub async fn perform(
     context: &Context,
     observed: &Observed,
-    plan: &Plan,
-) -> Result<Next, ReconcileError> {
-    let mut next = Next::OnChange;
-    for action in &plan.actions {
-        context.must_lead()?;
-        match action {
-            Action::PinKeys(keys) => pin(context, observed, keys).await?,
-            Action::Reset(marker) => next = reset(context, observed, marker).await?,
-            Action::Hold => patch::hold(&context.client, observed.host.as_ref(), true).await?,
-            Action::Free(clean) => free(context, observed, clean).await?,
-            Action::LetGo => let_go(context, observed).await?,
-            Action::LeaveTo(other) => leave_to(context, observed, other).await?,
-            Action::RecordInitialized(made) => turn::record_found(context, made).await?,
-            Action::SwitchOn => switch(context, observed, Switch::On).await?,
-            Action::SwitchOff => switch(context, observed, Switch::Off).await?,
-            Action::Fence => switch(context, observed, Switch::Fence).await?,
-            Action::StopKubelet(marker) => {
-                must_be_released(context, observed).await?;
-                next = stop_kubelet(context, observed, marker).await;
-            }
-            Action::BeginInstallation => install::begin(context, observed).await?,
-            Action::OpenInstaller => install::open_again(context, observed).await?,
-            Action::BootInstaller => install::boot(context, observed).await?,
-            Action::BootInstalled => install::boot_installed(context, observed).await?,
-            Action::EndInstallation => install::end(context, observed).await?,
-            Action::GiveUpInstallation(cause, why) => {
-                install::give_up(context, observed, *cause, why.clone()).await?;
-            }
+    action: &Action,
+) -> Result<Done, ReconcileError> {
+    match action {
+        Action::PinKeys(keys) => pin(context, observed, keys).await?,
+        Action::Reset(marker) => return reset(context, observed, marker).await,
+        Action::Hold => patch::hold(&context.client, observed.host.as_ref(), true).await?,
+        Action::Free(clean) => free(context, observed, clean).await?,
+        Action::LetGo => let_go(context, observed).await?,
+        Action::LeaveTo(other) => leave_to(context, observed, other).await?,
+        Action::RecordInitialized(made) => turn::record_found(context, made).await?,
+        Action::SwitchOn => switch(context, observed, Switch::On).await?,
+        Action::SwitchOff => switch(context, observed, Switch::Off).await?,
+        Action::Fence => switch(context, observed, Switch::Fence).await?,
+        Action::StopKubelet(marker) => {
+            must_be_released(context, observed).await?;
+            return Ok(stop_kubelet(context, observed, marker).await);
+        }
+        Action::BeginInstallation => install::begin(context, observed).await?,
+        Action::OpenInstaller => install::open_again(context, observed).await?,
+        Action::BootInstaller => install::boot(context, observed).await?,
+        Action::BootInstalled => install::boot_installed(context, observed).await?,
+        Action::EndInstallation => install::end(context, observed).await?,
+        Action::GiveUpInstallation(cause, why) => {
+            install::give_up(context, observed, *cause, why.clone()).await?;
         }
     }
-    Ok(next)
+    Ok(Done::Yes)
 }
 
 async fn pin(
@@ -77,7 +77,7 @@ async fn reset(
     context: &Context,
     observed: &Observed,
     marker: &Marker,
-) -> Result<Next, ReconcileError> {
+) -> Result<Done, ReconcileError> {
     must_be_released(context, observed).await?;
     let pod_cidrs = pod_cidrs(context, marker);
     let unit = node::reset(&node::Reset {
@@ -96,14 +96,14 @@ async fn reset(
     }
     // A host that does not answer is the next pass's finding.
     let Ok(session) = context.hosts.session(observed.host.as_ref()).await else {
-        return Ok(Next::After(TRY_AGAIN));
+        return Ok(Done::LookAgain(TRY_AGAIN));
     };
     let (waker, host) = (context.wakers.hosts.clone(), observed.host.clone());
     let wake = Box::new(move || waker.wake_object(&host));
     context
         .follows
         .start(&marker.uid, UnitName::Reset, session, script, wake);
-    Ok(Next::OnChange)
+    Ok(Done::Yes)
 }
 
 /// The pod networks of the cluster that the host belonged to, as far as it still exists.
@@ -138,14 +138,14 @@ async fn delete_left_node(context: &Context, owner: &Marker) -> Result<(), Recon
 }
 
 /// Stops the kubelet of a Machine that has let go of the host. A failure is the next pass's finding.
-async fn stop_kubelet(context: &Context, observed: &Observed, marker: &Marker) -> Next {
+async fn stop_kubelet(context: &Context, observed: &Observed, marker: &Marker) -> Done {
     let host = observed.host.as_ref();
     if let Err(error) = context.hosts.run(host, node::retain(marker)).await {
         tracing::warn!(host = %host.name_any(), error = %error, "its kubelet could not be stopped");
-        return Next::After(TRY_AGAIN);
+        return Done::LookAgain(TRY_AGAIN);
     }
     context.wakers.hosts.wake_object(host);
-    Next::OnChange
+    Done::Yes
 }
 
 /// Clears the claim of a host on which nothing of its Machine is.
@@ -153,7 +153,7 @@ async fn free(context: &Context, observed: &Observed, clean: &Clean) -> Result<(
     settle(context, observed, clean).await?;
     let change = |host: &Host| {
         json!({
-            "metadata": { "finalizers": patch::without_finalizer(host, FINALIZER_IN_USE) },
+            "metadata": { "finalizers": finalizers::without(host, FINALIZER_IN_USE) },
             "spec": { "consumerRef": Value::Null },
         })
     };
@@ -180,7 +180,7 @@ pub async fn free_installed(
     let change = |host: &Host| {
         json!({
             "metadata": {
-                "finalizers": patch::without_finalizer(host, FINALIZER_IN_USE),
+                "finalizers": finalizers::without(host, FINALIZER_IN_USE),
                 "annotations": { ANNOTATION_INSTALLATION: null },
             },
             "spec": { "consumerRef": Value::Null, "ssh": { "hostKeys": [key] } },
@@ -193,7 +193,7 @@ pub async fn free_installed(
 
 /// Lets a Host go that is being deleted. Whoever claims it has nothing on its server.
 async fn let_go(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
-    let change = |host: &Host| json!({ "metadata": { "finalizers": patch::without_finalizer(host, FINALIZER_IN_USE) } });
+    let change = |host: &Host| json!({ "metadata": { "finalizers": finalizers::without(host, FINALIZER_IN_USE) } });
     clear(context, observed, change).await?;
     tracing::info!(host = %observed.host.name_any(), "finalizer removed from a Host that is being deleted");
     Ok(())

@@ -4,7 +4,8 @@ use kube::{Api, ResourceExt};
 
 use super::observed::Observed;
 use crate::api::{Host, Machine};
-use crate::controllers::{ReconcileError, patch};
+use crate::engine::ReconcileError;
+use crate::engine::patch;
 use crate::manager::Context;
 
 /// Refuses when the host, as the API server has it now, is not released by its Machine any more, or that Machine is not

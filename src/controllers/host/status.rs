@@ -1,72 +1,35 @@
-//! Writes what a plan found on the Host. Only what differs is written.
+//! What a plan found, as the status of the Host. Pure.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use k8s_openapi::jiff::Timestamp;
 
 use super::observed::{Contact, Observed};
 use super::plan::{Plan, State};
 use crate::api::bmc::BmcStatus;
-use crate::api::conditions::{self, ConditionType, Finding, Status};
+use crate::api::conditions::{ConditionType, Finding, Status};
 use crate::api::host::HostFacts;
 use crate::api::{Host, HostStatus};
-use crate::controllers::{ReconcileError, patch};
-use crate::manager::Context;
 use crate::redfish::PowerState;
 
-/// Writes the status, if it differs, and an Event when the host became unavailable or free.
-pub async fn write(
-    context: &Context,
-    observed: &Observed,
-    plan: &Plan,
-    now: Timestamp,
-) -> Result<(), ReconcileError> {
-    let host = observed.host.as_ref();
+/// The status that follows from a plan.
+pub fn status(host: &Host, observed: &Observed, plan: &Plan) -> Option<HostStatus> {
+    if plan.findings.is_empty() {
+        return None;
+    }
     let old = host.status.clone().unwrap_or_default();
-    let available = plan
-        .findings
-        .iter()
-        .find(|finding| finding.condition == ConditionType::Available);
-    let trouble = available.filter(|finding| finding.status != Status::True);
-    let new = HostStatus {
+    let mut findings = plan.findings.iter();
+    let trouble = findings.find(|finding| {
+        finding.condition == ConditionType::Available && finding.status != Status::True
+    });
+    let is_underway = observed.installation.is_some();
+    Some(HostStatus {
         state: Some(state(plan).into()),
         reason: trouble.map(|finding| finding.reason.as_str().into()),
         message: trouble.map(|finding| finding.message.clone()),
         facts: facts(observed, old.facts.as_ref()),
         bmc: bmc(observed, old.bmc.as_ref()),
-        conditions: conditions::merge(
-            &standing(
-                host,
-                observed.installation.is_some(),
-                &plan.findings,
-                &old.conditions,
-            ),
-            &plan.findings,
-            host.metadata.generation,
-            now,
-        ),
-        observed_generation: host.metadata.generation,
-    };
-    if new == old {
-        return Ok(());
-    }
-    let mut body = serde_json::to_value(&new)
-        .map_err(|error| ReconcileError::other("write the status", error))?;
-    if trouble.is_none() {
-        body["reason"] = serde_json::Value::Null;
-        body["message"] = serde_json::Value::Null;
-    }
-    match (&new.bmc, &old.bmc) {
-        (None, Some(_)) => body["bmc"] = serde_json::Value::Null,
-        (Some(bmc), Some(_)) if bmc.power_state.is_none() => {
-            body["bmc"]["powerState"] = serde_json::Value::Null;
-        }
-        _ => {}
-    }
-    patch::status(&context.client, host, body).await?;
-    if let Some(finding) = available.filter(|_| old.state != new.state) {
-        context.event(host, finding).await;
-    }
-    Ok(())
+        conditions: standing(host, is_underway, &plan.findings, &old.conditions),
+        observed_generation: old.observed_generation,
+    })
 }
 
 fn state(plan: &Plan) -> &'static str {

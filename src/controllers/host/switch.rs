@@ -6,7 +6,8 @@ use super::guard;
 use super::observed::Observed;
 use crate::api::Host;
 use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::controllers::{ReconcileError, patch};
+use crate::engine::ReconcileError;
+use crate::engine::patch;
 use crate::manager::Context;
 use crate::redfish::{PowerState, Wish};
 
@@ -90,12 +91,12 @@ pub async fn switch(
         Ok(_) => {
             let news = switch.news(&name);
             tracing::info!(host = %name, action = %news.reason, "host switched by its BMC");
-            context.event(host, &news).await;
+            context.engine.events.publish(host, &news).await;
         }
         Err(error) => {
             tracing::warn!(host = %name, error = %error, "failed to switch a host by its BMC");
             let failed = Finding::no(ConditionType::PowerOn, error.reason, error.message.clone());
-            context.event(host, &failed).await;
+            context.engine.events.publish(host, &failed).await;
         }
     }
     context.wakers.hosts.wake_object(host);

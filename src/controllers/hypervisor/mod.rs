@@ -1,30 +1,84 @@
 //! A Hypervisor: reached, and how much room is on it. What is put there is the Machines' business.
 
-mod execute;
 mod observe;
 mod observed;
+mod perform;
 pub mod plan;
-mod report;
+mod status;
 
 pub use observed::Observed;
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use kube::runtime::controller::Action;
+use k8s_openapi::jiff::Timestamp;
 
-use super::ReconcileError;
-use crate::api::Hypervisor;
+use self::plan::{Action, Plan};
+use super::unreadable;
+use crate::api::conditions::ConditionType;
+use crate::api::{Hypervisor, HypervisorStatus};
+use crate::engine::{Controller, DEBOUNCE_COUNTS, Done, ReconcileError, patch};
 use crate::manager::Context;
 
-/// One pass over a Hypervisor.
-pub async fn reconcile(
-    hypervisor: Arc<Hypervisor>,
-    context: Arc<Context>,
-) -> Result<Action, ReconcileError> {
-    let observed = observe::observe(&context, hypervisor);
-    let now = crate::clock::now();
-    let plan = plan::plan(&observed, now);
-    report::write(&context, &observed, &plan, now).await?;
-    let next = execute::execute(&context, &observed, &plan).await?;
-    Ok(next.action())
+/// The controller of Hypervisors.
+pub struct Hypervisors {
+    /// What controllers share.
+    pub context: Arc<Context>,
+}
+
+impl Controller for Hypervisors {
+    type Object = Hypervisor;
+    type Observed = Observed;
+    type Plan = Plan;
+    type Status = HypervisorStatus;
+
+    const NAME: &'static str = "hypervisor";
+    const DEBOUNCE: Duration = DEBOUNCE_COUNTS;
+    const EVENTS: &'static [ConditionType] = &[ConditionType::Available];
+
+    async fn is_held(&self, hypervisor: &Hypervisor) -> bool {
+        unreadable::holds(&self.context, hypervisor).await
+    }
+
+    async fn observe(
+        &self,
+        hypervisor: &Arc<Hypervisor>,
+        _: Timestamp,
+    ) -> Result<Option<Observed>, ReconcileError> {
+        let observed = observe::observe(&self.context, hypervisor.clone());
+        Ok(Some(observed))
+    }
+
+    fn plan(observed: &Observed, now: Timestamp) -> Plan {
+        plan::plan(observed, now)
+    }
+
+    async fn perform(
+        &self,
+        observed: &Observed,
+        action: &Action,
+        _: Timestamp,
+    ) -> Result<Done, ReconcileError> {
+        let hypervisor = observed.hypervisor.as_ref();
+        match action {
+            Action::Hold(held) => {
+                patch::hold(&self.context.client, hypervisor, *held).await?;
+                Ok(Done::Yes)
+            }
+            Action::End { uid, name } => perform::end(&self.context, hypervisor, (uid, name)).await,
+        }
+    }
+
+    fn reported(hypervisor: &Hypervisor) -> Option<&HypervisorStatus> {
+        hypervisor.status.as_ref()
+    }
+
+    fn status(
+        hypervisor: &Hypervisor,
+        observed: &Observed,
+        plan: &Plan,
+        _: Timestamp,
+    ) -> Option<HypervisorStatus> {
+        status::status(hypervisor, observed, plan)
+    }
 }

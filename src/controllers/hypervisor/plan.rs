@@ -8,7 +8,8 @@ use crate::api::Hypervisor;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::hypervisor::HypervisorResources;
 use crate::api::names::{ANNOTATION_GIVEN_UP, ANNOTATION_PAUSED};
-use crate::controllers::{Next, backoff};
+use crate::controllers::backoff;
+use crate::core::{self, Next, finalizers};
 use crate::gateway::types::Capacity;
 use crate::gateway::{Connectivity, View};
 
@@ -29,29 +30,48 @@ pub enum State {
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[must_use]
 pub struct Plan {
+    /// What to do, in order.
+    pub actions: Vec<Action>,
     /// Its conditions.
     pub findings: Vec<Finding>,
     /// The summary for people.
     pub state: State,
-    /// Whether it has to stay while it is being deleted: Machines are on it. Written as a finalizer.
-    pub held: bool,
     /// What it has, and has given away; `None` keeps what was last seen.
     pub room: Option<(HypervisorResources, HypervisorResources)>,
     /// Virtual machines of ours on it.
     pub machines: usize,
-    /// Virtual machines to end: of Machines that were given up.
-    pub ends: Vec<End>,
     /// When to look again, beside on every change.
     pub next: Next,
 }
 
-/// A virtual machine to end, unless what is read just before speaks against it.
+/// One thing to do, with everything decided.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct End {
-    /// Its id: the UID of the Machine that was given up.
-    pub uid: String,
-    /// Name of that Machine.
-    pub name: String,
+pub enum Action {
+    /// Add the finalizer, for Machines are on it, or remove it.
+    Hold(bool),
+    /// Delete a virtual machine, unless what is read just before speaks against it.
+    End {
+        /// Its id: the UID of the Machine that was given up.
+        uid: String,
+        /// Name of that Machine.
+        name: String,
+    },
+}
+
+impl core::Plan for Plan {
+    type Action = Action;
+
+    fn actions(&self) -> &[Action] {
+        &self.actions
+    }
+
+    fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    fn next(&self, _: Timestamp) -> Next {
+        self.next
+    }
 }
 
 /// What is said of a virtual machine that is not ended although a Machine of its UID was given up.
@@ -65,19 +85,21 @@ const NAMED: usize = 10;
 pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let (state, mut findings) = findings(observed);
     findings.extend(known(observed));
+    let is_used = !observed.machines.is_empty();
+    let change = finalizers::held(observed.hypervisor.as_ref(), is_used);
     let (ends, next) = ends(observed, now);
     let capacity = observed
         .gateway
         .as_ref()
         .ok()
         .and_then(|view| view.capacity.as_ref());
+    let hold = change.map(|_| Action::Hold(is_used));
     Plan {
+        actions: hold.into_iter().chain(ends).collect(),
         findings,
         state,
-        held: !observed.machines.is_empty(),
         room: capacity.map(room),
         machines: observed.machines.len(),
-        ends,
         next,
     }
 }
@@ -88,7 +110,7 @@ fn is_connected(observed: &Observed) -> bool {
 }
 
 /// What is ended now, and when the next try is due: each at growing intervals.
-fn ends(observed: &Observed, now: Timestamp) -> (Vec<End>, Next) {
+fn ends(observed: &Observed, now: Timestamp) -> (Vec<Action>, Next) {
     let is_paused = observed
         .hypervisor
         .annotations()
@@ -104,7 +126,7 @@ fn ends(observed: &Observed, now: Timestamp) -> (Vec<End>, Next) {
         let tried = &abandoned.tried;
         let wait = backoff::left(tried.times, 1.0, tried.last, now);
         if wait.is_zero() {
-            ends.push(End {
+            ends.push(Action::End {
                 uid: abandoned.uid.clone(),
                 name: abandoned.name.clone(),
             });

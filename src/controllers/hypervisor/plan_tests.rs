@@ -48,8 +48,13 @@ fn with(given_up: Vec<Abandoned>) -> Observed {
 }
 
 fn ended(observed: &Observed) -> Vec<String> {
-    let plan = plan(observed, at(0));
-    plan.ends.into_iter().map(|end| end.uid).collect()
+    let actions = plan(observed, at(0)).actions.into_iter();
+    actions
+        .filter_map(|action| match action {
+            Action::End { uid, .. } => Some(uid),
+            Action::Hold(_) => None,
+        })
+        .collect()
 }
 
 fn known(observed: &Observed) -> (&'static str, String) {

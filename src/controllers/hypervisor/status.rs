@@ -1,74 +1,43 @@
-//! Writes what a plan found on the Hypervisor. Only what differs is written.
-
-use k8s_openapi::jiff::Timestamp;
-use serde_json::Value;
+//! What a plan found, as the status of the Hypervisor. Pure.
 
 use super::observed::Observed;
 use super::plan::{Plan, State};
-use crate::api::HypervisorStatus;
-use crate::api::conditions::{self, ConditionType, Status};
-use crate::controllers::{ReconcileError, patch};
+use crate::api::conditions::{ConditionType, Status};
+use crate::api::{Hypervisor, HypervisorStatus};
 use crate::gateway::Connectivity;
-use crate::manager::Context;
 
-/// Writes the status, if it differs, and an Event when the hypervisor came or went.
-pub async fn write(
-    context: &Context,
+/// The status that follows from a plan. A restart of ours is no news: the gateway's first answer wakes us, and so does
+/// its failure.
+pub fn status(
+    hypervisor: &Hypervisor,
     observed: &Observed,
     plan: &Plan,
-    now: Timestamp,
-) -> Result<(), ReconcileError> {
-    let hypervisor = observed.hypervisor.as_ref();
+) -> Option<HypervisorStatus> {
     let old = hypervisor.status.clone().unwrap_or_default();
-    // a restart of ours is no news: the gateway's first answer wakes us, and so does its failure
-    let is_connecting =
-        matches!(&observed.gateway, Ok(view) if view.connectivity == Connectivity::Connecting);
+    let view = observed.gateway.as_ref().ok();
+    let is_connecting = view.is_some_and(|view| view.connectivity == Connectivity::Connecting);
     if is_connecting && old.observed_generation == hypervisor.metadata.generation {
-        return Ok(());
+        return None;
     }
-    let available = plan
-        .findings
-        .iter()
-        .find(|finding| finding.condition == ConditionType::Available);
-    let trouble = available.filter(|finding| finding.status != Status::True);
+    let mut findings = plan.findings.iter();
+    let trouble = findings.find(|finding| {
+        finding.condition == ConditionType::Available && finding.status != Status::True
+    });
     let (allocatable, allocated) = plan.room.clone().unzip();
-    let acceleration = observed
-        .gateway
-        .as_ref()
-        .ok()
-        .and_then(|view| view.capacity.clone());
-    let new = HypervisorStatus {
+    let capacity = view.and_then(|view| view.capacity.clone());
+    Some(HypervisorStatus {
         state: Some(state(plan.state).into()),
         reason: trouble.map(|finding| finding.reason.as_str().into()),
         message: trouble.map(|finding| finding.message.clone()),
-        allocatable: allocatable.or(old.allocatable.clone()),
-        allocated: allocated.or(old.allocated.clone()),
-        acceleration: acceleration
+        allocatable: allocatable.or(old.allocatable),
+        allocated: allocated.or(old.allocated),
+        acceleration: capacity
             .map(|capacity| capacity.acceleration)
-            .or(old.acceleration.clone()),
+            .or(old.acceleration),
         machines: i64::try_from(plan.machines).ok(),
-        conditions: conditions::merge(
-            &old.conditions,
-            &plan.findings,
-            hypervisor.metadata.generation,
-            now,
-        ),
-        observed_generation: hypervisor.metadata.generation,
-    };
-    if new == old {
-        return Ok(());
-    }
-    let mut body = serde_json::to_value(&new)
-        .map_err(|error| ReconcileError::other("write the status", error))?;
-    if trouble.is_none() {
-        body["reason"] = Value::Null;
-        body["message"] = Value::Null;
-    }
-    patch::status(&context.client, hypervisor, body).await?;
-    if let Some(finding) = available.filter(|_| old.state != new.state) {
-        context.event(hypervisor, finding).await;
-    }
-    Ok(())
+        conditions: old.conditions,
+        observed_generation: old.observed_generation,
+    })
 }
 
 fn state(state: State) -> &'static str {

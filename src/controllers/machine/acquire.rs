@@ -2,14 +2,15 @@
 //! compare-and-swap.
 
 use crate::api::conditions::ConditionType;
+use crate::core::finalizers;
 use std::sync::PoisonError;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
 use serde_json::{Value, json};
 
-use super::execute::{Done, wake_again};
 use super::observed::{Observed, PendingClaim};
+use super::perform::wake_again;
 use super::virtual_machine;
 use crate::api::conditions;
 use crate::api::machine::MachineSpec;
@@ -19,7 +20,8 @@ use crate::api::names::{
 use crate::api::{Host, Machine, MachineProviderSpec};
 use crate::controllers::claims::is_of;
 use crate::controllers::proof::Clean;
-use crate::controllers::{ReconcileError, patch};
+use crate::engine::patch;
+use crate::engine::{Done, ReconcileError};
 use crate::manager::Context;
 
 pub(super) async fn adopt(
@@ -32,7 +34,7 @@ pub(super) async fn adopt(
         return Ok(Done::Yes);
     }
     let change = |machine: &Machine| {
-        let finalizers = patch::with_finalizer(machine, FINALIZER_MACHINE);
+        let finalizers = finalizers::with(machine, FINALIZER_MACHINE);
         let mut change = match host {
             Some(host) => chosen(observed, host),
             None => json!({}),
@@ -125,7 +127,7 @@ pub(super) async fn acquire(
     context.must_lead()?;
     let change = |host: &Host| {
         json!({
-            "metadata": { "finalizers": patch::with_finalizer(host, FINALIZER_IN_USE) },
+            "metadata": { "finalizers": finalizers::with(host, FINALIZER_IN_USE) },
             "spec": { "consumerRef": {
                 "name": observed.marker.machine,
                 "uid": observed.uid(),

@@ -1,16 +1,16 @@
 //! Walks one machine through its life: claim → prepare → init or join → run → drain → release.
 
 mod acquire;
-mod execute;
 mod kind;
 mod nodes;
 mod observe;
 mod observed;
 mod outcomes;
+mod perform;
 pub mod plan;
-mod report;
 mod settings;
 mod site;
+mod status;
 pub mod turn;
 mod units;
 mod virtual_machine;
@@ -25,37 +25,116 @@ pub use outcomes::Outcomes;
 
 use std::sync::Arc;
 
-use kube::runtime::controller::Action;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::jiff::Timestamp;
 
-use super::{ReconcileError, whose};
-use crate::api::Machine;
+use self::plan::{Action, Plan};
+use super::{unreadable, whose};
+use crate::api::conditions::{ConditionType, Finding};
+use crate::api::{Machine, MachineStatus};
+use crate::engine::{Controller, Done, ReconcileError};
 use crate::manager::Context;
 
-/// One pass over a Machine.
-pub async fn reconcile(
-    machine: Arc<Machine>,
-    context: Arc<Context>,
-) -> Result<Action, ReconcileError> {
-    if !whose::is_ours(&context, &machine).await? {
-        return Ok(Action::await_change());
+/// The controller of Machines.
+pub struct Machines {
+    /// What controllers share.
+    pub context: Arc<Context>,
+}
+
+impl Controller for Machines {
+    type Object = Machine;
+    type Observed = Observed;
+    type Plan = Plan;
+    type Status = MachineStatus;
+
+    const NAME: &'static str = "machine";
+    const EVENTS: &'static [ConditionType] = status::EVENTS;
+
+    async fn is_held(&self, machine: &Machine) -> bool {
+        unreadable::holds(&self.context, machine).await
     }
-    let mut observed = observe::observe(&context, machine).await?;
-    let now = crate::clock::now();
-    let mut plan = plan::plan(&observed, now);
-    if plan.hands_off {
-        return Ok(plan.next.action());
+
+    async fn observe(
+        &self,
+        machine: &Arc<Machine>,
+        _: Timestamp,
+    ) -> Result<Option<Observed>, ReconcileError> {
+        if !whose::is_ours(&self.context, machine).await? {
+            return Ok(None);
+        }
+        let observed = observe::observe(&self.context, machine.clone()).await?;
+        Ok(Some(observed))
     }
-    if !plan.is_quick() {
-        let mut told = plan.clone();
-        let known = context.outcomes.of(observed.uid(), &plan.actions);
-        told.learn(&observed, known);
-        report::write(&context, &mut observed, &told, now).await?;
+
+    fn plan(observed: &Observed, now: Timestamp) -> Plan {
+        plan::plan(observed, now)
     }
-    let outcome = execute::execute(&context, &observed, &plan).await?;
-    let (outcomes, uid) = (&context.outcomes, observed.uid());
-    outcomes.remember(uid, &plan.actions, &outcome);
-    if plan.learn(&observed, outcome) {
-        report::write(&context, &mut observed, &plan, now).await?;
+
+    async fn perform(
+        &self,
+        observed: &Observed,
+        action: &Action,
+        _: Timestamp,
+    ) -> Result<Done, ReconcileError> {
+        perform::perform(&self.context, observed, action).await
     }
-    Ok(plan.next.action())
+
+    fn learn(&self, observed: &Observed, plan: &mut Plan, found: Option<Finding>) -> bool {
+        let outcomes = &self.context.outcomes;
+        outcomes.remember(observed.uid(), &plan.actions, found.as_ref());
+        plan.learn(observed, found)
+    }
+
+    fn announced(&self, observed: &Observed, plan: &Plan) -> Option<Plan> {
+        let known = self.context.outcomes.of(observed.uid(), &plan.actions);
+        let mut plan = plan.clone();
+        plan.learn(observed, known).then_some(plan)
+    }
+
+    fn reported(machine: &Machine) -> Option<&MachineStatus> {
+        machine.status.as_ref()
+    }
+
+    fn status(
+        machine: &Machine,
+        observed: &Observed,
+        plan: &Plan,
+        _: Timestamp,
+    ) -> Option<MachineStatus> {
+        let old = machine.status.clone().unwrap_or_default();
+        (!plan.hands_off).then(|| status::status(observed, plan, &old))
+    }
+
+    fn stamp(status: &mut MachineStatus, now: Timestamp) {
+        status.last_updated = Some(Time(now));
+    }
+
+    fn is_news(before: Option<&Condition>, finding: &Finding) -> bool {
+        status::is_news(before, finding)
+    }
+
+    fn written(
+        &self,
+        observed: &mut Observed,
+        plan: &Plan,
+        old: &MachineStatus,
+        machine: &Arc<Machine>,
+        now: Timestamp,
+    ) {
+        observed.machine = machine.clone();
+        let phase = plan.phase.as_str();
+        self.context.metrics.entered(observed.uid(), phase, now);
+        if old.phase.as_deref() != Some(phase) {
+            tracing::info!(
+                cluster = observed.marker.cluster,
+                machine = observed.marker.machine,
+                host = machine
+                    .status
+                    .as_ref()
+                    .and_then(|status| status.host.as_deref()),
+                phase,
+                "entered a phase"
+            );
+        }
+    }
 }

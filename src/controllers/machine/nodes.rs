@@ -3,12 +3,13 @@
 use k8s_openapi::api::core::v1::Node;
 use kube::Api;
 
-use super::execute::{Done, must_be_about};
 use super::observed::Observed;
+use super::perform::must_be_about;
 use super::plan::{expired, running, unanswered};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::controllers::proof::Over;
-use crate::controllers::{Chain, ReconcileError};
+use crate::engine::Chain;
+use crate::engine::{Done, ReconcileError};
 use crate::manager::Context;
 use crate::workload::{self, NodeView};
 

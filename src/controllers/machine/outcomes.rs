@@ -8,7 +8,7 @@ use super::plan::Action;
 use crate::api::conditions::Finding;
 
 /// What was tried, and what was found, by UID of the Machine.
-type Tried = HashMap<String, (Vec<Action>, Vec<Finding>)>;
+type Tried = HashMap<String, (Vec<Action>, Finding)>;
 
 /// By UID of the Machine.
 #[derive(Default)]
@@ -16,20 +16,20 @@ pub struct Outcomes(Mutex<Tried>);
 
 impl Outcomes {
     /// What was found when these actions were last tried.
-    pub fn of(&self, machine: &str, actions: &[Action]) -> Vec<Finding> {
-        match self.lock().get(machine) {
-            Some((tried, found)) if tried == actions => found.clone(),
-            _ => Vec::new(),
-        }
+    pub fn of(&self, machine: &str, actions: &[Action]) -> Option<Finding> {
+        let all = self.lock();
+        let (tried, found) = all.get(machine)?;
+        (tried == actions).then(|| found.clone())
     }
 
     /// Remembers what was found; nothing where all was done.
-    pub fn remember(&self, machine: &str, actions: &[Action], found: &[Finding]) {
-        if found.is_empty() {
-            self.forget(machine);
-        } else {
-            let outcome = (actions.to_vec(), found.to_vec());
-            self.lock().insert(machine.to_owned(), outcome);
+    pub fn remember(&self, machine: &str, actions: &[Action], found: Option<&Finding>) {
+        match found {
+            None => self.forget(machine),
+            Some(found) => {
+                let outcome = (actions.to_vec(), found.clone());
+                self.lock().insert(machine.to_owned(), outcome);
+            }
         }
     }
 
@@ -52,16 +52,12 @@ mod tests {
     fn what_came_of_actions_is_known_until_they_change_or_are_done() {
         let outcomes = Outcomes::default();
         let drain = [Action::AwaitVolumes { node: "n".into() }, Action::Release];
-        let blocked = [Finding::yes(
-            ConditionType::Deleting,
-            Reason::DrainBlocked,
-            "a budget",
-        )];
-        outcomes.remember("m", &drain, &blocked);
-        assert_eq!(outcomes.of("m", &drain), blocked);
-        assert_eq!(outcomes.of("m", &drain[1..]), []);
-        assert_eq!(outcomes.of("other", &drain), []);
-        outcomes.remember("m", &drain, &[]);
-        assert_eq!(outcomes.of("m", &drain), []);
+        let blocked = Finding::yes(ConditionType::Deleting, Reason::DrainBlocked, "a budget");
+        outcomes.remember("m", &drain, Some(&blocked));
+        assert_eq!(outcomes.of("m", &drain), Some(blocked));
+        assert_eq!(outcomes.of("m", &drain[1..]), None);
+        assert_eq!(outcomes.of("other", &drain), None);
+        outcomes.remember("m", &drain, None);
+        assert_eq!(outcomes.of("m", &drain), None);
     }
 }

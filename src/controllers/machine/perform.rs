@@ -5,43 +5,22 @@ use serde_json::{Value, json};
 
 use super::kind::PlaceKind;
 use super::observed::{Contact, Held, Observed, Placement};
-use super::plan::{Action, Plan};
+use super::plan::Action;
 use super::site::{Site, host, site};
 use super::{acquire, nodes, settings, turn, units, virtual_machine};
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding};
 use crate::api::names::{ANNOTATION_SETTINGS, FINALIZER_MACHINE};
 use crate::api::{Host, MachineProviderSpec, SimulatedMachineProviderSpec};
+use crate::controllers::claims;
 use crate::controllers::proof::Over;
-use crate::controllers::{ReconcileError, claims, patch};
+use crate::engine::patch;
+use crate::engine::{Done, ReconcileError};
 use crate::manager::Context;
 use crate::node::{self, Marker, Take, UnitName, UnitState};
 
-/// What an action came to.
-pub(super) enum Done {
-    /// It is done; the next may follow.
-    Yes,
-    /// It has to be waited for: no further action.
-    NotYet(Finding),
-}
-
-/// Does the plan's actions in order. Stops at the first that has to be waited for, and returns what
-/// was found.
-pub async fn execute(
-    context: &Context,
-    observed: &Observed,
-    plan: &Plan,
-) -> Result<Vec<Finding>, ReconcileError> {
-    for action in &plan.actions {
-        context.must_lead()?;
-        if let Done::NotYet(finding) = perform(context, observed, action).await? {
-            return Ok(vec![finding]);
-        }
-    }
-    Ok(Vec::new())
-}
-
-async fn perform(
+/// Does one action.
+pub async fn perform(
     context: &Context,
     observed: &Observed,
     action: &Action,

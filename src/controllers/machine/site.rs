@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::observed::{Held, Observed, Placement};
 use super::virtual_machine;
 use crate::api::Host;
-use crate::controllers::ReconcileError;
+use crate::engine::ReconcileError;
 use crate::manager::Context;
 use crate::node::{RenderError, Script};
 use crate::provider::libvirt::Guest;

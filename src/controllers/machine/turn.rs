@@ -16,7 +16,8 @@ use crate::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED, ANNOTAT
 use crate::api::{Cluster, Machine};
 use crate::controllers::cluster::KnownClusters;
 use crate::controllers::proof::{Ended, HostIsGone, Initialized, Proof, TurnIsOver};
-use crate::controllers::{ReconcileError, patch};
+use crate::engine::ReconcileError;
+use crate::engine::patch;
 use crate::manager::Context;
 use crate::node::Marker;
 use crate::pki::AuthoritySecret;

@@ -2,62 +2,115 @@
 //!
 //! It looks at MachineSets only, never past them: what it knows of Machines is what the sets say.
 
-mod execute;
 pub mod observed;
+mod perform;
 pub mod plan;
-mod report;
 pub mod revision;
+mod status;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
+use k8s_openapi::jiff::Timestamp;
 use kube::api::ListParams;
-use kube::runtime::controller::Action as Requeue;
 use kube::{Api, ResourceExt};
 
 pub use observed::{Counts, Observed, ObservedSet, Unresolved};
 
+use self::plan::{Action, Plan};
 use super::machine_set::Owner;
 use super::whose::{self, Shared};
-use super::{Next, ReconcileError, machine_class, patch, paused};
+use super::{machine_class, paused, unreadable};
 use crate::api::readable::unreadable;
-use crate::api::{MachineDeployment, MachineSet};
+use crate::api::{MachineDeployment, MachineDeploymentStatus, MachineSet};
+use crate::engine::{Confirmed, Controller, DEBOUNCE_COUNTS, Done, ReconcileError, patch};
 use crate::manager::Context;
 use crate::store::Item;
 
-/// One pass over a MachineDeployment. What it decides depends on all of its sets at once, so before
-/// anything is done it is decided anew by what there is at this moment.
-pub async fn reconcile(
-    deployment: Arc<MachineDeployment>,
-    context: Arc<Context>,
-) -> Result<Requeue, ReconcileError> {
-    if !whose::is_ours(&context, &deployment).await? {
-        return Ok(Requeue::await_change());
-    }
-    let namespace = deployment.namespace().unwrap_or_default();
-    let stored = context.stores.machine_sets.within(&namespace);
-    let stored: Vec<&MachineSet> = stored.iter().map(AsRef::as_ref).collect();
-    let observed = observe(&context, &deployment, &stored);
-    let now = crate::clock::now();
-    let plan = plan::plan(&observed, now);
-    if plan.actions.is_empty() {
-        report::write(&context, &deployment, &plan, now).await?;
-        return Ok(Next::at(plan.wake_at, now).action());
-    }
-    let (deployment, sets) = look(&context, &deployment).await?;
-    if !deployment.is_ours(&context.stores) {
-        return Ok(Requeue::await_change());
-    }
-    let live: Vec<&MachineSet> = sets.iter().collect();
-    let observed = observe(&context, &deployment, &live);
-    let plan = plan::plan(&observed, now);
-    report::write(&context, &deployment, &plan, now).await?;
-    execute::execute(&context, &observed, &sets, &plan).await?;
-    Ok(Next::at(plan.wake_at, now).action())
+/// The controller of MachineDeployments.
+pub struct MachineDeployments {
+    /// What controllers share.
+    pub context: Arc<Context>,
 }
 
-/// What a pass needs, of these sets of the namespace.
-fn observe(context: &Context, deployment: &MachineDeployment, sets: &[&MachineSet]) -> Observed {
+/// What a pass over a MachineDeployment knows.
+pub struct Sight {
+    /// As plans read it.
+    pub observed: Observed,
+    /// The sets of its namespace that it comes from.
+    pub sets: Vec<Arc<MachineSet>>,
+}
+
+impl Controller for MachineDeployments {
+    type Object = MachineDeployment;
+    type Observed = Sight;
+    type Plan = Plan;
+    type Status = MachineDeploymentStatus;
+
+    const NAME: &'static str = "machine-deployment";
+    const DEBOUNCE: Duration = DEBOUNCE_COUNTS;
+
+    async fn is_held(&self, deployment: &MachineDeployment) -> bool {
+        unreadable::holds(&self.context, deployment).await
+    }
+
+    async fn observe(
+        &self,
+        deployment: &Arc<MachineDeployment>,
+        _: Timestamp,
+    ) -> Result<Option<Sight>, ReconcileError> {
+        if !whose::is_ours(&self.context, deployment).await? {
+            return Ok(None);
+        }
+        let namespace = deployment.namespace().unwrap_or_default();
+        let sets = self.context.stores.machine_sets.within(&namespace);
+        Ok(Some(sight(&self.context, deployment, sets)))
+    }
+
+    fn plan(sight: &Sight, now: Timestamp) -> Plan {
+        plan::plan(&sight.observed, now)
+    }
+
+    /// What a plan decides depends on all sets at once, so it is made again by what there is at this moment.
+    async fn confirm(
+        &self,
+        deployment: &Arc<MachineDeployment>,
+        _: &Sight,
+        _: &Plan,
+        _: Timestamp,
+    ) -> Result<Option<Confirmed<Self>>, ReconcileError> {
+        let (deployment, sets) = look(&self.context, deployment).await?;
+        let sight = sight(&self.context, &deployment, sets);
+        Ok(Some((deployment, sight)))
+    }
+
+    async fn perform(
+        &self,
+        sight: &Sight,
+        action: &Action,
+        _: Timestamp,
+    ) -> Result<Done, ReconcileError> {
+        perform::perform(&self.context, sight, action).await?;
+        Ok(Done::Yes)
+    }
+
+    fn reported(deployment: &MachineDeployment) -> Option<&MachineDeploymentStatus> {
+        deployment.status.as_ref()
+    }
+
+    fn status(
+        deployment: &MachineDeployment,
+        _: &Sight,
+        plan: &Plan,
+        _: Timestamp,
+    ) -> Option<MachineDeploymentStatus> {
+        Some(status::status(deployment, plan))
+    }
+}
+
+/// What a pass over a MachineDeployment knows, of these sets of its namespace.
+fn sight(context: &Context, deployment: &MachineDeployment, sets: Vec<Arc<MachineSet>>) -> Sight {
     let namespace = deployment.namespace().unwrap_or_default();
     let template = &deployment.spec.template.spec;
     let usable = machine_class::usable(&context.stores, &namespace, template);
@@ -65,37 +118,43 @@ fn observe(context: &Context, deployment: &MachineDeployment, sets: &[&MachineSe
         reason: problem.reason,
         message: problem.message,
     });
-    let mut observed = Observed::from_api(deployment, usable, sets.iter().copied());
+    let mut observed = Observed::from_api(deployment, usable, sets.iter().map(AsRef::as_ref));
     // the names of others stay taken
     let others = sets.iter().filter(|set| !set.is_ours(&context.stores));
     let others: BTreeSet<String> = others.map(|set| set.name_any()).collect();
     observed.sets.retain(|set| !others.contains(&set.name));
     observed.paused_by = paused::paused_by(&context.stores, deployment);
-    observed
+    Sight { observed, sets }
 }
 
 /// The deployment and the sets of its namespace as the API server has them now.
 async fn look(
     context: &Context,
     deployment: &MachineDeployment,
-) -> Result<(MachineDeployment, Vec<MachineSet>), ReconcileError> {
+) -> Result<(Arc<MachineDeployment>, Vec<Arc<MachineSet>>), ReconcileError> {
     let deployment = patch::live(&context.client, deployment).await?;
+    if !deployment.is_ours(&context.stores) {
+        return Err(ReconcileError::Conflict {
+            what: format!("step MachineDeployment {}", deployment.name_any()),
+        });
+    }
     let namespace = deployment.namespace().unwrap_or_default();
     let sets: Api<Item<MachineSet>> = Api::namespaced(context.client.clone(), &namespace);
     let sets = sets.list(&ListParams::default()).await;
     let sets = sets.map_err(ReconcileError::api("list MachineSets"))?;
-    let sets: Vec<MachineSet> = sets.items.into_iter().map(|Item(set)| set).collect();
+    let sets = sets.items.into_iter().map(|Item(set)| Arc::new(set));
+    let sets: Vec<Arc<MachineSet>> = sets.collect();
     let uid = deployment.uid().unwrap_or_default();
-    let is_ours = |set: &&MachineSet| Owner::of(&set.metadata, &uid) == Owner::Ours;
+    let is_ours = |set: &&Arc<MachineSet>| Owner::of(&set.metadata, &uid) == Owner::Ours;
     if sets
         .iter()
         .filter(is_ours)
-        .any(|set| unreadable(set).is_some())
+        .any(|set| unreadable(set.as_ref()).is_some())
     {
         // the watch shows it in a moment, and the next pass waits for it
         return Err(ReconcileError::Conflict {
             what: format!("read the MachineSets of {}", deployment.name_any()),
         });
     }
-    Ok((deployment, sets))
+    Ok((Arc::new(deployment), sets))
 }

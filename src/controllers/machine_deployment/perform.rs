@@ -1,85 +1,87 @@
 //! Does what a plan says.
 
+use std::sync::Arc;
+
 use kube::api::{DeleteParams, PostParams, Preconditions};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-use super::observed::Observed;
-use super::plan::{Action, Plan, SetUpdate, controller_reference, desired_set};
+use super::Sight;
+use super::plan::{Action, SetUpdate, controller_reference, desired_set};
 use crate::api::MachineSet;
-use crate::controllers::{ReconcileError, patch};
+use crate::engine::ReconcileError;
+use crate::engine::patch;
 use crate::manager::Context;
 
-/// Does the plan's actions in order. `known` are the sets that it was made by.
-pub async fn execute(
+/// Does one action.
+pub async fn perform(
     context: &Context,
-    observed: &Observed,
-    known: &[MachineSet],
-    plan: &Plan,
+    Sight {
+        observed,
+        sets: known,
+    }: &Sight,
+    action: &Action,
 ) -> Result<(), ReconcileError> {
     let sets: Api<MachineSet> = Api::namespaced(context.client.clone(), &observed.namespace);
-    for action in &plan.actions {
-        context.must_lead()?;
-        match action {
-            Action::AdoptSet { name, uid } => {
-                let change = |set: &MachineSet| {
-                    let mut owners = set.owner_references().to_vec();
-                    owners.push(controller_reference(observed));
-                    json!({ "metadata": { "ownerReferences": owners } })
-                };
-                write(context, known, (name, uid), change).await?;
-            }
-            Action::CreateSet(new) => {
-                let made = sets
-                    .create(&PostParams::default(), &desired_set(observed, new))
-                    .await;
-                made.map_err(ReconcileError::api(format!(
-                    "create MachineSet {}",
-                    new.name
-                )))?;
+    match action {
+        Action::AdoptSet { name, uid } => {
+            let change = |set: &MachineSet| {
+                let mut owners = set.owner_references().to_vec();
+                owners.push(controller_reference(observed));
+                json!({ "metadata": { "ownerReferences": owners } })
+            };
+            write(context, known, (name, uid), change).await?;
+        }
+        Action::CreateSet(new) => {
+            let made = sets
+                .create(&PostParams::default(), &desired_set(observed, new))
+                .await;
+            made.map_err(ReconcileError::api(format!(
+                "create MachineSet {}",
+                new.name
+            )))?;
+            tracing::info!(
+                deployment = observed.name,
+                set = new.name,
+                replicas = new.replicas,
+                because = new.because.join("; "),
+                "made a MachineSet"
+            );
+        }
+        Action::UpdateSet(update) => {
+            if let Some((from, to)) = update.replicas {
                 tracing::info!(
                     deployment = observed.name,
-                    set = new.name,
-                    replicas = new.replicas,
-                    because = new.because.join("; "),
-                    "made a MachineSet"
+                    set = update.name,
+                    from,
+                    to,
+                    because = update.because.join("; "),
+                    "scaling a MachineSet"
                 );
             }
-            Action::UpdateSet(update) => {
-                if let Some((from, to)) = update.replicas {
-                    tracing::info!(
-                        deployment = observed.name,
-                        set = update.name,
-                        from,
-                        to,
-                        because = update.because.join("; "),
-                        "scaling a MachineSet"
-                    );
-                }
-                let named = (update.name.as_str(), update.uid.as_str());
-                write(context, known, named, |set| change(set, update)).await?;
-            }
-            Action::DeleteSet { name, uid, because } => {
-                tracing::info!(
-                    deployment = observed.name,
-                    set = name,
-                    because,
-                    "deleting a MachineSet"
-                );
-                let only = Preconditions {
-                    uid: Some(uid.clone()),
-                    resource_version: None,
-                };
-                let params = DeleteParams {
-                    preconditions: Some(only),
-                    ..DeleteParams::background()
-                };
-                match sets.delete(name, &params).await {
-                    Err(kube::Error::Api(status)) if status.code == 404 => {}
-                    result => result
-                        .map(drop)
-                        .map_err(ReconcileError::api(format!("delete MachineSet {name}")))?,
-                }
+            let named = (update.name.as_str(), update.uid.as_str());
+            write(context, known, named, |set| change(set, update)).await?;
+        }
+        Action::DeleteSet { name, uid, because } => {
+            tracing::info!(
+                deployment = observed.name,
+                set = name,
+                because,
+                "deleting a MachineSet"
+            );
+            let only = Preconditions {
+                uid: Some(uid.clone()),
+                resource_version: None,
+            };
+            let params = DeleteParams {
+                preconditions: Some(only),
+                ..DeleteParams::background()
+            };
+            match sets.delete(name, &params).await {
+                Err(kube::Error::Api(status)) if status.code == 404 => {}
+                result => result
+                    .map(drop)
+                    .map_err(ReconcileError::api(format!("delete MachineSet {name}")))?,
             }
         }
     }
@@ -88,17 +90,23 @@ pub async fn execute(
 
 async fn write(
     context: &Context,
-    known: &[MachineSet],
+    known: &[Arc<MachineSet>],
     (name, uid): (&str, &str),
     change: impl Fn(&MachineSet) -> Value,
 ) -> Result<(), ReconcileError> {
-    let is_it = |set: &&MachineSet| set.name_any() == name && set.uid().as_deref() == Some(uid);
+    let is_it =
+        |set: &&Arc<MachineSet>| set.name_any() == name && set.uid().as_deref() == Some(uid);
     let Some(set) = known.iter().find(is_it) else {
         return Ok(());
     };
-    patch::swap(&context.client, set, |set| set.spec.clone(), change)
-        .await
-        .map(drop)
+    patch::swap(
+        &context.client,
+        set.as_ref(),
+        |set| set.spec.clone(),
+        change,
+    )
+    .await
+    .map(drop)
 }
 
 fn change(set: &MachineSet, update: &SetUpdate) -> Value {

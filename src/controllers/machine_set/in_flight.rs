@@ -76,12 +76,19 @@ impl InFlight {
     }
 
     /// A Machine is there. It may have been seen, and even been seen to go, before the answer came. One that stays for so
-    /// long was never deleted, or is there again after a restore.
+    /// long was never deleted, or is there again after a restore. What was made and is not the set's is another's.
     pub fn found(&mut self, set: &str, machine: Machine, now: Timestamp) {
         let Some(flight) = self.0.get_mut(set) else {
             return;
         };
         let uid = machine.uid().unwrap_or_default();
+        if machine
+            .owner_references()
+            .iter()
+            .all(|owner| owner.uid != set)
+        {
+            flight.made.remove(&machine.name_any());
+        }
         if let Some(deleted) = flight.deleted.get_mut(&uid) {
             if !stays(&machine) {
                 deleted.since = now;
@@ -101,7 +108,7 @@ impl InFlight {
         }
     }
 
-    /// There is no Machine of this name any more, or none of this set; the watch will tell.
+    /// There is no Machine of this name any more; the watch will tell.
     pub fn gone(&mut self, set: &str, name: &str, now: Timestamp) {
         self.settled(set, name);
         let flight = self.0.get_mut(set).into_iter();
@@ -146,7 +153,9 @@ impl InFlight {
         let Some(flight) = self.0.get(set) else {
             return listed;
         };
-        let unlisted = flight.made.iter().filter(|(name, _)| !shows(name));
+        let names: HashSet<String> = listed.iter().map(|machine| machine.name_any()).collect();
+        let unlisted = flight.made.iter();
+        let unlisted = unlisted.filter(|(name, _)| !names.contains(*name) && !shows(name));
         listed.extend(unlisted.map(|(_, (machine, _))| machine.clone()));
         for machine in &mut listed {
             let at = machine.uid().and_then(|uid| flight.deleted.get(&uid));
@@ -157,7 +166,16 @@ impl InFlight {
         listed
     }
 
-    /// Forgets what the watch shows by now, and counts.
+    /// The names of Machines that were made and that the watch did not show when the set was last counted.
+    pub fn made(&self, set: &str) -> Vec<String> {
+        let flight = self.0.get(set).into_iter();
+        flight
+            .flat_map(|flight| flight.made.keys().cloned())
+            .collect()
+    }
+
+    /// Forgets what the watch shows, and counts. `shows` has to be from before the Machines were listed: one that appears
+    /// in between would be neither listed nor remembered.
     pub fn settle(
         &mut self,
         set: &str,
@@ -165,7 +183,9 @@ impl InFlight {
         shows: impl Fn(&str) -> bool,
     ) -> Vec<Arc<Machine>> {
         if let Some(flight) = self.0.get_mut(set) {
-            flight.made.retain(|name, _| !shows(name));
+            let names: HashSet<String> = watched.iter().map(|machine| machine.name_any()).collect();
+            let is_shown = |name: &String| names.contains(name) || shows(name);
+            flight.made.retain(|name, _| !is_shown(name));
             let made = flight.made.values().map(|(machine, _)| machine);
             let staying: HashSet<String> = made
                 .chain(&watched)
@@ -188,9 +208,10 @@ impl InFlight {
     }
 
     /// When the next Machine of the set is overdue.
-    pub fn due(&self, set: &str) -> Option<Timestamp> {
-        self.awaited(set)
-            .map(|(_, since)| after(since, UNSEEN))
+    pub fn due(&self, set: &str, now: Timestamp) -> Option<Timestamp> {
+        let awaited = self.awaited(set);
+        awaited
+            .map(|(_, since)| after(since.min(now), UNSEEN))
             .min()
     }
 
@@ -204,8 +225,9 @@ impl InFlight {
     }
 }
 
+/// A clock that was set back makes it due at once.
 fn is_overdue(since: Timestamp, now: Timestamp) -> bool {
-    now >= after(since, UNSEEN)
+    now < since || now >= after(since, UNSEEN)
 }
 
 fn stays(machine: &Machine) -> bool {

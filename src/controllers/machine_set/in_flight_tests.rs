@@ -52,7 +52,7 @@ fn a_deletion_without_an_answer_counts_until_a_live_read_says_that_the_machine_s
     assert_eq!(count(&mut flight, &["a", "b"]), ["-a", "b"]);
     flight.found(SET, machine("a"), at(UNSEEN - 1));
     assert_eq!(count(&mut flight, &["a"]), ["-a"], "it may be on its way");
-    assert_eq!(flight.due(SET), Some(at(UNSEEN)));
+    assert_eq!(flight.due(SET, at(1000)), Some(at(UNSEEN)));
     assert_eq!(flight.overdue(SET, at(UNSEEN)), ["a".to_owned()].into());
     flight.found(SET, machine("a"), at(UNSEEN));
     assert_eq!(count(&mut flight, &["a"]), ["a"]);
@@ -70,7 +70,7 @@ fn a_deletion_without_an_answer_counts_until_a_live_read_says_that_the_machine_s
     flight.deleting(SET, ("a", "uid of a"), at(UNSEEN));
     flight.gone(SET, "a", at(2 * UNSEEN));
     assert_eq!(
-        (flight.due(SET), count(&mut flight, &["a"])),
+        (flight.due(SET, at(1000)), count(&mut flight, &["a"])),
         (Some(at(3 * UNSEEN)), vec!["-a".to_owned()])
     );
 }
@@ -95,9 +95,9 @@ fn an_answer_that_comes_after_the_machine_was_seen_to_go_brings_nothing_back() {
 #[test]
 fn what_is_not_listed_for_too_long_is_named_and_can_be_forgotten() {
     let mut flight = InFlight::default();
-    assert_eq!(flight.due(SET), None);
+    assert_eq!(flight.due(SET, at(1000)), None);
     flight.making(SET, machine("a"), at(0));
-    assert_eq!(flight.due(SET), Some(at(UNSEEN)));
+    assert_eq!(flight.due(SET, at(1000)), Some(at(UNSEEN)));
     assert_eq!(flight.overdue(SET, at(UNSEEN - 1)), [].into());
     assert_eq!(flight.overdue(SET, at(UNSEEN)), ["a".to_owned()].into());
     flight.settled(SET, "a");
@@ -117,4 +117,36 @@ fn a_set_that_is_shown_from_before_what_was_acted_upon_is_read_live_again() {
     assert!(flight.knows(SET, Some(2)) && flight.knows(SET, Some(3)));
     flight.looked(SET, Some(1));
     assert!(flight.knows(SET, Some(1)), "restored from a backup");
+}
+
+#[test]
+fn a_machine_that_appears_while_the_others_are_listed_is_counted_once() {
+    let mut flight = InFlight::default();
+    flight.making(SET, machine("a"), at(0));
+    let shown = |_: &str| false;
+    let counted = flight.settle(SET, Vec::new(), shown);
+    assert_eq!(counted.len(), 1, "the store had it after the list was made");
+    let counted = flight.settle(SET, vec![Arc::new(machine("a"))], shown);
+    assert_eq!(counted.len(), 1, "the list has it, the look before had not");
+    assert!(flight.made(SET).is_empty());
+}
+
+#[test]
+fn a_clock_that_was_set_back_makes_nothing_wait_longer() {
+    let mut flight = InFlight::default();
+    flight.making(SET, machine("a"), at(3600));
+    flight.deleting(SET, ("b", "uid of b"), at(3600));
+    assert_eq!(flight.due(SET, at(0)), Some(at(UNSEEN)));
+    assert_eq!(flight.overdue(SET, at(0)).len(), 2);
+}
+
+#[test]
+fn what_was_made_or_deleted_and_is_another_owners_is_forgotten() {
+    let mut flight = InFlight::default();
+    flight.making(SET, machine("a"), at(0));
+    flight.deleting(SET, ("b", "uid of b"), at(0));
+    for name in ["a", "b"] {
+        flight.found(SET, machine(name), at(UNSEEN));
+    }
+    assert_eq!(flight.due(SET, at(UNSEEN)), None);
 }

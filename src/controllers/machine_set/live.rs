@@ -13,7 +13,8 @@ use super::observed::{Observed, Owner};
 use super::plan::Plan;
 use crate::api::{Machine, MachineSet};
 use crate::controllers::whose::Shared;
-use crate::controllers::{ReconcileError, patch};
+use crate::engine::ReconcileError;
+use crate::engine::patch;
 use crate::manager::Context;
 use crate::store::Item;
 
@@ -29,7 +30,7 @@ pub async fn look(
     set: &MachineSet,
     plan: &Plan,
     now: Timestamp,
-) -> Result<Observed, ReconcileError> {
+) -> Result<(Arc<MachineSet>, Observed), ReconcileError> {
     let set = patch::live(&context.client, set).await?;
     if !set.is_ours(&context.stores) {
         return Err(ReconcileError::Conflict {
@@ -60,7 +61,8 @@ pub async fn look(
         in_flight.looked(&uid, set.metadata.generation);
         in_flight.count(&uid, listed, |name| names.contains(name))
     };
-    around(context, &set, &counted)
+    let observed = around(context, &set, &counted, now)?;
+    Ok((Arc::new(set), observed))
 }
 
 /// Reads Machines live that were made and that the watch does not show for long: they may be gone
@@ -81,10 +83,8 @@ pub async fn look_for_overdue(
         let found = found.map_err(ReconcileError::api(format!("read Machine {name}")))?;
         let mut in_flight = in_flight(context);
         match found {
-            Some(Item(machine)) if machine.owner_references().iter().any(|o| o.uid == uid) => {
-                in_flight.found(&uid, machine, now);
-            }
-            _ => in_flight.gone(&uid, &name, now),
+            Some(Item(machine)) => in_flight.found(&uid, machine, now),
+            None => in_flight.gone(&uid, &name, now),
         }
     }
     Ok(())

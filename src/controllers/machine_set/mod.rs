@@ -1,48 +1,97 @@
 //! Counts Machines: keeps as many of one template as its MachineSet asks for, and nothing more.
 
-mod execute;
 mod in_flight;
 mod live;
 mod observe;
 pub mod observed;
+mod perform;
 pub mod plan;
-mod report;
+mod status;
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use kube::runtime::controller::Action as Requeue;
+use k8s_openapi::jiff::Timestamp;
 
 pub use in_flight::InFlight;
 pub use observed::{Gate, Observed, ObservedMachine, Owner};
 
-use super::{Next, ReconcileError, whose};
-use crate::api::MachineSet;
+use self::plan::{Action, Plan};
+use super::{unreadable, whose};
+use crate::api::{MachineSet, MachineSetStatus};
+use crate::engine::{Confirmed, Controller, DEBOUNCE_COUNTS, Done, ReconcileError};
 use crate::manager::Context;
 
-/// One pass over a MachineSet.
-///
-/// Its status is written when all is done: a MachineDeployment takes a status of the present generation
-/// for all that the set did, and takes its next step by it.
-pub async fn reconcile(
-    set: Arc<MachineSet>,
-    context: Arc<Context>,
-) -> Result<Requeue, ReconcileError> {
-    if !whose::is_ours(&context, &set).await? {
-        return Ok(Requeue::await_change());
+/// The controller of MachineSets.
+pub struct MachineSets {
+    /// What controllers share.
+    pub context: Arc<Context>,
+}
+
+impl Controller for MachineSets {
+    type Object = MachineSet;
+    type Observed = Observed;
+    type Plan = Plan;
+    type Status = MachineSetStatus;
+
+    const NAME: &'static str = "machine-set";
+    const DEBOUNCE: Duration = DEBOUNCE_COUNTS;
+
+    async fn is_held(&self, set: &MachineSet) -> bool {
+        unreadable::holds(&self.context, set).await
     }
-    let now = crate::clock::now();
-    live::look_for_overdue(&context, &set, now).await?;
-    let observed = observe::observe(&context, &set)?;
-    let mut plan = plan::plan(&observed, now);
-    let mut outcome = Ok(());
-    if !plan.actions.is_empty() {
-        outcome = execute::execute(&context, &set, &observed, &plan, now).await;
-        context.must_lead()?;
-        plan = plan::plan(&observe::observe(&context, &set)?, now);
+
+    async fn observe(
+        &self,
+        set: &Arc<MachineSet>,
+        now: Timestamp,
+    ) -> Result<Option<Observed>, ReconcileError> {
+        if !whose::is_ours(&self.context, set).await? {
+            return Ok(None);
+        }
+        live::look_for_overdue(&self.context, set, now).await?;
+        observe::observe(&self.context, set, now).map(Some)
     }
-    report::write(&context, &set, &plan, now).await?;
-    outcome?;
-    let due = live::in_flight(&context).due(&observed.uid);
-    let wake_at = plan.wake_at.into_iter().chain(due).min();
-    Ok(Next::at(wake_at, now).action())
+
+    fn plan(observed: &Observed, now: Timestamp) -> Plan {
+        plan::plan(observed, now)
+    }
+
+    async fn confirm(
+        &self,
+        set: &Arc<MachineSet>,
+        observed: &Observed,
+        plan: &Plan,
+        now: Timestamp,
+    ) -> Result<Option<Confirmed<Self>>, ReconcileError> {
+        let generation = set.metadata.generation;
+        let knows = live::in_flight(&self.context).knows(&observed.uid, generation);
+        if !plan.needs_look(knows) {
+            return Ok(None);
+        }
+        let (set, observed) = live::look(&self.context, set, plan, now).await?;
+        Ok(Some((set, observed)))
+    }
+
+    async fn perform(
+        &self,
+        observed: &Observed,
+        action: &Action,
+        _: Timestamp,
+    ) -> Result<Done, ReconcileError> {
+        perform::perform(&self.context, observed, action).await
+    }
+
+    fn reported(set: &MachineSet) -> Option<&MachineSetStatus> {
+        set.status.as_ref()
+    }
+
+    fn status(
+        set: &MachineSet,
+        _: &Observed,
+        plan: &Plan,
+        _: Timestamp,
+    ) -> Option<MachineSetStatus> {
+        Some(status::status(set, plan))
+    }
 }

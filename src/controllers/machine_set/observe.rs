@@ -3,6 +3,7 @@
 use crate::api::conditions::Reason;
 use std::sync::Arc;
 
+use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::live::in_flight;
@@ -10,21 +11,28 @@ use super::observed::{Gate, Observed, Owner, Seed};
 use crate::api::names::LABEL_CLUSTER;
 use crate::api::{Machine, MachineSet};
 use crate::controllers::whose::Shared;
-use crate::controllers::{ReconcileError, machine_class, paused};
+use crate::controllers::{machine_class, paused};
+use crate::engine::ReconcileError;
 use crate::kubeadm::{KubernetesVersion, version};
 use crate::manager::Context;
 use crate::store::Key;
 
 /// Gathers what a pass over a MachineSet needs.
-pub fn observe(context: &Context, set: &MachineSet) -> Result<Observed, ReconcileError> {
+pub fn observe(
+    context: &Context,
+    set: &MachineSet,
+    now: Timestamp,
+) -> Result<Observed, ReconcileError> {
     let namespace = set.namespace().unwrap_or_default();
     let uid = set.uid().unwrap_or_default();
     let stored = &context.stores.machines;
+    let mut seen = in_flight(context).made(&uid);
+    seen.retain(|name| stored.get(&namespace, name).is_some());
     let mut machines = stored.by(&Key::Owner(uid.clone()));
     machines.extend(stored.by(&Key::Orphan(namespace.clone())));
-    let shows = |name: &str| stored.get(&namespace, name).is_some();
+    let shows = |name: &str| seen.iter().any(|seen| seen == name);
     let machines = in_flight(context).settle(&uid, machines, shows);
-    around(context, set, &machines)
+    around(context, set, &machines, now)
 }
 
 /// The same, over these Machines.
@@ -32,6 +40,7 @@ pub fn around(
     context: &Context,
     set: &MachineSet,
     machines: &[Arc<Machine>],
+    now: Timestamp,
 ) -> Result<Observed, ReconcileError> {
     let (stores, namespace) = (&context.stores, set.namespace().unwrap_or_default());
     let resolved = machine_class::usable(stores, &namespace, &set.spec.template.spec);
@@ -47,6 +56,7 @@ pub fn around(
         }
     }
     observed.paused_by = paused::paused_by(stores, set);
+    observed.due = in_flight(context).due(&observed.uid, now);
     observed.seed = seed()?;
     Ok(observed)
 }

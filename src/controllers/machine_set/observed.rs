@@ -48,6 +48,8 @@ pub struct Observed {
     /// The Machines that the set owns, and those of its namespace that nobody controls: what is listed,
     /// what this process made, and what it deleted as being deleted.
     pub machines: Vec<ObservedMachine>,
+    /// When the watch should have shown all that this process made and deleted.
+    pub due: Option<Timestamp>,
     /// Random bytes that the names of new Machines are made from.
     pub seed: Seed,
 }
@@ -205,6 +207,7 @@ impl Observed {
             machines: machines
                 .map(|machine| ObservedMachine::from_api(machine, &uid))
                 .collect(),
+            due: None,
             seed: Seed::default(),
             uid,
         }

@@ -1,68 +1,71 @@
 //! Does what a plan says.
 
-use std::borrow::Cow;
-
-use k8s_openapi::jiff::Timestamp;
 use kube::api::{DeleteParams, PostParams, Preconditions};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-use super::live::{in_flight, look};
+use super::live::in_flight;
 use super::observed::Observed;
-use super::plan::{
-    Action, InPlace, Plan, controller_reference, desired_machine, plan as plan_again,
-};
-use crate::api::{Machine, MachineSet};
-use crate::controllers::{ReconcileError, patch};
+use super::plan::{Action, InPlace, controller_reference, desired_machine};
+use crate::api::Machine;
+use crate::clock;
+use crate::engine::{Done, ReconcileError, patch};
 use crate::manager::Context;
 
-/// Does the plan's actions in order, after a look at what there is at this moment where that matters.
-/// A name that somebody else has keeps no other Machine from being made; the next pass takes another.
-pub async fn execute(
+/// Does one action. A name that is taken keeps no other Machine from being made; the next pass chooses another name.
+pub async fn perform(
     context: &Context,
-    set: &MachineSet,
     observed: &Observed,
-    plan: &Plan,
-    now: Timestamp,
-) -> Result<(), ReconcileError> {
-    let mut observed = Cow::Borrowed(observed);
-    let mut plan = Cow::Borrowed(plan);
-    let knows = in_flight(context).knows(&observed.uid, set.metadata.generation);
-    if plan.needs_look(knows) {
-        observed = Cow::Owned(look(context, set, &plan, now).await?);
-        plan = Cow::Owned(plan_again(&observed, now));
-    }
-    let mut taken = Ok(());
-    for action in &plan.actions {
-        context.must_lead()?;
-        match act(context, &observed, action, now).await {
-            Err(error) if is_create(action) && error.is_conflict() => taken = Err(error),
-            done => done?,
+    action: &Action,
+) -> Result<Done, ReconcileError> {
+    match action {
+        Action::Create { name, because } => {
+            match create(context, observed, name).await {
+                Err(error) if error.is_conflict() => return Ok(Done::Failed(error)),
+                made => made?,
+            }
+            tracing::info!(
+                set = observed.name,
+                machine = name,
+                because,
+                "made a Machine"
+            );
+        }
+        Action::Delete { name, uid, because } => {
+            tracing::info!(
+                set = observed.name,
+                machine = name,
+                because,
+                "deleting a Machine"
+            );
+            delete(context, observed, (name, uid)).await?;
+        }
+        Action::Adopt { name, uid } => {
+            let change = |machine: &Machine| {
+                let mut owners = machine.owner_references().to_vec();
+                owners.push(controller_reference(observed));
+                json!({ "metadata": { "ownerReferences": owners } })
+            };
+            write(context, observed, name, uid, change).await?;
+        }
+        Action::UpdateInPlace { name, uid, changes } => {
+            write(context, observed, name, uid, |machine| {
+                in_place(machine, changes)
+            })
+            .await?;
         }
     }
-    taken
+    Ok(Done::Yes)
 }
 
-fn is_create(action: &Action) -> bool {
-    matches!(action, Action::Create { .. })
-}
-
-async fn create(
-    context: &Context,
-    observed: &Observed,
-    name: &str,
-    now: Timestamp,
-) -> Result<(), ReconcileError> {
+async fn create(context: &Context, observed: &Observed, name: &str) -> Result<(), ReconcileError> {
     let machines: Api<Machine> = Api::namespaced(context.client.clone(), &observed.namespace);
     let machine = desired_machine(observed, name);
-    in_flight(context).making(&observed.uid, machine.clone(), now);
+    in_flight(context).making(&observed.uid, machine.clone(), clock::now());
     let made = machines.create(&PostParams::default(), &machine).await;
     match &made {
-        Ok(machine) => in_flight(context).found(&observed.uid, machine.clone(), now),
-        // refused: an answer of any other kind leaves open whether it was made
-        Err(kube::Error::Api(status)) if status.code < 500 => {
-            in_flight(context).settled(&observed.uid, name);
-        }
+        Ok(machine) => in_flight(context).found(&observed.uid, machine.clone(), clock::now()),
+        Err(error) if is_refusal(error) => in_flight(context).settled(&observed.uid, name),
         Err(_) => {}
     }
     made.map(drop)
@@ -73,7 +76,6 @@ async fn delete(
     context: &Context,
     observed: &Observed,
     (name, uid): (&str, &str),
-    now: Timestamp,
 ) -> Result<(), ReconcileError> {
     let machines: Api<Machine> = Api::namespaced(context.client.clone(), &observed.namespace);
     let only = Preconditions {
@@ -84,59 +86,21 @@ async fn delete(
         preconditions: Some(only),
         ..DeleteParams::background()
     };
-    in_flight(context).deleting(&observed.uid, (name, uid), now);
+    in_flight(context).deleting(&observed.uid, (name, uid), clock::now());
     let mut result = machines.delete(name, &params).await.map(drop);
     if matches!(&result, Err(kube::Error::Api(status)) if status.code == 404) {
         result = Ok(());
     }
-    // refused: an answer of any other kind leaves open whether it was carried out
-    if matches!(&result, Err(kube::Error::Api(status)) if status.code < 500) {
+    if result.as_ref().is_err_and(is_refusal) {
         in_flight(context).kept(&observed.uid, uid);
     }
     result.map_err(ReconcileError::api(format!("delete Machine {name}")))
 }
 
-async fn act(
-    context: &Context,
-    observed: &Observed,
-    action: &Action,
-    now: Timestamp,
-) -> Result<(), ReconcileError> {
-    match action {
-        Action::Create { name, because } => {
-            create(context, observed, name, now).await?;
-            tracing::info!(
-                set = observed.name,
-                machine = name,
-                because,
-                "made a Machine"
-            );
-            Ok(())
-        }
-        Action::Delete { name, uid, because } => {
-            tracing::info!(
-                set = observed.name,
-                machine = name,
-                because,
-                "deleting a Machine"
-            );
-            delete(context, observed, (name, uid), now).await
-        }
-        Action::Adopt { name, uid } => {
-            let change = |machine: &Machine| {
-                let mut owners = machine.owner_references().to_vec();
-                owners.push(controller_reference(observed));
-                json!({ "metadata": { "ownerReferences": owners } })
-            };
-            write(context, observed, name, uid, change).await
-        }
-        Action::UpdateInPlace { name, uid, changes } => {
-            write(context, observed, name, uid, |machine| {
-                in_place(machine, changes)
-            })
-            .await
-        }
-    }
+/// Whether an answer says that nothing was done. Any other leaves that open: the name that is taken may be that of our
+/// own Machine, made by a request whose answer was lost; and a proxy's answer has no code.
+fn is_refusal(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if (400..500).contains(&status.code) && status.code != 409)
 }
 
 async fn write(
@@ -172,4 +136,32 @@ fn in_place(machine: &Machine, changes: &InPlace) -> Value {
         spec["deletion"] = patch::replacement(&json!(have), &json!(deletion));
     }
     json!({ "metadata": { "labels": changes.labels, "annotations": changes.annotations }, "spec": spec })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_answer_that_says_that_nothing_was_done_is_a_refusal() {
+        for (code, expected) in [
+            (400, true),
+            (403, true),
+            (422, true),
+            (429, true),
+            // the name may be that of the Machine that an answer was lost of
+            (409, false),
+            // a proxy's own words
+            (0, false),
+            (500, false),
+            (504, false),
+        ] {
+            let status = kube::core::Status {
+                code,
+                ..kube::core::Status::default()
+            };
+            let error = kube::Error::Api(Box::new(status));
+            assert_eq!(is_refusal(&error), expected, "{code}");
+        }
+    }
 }

@@ -1,25 +1,14 @@
-//! Writes what a plan found on the MachineSet. Only what differs is written.
+//! What a plan found, as the status of the MachineSet. Pure.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use k8s_openapi::jiff::Timestamp;
 
 use super::plan::Plan;
-use crate::api::conditions;
 use crate::api::{MachineSet, MachineSetStatus};
-use crate::controllers::{ReconcileError, patch};
-use crate::manager::Context;
 
-/// Writes the status, if it differs.
-pub async fn write(
-    context: &Context,
-    set: &MachineSet,
-    plan: &Plan,
-    now: Timestamp,
-) -> Result<(), ReconcileError> {
-    let old = set.status.clone().unwrap_or_default();
+/// The status that follows from a plan.
+pub fn status(set: &MachineSet, plan: &Plan) -> MachineSetStatus {
     let counts = &plan.counts;
-    let generation = set.metadata.generation;
-    let new = MachineSetStatus {
+    MachineSetStatus {
         replicas: counts.replicas,
         fully_labeled_replicas: counts.fully_labeled,
         ready_replicas: counts.ready,
@@ -29,14 +18,6 @@ pub async fn write(
         terminating_replicas: counts.deleting,
         last_progress_time: counts.last_progress.map(Time),
         label_selector: plan.label_selector.clone(),
-        observed_generation: generation,
-        conditions: conditions::merge(&old.conditions, &plan.findings, generation, now),
-        ..old.clone()
-    };
-    if new == old {
-        return Ok(());
+        ..set.status.clone().unwrap_or_default()
     }
-    let body = serde_json::to_value(&new)
-        .map_err(|error| ReconcileError::other("write the status", error))?;
-    patch::status(&context.client, set, body).await.map(drop)
 }

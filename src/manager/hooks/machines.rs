@@ -1,5 +1,6 @@
 //! Whom Machines, what makes them, and their classes wake.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kube::ResourceExt;
@@ -23,12 +24,15 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
         if before.is_some_and(|before| health(before) != health(machine)) {
             wake_host(&stores, &wakers, machine);
         }
-        for owner in machine
-            .owner_references()
-            .iter()
+        // the set that it was taken from counts it no more
+        let owners = before.map(ResourceExt::owner_references).into_iter();
+        let owners = owners.chain([machine.owner_references()]).flatten();
+        let owners: BTreeSet<_> = owners
             .filter(|owner| owner.kind == "MachineSet")
-        {
-            wakers.machine_sets.wake(&namespace, &owner.name);
+            .map(|owner| &owner.name)
+            .collect();
+        for owner in owners {
+            wakers.machine_sets.wake(&namespace, owner);
         }
         let mut owners = machine.owner_references().iter();
         if !owners.any(|owner| owner.controller == Some(true)) {

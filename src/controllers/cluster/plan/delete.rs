@@ -8,7 +8,7 @@ use super::super::observed::{MachineFact, Observed};
 use super::{Action, Plan};
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::api::names::{FINALIZER_CLUSTER, FINALIZER_PROFILE, LABEL_CLUSTER, MANAGER_ACCOUNT};
-use crate::controllers::Next;
+use crate::core::Next;
 
 /// How soon Machines without the label are looked for again.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);

@@ -5,13 +5,14 @@ mod summary;
 
 use std::time::Duration;
 
+use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::observed::{Addons, Certificates, Observed};
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Status};
 use crate::api::names::{ANNOTATION_PAUSED, FINALIZER_CLUSTER, kubeconfig_secret};
-use crate::controllers::Next;
 use crate::controllers::machine::plan::doubt::{self, Named};
+use crate::core::{self, Next};
 use crate::workload::health::Verdict;
 
 /// How often the API of a running cluster is asked whether it is ready.
@@ -54,6 +55,22 @@ pub struct Plan {
     pub phase: &'static str,
     /// When to look again, beside on every change.
     pub next: Next,
+}
+
+impl core::Plan for Plan {
+    type Action = Action;
+
+    fn actions(&self) -> &[Action] {
+        &self.actions
+    }
+
+    fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    fn next(&self, _: Timestamp) -> Next {
+        self.next
+    }
 }
 
 /// What is done next for a Cluster, and why.

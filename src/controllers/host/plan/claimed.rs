@@ -5,7 +5,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::super::observed::Observed;
 use super::{ASK_AGAIN, Plan, State, consumer, is_deleted, owned, unavailable};
 use crate::api::conditions::Reason;
-use crate::controllers::Next;
+use crate::core::Next;
 use crate::node::UnitName;
 use crate::provider::Follow;
 

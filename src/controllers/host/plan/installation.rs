@@ -10,7 +10,7 @@ use super::{Action, Plan, State, TRY_AGAIN, is_deleted, unavailable};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::installation::{Cause, Installation, Phase, Record};
 use crate::api::names::{ANNOTATION_INSTALLATION, ANNOTATION_REINSTALL};
-use crate::controllers::Next;
+use crate::core::Next;
 use crate::media::{BaseState, Failure, Report};
 use crate::provider::ContactError;
 use crate::redfish::PowerState;

@@ -19,8 +19,8 @@ use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::host::ConsumerRef;
 use crate::api::installation::{Cause, WipePolicy};
 use crate::api::names::ANNOTATION_PAUSED;
-use crate::controllers::Next;
 use crate::controllers::proof::{Clean, Initialized};
+use crate::core::{self, Next};
 use crate::node::{Marker, Observation, Ownership};
 use crate::provider::ContactError;
 
@@ -102,6 +102,22 @@ pub struct Plan {
     pub state: State,
     /// When to look again, beside on every change.
     pub next: Next,
+}
+
+impl core::Plan for Plan {
+    type Action = Action;
+
+    fn actions(&self) -> &[Action] {
+        &self.actions
+    }
+
+    fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    fn next(&self, _: Timestamp) -> Next {
+        self.next
+    }
 }
 
 /// Whether what a host said then need not be asked for again.

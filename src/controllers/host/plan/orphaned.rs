@@ -7,7 +7,7 @@ use super::owned::never_started;
 use super::{ASK_AGAIN, Plan, State, consumer, unavailable};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::host::ConsumerRef;
-use crate::controllers::Next;
+use crate::core::Next;
 use crate::node::{Marker, Owner};
 
 /// Ours by its marker, and not its Machine's by its claim: a live node, for all we know, as after the

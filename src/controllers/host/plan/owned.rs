@@ -14,7 +14,8 @@ use crate::api::host::ConsumerRef;
 use crate::api::installation::WipePolicy;
 use crate::api::names::FINALIZER_IN_USE;
 use crate::controllers::proof::{Clean, Evidence, Proof};
-use crate::controllers::{Next, backoff, claims};
+use crate::controllers::{backoff, claims};
+use crate::core::Next;
 use crate::node::{Observation, Owner, Ownership, UnitName, UnitState};
 
 /// Its marker cannot be read, and may be ours: a claim stays until somebody has looked.

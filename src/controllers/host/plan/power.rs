@@ -9,7 +9,7 @@ use super::super::observed::{Contact, Observed};
 use super::{ASK_AGAIN, Action, Plan, State, consumer, is_deleted, owned, reinstall, unavailable};
 use crate::api::conditions::{ConditionType, Finding, Reason, find, is_true};
 use crate::api::installation::WipePolicy;
-use crate::controllers::Next;
+use crate::core::Next;
 use crate::provider::ContactError;
 use crate::redfish::PowerState;
 

@@ -9,7 +9,7 @@ use super::{ASK_AGAIN, Action, Plan, State, TRY_AGAIN, consumer, is_deleted, pow
 use crate::api::conditions::{ConditionType, Finding, Reason, find};
 use crate::api::installation::WipePolicy;
 use crate::api::names::ANNOTATION_REINSTALL;
-use crate::controllers::Next;
+use crate::core::Next;
 use crate::node::Ownership;
 use crate::provider::Heard;
 

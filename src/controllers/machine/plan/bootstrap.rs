@@ -11,9 +11,9 @@ use super::{Action, Plan, running, taking, unreachable, virtual_machine};
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::machine_uid;
-use crate::controllers::Next;
 use crate::controllers::backoff;
 use crate::controllers::proof::{Evidence, Proof};
+use crate::core::Next;
 use crate::kubeadm::version;
 use crate::node::{self, Marker, Observation, UnitName, UnitState};
 

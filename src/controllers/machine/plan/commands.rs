@@ -6,7 +6,7 @@ use super::super::observed::{Contact, Held, Observed};
 use super::bootstrap::ASK_AGAIN;
 use super::{Plan, bootstrap, running};
 use crate::api::conditions::Finding;
-use crate::controllers::Next;
+use crate::core::Next;
 use crate::node::{Observation, UnitName, UnitState};
 use crate::workload::NodeView;
 

@@ -10,8 +10,8 @@ use super::super::observed::{Held, Observed, Placement, Seen, Stuck, VirtualMach
 use super::{Action, Plan, hypervisor, known_node, release};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::ANNOTATION_EXCLUDE_DRAIN;
-use crate::controllers::Next;
 use crate::controllers::proof::{Ended, Over, Proof, TurnIsOver};
+use crate::core::Next;
 use crate::node::Marker;
 
 /// How soon an eviction that was refused is tried again, as `kubectl drain` does. That a pod has gone is

@@ -11,7 +11,7 @@ use super::{Action, Plan, unheld};
 use crate::api::names::{
     ANNOTATION_HOST_IS_GONE, ANNOTATION_HYPERVISOR, MANAGER_ACCOUNT, ssh_secret,
 };
-use crate::controllers::Next;
+use crate::core::Next;
 
 /// What is known of the Secret, or of other Hypervisors, may be old.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(30);

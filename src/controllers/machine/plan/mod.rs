@@ -1,5 +1,6 @@
 //! What is done next for a Machine, and why. Pure.
 
+mod action;
 mod bootstrap;
 pub mod claim;
 mod commands;
@@ -9,6 +10,7 @@ pub mod doubt;
 mod hypervisor;
 pub mod placement;
 mod release;
+pub use action::Action;
 pub use bootstrap::BOOTSTRAP;
 pub use delete::{expired, unanswered};
 pub use release::time_limit;
@@ -26,13 +28,10 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::observed::{Contact, Held, Observed, Placement, Seen};
-use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{ANNOTATION_PAUSED, MANAGER_ACCOUNT, provider_ids};
-use crate::controllers::Next;
-use crate::controllers::proof::{Clean, Over, TurnIsOver};
+use crate::core::Next;
 use crate::kubeadm::version;
-use crate::node::UnitName;
 use crate::workload::NodeView;
 
 pub use summary::{Phase, terminal};
@@ -54,91 +53,6 @@ pub struct Plan {
     pub next: Next,
     /// Nothing is said or done: all that is known of the Machine is old.
     pub hands_off: bool,
-}
-
-/// One thing to do, with everything decided.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub enum Action {
-    /// Write our finalizer and the resolved spec on the Machine; and, once there is one, the host that it chose, with its
-    /// provider ID.
-    Adopt {
-        /// Name of the host, or of the simulated machine.
-        host: Option<String>,
-    },
-    /// Write down the host, if another was chosen before, and claim it by compare-and-swap; or create the machine.
-    Acquire {
-        /// Name of the host.
-        host: String,
-        /// Nothing of the Machine is on the one that it chose before.
-        instead: Option<Clean>,
-    },
-    /// Choose another Hypervisor: nothing of the virtual machine exists on this one.
-    LeaveHypervisor,
-    /// Have the image of the virtual machine fetched.
-    FetchImage,
-    /// Make the virtual machine, with keys of its own.
-    CreateMachine,
-    /// Switch the virtual machine on.
-    SwitchOn,
-    /// Resume a virtual machine that is paused.
-    Resume,
-    /// Write down a second time on which Hypervisor the virtual machine was made.
-    RecordHypervisor,
-    /// Take the seed, with its keys, away from the hypervisor.
-    RemoveSeed,
-    /// Write the ownership marker on the host.
-    TakeHost,
-    /// Start a unit of steps on the host, or attach to it.
-    RunUnit(UnitName),
-    /// Take the control-plane turn by compare-and-swap.
-    TakeTurn(TurnAction),
-    /// Give the control-plane turn back.
-    ReturnTurn(TurnIsOver),
-    /// Record on the Cluster and its CA Secret that the control plane exists.
-    RecordInitialized,
-    /// Bring labels, annotations and taints of the Node to what the Machine says.
-    UpdateNode {
-        /// Name of the Node.
-        node: String,
-        /// UID of the Node.
-        uid: String,
-    },
-    /// Cordon the Node and evict its pods.
-    Drain {
-        /// Name of the Node.
-        node: String,
-        /// UID of the Node.
-        uid: String,
-    },
-    /// Go on only when no volume is attached to the Node.
-    AwaitVolumes {
-        /// Name of the Node.
-        node: String,
-    },
-    /// Let go of the host or virtual machine.
-    Release,
-    /// Write down on its Hypervisor that the virtual machine is to be ended as soon as it can be.
-    GiveUp,
-    /// Delete the Node, if it is still this one.
-    DeleteNode {
-        /// Name of the Node.
-        node: String,
-        /// UID of the Node.
-        uid: String,
-        /// Nothing of the Machine runs any more.
-        over: Over,
-    },
-    /// Delete the Node of a Machine that does not exist, if it is still this one, and not Ready.
-    DeleteLeftNode {
-        /// Name of the Node.
-        node: String,
-        /// UID of the Node.
-        uid: String,
-    },
-    /// Remove the token that the machine joined with.
-    RemoveToken,
-    /// Let the Machine go: nothing of it runs any more.
-    RemoveFinalizer(Over),
 }
 
 /// What is done next for a Machine, and why.
@@ -324,36 +238,15 @@ impl Plan {
         }
     }
 
-    /// All that is done is quick, and the next pass follows at once: its findings are worth writing,
-    /// these are not yet.
-    pub fn is_quick(&self) -> bool {
-        let quick = |action: &Action| {
-            matches!(
-                action,
-                Action::Adopt { .. }
-                    | Action::Acquire { .. }
-                    | Action::LeaveHypervisor
-                    | Action::RemoveSeed
-                    | Action::TakeHost
-                    | Action::TakeTurn(_)
-                    | Action::RecordInitialized
-            )
-        };
-        // a guest may keep hold of its seed for long: meanwhile the rest is written
-        let is_lone_seed = self.actions == [Action::RemoveSeed];
-        !self.actions.is_empty() && !is_lone_seed && self.actions.iter().all(quick)
-    }
-
     /// Takes in what was found while acting. Says whether that was anything new.
-    pub fn learn(&mut self, observed: &Observed, found: Vec<Finding>) -> bool {
-        if found.is_empty() {
+    pub fn learn(&mut self, observed: &Observed, found: Option<Finding>) -> bool {
+        let Some(found) = found else {
             return false;
-        }
+        };
         self.findings.retain(|old| {
-            old.condition != ConditionType::Ready
-                && found.iter().all(|new| new.condition != old.condition)
+            old.condition != ConditionType::Ready && old.condition != found.condition
         });
-        self.findings.extend(found);
+        self.findings.push(found);
         self.findings
             .retain(|finding| finding.condition != ConditionType::Paused);
         if self.next == Next::OnChange {

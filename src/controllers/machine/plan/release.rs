@@ -13,8 +13,8 @@ use super::unheld::host_is_gone;
 use super::{Action, Plan, known_node};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::ANNOTATION_PAUSED;
-use crate::controllers::Next;
 use crate::controllers::proof::Proof;
+use crate::core::Next;
 use crate::node::Observation;
 
 /// The host is being reset. One that does not answer, or whose reset fails, is not, and then nothing says

@@ -4,7 +4,7 @@ use super::super::observed::{Held, Observed};
 use super::bootstrap::{ASK_AGAIN, BOOTSTRAP};
 use super::{Action, Plan};
 use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::controllers::Next;
+use crate::core::Next;
 use crate::node::{Observation, Ownership};
 
 /// The next step.

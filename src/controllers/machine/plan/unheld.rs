@@ -11,8 +11,8 @@ use super::{Action, Plan};
 use crate::api::MachineProviderSpec;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{ANNOTATION_HOST, ANNOTATION_HOST_IS_GONE};
-use crate::controllers::Next;
 use crate::controllers::proof::{Clean, Evidence, Proof};
+use crate::core::Next;
 use crate::node::{Marker, Ownership};
 
 /// How soon a Host that a Machine chose and does not have is asked again.

@@ -8,7 +8,8 @@ use k8s_openapi::jiff::Timestamp;
 use super::super::observed::{Contact, Held, Observed, Told, VirtualMachine};
 use super::{Action, Plan, correct, hypervisor, known_node};
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
-use crate::controllers::{Next, backoff};
+use crate::controllers::backoff;
+use crate::core::Next;
 use crate::gateway::types::{Image, ImageState, Machine, MachineState};
 use crate::provider::libvirt::Tried;
 

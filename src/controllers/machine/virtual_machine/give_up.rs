@@ -3,13 +3,13 @@
 use kube::Api;
 use serde_json::json;
 
-use super::super::execute::Done;
 use super::super::observed::Observed;
 use crate::api::Hypervisor;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::given_up::{self, GivenUp, GivenUpError};
 use crate::api::names::ANNOTATION_GIVEN_UP;
-use crate::controllers::{ReconcileError, patch};
+use crate::engine::patch;
+use crate::engine::{Done, ReconcileError};
 use crate::manager::Context;
 
 /// Writes the Machine down on its Hypervisor, by compare-and-swap. Without room there it is not given up. A Hypervisor

@@ -7,7 +7,6 @@ use kube::api::PostParams;
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-use super::super::execute::Done;
 use super::super::observed::Observed;
 use super::super::plan::correct;
 use super::super::plan::placement::{Demand, choose};
@@ -18,7 +17,9 @@ use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
 use crate::api::{LibvirtMachineProviderSpec, Machine, MachineProviderSpec};
 use crate::controllers::proof::{Ended, Proof};
-use crate::controllers::{Chain, ReconcileError, patch};
+use crate::engine::Chain;
+use crate::engine::patch;
+use crate::engine::{Done, ReconcileError};
 use crate::gateway::types::CreateMachine;
 use crate::gateway::{Connection, GatewayError};
 use crate::manager::Context;

@@ -6,10 +6,10 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt};
 use serde_json::json;
 
-use super::super::execute::Done;
 use super::super::observed::Observed;
 use crate::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
-use crate::controllers::{ReconcileError, patch};
+use crate::engine::patch;
+use crate::engine::{Done, ReconcileError};
 use crate::manager::Context;
 
 /// Whether these are the keys of the Machine of this UID.

@@ -37,6 +37,7 @@ use super::observed::Observed;
 use crate::api::MachineTemplate;
 use crate::api::conditions::Finding;
 use crate::api::machine_deployment::StrategyType;
+use crate::core::{self, Next};
 
 pub use limits::Limits;
 pub use phase::Phase;
@@ -60,6 +61,22 @@ pub struct Plan {
     pub wake_at: Option<Timestamp>,
     /// Since when there is something to do; None while there is not.
     pub work_since: Option<Timestamp>,
+}
+
+impl core::Plan for Plan {
+    type Action = Action;
+
+    fn actions(&self) -> &[Action] {
+        &self.actions
+    }
+
+    fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    fn next(&self, now: Timestamp) -> Next {
+        Next::at(self.wake_at, now)
+    }
 }
 
 /// The counters of a deployment's status.

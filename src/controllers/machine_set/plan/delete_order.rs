@@ -13,7 +13,8 @@ use super::counts::{Health, health};
 use crate::api::machine_set::DeletePolicy;
 use crate::api::names::ANNOTATION_DELETE_MACHINE;
 
-/// Deletes so many Machines: the marked ones, then the worst, then as the policy says, ties by name.
+/// Deletes so many Machines: the marked ones, then the worst, then as the policy says, ties by name. Before them come those
+/// without UID, of which nobody knows whether they were made: nothing is done about these, and none goes in their stead.
 pub fn delete(
     observed: &Observed,
     live: &[&ObservedMachine],
@@ -31,7 +32,9 @@ pub fn delete(
         .map(|machine| (health(machine, observed.min_ready_seconds, now), *machine))
         .collect();
     ranked.sort_by(|(a_health, a), (b_health, b)| {
-        let key = |health: Health, machine: &ObservedMachine| (!is_marked(machine), health);
+        let key = |health: Health, machine: &ObservedMachine| {
+            (!machine.uid.is_empty(), !is_marked(machine), health)
+        };
         key(*a_health, a)
             .cmp(&key(*b_health, b))
             .then_with(|| by_policy(observed.delete_policy, a, b))
@@ -39,6 +42,7 @@ pub fn delete(
     });
     let victims = ranked.into_iter().take(count);
     victims
+        .filter(|(_, machine)| !machine.uid.is_empty())
         .map(|(health, machine)| Action::Delete {
             name: machine.name.clone(),
             uid: machine.uid.clone(),

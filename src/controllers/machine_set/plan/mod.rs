@@ -16,6 +16,7 @@ use kube::core::{Selector, SelectorExt};
 use super::observed::{Observed, ObservedMachine, Owner};
 use crate::api::conditions::Finding;
 use crate::api::names::{ANNOTATION_DISABLE_CREATE, LABEL_CLUSTER};
+use crate::core::{self, Next, Reports};
 
 pub use counts::Counts;
 pub(in crate::controllers) use counts::after;
@@ -34,7 +35,7 @@ pub struct Plan {
     pub counts: Counts,
     /// The selector in its string form, for the scale subresource.
     pub label_selector: Option<String>,
-    /// When the counters change although nothing else does.
+    /// When the counters change although nothing else does, or what was done has to be looked for.
     pub wake_at: Option<Timestamp>,
 }
 
@@ -76,6 +77,28 @@ pub enum Action {
     },
 }
 
+/// A MachineDeployment takes a status of the present generation for all that the set did, and takes its next step by it:
+/// what is found is reported when all is done.
+impl core::Plan for Plan {
+    type Action = Action;
+
+    fn actions(&self) -> &[Action] {
+        &self.actions
+    }
+
+    fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    fn next(&self, now: Timestamp) -> Next {
+        Next::at(self.wake_at, now)
+    }
+
+    fn reports(&self) -> Reports {
+        Reports::Last
+    }
+}
+
 impl Plan {
     /// Whether it must be made again over the set and its Machines as they are at this moment. Which
     /// Machines are deleted or taken in depends on how many the set shall have, and on whether it stays;
@@ -106,7 +129,10 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let mut plan = Plan {
         counts,
         label_selector: Some(selector.to_string()),
-        wake_at: counts::next_change(observed, &mine, now),
+        wake_at: counts::next_change(observed, &mine, now)
+            .into_iter()
+            .chain(observed.due)
+            .min(),
         ..Plan::default()
     };
     if observed.paused_by.is_none() && !observed.deleting {

@@ -23,6 +23,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::api::cluster::Turn;
+use crate::api::cluster::TurnAction;
 use crate::api::conditions::Status;
 use crate::api::names::{
     ANNOTATION_EXCLUDE_DRAIN, ANNOTATION_PAUSED, ANNOTATION_SETTINGS, FINALIZER_MACHINE,
@@ -30,8 +31,10 @@ use crate::api::names::{
 use crate::api::{Cluster, ClusterProviderSpec, Machine, MachineProviderSpec};
 use crate::controllers::machine::units;
 use crate::controllers::machine::{Chosen, ObservedCluster, Refusal, SpecProblem, Unheld};
+use crate::controllers::proof::{Clean, Over, TurnIsOver};
 use crate::controllers::proof::{Ended, Proof};
 use crate::kubeadm::Endpoint;
+use crate::node::UnitName;
 use crate::node::{
     Failure, Marker, Observation, Owner, Ownership, Progress, SoftwareVersions, UnitState,
     UnitStatus,

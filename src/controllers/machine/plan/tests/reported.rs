@@ -1,7 +1,7 @@
 //! What is written of a plan into the Machine's status.
 
 use super::super::super::acquire::chosen;
-use super::super::super::report::status;
+use super::super::super::status::status;
 use super::*;
 use crate::api::conditions::Reason;
 
@@ -13,7 +13,7 @@ fn what_can_never_run_says_so_under_the_names_that_the_cluster_autoscaler_knows(
         message: "hostSelecter: unknown field".into(),
     });
     let old = wrong.machine.status.clone().unwrap_or_default();
-    let failed = status(&wrong, &plan(&wrong, at(0)), &old, at(0));
+    let failed = status(&wrong, &plan(&wrong, at(0)), &old);
     let reason = Some("InvalidConfiguration");
     assert_eq!(failed.failure_reason.as_deref(), reason);
     assert_eq!(failed.error_reason.as_deref(), reason);
@@ -22,7 +22,7 @@ fn what_can_never_run_says_so_under_the_names_that_the_cluster_autoscaler_knows(
 
     // and no more once it can
     let mended = worker();
-    let now = status(&mended, &plan(&mended, at(1)), &failed, at(1));
+    let now = status(&mended, &plan(&mended, at(1)), &failed);
     assert_eq!((now.failure_reason, now.failure_message), (None, None));
 }
 

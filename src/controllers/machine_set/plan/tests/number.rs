@@ -223,3 +223,29 @@ fn every_deletion_says_why_and_why_this_one() {
             .contains(because.as_str())
     );
 }
+
+#[test]
+fn what_was_perhaps_never_made_goes_before_what_is_there_and_costs_none_of_it() {
+    let starting = |name: &str| ObservedMachine {
+        ready_since: None,
+        has_node: false,
+        ..machine(name)
+    };
+    let lost = ObservedMachine {
+        uid: String::new(),
+        created: Timestamp::UNIX_EPOCH,
+        ..starting("d")
+    };
+    for policy in [
+        DeletePolicy::Random,
+        DeletePolicy::Newest,
+        DeletePolicy::Oldest,
+    ] {
+        let mut shrunk = with(set(3), ["a", "b", "c"].map(starting));
+        shrunk.machines.push(lost.clone());
+        shrunk.delete_policy = policy;
+        assert_eq!(deleted_names(&shrunk), [""; 0], "{policy:?}");
+        shrunk.replicas = 2;
+        assert_eq!(deleted_names(&shrunk).len(), 1, "{policy:?}");
+    }
+}

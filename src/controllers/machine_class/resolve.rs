@@ -1,0 +1,150 @@
+//! What a MachineClass stands for, to those who use it.
+
+use crate::api::conditions::Reason;
+
+use serde_json::Value;
+
+use crate::api::{MachineProviderSpec, MachineSpec, ProviderSpec};
+use crate::controllers::machine::SpecProblem;
+use crate::kubeadm::version;
+use crate::store::Stores;
+
+/// The provider's object: `value`, or a copy of the class's. `value` wins.
+pub fn resolve(
+    stores: &Stores,
+    namespace: &str,
+    spec: &ProviderSpec,
+) -> Result<Value, SpecProblem> {
+    if let Some(value) = &spec.value {
+        return Ok(value.clone());
+    }
+    let problem = |reason, message| SpecProblem { reason, message };
+    let reference = spec
+        .value_from
+        .as_ref()
+        .and_then(|source| source.machine_class.as_ref())
+        .ok_or_else(|| {
+            problem(
+                Reason::InvalidConfiguration,
+                "spec.providerSpec has neither value nor valueFrom.machineClass; set one of them"
+                    .into(),
+            )
+        })?;
+    if reference
+        .namespace
+        .as_deref()
+        .is_some_and(|other| !other.is_empty() && other != namespace)
+    {
+        return Err(problem(
+            Reason::InvalidConfiguration,
+            format!(
+                "spec.providerSpec.valueFrom.machineClass.namespace is {:?}; references stay in their own namespace ({namespace}): leave it out",
+                reference.namespace.as_deref().unwrap_or_default()
+            ),
+        ));
+    }
+    let class = stores.machine_classes.get(namespace, &reference.name).ok_or_else(|| {
+        problem(Reason::MachineClassMissing, format!(
+            "MachineClass {}, named by spec.providerSpec.valueFrom.machineClass, does not exist in namespace {namespace}; create it",
+            reference.name
+        ))
+    })?;
+    Ok(class.value().clone())
+}
+
+/// The provider's object that a template stands for, if Machines can be made from the template.
+pub fn usable(
+    stores: &Stores,
+    namespace: &str,
+    template: &MachineSpec,
+) -> Result<Value, SpecProblem> {
+    let value = resolve(stores, namespace, &template.provider_spec)?;
+    match problem(template, &value) {
+        Some(problem) => Err(problem),
+        None => Ok(value),
+    }
+}
+
+/// Why no Machine of a template could ever be made, if so. Found out before anything is given up for it.
+fn problem(template: &MachineSpec, value: &Value) -> Option<SpecProblem> {
+    if let Err(error) = MachineProviderSpec::decode(value) {
+        return Some(SpecProblem {
+            reason: Reason::InvalidConfiguration,
+            message: match template.provider_spec.value {
+                Some(_) => format!("spec.template.{error}"),
+                None => format!("of the MachineClass that spec.template names, {error}"),
+            },
+        });
+    }
+    let versions = template.versions.clone().unwrap_or_default();
+    let control_plane = versions.control_plane.as_deref();
+    let block = "spec.template.spec.versions";
+    let refusal = version::check_block(block, &versions.kubelet, control_plane).err()?;
+    Some(SpecProblem {
+        reason: Reason::UnsupportedVersion,
+        message: refusal.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn refusal(versions: &Value, value: &Value) -> Option<(Reason, String)> {
+        let spec = json!({"versions": versions, "providerSpec": {"value": value}});
+        let spec: MachineSpec = serde_json::from_value(spec).expect("a spec");
+        problem(&spec, value).map(|problem| (problem.reason, problem.message))
+    }
+
+    #[test]
+    fn a_template_that_no_machine_could_be_made_from_is_refused_with_the_field() {
+        let ours = |kind: &str| json!({"apiVersion": "tatara.dev/v1alpha1", "kind": kind});
+        let good = (
+            json!({"kubelet": "v1.36.3"}),
+            ours("SSHMachineProviderSpec"),
+        );
+        assert_eq!(refusal(&good.0, &good.1), None);
+        let mut typo = good.1.clone();
+        typo["hostselector"] = json!({});
+        let table = [
+            (
+                good.0.clone(),
+                ours("Nonsense"),
+                "InvalidConfiguration",
+                "Nonsense",
+            ),
+            (good.0.clone(), typo, "InvalidConfiguration", "hostselector"),
+            (
+                json!({"kubelet": "banana"}),
+                good.1.clone(),
+                "UnsupportedVersion",
+                "kubelet",
+            ),
+            (
+                json!({"kubelet": "v1.20.0"}),
+                good.1.clone(),
+                "UnsupportedVersion",
+                "too old",
+            ),
+            (
+                json!({"kubelet": "v1.36.3", "controlPlane": "v9.0.0"}),
+                good.1.clone(),
+                "UnsupportedVersion",
+                "controlPlane",
+            ),
+            (
+                json!({"kubelet": "v1.36.3", "controlPlane": "v1.35.0"}),
+                good.1,
+                "UnsupportedVersion",
+                "ahead",
+            ),
+        ];
+        for (versions, value, reason, says) in table {
+            let (got, message) = refusal(&versions, &value).expect("a refusal");
+            assert_eq!(got, reason, "{message}");
+            assert!(message.contains(says), "{message}");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Runs controllers: observe → plan → announce → perform → report, the same for all kinds.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `controller` | what a kind brings |
+//! | `pass` | one pass over one object |
+//! | `report` | the status, in at most two writes a pass |
+//! | `events` | Events |
+//! | `failures` | what a pass that fails again and again is repeated after, and says |
+//! | `run` | passes over all objects of a kind |
+//! | `patch` | writes to objects |
+
+pub mod controller;
+mod error;
+mod events;
+mod failures;
+mod pass;
+pub mod patch;
+mod report;
+mod run;
+pub mod span;
+
+use std::time::Duration;
+
+use kube::Client;
+
+pub use controller::{Confirmed, Controller, Done};
+pub use error::{Chain, ReconcileError};
+pub use events::Events;
+pub use failures::Failures;
+pub use run::{Watched, run};
+
+/// How long changes are collected by controllers that count other objects: changes that come together are counted once.
+pub const DEBOUNCE_COUNTS: Duration = Duration::from_millis(50);
+
+/// What the passes of all controllers share.
+pub struct Engine {
+    /// Client of the management cluster.
+    pub client: Client,
+    /// Writes Events.
+    pub events: Events,
+    /// Whether this process leads, at any moment.
+    pub is_leading: Box<dyn Fn() -> bool + Send + Sync>,
+    /// Counts a pass by controller and result.
+    pub count: Box<dyn Fn(&'static str, &'static str) + Send + Sync>,
+    /// Failures in a row.
+    pub failures: Failures,
+}
+
+impl Engine {
+    /// Refuses to go on when another process may lead.
+    ///
+    /// # Errors
+    /// [`ReconcileError::NotLeading`].
+    pub fn must_lead(&self) -> Result<(), ReconcileError> {
+        if (self.is_leading)() {
+            Ok(())
+        } else {
+            Err(ReconcileError::NotLeading)
+        }
+    }
+}
