@@ -77,7 +77,8 @@ fn a_folder_that_is_a_link_or_a_file_system_of_its_own_is_emptied_and_stays() {
     let output = with_cleanup(&root, made);
     let (stdout, stderr) = text(&output);
     assert!(output.status.success(), "{stderr}");
-    assert!(!stdout.contains('x'), "{stdout}");
+    // the folder of the test may have this letter in its name
+    assert!(stdout.lines().all(|line| line != "x"), "{stdout}");
     assert!(root.join("link").is_symlink() && root.join("disk").is_dir());
 }
 
