@@ -16,12 +16,13 @@ use super::span::Traced;
 use crate::api::conditions::{ConditionType, Finding, Status};
 use crate::api::reported::Reported;
 use crate::core::Plan;
+use crate::store::Stored;
 
 /// An object that passes are made over.
 pub trait Object:
-    Resource<DynamicType = (), Scope = NamespaceResourceScope>
+    Stored
+    + Resource<DynamicType = (), Scope = NamespaceResourceScope>
     + Traced
-    + Clone
     + Debug
     + DeserializeOwned
     + Send
@@ -31,9 +32,9 @@ pub trait Object:
 }
 
 impl<K> Object for K where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+    K: Stored
+        + Resource<DynamicType = (), Scope = NamespaceResourceScope>
         + Traced
-        + Clone
         + Debug
         + DeserializeOwned
         + Send

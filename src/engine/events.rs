@@ -25,7 +25,7 @@ impl Events {
     pub async fn publish<K: Resource<DynamicType = ()>>(&self, object: &K, finding: &Finding) {
         if !finding.message.is_empty() {
             let name = ObjectMeta {
-                generate_name: Some(format!("{}.", object.name_any())),
+                generate_name: Some(format!("{}-", object.name_any())),
                 ..ObjectMeta::default()
             };
             self.write(object, finding, name).await;

@@ -20,6 +20,7 @@ mod report;
 mod run;
 pub mod span;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
@@ -30,6 +31,8 @@ pub use events::Events;
 pub use failures::Failures;
 pub use run::{Watched, run};
 
+use crate::store::{Stored, Stores};
+
 /// How long changes are collected by controllers that count other objects: changes that come together are counted once.
 pub const DEBOUNCE_COUNTS: Duration = Duration::from_millis(50);
 
@@ -37,6 +40,8 @@ pub const DEBOUNCE_COUNTS: Duration = Duration::from_millis(50);
 pub struct Engine {
     /// Client of the management cluster.
     pub client: Client,
+    /// What is watched there.
+    pub stores: Arc<Stores>,
     /// Writes Events.
     pub events: Events,
     /// Whether this process leads, at any moment.
@@ -48,6 +53,13 @@ pub struct Engine {
 }
 
 impl Engine {
+    /// Takes in what the API server answered to a write of ours, so that the next pass knows of it.
+    pub fn learn<K: Stored>(&self, written: &K) {
+        if let Some(kind) = written.kind_in(&self.stores) {
+            kind.learn(written.clone());
+        }
+    }
+
     /// Refuses to go on when another process may lead.
     ///
     /// # Errors

@@ -3,14 +3,15 @@
 
 use kube::api::{Patch, PatchParams};
 use kube::core::NamespaceResourceScope;
-use kube::{Api, Client, Resource, ResourceExt};
+use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::ReconcileError;
+use super::{Engine, ReconcileError};
 use crate::api::crd::bounds::clip;
 use crate::api::readable::unreadable;
 use crate::core::finalizers;
+use crate::store::Stored;
 
 /// How often somebody may come first with a change that does not matter to us.
 const SWAPS: usize = 5;
@@ -20,23 +21,20 @@ const SWAPS: usize = 5;
 /// part is [`ReconcileError::Conflict`], and any other (a status, an annotation of somebody else) does
 /// not keep us back.
 pub async fn swap<K, P: PartialEq>(
-    client: &Client,
+    engine: &Engine,
     known: &K,
     part: impl Fn(&K) -> P,
     change: impl Fn(&K) -> Value,
 ) -> Result<K, ReconcileError>
 where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-        + Clone
-        + DeserializeOwned
-        + std::fmt::Debug,
+    K: Stored + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
 {
     let decided_upon = part(known);
     let mut current = known.clone();
     for _ in 1..SWAPS {
-        match swap_whole(client, &current, change(&current)).await {
+        match swap_whole(engine, &current, change(&current)).await {
             Err(error) if error.is_conflict() => {
-                current = live(client, known).await?;
+                current = live(engine, known).await?;
                 if part(&current) != decided_upon {
                     return Err(error);
                 }
@@ -44,49 +42,40 @@ where
             result => return result,
         }
     }
-    swap_whole(client, &current, change(&current)).await
+    swap_whole(engine, &current, change(&current)).await
 }
 
 /// Takes a finalizer of ours off an object, whatever else changed on it meanwhile.
 pub async fn remove_finalizer<K>(
-    client: &Client,
+    engine: &Engine,
     known: &K,
     ours: &str,
 ) -> Result<K, ReconcileError>
 where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-        + Clone
-        + DeserializeOwned
-        + std::fmt::Debug,
+    K: Stored + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
 {
     let change =
         |object: &K| json!({ "metadata": { "finalizers": finalizers::without(object, ours) } });
-    swap(client, known, |_| (), change).await
+    swap(engine, known, |_| (), change).await
 }
 
 /// Merges `change` into an object that is still as we know it, whole.
-async fn swap_whole<K>(client: &Client, known: &K, change: Value) -> Result<K, ReconcileError>
+async fn swap_whole<K>(engine: &Engine, known: &K, change: Value) -> Result<K, ReconcileError>
 where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-        + Clone
-        + DeserializeOwned
-        + std::fmt::Debug,
+    K: Stored + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
 {
     let guard =
         json!({ "metadata": { "uid": known.uid(), "resourceVersion": known.resource_version() } });
-    merge(client, known, guard, change, "").await
+    merge(engine, known, guard, change, "").await
 }
 
 /// Merges `change` into an object, whatever else changed on it meanwhile.
-pub async fn write<K>(client: &Client, known: &K, change: Value) -> Result<K, ReconcileError>
+pub async fn write<K>(engine: &Engine, known: &K, change: Value) -> Result<K, ReconcileError>
 where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-        + Clone
-        + DeserializeOwned
-        + std::fmt::Debug,
+    K: Stored + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
 {
     merge(
-        client,
+        engine,
         known,
         json!({ "metadata": { "uid": known.uid() } }),
         change,
@@ -96,28 +85,22 @@ where
 }
 
 /// Merges `status` into the status of an object, cut to what its definition lets through.
-pub async fn status<K>(client: &Client, known: &K, mut status: Value) -> Result<K, ReconcileError>
+pub async fn status<K>(engine: &Engine, known: &K, mut status: Value) -> Result<K, ReconcileError>
 where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-        + Clone
-        + DeserializeOwned
-        + std::fmt::Debug,
+    K: Stored + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
 {
     let guard = json!({ "metadata": { "uid": known.uid() } });
     clip(&mut status);
-    merge(client, known, guard, json!({ "status": status }), "status").await
+    merge(engine, known, guard, json!({ "status": status }), "status").await
 }
 
 /// The object as the API server has it now.
-pub async fn live<K>(client: &Client, known: &K) -> Result<K, ReconcileError>
+pub async fn live<K>(engine: &Engine, known: &K) -> Result<K, ReconcileError>
 where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-        + Clone
-        + DeserializeOwned
-        + std::fmt::Debug,
+    K: Stored + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
 {
     let (kind, namespace, name) = parts(known);
-    let api: Api<K> = Api::namespaced(client.clone(), &namespace);
+    let api: Api<K> = Api::namespaced(engine.client.clone(), &namespace);
     let object = api.get(&name).await;
     let object =
         object.map_err(|error| changed(format!("read {kind} {namespace}/{name}"), error))?;
@@ -130,17 +113,14 @@ where
 }
 
 async fn merge<K>(
-    client: &Client,
+    engine: &Engine,
     known: &K,
     guard: Value,
     change: Value,
     subresource: &str,
 ) -> Result<K, ReconcileError>
 where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-        + Clone
-        + DeserializeOwned
-        + std::fmt::Debug,
+    K: Stored + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
 {
     let (kind, namespace, name) = parts(known);
     if let Some(why) = unreadable(known) {
@@ -150,7 +130,7 @@ where
             format!("it cannot be read: {why}"),
         ));
     }
-    let api: Api<K> = Api::namespaced(client.clone(), &namespace);
+    let api: Api<K> = Api::namespaced(engine.client.clone(), &namespace);
     let mut body = guard;
     deep_merge(&mut body, change);
     let params = PatchParams {
@@ -162,7 +142,9 @@ where
         "status" => api.patch_status(&name, &params, &Patch::Merge(&body)).await,
         _ => api.patch(&name, &params, &Patch::Merge(&body)).await,
     };
-    result.map_err(|error| changed(what, error))
+    let written: K = result.map_err(|error| changed(what, error))?;
+    engine.learn(&written);
+    Ok(written)
 }
 
 /// An object that is gone was changed by somebody else as well: the next pass sees it.
@@ -212,12 +194,9 @@ pub fn replacement(have: &Value, wanted: &Value) -> Value {
 }
 
 /// Keeps an object from going while it is `needed`, and lets it go after.
-pub async fn hold<K>(client: &Client, known: &K, needed: bool) -> Result<(), ReconcileError>
+pub async fn hold<K>(engine: &Engine, known: &K, needed: bool) -> Result<(), ReconcileError>
 where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-        + Clone
-        + DeserializeOwned
-        + std::fmt::Debug,
+    K: Stored + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
 {
     if finalizers::held(known, needed).is_none() {
         return Ok(());
@@ -228,7 +207,7 @@ where
         json!({ "metadata": { "finalizers": finalizers } })
     };
     let deleted = |object: &K| object.meta().deletion_timestamp.clone();
-    swap(client, known, deleted, change).await.map(drop)
+    swap(engine, known, deleted, change).await.map(drop)
 }
 
 #[cfg(test)]

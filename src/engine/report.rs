@@ -79,5 +79,5 @@ where
     };
     // what is gone is named: a merge patch leaves out what stays
     let change: Value = patch::replacement(&json(old)?, &json(new)?);
-    patch::status(&engine.client, object, change).await
+    patch::status(engine, object, change).await
 }

@@ -139,6 +139,7 @@ fn context(
     let members = Arc::new(members::registry(stores.clone(), wakers.clone()));
     let engine = Engine {
         client: client.clone(),
+        stores: stores.clone(),
         events: Events::new(client.clone()),
         is_leading: Box::new(move || leadership.is_held()),
         count: Box::new({

@@ -13,8 +13,8 @@ use crate::api::installation::{Installation, Record};
 use crate::api::names::{LABEL_MANAGED_BY, MANAGED_BY, host_key_secret};
 use crate::controllers::host::Observed;
 use crate::engine::Chain;
-use crate::engine::ReconcileError;
 use crate::engine::patch;
+use crate::engine::{Engine, ReconcileError};
 use crate::installer::{Answers, files};
 use crate::manager::Context;
 use crate::media::{BaseState, Token};
@@ -31,7 +31,7 @@ const TOKEN: &str = "media-token";
 const PRESEED: &str = "preseed.cfg";
 
 /// Makes the keys of a new installation, in the Secret of the Host. Answers its id, and the public host key.
-pub async fn make_keys(client: &Client, host: &Host) -> Result<(String, String), ReconcileError> {
+pub async fn make_keys(engine: &Engine, host: &Host) -> Result<(String, String), ReconcileError> {
     let failed = |why: &str| ReconcileError::other("make the keys of an installation", why);
     let (private, public) = pair(&host.name_any()).map_err(|why| failed(&why))?;
     let random =
@@ -47,7 +47,7 @@ pub async fn make_keys(client: &Client, host: &Host) -> Result<(String, String),
     let data = data.map(|(key, value)| (key.to_owned(), ByteString(value.into_bytes())));
     let name = host_key_secret(&host.name_any());
     let namespace = host.namespace().unwrap_or_default();
-    let secrets: Api<Secret> = Api::namespaced(client.clone(), &namespace);
+    let secrets: Api<Secret> = Api::namespaced(engine.client.clone(), &namespace);
     let problem = |what: &str| ReconcileError::api(format!("{what} Secret {name}"));
     let mut secret = Secret {
         data: Some(data.into()),
@@ -55,7 +55,7 @@ pub async fn make_keys(client: &Client, host: &Host) -> Result<(String, String),
     };
     match secrets.get_opt(&name).await.map_err(problem("read"))? {
         Some(known) if is_ours(&known, host) => {
-            patch::write(client, &known, json!({ "data": secret.data })).await?;
+            patch::write(engine, &known, json!({ "data": secret.data })).await?;
         }
         Some(_) => {
             return Err(failed(&format!(

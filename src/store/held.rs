@@ -1,10 +1,9 @@
 //! A store that a test fills.
 
-use std::sync::PoisonError;
-
+use kube::Resource;
 use kube::runtime::watcher::Event;
-use kube::{Resource, ResourceExt};
 
+use super::learn::name_of;
 use super::{Indexed, Kind};
 
 impl<K> Kind<K>
@@ -13,11 +12,9 @@ where
 {
     /// Holds this object from now on, as if the API server had sent it.
     pub(crate) fn hold(&self, object: K) {
-        let name = (object.namespace().unwrap_or_default(), object.name_any());
-        let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
-        index.insert(&name, object.keys());
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let writer = writer.as_mut().expect("nobody watches");
-        writer.apply_watcher_event(&Event::Apply(object));
+        let name = name_of(&object);
+        self.index_mut().insert(&name, object.keys());
+        let mut writing = self.writing();
+        writing.writer.apply_watcher_event(&Event::Apply(object));
     }
 }

@@ -10,18 +10,22 @@ mod held;
 mod index;
 mod item;
 mod keys;
+mod learn;
 mod watch;
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::runtime::reflector::{self, ObjectRef};
 use kube::{Resource, ResourceExt};
 use tokio::sync::mpsc;
 
+use learn::Writing;
+
 pub use index::{Index, Key};
 pub use item::Item;
 pub use keys::Indexed;
+pub use learn::Stored;
 pub use watch::{Change, Hook, Scope, watch};
 
 use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
@@ -29,19 +33,16 @@ use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeploy
 /// The objects of one kind.
 pub struct Kind<K: Resource<DynamicType = ()> + Clone + 'static> {
     pub(crate) reader: reflector::Store<K>,
-    writer: Mutex<Option<reflector::store::Writer<K>>>,
+    writing: Mutex<Writing<K>>,
     index: RwLock<Index>,
 }
 
-impl<K> Default for Kind<K>
-where
-    K: Resource<DynamicType = ()> + Clone + 'static,
-{
+impl<K: Indexed + Clone> Default for Kind<K> {
     fn default() -> Self {
         let (reader, writer) = reflector::store();
         Self {
             reader,
-            writer: Mutex::new(Some(writer)),
+            writing: Mutex::new(Writing::new(writer)),
             index: RwLock::default(),
         }
     }
@@ -77,6 +78,14 @@ where
     /// All objects of a namespace, sorted by name.
     pub fn within(&self, namespace: &str) -> Vec<Arc<K>> {
         self.by(&Key::Namespace(namespace.to_owned()))
+    }
+
+    fn writing(&self) -> MutexGuard<'_, Writing<K>> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn index_mut(&self) -> RwLockWriteGuard<'_, Index> {
+        self.index.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How many objects cannot be read.

@@ -1,7 +1,7 @@
 //! Keeps a [`Kind`] equal to the API server, and tells hooks what changed.
 
 use std::fmt::Debug;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use futures::{StreamExt, TryStreamExt};
 use kube::core::NamespaceResourceScope;
@@ -9,7 +9,8 @@ use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 
-use super::index::{Index, Name};
+use super::index::Index;
+use super::learn::{Writing, name_of};
 use super::{Indexed, Item, Kind};
 use crate::workload::error::reason;
 
@@ -62,12 +63,13 @@ pub async fn watch<K>(
         config = config.fields(fields);
     }
     let kind = of(&stores);
-    let writer = kind
-        .writer
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .take();
-    let Some(mut writer) = writer else { return };
+    {
+        let mut writing = kind.writing();
+        if writing.hook.is_some() {
+            return;
+        }
+        writing.hook = Some(hook);
+    }
     let mut events = watcher(api, config)
         .modify(|item| item.0.managed_fields_mut().clear())
         .default_backoff()
@@ -82,76 +84,44 @@ pub async fn watch<K>(
                 continue;
             }
         };
-        let before = before(kind, &event);
-        let known = if matches!(event, watcher::Event::InitDone) {
-            kind.reader.state()
-        } else {
-            Vec::new()
-        };
-        // the index first: what the store shows is found under its keys
-        match &event {
-            watcher::Event::Init => listing = Some(Index::default()),
+        let mut writing = kind.writing();
+        match event {
+            watcher::Event::Apply(object) => writing.applied(kind, &object),
+            watcher::Event::Delete(object) => writing.deleted(kind, &object),
+            watcher::Event::Init => {
+                listing = Some(Index::default());
+                writing.writer.apply_watcher_event(&watcher::Event::Init);
+            }
             watcher::Event::InitApply(object) => {
                 if let Some(index) = listing.as_mut() {
-                    index.insert(&name(object), object.keys());
+                    index.insert(&name_of(&object), object.keys());
                 }
+                let event = watcher::Event::InitApply(object);
+                writing.writer.apply_watcher_event(&event);
             }
             watcher::Event::InitDone => {
-                let fresh = listing.take().unwrap_or_default();
-                index_mut(kind, |index| *index = fresh);
-            }
-            watcher::Event::Apply(object) => {
-                index_mut(kind, |index| index.insert(&name(object), object.keys()));
-            }
-            watcher::Event::Delete(object) => {
-                index_mut(kind, |index| index.remove(&name(object)));
+                listed(kind, &mut writing, listing.take().unwrap_or_default());
             }
         }
-        writer.apply_watcher_event(&event);
-        match event {
-            watcher::Event::Init | watcher::Event::InitApply(_) => {}
-            watcher::Event::InitDone => listed(kind, &known, &hook),
-            watcher::Event::Apply(object) => hook(&object, before.as_deref(), Change::Applied),
-            watcher::Event::Delete(object) => hook(&object, before.as_deref(), Change::Deleted),
-        }
-    }
-}
-
-fn before<K: Indexed + Clone + 'static>(
-    kind: &Kind<K>,
-    event: &watcher::Event<K>,
-) -> Option<Arc<K>> {
-    match event {
-        watcher::Event::Apply(object) | watcher::Event::Delete(object) => {
-            let (namespace, name) = name(object);
-            kind.get(&namespace, &name)
-        }
-        _ => None,
     }
 }
 
 /// A list has come in whole: what is no longer in it was deleted while nobody watched.
-fn listed<K: Indexed + Clone + 'static>(kind: &Kind<K>, known: &[Arc<K>], hook: &Hook<K>) {
+fn listed<K: Indexed + Clone>(kind: &Kind<K>, writing: &mut Writing<K>, fresh: Index) {
+    let known = kind.reader.state();
+    *kind.index_mut() = fresh;
+    let event = watcher::Event::InitDone;
+    writing.writer.apply_watcher_event(&event);
+    writing.listed(&kind.reader.state());
     for object in known {
-        let (namespace, name) = name(object.as_ref());
+        let (namespace, name) = name_of(object.as_ref());
         if kind.get(&namespace, &name).is_none() {
-            hook(object, Some(object), Change::Deleted);
+            writing.tell(&object, Some(&object), Change::Deleted);
         }
     }
     for object in kind.reader.state() {
-        hook(&object, None, Change::Applied);
+        writing.tell(&object, None, Change::Applied);
     }
-}
-
-fn index_mut<K: Resource<DynamicType = ()> + Clone + 'static>(
-    kind: &Kind<K>,
-    f: impl FnOnce(&mut Index),
-) {
-    f(&mut kind.index.write().unwrap_or_else(PoisonError::into_inner));
-}
-
-fn name<K: Resource<DynamicType = ()>>(object: &K) -> Name {
-    (object.namespace().unwrap_or_default(), object.name_any())
 }
 
 /// What the API server said, without the debug text that kube adds.

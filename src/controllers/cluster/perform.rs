@@ -48,7 +48,7 @@ pub async fn perform(
         Action::Adopt => {
             let change = |cluster: &Cluster| json!({ "metadata": { "finalizers": finalizers::with(cluster, FINALIZER_CLUSTER) } });
             let deleted = |cluster: &Cluster| cluster.metadata.deletion_timestamp.clone();
-            patch::swap(&context.client, cluster, deleted, change).await?;
+            patch::swap(&context.engine, cluster, deleted, change).await?;
         }
         Action::ReturnTurn => turn::give_back_by_act(context, cluster).await?,
         Action::SettleTurn => turn::settle(context, cluster).await?,
@@ -294,7 +294,7 @@ where
 async fn finish(context: &Context, cluster: &Cluster) -> Result<(), ReconcileError> {
     secrets::hold(context, cluster, false).await?;
     super::forget(context, cluster);
-    patch::remove_finalizer(&context.client, cluster, FINALIZER_CLUSTER).await?;
+    patch::remove_finalizer(&context.engine, cluster, FINALIZER_CLUSTER).await?;
     tracing::info!(cluster = %cluster.name_any(), "cluster deleted");
     Ok(())
 }

@@ -273,9 +273,9 @@ pub async fn hold(
         if !needed && has_record_of(&secret, cluster) {
             let change =
                 json!({ "metadata": { "annotations": { (ANNOTATION_INITIALIZED): null } } });
-            secret = patch::write(&context.client, &secret, change).await?;
+            secret = patch::write(&context.engine, &secret, change).await?;
         }
-        patch::hold(&context.client, &secret, needed).await?;
+        patch::hold(&context.engine, &secret, needed).await?;
     }
     Ok(())
 }

@@ -119,7 +119,7 @@ impl Controller for Credentials {
         Hold(is_needed): &Hold,
         _: Timestamp,
     ) -> Result<Done, ReconcileError> {
-        patch::hold(&self.context.client, observed.secret.as_ref(), *is_needed).await?;
+        patch::hold(&self.context.engine, observed.secret.as_ref(), *is_needed).await?;
         Ok(Done::Yes)
     }
 

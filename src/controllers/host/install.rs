@@ -32,7 +32,7 @@ pub async fn begin(context: &Context, observed: &Observed) -> Result<(), Reconci
     if let (Some(media), Some(installation)) = (&context.media, &host.spec.installation) {
         media.library.forget_failure(&installation.iso);
     }
-    let (id, host_key) = installer::make_keys(&context.client, host).await?;
+    let (id, host_key) = installer::make_keys(&context.engine, host).await?;
     let record = Record {
         id,
         phase: Phase::Booting,
@@ -65,7 +65,7 @@ pub async fn begin(context: &Context, observed: &Observed) -> Result<(), Reconci
             annotation(ANNOTATION_PAUSED),
         )
     };
-    patch::swap(&context.client, host, part, change).await?;
+    patch::swap(&context.engine, host, part, change).await?;
     let message = "its operating system is installed anew; everything on that disk is lost";
     tell(
         context,
@@ -167,7 +167,7 @@ pub async fn give_up(
     let Some((record, host)) = underway(observed) else {
         return Ok(());
     };
-    let live = patch::live(&context.client, host).await?;
+    let live = patch::live(&context.engine, host).await?;
     if mark(&live) != mark(host) || is_kept(&live) {
         return Err(conflict(host));
     }
@@ -226,7 +226,7 @@ async fn ask(context: &Context, host: &Host, errand: &Errand) -> bool {
 
 /// Refuses when somebody has the host, or may not lose it, as the API server has it now.
 async fn must_be_free(context: &Context, decided_on: &Host) -> Result<(), ReconcileError> {
-    let live = patch::live(&context.client, decided_on).await?;
+    let live = patch::live(&context.engine, decided_on).await?;
     if live.spec != decided_on.spec || mark(&live) != mark(decided_on) || is_kept(&live) {
         return Err(conflict(decided_on));
     }
@@ -288,7 +288,7 @@ async fn write(
     let change = |_: &Host| -> Value {
         json!({ "metadata": { "annotations": { ANNOTATION_INSTALLATION: text } } })
     };
-    patch::swap(&context.client, host, part, change).await?;
+    patch::swap(&context.engine, host, part, change).await?;
     tracing::info!(host = %host.name_any(), phase = ?record.phase, "installation");
     context.wakers.hosts.wake_object(host);
     Ok(())

@@ -37,7 +37,7 @@ pub async fn perform(
     match action {
         Action::PinKeys(keys) => pin(context, observed, keys).await?,
         Action::Reset(marker) => return reset(context, observed, marker).await,
-        Action::Hold => patch::hold(&context.client, observed.host.as_ref(), true).await?,
+        Action::Hold => patch::hold(&context.engine, observed.host.as_ref(), true).await?,
         Action::Free(clean) => free(context, observed, clean).await?,
         Action::LetGo => let_go(context, observed).await?,
         Action::LeaveTo(other) => leave_to(context, observed, other).await?,
@@ -68,7 +68,7 @@ async fn pin(
 ) -> Result<(), ReconcileError> {
     let host = observed.host.as_ref();
     let change = |_: &Host| json!({ "spec": { "ssh": { "hostKeys": keys } } });
-    patch::swap(&context.client, host, |host| host.spec.ssh.clone(), change)
+    patch::swap(&context.engine, host, |host| host.spec.ssh.clone(), change)
         .await
         .map(drop)
 }
@@ -87,7 +87,7 @@ async fn reset(
     let script = node::start_and_follow(marker, &unit, crate::clock::now())
         .map_err(|error| ReconcileError::other("render the reset", error))?;
     // what was let go may have been given back since
-    let live = patch::live(&context.client, observed.host.as_ref()).await?;
+    let live = patch::live(&context.engine, observed.host.as_ref()).await?;
     let decided_on = &observed.host.spec;
     if live.spec.consumer_ref != decided_on.consumer_ref || live.spec.ssh != decided_on.ssh {
         return Err(ReconcileError::Conflict {
@@ -265,7 +265,7 @@ async fn clear(
         let underway = host.annotations().get(ANNOTATION_INSTALLATION).cloned();
         (host.spec.consumer_ref.clone(), underway)
     };
-    patch::swap(&context.client, host, claim, change)
+    patch::swap(&context.engine, host, claim, change)
         .await
         .map(drop)
 }

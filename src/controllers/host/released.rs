@@ -15,7 +15,7 @@ pub async fn must_be_released(
     observed: &Observed,
 ) -> Result<(), ReconcileError> {
     let host = observed.host.as_ref();
-    let live = patch::live(&context.client, host).await?;
+    let live = patch::live(&context.engine, host).await?;
     let machine = match &live.spec.consumer_ref {
         Some(consumer) => {
             let namespace = host.namespace().unwrap_or_default();

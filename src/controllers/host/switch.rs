@@ -71,7 +71,7 @@ pub async fn switch(
 ) -> Result<(), ReconcileError> {
     let host = observed.host.as_ref();
     let name = host.name_any();
-    let live = patch::live(&context.client, host).await?;
+    let live = patch::live(&context.engine, host).await?;
     if !still_holds(host, &live) {
         return Err(ReconcileError::Conflict {
             what: format!("switch the power of Host {name}"),

@@ -62,7 +62,7 @@ impl Controller for Hypervisors {
         let hypervisor = observed.hypervisor.as_ref();
         match action {
             Action::Hold(held) => {
-                patch::hold(&self.context.client, hypervisor, *held).await?;
+                patch::hold(&self.context.engine, hypervisor, *held).await?;
                 Ok(Done::Yes)
             }
             Action::End { uid, name } => perform::end(&self.context, hypervisor, (uid, name)).await,

@@ -101,13 +101,13 @@ async fn forget(
         return Ok(());
     }
     // written a moment ago for another Machine, or for this one by a pass before
-    let current = patch::live(&context.client, hypervisor).await?;
+    let current = patch::live(&context.engine, hypervisor).await?;
     let Ok(given_up) = GivenUp::read(given_up::annotation(&current).as_deref()) else {
         return Ok(());
     };
     let without = given_up.without(uid);
     let change = |_: &Hypervisor| json!({ "metadata": { "annotations": { (ANNOTATION_GIVEN_UP): without } } });
-    patch::swap(&context.client, &current, given_up::annotation, change).await?;
+    patch::swap(&context.engine, &current, given_up::annotation, change).await?;
     context.tries.forget(&tries_key(uid));
     Ok(())
 }

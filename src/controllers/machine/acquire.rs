@@ -48,7 +48,7 @@ pub(super) async fn adopt(
         }
         change
     };
-    patch::swap(&context.client, machine, basis, change)
+    patch::swap(&context.engine, machine, basis, change)
         .await
         .map(|_| Done::Yes)
 }
@@ -94,7 +94,7 @@ async fn choose(
     }
     let machine = observed.machine.as_ref();
     let change = |_: &Machine| chosen(observed, host);
-    patch::swap(&context.client, machine, basis, change)
+    patch::swap(&context.engine, machine, basis, change)
         .await
         .map(drop)
 }
@@ -145,7 +145,7 @@ pub(super) async fn acquire(
         let is_paused = host.annotations().contains_key(ANNOTATION_PAUSED);
         (host.spec.clone(), deleted, is_available, is_paused)
     };
-    let claimed = match patch::swap(&context.client, host.as_ref(), part, change).await {
+    let claimed = match patch::swap(&context.engine, host.as_ref(), part, change).await {
         Err(error) if error.is_conflict() => {
             forget_choice(context, observed, &host).await?;
             return Err(error);
@@ -167,13 +167,13 @@ async fn forget_choice(
     observed: &Observed,
     host: &Host,
 ) -> Result<(), ReconcileError> {
-    let live = patch::live(&context.client, host).await?;
+    let live = patch::live(&context.engine, host).await?;
     if is_of(&live, &observed.marker) {
         return Ok(());
     }
     context.must_lead()?;
     let change = json!({ "metadata": { "annotations": { (ANNOTATION_HOST): null } } });
-    patch::write(&context.client, observed.machine.as_ref(), change)
+    patch::write(&context.engine, observed.machine.as_ref(), change)
         .await
         .map(drop)
 }

@@ -175,7 +175,7 @@ async fn record_settings(
         return Ok(());
     }
     let change = json!({ "metadata": { "annotations": { (ANNOTATION_SETTINGS): settings } } });
-    patch::write(&context.client, machine, change)
+    patch::write(&context.engine, machine, change)
         .await
         .map(drop)
 }
@@ -247,7 +247,7 @@ async fn release(context: &Context, observed: &Observed) -> Result<Done, Reconci
     let host = host(context, observed)?;
     let change = release_claim(&host, &observed.marker)?;
     patch::swap(
-        &context.client,
+        &context.engine,
         host.as_ref(),
         |host| host.spec.consumer_ref.clone(),
         |_| change.clone(),
@@ -277,7 +277,7 @@ async fn remove_finalizer(
 ) -> Result<Done, ReconcileError> {
     let machine = observed.machine.as_ref();
     must_be_about(observed, over.is_about(observed.uid()))?;
-    patch::remove_finalizer(&context.client, machine, FINALIZER_MACHINE).await?;
+    patch::remove_finalizer(&context.engine, machine, FINALIZER_MACHINE).await?;
     context.forget_machine(observed.uid());
     Ok(Done::Yes)
 }

@@ -134,7 +134,7 @@ pub async fn give_back_by_act(context: &Context, cluster: &Cluster) -> Result<()
     }
     let part = |cluster: &Cluster| cluster.annotations().get(ANNOTATION_HOST_IS_GONE).cloned();
     let change = json!({ "metadata": { "annotations": { (ANNOTATION_HOST_IS_GONE): null } } });
-    patch::swap(&context.client, &live.cluster, part, |_| change.clone())
+    patch::swap(&context.engine, &live.cluster, part, |_| change.clone())
         .await
         .map(drop)
 }
@@ -228,14 +228,14 @@ async fn go(
                 // any change at all: of two writes that were decided at once, one is decided again
                 let part = |secret: &Secret| secret.resource_version();
                 let change = change(&live.both.secret, &marks)?;
-                patch::swap(&context.client, secret, part, |_| change.clone()).await?;
+                patch::swap(&context.engine, secret, part, |_| change.clone()).await?;
                 remember(context, &live.cluster, Some(marks));
             }
             (Side::Secret, None) => break,
             (Side::Cluster, _) => {
                 let part = |cluster: &Cluster| Marks::of(cluster.annotations());
                 let change = change(&live.both.cluster, &marks)?;
-                patch::swap(&context.client, &live.cluster, part, |_| change.clone()).await?;
+                patch::swap(&context.engine, &live.cluster, part, |_| change.clone()).await?;
             }
         }
     }
@@ -253,7 +253,7 @@ async fn read(context: &Context, cluster: &Cluster) -> Result<Live, ReconcileErr
         .get_opt(&name)
         .await
         .map_err(ReconcileError::api(format!("read Secret {name}")))?;
-    let cluster = patch::live(&context.client, cluster).await?;
+    let cluster = patch::live(&context.engine, cluster).await?;
     let marks = secret
         .as_ref()
         .map(|secret| Marks::of(secret.annotations()));

@@ -66,14 +66,14 @@ impl Controller for MachineClasses {
         action: &Action,
         _: Timestamp,
     ) -> Result<Done, ReconcileError> {
-        let (client, class) = (&self.context.client, observed.class.as_ref());
+        let (engine, class) = (&self.context.engine, observed.class.as_ref());
         match action {
             Action::Label(is_used) => {
                 let value = if *is_used { json!("true") } else { Value::Null };
                 let change = json!({ "metadata": { "labels": { (LABEL_CLASS_IN_USE): value } } });
-                patch::write(client, class, change).await?;
+                patch::write(engine, class, change).await?;
             }
-            Action::Hold(is_used) => patch::hold(client, class, *is_used).await?,
+            Action::Hold(is_used) => patch::hold(engine, class, *is_used).await?,
         }
         Ok(Done::Yes)
     }

@@ -132,7 +132,7 @@ async fn look(
     context: &Context,
     deployment: &MachineDeployment,
 ) -> Result<(Arc<MachineDeployment>, Vec<Arc<MachineSet>>), ReconcileError> {
-    let deployment = patch::live(&context.client, deployment).await?;
+    let deployment = patch::live(&context.engine, deployment).await?;
     if !deployment.is_ours(&context.stores) {
         return Err(ReconcileError::Conflict {
             what: format!("step MachineDeployment {}", deployment.name_any()),

@@ -36,10 +36,10 @@ pub async fn perform(
             let made = sets
                 .create(&PostParams::default(), &desired_set(observed, new))
                 .await;
-            made.map_err(ReconcileError::api(format!(
-                "create MachineSet {}",
-                new.name
-            )))?;
+            let what = format!("create MachineSet {}", new.name);
+            context
+                .engine
+                .learn(&made.map_err(ReconcileError::api(what))?);
             tracing::info!(
                 deployment = observed.name,
                 set = new.name,
@@ -100,7 +100,7 @@ async fn write(
         return Ok(());
     };
     patch::swap(
-        &context.client,
+        &context.engine,
         set.as_ref(),
         |set| set.spec.clone(),
         change,

@@ -31,7 +31,7 @@ pub async fn look(
     plan: &Plan,
     now: Timestamp,
 ) -> Result<(Arc<MachineSet>, Observed), ReconcileError> {
-    let set = patch::live(&context.client, set).await?;
+    let set = patch::live(&context.engine, set).await?;
     if !set.is_ours(&context.stores) {
         return Err(ReconcileError::Conflict {
             what: format!("step MachineSet {}", set.name_any()),

@@ -64,7 +64,10 @@ async fn create(context: &Context, observed: &Observed, name: &str) -> Result<()
     in_flight(context).making(&observed.uid, machine.clone(), clock::now());
     let made = machines.create(&PostParams::default(), &machine).await;
     match &made {
-        Ok(machine) => in_flight(context).found(&observed.uid, machine.clone(), clock::now()),
+        Ok(machine) => {
+            in_flight(context).found(&observed.uid, machine.clone(), clock::now());
+            context.engine.learn(machine);
+        }
         Err(error) if is_refusal(error) => in_flight(context).settled(&observed.uid, name),
         Err(_) => {}
     }
@@ -87,7 +90,15 @@ async fn delete(
         ..DeleteParams::background()
     };
     in_flight(context).deleting(&observed.uid, (name, uid), clock::now());
-    let mut result = machines.delete(name, &params).await.map(drop);
+    let result = machines.delete(name, &params).await;
+    if let Some(machine) = result
+        .as_ref()
+        .ok()
+        .and_then(|answer| answer.as_ref().left())
+    {
+        context.engine.learn(machine);
+    }
+    let mut result = result.map(drop);
     if matches!(&result, Err(kube::Error::Api(status)) if status.code == 404) {
         result = Ok(());
     }
@@ -121,7 +132,7 @@ async fn write(
         let owned = (meta.labels.clone(), meta.owner_references.clone());
         (machine.spec.clone(), owned)
     };
-    patch::swap(&context.client, machine.as_ref(), part, change)
+    patch::swap(&context.engine, machine.as_ref(), part, change)
         .await
         .map(drop)
 }

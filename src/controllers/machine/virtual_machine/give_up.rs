@@ -32,7 +32,7 @@ pub async fn give_up(context: &Context, observed: &Observed) -> Result<Done, Rec
         Ok(with) if known.as_ref() == Some(&with) => Ok(Done::Yes),
         Ok(with) => {
             let change = |_: &Hypervisor| json!({ "metadata": { "annotations": { (ANNOTATION_GIVEN_UP): with } } });
-            patch::swap(&context.client, &hypervisor, given_up::annotation, change).await?;
+            patch::swap(&context.engine, &hypervisor, given_up::annotation, change).await?;
             Ok(Done::Yes)
         }
         Err(error) => {

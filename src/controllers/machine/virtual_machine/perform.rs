@@ -79,7 +79,7 @@ async fn place(
         }
         change
     };
-    patch::swap(&context.client, observed.machine.as_ref(), part, change)
+    patch::swap(&context.engine, observed.machine.as_ref(), part, change)
         .await
         .map(drop)
 }
@@ -108,7 +108,7 @@ pub async fn create(context: &Context, observed: &Observed) -> Result<Done, Reco
         Err(finding) => return Ok(Done::NotYet(finding)),
     };
     // a virtual machine is made for a Machine that exists, and is still to be made here
-    let live = patch::live(&context.client, observed.machine.as_ref()).await?;
+    let live = patch::live(&context.engine, observed.machine.as_ref()).await?;
     let place = live.annotations().get(ANNOTATION_HYPERVISOR);
     if live.metadata.deletion_timestamp.is_some() || place.map(String::as_str) != Some(hypervisor) {
         return Err(ReconcileError::Conflict {

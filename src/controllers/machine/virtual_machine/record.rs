@@ -81,7 +81,7 @@ async fn write(
     hypervisor: &str,
 ) -> Result<Secret, ReconcileError> {
     let change = json!({ "metadata": { "annotations": { (ANNOTATION_HYPERVISOR): hypervisor } } });
-    patch::swap(&context.client, keys, recorded, |_| change.clone()).await
+    patch::swap(&context.engine, keys, recorded, |_| change.clone()).await
 }
 
 #[cfg(test)]
