@@ -13,6 +13,9 @@ pub trait Reported: Clone + Default + PartialEq + Serialize + Send + Sync {
     /// Its conditions.
     fn conditions(&self) -> &[Condition];
 
+    /// The generation of the spec that it is about.
+    fn generation(&self) -> Option<i64>;
+
     /// Sets its conditions, and the generation of the spec that they are about.
     fn report(&mut self, conditions: Vec<Condition>, generation: Option<i64>);
 }
@@ -22,6 +25,10 @@ macro_rules! reported {
         impl Reported for $status {
             fn conditions(&self) -> &[Condition] {
                 &self.conditions
+            }
+
+            fn generation(&self) -> Option<i64> {
+                self.observed_generation
             }
 
             fn report(&mut self, conditions: Vec<Condition>, generation: Option<i64>) {
@@ -45,6 +52,10 @@ reported!(
 impl Reported for () {
     fn conditions(&self) -> &[Condition] {
         &[]
+    }
+
+    fn generation(&self) -> Option<i64> {
+        None
     }
 
     fn report(&mut self, _: Vec<Condition>, _: Option<i64>) {}

@@ -5,7 +5,6 @@ use std::future::{Future, ready};
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
 use kube::Resource;
 use kube::core::NamespaceResourceScope;
@@ -13,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::ReconcileError;
 use super::span::Traced;
-use crate::api::conditions::{ConditionType, Finding, Status};
+use crate::api::conditions::{self, ConditionType, Finding, Status};
 use crate::api::reported::Reported;
 use crate::core::Plan;
 use crate::store::Stored;
@@ -77,7 +76,18 @@ pub trait Controller: Send + Sync + 'static {
     /// Whether no pass may be made over the object at the moment. Who keeps it back says so.
     fn is_held(&self, object: &Self::Object) -> impl Future<Output = bool> + Send;
 
-    /// Reads what a pass needs to know; `None` where the object is not ours.
+    /// Whether the object is ours: nothing is written to one that is not.
+    ///
+    /// # Errors
+    /// What an earlier version wrote on another provider's object could not be removed.
+    fn is_ours(
+        &self,
+        _object: &Arc<Self::Object>,
+    ) -> impl Future<Output = Result<bool, ReconcileError>> + Send {
+        ready(Ok(true))
+    }
+
+    /// Reads what a pass needs to know.
     ///
     /// # Errors
     /// What is needed could not be read; the pass is repeated.
@@ -85,7 +95,7 @@ pub trait Controller: Send + Sync + 'static {
         &self,
         object: &Arc<Self::Object>,
         now: Timestamp,
-    ) -> impl Future<Output = Result<Option<Self::Observed>, ReconcileError>> + Send;
+    ) -> impl Future<Output = Result<Self::Observed, ReconcileError>> + Send;
 
     /// Decides. Pure.
     fn plan(observed: &Self::Observed, now: Timestamp) -> Self::Plan;
@@ -147,12 +157,10 @@ pub trait Controller: Send + Sync + 'static {
     /// Adds what changes with each write, and is no reason for one.
     fn stamp(_status: &mut Self::Status, _now: Timestamp) {}
 
-    /// Whether a finding of [`Self::EVENTS`] is worth an Event, beside the condition as it was.
-    fn is_news(before: Option<&Condition>, finding: &Finding) -> bool {
-        match before {
-            Some(before) => {
-                before.reason != finding.reason || before.status != finding.status.as_str()
-            }
+    /// Whether a finding of [`Self::EVENTS`] is worth an Event.
+    fn is_news(old: &Self::Status, _new: &Self::Status, finding: &Finding) -> bool {
+        match conditions::find(old.conditions(), finding.condition) {
+            Some(old) => old.reason != finding.reason || old.status != finding.status.as_str(),
             None => finding.status != Status::Unknown,
         }
     }

@@ -60,17 +60,20 @@ impl ReconcileError {
         matches!(self, Self::Conflict { .. })
     }
 
-    /// Whether it ends without anything being done about the object: a conflict, lost leadership, or an API server that
-    /// does not answer, or is not able to.
-    pub fn passes_by_itself(&self) -> bool {
-        match self {
-            Self::Conflict { .. } | Self::NotLeading => true,
-            Self::Other { .. } => false,
-            Self::Api { source, .. } => match source.as_ref() {
-                kube::Error::Api(status) => status.code >= 500 || status.code == 429,
-                kube::Error::SerdeError(_) => false,
-                _ => true,
-            },
+    /// Whether leadership was lost.
+    pub fn is_loss(&self) -> bool {
+        matches!(self, Self::NotLeading)
+    }
+
+    /// Whether the API server did not answer, or was not able to.
+    pub fn is_outage(&self) -> bool {
+        let Self::Api { source, .. } = self else {
+            return false;
+        };
+        match source.as_ref() {
+            kube::Error::Api(status) => status.code >= 500 || status.code == 429,
+            kube::Error::SerdeError(_) => false,
+            _ => true,
         }
     }
 

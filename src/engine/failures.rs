@@ -4,6 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+
+use super::{Chain, ReconcileError};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 
 /// Controller, namespace and name.
@@ -16,6 +19,10 @@ const MAX: Duration = Duration::from_mins(1);
 
 /// Failures in a row before the object says so, after six seconds: what passes by itself has passed.
 const QUIET: u32 = 6;
+/// The same where the API server did not answer, or could not: after a minute and a half.
+const OUTAGE: u32 = 10;
+/// How long a cause is reported at least, for some differ with each pass.
+const STANDS: SignedDuration = SignedDuration::from_mins(1);
 /// An object that no pass may be made over is looked at again after this time, although the end of its trouble wakes it.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_mins(1);
 
@@ -26,8 +33,8 @@ pub struct Failures(Mutex<HashMap<Key, Row>>);
 #[derive(Default)]
 struct Row {
     count: u32,
-    /// The cause that was reported last.
-    reported: String,
+    /// What is reported, and since when.
+    reported: Option<(String, Timestamp)>,
 }
 
 impl Failures {
@@ -40,21 +47,32 @@ impl Failures {
         delay
     }
 
-    /// What is reported of a pass that fails again and again: each cause once.
-    pub fn news(&self, key: &Key, cause: String, remedy: &str) -> Option<Finding> {
+    /// What is reported of a pass that fails again and again, and whether that is news.
+    pub fn report(
+        &self,
+        key: &Key,
+        error: &ReconcileError,
+        now: Timestamp,
+    ) -> Option<(Finding, bool)> {
+        let quiet = if error.is_outage() { OUTAGE } else { QUIET };
         let mut failures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let row = failures.get_mut(key)?;
-        if row.count < QUIET || row.reported == cause {
+        if row.count < quiet || error.is_conflict() || error.is_loss() {
             return None;
         }
         let (controller, ..) = key;
+        let cause = Chain(error).to_string();
+        let remedy = error.remedy();
         let message = format!("{controller}: {cause}. {remedy}; retried at least every minute");
-        row.reported = cause;
-        Some(Finding::no(
-            ConditionType::Reconciled,
-            Reason::PassFailed,
-            message,
-        ))
+        let is_news = row.reported.as_ref().is_none_or(|(reported, since)| {
+            *reported != message && now.duration_since(*since).abs() >= STANDS
+        });
+        if is_news {
+            row.reported = Some((message, now));
+        }
+        let (message, _) = row.reported.as_ref()?;
+        let finding = Finding::no(ConditionType::Reconciled, Reason::PassFailed, message);
+        Some((finding, is_news))
     }
 
     /// The last pass went well.
@@ -70,22 +88,61 @@ impl Failures {
 mod tests {
     use super::*;
 
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(seconds).expect("a time")
+    }
+
     #[test]
-    fn what_fails_for_long_is_reported_once_of_each_cause() {
+    fn what_fails_for_long_is_reported_and_each_cause_for_a_minute() {
         let failures = Failures::default();
         let key = ("machine", "n".to_owned(), "m".to_owned());
-        let mut reported = Vec::new();
-        for pass in 1..20 {
+        let error = |cause: &str| ReconcileError::other("mend it", cause);
+        let mut news = Vec::new();
+        for second in 1..200 {
             failures.next_delay(&key);
-            let cause = if pass < 12 { "a" } else { "b" };
-            let news = failures.news(&key, cause.into(), "Mend it");
-            reported.extend(news.map(|finding| (pass, finding.message)));
+            let cause = format!("{}", second / 5);
+            if let Some((finding, true)) = failures.report(&key, &error(&cause), at(second)) {
+                news.push((second, finding.message));
+            }
         }
-        let a = "machine: a. Mend it; retried at least every minute";
-        let b = "machine: b. Mend it; retried at least every minute";
-        assert_eq!(reported, [(6, a.to_owned()), (12, b.to_owned())]);
+        let seconds: Vec<_> = news.iter().map(|(second, _)| *second).collect();
+        assert_eq!(seconds, [6, 66, 126, 186]);
+        let remedy = "The manager's log has the passes before it; retried at least every minute";
+        let expected = format!("machine: failed to mend it: 1. {remedy}");
+        assert_eq!(news[0].1, expected);
+        let (same, is_news) = failures
+            .report(&key, &error("other"), at(190))
+            .expect("one");
+        assert_eq!((same.message, is_news), (news[3].1.clone(), false));
         failures.clear(&key);
         failures.next_delay(&key);
-        assert_eq!(failures.news(&key, "a".into(), "Mend it"), None);
+        assert_eq!(failures.report(&key, &error("0"), at(200)), None);
+    }
+
+    #[test]
+    fn an_outage_is_reported_later_and_what_passes_by_itself_never() {
+        let key = ("machine", "n".to_owned(), "m".to_owned());
+        let api = |code| {
+            let status = kube::core::Status {
+                code,
+                ..kube::core::Status::default()
+            };
+            ReconcileError::api("write it")(kube::Error::Api(Box::new(status)))
+        };
+        // an error, and the failure that is reported
+        let cases = [
+            (api(403), Some(6)),
+            (api(500), Some(10)),
+            (api(409), None),
+            (ReconcileError::NotLeading, None),
+        ];
+        for (error, expected) in cases {
+            let failures = Failures::default();
+            let first = (1..30).find(|second| {
+                failures.next_delay(&key);
+                failures.report(&key, &error, at(*second)).is_some()
+            });
+            assert_eq!(first, expected, "{error}");
+        }
     }
 }

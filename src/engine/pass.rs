@@ -6,57 +6,49 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::{Controller, Done, Engine, ReconcileError};
 use crate::api::conditions::Finding;
+use crate::clock;
 use crate::core::{Next, Plan, Reports};
 
-/// Observes an object, plans, does what is planned, and reports. Says when to do so again, beside on every change.
-///
-/// # Errors
-/// The pass is to be repeated. What was done until then was reported as far as that could be written.
+/// A pass that failed, and is to be repeated. What was done until then was reported as far as that could be written.
+pub struct Failed<C: Controller> {
+    /// Why.
+    pub error: ReconcileError,
+    /// The object as it was last read or written, if it is ours.
+    pub object: Option<Arc<C::Object>>,
+}
+
+/// Observes an object, plans, does what is planned, and reports. Returns when to do so again, beside on every change.
 pub async fn pass<C: Controller>(
     engine: &Engine,
     controller: &C,
     object: Arc<C::Object>,
-    now: Timestamp,
-) -> Result<Next, ReconcileError> {
-    let Some(observed) = controller.observe(&object, now).await? else {
-        return Ok(Next::OnChange);
-    };
-    let mut plan = C::plan(&observed, now);
+) -> Result<Next, Failed<C>> {
+    match controller.is_ours(&object).await {
+        Ok(true) => {}
+        Ok(false) => return Ok(Next::OnChange),
+        Err(error) => {
+            return Err(Failed {
+                error,
+                object: None,
+            });
+        }
+    }
+    let observed = controller.observe(&object, clock::now()).await;
+    let observed = observed.map_err(|error| Failed {
+        error,
+        object: Some(object.clone()),
+    })?;
     let mut pass = Pass {
         engine,
         controller,
         object,
         observed,
-        now,
+        now: clock::now(),
     };
-    if !plan.actions().is_empty()
-        && let Some((object, observed)) = pass.confirm(&plan).await?
-    {
-        (pass.object, pass.observed) = (object, observed);
-        plan = C::plan(&pass.observed, now);
-    }
-    let reports = plan.reports();
-    if plan.actions().is_empty() || reports == Reports::First {
-        let announced = controller.announced(&pass.observed, &plan);
-        pass.report(announced.as_ref().unwrap_or(&plan)).await?;
-    }
-    let outcome = pass.perform(&plan).await;
-    if !plan.actions().is_empty() && reports == Reports::Last {
-        let Some(observed) = controller.observe(&pass.object, now).await? else {
-            return outcome.map(|outcome| outcome.next);
-        };
-        pass.observed = observed;
-        plan = C::plan(&pass.observed, now);
-        pass.report(&plan).await?;
-    }
-    let outcome = outcome?;
-    if controller.learn(&pass.observed, &mut plan, outcome.found) {
-        pass.report(&plan).await?;
-    }
-    match outcome.failed {
-        Some(error) => Err(error),
-        None => Ok(plan.next(now).sooner(outcome.next)),
-    }
+    pass.run().await.map_err(|error| Failed {
+        error,
+        object: Some(pass.object),
+    })
 }
 
 pub(super) struct Pass<'a, C: Controller> {
@@ -75,10 +67,46 @@ struct Outcome {
 }
 
 impl<C: Controller> Pass<'_, C> {
-    async fn confirm(&self, plan: &C::Plan) -> Result<Option<super::Confirmed<C>>, ReconcileError> {
-        self.controller
-            .confirm(&self.object, &self.observed, plan, self.now)
-            .await
+    async fn run(&mut self) -> Result<Next, ReconcileError> {
+        let mut plan = C::plan(&self.observed, self.now);
+        if !plan.actions().is_empty() && self.confirm(&plan).await? {
+            plan = C::plan(&self.observed, self.now);
+        }
+        let (reports, is_idle) = (plan.reports(), plan.actions().is_empty());
+        if is_idle || reports == Reports::First {
+            let announced = self.controller.announced(&self.observed, &plan);
+            self.report(announced.as_ref().unwrap_or(&plan)).await?;
+        }
+        let outcome = self.perform(&plan).await;
+        if !is_idle && reports == Reports::Last {
+            self.now = clock::now();
+            self.observed = self.controller.observe(&self.object, self.now).await?;
+            plan = C::plan(&self.observed, self.now);
+            self.report(&plan).await?;
+        }
+        let outcome = outcome?;
+        if self
+            .controller
+            .learn(&self.observed, &mut plan, outcome.found)
+        {
+            self.report(&plan).await?;
+        }
+        if let Some(error) = outcome.failed {
+            return Err(error);
+        }
+        self.succeeded().await?;
+        Ok(plan.next(self.now).sooner(outcome.next))
+    }
+
+    /// Returns whether something else is observed since.
+    async fn confirm(&mut self, plan: &C::Plan) -> Result<bool, ReconcileError> {
+        let (object, observed) = (&self.object, &self.observed);
+        let confirmed = self.controller.confirm(object, observed, plan, self.now);
+        let Some((object, observed)) = confirmed.await? else {
+            return Ok(false);
+        };
+        (self.object, self.observed) = (object, observed);
+        Ok(true)
     }
 
     /// Does the actions in order, each while this process leads, until one has to be waited for.

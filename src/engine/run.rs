@@ -1,6 +1,7 @@
 //! Runs a controller on the objects of its kind.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::{StreamExt, stream};
 use kube::ResourceExt;
@@ -12,9 +13,10 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::failures::{Key, LOOK_AGAIN};
-use super::pass::pass;
+use super::pass::{Failed, pass};
 use super::span::span;
 use super::{Chain, Controller, Engine, ReconcileError, report};
+use crate::clock;
 use crate::core::Next;
 
 /// Where a controller's objects come from.
@@ -61,7 +63,7 @@ async fn over<C: Controller>(engine: &Engine, controller: &C, object: Arc<C::Obj
         object.namespace().unwrap_or_default(),
         object.name_any(),
     );
-    match pass(engine, controller, object.clone(), crate::clock::now()).await {
+    match pass(engine, controller, object.clone()).await {
         Ok(next) => {
             engine.failures.clear(&key);
             (engine.count)(C::NAME, "ok");
@@ -70,31 +72,41 @@ async fn over<C: Controller>(engine: &Engine, controller: &C, object: Arc<C::Obj
                 Next::After(delay) => Action::requeue(delay),
             }
         }
-        Err(error) => failed::<C>(engine, object.as_ref(), &key, &error).await,
+        Err(failed) => {
+            (engine.count)(C::NAME, failed.error.label());
+            let delay = engine.failures.next_delay(&key);
+            log(&failed.error, delay);
+            report_failure(engine, object.as_ref(), &key, &failed).await;
+            Action::requeue(delay)
+        }
     }
 }
 
-/// Conflicts, lost leadership and an API server that does not answer pass by themselves: these are only logged. Of
-/// anything else that lasts the object says so.
-async fn failed<C: Controller>(
+fn log(error: &ReconcileError, retry_in: Duration) {
+    if error.is_conflict() {
+        tracing::debug!(%error, "conflict, trying again");
+    } else {
+        tracing::warn!(error = %Chain(error), ?retry_in, "reconcile failed");
+    }
+}
+
+/// Of what lasts, the object says so: in an Event, and in a condition where it is ours and has any.
+async fn report_failure<C: Controller>(
     engine: &Engine,
     object: &C::Object,
     key: &Key,
-    error: &ReconcileError,
-) -> Action {
-    (engine.count)(C::NAME, error.label());
-    let delay = engine.failures.next_delay(key);
-    if error.is_conflict() {
-        tracing::debug!(%error, "conflict, trying again");
-        return Action::requeue(delay);
+    failed: &Failed<C>,
+) {
+    let report = engine.failures.report(key, &failed.error, clock::now());
+    let Some((finding, is_news)) = report else {
+        return;
+    };
+    if is_news {
+        engine.events.publish(object, &finding).await;
     }
-    let cause = Chain(error).to_string();
-    tracing::warn!(error = %cause, retry_in = ?delay, "reconcile failed");
-    if !error.passes_by_itself()
-        && let Some(finding) = engine.failures.news(key, cause, error.remedy())
+    if let Some(object) = &failed.object
         && let Err(error) = report::failure::<C>(engine, object, &finding).await
     {
         tracing::warn!(error = %Chain(&error), "failed to write condition Reconciled");
     }
-    Action::requeue(delay)
 }

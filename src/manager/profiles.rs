@@ -27,7 +27,7 @@ pub struct ClusterProfiles {
 }
 
 /// What is done for the profiles of a Cluster.
-pub struct Plan([Publish; 1]);
+pub struct Plan(Option<Publish>);
 
 /// One pass of the publisher.
 pub struct Publish;
@@ -36,7 +36,7 @@ impl core::Plan for Plan {
     type Action = Publish;
 
     fn actions(&self) -> &[Publish] {
-        &self.0
+        self.0.as_slice()
     }
 
     fn findings(&self) -> &[Finding] {
@@ -50,7 +50,7 @@ impl core::Plan for Plan {
 
 impl Controller for ClusterProfiles {
     type Object = Cluster;
-    type Observed = Input;
+    type Observed = Option<Input>;
     type Plan = Plan;
     type Status = ();
 
@@ -68,16 +68,19 @@ impl Controller for ClusterProfiles {
         Ok(input(&self.context, cluster))
     }
 
-    fn plan(_: &Input, _: Timestamp) -> Plan {
-        Plan([Publish])
+    fn plan(input: &Option<Input>, _: Timestamp) -> Plan {
+        Plan(input.as_ref().map(|_| Publish))
     }
 
     async fn perform(
         &self,
-        input: &Input,
+        input: &Option<Input>,
         _: &Publish,
         now: Timestamp,
     ) -> Result<Done, ReconcileError> {
+        let Some(input) = input else {
+            return Ok(Done::Yes);
+        };
         let next = publish(&self.context, input, now).await?;
         Ok(next.map_or(Done::Yes, Done::LookAgain))
     }
@@ -86,7 +89,7 @@ impl Controller for ClusterProfiles {
         None
     }
 
-    fn status(_: &Cluster, _: &Input, _: &Plan, _: Timestamp) -> Option<()> {
+    fn status(_: &Cluster, _: &Option<Input>, _: &Plan, _: Timestamp) -> Option<()> {
         None
     }
 }

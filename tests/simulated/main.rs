@@ -10,6 +10,7 @@ mod hanging;
 #[allow(dead_code)]
 #[path = "../support/plane.rs"]
 mod plane;
+mod refused;
 mod roll;
 mod site;
 mod taken_off;

@@ -48,17 +48,20 @@ impl Controller for Clusters {
         unreadable::holds(&self.context, cluster).await
     }
 
+    async fn is_ours(&self, cluster: &Arc<Cluster>) -> Result<bool, ReconcileError> {
+        let is_ours = whose::is_ours(&self.context, cluster).await?;
+        if !is_ours {
+            forget(&self.context, cluster);
+        }
+        Ok(is_ours)
+    }
+
     async fn observe(
         &self,
         cluster: &Arc<Cluster>,
         _: Timestamp,
-    ) -> Result<Option<Observed>, ReconcileError> {
-        if !whose::is_ours(&self.context, cluster).await? {
-            forget(&self.context, cluster);
-            return Ok(None);
-        }
-        let observed = observe::observe(&self.context, cluster.clone()).await?;
-        Ok(Some(observed))
+    ) -> Result<Observed, ReconcileError> {
+        observe::observe(&self.context, cluster.clone()).await
     }
 
     fn plan(observed: &Observed, _: Timestamp) -> Plan {

@@ -100,11 +100,11 @@ impl Controller for Credentials {
         &self,
         secret: &Arc<Secret>,
         _: Timestamp,
-    ) -> Result<Option<Observed>, ReconcileError> {
-        Ok(Some(Observed {
+    ) -> Result<Observed, ReconcileError> {
+        Ok(Observed {
             secret: secret.clone(),
             is_needed: self.is_needed(secret),
-        }))
+        })
     }
 
     fn plan(observed: &Observed, _: Timestamp) -> Plan {

@@ -21,7 +21,7 @@ use k8s_openapi::jiff::Timestamp;
 
 use self::plan::{Action, Plan};
 use super::unreadable;
-use crate::api::conditions::ConditionType;
+use crate::api::conditions::{ConditionType, Finding};
 use crate::api::{Host, HostStatus};
 use crate::engine::{Controller, Done, ReconcileError};
 use crate::manager::Context;
@@ -45,13 +45,9 @@ impl Controller for Hosts {
         unreadable::holds(&self.context, host).await
     }
 
-    async fn observe(
-        &self,
-        host: &Arc<Host>,
-        now: Timestamp,
-    ) -> Result<Option<Observed>, ReconcileError> {
+    async fn observe(&self, host: &Arc<Host>, now: Timestamp) -> Result<Observed, ReconcileError> {
         let observed = observe::observe(&self.context, host.clone(), now).await;
-        Ok(Some(observed))
+        Ok(observed)
     }
 
     fn plan(observed: &Observed, now: Timestamp) -> Plan {
@@ -73,5 +69,9 @@ impl Controller for Hosts {
 
     fn status(host: &Host, observed: &Observed, plan: &Plan, _: Timestamp) -> Option<HostStatus> {
         status::status(host, observed, plan)
+    }
+
+    fn is_news(old: &HostStatus, new: &HostStatus, _: &Finding) -> bool {
+        old.state != new.state
     }
 }

@@ -15,7 +15,7 @@ use k8s_openapi::jiff::Timestamp;
 
 use self::plan::{Action, Plan};
 use super::unreadable;
-use crate::api::conditions::ConditionType;
+use crate::api::conditions::{ConditionType, Finding};
 use crate::api::{Hypervisor, HypervisorStatus};
 use crate::engine::{Controller, DEBOUNCE_COUNTS, Done, ReconcileError, patch};
 use crate::manager::Context;
@@ -44,9 +44,9 @@ impl Controller for Hypervisors {
         &self,
         hypervisor: &Arc<Hypervisor>,
         _: Timestamp,
-    ) -> Result<Option<Observed>, ReconcileError> {
+    ) -> Result<Observed, ReconcileError> {
         let observed = observe::observe(&self.context, hypervisor.clone());
-        Ok(Some(observed))
+        Ok(observed)
     }
 
     fn plan(observed: &Observed, now: Timestamp) -> Plan {
@@ -80,5 +80,9 @@ impl Controller for Hypervisors {
         _: Timestamp,
     ) -> Option<HypervisorStatus> {
         status::status(hypervisor, observed, plan)
+    }
+
+    fn is_news(old: &HypervisorStatus, new: &HypervisorStatus, _: &Finding) -> bool {
+        old.state != new.state
     }
 }

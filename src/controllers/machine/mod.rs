@@ -25,7 +25,7 @@ pub use outcomes::Outcomes;
 
 use std::sync::Arc;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 
 use self::plan::{Action, Plan};
@@ -54,16 +54,16 @@ impl Controller for Machines {
         unreadable::holds(&self.context, machine).await
     }
 
+    async fn is_ours(&self, machine: &Arc<Machine>) -> Result<bool, ReconcileError> {
+        whose::is_ours(&self.context, machine).await
+    }
+
     async fn observe(
         &self,
         machine: &Arc<Machine>,
         _: Timestamp,
-    ) -> Result<Option<Observed>, ReconcileError> {
-        if !whose::is_ours(&self.context, machine).await? {
-            return Ok(None);
-        }
-        let observed = observe::observe(&self.context, machine.clone()).await?;
-        Ok(Some(observed))
+    ) -> Result<Observed, ReconcileError> {
+        observe::observe(&self.context, machine.clone()).await
     }
 
     fn plan(observed: &Observed, now: Timestamp) -> Plan {
@@ -80,6 +80,9 @@ impl Controller for Machines {
     }
 
     fn learn(&self, observed: &Observed, plan: &mut Plan, found: Option<Finding>) -> bool {
+        if plan.hands_off {
+            return false;
+        }
         let outcomes = &self.context.outcomes;
         outcomes.remember(observed.uid(), &plan.actions, found.as_ref());
         plan.learn(observed, found)
@@ -109,8 +112,8 @@ impl Controller for Machines {
         status.last_updated = Some(Time(now));
     }
 
-    fn is_news(before: Option<&Condition>, finding: &Finding) -> bool {
-        status::is_news(before, finding)
+    fn is_news(old: &MachineStatus, _: &MachineStatus, finding: &Finding) -> bool {
+        status::is_news(old, finding)
     }
 
     fn written(

@@ -1,7 +1,6 @@
 //! What a plan found, as the status of the Machine. Pure.
 
 use k8s_openapi::api::core::v1::{NodeAddress, ObjectReference};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use super::observed::{Observed, Placement, Seen};
 use super::plan::{Plan, terminal};
@@ -20,8 +19,8 @@ pub const EVENTS: &[ConditionType] = &[
 const TERMINAL: Reason = Reason::InvalidConfiguration;
 
 /// A condition tells news when its reason changed, and it did not merely begin by waiting.
-pub fn is_news(before: Option<&Condition>, finding: &Finding) -> bool {
-    match before {
+pub fn is_news(old: &MachineStatus, finding: &Finding) -> bool {
+    match conditions::find(&old.conditions, finding.condition) {
         Some(before) => before.reason != finding.reason,
         None => finding.reason != Reason::WaitingForNode,
     }

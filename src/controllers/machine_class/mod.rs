@@ -39,21 +39,22 @@ impl Controller for MachineClasses {
         unreadable::holds(&self.context, class).await
     }
 
+    async fn is_ours(&self, class: &Arc<MachineClass>) -> Result<bool, ReconcileError> {
+        whose::is_ours(&self.context, class).await
+    }
+
     async fn observe(
         &self,
         class: &Arc<MachineClass>,
         _: Timestamp,
-    ) -> Result<Option<Observed>, ReconcileError> {
-        if !whose::is_ours(&self.context, class).await? {
-            return Ok(None);
-        }
+    ) -> Result<Observed, ReconcileError> {
         let key = Key::Class(class.namespace().unwrap_or_default(), class.name_any());
         let stores = &self.context.stores;
         let is_used = !stores.machine_deployments.by(&key).is_empty()
             || !stores.machine_sets.by(&key).is_empty()
             || !stores.machines.by(&key).is_empty();
         let class = class.clone();
-        Ok(Some(Observed { class, is_used }))
+        Ok(Observed { class, is_used })
     }
 
     fn plan(observed: &Observed, _: Timestamp) -> Plan {

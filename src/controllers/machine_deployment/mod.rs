@@ -55,17 +55,18 @@ impl Controller for MachineDeployments {
         unreadable::holds(&self.context, deployment).await
     }
 
+    async fn is_ours(&self, deployment: &Arc<MachineDeployment>) -> Result<bool, ReconcileError> {
+        whose::is_ours(&self.context, deployment).await
+    }
+
     async fn observe(
         &self,
         deployment: &Arc<MachineDeployment>,
         _: Timestamp,
-    ) -> Result<Option<Sight>, ReconcileError> {
-        if !whose::is_ours(&self.context, deployment).await? {
-            return Ok(None);
-        }
+    ) -> Result<Sight, ReconcileError> {
         let namespace = deployment.namespace().unwrap_or_default();
         let sets = self.context.stores.machine_sets.within(&namespace);
-        Ok(Some(sight(&self.context, deployment, sets)))
+        Ok(sight(&self.context, deployment, sets))
     }
 
     fn plan(sight: &Sight, now: Timestamp) -> Plan {

@@ -225,9 +225,9 @@ impl InFlight {
     }
 }
 
-/// A clock that was set back makes it due at once.
+/// Of a clock that was set back, what is further ahead than that is due at once.
 fn is_overdue(since: Timestamp, now: Timestamp) -> bool {
-    now < since || now >= after(since, UNSEEN)
+    now >= after(since, UNSEEN) || since >= after(now, UNSEEN)
 }
 
 fn stays(machine: &Machine) -> bool {

@@ -41,16 +41,17 @@ impl Controller for MachineSets {
         unreadable::holds(&self.context, set).await
     }
 
+    async fn is_ours(&self, set: &Arc<MachineSet>) -> Result<bool, ReconcileError> {
+        whose::is_ours(&self.context, set).await
+    }
+
     async fn observe(
         &self,
         set: &Arc<MachineSet>,
         now: Timestamp,
-    ) -> Result<Option<Observed>, ReconcileError> {
-        if !whose::is_ours(&self.context, set).await? {
-            return Ok(None);
-        }
+    ) -> Result<Observed, ReconcileError> {
         live::look_for_overdue(&self.context, set, now).await?;
-        observe::observe(&self.context, set, now).map(Some)
+        observe::observe(&self.context, set, now)
     }
 
     fn plan(observed: &Observed, now: Timestamp) -> Plan {
