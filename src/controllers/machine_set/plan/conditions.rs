@@ -58,15 +58,8 @@ fn scaling_up(observed: &Observed, plan: &Plan) -> Finding {
         );
         return Finding::yes(SCALING_UP, Reason::CreationDisabled, message);
     }
-    let names = plan.actions.iter().filter_map(|action| match action {
-        Action::Create { name, .. } => Some(name.as_str()),
-        _ => None,
-    });
-    Finding::yes(
-        SCALING_UP,
-        Reason::CreatingMachines,
-        format!("{scale}; creating {}", listed(names)),
-    )
+    // not their names: these are chosen anew with each try, and a refusal may last
+    Finding::yes(SCALING_UP, Reason::CreatingMachines, scale)
 }
 
 fn scaling_down(observed: &Observed, plan: &Plan) -> Finding {

@@ -13,15 +13,9 @@ fn what_is_missing_is_made_with_names_that_the_random_bytes_give() {
         plan(&observed, at(10)),
         "the same knowledge gives the same names"
     );
-    assert_eq!(
-        finding(&first, "ScalingUp").message,
-        format!(
-            "1 Machines < 4 spec.replicas; creating {}",
-            names.join(", ")
-        )
-    );
     observed.seed = [7; 16];
     let other = plan(&observed, at(10));
+    assert_eq!(other.findings, first.findings, "each try says the same");
     assert!(created(&other).iter().all(|name| !names.contains(name)));
     let taken: Vec<_> = names.iter().map(|name| machine(name)).collect();
     observed.seed = Seed::default();
