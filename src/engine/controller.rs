@@ -68,8 +68,8 @@ pub trait Controller: Send + Sync + 'static {
 
     /// Its name in logs, metrics and Events.
     const NAME: &'static str;
-    /// How long changes are collected before a pass.
-    const DEBOUNCE: Duration = Duration::ZERO;
+    /// Wakes of an object within this time are one.
+    const TOGETHER: Duration = Duration::ZERO;
     /// Conditions whose news is worth an Event.
     const EVENTS: &'static [ConditionType] = &[];
 
@@ -113,6 +113,11 @@ pub trait Controller: Send + Sync + 'static {
         _now: Timestamp,
     ) -> impl Future<Output = Result<Option<Confirmed<Self>>, ReconcileError>> + Send {
         ready(Ok(None))
+    }
+
+    /// Whether an action may be done at the same time as others of which this is true.
+    fn is_independent(_action: &<Self::Plan as Plan>::Action) -> bool {
+        false
     }
 
     /// Does one action. It chooses nothing, and may be repeated.

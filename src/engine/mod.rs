@@ -7,6 +7,7 @@
 //! | `report` | the status, in at most two writes a pass |
 //! | `events` | Events |
 //! | `failures` | what a pass that fails again and again is repeated after, and says |
+//! | `wakes` | puts wakes of one object together |
 //! | `run` | passes over all objects of a kind |
 //! | `patch` | writes to objects |
 
@@ -19,6 +20,7 @@ pub mod patch;
 mod report;
 mod run;
 pub mod span;
+mod wakes;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,8 +35,8 @@ pub use run::{Watched, run};
 
 use crate::store::{Stored, Stores};
 
-/// How long changes are collected by controllers that count other objects: changes that come together are counted once.
-pub const DEBOUNCE_COUNTS: Duration = Duration::from_millis(50);
+/// Of controllers that count other objects: changes that come together are counted once.
+pub const COUNTS_TOGETHER: Duration = Duration::from_millis(50);
 
 /// What the passes of all controllers share.
 pub struct Engine {

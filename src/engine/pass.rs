@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
+use futures::future::join_all;
 use k8s_openapi::jiff::Timestamp;
 
 use super::{Controller, Done, Engine, ReconcileError};
 use crate::api::conditions::Finding;
 use crate::clock;
 use crate::core::{Next, Plan, Reports};
+
+/// How many actions are done at the same time.
+const AT_ONCE: usize = 16;
 
 /// A pass that failed, and is to be repeated. What was done until then was reported as far as that could be written.
 pub struct Failed<C: Controller> {
@@ -109,22 +113,35 @@ impl<C: Controller> Pass<'_, C> {
         Ok(true)
     }
 
-    /// Does the actions in order, each while this process leads, until one has to be waited for.
+    /// Does the actions in order, those that are independent of each other at the same time; each while this process leads,
+    /// until one has to be waited for.
     async fn perform(&self, plan: &C::Plan) -> Result<Outcome, ReconcileError> {
         let mut outcome = Outcome::default();
-        for action in plan.actions() {
-            self.engine.must_lead()?;
-            let done = self.controller.perform(&self.observed, action, self.now);
-            match done.await? {
-                Done::Yes => {}
-                Done::LookAgain(after) => outcome.next = outcome.next.sooner(Next::After(after)),
-                Done::Failed(error) => outcome.failed = Some(error),
-                Done::NotYet(finding) => {
-                    outcome.found = Some(finding);
-                    break;
+        let together = |a: &_, b: &_| C::is_independent(a) && C::is_independent(b);
+        for group in plan.actions().chunk_by(together) {
+            for actions in group.chunks(AT_ONCE) {
+                let all = join_all(actions.iter().map(|action| self.act(action))).await;
+                for done in all {
+                    match done? {
+                        Done::Yes => {}
+                        Done::LookAgain(after) => {
+                            outcome.next = outcome.next.sooner(Next::After(after));
+                        }
+                        Done::Failed(error) => outcome.failed = Some(error),
+                        Done::NotYet(finding) => {
+                            outcome.found = Some(finding);
+                            return Ok(outcome);
+                        }
+                    }
                 }
             }
         }
         Ok(outcome)
+    }
+
+    async fn act(&self, action: &<C::Plan as Plan>::Action) -> Result<Done, ReconcileError> {
+        self.engine.must_lead()?;
+        let done = self.controller.perform(&self.observed, action, self.now);
+        done.await
     }
 }

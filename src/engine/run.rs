@@ -5,26 +5,27 @@ use std::time::Duration;
 
 use futures::{StreamExt, stream};
 use kube::ResourceExt;
-use kube::runtime::controller::{self as runtime, Action, Config};
-use kube::runtime::reflector::{ObjectRef, Store};
+use kube::runtime::controller::{self as runtime, Action};
+use kube::runtime::reflector::Store;
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio_stream::wrappers::UnboundedReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::failures::{Key, LOOK_AGAIN};
 use super::pass::{Failed, pass};
 use super::span::span;
+use super::wakes::together;
 use super::{Chain, Controller, Engine, ReconcileError, report};
 use crate::clock;
 use crate::core::Next;
+use crate::store::Wake;
 
 /// Where a controller's objects come from.
 pub struct Watched<K: kube::Resource<DynamicType = ()> + 'static> {
     /// The objects, as the watch shows them.
     pub objects: Store<K>,
     /// Those to pass over.
-    pub woken: UnboundedReceiver<ObjectRef<K>>,
+    pub woken: UnboundedReceiver<Wake<K>>,
 }
 
 /// Runs one controller until it is stopped: each object that is woken is passed over, one pass at a time per object. A
@@ -45,8 +46,7 @@ pub async fn run<C: Controller>(
     let never =
         |_: Arc<C::Object>, error: &std::convert::Infallible, _: Arc<Engine>| match *error {};
     runtime::Controller::for_shared_stream(stream::pending::<Arc<C::Object>>(), watched.objects)
-        .with_config(Config::default().debounce(C::DEBOUNCE))
-        .reconcile_on(UnboundedReceiverStream::new(watched.woken))
+        .reconcile_on(together(watched.woken, C::TOGETHER))
         .graceful_shutdown_on(stop.cancelled_owned())
         .run(reconcile, never, engine)
         .for_each(|_| std::future::ready(()))

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Secret;
-use kube::runtime::reflector::ObjectRef;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
@@ -19,21 +18,21 @@ use crate::controllers::machine_class::MachineClasses;
 use crate::controllers::machine_deployment::MachineDeployments;
 use crate::controllers::machine_set::MachineSets;
 use crate::engine::{Watched, run};
-use crate::store::{Waker, Wakers};
+use crate::store::{Wake, Waker, Wakers};
 
 /// The objects to pass over, by controller.
 pub struct Woken {
-    clusters: UnboundedReceiver<ObjectRef<Cluster>>,
-    profiles: UnboundedReceiver<ObjectRef<Cluster>>,
-    machines: UnboundedReceiver<ObjectRef<Machine>>,
-    machine_sets: UnboundedReceiver<ObjectRef<MachineSet>>,
-    machine_deployments: UnboundedReceiver<ObjectRef<MachineDeployment>>,
-    machine_classes: UnboundedReceiver<ObjectRef<MachineClass>>,
-    hosts: UnboundedReceiver<ObjectRef<Host>>,
-    hypervisors: UnboundedReceiver<ObjectRef<Hypervisor>>,
-    credentials: UnboundedReceiver<ObjectRef<Secret>>,
-    gateway_credentials: UnboundedReceiver<ObjectRef<Secret>>,
-    bmc_credentials: UnboundedReceiver<ObjectRef<Secret>>,
+    clusters: UnboundedReceiver<Wake<Cluster>>,
+    profiles: UnboundedReceiver<Wake<Cluster>>,
+    machines: UnboundedReceiver<Wake<Machine>>,
+    machine_sets: UnboundedReceiver<Wake<MachineSet>>,
+    machine_deployments: UnboundedReceiver<Wake<MachineDeployment>>,
+    machine_classes: UnboundedReceiver<Wake<MachineClass>>,
+    hosts: UnboundedReceiver<Wake<Host>>,
+    hypervisors: UnboundedReceiver<Wake<Hypervisor>>,
+    credentials: UnboundedReceiver<Wake<Secret>>,
+    gateway_credentials: UnboundedReceiver<Wake<Secret>>,
+    bmc_credentials: UnboundedReceiver<Wake<Secret>>,
 }
 
 /// Channels to all controllers.

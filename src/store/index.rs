@@ -18,6 +18,8 @@ pub enum Key {
     Orphan(String),
     /// Namespace and name of the Cluster that it belongs to.
     Cluster(String, String),
+    /// The same, of a Machine that is a control plane, or waits for the workers as one.
+    ControlPlane(String, String),
     /// Namespace and name of a MachineClass that it uses.
     Class(String, String),
     /// Namespace and name of the Hypervisor that it runs on.

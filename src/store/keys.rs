@@ -5,6 +5,7 @@ use kube::{Resource, ResourceExt};
 use serde_json::{Value, json};
 
 use super::index::Key;
+use crate::api::conditions::{ConditionType, Reason, find};
 use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
 use crate::api::readable::{is_unknown, unreadable};
 use crate::api::{
@@ -103,11 +104,22 @@ impl Indexed for Machine {
     fn own_keys(&self, namespace: &str) -> Vec<Key> {
         let keys = [
             cluster(self, namespace),
+            control_plane(self, namespace),
             class(&self.spec.provider_spec, namespace),
             hypervisor(self, namespace),
         ];
         keys.into_iter().flatten().collect()
     }
+}
+
+/// One whose spec says no longer that it is one may wait as one, as it says itself.
+fn control_plane(machine: &Machine, namespace: &str) -> Option<Key> {
+    let status = machine.status.as_ref();
+    let deleting = status.and_then(|status| find(&status.conditions, ConditionType::Deleting));
+    let waits = deleting.is_some_and(|deleting| deleting.reason == Reason::WaitingForWorkers);
+    let name = machine.labels().get(LABEL_CLUSTER)?;
+    let key = || Key::ControlPlane(namespace.to_owned(), name.clone());
+    (machine.is_control_plane() || waits).then(key)
 }
 
 impl Indexed for MachineSet {

@@ -14,6 +14,7 @@ mod learn;
 mod watch;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::runtime::reflector::{self, ObjectRef};
@@ -164,8 +165,11 @@ impl Stores {
     }
 }
 
-/// Wakes one controller: what is sent here is reconciled soon, once.
-pub struct Waker<K: Resource<DynamicType = ()> + 'static>(mpsc::UnboundedSender<ObjectRef<K>>);
+/// Wakes one controller: what is sent here is passed over soon, once.
+pub struct Waker<K: Resource<DynamicType = ()> + 'static>(mpsc::UnboundedSender<Wake<K>>);
+
+/// An object to pass over, and within which time.
+pub type Wake<K> = (ObjectRef<K>, Duration);
 
 impl<K: Resource<DynamicType = ()> + 'static> Clone for Waker<K> {
     fn clone(&self) -> Self {
@@ -174,18 +178,24 @@ impl<K: Resource<DynamicType = ()> + 'static> Clone for Waker<K> {
 }
 
 impl<K: Resource<DynamicType = ()> + 'static> Waker<K> {
-    /// A waker and the stream that its controller listens to.
-    pub fn channel() -> (Self, mpsc::UnboundedReceiver<ObjectRef<K>>) {
+    /// A waker, and what its controller listens to.
+    pub fn channel() -> (Self, mpsc::UnboundedReceiver<Wake<K>>) {
         let (sender, receiver) = mpsc::unbounded_channel();
         (Self(sender), receiver)
     }
 
-    /// Reconcile the object of this name. After the controller has stopped nothing happens.
+    /// A pass over the object of this name, now. After the controller has stopped nothing happens.
     pub fn wake(&self, namespace: &str, name: &str) {
-        self.0.send(ObjectRef::new(name).within(namespace)).ok();
+        self.wake_within(namespace, name, Duration::ZERO);
     }
 
-    /// Reconcile this object.
+    /// The same, together with whatever else wakes it within this time.
+    pub fn wake_within(&self, namespace: &str, name: &str, time: Duration) {
+        let object = ObjectRef::new(name).within(namespace);
+        self.0.send((object, time)).ok();
+    }
+
+    /// A pass over this object, now.
     pub fn wake_object(&self, object: &K) {
         self.wake(&object.namespace().unwrap_or_default(), &object.name_any());
     }

@@ -11,7 +11,7 @@ use kube::ResourceExt;
 use super::unreadable;
 use crate::api::conditions::Finding;
 use crate::core::{self, Next, finalizers};
-use crate::engine::{Controller, DEBOUNCE_COUNTS, Done, ReconcileError, patch};
+use crate::engine::{COUNTS_TOGETHER, Controller, Done, ReconcileError, patch};
 use crate::manager::Context;
 use crate::store::Key;
 
@@ -90,7 +90,7 @@ impl Controller for Credentials {
     type Status = ();
 
     const NAME: &'static str = "credential";
-    const DEBOUNCE: Duration = DEBOUNCE_COUNTS;
+    const TOGETHER: Duration = COUNTS_TOGETHER;
 
     async fn is_held(&self, secret: &Secret) -> bool {
         unreadable::holds(&self.context, secret).await

@@ -17,7 +17,7 @@ use self::plan::{Action, Plan};
 use super::unreadable;
 use crate::api::conditions::{ConditionType, Finding};
 use crate::api::{Hypervisor, HypervisorStatus};
-use crate::engine::{Controller, DEBOUNCE_COUNTS, Done, ReconcileError, patch};
+use crate::engine::{COUNTS_TOGETHER, Controller, Done, ReconcileError, patch};
 use crate::manager::Context;
 
 /// The controller of Hypervisors.
@@ -33,7 +33,7 @@ impl Controller for Hypervisors {
     type Status = HypervisorStatus;
 
     const NAME: &'static str = "hypervisor";
-    const DEBOUNCE: Duration = DEBOUNCE_COUNTS;
+    const TOGETHER: Duration = COUNTS_TOGETHER;
     const EVENTS: &'static [ConditionType] = &[ConditionType::Available];
 
     async fn is_held(&self, hypervisor: &Hypervisor) -> bool {

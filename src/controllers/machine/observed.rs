@@ -114,7 +114,7 @@ pub struct ObservedCluster {
     pub endpoint: Option<Endpoint>,
     /// Version of its control plane, as the API server says it.
     pub version: Option<String>,
-    /// Machines of the cluster that are no control plane.
+    /// Machines of the cluster that are no control plane, while it is being deleted; counted for a control plane only.
     pub workers_left: usize,
 }
 

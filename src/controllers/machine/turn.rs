@@ -291,10 +291,8 @@ pub fn take_down(
     if !is_news {
         return;
     }
-    for machine in stores.machines.by(&Key::Cluster(namespace, name)) {
-        if machine.is_control_plane() {
-            wakers.machines.wake_object(&machine);
-        }
+    for machine in stores.machines.by(&Key::ControlPlane(namespace, name)) {
+        wakers.machines.wake_object(&machine);
     }
 }
 

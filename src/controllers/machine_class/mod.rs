@@ -14,7 +14,7 @@ use self::plan::{Action, Observed, Plan};
 use super::{unreadable, whose};
 use crate::api::MachineClass;
 use crate::api::names::LABEL_CLASS_IN_USE;
-use crate::engine::{Controller, DEBOUNCE_COUNTS, Done, ReconcileError, patch};
+use crate::engine::{COUNTS_TOGETHER, Controller, Done, ReconcileError, patch};
 use crate::manager::Context;
 use crate::store::Key;
 
@@ -33,7 +33,7 @@ impl Controller for MachineClasses {
     type Status = ();
 
     const NAME: &'static str = "machine-class";
-    const DEBOUNCE: Duration = DEBOUNCE_COUNTS;
+    const TOGETHER: Duration = COUNTS_TOGETHER;
 
     async fn is_held(&self, class: &MachineClass) -> bool {
         unreadable::holds(&self.context, class).await

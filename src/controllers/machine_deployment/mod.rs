@@ -24,7 +24,7 @@ use super::whose::{self, Shared};
 use super::{machine_class, paused, unreadable};
 use crate::api::readable::unreadable;
 use crate::api::{MachineDeployment, MachineDeploymentStatus, MachineSet};
-use crate::engine::{Confirmed, Controller, DEBOUNCE_COUNTS, Done, ReconcileError, patch};
+use crate::engine::{COUNTS_TOGETHER, Confirmed, Controller, Done, ReconcileError, patch};
 use crate::manager::Context;
 use crate::store::Item;
 
@@ -49,7 +49,7 @@ impl Controller for MachineDeployments {
     type Status = MachineDeploymentStatus;
 
     const NAME: &'static str = "machine-deployment";
-    const DEBOUNCE: Duration = DEBOUNCE_COUNTS;
+    const TOGETHER: Duration = COUNTS_TOGETHER;
 
     async fn is_held(&self, deployment: &MachineDeployment) -> bool {
         unreadable::holds(&self.context, deployment).await

@@ -19,7 +19,7 @@ pub use observed::{Gate, Observed, ObservedMachine, Owner};
 use self::plan::{Action, Plan};
 use super::{unreadable, whose};
 use crate::api::{MachineSet, MachineSetStatus};
-use crate::engine::{Confirmed, Controller, DEBOUNCE_COUNTS, Done, ReconcileError};
+use crate::engine::{COUNTS_TOGETHER, Confirmed, Controller, Done, ReconcileError};
 use crate::manager::Context;
 
 /// The controller of MachineSets.
@@ -35,7 +35,7 @@ impl Controller for MachineSets {
     type Status = MachineSetStatus;
 
     const NAME: &'static str = "machine-set";
-    const DEBOUNCE: Duration = DEBOUNCE_COUNTS;
+    const TOGETHER: Duration = COUNTS_TOGETHER;
 
     async fn is_held(&self, set: &MachineSet) -> bool {
         unreadable::holds(&self.context, set).await
@@ -72,6 +72,10 @@ impl Controller for MachineSets {
         }
         let (set, observed) = live::look(&self.context, set, plan, now).await?;
         Ok(Some((set, observed)))
+    }
+
+    fn is_independent(action: &Action) -> bool {
+        matches!(action, Action::Create { .. } | Action::Delete { .. })
     }
 
     async fn perform(

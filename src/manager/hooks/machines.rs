@@ -2,15 +2,19 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::ResourceExt;
 
 use super::{is_pause_news, wake_classes};
-use crate::api::conditions::{ConditionType, Reason, find};
+use crate::api::conditions::{ConditionType, find};
 use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
 use crate::api::{Machine, MachineClass, MachineDeployment, MachineSet};
 use crate::manager::gateways::wake_waiting;
 use crate::store::{Change, Hook, Key, Stores, Wakers};
+
+/// Changes of several workers within this time are one to those who look at all of them.
+const SEVERAL: Duration = Duration::from_millis(250);
 
 /// A Machine wakes itself, its set, its Cluster, its class and, when it is gone, the Host that it held.
 pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
@@ -41,7 +45,12 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
             }
         }
         if let Some(cluster) = machine.labels().get(LABEL_CLUSTER) {
-            wakers.clusters.wake(&namespace, cluster);
+            let time = if machine.is_control_plane() {
+                Duration::ZERO
+            } else {
+                SEVERAL
+            };
+            wakers.clusters.wake_within(&namespace, cluster, time);
         }
         wake_hypervisors(&stores, &wakers, machine, before, change);
         let before = before.map(|before| &before.spec.provider_spec);
@@ -95,24 +104,16 @@ fn health(machine: &Machine) -> [Option<&str>; 2] {
     .map(|name| find(conditions, name).map(|condition| condition.reason.as_str()))
 }
 
-/// The control plane of a cluster that goes waits for its last worker; so does one whose spec says no longer that it
-/// is one, as it says itself.
+/// The control plane of a cluster that is being deleted waits for its last worker.
 fn wake_control_plane(stores: &Stores, wakers: &Wakers, gone: &Machine, namespace: &str) {
     let Some(cluster) = gone.labels().get(LABEL_CLUSTER) else {
         return;
     };
-    let machines = stores
-        .machines
-        .by(&Key::Cluster(namespace.to_owned(), cluster.clone()));
-    let waits = |machine: &Machine| {
-        let conditions = machine.status.as_ref().map(|s| s.conditions.as_slice());
-        find(conditions.unwrap_or_default(), ConditionType::Deleting)
-            .is_some_and(|deleting| deleting.reason == Reason::WaitingForWorkers)
-    };
-    for machine in &machines {
-        if machine.is_control_plane() || waits(machine) {
-            wakers.machines.wake_object(machine);
-        }
+    let key = Key::ControlPlane(namespace.to_owned(), cluster.clone());
+    for machine in stores.machines.by(&key) {
+        wakers
+            .machines
+            .wake_within(namespace, &machine.name_any(), SEVERAL);
     }
 }
 

@@ -23,7 +23,7 @@ where
     let (waker, mut receiver) = Waker::channel();
     all.push(Box::new(move || {
         let mut woken = BTreeSet::new();
-        while let Ok(object) = receiver.try_recv() {
+        while let Ok((object, _)) = receiver.try_recv() {
             woken.insert(format!("{kind} {}", object.name));
         }
         woken

@@ -59,7 +59,7 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
     let mut observed = Observed {
         cluster: cluster
             .as_deref()
-            .map(|cluster| observed_cluster(context, &namespace, cluster)),
+            .map(|cluster| observed_cluster(context, machine.as_ref(), cluster)),
         attempts: context.follows.attempts(&marker.uid, UnitName::Prepare),
         placement: Placement::None(Err(Refusal {
             reason: Reason::Starting,
@@ -163,7 +163,8 @@ fn has_node(context: &Context, cluster: &Cluster, uid: &str) -> Option<bool> {
     member.is_synced().then(|| ids.iter().any(is_there))
 }
 
-fn observed_cluster(context: &Context, namespace: &str, cluster: &Cluster) -> ObservedCluster {
+fn observed_cluster(context: &Context, machine: &Machine, cluster: &Cluster) -> ObservedCluster {
+    let namespace = &cluster.namespace().unwrap_or_default();
     let annotation = |key: &str| cluster.annotations().get(key).cloned();
     let name = cluster.name_any();
     let spec = ClusterProviderSpec::decode(cluster.spec.provider_spec.value.as_ref());
@@ -176,24 +177,29 @@ fn observed_cluster(context: &Context, namespace: &str, cluster: &Cluster) -> Ob
         .unwrap_or_default();
     let initialized =
         crate::api::conditions::find(conditions, ConditionType::ControlPlaneInitialized);
-    let mut machines = context
-        .stores
-        .machines
-        .by(&Key::Cluster(namespace.to_owned(), name.clone()));
-    machines.retain(|machine| machine.is_ours(&context.stores));
     let deleting = cluster.metadata.deletion_timestamp.is_some();
-    if deleting {
-        machines.extend(unlabelled(context, cluster));
-    }
+    let initialized_by_secret =
+        turn::known(context, cluster).and_then(|both| both.secret.initialized);
     let first = initialized_by
         .as_ref()
         .or(turn.as_ref().map(|turn| &turn.machine));
+    let uid = machine.uid();
+    let is_named = |other: &Option<String>| other.is_some() && *other == uid;
+    let has_turn = [&turn, &other_turn]
+        .into_iter()
+        .flatten()
+        .any(|turn| Some(&turn.machine) == uid.as_ref());
+    let counts_workers = machine.is_control_plane()
+        || has_turn
+        || is_named(&initialized_by)
+        || is_named(&initialized_by_secret);
     ObservedCluster {
         endpoint: cluster_endpoint(context, namespace, spec.as_ref().ok(), first),
-        workers_left: machines
-            .iter()
-            .filter(|machine| !machine.is_control_plane() && machine.uid().as_ref() != first)
-            .count(),
+        workers_left: if deleting && counts_workers {
+            workers_left(context, cluster, first)
+        } else {
+            0
+        },
         uid: cluster.uid().unwrap_or_default(),
         network: cluster.spec.cluster_network.clone(),
         deleting,
@@ -217,19 +223,36 @@ fn observed_cluster(context: &Context, namespace: &str, cluster: &Cluster) -> Ob
             .status
             .as_ref()
             .and_then(|status| status.version.clone())
-            .or_else(|| {
-                machines
-                    .iter()
-                    .find_map(|machine| machine.versions()?.control_plane.clone())
-            }),
+            .or_else(|| version_of_machines(context, cluster)),
         initialized_by,
-        initialized_by_secret: turn::known(context, cluster)
-            .and_then(|both| both.secret.initialized),
+        initialized_by_secret,
         turn,
         other_turn,
         spec,
         name,
     }
+}
+
+/// Machines of a Cluster that are no control plane, and not the `first` one.
+fn workers_left(context: &Context, cluster: &Cluster, first: Option<&String>) -> usize {
+    let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
+    let mut machines = context.stores.machines.by(&Key::Cluster(namespace, name));
+    machines.retain(|machine| machine.is_ours(&context.stores));
+    machines.extend(unlabelled(context, cluster));
+    let is_worker =
+        |machine: &Machine| !machine.is_control_plane() && machine.uid().as_ref() != first;
+    machines.iter().filter(|machine| is_worker(machine)).count()
+}
+
+/// The version that a control-plane Machine of a Cluster asks for.
+fn version_of_machines(context: &Context, cluster: &Cluster) -> Option<String> {
+    let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
+    let key = Key::ControlPlane(namespace, name);
+    let mut machines = context.stores.machines.by(&key);
+    machines.retain(|machine| machine.is_ours(&context.stores));
+    machines
+        .iter()
+        .find_map(|machine| machine.versions()?.control_plane.clone())
 }
 
 /// Who has the control-plane turn, and whom only the Cluster names, as far as it is known without asking.
