@@ -4,12 +4,12 @@
 //! |---|---|
 //! | [`api`] | types of the API; no I/O |
 //! | [`core`] | what is decided; pure |
+//! | [`core::kubeadm`] | kubeadm configuration and version rules |
+//! | [`core::node`] | the steps that run on a host, rendered from `templates/node/` |
+//! | [`core::installer`] | what an installer of an operating system is told, for one host |
 //! | [`engine`] | runs controllers: one driver for all kinds |
 //! | [`controllers`] | one folder per kind: observe → plan → execute → report |
-//! | [`kubeadm`] | kubeadm configuration and version rules; pure |
-//! | [`node`] | the steps that run on a host, rendered from `templates/node/`; pure |
 //! | [`pki`] | certificate authorities, kubeconfigs, bootstrap tokens |
-//! | [`installer`] | what an installer of an operating system is told, for one host; pure |
 //! | [`media`] | installers, served to BMCs for one host and one installation |
 //! | [`gateway`] | libvirt hypervisors over HTTP: client and events of `tatara-gateway` |
 //! | [`provider`] | where machines come from: `ssh`, `libvirt`, `simulated` |
@@ -27,11 +27,8 @@ pub mod controllers;
 pub mod core;
 pub mod engine;
 pub mod gateway;
-pub mod installer;
-pub mod kubeadm;
 pub mod manager;
 pub mod media;
-pub mod node;
 pub mod pki;
 pub mod provider;
 pub mod redfish;

@@ -9,7 +9,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use tatara::redfish::{Access, Bmc, BootDevice, Error, Login, Pace, PowerState, Trust, Wish};
+use tatara::core::host::PowerState;
+use tatara::redfish::{Access, Bmc, BootDevice, Error, Login, Pace, Trust, Wish};
 
 const NAME: &str = "rfpeer";
 const SUBNET: &str = "10.97.0";

@@ -13,9 +13,10 @@ use tokio::sync::mpsc;
 use super::caller::{ApiError, Caller, why_not_ready};
 use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER, ssh_secret};
 use crate::api::{Host, Machine};
-use crate::node;
+use crate::core::host::ContactError;
+use crate::core::node;
 use crate::provider::libvirt::{Guest, Keys};
-use crate::provider::{ContactError, Credentials, Server, target};
+use crate::provider::{Credentials, Server, target};
 use crate::remote::{ConnectError, Credential, Pool, RunError, Session, Target};
 
 /// Arguments of `tatara logs`.

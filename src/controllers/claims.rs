@@ -6,15 +6,9 @@ use std::sync::Arc;
 use kube::ResourceExt;
 
 use crate::api::{Host, Machine};
-use crate::node::Marker;
+use crate::core::claim::{claimant, is_of};
+use crate::core::node::Marker;
 use crate::store::{Key, Kind};
-
-/// Whether the claim of a Host is this Machine's.
-pub fn is_of(host: &Host, machine: &Marker) -> bool {
-    let claim = host.spec.consumer_ref.as_ref();
-    host.namespace().unwrap_or_default() == machine.namespace
-        && claim.is_some_and(|claim| claim.uid == machine.uid && claim.name == machine.machine)
-}
 
 /// The Hosts that a Machine claims, sorted by name. More than one is somebody's mistake: then nothing is done to any.
 pub fn of(hosts: &Kind<Host>, machine: &Marker) -> Vec<Arc<Host>> {
@@ -48,18 +42,6 @@ pub fn rivals(hosts: &Kind<Host>, host: &Host) -> Vec<String> {
     let others = of(hosts, &machine).into_iter();
     let others = others.filter(|other| other.uid() != host.uid());
     others.map(|other| other.name_any()).collect()
-}
-
-/// The Machine that the claim of a Host names, as its marker would.
-pub fn claimant(host: &Host, management: &str) -> Option<Marker> {
-    let claim = host.spec.consumer_ref.as_ref()?;
-    Some(Marker {
-        management: management.to_owned(),
-        namespace: host.namespace().unwrap_or_default(),
-        cluster: claim.cluster.clone(),
-        machine: claim.name.clone(),
-        uid: claim.uid.clone(),
-    })
 }
 
 /// The Machine that the claim of a Host names, if it exists.

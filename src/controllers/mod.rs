@@ -1,10 +1,7 @@
 //! One folder per kind; each reads observe, plan, execute, report.
 
-pub mod backoff;
 pub mod claims;
-mod letters;
 pub mod paused;
-pub mod proof;
 pub mod unreadable;
 
 pub mod cluster;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use kube::{Resource, ResourceExt};
 
-use crate::api::names::{ANNOTATION_PAUSED, LABEL_CLUSTER};
+use crate::api::names::LABEL_CLUSTER;
+use crate::core::paused::itself;
 use crate::store::{Indexed, Kind, Stores};
 
 /// The object whose annotation stops this one, as "MachineDeployment pool": itself, the set or the
@@ -24,12 +25,6 @@ pub fn paused_by<K: Indexed>(stores: &Stores, object: &K) -> Option<String> {
         .or_else(|| itself(set?.as_ref()))
         .or_else(|| itself(deployment?.as_ref()))
         .or_else(|| itself(cluster()?.as_ref()))
-}
-
-/// The object, if its own annotation stops it.
-pub fn itself<K: Resource<DynamicType = ()>>(object: &K) -> Option<String> {
-    let is_paused = object.annotations().contains_key(ANNOTATION_PAUSED);
-    is_paused.then(|| format!("{} {}", K::kind(&()), object.name_any()))
 }
 
 /// The object of this kind that controls another.

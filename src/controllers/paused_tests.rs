@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::api::names::ANNOTATION_PAUSED;
 use crate::api::{Cluster, Machine, MachineDeployment, MachineSet};
 
 fn of<K: serde::de::DeserializeOwned>(metadata: &serde_json::Value) -> K {

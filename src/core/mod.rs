@@ -1,8 +1,30 @@
-//! What is decided, and nothing else: no I/O, no clock, no client.
+//! What is decided, and nothing else: no I/O, no clock, no client. `tests/architecture` holds what may be imported here.
 
+pub mod backoff;
+pub mod claim;
+pub mod cluster;
 pub mod finalizers;
+pub mod host;
+pub mod hypervisor;
+pub mod installer;
+mod key;
+pub mod kubeadm;
+mod letters;
+pub mod machine;
+pub mod machine_class;
+pub mod machine_deployment;
+pub mod machine_set;
 mod next;
+pub mod node;
+pub mod node_change;
+pub mod node_view;
+pub mod paused;
 mod plan;
+pub mod proof;
+pub mod tried;
 
+pub use key::Key;
 pub use next::Next;
+pub use node_view::NodeView;
 pub use plan::{Plan, Reports};
+pub use tried::Tried;

@@ -8,7 +8,7 @@ use super::events::{Event, Reader};
 use super::view::{Concerns, Connectivity, View};
 use super::{Client, GatewayError};
 use crate::clock;
-use crate::controllers::backoff;
+use crate::core::backoff;
 
 /// Time between two pieces of a stream: one gateway that floods us costs the others nothing.
 const BREATH: Duration = Duration::from_millis(5);

@@ -15,9 +15,9 @@ use crate::controllers::cluster_profile::{Input, Server, inventories};
 use crate::controllers::machine::cluster_endpoint;
 use crate::controllers::unreadable;
 use crate::controllers::whose::Shared;
+use crate::core::kubeadm::Endpoint;
 use crate::core::{self, Next};
 use crate::engine::{Chain, Controller, Done, ReconcileError};
-use crate::kubeadm::Endpoint;
 use crate::pki::Authorities;
 
 /// The controller of the ClusterProfiles of Clusters.

@@ -20,7 +20,8 @@ use tokio_util::sync::CancellationToken;
 use super::connections::{self, Place};
 use super::content;
 use super::range::{Asked, asked};
-use super::served::{Media, Report, Served};
+use super::served::{Media, Served};
+use crate::core::installer::Report;
 
 /// Certificate and key of the listener.
 #[derive(Clone)]

@@ -16,8 +16,8 @@ use tokio_util::task::TaskTracker;
 use super::served::hex;
 use crate::api::installation::IsoImage;
 use crate::clock;
+use crate::core::installer::{Area, AreaError, Base, BaseState, Failure, Finder};
 use crate::engine::Chain;
-use crate::installer::{Area, AreaError, Finder};
 
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -33,39 +33,6 @@ const TRY_AGAIN: SignedDuration = SignedDuration::from_secs(10);
 const KEPT: Duration = Duration::from_hours(30 * 24);
 /// Size of a piece that is read back.
 const PIECE: usize = 1024 * 1024;
-
-/// An image that is here, whole.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Base {
-    /// Its file.
-    pub file: PathBuf,
-    /// Its size in bytes.
-    pub size: u64,
-    /// Where answers are put in.
-    pub area: Area,
-}
-
-/// Why an image is not here.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// It could not be fetched: tried again when it is asked for again.
-    Fetch(String),
-    /// What came has another SHA-256.
-    Checksum(String),
-    /// It cannot be told what to install.
-    Area(AreaError),
-}
-
-/// How far an image is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BaseState {
-    /// It is being fetched.
-    Fetching,
-    /// It is here.
-    Ready(Base),
-    /// It is not.
-    Failed(Failure),
-}
 
 /// Images by their SHA-256.
 pub struct Library {

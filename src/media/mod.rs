@@ -21,5 +21,5 @@ mod served;
 mod tests;
 
 pub use http::{Tls, TlsError, listen, serve};
-pub use library::{Base, BaseState, Failure, Library};
-pub use served::{Media, Report, Served, Token};
+pub use library::Library;
+pub use served::{Media, Served, Token};

@@ -9,7 +9,8 @@ use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 
-use super::library::{Base, Library};
+use super::library::Library;
+use crate::core::installer::{Base, Report};
 
 /// Random bytes of a token.
 const RANDOM: usize = 32;
@@ -63,35 +64,6 @@ pub(super) fn hex(bytes: &[u8]) -> String {
         write!(text, "{byte:02x}").ok();
     }
     text
-}
-
-/// What an installer says of itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-pub enum Report {
-    /// It has found the disk, and installs.
-    Started,
-    /// No disk matches; nothing was written.
-    NoDisk,
-    /// Several disks match; nothing was written.
-    SeveralDisks,
-    /// Everything is there.
-    Installed,
-    /// The keys could not be put into the installed system.
-    Failed,
-}
-
-impl Report {
-    /// The word that it uses.
-    pub fn read(word: &str) -> Option<Self> {
-        Some(match word {
-            "started" => Self::Started,
-            "no-disk" => Self::NoDisk,
-            "several-disks" => Self::SeveralDisks,
-            "installed" => Self::Installed,
-            "failed" => Self::Failed,
-            _ => return None,
-        })
-    }
 }
 
 /// One image that may be fetched.

@@ -9,7 +9,8 @@ use secrecy::{ExposeSecret, SecretString};
 use super::authority::Authority;
 use super::error::PkiError;
 use super::service_account::ServiceAccountKey;
-use crate::kubeadm::CERTIFICATES_DIR;
+use crate::core::kubeadm::CERTIFICATES_DIR;
+use crate::core::node::ControlPlaneFile;
 
 /// What a Secret of a cluster's PKI holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,17 +67,6 @@ pub struct Authorities {
     pub front_proxy: Authority,
     /// Signs tokens of service accounts.
     pub service_account: ServiceAccountKey,
-}
-
-/// A file for a control-plane host.
-#[derive(Clone, Debug)]
-pub struct ControlPlaneFile {
-    /// Absolute path.
-    pub path: String,
-    /// Permission bits.
-    pub mode: u32,
-    /// What it holds; a private key where the mode says so.
-    pub content: SecretString,
 }
 
 impl Authorities {

@@ -21,7 +21,7 @@ pub mod kubeconfig;
 pub mod service_account;
 mod x509;
 
-pub use authorities::{Authorities, AuthoritySecret, ControlPlaneFile};
+pub use authorities::{Authorities, AuthoritySecret};
 pub use authority::{Authority, ClientCertificate};
 pub use bootstrap_token::BootstrapToken;
 pub use error::PkiError;

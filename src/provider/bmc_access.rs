@@ -1,10 +1,10 @@
 //! What it takes to talk to the BMC of a Host, from its spec and its Secrets.
 
 use crate::api::conditions::Reason;
+use crate::core::host::ContactError;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client};
 
-use super::ContactError;
 use super::bmc_error::local;
 use crate::api::bmc::BmcAccess;
 use crate::redfish::{Login, Trust};

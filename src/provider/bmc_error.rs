@@ -1,7 +1,7 @@
 //! Errors of BMCs in the words of conditions.
 
-use super::ContactError;
 use crate::api::conditions::Reason;
+use crate::core::host::ContactError;
 use crate::engine::Chain;
 use crate::redfish::Error;
 
@@ -33,23 +33,5 @@ pub fn contact_error(error: &Error) -> ContactError {
         reason,
         message: Chain(error).to_string(),
         transient,
-    }
-}
-
-impl ContactError {
-    /// Whether the BMC answered, and would or could not do what it was asked for.
-    pub fn is_about_power(&self) -> bool {
-        matches!(
-            self.reason,
-            Reason::PowerActionRefused | Reason::PowerActionFailed
-        )
-    }
-
-    /// Whether nothing can be asked or done over SSH: what is there may be off, may hang, or may run on unseen.
-    pub fn is_silence(&self) -> bool {
-        matches!(
-            self.reason,
-            Reason::SshUnreachable | Reason::SshDisconnected | Reason::HostHangs
-        )
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::ContactError;
+use crate::core::host::ContactError;
 use crate::redfish::Error;
 
 /// Digest of address, user and password. It stays in memory: the password is in it.

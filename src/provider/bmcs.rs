@@ -10,25 +10,15 @@ use kube::{Client, ResourceExt};
 use secrecy::ExposeSecret as _;
 use sha2::{Digest as _, Sha256};
 
+use super::bmc_access;
 use super::bmc_error::local;
 use super::bmc_logins::{LoginDigest, Logins};
 use super::errand::{Errand, open, run};
-use super::{ContactError, bmc_access};
 use crate::api::Host;
 use crate::api::conditions::{ConditionType, Reason, find};
-use crate::redfish::{Access, Error, Pace, PowerState, Wish};
+use crate::core::host::{ContactError, PowerReading, PowerState};
+use crate::redfish::{Access, Error, Pace, Wish};
 use crate::store::Stores;
-
-/// What a BMC said when it was last asked.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Heard {
-    /// When.
-    pub at: Timestamp,
-    /// Names the settings and the version of the Secret that it was asked with.
-    pub asked_with: String,
-    /// Whether the system is on; or why that is not known, or could not be changed.
-    pub power: Result<PowerState, ContactError>,
-}
 
 /// All BMCs that the manager talks to.
 pub struct Bmcs {
@@ -37,7 +27,7 @@ pub struct Bmcs {
     pace: Pace,
     logins: Logins,
     /// What was heard last, by the UID of the Host.
-    memory: Mutex<HashMap<String, Heard>>,
+    memory: Mutex<HashMap<String, PowerReading>>,
 }
 
 impl Bmcs {
@@ -53,7 +43,7 @@ impl Bmcs {
     }
 
     /// What the BMC of a Host said last, since we started.
-    pub fn last(&self, host: &Host) -> Option<Heard> {
+    pub fn last(&self, host: &Host) -> Option<PowerReading> {
         let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         memory.get(&host.uid()?).cloned()
     }
@@ -82,19 +72,19 @@ impl Bmcs {
     }
 
     /// Asks whether the system is on.
-    pub async fn power(&self, host: &Host, now: Timestamp) -> Heard {
+    pub async fn power(&self, host: &Host, now: Timestamp) -> PowerReading {
         self.ask(host, now, &Errand::Look).await
     }
 
     /// Brings the power to what is wished. A system that is switched on boots from its own disk.
-    pub async fn bring(&self, host: &Host, wish: Wish, now: Timestamp) -> Heard {
+    pub async fn bring(&self, host: &Host, wish: Wish, now: Timestamp) -> PowerReading {
         self.ask(host, now, &Errand::Bring(wish)).await
     }
 
     /// Has the BMC do more than one thing, in order.
-    pub async fn ask(&self, host: &Host, now: Timestamp, errand: &Errand) -> Heard {
+    pub async fn ask(&self, host: &Host, now: Timestamp, errand: &Errand) -> PowerReading {
         let asked_with = self.asked_with(host);
-        let heard = Heard {
+        let heard = PowerReading {
             at: now,
             power: self.answer(host, &asked_with, errand).await,
             asked_with,

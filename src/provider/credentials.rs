@@ -2,6 +2,7 @@
 //! blocking is allowed, and who needs another key does not wait for it.
 
 use crate::api::conditions::Reason;
+use crate::core::host::ContactError;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,7 +11,6 @@ use futures::future::{BoxFuture, Shared};
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
 
-use super::ContactError;
 use crate::remote::Credential;
 
 /// Decoded keys, by namespace and name of the Secret.

@@ -2,10 +2,11 @@
 
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::ContactError;
 use super::bmc_error::contact_error;
 use crate::api::conditions::Reason;
-use crate::redfish::{Access, Bmc, BootDevice, Error, Pace, PowerState, Wish};
+use crate::core::host::ContactError;
+use crate::core::host::PowerState;
+use crate::redfish::{Access, Bmc, BootDevice, Error, Pace, Wish};
 
 /// A run of hexadecimal digits as long as this may be a piece of a token, of 64; a shorter one opens nothing.
 const PIECE: usize = 16;

@@ -5,40 +5,19 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use k8s_openapi::jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 use super::hosts::LOOK;
+use crate::core::node::{
+    Attempts, Event, Follow, Progress, Script, UnitName, UnitState, observe, parse_event,
+};
 use crate::manager::Metrics;
-use crate::node::{Event, Progress, Script, UnitName, UnitState, observe, parse_event};
 use crate::remote::{RunError, Session};
 
 /// How often a host is looked at on which a step is under way.
 const LOOK_AT_HOST: Duration = Duration::from_mins(1);
-
-/// A unit that is followed, or that ended while it was.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Follow {
-    /// Which unit.
-    pub unit: UnitName,
-    /// The step that runs, once the host has said so.
-    pub progress: Option<Progress>,
-    /// Since when.
-    pub since: Timestamp,
-}
-
-/// Failures of a unit in a row, kept in memory: a restart tries again at once.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Attempts {
-    /// How many in a row.
-    pub failed: u32,
-    /// When the last one ended.
-    pub last: Option<Timestamp>,
-    /// What was wrong, where the host keeps no record of it.
-    pub error: Option<String>,
-}
 
 #[derive(Default)]
 struct Machine {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use k8s_openapi::jiff::Timestamp;
 use tokio::time::Instant;
 
-use super::ContactError;
+use crate::core::host::ContactError;
 use crate::remote::{Key, Place, Target};
 
 /// An attempt that failed stands for this time, whoever asks. What it says is written on the Host, that write wakes

@@ -1,6 +1,7 @@
 //! Hosts over SSH: their sessions, and what they say of themselves.
 
 use crate::api::conditions::Reason;
+use crate::core::host::ContactError;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,8 +12,8 @@ use kube::ResourceExt;
 use super::host_memory::Memory;
 use super::{Credentials, Sightings, target};
 use crate::api::Host;
+use crate::core::node::{self, Observation};
 use crate::engine::Chain;
-use crate::node::{self, Observation};
 use crate::remote::{Credential, Place, Pool, Route, Session, Target};
 use crate::store::Stores;
 
@@ -20,18 +21,6 @@ use crate::store::Stores;
 pub(super) const LOOK: Duration = Duration::from_secs(30);
 /// How long anything else may take that is done on a host between two steps.
 const ACT: Duration = Duration::from_mins(2);
-
-/// Why a host could not be asked, in the words of a condition.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct ContactError {
-    /// One CamelCase word.
-    pub reason: Reason,
-    /// For people, with the remedy.
-    pub message: String,
-    /// Whether it may pass by itself.
-    pub transient: bool,
-}
 
 /// A server that is reached over SSH: a Host, or a virtual machine of ours.
 pub trait Server: Sync {

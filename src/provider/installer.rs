@@ -11,13 +11,14 @@ use super::libvirt::pair;
 use crate::api::Host;
 use crate::api::installation::{Installation, Record};
 use crate::api::names::{LABEL_MANAGED_BY, MANAGED_BY, host_key_secret};
-use crate::controllers::host::Observed;
+use crate::core::host::Observed;
+use crate::core::installer::BaseState;
+use crate::core::installer::{Answers, files};
 use crate::engine::Chain;
 use crate::engine::patch;
 use crate::engine::{Engine, ReconcileError};
-use crate::installer::{Answers, files};
 use crate::manager::Context;
-use crate::media::{BaseState, Token};
+use crate::media::Token;
 
 /// Key of the Secret: the private host key.
 const HOST: &str = "ssh-host-ed25519-key";

@@ -17,10 +17,10 @@ pub mod sightings;
 pub mod simulated;
 pub mod target;
 
-pub use bmcs::{Bmcs, Heard};
+pub use bmcs::Bmcs;
 pub use credentials::Credentials;
 pub use errand::Errand;
-pub use follow::{Follow, Follows};
-pub use hosts::{ContactError, Hosts, Server};
+pub use follow::Follows;
+pub use hosts::{Hosts, Server};
 pub use sightings::{Sighting, Sightings};
 pub use simulated::Simulated;

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::node::{Marker, Observation, Ownership};
+use crate::core::node::{Marker, Observation, Ownership};
 
 /// What a Host said of itself when it was last asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -18,7 +18,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::api::SimulatedMachineProviderSpec;
 use crate::api::names::provider_id;
-use crate::controllers::machine::{Contact, Held, Observed, Placement, Refusal, Seen};
+use crate::core::machine::{Contact, Held, Observed, Placement, Refusal, Seen};
 
 /// A machine in memory.
 struct Simulation {

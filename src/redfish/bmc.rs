@@ -5,8 +5,9 @@ use serde_json::Value;
 
 use super::choose;
 use super::http::{Answer, Http};
-use super::resources::{Collection, PowerState, ServiceRoot, System};
+use super::resources::{Collection, ServiceRoot, System};
 use super::{Access, Error, Pace};
+use crate::core::host::PowerState;
 
 const ROOT: &str = "/redfish/v1/";
 /// Systems of a BMC that are looked at: a blade chassis has some dozens.

@@ -33,4 +33,4 @@ pub use bmc::Bmc;
 pub use choose::{NoSystem, Wish};
 pub use error::Error;
 pub use pace::Pace;
-pub use resources::{BootDevice, BootOverride, PowerState};
+pub use resources::{BootDevice, BootOverride};

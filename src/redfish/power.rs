@@ -3,8 +3,9 @@
 use serde_json::json;
 
 use super::choose::{self, Wish};
-use super::resources::{ActionInfo, ActionTarget, PowerState, System};
+use super::resources::{ActionInfo, ActionTarget, System};
 use super::{Bmc, Error};
+use crate::core::host::PowerState;
 
 impl Bmc {
     /// Brings the power to what is wished, and waits until the BMC says that it is so. A system that is there

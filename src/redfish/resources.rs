@@ -1,8 +1,7 @@
 //! What BMCs answer, decoded as far as it can be: every field may be missing, or of another type than the
 //! standard says, and is then as if it were missing.
 
-use std::fmt;
-
+use crate::core::host::PowerState;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -155,28 +154,6 @@ pub(super) struct Parameter {
     pub(super) name: Option<String>,
     #[serde(deserialize_with = "texts")]
     pub(super) allowable_values: Vec<String>,
-}
-
-/// Whether a system is on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-pub enum PowerState {
-    /// It runs.
-    On,
-    /// It does not.
-    Off,
-    /// On its way to run.
-    PoweringOn,
-    /// On its way off.
-    PoweringOff,
-    /// The BMC does not say, or says something else.
-    #[default]
-    Unknown,
-}
-
-impl fmt::Display for PowerState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self, f)
-    }
 }
 
 /// What a system boots from.

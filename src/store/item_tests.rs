@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::api::readable::{is_unknown, unreadable};
 use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
-use crate::store::Key;
+use crate::core::Key;
 use k8s_openapi::api::core::v1::Secret;
 
 fn meta(name: &str) -> Value {

@@ -4,7 +4,6 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Resource, ResourceExt};
 use serde_json::{Value, json};
 
-use super::index::Key;
 use crate::api::conditions::{ConditionType, Reason, find};
 use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
 use crate::api::readable::{is_unknown, unreadable};
@@ -12,6 +11,7 @@ use crate::api::{
     Cluster, ClusterProfile, Host, Hypervisor, Machine, MachineClass, MachineDeployment,
     MachineSet, ProviderSpec,
 };
+use crate::core::Key;
 
 /// Objects that a [`super::Kind`] can hold.
 pub trait Indexed: Resource<DynamicType = ()> + Sized {

@@ -23,7 +23,8 @@ use tokio::sync::mpsc;
 
 use learn::Writing;
 
-pub use index::{Index, Key};
+pub use crate::core::Key;
+pub use index::Index;
 pub use item::Item;
 pub use keys::Indexed;
 pub use learn::Stored;

@@ -7,10 +7,6 @@ use kube::Client;
 
 use super::error::reason;
 
-/// Failures in a row after which a control plane counts as unhealthy. One failure is a leader
-/// election or a lost packet; consumers tear down their clients when the condition flaps.
-pub const FAILURE_THRESHOLD: u32 = 3;
-
 /// What one probe saw.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Health {
@@ -101,45 +97,6 @@ fn failing_checks(report: &str) -> Vec<String> {
         .filter_map(|line| line.split_whitespace().next())
         .map(str::to_owned)
         .collect()
-}
-
-/// What the probes so far add up to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Verdict {
-    /// Too few probes since we started; what was said before stands.
-    #[default]
-    Undecided,
-    /// The last probe succeeded, or too few have failed since one did.
-    Healthy,
-    /// The threshold of failures in a row was reached, and no success came after.
-    Unhealthy,
-}
-
-/// The verdict so far, and how many failures in a row led to it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Judgement {
-    /// What it adds up to.
-    pub verdict: Verdict,
-    /// Failures since the last success.
-    pub failures: u32,
-}
-
-/// Adds a probe to what was known: one success is health, `threshold` failures in a row are not.
-#[must_use]
-pub fn judge(before: Judgement, ready: bool, threshold: u32) -> Judgement {
-    if ready {
-        return Judgement {
-            verdict: Verdict::Healthy,
-            failures: 0,
-        };
-    }
-    let failures = before.failures.saturating_add(1);
-    let verdict = if failures >= threshold {
-        Verdict::Unhealthy
-    } else {
-        before.verdict
-    };
-    Judgement { verdict, failures }
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 use super::node_index::NodeIndex;
-use super::node_view::NodeView;
 use super::watch;
+use crate::core::NodeView;
 
 /// Which Cluster a member belongs to. The UID keeps a Cluster that was deleted and made again under
 /// the same name apart from its predecessor.

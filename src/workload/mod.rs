@@ -4,7 +4,6 @@
 //! |---|---|
 //! | [`registry`] | which member clusters we are connected to |
 //! | [`member`] | one member: its client, a snapshot of its Nodes, whether it answers |
-//! | [`node_view`] | what we keep of a Node, and which of its changes matter |
 //! | [`health`] | `/readyz` and `/version`, and the failure threshold |
 //! | [`given`] | kubeconfigs that somebody else wrote |
 //! | [`nodes`] | writing to Nodes: labels, annotations, taints, cordon, deletion |
@@ -28,9 +27,7 @@ pub mod given;
 pub mod health;
 pub mod manifests;
 pub mod member;
-pub mod node_change;
 mod node_index;
-pub mod node_view;
 pub mod nodes;
 pub mod properties;
 pub mod registry;
@@ -40,7 +37,6 @@ mod watch;
 
 pub use error::Error;
 pub use member::{Connectivity, Member, MemberKey, Wake};
-pub use node_view::NodeView;
 pub use registry::Registry;
 
 /// Settings that every client of a member cluster needs, over those of its kubeconfig.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::node_view::NodeView;
+use crate::core::NodeView;
 
 /// Nodes by name, and names by provider ID.
 #[derive(Debug, Default)]

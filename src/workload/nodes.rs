@@ -6,7 +6,7 @@ use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use kube::{Api, Client};
 
 use super::error::{Error, code};
-use super::node_change::{NodeChange, patch_for};
+use crate::core::node_change::{NodeChange, patch_for};
 
 /// How often a write is tried anew because another writer came first. Kubelets and controllers
 /// write a Node in bursts at its birth; more than this is not chance.

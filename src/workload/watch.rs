@@ -11,8 +11,8 @@ use kube::{Api, Client};
 
 use super::error;
 use super::member::{Connectivity, MemberKey, State, Wake};
-use super::node_view::NodeView;
 use crate::clock;
+use crate::core::NodeView;
 
 /// First and longest pause before a member that does not answer is asked again. A pause of five
 /// seconds costs an idle request, and a member that comes back is seen while people still look.

@@ -11,7 +11,7 @@ use serde_json::json;
 use tatara::api::ClusterProfile;
 use tatara::api::conditions::{ConditionType, Reason, find};
 use tatara::controllers::cluster_profile::Publisher;
-use tatara::workload::health::Verdict;
+use tatara::core::cluster::health::Verdict;
 
 use crate::world::{World, at, eventually};
 

@@ -12,7 +12,7 @@ use kube::{Api, Client, Config};
 use serde_json::json;
 use tatara::api::{Cluster, ClusterProfile};
 use tatara::controllers::cluster_profile::{Input, Publisher, Report, Server};
-use tatara::workload::health::Verdict;
+use tatara::core::cluster::health::Verdict;
 use tatara::workload::{addons, client_config, manifests};
 
 use crate::plane::Plane;

@@ -26,7 +26,7 @@ use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 use tatara::api::{Host, Machine};
-use tatara::node::{Step, Take, Unit, UnitName, start_and_follow};
+use tatara::core::node::{Step, Take, Unit, UnitName, start_and_follow};
 
 use crate::fleet::{Fleet, marker, now};
 use crate::plane::Plane;

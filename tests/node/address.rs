@@ -1,6 +1,6 @@
 //! The cluster's virtual IP, held by keepalived: the check of the API server only ever lowers the priority.
 
-use tatara::node::{Role, UnitName, UnitState};
+use tatara::core::node::{Role, UnitName, UnitState};
 
 use crate::cluster::Cluster;
 use crate::faults::failure;

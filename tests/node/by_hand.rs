@@ -1,6 +1,6 @@
 //! The commands of docs/operating.md that undo a node by hand.
 
-use tatara::node::{Ownership, Take};
+use tatara::core::node::{Ownership, Take};
 
 use crate::address;
 use crate::cluster::Cluster;

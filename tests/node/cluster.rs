@@ -6,8 +6,10 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use tatara::api::ClusterProviderSpec;
 use tatara::api::machine_provider_spec::NodeSettings;
-use tatara::kubeadm::{self, CRI_SOCKET, ClusterInput, Discovery, Endpoint, LocalApi, NodeInput};
-use tatara::node::{
+use tatara::core::kubeadm::{
+    self, CRI_SOCKET, ClusterInput, Discovery, Endpoint, LocalApi, NodeInput,
+};
+use tatara::core::node::{
     Bootstrap, Event, Marker, Prepare, Reset, Role, Unit, UnitState, VirtualIpInput,
 };
 use tatara::pki::Authorities;
@@ -57,7 +59,7 @@ impl<'a> Cluster<'a> {
     }
 
     /// The private keys that Tatara made.
-    pub fn keys(&self) -> Vec<tatara::pki::ControlPlaneFile> {
+    pub fn keys(&self) -> Vec<tatara::core::node::ControlPlaneFile> {
         let files = control_plane_files(&self.authorities).into_iter();
         files.filter(|file| file.mode == 0o600).collect()
     }
@@ -67,7 +69,7 @@ impl<'a> Cluster<'a> {
     }
 
     pub fn prepare(&self, role: Role, host: &str) -> Unit {
-        tatara::node::prepare(&Prepare {
+        tatara::core::node::prepare(&Prepare {
             role,
             node_name: host,
             kubelet_version: &self.input.version,
@@ -92,7 +94,7 @@ impl<'a> Cluster<'a> {
         };
         let node = node(CONTROL_PLANE.0, uid);
         let text = kubeadm::init(&self.input, &node, &api, &self.user).unwrap();
-        tatara::node::init(Bootstrap {
+        tatara::core::node::init(Bootstrap {
             kubeadm: text.into(),
             pki: control_plane_files(&self.authorities),
             virtual_ip: self.virtual_ip.then(|| VirtualIpInput {
@@ -116,7 +118,7 @@ impl<'a> Cluster<'a> {
             token: token.trim().to_owned().into(),
             ca_cert_hashes: self.authorities.cluster.public_key_hashes(),
         };
-        tatara::node::join(Bootstrap {
+        tatara::core::node::join(Bootstrap {
             kubeadm: kubeadm::join(&node(host, uid), &discovery, &self.user).unwrap(),
             pki: Vec::new(),
             virtual_ip: None,
@@ -127,7 +129,7 @@ impl<'a> Cluster<'a> {
     }
 
     pub fn reset(&self) -> Unit {
-        tatara::node::reset(&Reset {
+        tatara::core::node::reset(&Reset {
             pod_cidrs: &self.pod_cidrs,
         })
         .unwrap()
@@ -158,7 +160,7 @@ impl<'a> Cluster<'a> {
         lossy(
             &self
                 .fleet
-                .run(host, &tatara::node::log(&marker.uid, None).unwrap()),
+                .run(host, &tatara::core::node::log(&marker.uid, None).unwrap()),
         )
     }
 

@@ -1,7 +1,7 @@
 //! A disk that is full while a host is prepared.
 
 use tatara::api::machine_provider_spec::{NodeSettings, Software, SoftwareSource};
-use tatara::node::{Role, Step, Unit, UnitName};
+use tatara::core::node::{Role, Step, Unit, UnitName};
 
 use crate::cluster::Cluster;
 use crate::faults::failure;

@@ -1,13 +1,13 @@
 //! What goes wrong on a host: power cuts and cut connections inside kubeadm, a failing kubeadm, hosts that
 //! are not fit.
 
-use tatara::node::{Event, Finding, Role, Step, Unit, UnitName, UnitState};
-use tatara::node::{start_and_follow, take_host};
+use tatara::core::node::{Event, Finding, Role, Step, Unit, UnitName, UnitState};
+use tatara::core::node::{start_and_follow, take_host};
 
 use crate::cluster::Cluster;
 use crate::fleet::{Attached, Fleet, marker, now};
 
-pub fn failure(events: &[Event]) -> &tatara::node::Failure {
+pub fn failure(events: &[Event]) -> &tatara::core::node::Failure {
     match events.last() {
         Some(Event::Ended(status)) => match &status.state {
             UnitState::Failed(failure) => failure,
@@ -153,7 +153,7 @@ fn an_unprivileged_login_with_sudo_is_as_good_as_root() {
     for script in [
         take_host(&ours).unwrap(),
         start_and_follow(&ours, &unit, now()).unwrap(),
-        tatara::node::observe().unwrap(),
+        tatara::core::node::observe().unwrap(),
     ] {
         let output = fleet.feed_as(
             "debian",
@@ -164,7 +164,7 @@ fn an_unprivileged_login_with_sudo_is_as_good_as_root() {
         assert!(output.status.success());
         assert_eq!(crate::fleet::lossy(&output.stderr), "");
     }
-    let log = fleet.run("a", &tatara::node::log("m-1", None).unwrap());
+    let log = fleet.run("a", &tatara::core::node::log("m-1", None).unwrap());
     assert_eq!(
         crate::fleet::lossy(&log),
         "==> prepare: who (exit code 0)\nroot\nnot a tty\n"

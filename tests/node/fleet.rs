@@ -4,8 +4,8 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
-use tatara::node::{Event, Marker, Observation, Script, Take, Unit};
-use tatara::node::{observe, parse_event, parse_observation, parse_take, start_and_follow};
+use tatara::core::node::{Event, Marker, Observation, Script, Take, Unit};
+use tatara::core::node::{observe, parse_event, parse_observation, parse_take, start_and_follow};
 
 pub struct Fleet {
     name: &'static str,
@@ -129,7 +129,7 @@ impl Fleet {
     }
 
     pub fn take(&self, host: &str, marker: &Marker) -> Take {
-        let script = tatara::node::take_host(marker).unwrap();
+        let script = tatara::core::node::take_host(marker).unwrap();
         parse_take(&self.run(host, &script)).unwrap()
     }
 

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use tatara::api::machine_provider_spec::{NodeFile, NodeSettings, Software, SoftwareSource};
-use tatara::node::{Event, Role, UnitName, UnitState, start_and_follow};
+use tatara::core::node::{Event, Role, UnitName, UnitState, start_and_follow};
 
 use crate::cluster::Cluster;
 use crate::faults::until_step;

@@ -1,6 +1,6 @@
 //! The life of nodes: prepare, init, join, Ready, reset, and join again; with what others have on the host.
 
-use tatara::node::{Event, Ownership, Role, UnitName, UnitState};
+use tatara::core::node::{Event, Ownership, Role, UnitName, UnitState};
 
 use crate::canaries::CommandLines;
 use crate::cluster::Cluster;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use tatara::api::conditions::Reason;
 
 use tatara::api::host::Privilege;
-use tatara::node::{SecretFile, Step, Unit, UnitName, start_and_follow};
+use tatara::core::node::{SecretFile, Step, Unit, UnitName, start_and_follow};
 use tatara::remote::{Credential, Hop, Pool, RunError, Target};
 use tracing_subscriber::EnvFilter;
 

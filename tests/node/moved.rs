@@ -2,7 +2,7 @@
 //! nothing that is only mounted there is lost.
 
 use serde_json::json;
-use tatara::node::{Role, start_and_follow};
+use tatara::core::node::{Role, start_and_follow};
 
 use crate::cluster::Cluster;
 use crate::faults::{codes, failure, until_step};

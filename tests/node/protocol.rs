@@ -2,8 +2,10 @@
 
 use std::time::Instant;
 
-use tatara::node::{Event, Ownership, Progress, SecretFile, Step, Take, Unit, UnitName, UnitState};
-use tatara::node::{follow, log, start_and_follow, take_host};
+use tatara::core::node::{
+    Event, Ownership, Progress, SecretFile, Step, Take, Unit, UnitName, UnitState,
+};
+use tatara::core::node::{follow, log, start_and_follow, take_host};
 
 use crate::fleet::{Fleet, lossy, marker, now};
 
@@ -359,7 +361,7 @@ fn keys_that_a_unit_could_not_remove(fleet: &Fleet) {
     assert!(matches!(end(&attached.rest()), UnitState::Interrupted(_)));
     let left = fleet.shell("a", find);
     assert_eq!(left, "/run/tatara/m3/init/root/etc/kubernetes/pki/ca.key\n");
-    let reset = tatara::node::reset(&tatara::node::Reset { pod_cidrs: &[] }).unwrap();
+    let reset = tatara::core::node::reset(&tatara::core::node::Reset { pod_cidrs: &[] }).unwrap();
     assert_eq!(
         end(&fleet.run_unit("a", &ours, &reset)),
         &UnitState::Succeeded

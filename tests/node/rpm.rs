@@ -2,7 +2,7 @@
 //! arguments and gives real software, so what is tested is what the steps ask of it and make of it.
 
 use tatara::api::machine_provider_spec::{NodeSettings, Software, SoftwareSource};
-use tatara::node::Role;
+use tatara::core::node::Role;
 
 use crate::cluster::Cluster;
 use crate::fleet::{Fleet, marker};

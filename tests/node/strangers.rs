@@ -1,6 +1,6 @@
 //! Hosts that are somebody else's, and hosts that somebody else keeps dirty.
 
-use tatara::node::{Event, Marker, Ownership, Role, Take, UnitState};
+use tatara::core::node::{Event, Marker, Ownership, Role, Take, UnitState};
 
 use crate::cluster::Cluster;
 use crate::faults::{codes, failure};
@@ -87,7 +87,7 @@ pub fn keep_it_dirty(cluster: &Cluster<'_>, ours: &Marker) {
         "the marker went with a dirty host"
     );
     let status = observed
-        .unit(&ours.uid, tatara::node::UnitName::Reset)
+        .unit(&ours.uid, tatara::core::node::UnitName::Reset)
         .unwrap();
     assert!(matches!(status.state, UnitState::Failed(_)));
     assert!(matches!(fleet.take("w", &marker("next")), Take::OwnedBy(_)));

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::Command;
 
 use tatara::api::machine_provider_spec::{NodeFile, NodeSettings, Proxy, Software, SoftwareSource};
-use tatara::kubeadm::KubernetesVersion;
-use tatara::node::{
+use tatara::core::kubeadm::KubernetesVersion;
+use tatara::core::node::{
     Bootstrap, Marker, Prepare, Reset, Role, Unit, UnitName, VirtualIpInput, follow, follow_log,
     init, join, log, observe, prepare, reset, start_and_follow, take_host,
 };

@@ -1,6 +1,7 @@
 //! What BMCs do wrong.
 
-use tatara::redfish::{BootDevice, Error, PowerState, Wish};
+use tatara::core::host::PowerState;
+use tatara::redfish::{BootDevice, Error, Wish};
 
 use crate::bmc::{PASSWORD, SimulatedBmc, State};
 use crate::{Bmc, access_with, open, pace, refused, told, trust};

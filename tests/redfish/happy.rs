@@ -1,6 +1,7 @@
 //! What a BMC is asked for, and does.
 
-use tatara::redfish::{BootDevice, PowerState, Wish};
+use tatara::core::host::PowerState;
+use tatara::redfish::{BootDevice, Wish};
 
 use crate::bmc::{SimulatedBmc, State};
 use crate::open;

@@ -14,10 +14,10 @@ use tatara::api::names::{
     ANNOTATION_DELETE_MACHINE, ANNOTATION_DESIRED_REPLICAS, ANNOTATION_REVISION,
 };
 use tatara::api::{MachineTemplate, ProviderSpec};
-use tatara::controllers::machine_deployment::plan::{Action, Limits, Plan, plan};
-use tatara::controllers::machine_deployment::{Counts, Observed, ObservedSet, Unresolved};
-use tatara::controllers::machine_set::plan::Action as SetAction;
-use tatara::controllers::machine_set::{self, ObservedMachine, Owner};
+use tatara::core::machine_deployment::plan::{Action, Limits, Plan, plan};
+use tatara::core::machine_deployment::{Counts, Observed, ObservedSet, Unresolved};
+use tatara::core::machine_set::plan::Action as SetAction;
+use tatara::core::machine_set::{self, ObservedMachine, Owner};
 
 use crate::sim::{on_delete, rolling, versions};
 

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Taint;
 use serde_json::{Value, json};
 use tatara::api::machine::MachineDeletion;
 use tatara::api::{MachineDeployment, MachineVersions, ProviderSpec};
-use tatara::controllers::machine_deployment::plan::Action;
+use tatara::core::machine_deployment::plan::Action;
 
 use crate::golden::compare;
 use crate::sim::{World, rolling};

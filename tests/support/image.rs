@@ -8,7 +8,7 @@ use axum::routing::get;
 use secrecy::zeroize::Zeroizing;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use tatara::installer::{Area, File};
+use tatara::core::installer::{Area, File};
 
 /// Where the area begins, and how large it is.
 pub const AREA: Area = Area {

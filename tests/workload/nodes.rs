@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::{Node, Taint};
 use kube::{Api, Client};
 use serde_json::json;
-use tatara::workload::node_change::NodeChange;
+use tatara::core::node_change::NodeChange;
 use tatara::workload::nodes::{self, Written};
 
 use crate::objects::{make_node, patch_node};

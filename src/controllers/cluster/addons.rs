@@ -5,11 +5,11 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::jiff::Timestamp;
 use kube::{Api, Client, ResourceExt};
 
-use super::attempt::{Attempt, ReadAt};
-use super::observed::Addons;
 use crate::api::cluster_provider_spec::{Addon, AddonKind};
 use crate::api::{Cluster, ClusterProviderSpec};
 use crate::core::Next;
+use crate::core::cluster::Addons;
+use crate::core::cluster::{Attempt, ReadAt};
 use crate::engine::ReconcileError;
 use crate::manager::Context;
 use crate::workload::{addons, manifests};

@@ -8,12 +8,12 @@ use k8s_openapi::jiff::Timestamp;
 
 use crate::api::conditions::Finding;
 use crate::controllers::cluster_profile::Server;
-use crate::controllers::machine::plan::turn::Marks;
+use crate::core::cluster::health::Judgement;
+use crate::core::machine::plan::turn::Marks;
 use crate::pki::Authorities;
-use crate::workload::health::Judgement;
 
-use super::attempt::Attempt;
-use super::observed::Certificates;
+use crate::core::cluster::Attempt;
+use crate::core::cluster::Certificates;
 
 /// What a kubeconfig Secret says.
 #[derive(Clone)]

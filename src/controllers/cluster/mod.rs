@@ -1,31 +1,26 @@
 //! A Cluster: certificates → endpoint → control plane → kubeconfig → addons → health; and its end.
 
 mod addons;
-mod attempt;
 mod known;
 mod observe;
-mod observed;
 mod perform;
-pub mod plan;
 mod secrets;
 mod sources;
-mod status;
 
 use std::sync::Arc;
 
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
-use self::plan::{Action, Plan};
 use super::{unreadable, whose};
 use crate::api::conditions::ConditionType;
 use crate::api::{Cluster, ClusterStatus};
+use crate::core::cluster::plan::{self, Action, Plan};
+use crate::core::cluster::{Observed, status};
 use crate::engine::{Controller, Done, ReconcileError};
 use crate::manager::{Context, member_key};
 
 pub use known::{Known, KnownClusters};
-pub use observe::cluster_input;
-pub use observed::{Addons, Certificates, Health, MachineFact, Observed};
 pub use secrets::other_cluster;
 pub use sources::Sources;
 

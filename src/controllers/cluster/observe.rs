@@ -7,17 +7,19 @@ use std::time::Duration;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::{Resource, ResourceExt};
 
-use super::observed::{Certificates, Health, MachineFact, Observed};
 use super::{addons, secrets};
 use crate::api::conditions::{ConditionType, find, is_true};
 use crate::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED};
 use crate::api::readable::unreadable;
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
-use crate::controllers::machine::plan::turn::{self, Both};
 use crate::controllers::machine::{self, cluster_endpoint, turn as live_turn};
 use crate::controllers::whose::Shared;
+use crate::core::cluster::cluster_input;
+use crate::core::cluster::health::{FAILURE_THRESHOLD, Verdict, judge};
+use crate::core::cluster::{Certificates, Health, MachineFact, Observed};
+use crate::core::kubeadm;
+use crate::core::machine::plan::turn::{self, Both};
 use crate::engine::ReconcileError;
-use crate::kubeadm::{self, ClusterInput};
 use crate::manager::Context;
 use crate::store::{Key, Stores};
 use crate::workload::health;
@@ -204,7 +206,8 @@ fn spec(cluster: &Cluster, machines: &[Arc<Machine>]) -> Result<ClusterProviderS
     };
     let endpoint = spec.control_plane_endpoint.as_ref();
     let input = cluster_input(
-        cluster,
+        &cluster.name_any(),
+        &cluster.spec.cluster_network,
         version,
         kubeadm::Endpoint {
             host: endpoint.map_or_else(|| "127.0.0.1".into(), |endpoint| endpoint.host.clone()),
@@ -215,31 +218,13 @@ fn spec(cluster: &Cluster, machines: &[Arc<Machine>]) -> Result<ClusterProviderS
     Ok(spec)
 }
 
-/// What kubeadm is told of a cluster.
-pub fn cluster_input(
-    cluster: &Cluster,
-    version: kubeadm::KubernetesVersion,
-    endpoint: kubeadm::Endpoint,
-) -> ClusterInput {
-    let network = &cluster.spec.cluster_network;
-    ClusterInput {
-        name: cluster.name_any(),
-        version,
-        pod_cidrs: network.pods.cidr_blocks.clone(),
-        service_cidrs: network.services.cidr_blocks.clone(),
-        service_domain: network.service_domain.clone(),
-        cert_sans: vec![endpoint.host.clone()],
-        endpoint,
-    }
-}
-
 async fn probed(context: &Context, cluster: &Cluster, uid: &str, now: Timestamp) -> Option<Health> {
     let member = context.member(cluster)?;
     let known = context.known.get(uid);
     if known
         .probed_at
         .is_none_or(|at| now.duration_since(at) > PROBE_AGE)
-        || known.judgement.verdict == health::Verdict::Undecided
+        || known.judgement.verdict == Verdict::Undecided
     {
         let answer = health::probe(member.client(), PROBE_TIMEOUT).await;
         if matches!(answer.readiness, health::Readiness::Unreachable(_)) {
@@ -250,11 +235,7 @@ async fn probed(context: &Context, cluster: &Cluster, uid: &str, now: Timestamp)
             if known.judgement.failures == 0 || answer.is_ready() {
                 known.failing_since = now;
             }
-            known.judgement = health::judge(
-                known.judgement,
-                answer.is_ready(),
-                health::FAILURE_THRESHOLD,
-            );
+            known.judgement = judge(known.judgement, answer.is_ready(), FAILURE_THRESHOLD);
             known.sentence = format!("{} (since {:.0})", answer.sentence(), known.failing_since);
             known.probed_at = Some(now);
             if answer.git_version.is_some() {

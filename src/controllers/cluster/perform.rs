@@ -15,8 +15,6 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::known::Kubeconfig;
-use super::observed::Observed;
-use super::plan::Action;
 use super::{addons, secrets};
 use crate::api::Cluster;
 use crate::api::names::{
@@ -26,6 +24,9 @@ use crate::api::names::{
 use crate::api::readable::unreadable;
 use crate::controllers::machine::{first_host, turn};
 use crate::controllers::whose::Shared;
+use crate::core::Key;
+use crate::core::cluster::Observed;
+use crate::core::cluster::plan::Action;
 use crate::core::finalizers;
 use crate::engine::Chain;
 use crate::engine::ReconcileError;
@@ -33,7 +34,6 @@ use crate::engine::patch;
 use crate::manager::{Context, member_key};
 use crate::pki::{Authorities, kubeconfig};
 use crate::remote::{Route, kube_client};
-use crate::store::Key;
 use crate::workload::{self, given};
 
 /// Does one action.

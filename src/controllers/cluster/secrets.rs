@@ -12,7 +12,6 @@ use kube::{Api, Resource, ResourceExt};
 use serde_json::json;
 
 use super::known::Kubeconfig;
-use super::observed::Certificates;
 use crate::api::Cluster;
 use crate::api::cluster_provider_spec::{Addon, AddonKind};
 use crate::api::conditions::{ConditionType, Reason, find};
@@ -20,8 +19,9 @@ use crate::api::names::{
     ANNOTATION_INITIALIZED, LABEL_CLUSTER, LABEL_MANAGED_BY, MANAGED_BY, kubeconfig_secret,
 };
 use crate::controllers::cluster_profile::Server;
-use crate::controllers::machine::plan::turn::Marks;
 use crate::controllers::machine::turn;
+use crate::core::cluster::Certificates;
+use crate::core::machine::plan::turn::Marks;
 use crate::engine::Chain;
 use crate::engine::ReconcileError;
 use crate::engine::patch;

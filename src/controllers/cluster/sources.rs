@@ -19,7 +19,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::api::Cluster;
 use crate::api::cluster_provider_spec::{Addon, AddonKind};
-use crate::controllers::backoff;
+use crate::core::backoff;
 use crate::store::Waker;
 
 /// How long one watch lasts, in seconds: a connection that died unnoticed is missed no longer.

@@ -14,7 +14,7 @@ use crate::api::names::{
 use crate::api::{
     CLUSTER_GROUP, ClusterProfile, ClusterProfileSpec, ClusterProfileStatus, VERSION,
 };
-use crate::workload::health::Verdict;
+use crate::core::cluster::health::Verdict;
 
 /// Condition of a profile: whether the member's control plane is healthy (KEP-4322).
 const HEALTHY: ConditionType = ConditionType::ControlPlaneHealthy;

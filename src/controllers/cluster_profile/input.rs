@@ -8,7 +8,7 @@ use kube::Client;
 
 use crate::api::Cluster;
 use crate::api::conditions::Finding;
-use crate::workload::health::Verdict;
+use crate::core::cluster::health::Verdict;
 
 /// Where a member's API is served, and what it is verified by.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use kube::ResourceExt;
 
 use super::access::Told;
 use super::input::{Input, Server};
-use crate::workload::health::Verdict;
+use crate::core::cluster::health::Verdict;
 
 /// How often a member is asked for its properties again. Profiles are to be written less than once in
 /// 30 s (KEP-4322), and properties are no readings.

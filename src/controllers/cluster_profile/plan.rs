@@ -12,7 +12,7 @@ use crate::api::ClusterProfile;
 use crate::api::ClusterProfileStatus;
 use crate::api::cluster_profile::AccessProvider;
 use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::workload::health::Verdict;
+use crate::core::cluster::health::Verdict;
 
 /// Condition of the Cluster that says whether it is published.
 pub const CONDITION: ConditionType = ConditionType::ProfilePublished;

@@ -23,7 +23,7 @@ use crate::api::names::{
     LABEL_PROFILE_MANAGER, PROFILE_MANAGER,
 };
 use crate::api::{Cluster, ClusterProfile};
-use crate::workload::health::Verdict;
+use crate::core::cluster::health::Verdict;
 
 /// How soon a profile is tried again that was refused: a namespace may be made meanwhile.
 const REFUSED_AGAIN: Duration = Duration::from_secs(30);

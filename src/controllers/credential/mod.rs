@@ -10,10 +10,10 @@ use kube::ResourceExt;
 
 use super::unreadable;
 use crate::api::conditions::Finding;
+use crate::core::Key;
 use crate::core::{self, Next, finalizers};
 use crate::engine::{COUNTS_TOGETHER, Controller, Done, ReconcileError, patch};
 use crate::manager::Context;
-use crate::store::Key;
 
 /// What a Secret is a credential of, by its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

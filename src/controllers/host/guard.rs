@@ -4,13 +4,13 @@
 use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 
-use super::observed::Contact;
 use crate::api::names::ANNOTATION_INITIALIZED;
 use crate::api::{Cluster, Host};
 use crate::controllers::machine::turn;
+use crate::core::host::Contact;
+use crate::core::node::{Observation, Owner, Ownership};
 use crate::engine::ReconcileError;
 use crate::manager::Context;
-use crate::node::{Observation, Owner, Ownership};
 use crate::store::Item;
 
 /// What is known of a Cluster, and of who made its control plane.

@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::api::host::HostFacts;
-use crate::node::{Marker, SoftwareVersions};
+use crate::core::node::{Marker, SoftwareVersions};
 
 const CA: Option<&str> = Some("sha256:ca");
 

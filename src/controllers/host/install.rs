@@ -6,17 +6,17 @@ use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use super::guard;
-use super::observed::{Contact, Observed};
 use super::perform::free_installed;
-use super::plan::installation::reason;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::installation::{Cause, Phase, Record};
 use crate::api::names::{
     ANNOTATION_INSTALLATION, ANNOTATION_PAUSED, ANNOTATION_REINSTALL, FINALIZER_IN_USE,
 };
 use crate::api::{Host, Machine};
-use crate::controllers::proof::{Clean, Proof};
 use crate::core::finalizers;
+use crate::core::host::plan::installation::reason;
+use crate::core::host::{Contact, Observed};
+use crate::core::proof::{Clean, Proof};
 use crate::engine::ReconcileError;
 use crate::engine::patch;
 use crate::manager::Context;

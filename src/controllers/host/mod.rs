@@ -3,26 +3,21 @@
 mod guard;
 mod install;
 mod observe;
-mod observed;
 mod perform;
-pub mod plan;
 mod power;
 mod released;
-mod status;
 mod switch;
-pub mod twins;
 mod underway;
-
-pub use observed::{Consumer, Contact, Observed, Owner, Underway};
 
 use std::sync::Arc;
 
 use k8s_openapi::jiff::Timestamp;
 
-use self::plan::{Action, Plan};
 use super::unreadable;
 use crate::api::conditions::{ConditionType, Finding};
 use crate::api::{Host, HostStatus};
+use crate::core::host::plan::{self, Action, Plan};
+use crate::core::host::{Observed, status};
 use crate::engine::{Controller, Done, ReconcileError};
 use crate::manager::Context;
 

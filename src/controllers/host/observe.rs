@@ -6,20 +6,22 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::guard;
-use super::observed::{Consumer, Contact, Observed, Owner};
-use super::plan::is_fresh;
 use super::power;
-use super::twins::{Twins, is_same_server};
 use super::underway;
 use crate::api::conditions::{ConditionType, Reason, find};
 use crate::api::host::HostFacts;
 use crate::api::names::{ANNOTATION_INITIALIZED, provider_ids};
 use crate::api::{Host, Machine};
 use crate::controllers::claims;
-use crate::controllers::machine::{is_begun, recorded_cluster};
-use crate::controllers::proof::Initialized;
+use crate::controllers::machine::recorded_cluster;
+use crate::core::claim;
+use crate::core::host::plan::is_fresh;
+use crate::core::host::{Consumer, Contact, Observed, Owner};
+use crate::core::host::{Twins, is_same_server};
+use crate::core::machine::is_begun;
+use crate::core::node::{self, Marker, Observation, Ownership, UnitName};
+use crate::core::proof::Initialized;
 use crate::manager::Context;
-use crate::node::{self, Marker, Observation, Ownership, UnitName};
 
 /// What a pass over a Host knows.
 pub async fn observe(context: &Context, host: Arc<Host>, now: Timestamp) -> Observed {
@@ -125,7 +127,7 @@ fn is_of_before(host: &Host, machine: Option<&Machine>) -> bool {
 /// Another Host that stands for the server of one that is being deleted, and bears its claim.
 fn stands_in(context: &Context, host: &Host, seen: Option<&HostFacts>) -> Option<String> {
     host.metadata.deletion_timestamp.as_ref()?;
-    let machine = claims::claimant(host, &context.management)?;
+    let machine = claim::claimant(host, &context.management)?;
     let others = claims::of(&context.stores.hosts, &machine);
     let other = others
         .iter()

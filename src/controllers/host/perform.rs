@@ -6,22 +6,22 @@ use serde_json::{Value, json};
 
 use super::install;
 use super::observe::is_marked;
-use super::observed::{Contact, Observed};
-use super::plan::Action;
 use super::released::must_be_released;
 use super::switch::{Switch, switch};
-use super::twins::is_same_server;
 use crate::api::Host;
 use crate::api::names::{ANNOTATION_INSTALLATION, FINALIZER_IN_USE, provider_id};
-use crate::controllers::claims;
 use crate::controllers::machine::turn;
-use crate::controllers::proof::{Clean, TurnIsOver};
+use crate::core::claim;
 use crate::core::finalizers;
+use crate::core::host::is_same_server;
+use crate::core::host::plan::Action;
+use crate::core::host::{Contact, Observed};
+use crate::core::node::{self, Marker, UnitName};
+use crate::core::proof::{Clean, TurnIsOver};
 use crate::engine::Chain;
 use crate::engine::patch;
 use crate::engine::{Done, ReconcileError};
 use crate::manager::Context;
-use crate::node::{self, Marker, UnitName};
 use crate::workload;
 use kube::{Api, ResourceExt};
 
@@ -216,10 +216,10 @@ async fn leave_to(
         .get_opt(other)
         .await
         .map_err(ReconcileError::api(format!("read Host {other}")))?;
-    let claimant = claims::claimant(host, &context.management);
+    let claimant = claim::claimant(host, &context.management);
     let stays = live.zip(claimant).is_some_and(|(live, claimant)| {
         let is_marked = |of: &Host| is_marked(context, of, &claimant);
-        claims::is_of(&live, &claimant) && is_same_server(host, seen, &live, is_marked)
+        claim::is_of(&live, &claimant) && is_same_server(host, seen, &live, is_marked)
     });
     if !stays {
         return Err(ReconcileError::Conflict {
@@ -240,7 +240,7 @@ async fn settle(
     observed: &Observed,
     clean: &Clean,
 ) -> Result<(), ReconcileError> {
-    let Some(owner) = claims::claimant(&observed.host, &context.management) else {
+    let Some(owner) = claim::claimant(&observed.host, &context.management) else {
         return Ok(());
     };
     let proven = clean.ended(&owner.uid).map(TurnIsOver::Proven);

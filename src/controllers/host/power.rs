@@ -6,12 +6,12 @@ use std::time::Duration;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 use super::observe;
-use super::observed::Contact;
 use crate::api::conditions::{ConditionType, Reason, find, is_true, reason_of};
 use crate::api::{Host, Machine};
+use crate::core::host::Contact;
+use crate::core::host::PowerReading;
+use crate::core::host::PowerState;
 use crate::manager::Context;
-use crate::provider::Heard;
-use crate::redfish::PowerState;
 
 /// What a BMC said is good for this time; one that did not answer is left alone as long.
 const STANDS: Duration = Duration::from_mins(1);
@@ -135,7 +135,7 @@ fn is_younger(at: Timestamp, than: Duration, now: Timestamp) -> bool {
 }
 
 /// What the BMC says: what it said a moment ago, or else now.
-async fn heard(context: &Context, host: &Host, now: Timestamp) -> Heard {
+async fn heard(context: &Context, host: &Host, now: Timestamp) -> PowerReading {
     match fresh(context, host, now) {
         Some(heard) => heard,
         None => context.bmcs.power(host, now).await,
@@ -143,13 +143,13 @@ async fn heard(context: &Context, host: &Host, now: Timestamp) -> Heard {
 }
 
 /// What the BMC said a moment ago, with the settings of now.
-fn fresh(context: &Context, host: &Host, now: Timestamp) -> Option<Heard> {
+fn fresh(context: &Context, host: &Host, now: Timestamp) -> Option<PowerReading> {
     let asked_with = context.bmcs.asked_with(host);
     let last = context.bmcs.last(host);
     last.filter(|heard| heard.asked_with == asked_with && is_younger(heard.at, STANDS, now))
 }
 
-fn is_off(heard: &Heard) -> bool {
+fn is_off(heard: &PowerReading) -> bool {
     heard.power == Ok(PowerState::Off)
 }
 

@@ -2,8 +2,8 @@
 
 use kube::{Api, ResourceExt};
 
-use super::observed::Observed;
 use crate::api::{Host, Machine};
+use crate::core::host::Observed;
 use crate::engine::ReconcileError;
 use crate::engine::patch;
 use crate::manager::Context;

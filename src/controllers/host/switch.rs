@@ -3,13 +3,14 @@
 use kube::ResourceExt;
 
 use super::guard;
-use super::observed::Observed;
 use crate::api::Host;
 use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::core::host::Observed;
+use crate::core::host::PowerState;
 use crate::engine::ReconcileError;
 use crate::engine::patch;
 use crate::manager::Context;
-use crate::redfish::{PowerState, Wish};
+use crate::redfish::Wish;
 
 /// What is done to the power of a host, and what for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,11 +4,11 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
 use super::observe;
-use super::observed::{Contact, Underway};
 use crate::api::Host;
 use crate::api::installation::{Phase, Record};
+use crate::core::host::PowerState;
+use crate::core::host::{Contact, Underway};
 use crate::manager::Context;
-use crate::redfish::PowerState;
 
 /// What a BMC said is good for this time.
 const STANDS: SignedDuration = SignedDuration::from_secs(10);

@@ -1,22 +1,18 @@
 //! A Hypervisor: reached, and how much room is on it. What is put there is the Machines' business.
 
 mod observe;
-mod observed;
 mod perform;
-pub mod plan;
-mod status;
-
-pub use observed::Observed;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 
-use self::plan::{Action, Plan};
 use super::unreadable;
 use crate::api::conditions::{ConditionType, Finding};
 use crate::api::{Hypervisor, HypervisorStatus};
+use crate::core::hypervisor::plan::{self, Action, Plan};
+use crate::core::hypervisor::{Observed, status};
 use crate::engine::{COUNTS_TOGETHER, Controller, Done, ReconcileError, patch};
 use crate::manager::Context;
 

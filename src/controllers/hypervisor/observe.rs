@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use kube::ResourceExt;
 
-use super::observed::{Abandoned, Observed};
 use crate::api::Hypervisor;
 use crate::api::conditions::Reason;
 use crate::api::given_up::{self, GivenUp, GivenUpError};
+use crate::core::Key;
+use crate::core::hypervisor::{Abandoned, Observed};
 use crate::gateway::types::Machine as VirtualMachine;
 use crate::gateway::{ConnectionKey, Credentials, View};
 use crate::manager::Context;
 use crate::provider::libvirt::LABEL_MANAGEMENT;
-use crate::store::Key;
 
 /// What a pass over a Hypervisor knows.
 pub fn observe(context: &Context, hypervisor: Arc<Hypervisor>) -> Observed {

@@ -6,12 +6,12 @@ use kube::{Api, ResourceExt};
 use serde_json::json;
 
 use super::observe::{is_ours, tries_key};
-use super::plan::NOT_OURS;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::given_up::{self, GivenUp};
 use crate::api::names::ANNOTATION_GIVEN_UP;
 use crate::api::{Hypervisor, Machine};
-use crate::controllers::proof::{Ended, Proof};
+use crate::core::hypervisor::plan::NOT_OURS;
+use crate::core::proof::{Ended, Proof};
 use crate::engine::{Done, ReconcileError, patch};
 use crate::gateway::Client;
 use crate::manager::Context;

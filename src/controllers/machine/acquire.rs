@@ -7,9 +7,8 @@ use std::sync::PoisonError;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::observed::{Observed, PendingClaim};
 use super::perform::wake_again;
 use super::virtual_machine;
 use crate::api::conditions;
@@ -18,8 +17,10 @@ use crate::api::names::{
     ANNOTATION_HOST, ANNOTATION_PAUSED, FINALIZER_IN_USE, FINALIZER_MACHINE, LABEL_CONTROL_PLANE,
 };
 use crate::api::{Host, Machine, MachineProviderSpec};
-use crate::controllers::claims::is_of;
-use crate::controllers::proof::Clean;
+use crate::core::claim::is_of;
+use crate::core::machine::plan::claim::chosen;
+use crate::core::machine::{Observed, PendingClaim};
+use crate::core::proof::Clean;
 use crate::engine::patch;
 use crate::engine::{Done, ReconcileError};
 use crate::manager::Context;
@@ -60,16 +61,6 @@ fn basis(machine: &Machine) -> (MachineSpec, Option<Time>, Option<String>) {
         machine.metadata.deletion_timestamp.clone(),
         machine.annotations().get(ANNOTATION_HOST).cloned(),
     )
-}
-
-/// That a Machine chose this place, and with it its provider ID. Of the hosts that people own the name is written down
-/// before the claim: after a crash between the two only that host is claimed.
-pub(super) fn chosen(observed: &Observed, host: &str) -> Value {
-    let mut change = json!({ "spec": { "providerID": observed.provider_id() } });
-    if matches!(observed.spec, Ok(MachineProviderSpec::Ssh(_))) {
-        change["metadata"]["annotations"] = json!({ (ANNOTATION_HOST): host });
-    }
-    change
 }
 
 /// Writes down the place that the Machine chose, if that is not so yet. Another is chosen only where nothing of the

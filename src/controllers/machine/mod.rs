@@ -1,26 +1,17 @@
 //! Walks one machine through its life: claim → prepare → init or join → run → drain → release.
 
 mod acquire;
-mod kind;
 mod nodes;
 mod observe;
-mod observed;
 mod outcomes;
 mod perform;
-pub mod plan;
-mod settings;
 mod site;
-mod status;
 pub mod turn;
 mod units;
 mod virtual_machine;
 mod witness;
 
 pub use observe::{cluster_endpoint, first_host, host_address, recorded_cluster, unlabelled};
-pub use observed::{
-    Chosen, Contact, Held, Namesake, Observed, ObservedCluster, PendingClaim, Placement, Refusal,
-    Seen, SpecProblem, Stuck, Told, Unheld, VirtualMachine, is_begun,
-};
 pub use outcomes::Outcomes;
 
 use std::sync::Arc;
@@ -28,10 +19,11 @@ use std::sync::Arc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 
-use self::plan::{Action, Plan};
 use super::{unreadable, whose};
 use crate::api::conditions::{ConditionType, Finding};
 use crate::api::{Machine, MachineStatus};
+use crate::core::machine::plan::{self, Action, Plan};
+use crate::core::machine::{Observed, status};
 use crate::engine::{Controller, Done, ReconcileError};
 use crate::manager::Context;
 

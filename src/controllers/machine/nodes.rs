@@ -3,15 +3,16 @@
 use k8s_openapi::api::core::v1::Node;
 use kube::Api;
 
-use super::observed::Observed;
 use super::perform::must_be_about;
-use super::plan::{expired, running, unanswered};
 use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::controllers::proof::Over;
+use crate::core::NodeView;
+use crate::core::machine::Observed;
+use crate::core::machine::plan::{expired, running, unanswered};
+use crate::core::proof::Over;
 use crate::engine::Chain;
 use crate::engine::{Done, ReconcileError};
 use crate::manager::Context;
-use crate::workload::{self, NodeView};
+use crate::workload;
 
 /// The API of the Machine's cluster.
 fn member(

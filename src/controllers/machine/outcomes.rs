@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::plan::Action;
 use crate::api::conditions::Finding;
+use crate::core::machine::plan::Action;
 
 /// What was tried, and what was found, by UID of the Machine.
 type Tried = HashMap<String, (Vec<Action>, Finding)>;

@@ -3,21 +3,22 @@
 use kube::ResourceExt;
 use serde_json::{Value, json};
 
-use super::kind::PlaceKind;
-use super::observed::{Contact, Held, Observed, Placement};
-use super::plan::Action;
 use super::site::{Site, host, site};
-use super::{acquire, nodes, settings, turn, units, virtual_machine};
+use super::{acquire, nodes, turn, units, virtual_machine};
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding};
 use crate::api::names::{ANNOTATION_SETTINGS, FINALIZER_MACHINE};
 use crate::api::{Host, MachineProviderSpec, SimulatedMachineProviderSpec};
-use crate::controllers::claims;
-use crate::controllers::proof::Over;
+use crate::core::claim;
+use crate::core::machine::kind::PlaceKind;
+use crate::core::machine::plan::Action;
+use crate::core::machine::settings;
+use crate::core::machine::{Contact, Held, Observed, Placement};
+use crate::core::node::{self, Marker, Take, UnitName, UnitState};
+use crate::core::proof::Over;
 use crate::engine::patch;
 use crate::engine::{Done, ReconcileError};
 use crate::manager::Context;
-use crate::node::{self, Marker, Take, UnitName, UnitState};
 
 /// Does one action.
 pub async fn perform(
@@ -258,7 +259,7 @@ async fn release(context: &Context, observed: &Observed) -> Result<Done, Reconci
 
 /// What lets go of a Host. A drain takes its time, and the claim may be another Machine's since: that one is not touched.
 fn release_claim(host: &Host, marker: &Marker) -> Result<Value, ReconcileError> {
-    if claims::is_of(host, marker) {
+    if claim::is_of(host, marker) {
         return Ok(json!({ "spec": { "consumerRef": { "releasing": true } } }));
     }
     Err(ReconcileError::Conflict {

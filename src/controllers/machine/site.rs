@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use super::observed::{Held, Observed, Placement};
 use super::virtual_machine;
 use crate::api::Host;
+use crate::core::host::ContactError;
+use crate::core::machine::{Held, Observed, Placement};
+use crate::core::node::{RenderError, Script};
 use crate::engine::ReconcileError;
 use crate::manager::Context;
-use crate::node::{RenderError, Script};
+use crate::provider::Hosts;
 use crate::provider::libvirt::Guest;
-use crate::provider::{ContactError, Hosts};
 use crate::remote::Session;
 
 /// The Host that the Machine holds.

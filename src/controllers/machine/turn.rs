@@ -1,29 +1,29 @@
 //! The control-plane turn, and the record that a control plane exists: read live, and moved one write at a time
-//! as [`super::plan::turn`] says, each by compare-and-swap. Of two Machines, or two managers, one wins.
+//! as [`crate::core::machine::plan::turn`] says, each by compare-and-swap. Of two Machines, or two managers, one wins.
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-use super::observed::{Contact, Held, Observed, Placement};
-use super::plan::BOOTSTRAP;
-use super::plan::doubt::{self, Named};
-use super::plan::turn::{self, Both, Holder, Marks, Side, Step};
 use super::witness;
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::Finding;
 use crate::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED, ANNOTATION_TURN};
 use crate::api::{Cluster, Machine};
 use crate::controllers::cluster::KnownClusters;
-use crate::controllers::proof::{Ended, HostIsGone, Initialized, Proof, TurnIsOver};
+use crate::core::machine::plan::BOOTSTRAP;
+use crate::core::machine::plan::doubt::{self, Named};
+use crate::core::machine::plan::turn::{self, Both, Holder, Marks, Side, Step};
+use crate::core::machine::{Contact, Held, Observed, Placement};
+use crate::core::node::Marker;
+use crate::core::proof::{Ended, HostIsGone, Initialized, Proof, TurnIsOver};
 use crate::engine::ReconcileError;
 use crate::engine::patch;
 use crate::manager::Context;
-use crate::node::Marker;
 use crate::pki::AuthoritySecret;
 use crate::store::{Key, Stores, Wakers};
 
-/// More writes than any of the ways through [`super::plan::turn`] takes.
+/// More writes than any of the ways through [`crate::core::machine::plan::turn`] takes.
 const STEPS: usize = 8;
 
 /// Both objects as the API server has them now, and what they say.
@@ -244,7 +244,7 @@ async fn go(
     })
 }
 
-/// The Secret first: see [`super::plan::turn`].
+/// The Secret first: see [`crate::core::machine::plan::turn`].
 async fn read(context: &Context, cluster: &Cluster) -> Result<Live, ReconcileError> {
     let namespace = cluster.namespace().unwrap_or_default();
     let secrets: Api<Secret> = Api::namespaced(context.client.clone(), &namespace);

@@ -7,14 +7,14 @@ use futures::future::join_all;
 use kube::ResourceExt;
 
 use super::observe::recorded_cluster;
-use super::observed::{Observed, Placement};
-use super::plan::BOOTSTRAP;
-use super::plan::doubt::{self, Named, Witness};
 use crate::api::conditions::Finding;
 use crate::api::names::{ANNOTATION_SETTINGS, LABEL_CLUSTER};
 use crate::api::{Host, Machine};
+use crate::core::machine::plan::BOOTSTRAP;
+use crate::core::machine::plan::doubt::{self, Named, Witness};
+use crate::core::machine::{Observed, Placement};
+use crate::core::node::Marker;
 use crate::manager::Context;
-use crate::node::Marker;
 use crate::provider::Sighting;
 
 /// How many hosts are asked at once.

@@ -1,6 +1,5 @@
 //! MachineClass: resolved by those who use it; kept from deletion while they do.
 
-pub mod plan;
 mod resolve;
 
 use std::sync::Arc;
@@ -10,13 +9,13 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use serde_json::{Value, json};
 
-use self::plan::{Action, Observed, Plan};
 use super::{unreadable, whose};
 use crate::api::MachineClass;
 use crate::api::names::LABEL_CLASS_IN_USE;
+use crate::core::Key;
+use crate::core::machine_class::plan::{self, Action, Observed, Plan};
 use crate::engine::{COUNTS_TOGETHER, Controller, Done, ReconcileError, patch};
 use crate::manager::Context;
-use crate::store::Key;
 
 pub use resolve::{resolve, usable};
 

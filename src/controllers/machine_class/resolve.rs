@@ -5,8 +5,8 @@ use crate::api::conditions::Reason;
 use serde_json::Value;
 
 use crate::api::{MachineProviderSpec, MachineSpec, ProviderSpec};
-use crate::controllers::machine::SpecProblem;
-use crate::kubeadm::version;
+use crate::core::kubeadm::version;
+use crate::core::machine::SpecProblem;
 use crate::store::Stores;
 
 /// The provider's object: `value`, or a copy of the class's. `value` wins.

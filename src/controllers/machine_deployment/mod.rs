@@ -2,11 +2,7 @@
 //!
 //! It looks at MachineSets only, never past them: what it knows of Machines is what the sets say.
 
-pub mod observed;
 mod perform;
-pub mod plan;
-pub mod revision;
-mod status;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,14 +12,13 @@ use k8s_openapi::jiff::Timestamp;
 use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 
-pub use observed::{Counts, Observed, ObservedSet, Unresolved};
-
-use self::plan::{Action, Plan};
-use super::machine_set::Owner;
 use super::whose::{self, Shared};
 use super::{machine_class, paused, unreadable};
 use crate::api::readable::unreadable;
 use crate::api::{MachineDeployment, MachineDeploymentStatus, MachineSet};
+use crate::core::machine_deployment::plan::{self, Action, Plan};
+use crate::core::machine_deployment::{Observed, Unresolved, status};
+use crate::core::machine_set::Owner;
 use crate::engine::{COUNTS_TOGETHER, Confirmed, Controller, Done, ReconcileError, patch};
 use crate::manager::Context;
 use crate::store::Item;

@@ -7,8 +7,8 @@ use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use super::Sight;
-use super::plan::{Action, SetUpdate, controller_reference, desired_set};
 use crate::api::MachineSet;
+use crate::core::machine_deployment::plan::{Action, SetUpdate, controller_reference, desired_set};
 use crate::engine::ReconcileError;
 use crate::engine::patch;
 use crate::manager::Context;

@@ -11,8 +11,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
-use super::plan::after;
 use crate::api::Machine;
+use crate::core::machine_set::plan::after;
 
 /// How long a Machine may be missing from the watch before it is read live, in seconds. Longer than an
 /// API server works on a request: what is not there by then was never made, or has gone again.

@@ -9,10 +9,10 @@ use kube::{Api, ResourceExt};
 
 use super::in_flight::InFlight;
 use super::observe::around;
-use super::observed::{Observed, Owner};
-use super::plan::Plan;
 use crate::api::{Machine, MachineSet};
 use crate::controllers::whose::Shared;
+use crate::core::machine_set::plan::Plan;
+use crate::core::machine_set::{Observed, Owner};
 use crate::engine::ReconcileError;
 use crate::engine::patch;
 use crate::manager::Context;

@@ -3,10 +3,7 @@
 mod in_flight;
 mod live;
 mod observe;
-pub mod observed;
 mod perform;
-pub mod plan;
-mod status;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,11 +11,11 @@ use std::time::Duration;
 use k8s_openapi::jiff::Timestamp;
 
 pub use in_flight::InFlight;
-pub use observed::{Gate, Observed, ObservedMachine, Owner};
 
-use self::plan::{Action, Plan};
 use super::{unreadable, whose};
 use crate::api::{MachineSet, MachineSetStatus};
+use crate::core::machine_set::plan::{self, Action, Plan};
+use crate::core::machine_set::{Observed, status};
 use crate::engine::{COUNTS_TOGETHER, Confirmed, Controller, Done, ReconcileError};
 use crate::manager::Context;
 

@@ -7,15 +7,15 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::live::in_flight;
-use super::observed::{Gate, Observed, Owner, Seed};
 use crate::api::names::LABEL_CLUSTER;
 use crate::api::{Machine, MachineSet};
 use crate::controllers::whose::Shared;
 use crate::controllers::{machine_class, paused};
+use crate::core::Key;
+use crate::core::kubeadm::{KubernetesVersion, version};
+use crate::core::machine_set::{Gate, Observed, Owner, Seed};
 use crate::engine::ReconcileError;
-use crate::kubeadm::{KubernetesVersion, version};
 use crate::manager::Context;
-use crate::store::Key;
 
 /// Gathers what a pass over a MachineSet needs.
 pub fn observe(

@@ -5,10 +5,10 @@ use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use super::live::in_flight;
-use super::observed::Observed;
-use super::plan::{Action, InPlace, controller_reference, desired_machine};
 use crate::api::Machine;
 use crate::clock;
+use crate::core::machine_set::Observed;
+use crate::core::machine_set::plan::{Action, InPlace, controller_reference, desired_machine};
 use crate::engine::{Done, ReconcileError, patch};
 use crate::manager::Context;
 

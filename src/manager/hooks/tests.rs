@@ -9,8 +9,8 @@ use crate::api::cluster::{Turn, TurnAction};
 use crate::api::names::LABEL_CLUSTER;
 use crate::api::{Cluster, Host, Machine, MachineClass, MachineDeployment, MachineSet};
 use crate::controllers::cluster::KnownClusters;
-use crate::controllers::machine::plan::turn::{Holder, Marks};
 use crate::controllers::machine::turn::take_down;
+use crate::core::machine::plan::turn::{Holder, Marks};
 use crate::store::{Hook, Stores, Waker};
 
 /// What was woken since it was last asked, as "Kind name".

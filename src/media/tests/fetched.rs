@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use sha2::{Digest as _, Sha256};
 
 use super::*;
-use crate::installer::{Area, AreaError};
+use crate::core::installer::{Area, AreaError};
 use crate::media::served::hex;
 
 /// A server of one file on loopback, with how often it was asked.

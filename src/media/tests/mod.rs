@@ -12,7 +12,7 @@ use tokio_util::task::TaskTracker;
 
 use super::*;
 use crate::api::installation::IsoImage;
-use crate::installer::empty_area;
+use crate::core::installer::{Base, BaseState, Failure, Report, empty_area};
 
 const BEFORE: usize = 3 * 2048;
 const ROOM: usize = 4096;

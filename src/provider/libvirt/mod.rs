@@ -13,7 +13,7 @@ pub use reservations::{Reservation, Reservations};
 pub use seed::{SeedError, seed};
 pub use server::Guest;
 pub use spec::{LABEL_MANAGEMENT, domain_name, fetch, machine_spec};
-pub use tries::{Tried, Tries};
+pub use tries::Tries;
 
 /// The user that logs in to a virtual machine; it may do everything with sudo.
 pub const USER: &str = "tatara";

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::controllers::machine::plan::placement::Demand;
+use crate::core::machine::plan::placement::Demand;
 
 /// Room that was given to a Machine.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::api::host::Privilege;
-use crate::provider::hosts::{ContactError, Server};
+use crate::core::host::ContactError;
+use crate::provider::hosts::Server;
 use crate::remote::{Credential, Hop, Place, Target};
 
 /// A virtual machine that has an address.

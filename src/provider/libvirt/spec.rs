@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::api::libvirt_machine_provider_spec::{Firmware, ImageFormat, Interface};
 use crate::api::{LibvirtMachineProviderSpec, quantity};
+use crate::core::node::Marker;
 use crate::gateway::types;
-use crate::node::Marker;
 
 /// Label of a virtual machine: UID of the management cluster that made it.
 pub const LABEL_MANAGEMENT: &str = "management";

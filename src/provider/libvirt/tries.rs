@@ -1,24 +1,10 @@
 //! How often something was tried in vain at a hypervisor, so that it is tried again at growing intervals.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use k8s_openapi::jiff::Timestamp;
-
 use crate::api::conditions::Finding;
-
-/// What came of the tries so far.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tried {
-    /// How many.
-    pub times: u32,
-    /// When the last one was.
-    pub last: Option<Timestamp>,
-    /// Why the last one was refused, if it was: said until another is answered, so that no condition goes to and fro.
-    pub refused: Option<Finding>,
-    /// Hypervisors that a Machine has left, since it could not be made there.
-    pub left: BTreeSet<String>,
-}
+use crate::core::Tried;
 
 /// Tries by what was tried: the UID of a Machine, or an image on a hypervisor.
 #[derive(Default)]

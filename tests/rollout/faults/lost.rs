@@ -172,7 +172,7 @@ fn a_changed_time_limit_reaches_old_sets_and_machines_in_deletion() {
     world.reconcile_deployment();
     let plan = world.set_plan(0);
     let reached = plan.actions.iter().any(|action| match action {
-        tatara::controllers::machine_set::plan::Action::UpdateInPlace { name, changes, .. } => {
+        tatara::core::machine_set::plan::Action::UpdateInPlace { name, changes, .. } => {
             *name == stuck && changes.deletion.is_some()
         }
         _ => false,

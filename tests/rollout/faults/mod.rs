@@ -9,7 +9,7 @@ use serde_json::json;
 use tatara::api::Machine;
 use tatara::api::conditions::{ConditionType, Reason};
 use tatara::api::conditions::{Finding, Status};
-use tatara::controllers::machine_deployment::plan::Phase;
+use tatara::core::machine_deployment::plan::Phase;
 
 use crate::sim::{World, on_delete, rolling};
 

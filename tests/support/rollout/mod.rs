@@ -25,8 +25,9 @@ use tatara::api::{
     EmbeddedMeta, Machine, MachineDeployment, MachineDeploymentSpec, MachineSet, MachineSetStatus,
     MachineSpec, MachineStatus, MachineTemplate, MachineVersions,
 };
-use tatara::controllers::machine_deployment::{self, plan as deployment_plan};
-use tatara::controllers::machine_set::{self, Gate, InFlight, Owner, plan as set_plan};
+use tatara::controllers::machine_set::InFlight;
+use tatara::core::machine_deployment::{self, plan as deployment_plan};
+use tatara::core::machine_set::{self, Gate, Owner, plan as set_plan};
 
 /// How Machines behave.
 #[derive(Clone, Debug, Default)]

@@ -12,10 +12,7 @@ use kube::ResourceExt;
 
 use place::{chosen, claiming, marked, placement};
 
-use super::observed::{Namesake, Observed, ObservedCluster, Placement, Refusal, Seen, SpecProblem};
-use super::plan::turn::{Both, Holder};
 use super::turn;
-use super::units::node_name;
 use super::virtual_machine;
 use crate::api::cluster::Turn;
 use crate::api::names::{self, ANNOTATION_INITIALIZED, LABEL_CLUSTER};
@@ -23,12 +20,18 @@ use crate::api::readable::unreadable;
 use crate::api::{Cluster, ClusterProviderSpec, Host, Machine, MachineProviderSpec};
 use crate::controllers::whose::Shared;
 use crate::controllers::{claims, paused};
+use crate::core::Key;
+use crate::core::NodeView;
+use crate::core::kubeadm::Endpoint;
+use crate::core::machine::plan::turn::{Both, Holder};
+use crate::core::machine::units::node_name;
+use crate::core::machine::{
+    Namesake, Observed, ObservedCluster, Placement, Refusal, Seen, SpecProblem,
+};
+use crate::core::node::{Marker, UnitName};
 use crate::engine::ReconcileError;
-use crate::kubeadm::Endpoint;
 use crate::manager::Context;
-use crate::node::{Marker, UnitName};
-use crate::store::Key;
-use crate::workload::{Connectivity, NodeView};
+use crate::workload::Connectivity;
 
 /// A restart of ours is no news: how long after it a cluster that was connected may take to be connected again.
 const CONNECTS_WITHIN: SignedDuration = SignedDuration::from_mins(1);

@@ -4,21 +4,21 @@ use std::sync::{Arc, PoisonError};
 
 use kube::ResourceExt;
 
-use super::super::kind::PlaceKind;
-use super::super::observed::{
-    Chosen, Contact, Held, Observed, Placement, Refusal, Seen, Stuck, Unheld,
-};
-use super::super::plan::claim;
 use super::super::virtual_machine;
 use super::host_address;
 use crate::api::conditions::{ConditionType, Reason, find, is_true};
 use crate::api::names::ANNOTATION_HOST;
 use crate::api::{Host, MachineProviderSpec};
 use crate::controllers::claims;
+use crate::core::host::PowerState;
+use crate::core::machine::kind::PlaceKind;
+use crate::core::machine::plan::claim;
+use crate::core::machine::{
+    Chosen, Contact, Held, Observed, Placement, Refusal, Seen, Stuck, Unheld,
+};
+use crate::core::node::{Marker, Ownership};
 use crate::manager::Context;
-use crate::node::{Marker, Ownership};
 use crate::provider::Server;
-use crate::redfish::PowerState;
 
 /// Where the Machine is, and what that place says of itself where nothing else can tell.
 pub(super) async fn placement(

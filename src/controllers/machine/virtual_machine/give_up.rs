@@ -3,11 +3,11 @@
 use kube::Api;
 use serde_json::json;
 
-use super::super::observed::Observed;
 use crate::api::Hypervisor;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::given_up::{self, GivenUp, GivenUpError};
 use crate::api::names::ANNOTATION_GIVEN_UP;
+use crate::core::machine::Observed;
 use crate::engine::patch;
 use crate::engine::{Done, ReconcileError};
 use crate::manager::Context;

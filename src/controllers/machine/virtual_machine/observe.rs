@@ -5,20 +5,20 @@ use std::collections::HashMap;
 
 use kube::ResourceExt;
 
-use super::super::kind::PlaceKind;
-use super::super::observed::{Held, Observed, Placement, Refusal, Stuck, Told, VirtualMachine};
-use super::super::plan::placement::{self, Candidate, Demand, choose};
 use super::record::{is_of, may_be_used, recorded};
 use crate::api::names::{ANNOTATION_HYPERVISOR, ANNOTATION_PAUSED, LABEL_CLUSTER, ssh_secret};
 use crate::api::readable::unreadable;
 use crate::api::{Hypervisor, LibvirtMachineProviderSpec, Machine, MachineProviderSpec};
+use crate::core::Key;
+use crate::core::host::ContactError;
+use crate::core::machine::kind::PlaceKind;
+use crate::core::machine::plan::placement::{self, Candidate, Demand, choose};
+use crate::core::machine::{Held, Observed, Placement, Refusal, Stuck, Told, VirtualMachine};
+use crate::core::node::Marker;
 use crate::gateway::types::{Image, ImageState};
 use crate::gateway::{Connectivity, View};
 use crate::manager::Context;
-use crate::node::Marker;
-use crate::provider::ContactError;
 use crate::provider::libvirt::{Guest, Keys, Reservation, domain_name};
-use crate::store::Key;
 
 /// The virtual machine of a Machine, once its Hypervisor is chosen. Who runs on a Host has none, whatever Hypervisor stands
 /// on it: the gateway of that would prove that the Machine runs nowhere.
@@ -188,7 +188,7 @@ pub fn placement(context: &Context, observed: &Observed) -> Placement {
                 name: domain_name(&observed.marker),
                 address: told.as_ref().ok().and_then(address),
                 releasing: false,
-                contact: super::super::Contact::NotAsked,
+                contact: crate::core::machine::Contact::NotAsked,
                 power: None,
                 why: None,
                 stuck: told

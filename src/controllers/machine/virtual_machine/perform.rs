@@ -7,16 +7,16 @@ use kube::api::PostParams;
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-use super::super::observed::Observed;
-use super::super::plan::correct;
-use super::super::plan::placement::{Demand, choose};
-use super::super::plan::{host_is_gone, time_limit};
 use super::observe::{candidates, image_key};
 use super::record;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
 use crate::api::{LibvirtMachineProviderSpec, Machine, MachineProviderSpec};
-use crate::controllers::proof::{Ended, Proof};
+use crate::core::machine::Observed;
+use crate::core::machine::plan::correct;
+use crate::core::machine::plan::placement::{Demand, choose};
+use crate::core::machine::plan::{host_is_gone, time_limit};
+use crate::core::proof::{Ended, Proof};
 use crate::engine::Chain;
 use crate::engine::patch;
 use crate::engine::{Done, ReconcileError};
@@ -255,7 +255,7 @@ pub async fn release(context: &Context, observed: &Observed) -> Result<Done, Rec
     };
     match connection.client().delete(observed.uid()).await {
         Ok(()) => {
-            if let super::super::Placement::Held(held) = &observed.placement
+            if let crate::core::machine::Placement::Held(held) = &observed.placement
                 && let Some(address) = &held.address
             {
                 context.hosts.forget_guest(address);

@@ -6,8 +6,8 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt};
 use serde_json::json;
 
-use super::super::observed::Observed;
 use crate::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
+use crate::core::machine::Observed;
 use crate::engine::patch;
 use crate::engine::{Done, ReconcileError};
 use crate::manager::Context;

@@ -1,0 +1,127 @@
+//! What a pass over a Cluster knows, as plain data.
+
+use std::sync::Arc;
+
+use crate::api::cluster::Turn;
+use crate::api::conditions::Finding;
+use crate::api::{Cluster, ClusterProviderSpec};
+use crate::core::Next;
+use crate::core::cluster::health::Judgement;
+use crate::core::kubeadm::Endpoint;
+use crate::core::machine::plan::turn::Doubt;
+
+/// A Machine, as its Cluster looks at it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MachineFact {
+    /// Its name.
+    pub name: String,
+    /// Why it is not ready, or not deleted yet, as one word; empty where nothing was said.
+    pub reason: String,
+    /// It is a control-plane machine.
+    pub control_plane: bool,
+    /// Its Node is Ready.
+    pub ready: bool,
+    /// It is being deleted.
+    pub deleting: bool,
+}
+
+/// The certificate authorities of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Certificates {
+    /// All four are there.
+    Ready,
+    /// These Secrets are missing.
+    Missing(Vec<String>),
+    /// They are there and cannot be used.
+    Broken(String),
+    /// This Secret holds another CA than the one that the control plane was made with.
+    Replaced(String),
+}
+
+impl Default for Certificates {
+    /// Nobody has looked yet.
+    fn default() -> Self {
+        Self::Missing(Vec::new())
+    }
+}
+
+/// How addons stand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Addons {
+    /// None are asked for, or all are applied as they are now.
+    #[default]
+    Applied,
+    /// Since we started they have not been applied.
+    NotYet,
+    /// Some wait for a kind to be served.
+    Pending(String),
+    /// Some were refused, or their source is missing.
+    Failed(String),
+}
+
+/// What a pass over a Cluster knows.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// The Cluster.
+    pub cluster: Arc<Cluster>,
+    /// Tatara's settings, judged as far as that needs no machine.
+    pub spec: Result<ClusterProviderSpec, String>,
+    /// Its Machines; while it is being deleted, also those that are, and that its label does not name.
+    pub machines: Vec<MachineFact>,
+    /// MachineSets and MachineDeployments that are not being deleted yet.
+    pub sets_left: usize,
+    /// While it is being deleted: Machines that are not, and are its by their claim or Node although its label does not
+    /// name them.
+    pub unlabelled: Vec<String>,
+    /// Of all these, those that cannot be read and are left alone, as kind and name.
+    pub unreadable: Vec<String>,
+    /// Its certificate authorities.
+    pub certificates: Certificates,
+    /// UID of the Machine that ran `kubeadm init`.
+    pub initialized_by: Option<String>,
+    /// A kubeconfig was given for a control plane that is somebody else's.
+    pub external: bool,
+    /// Who has the control-plane turn.
+    pub turn: Option<Turn>,
+    /// How the Cluster and its CA Secret contradict each other about it, by a live read of both.
+    pub doubt: Option<Doubt>,
+    /// By the user's act, the host of the Machine that has the turn, and does not exist any more, is gone.
+    pub host_is_gone: bool,
+    /// The Machine that has the turn does not exist.
+    pub is_holder_gone: bool,
+    /// Why the user's act is about nothing, and what to do.
+    pub unused: Option<String>,
+    /// One of the two lacks what the other says.
+    pub unsettled: bool,
+    /// Where its API is served.
+    pub endpoint: Option<Endpoint>,
+    /// Its kubeconfig Secret is there, and good for a while.
+    pub kubeconfig_ready: bool,
+    /// Why the kubeconfig that was given cannot be used.
+    pub kubeconfig_problem: Option<String>,
+    /// Its Secrets are held until it is gone.
+    pub secrets_held: bool,
+    /// A client of its API exists, made from the kubeconfig as it is now.
+    pub connected: bool,
+    /// What its API said when it was asked, and how that is to be judged.
+    pub health: Option<Health>,
+    /// Its addons.
+    pub addons: Addons,
+    /// They have to be applied.
+    pub addons_due: bool,
+    /// When they have to be looked at again.
+    pub addons_next: Next,
+    /// What the ClusterProfile controller found.
+    pub profile: Vec<Finding>,
+}
+
+/// What the API of a cluster said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Health {
+    /// The judgement over the last probes.
+    pub judgement: Judgement,
+    /// For people.
+    pub sentence: String,
+    /// `gitVersion` of the API server.
+    pub version: Option<String>,
+}

@@ -1,0 +1,11 @@
+//! Hosts: what is observed, planned and reported.
+
+mod contact;
+mod observed;
+pub mod plan;
+pub mod status;
+mod twins;
+
+pub use contact::{ContactError, PowerReading, PowerState};
+pub use observed::{Consumer, Contact, Observed, Owner, Underway};
+pub use twins::{Twins, is_same_server};

@@ -1,0 +1,132 @@
+//! What a pass over a Host knows, as plain data.
+
+use std::sync::Arc;
+
+use k8s_openapi::jiff::Timestamp;
+
+use super::contact::{ContactError, PowerReading};
+use super::twins::Twins;
+use crate::api::Host;
+use crate::api::installation::Record;
+use crate::core::installer::{BaseState, Report};
+use crate::core::node::{Attempts, Follow, Observation};
+use crate::core::proof::Initialized;
+
+/// What a pass over a Host knows.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// The Host.
+    pub host: Arc<Host>,
+    /// UID of this management cluster.
+    pub management: String,
+    /// Other Hosts that are the same server, or look so.
+    pub twins: Twins,
+    /// What it says.
+    pub contact: Contact,
+    /// What its BMC said last, if it was asked since we started.
+    pub bmc: Option<PowerReading>,
+    /// Its Machine does not hear of it: it is looked at although a Machine has it.
+    pub is_missed: bool,
+    /// When it last answered, whoever asked, if a Machine has it and it could be asked ever since.
+    pub heard_at: Option<Timestamp>,
+    /// Keys that it showed, when none is pinned and the user trusts on first use.
+    pub first_contact_keys: Vec<String>,
+    /// The unit that runs on it, if one is followed.
+    pub following: Option<Follow>,
+    /// The Machine that its marker names, as it is here.
+    pub owner: Owner,
+    /// The Machine that claims it, as it is here: by namespace, name and UID.
+    pub consumer: Consumer,
+    /// Other Hosts of its namespace with the same claim.
+    pub rivals: Vec<String>,
+    /// Another Host, not being deleted, that stands for the same server with the same claim.
+    pub stands_in: Option<String>,
+    /// The control plane of an existing Cluster is on it, as far as its marker and what is recorded tell.
+    pub guards: Option<String>,
+    /// The control plane of this existing Cluster may be on it: it says nothing, and nobody is recorded.
+    pub may_guard: Option<String>,
+    /// That control plane was made by a Machine that does not exist, and the Cluster does not know of it.
+    pub unrecorded: Option<Initialized>,
+    /// Failed resets in a row.
+    pub attempts: Attempts,
+    /// Whether the manager can serve installers.
+    pub has_media: bool,
+    /// The installation that is under way, or failed.
+    pub installation: Option<Underway>,
+}
+
+/// An installation that is under way, or failed.
+#[derive(Clone, Debug)]
+pub struct Underway {
+    /// What stands on the Host.
+    pub record: Record,
+    /// How far the installer's image is, while it is needed.
+    pub image: Option<BaseState>,
+    /// Whether the host may read it now.
+    pub is_open: bool,
+    /// What its installer said.
+    pub report: Option<Report>,
+}
+
+/// The Machine that a host's marker names, as it is here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Owner {
+    /// There is no such Machine, or no marker.
+    #[default]
+    Unknown,
+    /// It exists, and claims no Host.
+    WithoutHost,
+    /// It exists, and claims the Host of this name.
+    On(String),
+}
+
+/// The Machine that claims a host, as it is here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Consumer {
+    /// There is no such Machine, or no claim.
+    #[default]
+    Missing,
+    /// It exists.
+    Exists {
+        /// It is being deleted.
+        is_deleting: bool,
+        /// kubeadm was begun for it, by what is recorded beside the host.
+        is_begun: bool,
+    },
+}
+
+impl Consumer {
+    /// Whether it exists.
+    pub fn exists(self) -> bool {
+        self != Self::Missing
+    }
+
+    /// Whether a release is meant: `releasing` is a field that can be edited.
+    pub fn may_release(self) -> bool {
+        match self {
+            Self::Missing => true,
+            Self::Exists { is_deleting, .. } => is_deleting,
+        }
+    }
+
+    /// Whether kubeadm was begun for it. Of one that does not exist nobody knows.
+    pub fn is_begun(self) -> bool {
+        match self {
+            Self::Missing => true,
+            Self::Exists { is_begun, .. } => is_begun,
+        }
+    }
+}
+
+/// What a host says.
+#[derive(Clone, Debug)]
+pub enum Contact {
+    /// It was not asked: it has just answered its Machine, or a unit that runs on it is followed.
+    NotAsked,
+    /// Its BMC says that it is off, or we left it so: nobody is there to be asked.
+    Off,
+    /// It could not be asked.
+    Failed(ContactError),
+    /// What it said.
+    Seen(Box<Observation>),
+}

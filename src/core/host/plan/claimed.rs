@@ -1,0 +1,65 @@
+//! A host that a Machine has, and that was not asked in this pass.
+
+use k8s_openapi::jiff::Timestamp;
+
+use super::super::observed::Observed;
+use super::{ASK_AGAIN, Plan, State, consumer, is_deleted, owned, unavailable};
+use crate::api::conditions::Reason;
+use crate::core::Next;
+use crate::core::node::Follow;
+use crate::core::node::UnitName;
+
+/// It was not asked in this pass: a unit is followed, or its turn is later.
+pub(super) fn not_asked(observed: &Observed, now: Timestamp) -> Plan {
+    if let Some(follow) = &observed.following {
+        return followed(observed, follow);
+    }
+    let again = observed.heard_at.map(|at| at + ASK_AGAIN);
+    Plan {
+        next: Next::at(again, now),
+        ..by_machine(observed)
+    }
+}
+
+/// A unit runs on it, and its end wakes us.
+fn followed(observed: &Observed, follow: &Follow) -> Plan {
+    let unit = follow.unit.as_str();
+    let far = match &follow.progress {
+        Some(at) => format!("{unit}: {}/{} {}", at.index, at.total, at.step),
+        None => format!("{unit} starts"),
+    };
+    let is_released = consumer(observed).is_some_and(|consumer| consumer.releasing);
+    match follow.unit {
+        UnitName::Reset => unavailable(State::Releasing, Reason::Resetting, far, Next::OnChange),
+        _ if is_released => unavailable(
+            State::Releasing,
+            Reason::WaitingForStep,
+            format!(
+                "its Machine released it; it is reset when the step that runs on it has ended: {far}"
+            ),
+            Next::OnChange,
+        ),
+        _ => Plan {
+            next: Next::OnChange,
+            ..by_machine(observed)
+        },
+    }
+}
+
+/// A Machine has it.
+pub(super) fn by_machine(observed: &Observed) -> Plan {
+    if !observed.consumer.exists() {
+        return owned::abandoned(observed);
+    }
+    let name = consumer(observed).map_or("", |consumer| consumer.name.as_str());
+    let mut message = format!("Machine {name} has it");
+    if is_deleted(observed) {
+        message.push_str("; the Host is removed once that Machine has released it");
+    }
+    unavailable(
+        State::Claimed,
+        Reason::Claimed,
+        message,
+        Next::After(ASK_AGAIN),
+    )
+}

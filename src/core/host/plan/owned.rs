@@ -1,0 +1,369 @@
+//! A host that belongs to somebody, by its marker or by what runs on it: reset only what is ours and
+//! was let go, and leave everything else alone.
+
+use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
+
+use super::super::observed::{Contact, Observed};
+use super::{
+    ASK_AGAIN, Action, Plan, State, claimed, consumer, is_deleted, is_installing, orphaned,
+    reinstall, unavailable,
+};
+use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::api::host::ConsumerRef;
+use crate::api::installation::WipePolicy;
+use crate::api::names::FINALIZER_IN_USE;
+use crate::core::Next;
+use crate::core::node::{Observation, Owner, Ownership, UnitName, UnitState};
+use crate::core::proof::{Clean, Evidence, Proof};
+use crate::core::{backoff, claim};
+
+/// Its marker cannot be read, and may be ours: a claim stays until somebody has looked.
+pub fn unreadable(text: &str) -> Plan {
+    left_alone(format!(
+        "its marker /var/lib/tatara/owner.json cannot be read ({text}); it is left alone. If no Machine uses the host, remove that file on it"
+    ))
+}
+
+/// Somebody else's: nothing is done to it. A claim of ours on it was never fulfilled, and may go.
+pub fn occupied(observed: &Observed, message: String) -> Plan {
+    let mut plan = left_alone(message);
+    plan.actions.extend(never_started(observed));
+    plan
+}
+
+/// The claim of a Machine that let go of a host on which nothing of it ever was: freed, whoever has the host.
+pub(super) fn never_started(observed: &Observed) -> Option<Action> {
+    let (Some(consumer), Contact::Seen(seen)) = (consumer(observed), &observed.contact) else {
+        return None;
+    };
+    let proof = proof(observed, seen).ok().filter(|_| consumer.releasing)?;
+    Some(Action::Free(Clean::from(&proof)?))
+}
+
+/// What the host says of the Machine that claims it.
+fn proof(observed: &Observed, seen: &Observation) -> Result<Proof, String> {
+    let claimant = claim::claimant(&observed.host, &observed.management);
+    let claimant = claimant.ok_or("no Machine claims it")?;
+    Proof::of_host(&claimant, observed.consumer.is_begun(), seen)
+}
+
+/// A clean host that was let go. What was reset stays its Machine's until that is deleted: the Machine returns its turn
+/// and deletes its Node on the word of a host that still bears its claim.
+pub fn released(observed: &Observed, seen: &Observation) -> Plan {
+    let name = consumer(observed).map_or("", |consumer| consumer.name.as_str());
+    let quarantined = |why: &str| {
+        unavailable(
+            State::Quarantined,
+            Reason::NotReset,
+            format!(
+                "Machine {name} released it, and nothing proves that it was reset: {why}. Bring back the disk that it ran with; or, if its server was erased, delete this Host and register it again"
+            ),
+            Next::After(ASK_AGAIN),
+        )
+    };
+    let proof = match proof(observed, seen) {
+        Ok(proof) => proof,
+        Err(why) => return quarantined(&why),
+    };
+    let Some(clean) = Clean::from(&proof) else {
+        return quarantined("it says nothing of its reset");
+    };
+    let is_deleted = observed.host.metadata.deletion_timestamp.is_some();
+    let waits = proof.evidence() != Evidence::NeverStarted || is_deleted;
+    if observed.consumer.exists() && waits {
+        let message = format!("reset and clean; it is free once Machine {name} is deleted");
+        return unavailable(State::Releasing, Reason::Freeing, message, Next::OnChange);
+    }
+    Plan {
+        actions: vec![Action::Free(clean)],
+        ..unavailable(
+            State::Releasing,
+            Reason::Freeing,
+            "reset and clean; freeing it",
+            Next::OnChange,
+        )
+    }
+}
+
+/// Several Hosts bear this claim: nothing is done to any of them.
+pub fn contested(observed: &Observed) -> Option<Plan> {
+    let [_, ..] = observed.rivals.as_slice() else {
+        return None;
+    };
+    let name = consumer(observed).map_or("", |consumer| consumer.name.as_str());
+    let shows = match &observed.contact {
+        Contact::Seen(seen) => match &seen.owner {
+            Ownership::Owner(owner) if is_claimants(observed, owner) => {
+                ". Its server has the marker of that Machine: keep this one"
+            }
+            Ownership::Owner(_) | Ownership::Nobody => {
+                ". Its server shows no marker of it at the moment. Delete this one only where the other has it; its server is not written to"
+            }
+            Ownership::Unreadable(_) => "",
+        },
+        Contact::Failed(_) | Contact::Off => ". Its server does not answer: wait for it",
+        Contact::NotAsked => "",
+    };
+    let message = format!(
+        "spec.consumerRef names Machine {name}, as that of Host {} does, as when one is made from the YAML of another; nothing is done to any of them. Delete all but the one that the Machine runs on{shows}",
+        observed.rivals.join(", ")
+    );
+    let next = Next::After(ASK_AGAIN);
+    Some(unavailable(
+        State::Quarantined,
+        Reason::ClaimedTwice,
+        message,
+        next,
+    ))
+}
+
+fn is_claimants(observed: &Observed, owner: &Owner) -> bool {
+    consumer(observed).is_some_and(|consumer| consumer.uid == owner.marker.uid)
+}
+
+/// `releasing` is set, and nobody deletes the Machine; or the host has the control plane of a Cluster that stays. Both
+/// fields can be edited, and a reset cannot be undone.
+pub fn not_meant(observed: &Observed) -> Option<Plan> {
+    let consumer = consumer(observed).filter(|consumer| consumer.releasing)?;
+    let next = Next::After(ASK_AGAIN);
+    let name = &consumer.name;
+    let marked = match &observed.contact {
+        Contact::Seen(seen) => match &seen.owner {
+            Ownership::Owner(owner) => owner.marker.uid == consumer.uid,
+            // its disk may be another one today
+            Ownership::Nobody => reinstall::policy(observed) == WipePolicy::Reinstall,
+            Ownership::Unreadable(_) => false,
+        },
+        // a reset that runs is followed to its end
+        Contact::NotAsked => false,
+        Contact::Off | Contact::Failed(_) => true,
+    };
+    if !observed.consumer.may_release() && marked {
+        let message = format!(
+            "spec.consumerRef.releasing is true, and Machine {name} is not being deleted; nothing is reset. Delete that Machine to have the host reset"
+        );
+        return Some(unavailable(
+            State::Claimed,
+            Reason::NotReleased,
+            message,
+            next,
+        ));
+    }
+    let cluster = observed.guards.as_ref().filter(|_| marked)?;
+    let message = format!(
+        "by its marker, or by what is recorded, it has the control plane of Cluster {cluster}, the only copy of that cluster's state; it is reset only when the Cluster is deleted. If the control plane that runs is on another host, and this is a left-over: docs/operating.md#control-plane-in-doubt"
+    );
+    Some(unavailable(
+        State::Quarantined,
+        Reason::LastControlPlane,
+        message,
+        next,
+    ))
+}
+
+fn is_held(observed: &Observed) -> bool {
+    let mut finalizers = observed.host.finalizers().iter();
+    finalizers.any(|finalizer| finalizer == FINALIZER_IN_USE)
+}
+
+/// What lets a Host go that is being deleted, once nothing is on its server that it stands for alone.
+pub fn let_go(observed: &Observed) -> Option<Action> {
+    if !is_deleted(observed) || !is_held(observed) || is_installing(observed) {
+        return None;
+    }
+    if consumer(observed).is_none() || has_no_claim_on(observed) {
+        return Some(Action::LetGo);
+    }
+    // whatever its server says, and also when it says nothing
+    observed.stands_in.clone().map(Action::LeaveTo)
+}
+
+/// Whether the Machine that claims a Host has nothing on its server, so that the Host may be deleted as it is: one that
+/// was made with the claim of another, of a Machine that does not exist, or of one that lost its disk.
+fn has_no_claim_on(observed: &Observed) -> bool {
+    let (Some(consumer), Contact::Seen(seen)) = (consumer(observed), &observed.contact) else {
+        return false;
+    };
+    let has_marker = match &seen.owner {
+        Ownership::Owner(owner) => owner.marker.uid == consumer.uid,
+        Ownership::Unreadable(_) => true,
+        Ownership::Nobody => false,
+    };
+    let is_waited_for = consumer.releasing
+        && observed.consumer.exists()
+        && proof(observed, seen).is_ok_and(|proof| proof.evidence() != Evidence::NeverStarted);
+    let is_anothers =
+        !observed.rivals.is_empty() || !observed.consumer.exists() || observed.consumer.is_begun();
+    !has_marker && !is_waited_for && is_anothers
+}
+
+fn left_alone(message: String) -> Plan {
+    let mut plan = unavailable(
+        State::Quarantined,
+        Reason::Occupied,
+        message.clone(),
+        Next::After(ASK_AGAIN),
+    );
+    plan.findings.insert(
+        0,
+        Finding::no(ConditionType::Clean, Reason::Occupied, message),
+    );
+    plan
+}
+
+/// The marker names a Machine of this management cluster.
+pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner, now: Timestamp) -> Plan {
+    match consumer(observed) {
+        Some(consumer) if is_same(observed, consumer, owner) && consumer.releasing => {
+            match reinstall::policy(observed) {
+                WipePolicy::Reset => reset(observed, seen, owner, now),
+                WipePolicy::Retain => retain(observed, seen, owner),
+                WipePolicy::Reinstall => reinstall::on_release(observed, now),
+            }
+        }
+        Some(consumer) if is_same(observed, consumer, owner) => {
+            let mut plan = claimed::by_machine(observed);
+            plan.findings
+                .insert(0, Finding::yes(ConditionType::Clean, Reason::InUse, ""));
+            // a claim that was given back by hand brings no finalizer
+            if !is_held(observed) && !is_deleted(observed) {
+                plan.actions.push(Action::Hold);
+            }
+            plan
+        }
+        _ => orphaned::plan(observed, owner),
+    }
+}
+
+/// Claim and marker agree: namespace, name and UID.
+fn is_same(observed: &Observed, consumer: &ConsumerRef, owner: &Owner) -> bool {
+    let marker = &owner.marker;
+    consumer.uid == marker.uid
+        && consumer.name == marker.machine
+        && observed.host.namespace().unwrap_or_default() == marker.namespace
+}
+
+/// Claimed by a Machine that is gone without letting go, as when its finalizer was removed by hand.
+pub fn abandoned(observed: &Observed) -> Plan {
+    let (namespace, name) = (
+        observed.host.namespace().unwrap_or_default(),
+        observed.host.name_any(),
+    );
+    let machine = consumer(observed).map_or("", |consumer| consumer.name.as_str());
+    let owner = match &observed.contact {
+        Contact::Seen(seen) => match &seen.owner {
+            Ownership::Owner(owner) => Some(owner),
+            Ownership::Nobody | Ownership::Unreadable(_) => None,
+        },
+        _ => None,
+    };
+    let command = format!(
+        "kubectl -n {namespace} patch host {name} --type=merge -p '{{\"spec\":{{\"consumerRef\":{{\"releasing\":true}}}}}}'"
+    );
+    unavailable(
+        State::Claimed,
+        Reason::MachineGone,
+        format!(
+            "Machine {machine} claims it and does not exist, and it is left alone: {}",
+            orphaned::end(owner, &command)
+        ),
+        Next::After(ASK_AGAIN),
+    )
+}
+
+/// Nothing is undone, but for the kubelet: it would bring the node back into the cluster.
+fn retain(observed: &Observed, seen: &Observation, owner: &Owner) -> Plan {
+    let mut plan = if seen.kubelet_active {
+        let mut plan = unavailable(
+            State::Releasing,
+            Reason::Retaining,
+            "stopping its kubelet; nothing else on it is undone, by spec.wipePolicy",
+            Next::After(ASK_AGAIN),
+        );
+        plan.actions.push(Action::StopKubelet(owner.marker.clone()));
+        plan
+    } else {
+        reinstall::retained(observed)
+    };
+    plan.findings.insert(
+        0,
+        Finding::no(
+            ConditionType::Clean,
+            Reason::Retained,
+            "what its Machine left is kept, by spec.wipePolicy",
+        ),
+    );
+    plan
+}
+
+fn reset(observed: &Observed, seen: &Observation, owner: &Owner, now: Timestamp) -> Plan {
+    let go = |message: String| Plan {
+        actions: vec![Action::Reset(owner.marker.clone())],
+        ..unavailable(State::Releasing, Reason::Resetting, message, Next::OnChange)
+    };
+    let mut plan = match seen
+        .unit(&owner.marker.uid, UnitName::Reset)
+        .map(|status| &status.state)
+    {
+        None => match &observed.attempts.error {
+            None => go("reset starts".into()),
+            Some(error) => again(
+                observed,
+                owner,
+                format!("reset could not be started: {error}"),
+                now,
+            ),
+        },
+        Some(UnitState::Running(at)) => go(format!("reset: {}/{} {}", at.index, at.total, at.step)),
+        Some(UnitState::Interrupted(at)) => {
+            let message = format!("reset was interrupted in step {}; starting again", at.step);
+            if observed.attempts.failed == 0 {
+                go(message)
+            } else {
+                again(observed, owner, message, now)
+            }
+        }
+        Some(UnitState::Succeeded) => {
+            go("reset had ended, and the marker is still there; starting again".into())
+        }
+        Some(UnitState::Failed(failure)) => {
+            let message = format!(
+                "reset failed in step {} with exit code {}: {}",
+                failure.at.step,
+                failure.exit_code,
+                failure.why()
+            );
+            again(observed, owner, message, now)
+        }
+    };
+    plan.findings.insert(
+        0,
+        Finding::no(
+            ConditionType::Clean,
+            Reason::NotResetYet,
+            "what its Machine left is removed before it is free",
+        ),
+    );
+    plan
+}
+
+/// A reset that failed: tried again after a pause that grows.
+fn again(observed: &Observed, owner: &Owner, message: String, now: Timestamp) -> Plan {
+    let attempts = &observed.attempts;
+    let wait = backoff::left(attempts.failed, 0.5, attempts.last, now);
+    let plan = unavailable(
+        State::Quarantined,
+        Reason::ResetFailed,
+        message,
+        Next::After(wait),
+    );
+    if !wait.is_zero() {
+        return plan;
+    }
+    Plan {
+        actions: vec![Action::Reset(owner.marker.clone())],
+        next: Next::OnChange,
+        ..plan
+    }
+}

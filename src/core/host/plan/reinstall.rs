@@ -1,0 +1,215 @@
+//! When the operating system of a host is installed: on release, where its owner wants that, and when somebody asks
+//! for it. Never on a host that a Machine has, nor on one that is somebody else's.
+
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use kube::ResourceExt;
+
+use super::super::observed::{Contact, Observed};
+use super::{ASK_AGAIN, Action, Plan, State, TRY_AGAIN, consumer, is_deleted, power, unavailable};
+use crate::api::conditions::{ConditionType, Finding, Reason, find};
+use crate::api::installation::WipePolicy;
+use crate::api::names::ANNOTATION_REINSTALL;
+use crate::core::Next;
+use crate::core::host::PowerReading;
+use crate::core::node::Ownership;
+
+/// What becomes of what a Machine leaves. A Host that is deleted gets no new operating system: nobody here would use it,
+/// and its namespace may take no keys any more; it is reset.
+pub fn policy(observed: &Observed) -> WipePolicy {
+    match observed.host.spec.wipe_policy {
+        WipePolicy::Reinstall if is_deleted(observed) => WipePolicy::Reset,
+        policy => policy,
+    }
+}
+
+/// A host that was let go, and is installed anew. First its power is cut, so that its Machine and Node may go: the
+/// installation takes long.
+pub fn on_release(observed: &Observed, now: Timestamp) -> Plan {
+    if observed.consumer.exists() && power::is_driven(observed) && strangers(observed).is_none() {
+        return cut(observed, now);
+    }
+    if let Some(why) = obstacle(observed) {
+        return unavailable(
+            State::Quarantined,
+            Reason::ReinstallWaits,
+            format!("its operating system is to be installed anew, by spec.wipePolicy: {why}"),
+            Next::After(ASK_AGAIN),
+        );
+    }
+    begin("because its Machine released it, as spec.wipePolicy says")
+}
+
+/// Cuts the power of a host that answers. A BMC that could not do that is asked again after a while, and not in each
+/// pass: the pass after a failure follows it at once.
+fn cut(observed: &Observed, now: Timestamp) -> Plan {
+    let why = "its operating system is to be installed anew, by spec.wipePolicy; first its BMC cuts its power, so that \
+               its Machine may go";
+    let failure = |heard: &PowerReading| Some((heard.at, heard.power.clone().err()?));
+    let Some((at, error)) = observed.bmc.as_ref().and_then(failure) else {
+        let mut plan = unavailable(State::Releasing, Reason::Fencing, why, Next::OnChange);
+        plan.actions.push(Action::Fence);
+        return plan;
+    };
+    let wait = if error.transient {
+        TRY_AGAIN
+    } else {
+        ASK_AGAIN
+    };
+    let mut plan = unavailable(
+        State::Quarantined,
+        Reason::FencingFailed,
+        format!("{why}; that failed: {}", error.message),
+        Next::After(wait),
+    );
+    if now.duration_since(at) >= SignedDuration::try_from(wait).unwrap_or_default() {
+        plan.actions.push(Action::Fence);
+    }
+    plan
+}
+
+/// Somebody asks for an installation, by an annotation.
+pub fn asked(observed: &Observed, plan: &mut Plan) {
+    let Some(disk) = observed.host.annotations().get(ANNOTATION_REINSTALL) else {
+        return;
+    };
+    if let Some(why) = refusal(observed, disk) {
+        let message = format!("the annotation {ANNOTATION_REINSTALL} is not followed: {why}");
+        plan.findings
+            .retain(|found| found.condition != ConditionType::Installed);
+        plan.findings.push(Finding::no(
+            ConditionType::Installed,
+            Reason::ReinstallRefused,
+            message,
+        ));
+        return;
+    }
+    let findings = std::mem::take(&mut plan.findings);
+    *plan = begin("as asked for by annotation");
+    // what else was found stands
+    let told = |finding: &Finding| {
+        plan.findings
+            .iter()
+            .any(|f| f.condition == finding.condition)
+    };
+    let kept: Vec<Finding> = findings.into_iter().filter(|f| !told(f)).collect();
+    plan.findings.extend(kept);
+}
+
+fn begin(why: &str) -> Plan {
+    let message = format!("its operating system is installed anew, {why}");
+    let mut plan = unavailable(
+        State::Installing,
+        Reason::InstallationBegins,
+        message.clone(),
+        Next::OnChange,
+    );
+    plan.findings.push(Finding::no(
+        ConditionType::Installed,
+        Reason::InstallationBegins,
+        message,
+    ));
+    plan.actions.push(Action::BeginInstallation);
+    plan
+}
+
+/// Why nobody may install on this host now, whoever asks.
+fn refusal(observed: &Observed, disk: &str) -> Option<String> {
+    let spec = &observed.host.spec;
+    let hints = spec.root_device_hints.clone().unwrap_or_default();
+    if spec.installation.is_none() {
+        return Some("spec.installation is not set".into());
+    }
+    if !hints.is_named(disk) {
+        return Some(format!(
+            "its value is {disk:?}; write the serial number or WWN of spec.rootDeviceHints, the disk on which everything \
+             is lost"
+        ));
+    }
+    match consumer(observed) {
+        Some(consumer) if !consumer.releasing || observed.consumer.exists() => {
+            return Some(format!(
+                "Machine {} has the host; delete that Machine first",
+                consumer.name
+            ));
+        }
+        _ => {}
+    }
+    if is_deleted(observed) {
+        return Some("the Host is being deleted".into());
+    }
+    obstacle(observed)
+}
+
+/// What stands in the way of any installation, as far as it may pass.
+fn obstacle(observed: &Observed) -> Option<String> {
+    let spec = &observed.host.spec;
+    if spec.installation.is_none() || spec.root_device_hints.is_none() {
+        return Some("spec.installation and spec.rootDeviceHints are not set".into());
+    }
+    if !observed.has_media {
+        return Some(
+            "the manager serves no installers; start it with --media-address and --media-url"
+                .into(),
+        );
+    }
+    if !power::is_driven(observed) {
+        return Some(
+            "its power is not ours to drive: spec.maintenance is true, spec.bmc is not set, or another Host has that \
+             BMC"
+                .into(),
+        );
+    }
+    if !observed.twins.address.is_empty() {
+        return Some("another Host speaks for this server, too".into());
+    }
+    strangers(observed)
+}
+
+/// Whose it is, when it is somebody else's, or was when it was last looked at: that is never overwritten.
+fn strangers(observed: &Observed) -> Option<String> {
+    if let Some(cluster) = &observed.guards {
+        return Some(format!(
+            "by its marker, or by what is recorded, it has the control plane of Cluster {cluster}; delete the Cluster first"
+        ));
+    }
+    let whose = |what: &str| Some(format!("{what}, and is left alone; see condition Clean"));
+    if let Contact::Seen(seen) = &observed.contact {
+        return match &seen.owner {
+            Ownership::Nobody if seen.occupied.is_empty() => None,
+            Ownership::Owner(owner)
+                if owner.marker.management == observed.management
+                    && consumer(observed).is_some_and(|c| c.uid == owner.marker.uid) =>
+            {
+                None
+            }
+            _ => whose("its marker, or the Kubernetes on it, belongs to something else"),
+        };
+    }
+    let status = observed.host.status.as_ref()?;
+    let clean = find(&status.conditions, ConditionType::Clean)?;
+    match Reason::parse(&clean.reason)? {
+        Reason::Occupied | Reason::Orphaned => whose(
+            "when it last answered, its marker, or the Kubernetes on it, belonged to something else",
+        ),
+        _ => None,
+    }
+}
+
+/// Left as its Machine left it.
+pub fn retained(observed: &Observed) -> Plan {
+    let command = format!(
+        "kubectl -n {} patch host {} --type=merge -p '{{\"spec\":{{\"wipePolicy\":\"reset\"}}}}'",
+        observed.host.namespace().unwrap_or_default(),
+        observed.host.name_any(),
+    );
+    let machine = consumer(observed).map_or("", |consumer| consumer.name.as_str());
+    unavailable(
+        State::Quarantined,
+        Reason::Retained,
+        format!(
+            "what Machine {machine} left on it is kept, by spec.wipePolicy, and no other Machine gets it. When it is not \
+             needed any more: {command}"
+        ),
+        Next::After(ASK_AGAIN),
+    )
+}

@@ -1,0 +1,182 @@
+//! A host that a Machine has is as true as a free one; and what keeps a host from its reset is said.
+
+use super::*;
+use crate::api::conditions::Reason;
+use crate::core::node::Follow;
+
+fn error(reason: Reason) -> ContactError {
+    ContactError {
+        reason,
+        message: "sshd is there, and a script hangs".into(),
+        transient: true,
+    }
+}
+
+fn following(mut observed: Observed, unit: UnitName) -> Observed {
+    observed.following = Some(Follow {
+        unit,
+        progress: Some(step()),
+        since: at(0),
+    });
+    observed
+}
+
+#[test]
+fn a_claimed_host_is_asked_as_often_as_a_free_one() {
+    let free = plan(&saying(&json!({}), Ownership::Nobody), at(0));
+    let asked = plan(&saying(&claim("m", false), marked("here", "m")), at(0));
+    assert_eq!(asked.next, free.next);
+    let mut heard = observed(&claim("m", false), Contact::NotAsked);
+    heard.heard_at = Some(at(-20));
+    let waits = plan(&heard, at(0));
+    assert_eq!(
+        waits.next,
+        Next::After(ASK_AGAIN.saturating_sub(Duration::from_secs(20)))
+    );
+    assert!(is_fresh(at(-59), at(0)) && !is_fresh(at(-60), at(0)));
+}
+
+#[test]
+fn a_claimed_host_that_went_away_or_hangs_or_runs_somebody_elses_says_so() {
+    for reason in [
+        Reason::HostHangs,
+        Reason::SshUnreachable,
+        Reason::HostKeyChanged,
+    ] {
+        let away = observed(&claim("m", false), Contact::Failed(error(reason)));
+        let away = plan(&away, at(0));
+        expect(
+            reason.as_str(),
+            &away,
+            State::Claimed,
+            &[],
+            reason.as_str(),
+            &["hangs"],
+        );
+        let reachable = finding(&away, "Reachable");
+        assert_eq!(
+            (reachable.status, reachable.reason),
+            (Status::False, reason)
+        );
+    }
+    let foreign = || occupied(saying(&claim("m", false), Ownership::Nobody));
+    let is_so = |observed: &Observed, reason: &str| {
+        let clean = finding(&plan(observed, at(0)), "Clean").clone();
+        assert_eq!(
+            (clean.status, clean.reason.as_str()),
+            (Status::False, reason)
+        );
+        clean.message
+    };
+    is_so(&of(UNBEGUN, foreign()), "Occupied");
+    // a node whose /var is not mounted must not be told to run kubeadm reset
+    let message = is_so(&foreign(), "MarkerMissing");
+    assert!(!message.contains("reset"), "{message}");
+    assert!(message.contains("delete machine w-0"), "{message}");
+    let mut control_plane = foreign();
+    control_plane.guards = Some("a".into());
+    let message = is_so(&control_plane, "MarkerMissing");
+    assert!(!message.contains("delete machine"), "{message}");
+}
+
+#[test]
+fn a_free_host_that_hangs_is_not_available() {
+    let hangs = observed(&json!({}), Contact::Failed(error(Reason::HostHangs)));
+    let hangs = plan(&hangs, at(0));
+    expect("free", &hangs, State::Unreachable, &[], "HostHangs", &[]);
+}
+
+#[test]
+fn a_host_that_was_let_go_in_mid_step_says_what_it_waits_for() {
+    for (releasing, reason) in [(true, "WaitingForStep"), (false, "Claimed")] {
+        let busy = observed(&claim("m", releasing), Contact::NotAsked);
+        let busy = plan(&following(busy, UnitName::Prepare), at(0));
+        let state = if releasing {
+            State::Releasing
+        } else {
+            State::Claimed
+        };
+        expect(reason, &busy, state, &[], reason, &[]);
+    }
+    let busy = observed(&claim("m", true), Contact::NotAsked);
+    let busy = plan(&following(busy, UnitName::Prepare), at(0));
+    let says = ["released it", "prepare: 1/3 kubeadm-reset"];
+    expect(
+        "says",
+        &busy,
+        State::Releasing,
+        &[],
+        "WaitingForStep",
+        &says,
+    );
+}
+
+#[test]
+fn nothing_is_said_of_a_host_before_the_keys_that_it_showed_are_pinned() {
+    let mut first = saying(&json!({}), Ownership::Nobody);
+    first.first_contact_keys = vec!["ssh-ed25519 AAAA".into()];
+    let first = plan(&first, at(0));
+    let pin = Action::PinKeys(vec!["ssh-ed25519 AAAA".into()]);
+    assert_eq!((first.actions, first.findings), (vec![pin], Vec::new()));
+}
+
+#[test]
+fn a_host_that_is_deleted_is_reset_and_not_installed_anew() {
+    let mut change = claim("m", true);
+    change["spec"]["wipePolicy"] = "reinstall".into();
+    change["metadata"] = json!({ "finalizers": [FINALIZER_IN_USE] });
+    let installs = plan(&saying(&change, marked("here", "m")), at(0));
+    assert_eq!(finding(&installs, "Available").reason, "ReinstallWaits");
+    change["metadata"]["deletionTimestamp"] = at(0).to_string().into();
+    let reset = [Action::Reset(marker("here", "m"))];
+    let resets = plan(&saying(&change, marked("here", "m")), at(0));
+    expect(
+        "marked",
+        &resets,
+        State::Releasing,
+        &reset,
+        "Resetting",
+        &[],
+    );
+    let clean = saying(&change, Ownership::Nobody);
+    let clean = with_unit(clean, UnitName::Reset, UnitState::Succeeded);
+    let clean = of(Consumer::Missing, clean);
+    assert_eq!(plan(&clean, at(0)).actions, [free_of(&clean)]);
+}
+
+#[test]
+fn of_a_name_with_two_servers_every_look_stands_for_itself_and_only_the_marked_one_is_reset() {
+    let deleting = Consumer::Exists {
+        is_deleting: true,
+        is_begun: true,
+    };
+    let looks = || {
+        [
+            marked("here", "m"),
+            Ownership::Nobody,
+            marked("here", "another"),
+        ]
+    };
+    for owner in looks() {
+        let held = of(STAYING, saying(&claim("m", false), owner));
+        assert_eq!(plan(&held, at(0)).actions, [], "{held:?}");
+    }
+    let reset = Action::Reset(marker("here", "m"));
+    for (owner, actions) in looks().into_iter().zip([vec![reset], vec![], vec![]]) {
+        let released = of(deleting, saying(&claim("m", true), owner));
+        assert_eq!(plan(&released, at(0)).actions, actions, "{released:?}");
+    }
+}
+
+#[test]
+fn a_host_that_was_given_its_claim_back_by_hand_is_kept_from_deletion() {
+    let mut change = claim("m", false);
+    change["metadata"] = json!({ "finalizers": [] });
+    let given_back = saying(&change, marked("here", "m"));
+    assert_eq!(plan(&given_back, at(0)).actions, [Action::Hold]);
+    change["metadata"]["deletionTimestamp"] = at(0).to_string().into();
+    let goes = saying(&change, marked("here", "m"));
+    assert_eq!(plan(&goes, at(0)).actions, [], "it is too late");
+    let another = saying(&claim("m", false), marked("here", "m"));
+    assert_eq!(plan(&another, at(0)).actions, [], "it is held");
+}

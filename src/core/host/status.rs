@@ -1,0 +1,155 @@
+//! What a plan found, as the status of the Host. Pure.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+
+use super::observed::{Contact, Observed};
+use super::plan::{Plan, State};
+use crate::api::bmc::BmcStatus;
+use crate::api::conditions::{ConditionType, Finding, Status};
+use crate::api::host::HostFacts;
+use crate::api::{Host, HostStatus};
+use crate::core::host::PowerState;
+
+/// The status that follows from a plan.
+pub fn status(host: &Host, observed: &Observed, plan: &Plan) -> Option<HostStatus> {
+    if plan.findings.is_empty() {
+        return None;
+    }
+    let old = host.status.clone().unwrap_or_default();
+    let mut findings = plan.findings.iter();
+    let trouble = findings.find(|finding| {
+        finding.condition == ConditionType::Available && finding.status != Status::True
+    });
+    let is_underway = observed.installation.is_some();
+    Some(HostStatus {
+        state: Some(state(plan).into()),
+        reason: trouble.map(|finding| finding.reason.as_str().into()),
+        message: trouble.map(|finding| finding.message.clone()),
+        facts: facts(observed, old.facts.as_ref()),
+        bmc: bmc(observed, old.bmc.as_ref()),
+        conditions: standing(host, is_underway, &plan.findings, &old.conditions),
+        observed_generation: old.observed_generation,
+    })
+}
+
+fn state(plan: &Plan) -> &'static str {
+    match plan.state {
+        State::Registering => "Registering",
+        State::Available => "Available",
+        State::Claimed => "Claimed",
+        State::Releasing => "Releasing",
+        State::Installing => "Installing",
+        State::Quarantined => "Quarantined",
+        State::Maintenance => "Maintenance",
+        State::Unreachable => "Unreachable",
+    }
+}
+
+/// What no finding speaks of stays, but for what is said of a BMC that there is no more, and of an installation that
+/// failed or was refused, when nobody asks for it any more.
+fn standing(
+    host: &Host,
+    is_underway: bool,
+    findings: &[Finding],
+    old: &[Condition],
+) -> Vec<Condition> {
+    let of_bmc =
+        |c: &Condition| c.type_ == ConditionType::BMCReachable || c.type_ == ConditionType::PowerOn;
+    let is_told = findings
+        .iter()
+        .any(|finding| finding.condition == ConditionType::Installed);
+    let is_over = |c: &Condition| {
+        c.type_ == ConditionType::Installed && c.status != "True" && !is_underway && !is_told
+    };
+    let mut old = old.to_vec();
+    old.retain(|condition| host.spec.bmc.is_some() || !of_bmc(condition));
+    old.retain(|condition| !is_over(condition));
+    old
+}
+
+/// What is known of the power: by the host's own answer, or by its BMC's word.
+fn bmc(observed: &Observed, old: Option<&BmcStatus>) -> Option<BmcStatus> {
+    observed.host.spec.bmc.as_ref()?;
+    let old = old.cloned().unwrap_or_default();
+    let heard = observed.bmc.as_ref();
+    let said = heard.map(|heard| &heard.power);
+    let power_state = match (&observed.contact, said) {
+        (Contact::Seen(_), _) => Some(PowerState::On.to_string()),
+        (_, Some(Ok(state))) => Some(state.to_string()),
+        (Contact::Failed(_), Some(Err(_))) => None,
+        _ => old.power_state,
+    };
+    Some(BmcStatus {
+        power_state: power_state.filter(|state| *state != PowerState::Unknown.to_string()),
+        asked_with: heard
+            .map(|heard| heard.asked_with.clone())
+            .or(old.asked_with),
+    })
+}
+
+/// Free space changes all the time; it is news when it changes by a tenth.
+fn facts(observed: &Observed, old: Option<&HostFacts>) -> Option<HostFacts> {
+    let Contact::Seen(seen) = &observed.contact else {
+        return old.cloned();
+    };
+    let mut facts = seen.facts.clone();
+    if let Some(old) = old
+        && (facts.disk_bytes - old.disk_bytes).abs() <= old.disk_bytes / 10
+    {
+        facts.disk_bytes = old.disk_bytes;
+    }
+    Some(facts)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::api::conditions::Reason;
+
+    #[test]
+    fn what_is_said_of_an_installation_goes_with_it_unless_it_succeeded() {
+        let host = json!({"apiVersion": "tatara.dev/v1alpha1", "kind": "Host", "metadata": {"name": "h0"},
+            "spec": {"ssh": {"address": "192.0.2.10", "credentialsRef": {"name": "key"}}}});
+        let host: Host = serde_json::from_value(host).unwrap();
+        let condition = |name: &str, status: &str, reason: &str| -> Condition {
+            let text = json!({"type": name, "status": status, "reason": reason, "message": "",
+                "lastTransitionTime": "2027-01-15T08:00:00Z"});
+            serde_json::from_value(text).unwrap()
+        };
+        let told = [Finding::no(
+            ConditionType::Installed,
+            Reason::ReinstallRefused,
+            "no",
+        )];
+        // case, status, an installation is under way or failed, findings, whether it stays
+        let cases: [(&str, &str, bool, &[Finding], bool); 5] = [
+            ("succeeded", "True", false, &[], true),
+            ("failed", "False", true, &[], true),
+            ("refused", "False", false, &told, true),
+            (
+                "failed, and its record was removed",
+                "False",
+                false,
+                &[],
+                false,
+            ),
+            (
+                "refused, and nobody asks any more",
+                "False",
+                false,
+                &[],
+                false,
+            ),
+        ];
+        for (case, status, is_underway, findings, stays) in cases {
+            let old = [
+                condition("Clean", "True", "Clean"),
+                condition("Installed", status, "Word"),
+            ];
+            let left = standing(&host, is_underway, findings, &old);
+            assert_eq!(left, old[..=usize::from(stays)], "{case}");
+        }
+    }
+}

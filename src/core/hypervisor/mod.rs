@@ -1,0 +1,7 @@
+//! Hypervisors: what is observed, planned and reported.
+
+mod observed;
+pub mod plan;
+pub mod status;
+
+pub use observed::{Abandoned, Observed};

@@ -1,0 +1,13 @@
+//! Machines: what is observed, planned and reported.
+
+pub mod kind;
+mod observed;
+pub mod plan;
+pub mod settings;
+pub mod status;
+pub mod units;
+
+pub use observed::{
+    Chosen, Contact, Held, Namesake, Observed, ObservedCluster, PendingClaim, Placement, Refusal,
+    Seen, SpecProblem, Stuck, Told, Unheld, VirtualMachine, is_begun,
+};

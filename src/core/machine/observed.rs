@@ -1,0 +1,372 @@
+//! What a pass over a Machine knows, as plain data.
+
+use std::sync::Arc;
+
+use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
+
+use super::kind::{self, PlaceKind};
+use crate::api::cluster::{ClusterNetwork, Turn};
+use crate::api::conditions::{ConditionType, Reason, is_true};
+use crate::api::names::{
+    ANNOTATION_HOST_IS_GONE, ANNOTATION_SETTINGS, FINALIZER_MACHINE, provider_id,
+};
+use crate::api::{ClusterProviderSpec, Machine, MachineProviderSpec};
+use crate::core::NodeView;
+use crate::core::Tried;
+use crate::core::host::PowerState;
+use crate::core::kubeadm::Endpoint;
+use crate::core::node::Attempts;
+use crate::core::node::Follow;
+use crate::core::node::{Marker, Observation, Owner};
+use crate::core::proof::HostIsGone;
+use crate::gateway::types;
+
+/// Something that was looked at, or could not be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Seen<T> {
+    /// It was looked at.
+    Known(T),
+    /// It could not be looked at; the text says why.
+    Unknown(String),
+    /// It is about to be looked at for the first time since we started; what was said before stands.
+    NotYet(String),
+}
+
+/// What a pass over a Machine knows.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// The Machine.
+    pub machine: Arc<Machine>,
+    /// The object whose annotation `cluster.k8s.io/paused` stops it: itself, or one above it.
+    pub paused_by: Option<String>,
+    /// Its ownership marker, as it stands on its host.
+    pub marker: Marker,
+    /// Its Cluster, if there is one of that name.
+    pub cluster: Option<ObservedCluster>,
+    /// Why it is not clear whose control plane it is.
+    pub whose: Option<String>,
+    /// Its provider spec, resolved through its class.
+    pub spec: Result<MachineProviderSpec, SpecProblem>,
+    /// The resolved provider object, to be copied inline.
+    pub resolved: Option<serde_json::Value>,
+    /// Where it runs.
+    pub placement: Placement,
+    /// Its virtual machine, once its Hypervisor is chosen.
+    pub virtual_machine: Option<VirtualMachine>,
+    /// A Node that has the name of the one to come, and is another's.
+    pub namesake: Option<Namesake>,
+    /// The host that it has just claimed, and that the store does not show as claimed yet.
+    pub claiming: Option<String>,
+    /// The Hosts that bear its claim.
+    pub claims: Vec<String>,
+    /// The Host that it chose, and what is known of that where the Machine does not have it.
+    pub chosen: Option<Chosen>,
+    /// Its Node.
+    pub node: Seen<Option<Arc<NodeView>>>,
+    /// The unit that runs on its host, if one is followed.
+    pub follow: Option<Follow>,
+    /// A bootstrap token of it may still be there.
+    pub has_token: bool,
+    /// Failures in a row of the unit that is due.
+    pub attempts: Attempts,
+}
+
+/// Why a provider spec cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecProblem {
+    /// One CamelCase word.
+    pub reason: Reason,
+    /// For people.
+    pub message: String,
+}
+
+/// A Cluster, as its Machines look at it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ObservedCluster {
+    /// Name.
+    pub name: String,
+    /// UID.
+    pub uid: String,
+    /// Its networks.
+    pub network: ClusterNetwork,
+    /// Tatara's settings; an error is the Cluster's to report.
+    pub spec: Result<ClusterProviderSpec, String>,
+    /// It is being deleted.
+    pub deleting: bool,
+    /// It has a ClusterProfile, by the finalizer that lets that go first.
+    pub published: bool,
+    /// UID of the Machine that ran `kubeadm init`.
+    pub initialized_by: Option<String>,
+    /// Who has the control-plane turn: as its CA Secret says, or, where that says nothing, the Cluster.
+    pub turn: Option<Turn>,
+    /// Another holder, whom only the Cluster names.
+    pub other_turn: Option<Turn>,
+    /// UID of the Machine that ran `kubeadm init`, as the CA Secret says: an edit of the Cluster does not change it.
+    pub initialized_by_secret: Option<String>,
+    /// Reason and message of the Cluster's condition that the turn is in doubt, or that a control plane may exist.
+    pub in_doubt: Option<(Reason, String)>,
+    /// Its certificate authorities exist.
+    pub certificates_ready: bool,
+    /// Its control plane is somebody else's; we have a kubeconfig.
+    pub external: bool,
+    /// Where its API is served, as far as that is known.
+    pub endpoint: Option<Endpoint>,
+    /// Version of its control plane, as the API server says it.
+    pub version: Option<String>,
+    /// Machines of the cluster that are no control plane, while it is being deleted; counted for a control plane only.
+    pub workers_left: usize,
+}
+
+/// A Node that has the name of a Machine's own Node to come.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Namesake {
+    /// The Node.
+    pub node: Arc<NodeView>,
+    /// The Machine that its provider ID names does not exist (any more).
+    pub is_left_over: bool,
+    /// The Host whose server has a marker of that Machine.
+    pub marked: Option<String>,
+}
+
+/// Where a Machine runs.
+#[derive(Clone, Debug)]
+pub enum Placement {
+    /// It holds nothing yet. The host that it would take, or why there is none.
+    None(Result<String, Refusal>),
+    /// It holds a host or a virtual machine.
+    Held(Held),
+}
+
+/// The Host that a Machine chose, before it claimed it.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    /// Its name.
+    pub host: String,
+    /// What it is now; nothing is asked where the Machine has its claim.
+    pub now: Unheld,
+}
+
+/// A Host that a Machine chose and does not have.
+#[derive(Clone, Debug)]
+pub enum Unheld {
+    /// Its claim is the Machine's, so this is not to be known.
+    Held,
+    /// There is no such Host.
+    Missing,
+    /// It may be claimed.
+    Free,
+    /// It was asked.
+    Asked(Contact),
+    /// It bears the claim of the Machine of this name, and was asked.
+    Taken(String, Contact),
+}
+
+/// The virtual machine of a Machine, as its hypervisor tells.
+#[derive(Clone, Debug)]
+pub struct VirtualMachine {
+    /// Name of the Hypervisor.
+    pub hypervisor: String,
+    /// What its gateway has told, or why that is not known.
+    pub told: Result<Told, Refusal>,
+    /// What came of the tries to fetch its image, to make it or to switch it, whichever is due.
+    pub tried: Tried,
+    /// Why the owner of its Hypervisor wants nothing made there, in a few words.
+    pub held_back: Option<&'static str>,
+    /// Another Hypervisor could take it, that it has not left before. Looked for while nothing of it is shown.
+    pub is_elsewhere: bool,
+    /// The Hypervisor on which it was made, as the Secret of its keys says, which is there before it.
+    pub recorded: Option<String>,
+    /// That Secret exists, and it is not known that nothing was made with it.
+    pub has_keys: bool,
+    /// Another Hypervisor that shows it.
+    pub shown_by: Option<String>,
+    /// Another Hypervisor that does not say whether it has it.
+    pub unheard: Option<String>,
+}
+
+/// What a gateway has told about a virtual machine.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    /// The virtual machine, if there is one.
+    pub machine: Option<Arc<types::Machine>>,
+    /// The image that it is made from, if it was asked for.
+    pub image: Option<types::Image>,
+    /// Asked just now, as the Machine is deleted: it does not exist.
+    pub is_gone: bool,
+}
+
+/// A claim that was made, and may not be in the store yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PendingClaim {
+    /// Name of the Host.
+    pub host: String,
+    /// Generation of the Host that the claim made.
+    pub generation: Option<i64>,
+}
+
+/// Why no host can be taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// One CamelCase word.
+    pub reason: Reason,
+    /// For people: how many match, and what they are doing.
+    pub message: String,
+}
+
+/// A host or virtual machine that a Machine holds.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// Its name.
+    pub name: String,
+    /// Its address.
+    pub address: Option<String>,
+    /// It has been let go, and is being reset.
+    pub releasing: bool,
+    /// What it says.
+    pub contact: Contact,
+    /// Why it is not reset, once it has been let go; or since when nobody can end it.
+    pub stuck: Option<Stuck>,
+    /// What its BMC says now, where that was off when it was last asked.
+    pub power: Option<Result<PowerState, String>>,
+    /// Reason and message of what its own controller says of it, where that is why it is not reset.
+    pub why: Option<(String, String)>,
+}
+
+/// Why a host that has been let go is not reset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stuck {
+    /// It has not answered since.
+    Silent(Timestamp),
+    /// It answers, and its reset fails or waits for a step; or it is to be installed anew, and something is in the way.
+    ResetFails,
+    /// Its own controller leaves it alone: what is on it is another's, or nobody can tell; or it is paused.
+    LeftAlone,
+    /// It does not answer, and its BMC says that it is off: nothing runs on it.
+    Fenced,
+    /// Its kubelet is stopped; it is not reset, because its owner wants so.
+    Retained,
+}
+
+/// What a host says.
+#[derive(Clone, Debug)]
+pub enum Contact {
+    /// It registers its Node by itself (simulated machines). An error is what it shows.
+    SelfRegistering(Option<String>),
+    /// It was not asked: a unit is followed, or its Node says enough.
+    NotAsked,
+    /// It could not be asked.
+    Unreachable {
+        /// One CamelCase word.
+        reason: Reason,
+        /// For people.
+        message: String,
+    },
+    /// What it said.
+    Seen(Box<Observation>),
+}
+
+impl Observed {
+    /// UID of the Machine.
+    pub fn uid(&self) -> &str {
+        &self.marker.uid
+    }
+
+    /// What it runs on, or is to run on, by what was written down; an error is a contradiction.
+    pub fn kind(&self) -> Result<Option<PlaceKind>, String> {
+        kind::of(
+            &self.machine,
+            self.spec.as_ref().ok(),
+            !self.claims.is_empty(),
+        )
+    }
+
+    /// Whether its Node was seen in an earlier pass.
+    pub fn had_node(&self) -> bool {
+        let status = self.machine.status.as_ref();
+        status.is_some_and(|status| status.node_ref.is_some())
+    }
+
+    /// Whether it is being deleted.
+    pub fn is_deleting(&self) -> bool {
+        self.machine.metadata.deletion_timestamp.is_some()
+    }
+
+    /// Whether our finalizer is on the Machine: what it holds is ours to let go.
+    pub fn is_adopted(&self) -> bool {
+        let finalizers = self.machine.metadata.finalizers.iter().flatten();
+        finalizers.into_iter().any(|name| name == FINALIZER_MACHINE)
+    }
+
+    /// Whether commands are to be run after kubeadm, and were not said to have succeeded. What was said stays.
+    pub fn awaits_commands(&self) -> bool {
+        let settings = self.spec.as_ref().ok().and_then(MachineProviderSpec::node);
+        let status = self.machine.status.as_ref();
+        settings.is_some_and(|node| !node.post_kubeadm_commands.is_empty())
+            && !status
+                .is_some_and(|status| is_true(&status.conditions, ConditionType::BootstrapReady))
+    }
+
+    /// What its host's marker says of it, where the host was asked in this pass.
+    pub fn owner(&self) -> Option<&Owner> {
+        match &self.placement {
+            Placement::Held(Held {
+                contact: Contact::Seen(seen),
+                ..
+            }) => seen.owner.of(&self.marker),
+            _ => None,
+        }
+    }
+
+    /// Whether this Machine has the control-plane turn, as the Cluster or its CA Secret says.
+    pub fn has_turn(&self) -> bool {
+        let turns = self.cluster.iter();
+        let mut turns = turns.flat_map(|c| c.turn.iter().chain(&c.other_turn));
+        turns.any(|turn| turn.machine == self.uid())
+    }
+
+    /// The provider ID that its Node is to have.
+    pub fn provider_id(&self) -> Option<String> {
+        let spec = self.spec.as_ref().ok()?;
+        Some(provider_id(spec.provider(), self.uid()))
+    }
+
+    /// Whether kubeadm was begun for it, by anything that is recorded beside its host.
+    pub fn is_begun(&self) -> bool {
+        is_begun(&self.machine)
+            || matches!(self.node, Seen::Known(Some(_)))
+            || self.has_turn()
+            || self.is_initializer()
+    }
+
+    /// Whether it is guarded as a control plane: its spec says so, or what was recorded of it.
+    pub fn acts_as_control_plane(&self) -> bool {
+        self.machine.is_control_plane() || self.has_turn() || self.is_initializer()
+    }
+
+    /// The user's act, where it is about this Machine: it has a host, or had one, or has the turn.
+    pub fn user_says_gone(&self) -> Option<HostIsGone<'_>> {
+        let value = self.machine.annotations().get(ANNOTATION_HOST_IS_GONE)?;
+        let has_place = matches!(self.placement, Placement::Held(_)) || self.chosen.is_some();
+        let is_begun = self.is_begun() || self.virtual_machine.is_some();
+        Some(HostIsGone {
+            value,
+            counts: has_place || is_begun || !self.claims.is_empty(),
+        })
+    }
+
+    /// Whether this Machine ran `kubeadm init`.
+    pub fn is_initializer(&self) -> bool {
+        self.cluster.as_ref().is_some_and(|cluster| {
+            let by = [&cluster.initialized_by, &cluster.initialized_by_secret];
+            by.into_iter().any(|by| by.as_deref() == Some(self.uid()))
+        })
+    }
+}
+
+/// Whether kubeadm was begun for a Machine, as far as the Machine itself tells.
+pub fn is_begun(machine: &Machine) -> bool {
+    let status = machine.status.as_ref();
+    machine.annotations().contains_key(ANNOTATION_SETTINGS)
+        || status.is_some_and(|status| status.node_ref.is_some())
+}

@@ -1,0 +1,387 @@
+//! From a claimed host to a Node: prepare, wait for the turn, init or join.
+
+use std::time::Duration;
+
+use k8s_openapi::jiff::Timestamp;
+
+use super::super::observed::{Contact, Held, Namesake, Observed, ObservedCluster, Seen};
+use super::super::units;
+use super::doubt::{self, Named};
+use super::{Action, Plan, running, taking, unreachable, virtual_machine};
+use crate::api::cluster::TurnAction;
+use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::api::names::machine_uid;
+use crate::core::Next;
+use crate::core::backoff;
+use crate::core::kubeadm::version;
+use crate::core::node::{self, Marker, Observation, UnitName, UnitState};
+use crate::core::proof::{Evidence, Proof};
+
+/// What the condition of a machine on its way to a Node is called.
+pub const BOOTSTRAP: ConditionType = ConditionType::BootstrapReady;
+/// A host that does not answer is asked again after this time at the latest.
+pub(super) const ASK_AGAIN: Duration = Duration::from_secs(10);
+/// How soon a Node that was deleted is looked for again: its delete event wakes its former Machine.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// The next step of a machine that has no Node yet.
+pub fn plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
+    let Some(cluster) = &observed.cluster else {
+        return Plan::default();
+    };
+    if let Some(plan) = virtual_machine::starting(observed, held) {
+        return plan;
+    }
+    if let Some(finding) = unreachable(held) {
+        return Plan {
+            next: Next::After(ASK_AGAIN),
+            ..Plan::waiting(finding)
+        };
+    }
+    let mut plan = match &held.contact {
+        Contact::SelfRegistering(None) => waiting_for_node(observed),
+        Contact::SelfRegistering(Some(error)) => Plan::waiting(Finding::no(
+            BOOTSTRAP,
+            Reason::SimulatedFailure,
+            error.clone(),
+        )),
+        Contact::NotAsked | Contact::Unreachable { .. } => followed(observed),
+        Contact::Seen(seen) => on_host(observed, held, cluster, seen, now),
+    };
+    plan.findings.insert(
+        0,
+        Finding::yes(
+            ConditionType::InfrastructureReady,
+            Reason::HostClaimed,
+            format!("runs on {}", held.name),
+        ),
+    );
+    plan
+}
+
+/// A unit runs: say how far it is.
+pub(super) fn followed(observed: &Observed) -> Plan {
+    let Some(follow) = &observed.follow else {
+        return waiting_for_node(observed);
+    };
+    let (reason, what) = running_words(follow.unit);
+    let message = match &follow.progress {
+        Some(at) => format!("{}/{} {}", at.index, at.total, at.step),
+        None => format!("{what} starts"),
+    };
+    Plan::waiting(Finding::no(BOOTSTRAP, reason, message))
+}
+
+fn running_words(unit: UnitName) -> (Reason, &'static str) {
+    match unit {
+        UnitName::Prepare => (Reason::Preparing, "preparation"),
+        UnitName::Init => (Reason::KubeadmInit, "kubeadm init"),
+        UnitName::Join => (Reason::KubeadmJoin, "kubeadm join"),
+        UnitName::Reset => (Reason::Resetting, "reset"),
+    }
+}
+
+fn on_host(
+    observed: &Observed,
+    held: &Held,
+    cluster: &ObservedCluster,
+    seen: &Observation,
+    now: Timestamp,
+) -> Plan {
+    let Some(owner) = seen.owner.of(&observed.marker) else {
+        return taking::plan(observed, held, seen);
+    };
+    let named = Named::of(&observed.marker);
+    if let Some(finding) = doubt::of_another(BOOTSTRAP, &owner.marker, &held.name, named) {
+        return Plan::waiting(finding);
+    }
+    if owner.initialized && cluster.initialized_by.is_none() {
+        return Plan::act(
+            Action::RecordInitialized,
+            Finding::no(
+                BOOTSTRAP,
+                Reason::KubeadmInit,
+                "kubeadm init succeeded; recording it on the Cluster",
+            ),
+        );
+    }
+    if observed.had_node() && matches!(observed.node, Seen::Unknown(_) | Seen::NotYet(_)) {
+        // what runs as a Node is not prepared anew because the Node cannot be seen
+        return waiting_for_node(observed);
+    }
+    let prepare = match units::prepare(observed) {
+        Ok(unit) => unit,
+        Err(problem) => {
+            return Plan::waiting(Finding::no(
+                BOOTSTRAP,
+                Reason::InvalidConfiguration,
+                problem,
+            ));
+        }
+    };
+    let done = |unit: UnitName| {
+        seen.unit(observed.uid(), unit)
+            .is_some_and(|s| s.state == UnitState::Succeeded)
+    };
+    let joined = done(UnitName::Init) || done(UnitName::Join);
+    let prepared = seen
+        .unit(observed.uid(), UnitName::Prepare)
+        .is_some_and(|s| {
+            s.state == UnitState::Succeeded && (joined || s.identity == prepare.identity())
+        });
+    if !prepared {
+        return run(observed, seen, UnitName::Prepare, now);
+    }
+    if observed.acts_as_control_plane() {
+        control_plane(observed, cluster, seen, now)
+    } else {
+        worker(observed, cluster, seen, now)
+    }
+}
+
+fn control_plane(
+    observed: &Observed,
+    cluster: &ObservedCluster,
+    seen: &Observation,
+    now: Timestamp,
+) -> Plan {
+    let wait = |reason, message: String| Plan::waiting(Finding::no(BOOTSTRAP, reason, message));
+    let named = Named::of(&observed.marker);
+    match (&cluster.initialized_by, &cluster.turn) {
+        (Some(_), _) if observed.is_initializer() => {
+            let init = seen.unit(observed.uid(), UnitName::Init);
+            if init.is_some() && observed.awaits_commands() {
+                run(observed, seen, UnitName::Init, now)
+            } else {
+                waiting_for_node(observed)
+            }
+        }
+        (Some(_), _) => wait(
+            Reason::ControlPlaneJoinUnsupported,
+            "the control plane exists already, and this release runs one control-plane Machine per Cluster; delete this Machine".into(),
+        ),
+        (None, _) if cluster.external => Plan::waiting(doubt::external(BOOTSTRAP, named)),
+        (None, _) if !cluster.certificates_ready => {
+            wait(Reason::WaitingForCertificates, format!("Cluster {} has no certificate authorities yet", cluster.name))
+        }
+        (None, _) if let Some((reason, message)) = &cluster.in_doubt => wait(*reason, message.clone()),
+        (None, Some(turn)) if turn.machine != observed.uid() => Plan::waiting(doubt::blocked(BOOTSTRAP, turn, named)),
+        (None, Some(_)) => run(observed, seen, UnitName::Init, now),
+        (None, None) => Plan::act(
+            Action::TakeTurn(TurnAction::Init),
+            Finding::no(BOOTSTRAP, Reason::TakingTurn, "taking the turn to run kubeadm init"),
+        ),
+    }
+}
+
+fn worker(
+    observed: &Observed,
+    cluster: &ObservedCluster,
+    seen: &Observation,
+    now: Timestamp,
+) -> Plan {
+    let wait = |reason, message: String| Plan::waiting(Finding::no(BOOTSTRAP, reason, message));
+    if cluster.initialized_by.is_none() {
+        return wait(
+            Reason::WaitingForControlPlane,
+            format!(
+                "prepared; the control plane of Cluster {} is not initialised yet",
+                cluster.name
+            ),
+        );
+    }
+    if let Seen::Unknown(why) | Seen::NotYet(why) = &observed.node {
+        return wait(Reason::WaitingForControlPlane, why.clone());
+    }
+    let kubelet = observed
+        .machine
+        .versions()
+        .and_then(|versions| versions.kubelet.parse().ok());
+    let control_plane = cluster
+        .version
+        .as_ref()
+        .and_then(|version| version.parse().ok());
+    if let (Some(kubelet), Some(control_plane)) = (kubelet, control_plane)
+        && let Err(skew) = version::check_kubelet(&kubelet, &control_plane)
+    {
+        return wait(Reason::VersionSkew, skew.to_string());
+    }
+    let join = seen.unit(observed.uid(), UnitName::Join);
+    let is_joining =
+        join.is_some_and(|unit| matches!(unit.state, UnitState::Running(_) | UnitState::Succeeded));
+    if let Some(namesake) = &observed.namesake
+        && !is_joining
+    {
+        return displace(observed, seen, namesake);
+    }
+    run(observed, seen, UnitName::Join, now)
+}
+
+/// A Node of its name that a Machine which is gone left behind, and of which this very host was reset, runs nowhere: it
+/// goes. Any other stays, and stands in the way: that it is not Ready for a moment does not say that its server is off.
+fn displace(observed: &Observed, seen: &Observation, namesake: &Namesake) -> Plan {
+    let (name, id) = (&namesake.node.name, &namesake.node.provider_id);
+    let is_silent = namesake.node.ready != Some(true) && namesake.marked.is_none();
+    if namesake.is_left_over && is_silent && was_reset_here(observed, seen, namesake) {
+        let action = Action::DeleteLeftNode {
+            node: name.clone(),
+            uid: namesake.node.uid.clone(),
+        };
+        let message =
+            format!("deleting Node {name}, left behind by a Machine that does not exist any more");
+        return Plan {
+            next: Next::After(LOOK_AGAIN),
+            ..Plan::act(
+                action,
+                Finding::no(BOOTSTRAP, Reason::DeletingOldNode, message),
+            )
+        };
+    }
+    let lives = match (&namesake.marked, namesake.node.ready) {
+        (Some(host), _) => format!(", and the marker of Host {host} names its Machine"),
+        (None, Some(true)) => ", and is Ready".to_owned(),
+        _ => String::new(),
+    };
+    // that Node wakes the Machine that it has, not this one
+    Plan {
+        next: Next::After(ASK_AGAIN),
+        ..Plan::waiting(Finding::no(
+            BOOTSTRAP,
+            Reason::NodeNameTaken,
+            format!(
+                "the cluster has a Node {name} already (providerID {}{lives}), and nothing proves that its server runs no more. If that is so, delete it in Cluster {}: kubectl delete node {name}; otherwise set spec.metadata.name of a new Machine to another name",
+                id.as_deref().unwrap_or("not set"),
+                observed.marker.cluster
+            ),
+        ))
+    }
+}
+
+/// The record of the reset is on this host, and is of the Machine whose Node that is.
+fn was_reset_here(observed: &Observed, seen: &Observation, namesake: &Namesake) -> bool {
+    let id = namesake.node.provider_id.as_deref();
+    let Some(uid) = id.and_then(machine_uid) else {
+        return false;
+    };
+    let left = Marker {
+        uid: uid.to_owned(),
+        ..observed.marker.clone()
+    };
+    Proof::of_host(&left, true, seen).is_ok_and(|proof| proof.evidence() == Evidence::Reset)
+}
+
+/// Starts a unit, attaches to it, or waits before it is tried again.
+pub(super) fn run(observed: &Observed, seen: &Observation, unit: UnitName, now: Timestamp) -> Plan {
+    let (reason, what) = running_words(unit);
+    let go = |message: String| {
+        Plan::act(
+            Action::RunUnit(unit),
+            Finding::no(BOOTSTRAP, reason, message),
+        )
+    };
+    let state = seen.unit(observed.uid(), unit).map(|status| &status.state);
+    if let (None, Some(error)) = (state, &observed.attempts.error) {
+        let message = format!("{what} could not be started: {error}");
+        return retry(observed, reason_of(unit), unit, message, now);
+    }
+    match state {
+        None => go(format!("{what} starts")),
+        Some(UnitState::Running(at)) => go(format!("{}/{} {}", at.index, at.total, at.step)),
+        Some(UnitState::Interrupted(at)) => {
+            let message = format!(
+                "{what} was interrupted in step {} ({}/{}); starting again",
+                at.step, at.index, at.total
+            );
+            if observed.attempts.failed == 0 {
+                go(message)
+            } else {
+                let message = with_error(observed, message);
+                retry(observed, reason_of(unit), unit, message, now)
+            }
+        }
+        Some(UnitState::Succeeded) if unit == UnitName::Prepare => {
+            go("the wanted preparation changed".into())
+        }
+        Some(UnitState::Succeeded) => waiting_for_node(observed),
+        Some(UnitState::Failed(failure)) => {
+            let message = format!(
+                "{}/{} {} failed with exit code {}: {}",
+                failure.at.index,
+                failure.at.total,
+                failure.at.step,
+                failure.exit_code,
+                failure.why()
+            );
+            let reason = match failure.at.step.as_str() {
+                node::POST_KUBEADM => Reason::PostKubeadmCommandsFailed,
+                _ => reason_of(unit),
+            };
+            retry(observed, reason, unit, message, now)
+        }
+    }
+}
+
+fn reason_of(unit: UnitName) -> Reason {
+    match unit {
+        UnitName::Prepare => Reason::PrepareFailed,
+        UnitName::Init => Reason::KubeadmInitFailed,
+        UnitName::Join => Reason::KubeadmJoinFailed,
+        UnitName::Reset => Reason::ResetFailed,
+    }
+}
+
+fn with_error(observed: &Observed, message: String) -> String {
+    match &observed.attempts.error {
+        Some(error) => format!("{message}: {error}"),
+        None => message,
+    }
+}
+
+fn retry(
+    observed: &Observed,
+    reason: Reason,
+    unit: UnitName,
+    message: String,
+    now: Timestamp,
+) -> Plan {
+    let attempts = &observed.attempts;
+    let wait = backoff::left(attempts.failed, jitter(observed.uid()), attempts.last, now);
+    let finding = Finding::no(BOOTSTRAP, reason, message);
+    if wait.is_zero() {
+        Plan::act(Action::RunUnit(unit), finding)
+    } else {
+        Plan {
+            next: Next::After(wait),
+            ..Plan::waiting(finding)
+        }
+    }
+}
+
+/// A share of the back-off that differs between Machines and not between passes.
+fn jitter(uid: &str) -> f64 {
+    let sum: u32 = uid.bytes().map(u32::from).sum();
+    f64::from(sum % 100) / 100.0
+}
+
+fn waiting_for_node(observed: &Observed) -> Plan {
+    let finding = match &observed.node {
+        Seen::Unknown(why) | Seen::NotYet(why) => Finding::unknown(
+            ConditionType::NodeHealthy,
+            Reason::ApiUnreachable,
+            why.clone(),
+        ),
+        Seen::Known(_) if observed.had_node() => running::gone(observed),
+        Seen::Known(_) => Finding::no(
+            ConditionType::NodeHealthy,
+            Reason::WaitingForNode,
+            format!(
+                "kubeadm is done; no Node with providerID {} has registered yet",
+                observed.provider_id().unwrap_or_default()
+            ),
+        ),
+    };
+    Plan {
+        findings: vec![Finding::yes(BOOTSTRAP, Reason::Bootstrapped, ""), finding],
+        ..Plan::default()
+    }
+}

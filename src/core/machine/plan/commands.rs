@@ -1,0 +1,73 @@
+//! The commands after kubeadm (`postKubeadmCommands`): the Node is there before they have ended, and when they failed.
+
+use k8s_openapi::jiff::Timestamp;
+
+use super::super::observed::{Contact, Held, Observed};
+use super::bootstrap::ASK_AGAIN;
+use super::{Plan, bootstrap, running};
+use crate::api::conditions::Finding;
+use crate::core::Next;
+use crate::core::NodeView;
+use crate::core::node::{Observation, UnitName, UnitState};
+
+/// Keeps the Node as the Machine says, and has the commands run to their end.
+pub fn plan(observed: &Observed, held: &Held, node: &NodeView, now: Timestamp) -> Plan {
+    let mut plan = running::plan(observed, node);
+    if !observed.awaits_commands() {
+        return plan;
+    }
+    let Some(rest) = unfinished(observed, held, now) else {
+        return plan;
+    };
+    let is_said = |finding: &Finding| {
+        rest.findings
+            .iter()
+            .any(|f| f.condition == finding.condition)
+    };
+    plan.findings.retain(|finding| !is_said(finding));
+    plan.findings.extend(rest.findings);
+    plan.actions.extend(rest.actions);
+    plan.next = rest.next;
+    plan
+}
+
+/// What of the Machine's unit has not succeeded, as far as its host says so.
+fn unfinished(observed: &Observed, held: &Held, now: Timestamp) -> Option<Plan> {
+    match &held.contact {
+        Contact::SelfRegistering(_) => None,
+        Contact::NotAsked => observed
+            .follow
+            .is_some()
+            .then(|| bootstrap::followed(observed)),
+        Contact::Unreachable { reason, message } => Some(Plan {
+            next: Next::After(ASK_AGAIN),
+            ..Plan::waiting(Finding::unknown(
+                bootstrap::BOOTSTRAP,
+                *reason,
+                format!("whether its postKubeadmCommands succeeded is not known: {message}"),
+            ))
+        }),
+        Contact::Seen(seen) => on_host(observed, seen, now),
+    }
+}
+
+/// Where kubeadm itself did not succeed, nothing is tried again under a Node that is there: that would undo it first.
+fn on_host(observed: &Observed, seen: &Observation, now: Timestamp) -> Option<Plan> {
+    let owner = seen.owner.of(&observed.marker)?;
+    let unit = match (owner.initialized, owner.joined) {
+        (true, _) => UnitName::Init,
+        (_, true) => UnitName::Join,
+        _ => running_unit(observed, seen)?,
+    };
+    let state = &seen.unit(observed.uid(), unit)?.state;
+    (state != &UnitState::Succeeded).then(|| bootstrap::run(observed, seen, unit, now))
+}
+
+/// kubeadm has made the Node, and goes on.
+fn running_unit(observed: &Observed, seen: &Observation) -> Option<UnitName> {
+    let runs = |unit: &UnitName| {
+        seen.unit(observed.uid(), *unit)
+            .is_some_and(|status| matches!(status.state, UnitState::Running(_)))
+    };
+    [UnitName::Init, UnitName::Join].into_iter().find(runs)
+}

@@ -1,0 +1,377 @@
+//! The way out: drain → let go of the host → Node deleted → finalizer.
+
+use std::time::Duration;
+
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use kube::ResourceExt;
+
+use super::super::kind::PlaceKind;
+use super::super::observed::{Held, Observed, Placement, Seen, Stuck, VirtualMachine};
+use super::{Action, Plan, hypervisor, known_node, release};
+use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::api::names::ANNOTATION_EXCLUDE_DRAIN;
+use crate::core::Next;
+use crate::core::node::Marker;
+use crate::core::proof::{Ended, Over, Proof, TurnIsOver};
+
+/// How soon an eviction that was refused is tried again, as `kubectl drain` does. That a pod has gone is
+/// heard at once.
+const DRAIN_AGAIN: Duration = Duration::from_secs(5);
+/// How soon an API that does not answer is looked at again; a timeout may have passed by then.
+pub(super) const API_AGAIN: Duration = Duration::from_secs(10);
+/// How soon it is looked again whether workers, or a profile, are left.
+const WORKERS_AGAIN: Duration = Duration::from_secs(30);
+/// How soon a gateway that did not end a virtual machine is asked again.
+const RELEASE_AGAIN: Duration = Duration::from_secs(10);
+
+/// The next step of a Machine that is being deleted.
+pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
+    if !observed.is_adopted() {
+        return Plan::default();
+    }
+    if let Some(plan) = unclear(observed) {
+        return plan;
+    }
+    if let Some(finding) = must_wait(observed) {
+        // a worker whose label was edited away wakes nobody when it is gone
+        return Plan {
+            next: Next::After(WORKERS_AGAIN),
+            ..Plan::waiting(finding)
+        };
+    }
+    match &observed.placement {
+        Placement::Held(held) if held.releasing => release::plan(observed, held, now),
+        Placement::Held(held) => let_go(observed, held, now),
+        Placement::None(_) => match &observed.claiming {
+            Some(host) => Plan::waiting(deleting(
+                Reason::WaitingForHost,
+                format!("claimed Host {host}; waiting for the claim to show up, to release it"),
+            )),
+            None => unheld(observed, now),
+        },
+    }
+}
+
+/// Which Cluster it is of, or whether it has a Node, is not known yet, as after a restart of ours: what keeps a control
+/// plane, or drains a Node, cannot be told.
+fn unclear(observed: &Observed) -> Option<Plan> {
+    let finding = match (&observed.whose, &observed.node) {
+        (Some(why), _) => deleting(Reason::ClusterInDoubt, why.clone()),
+        (None, Seen::NotYet(why)) => deleting(Reason::WaitingForApi, why.clone()),
+        _ => return None,
+    };
+    Some(Plan {
+        next: Next::After(API_AGAIN),
+        ..Plan::waiting(finding)
+    })
+}
+
+/// It holds nothing. That proves nothing: what it had, if it had anything, has to say so, or its user.
+fn unheld(observed: &Observed, now: Timestamp) -> Plan {
+    if observed.virtual_machine.is_some() {
+        return no_machine_left(observed, now);
+    }
+    let proof = if was_simulated(observed) {
+        Proof::of_simulation(observed.uid(), false).ok_or_else(String::new)
+    } else {
+        super::unheld::proof(observed)
+    };
+    let why = match proof {
+        Ok(proof) => return finish(observed, &proof, now),
+        Err(why) => why,
+    };
+    if let Some(proof) = of_user(observed) {
+        return finish(observed, &proof, now);
+    }
+    let kept = release::kept(observed);
+    let message = format!(
+        "nothing proves that this Machine runs no more: {why}{kept}. {}",
+        super::unheld::remedy(observed)
+    );
+    Plan {
+        next: Next::After(super::unheld::ASK_AGAIN),
+        ..Plan::waiting(deleting(Reason::NotReset, message))
+    }
+}
+
+/// Whether nothing of it is anywhere but in the manager's memory. A spec that says so can be edited; its provider ID came
+/// with the simulation, and before that nothing was begun.
+fn was_simulated(observed: &Observed) -> bool {
+    let is_begun = observed.is_begun() && PlaceKind::of_id(&observed.machine).is_none();
+    let is_simulated = observed.kind() == Ok(Some(PlaceKind::Simulation));
+    is_simulated && !is_begun && observed.claims.is_empty() && observed.chosen.is_none()
+}
+
+/// The user's explicit act.
+pub(super) fn of_user(observed: &Observed) -> Option<Proof> {
+    Proof::of_user(observed.uid(), observed.user_says_gone()?)
+}
+
+pub(super) fn deleting(reason: Reason, message: impl Into<String>) -> Finding {
+    Finding::yes(ConditionType::Deleting, reason, message)
+}
+
+/// Nobody is sent to a cluster that goes: its ClusterProfile goes before any of its machines. Control-plane
+/// machines go last, and the last one goes only with its Cluster.
+fn must_wait(observed: &Observed) -> Option<Finding> {
+    let cluster = observed.cluster.as_ref()?;
+    if cluster.deleting && cluster.published {
+        return Some(deleting(
+            Reason::WaitingForClusterProfile,
+            format!(
+                "the ClusterProfile of Cluster {} is removed first",
+                cluster.name
+            ),
+        ));
+    }
+    if !observed.acts_as_control_plane() {
+        return None;
+    }
+    if cluster.deleting {
+        return (cluster.workers_left > 0).then(|| {
+            deleting(
+                Reason::WaitingForWorkers,
+                format!(
+                    "{} worker Machines of Cluster {} are removed first",
+                    cluster.workers_left, cluster.name
+                ),
+            )
+        });
+    }
+    observed.is_initializer().then(|| {
+        deleting(
+            Reason::LastControlPlane,
+            format!(
+                "this is the last control-plane Machine of Cluster {}, with the only copy of its state: nothing is done to it; it runs on, and so does the cluster. A deletion cannot be taken back, and needs no action. Delete the Cluster only if all of it shall go: that resets every host",
+                cluster.name
+            ),
+        )
+    })
+}
+
+/// Whether the whole cluster goes: then nothing needs to be moved to other nodes.
+pub(super) fn cluster_goes(observed: &Observed) -> bool {
+    observed
+        .cluster
+        .as_ref()
+        .is_none_or(|cluster| cluster.deleting)
+}
+
+fn let_go(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
+    if observed.virtual_machine.is_some()
+        && let Some(proof) = given_up(observed, Some(held), now)
+    {
+        return give_up(observed, &proof);
+    }
+    let mut release = Plan::act(
+        Action::Release,
+        deleting(Reason::Releasing, format!("releasing {}", held.name)),
+    );
+    hypervisor::record(observed, &mut release);
+    if observed.virtual_machine.is_none() && of_user(observed).is_some() {
+        return release;
+    }
+    if let Some(why) = silent_api(observed, now) {
+        return waiting_for_api(observed, &format!("the Node cannot be drained: {why}"));
+    }
+    let Some(node) = known_node(observed) else {
+        return release;
+    };
+    if is_excluded(observed)
+        || cluster_goes(observed)
+        || expired(observed, drain_limit(observed), now)
+    {
+        return release;
+    }
+    Plan {
+        // Each waits for the one before: the host is let go only when nothing is left to move.
+        actions: vec![
+            Action::Drain {
+                node: node.name.clone(),
+                uid: node.uid.clone(),
+            },
+            Action::AwaitVolumes {
+                node: node.name.clone(),
+            },
+            Action::Release,
+        ],
+        findings: vec![deleting(
+            Reason::Draining,
+            format!("evicting the pods of Node {}", node.name),
+        )],
+        next: Next::After(DRAIN_AGAIN),
+        ..Plan::default()
+    }
+}
+
+/// What its gateway does not show may still be in the making, or have left its disks: the gateway is asked to end it
+/// all the same, and answers once nothing of it is left.
+fn no_machine_left(observed: &Observed, now: Timestamp) -> Plan {
+    if let Some(proof) = given_up(observed, None, now) {
+        return give_up(observed, &proof);
+    }
+    if let Some(why) = hypervisor::doubt(observed) {
+        return match of_user(observed) {
+            Some(proof) => give_up(observed, &proof),
+            None => Plan {
+                next: Next::After(RELEASE_AGAIN),
+                ..Plan::waiting(deleting(Reason::NotReset, why))
+            },
+        };
+    }
+    let told = observed.virtual_machine.as_ref().map(|vm| &vm.told);
+    let is_gone = told.is_some_and(|told| told.as_ref().is_ok_and(|told| told.is_gone));
+    let answer = if is_gone { Ok(()) } else { Err(()) };
+    let release = || {
+        let message = "its gateway deletes what is left of the virtual machine";
+        Plan::act(Action::Release, deleting(Reason::Finishing, message))
+    };
+    let mut plan = match Proof::of_gateway(observed.uid(), &answer) {
+        Some(proof) => finish(observed, &proof, now),
+        None => release(),
+    };
+    if plan
+        .actions
+        .first()
+        .is_some_and(|first| *first != Action::Release)
+    {
+        plan.actions.insert(0, Action::Release);
+    }
+    plan.next = plan.next.sooner(Next::After(RELEASE_AGAIN));
+    plan
+}
+
+/// A virtual machine whose hypervisor is unreachable, or refuses, cannot be deleted: the time limit, or the annotation
+/// `tatara.dev/host-is-gone`, authorises abandoning it.
+fn given_up(observed: &Observed, held: Option<&Held>, now: Timestamp) -> Option<Proof> {
+    let refused = |machine: &VirtualMachine| {
+        let refused = machine.tried.refused.as_ref();
+        refused.is_some_and(|finding| finding.condition == ConditionType::Deleting)
+    };
+    let since = match held.and_then(|held| held.stuck) {
+        Some(Stuck::Silent(since)) => Some(since),
+        _ if observed.virtual_machine.as_ref().is_some_and(refused) => deleted_at(observed),
+        _ => None,
+    };
+    let since = since?;
+    let end = release::end(observed, since, now);
+    let has_passed = end.is_some_and(|end| end <= now);
+    of_user(observed).or_else(|| Proof::of_time_limit(observed.uid(), has_passed))
+}
+
+/// Its virtual machine may still run, or start with its hypervisor: that is written down there first, so that it is ended.
+fn give_up(observed: &Observed, proof: &Proof) -> Plan {
+    let mut plan = gone(observed, proof);
+    plan.actions.insert(0, Action::GiveUp);
+    plan
+}
+
+/// Why the Node, which was there, cannot be looked at; nothing where nobody has to wait for that.
+pub(super) fn silent_api(observed: &Observed, now: Timestamp) -> Option<&str> {
+    let (Seen::Unknown(why) | Seen::NotYet(why)) = &observed.node else {
+        return None;
+    };
+    let waits = observed.had_node()
+        && !cluster_goes(observed)
+        && !is_excluded(observed)
+        && !expired(observed, drain_limit(observed), now);
+    waits.then_some(why)
+}
+
+pub(super) fn waiting_for_api(observed: &Observed, what: &str) -> Plan {
+    let status = observed.machine.status.as_ref();
+    let node = status.and_then(|status| status.node_ref.as_ref());
+    let node = node.and_then(|node| node.name.as_deref()).unwrap_or("NODE");
+    let message = format!(
+        "{what}. To continue without, set spec.deletion.nodeDrainTimeoutSeconds, or at once: {}; Node {node} then stays until you delete it in its cluster: kubectl delete node {node}",
+        without_draining(observed)
+    );
+    Plan {
+        next: Next::After(API_AGAIN),
+        ..Plan::waiting(deleting(Reason::WaitingForApi, message))
+    }
+}
+
+/// The command with which the user renounces the drain, and with it the wait for volumes.
+fn without_draining(observed: &Observed) -> String {
+    let Marker {
+        namespace, machine, ..
+    } = &observed.marker;
+    format!("kubectl -n {namespace} annotate machine {machine} {ANNOTATION_EXCLUDE_DRAIN}=")
+}
+
+/// What ends a drain, or the wait for volumes, on a Node whose kubelet does not answer: nobody there ends a pod.
+pub fn unanswered(observed: &Observed, node: &str) -> String {
+    format!(
+        ". Node {node} does not answer, so this may never end. To release the host without evicting or detaching (the Node is still deleted only on proof): {}",
+        without_draining(observed)
+    )
+}
+
+fn is_excluded(observed: &Observed) -> bool {
+    let annotations = observed.machine.annotations();
+    annotations.contains_key(ANNOTATION_EXCLUDE_DRAIN)
+}
+
+/// How long a drain may take, in seconds.
+fn drain_limit(observed: &Observed) -> Option<i64> {
+    let deletion = observed.machine.spec.deletion.as_ref();
+    deletion.and_then(|deletion| deletion.node_drain_timeout_seconds)
+}
+
+/// Nothing of it runs any more, by this proof: once its Node can be looked at, the Node and the Machine may go.
+pub(super) fn finish(observed: &Observed, proof: &Proof, now: Timestamp) -> Plan {
+    match silent_api(observed, now) {
+        Some(why) => waiting_for_api(
+            observed,
+            &format!("nothing of this Machine runs any more; the Node cannot be deleted: {why}"),
+        ),
+        None => gone(observed, proof),
+    }
+}
+
+/// The Node and the Machine may go.
+pub(super) fn gone(observed: &Observed, proof: &Proof) -> Plan {
+    let Some(over) = Over::from(proof) else {
+        let message = format!(
+            "{:?} is no proof that this Machine is over",
+            proof.evidence()
+        );
+        return Plan::waiting(deleting(Reason::NotReset, message));
+    };
+    let mut plan = Plan {
+        findings: vec![deleting(Reason::Finishing, "nothing of it runs any more")],
+        ..Plan::default()
+    };
+    // somebody else's control plane outlives its Cluster, and with it what we leave there
+    let external = observed.cluster.as_ref().is_some_and(|c| c.external);
+    if let (Some(node), true) = (known_node(observed), external || !cluster_goes(observed)) {
+        plan.actions.push(Action::DeleteNode {
+            node: node.name.clone(),
+            uid: node.uid.clone(),
+            over: over.clone(),
+        });
+    }
+    // A host that was not reset may have run, or may yet run, `kubeadm init`: the turn stays until it is.
+    if let Some(ended) = Ended::from(proof).filter(|_| observed.has_turn()) {
+        let turn = TurnIsOver::Proven(ended);
+        plan.actions.push(Action::ReturnTurn(turn));
+    }
+    plan.actions.push(Action::RemoveFinalizer(over));
+    plan
+}
+
+/// Whether more than `limit` seconds have passed since the deletion began. No limit never expires.
+pub fn expired(observed: &Observed, limit: Option<i64>, now: Timestamp) -> bool {
+    match (limit, deleted_at(observed)) {
+        (Some(limit), Some(since)) if limit > 0 => {
+            now.duration_since(since) >= SignedDuration::from_secs(limit)
+        }
+        _ => false,
+    }
+}
+
+pub(super) fn deleted_at(observed: &Observed) -> Option<Timestamp> {
+    let deleted = observed.machine.metadata.deletion_timestamp.as_ref();
+    deleted.map(|time| time.0)
+}

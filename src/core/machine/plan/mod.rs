@@ -1,0 +1,290 @@
+//! What is done next for a Machine, and why. Pure.
+
+mod action;
+mod bootstrap;
+pub mod claim;
+mod commands;
+pub mod correct;
+mod delete;
+pub mod doubt;
+mod hypervisor;
+pub mod placement;
+mod release;
+pub use action::Action;
+pub use bootstrap::BOOTSTRAP;
+pub use delete::{expired, unanswered};
+pub use release::time_limit;
+pub mod running;
+mod summary;
+mod taking;
+pub mod turn;
+mod unheld;
+pub use unheld::host_is_gone;
+mod virtual_machine;
+
+use std::time::Duration;
+
+use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
+
+use super::observed::{Contact, Held, Observed, Placement, Seen};
+use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::api::names::{ANNOTATION_PAUSED, MANAGER_ACCOUNT, provider_ids};
+use crate::core::Next;
+use crate::core::NodeView;
+use crate::core::kubeadm::version;
+
+pub use summary::{Phase, terminal};
+
+/// What was found while acting may change without anybody telling us: it is looked at again after this time.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
+
+/// What is done next for a Machine, and why.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[must_use]
+pub struct Plan {
+    /// What to do, in order. The next pass sees the result.
+    pub actions: Vec<Action>,
+    /// What is true of the Machine: its conditions.
+    pub findings: Vec<Finding>,
+    /// The summary for people.
+    pub phase: Phase,
+    /// When to look again, beside on every change.
+    pub next: Next,
+    /// Nothing is said or done: all that is known of the Machine is old.
+    pub hands_off: bool,
+}
+
+/// What is done next for a Machine, and why.
+pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
+    let mut plan = decide(observed, now);
+    if !plan.hands_off {
+        summary::summarise(observed, &mut plan);
+    }
+    plan
+}
+
+fn decide(observed: &Observed, now: Timestamp) -> Plan {
+    if let Some(object) = &observed.paused_by {
+        return Plan::waiting(Finding::yes(
+            ConditionType::Paused,
+            Reason::Paused,
+            format!("nothing is done while {object} has the annotation {ANNOTATION_PAUSED}"),
+        ));
+    }
+    if let [_, _, ..] = observed.claims.as_slice() {
+        return unheld::contested(observed);
+    }
+    if let Some(plan) = unheld::contradictory(observed) {
+        return plan;
+    }
+    if let Some(plan) = unheld::moved(observed).or_else(|| hypervisor::moved(observed)) {
+        return plan;
+    }
+    if observed.is_deleting() {
+        return delete::plan(observed, now);
+    }
+    if let Some(problem) = unusable(observed) {
+        return running::beside(observed, problem);
+    }
+    if let Some(plan) = unheld::adoption(observed) {
+        return plan;
+    }
+    if matches!(observed.node, Seen::NotYet(_)) {
+        // A restart of ours is no news: the member's first answer wakes us, and so does its failure.
+        return Plan {
+            hands_off: true,
+            next: Next::After(LOOK_AGAIN),
+            ..Plan::default()
+        };
+    }
+    let mut plan = match &observed.placement {
+        Placement::None(_) if observed.claiming.is_some() => claiming(observed),
+        Placement::None(choice) => unheld::plan(observed, choice),
+        Placement::Held(held) => held_plan(observed, held, now),
+    };
+    if observed.machine.spec.config_source.is_some() {
+        plan.findings.push(Finding::no(ConditionType::ConfigSourceUsed, Reason::Ignored, "spec.configSource is accepted as in 2019 and not used; use kubeletConfiguration of the Cluster"));
+    }
+    plan
+}
+
+/// Its claim is not in the store yet: nothing is known of the host.
+fn claiming(observed: &Observed) -> Plan {
+    let host = observed.claiming.as_deref().unwrap_or_default();
+    Plan::waiting(Finding::no(
+        ConditionType::InfrastructureReady,
+        Reason::Claiming,
+        format!("claimed Host {host}; waiting to see it"),
+    ))
+}
+
+fn held_plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
+    if held.releasing {
+        return Plan::waiting(Finding::no(
+            ConditionType::InfrastructureReady,
+            Reason::Released,
+            unheld::released(observed, held),
+        ));
+    }
+    let machine = observed.virtual_machine.as_ref();
+    let first = machine.and_then(|machine| virtual_machine::plan(observed, machine, now));
+    let mut plan = match (&observed.node, first) {
+        (Seen::Known(Some(node)), None) => commands::plan(observed, held, node, now),
+        (Seen::Known(Some(node)), Some(trouble)) => {
+            let running = running::plan(observed, node);
+            let is_told = machine.is_some_and(|machine| machine.told.is_ok());
+            virtual_machine::beside_node(running, trouble, is_told)
+        }
+        (_, Some(first)) => first,
+        (_, None) => bootstrap::plan(observed, held, now),
+    };
+    virtual_machine::remove_seed(observed, held, &mut plan);
+    hypervisor::record(observed, &mut plan);
+    plan
+}
+
+/// A mistake or a missing part that only somebody else can mend.
+fn unusable(observed: &Observed) -> Option<Finding> {
+    let no = |reason, message: String| {
+        Some(Finding::no(
+            ConditionType::InfrastructureReady,
+            reason,
+            message,
+        ))
+    };
+    let label = observed
+        .machine
+        .labels()
+        .get(crate::api::names::LABEL_CLUSTER);
+    let Some(cluster) = &observed.cluster else {
+        return match label {
+            None => no(Reason::ClusterLabelMissing, "metadata.labels has no cluster.k8s.io/cluster-name; set it to the name of a Cluster in this namespace".into()),
+            Some(name) => no(Reason::ClusterMissing, format!("Cluster {name}, named by the label cluster.k8s.io/cluster-name, does not exist in this namespace; create it")),
+        };
+    };
+    if let Err(problem) = &observed.spec {
+        let message = match problem.reason {
+            Reason::InvalidConfiguration => format!(
+                "{}. {}",
+                problem.message,
+                correct::remedy(&observed.machine)
+            ),
+            _ => problem.message.clone(),
+        };
+        return no(problem.reason, message);
+    }
+    if let Some(id) = &observed.machine.spec.provider_id
+        && !provider_ids(observed.uid()).contains(id)
+    {
+        return no(
+            Reason::ProviderIDNotOwn,
+            format!(
+                "spec.providerID is {id}, which is not this Machine's (uid {}), as in the YAML of another; nothing is done. Delete this Machine, and apply it again without spec.providerID",
+                observed.uid()
+            ),
+        );
+    }
+    if let (Ok(spec), Ok(Some(kind))) = (&observed.spec, observed.kind())
+        && spec.provider() != kind.provider()
+    {
+        let (is, was) = (spec.provider(), kind.provider());
+        return no(
+            Reason::InvalidConfiguration,
+            format!(
+                "spec.providerSpec is for provider {is} now, and this Machine was made with provider {was}; what it runs on is left alone. Set spec.providerSpec back, in the manager's name: kubectl -n {} edit --as={MANAGER_ACCOUNT} machine {}",
+                observed.marker.namespace, observed.marker.machine
+            ),
+        );
+    }
+    if let Err(problem) = &cluster.spec {
+        return no(
+            Reason::ClusterInvalid,
+            format!("Cluster {}: {problem}", cluster.name),
+        );
+    }
+    if let Some(refusal) = unsupported(observed) {
+        return no(Reason::UnsupportedVersion, refusal);
+    }
+    (cluster.deleting).then(|| {
+        Finding::no(
+            ConditionType::InfrastructureReady,
+            Reason::ClusterDeleting,
+            format!("Cluster {} is being deleted", cluster.name),
+        )
+    })
+}
+
+/// Why the wanted versions cannot be run, if they cannot.
+fn unsupported(observed: &Observed) -> Option<String> {
+    let versions = observed.machine.versions();
+    let kubelet = versions.map_or("", |versions| versions.kubelet.as_str());
+    let control_plane = versions.and_then(|versions| versions.control_plane.as_deref());
+    // as in 2019, the block may stand beside spec
+    let block = match observed.machine.spec.versions {
+        Some(_) => "spec.versions",
+        None => "versions",
+    };
+    let refusal = version::check_block(block, kubelet, control_plane).err()?;
+    Some(refusal.to_string())
+}
+
+impl Plan {
+    /// Nothing to do until something changes; the finding says what.
+    fn waiting(finding: Finding) -> Self {
+        Self {
+            findings: vec![finding],
+            ..Self::default()
+        }
+    }
+
+    /// Takes in what was found while acting. Says whether that was anything new.
+    pub fn learn(&mut self, observed: &Observed, found: Option<Finding>) -> bool {
+        let Some(found) = found else {
+            return false;
+        };
+        self.findings.retain(|old| {
+            old.condition != ConditionType::Ready && old.condition != found.condition
+        });
+        self.findings.push(found);
+        self.findings
+            .retain(|finding| finding.condition != ConditionType::Paused);
+        if self.next == Next::OnChange {
+            self.next = Next::After(LOOK_AGAIN);
+        }
+        summary::summarise(observed, self);
+        true
+    }
+
+    /// One action, and the finding that says why.
+    fn act(action: Action, finding: Finding) -> Self {
+        Self {
+            actions: vec![action],
+            findings: vec![finding],
+            ..Self::default()
+        }
+    }
+}
+
+/// The Node of an observed Machine, when it is known.
+fn known_node(observed: &Observed) -> Option<&NodeView> {
+    match &observed.node {
+        Seen::Known(Some(node)) => Some(node),
+        _ => None,
+    }
+}
+
+/// What a host that could not be asked means for the Machine.
+fn unreachable(held: &Held) -> Option<Finding> {
+    match &held.contact {
+        Contact::Unreachable { reason, message } => Some(Finding::no(
+            ConditionType::InfrastructureReady,
+            *reason,
+            message.clone(),
+        )),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,200 @@
+//! A Machine whose Node is there: keep the Node as the Machine says, and say how it is.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::Taint;
+
+use super::super::observed::{Observed, Placement, Seen};
+use super::super::settings;
+use super::{Action, LOOK_AGAIN, Plan};
+use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::core::Next;
+use crate::core::NodeView;
+use crate::core::kubeadm::KubernetesVersion;
+use crate::core::node_change::NodeChange;
+use crate::core::proof::TurnIsOver;
+
+/// Keeps the Node as the Machine says.
+pub fn plan(observed: &Observed, node: &NodeView) -> Plan {
+    let mut plan = Plan::default();
+    let cluster = observed.cluster.as_ref();
+    if observed.has_turn() && cluster.is_some_and(|c| c.initialized_by.is_some()) {
+        plan.actions.push(Action::ReturnTurn(TurnIsOver::Recorded));
+    }
+    if observed.has_token {
+        plan.actions.push(Action::RemoveToken);
+    }
+    if differs(&wanted(observed), node) {
+        plan.actions.push(Action::UpdateNode {
+            node: node.name.clone(),
+            uid: node.uid.clone(),
+        });
+    }
+    plan.findings.push(Finding::yes(
+        ConditionType::InfrastructureReady,
+        Reason::HostClaimed,
+        format!("runs as Node {}", node.name),
+    ));
+    plan.findings.push(Finding::yes(
+        ConditionType::BootstrapReady,
+        Reason::Bootstrapped,
+        "",
+    ));
+    plan.findings.push(health(node));
+    plan.findings.push(up_to_date(observed, node));
+    plan
+}
+
+/// A Machine whose settings, or those of its Cluster, cannot be used. What runs is left as it is and judged by
+/// its Node; nothing is begun before the problem is mended.
+pub fn beside(observed: &Observed, problem: Finding) -> Plan {
+    let runs = matches!(&observed.placement, Placement::Held(held) if !held.releasing);
+    let goes = observed.cluster.as_ref().is_some_and(|c| c.deleting);
+    let mut plan = match &observed.node {
+        _ if goes => return Plan::waiting(problem),
+        Seen::Known(Some(node)) if runs => plan(observed, node),
+        Seen::Unknown(why) if runs && observed.had_node() => Plan::waiting(Finding::unknown(
+            ConditionType::NodeHealthy,
+            Reason::NodeUnknown,
+            why.clone(),
+        )),
+        Seen::NotYet(_) => {
+            return Plan {
+                hands_off: true,
+                next: Next::After(LOOK_AGAIN),
+                ..Plan::default()
+            };
+        }
+        _ => return Plan::waiting(problem),
+    };
+    plan.actions.clear();
+    plan.findings
+        .retain(|finding| finding.condition != ConditionType::UpToDate);
+    plan.findings.push(Finding {
+        condition: ConditionType::UpToDate,
+        ..problem
+    });
+    plan
+}
+
+/// What the Machine wants of its Node. Taints are additive: others stay.
+pub fn wanted(observed: &Observed) -> NodeChange {
+    let machine = &observed.machine;
+    let mut annotations = machine.spec.metadata.annotations.clone();
+    annotations.insert(
+        crate::api::names::ANNOTATION_MACHINE.into(),
+        format!("{}/{}", observed.marker.namespace, observed.marker.machine),
+    );
+    NodeChange {
+        labels: set(machine.spec.metadata.labels.clone()),
+        annotations: set(annotations),
+        taints: machine.spec.taints.clone(),
+        ..NodeChange::default()
+    }
+}
+
+fn differs(wanted: &NodeChange, node: &NodeView) -> bool {
+    let lacks = |wanted: &BTreeMap<String, Option<String>>, has: &BTreeMap<String, String>| {
+        wanted
+            .iter()
+            .any(|(key, value)| has.get(key) != value.as_ref())
+    };
+    let tainted = |taint: &Taint| {
+        node.taints.iter().any(|has| {
+            has.key == taint.key && has.effect == taint.effect && has.value == taint.value
+        })
+    };
+    lacks(&wanted.labels, &node.labels)
+        || lacks(&wanted.annotations, &node.annotations)
+        || !wanted.taints.iter().all(tainted)
+}
+
+fn set(map: BTreeMap<String, String>) -> BTreeMap<String, Option<String>> {
+    map.into_iter()
+        .map(|(key, value)| (key, Some(value)))
+        .collect()
+}
+
+fn health(node: &NodeView) -> Finding {
+    match node.ready {
+        Some(true) => Finding::yes(
+            ConditionType::NodeHealthy,
+            Reason::NodeReady,
+            format!("Node {} is Ready", node.name),
+        ),
+        Some(false) => Finding::no(
+            ConditionType::NodeHealthy,
+            Reason::NodeNotReady,
+            format!("Node {}: {}", node.name, node.ready_message),
+        ),
+        None => Finding::unknown(
+            ConditionType::NodeHealthy,
+            Reason::NodeUnknown,
+            format!("Node {}: {}", node.name, node.ready_message),
+        ),
+    }
+}
+
+/// Its Node was there, and is not any more.
+pub fn gone(observed: &Observed) -> Finding {
+    let status = observed.machine.status.as_ref();
+    let node = status.and_then(|status| status.node_ref.as_ref());
+    let node = node.and_then(|node| node.name.as_deref()).unwrap_or("NODE");
+    let marker = &observed.marker;
+    // a control plane is not made again
+    let end = if observed.acts_as_control_plane() {
+        String::new()
+    } else {
+        format!(
+            ". If the host has no kubelet any more: kubectl -n {} delete machine {}",
+            marker.namespace, marker.machine
+        )
+    };
+    let message = format!(
+        "its Node {node} is gone: deleted by hand, or this Machine was restored from a backup. A kubelet registers only when it starts; on the host: systemctl restart kubelet{end}"
+    );
+    Finding::no(ConditionType::NodeHealthy, Reason::NodeGone, message)
+}
+
+fn up_to_date(observed: &Observed, node: &NodeView) -> Finding {
+    let machine = observed.machine.as_ref();
+    let wanted = machine.versions().map_or("", |v| v.kubelet.as_str());
+    let runs = &node.kubelet_version;
+    if wanted.parse::<KubernetesVersion>().ok() != runs.parse::<KubernetesVersion>().ok() {
+        let remedy = if machine.is_control_plane() {
+            format!(
+                "this release neither upgrades nor replaces a control plane: set spec.versions back to {runs}"
+            )
+        } else {
+            "replace the Machine to change it".into()
+        };
+        let message =
+            format!("spec.versions.kubelet is {wanted}, and the kubelet runs {runs}; {remedy}");
+        return Finding::no(
+            ConditionType::UpToDate,
+            Reason::KubeletVersionDiffers,
+            message,
+        );
+    }
+    let spec = observed.cluster.as_ref().and_then(|c| c.spec.as_ref().ok());
+    let behind = spec
+        .map(|spec| settings::behind(machine, spec))
+        .unwrap_or_default();
+    if !behind.is_empty() {
+        let remedy = if machine.is_control_plane() {
+            "set them back, for this release does not replace a control plane"
+        } else {
+            "set them back, or replace the Machine for those of joinConfiguration"
+        };
+        let message = format!(
+            "the Cluster's settings were changed after this node was made with them: {}; a running node is not changed: {remedy}",
+            behind.join("; ")
+        );
+        return Finding::no(ConditionType::UpToDate, Reason::SettingsDiffer, message);
+    }
+    Finding::yes(
+        ConditionType::UpToDate,
+        Reason::VersionsEqual,
+        format!("kubelet {runs}"),
+    )
+}

@@ -1,0 +1,131 @@
+//! A machine that is a Node already.
+
+use super::*;
+
+#[test]
+fn a_running_machine_keeps_its_node_as_it_says() {
+    let plan_of = |observed: &Observed| plan(observed, at(0));
+    let steady = plan_of(&running(worker()));
+    let says = ("Ready", "NodeReady", &[][..]);
+    expect("as it says", &steady, &[], says);
+    assert_eq!(steady.phase, Phase::Running);
+
+    let labelled = edited(
+        running(worker()),
+        &json!({ "spec": { "metadata": { "labels": { "disk": "ssd" } } } }),
+    );
+    let update = Action::UpdateNode {
+        node: "host-a".into(),
+        uid: "node".into(),
+    };
+    expect("a label", &plan_of(&labelled), &[update], says);
+
+    let mut with_turn = with_cluster(running(worker()), |c| c.turn = Some(turn_of(ME)));
+    with_turn.has_token = true;
+    let actions = [
+        Action::ReturnTurn(TurnIsOver::Recorded),
+        Action::RemoveToken,
+    ];
+    expect("a turn and a token", &plan_of(&with_turn), &actions, says);
+
+    let upgraded = edited(
+        running(worker()),
+        &json!({ "spec": { "versions": { "kubelet": "v1.35.4" } } }),
+    );
+    let says = (
+        "UpToDate",
+        "KubeletVersionDiffers",
+        &[
+            "spec.versions.kubelet is v1.35.4",
+            "v1.36.3",
+            "replace the Machine",
+        ][..],
+    );
+    expect("another version", &plan_of(&upgraded), &[], says);
+    // the last control plane goes only with its Cluster: it is not to be replaced
+    let older = json!({ "spec": { "versions": { "kubelet": "v1.35.4" } } });
+    let control_plane = plan_of(&edited(running(control_plane()), &older));
+    let parts = ["set spec.versions back to v1.36.3"];
+    let back = ("UpToDate", "KubeletVersionDiffers", &parts[..]);
+    expect("a control plane", &control_plane, &[], back);
+    let said = &finding(&control_plane, "UpToDate").message;
+    assert!(!said.contains("replace the Machine"), "{said}");
+
+    let settings = r#"{"kubeletConfiguration":{"maxPods":110}}"#;
+    let annotation = json!({ "metadata": { "annotations": { (ANNOTATION_SETTINGS): settings } } });
+    let behind = with_cluster(edited(running(worker()), &annotation), |cluster| {
+        let settings = json!({ "kubeletConfiguration": { "maxPods": 200 } });
+        cluster.spec = Ok(serde_json::from_value(settings).expect("settings"));
+    });
+    let parts = [
+        "kubeletConfiguration.maxPods is 110, wanted 200",
+        "set them back",
+    ];
+    let says = ("UpToDate", "SettingsDiffer", &parts[..]);
+    expect("other settings", &plan_of(&behind), &[], says);
+}
+
+#[test]
+fn a_node_that_a_lost_machine_left_behind_goes_and_any_other_stands_in_the_way() {
+    let joining_after = |reset: &[UnitStatus], is_left_over, ready, marked: Option<&str>| {
+        let observed = with_cluster(worker(), |c| c.initialized_by = Some(OTHER.into()));
+        let mut observed = prepared(observed, &[]);
+        if let Placement::Held(Held {
+            contact: Contact::Seen(seen),
+            ..
+        }) = &mut observed.placement
+        {
+            seen.units.extend_from_slice(reset);
+        }
+        observed.namesake = Some(crate::core::machine::Namesake {
+            node: Arc::new(NodeView {
+                ready,
+                provider_id: Some(format!("tatara://ssh/{OTHER}")),
+                ..node()
+            }),
+            is_left_over,
+            marked: marked.map(Into::into),
+        });
+        plan(&observed, at(0))
+    };
+    let reset = reset_of(OTHER).units;
+    let joining = |is_left_over, ready, marked| joining_after(&reset, is_left_over, ready, marked);
+    let unproven = joining_after(&[], true, Some(false), None);
+    let says = (
+        "BootstrapReady",
+        "NodeNameTaken",
+        &["nothing proves", "kubectl delete node host-a"][..],
+    );
+    expect("not reset here", &unproven, &[], says);
+    let other = joining_after(&reset_of("another").units, true, Some(false), None);
+    expect("another was reset here", &other, &[], says);
+    let delete = Action::DeleteLeftNode {
+        node: "host-a".into(),
+        uid: "node".into(),
+    };
+    let says = ("BootstrapReady", "DeletingOldNode", &["host-a"][..]);
+    for ready in [None, Some(false)] {
+        let plan = joining(true, ready, None);
+        expect("left over", &plan, std::slice::from_ref(&delete), says);
+    }
+    let lives = ("BootstrapReady", "NodeNameTaken", &["is Ready"][..]);
+    expect("it lives", &joining(true, Some(true), None), &[], lives);
+    let named = (
+        "BootstrapReady",
+        "NodeNameTaken",
+        &["marker of Host h9"][..],
+    );
+    expect("it is named", &joining(true, None, Some("h9")), &[], named);
+    let says = (
+        "BootstrapReady",
+        "NodeNameTaken",
+        &["host-a", "delete it in Cluster a"][..],
+    );
+    let taken = joining(false, None, None);
+    expect("taken", &taken, &[], says);
+    assert_ne!(
+        taken.next,
+        Next::OnChange,
+        "the end of that Node wakes nobody here"
+    );
+}

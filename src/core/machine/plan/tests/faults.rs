@@ -1,0 +1,394 @@
+//! Bad input and faults: a condition that names what is wrong and what helps, and no action.
+
+use super::*;
+use crate::api::conditions::Reason;
+
+#[test]
+fn what_is_wrong_with_a_machine_is_said_with_field_value_and_remedy() {
+    let provider = |value: Value| {
+        let mut observed = worker();
+        observed.spec = MachineProviderSpec::decode(&value).map_err(|error| SpecProblem {
+            reason: Reason::InvalidConfiguration,
+            message: error.to_string(),
+        });
+        observed
+    };
+    let ours = |kind: &str| json!({ "apiVersion": "tatara.dev/v1alpha1", "kind": kind });
+    let mut misspelt = ours("SSHMachineProviderSpec");
+    misspelt["hostSelecter"] = json!({});
+    let missing_class = {
+        let mut observed = worker();
+        observed.spec = Err(SpecProblem {
+            reason: Reason::MachineClassMissing,
+            message: "MachineClass small does not exist in namespace default; create it".into(),
+        });
+        observed
+    };
+    let mut alone = worker();
+    alone.cluster = None;
+    let mut unlabelled = alone.clone();
+    let mut machine = unlabelled.machine.as_ref().clone();
+    machine.labels_mut().clear();
+    unlabelled.machine = Arc::new(machine);
+    let broken = with_cluster(worker(), |c| c.spec = Err("podz: unknown field".into()));
+    let cases: [(&str, Observed, &str, &[&str]); 7] = [
+        (
+            "no label",
+            unlabelled,
+            "ClusterLabelMissing",
+            &["cluster.k8s.io/cluster-name", "set it"],
+        ),
+        (
+            "no Cluster",
+            alone,
+            "ClusterMissing",
+            &["Cluster a", "create it"],
+        ),
+        (
+            "bad Cluster",
+            broken,
+            "ClusterInvalid",
+            &["Cluster a", "podz"],
+        ),
+        (
+            "no class",
+            missing_class,
+            "MachineClassMissing",
+            &["MachineClass small", "create it"],
+        ),
+        (
+            "unknown kind",
+            provider(ours("SshMachine")),
+            "InvalidConfiguration",
+            &[
+                "spec.providerSpec.value",
+                "SshMachine",
+                "write tatara.dev/v1alpha1 SSHMachineProviderSpec",
+            ],
+        ),
+        (
+            "misspelt field",
+            provider(misspelt),
+            "InvalidConfiguration",
+            &["hostSelecter", "expected"],
+        ),
+        (
+            "Cluster goes",
+            with_cluster(worker(), |c| c.deleting = true),
+            "ClusterDeleting",
+            &["Cluster a"],
+        ),
+    ];
+    all_wait(&cases);
+}
+
+#[test]
+fn what_runs_stays_as_its_node_is_while_its_settings_cannot_be_used() {
+    type Case = (&'static str, fn(Observed) -> Observed);
+    let problems: [Case; 3] = [
+        ("ClusterInvalid", |observed| {
+            with_cluster(observed, |c| c.spec = Err("podz: unknown field".into()))
+        }),
+        ("InvalidConfiguration", |mut observed| {
+            observed.spec = Err(SpecProblem {
+                reason: Reason::InvalidConfiguration,
+                message: "hostSelecter: unknown field".into(),
+            });
+            observed
+        }),
+        ("UnsupportedVersion", |observed| {
+            edited(
+                observed,
+                &json!({ "spec": { "versions": { "kubelet": "v1.99.0" } } }),
+            )
+        }),
+    ];
+    for (reason, break_it) in problems {
+        let plan_of = |observed| plan(&break_it(observed), at(0));
+        let runs = plan_of(running(worker()));
+        expect(reason, &runs, &[], ("UpToDate", reason, &[]));
+        assert_eq!(finding(&runs, "Ready").status, Status::True, "{reason}");
+        assert_eq!(runs.phase.as_str(), "Running");
+
+        let mut sick = running(worker());
+        let node = NodeView {
+            ready: Some(false),
+            ..node()
+        };
+        sick.node = Seen::Known(Some(Arc::new(node)));
+        let sick = plan_of(sick);
+        expect(reason, &sick, &[], ("Ready", "NodeNotReady", &[]));
+
+        let mut silent = running(worker());
+        silent.node = Seen::Unknown("the API of Cluster a does not answer".into());
+        let silent = plan_of(silent);
+        expect(
+            reason,
+            &silent,
+            &[],
+            ("Ready", "NodeUnknown", &["does not answer"]),
+        );
+        expect(reason, &silent, &[], ("UpToDate", reason, &[]));
+
+        let mut restarted = running(worker());
+        restarted.node = Seen::NotYet("not connected yet".into());
+        assert!(
+            plan_of(restarted).hands_off,
+            "{reason}: a restart is no news"
+        );
+
+        let turn = with_cluster(running(control_plane()), |c| c.turn = Some(turn_of(ME)));
+        expect(reason, &plan_of(turn), &[], ("UpToDate", reason, &[]));
+
+        let begun = prepared(worker(), &[]);
+        expect(
+            reason,
+            &plan_of(begun),
+            &[],
+            ("InfrastructureReady", reason, &[]),
+        );
+    }
+}
+
+#[test]
+fn a_version_that_cannot_run_is_said_with_those_that_can() {
+    let version = |field: &str, value: &str| {
+        edited(
+            control_plane(),
+            &json!({ "spec": { "versions": { (field): value } } }),
+        )
+    };
+    let mut beside = control_plane();
+    let mut machine = beside.machine.as_ref().clone();
+    machine.versions = machine.spec.versions.take();
+    if let Some(versions) = &mut machine.versions {
+        versions.kubelet = "1.13.6".into();
+    }
+    beside.machine = Arc::new(machine);
+    let cases: [(&str, Observed, &str, &[&str]); 6] = [
+        (
+            "as published in 2019",
+            beside,
+            "UnsupportedVersion",
+            &["versions.kubelet is v1.13.6", "v1.31 to v1.36"],
+        ),
+        (
+            "too old",
+            version("kubelet", "1.13.6"),
+            "UnsupportedVersion",
+            &["spec.versions.kubelet", "v1.13.6", "v1.31 to v1.36"],
+        ),
+        (
+            "too new",
+            version("controlPlane", "v1.99.0"),
+            "UnsupportedVersion",
+            &["spec.versions.controlPlane", "v1.99.0", "v1.31 to v1.36"],
+        ),
+        (
+            "no version",
+            version("kubelet", "latest"),
+            "UnsupportedVersion",
+            &["spec.versions.kubelet", "\"latest\"", "v1.36.3"],
+        ),
+        (
+            "ahead",
+            version("controlPlane", "v1.35.4"),
+            "UnsupportedVersion",
+            &["spec.versions.kubelet", "v1.36.3", "v1.35.4"],
+        ),
+        (
+            "behind",
+            version("kubelet", "v1.32.0"),
+            "UnsupportedVersion",
+            &["spec.versions.kubelet", "v1.32.0", "v1.33"],
+        ),
+    ];
+    all_wait(&cases);
+}
+
+/// Nothing is done, and both conditions say why.
+fn all_wait(cases: &[(&str, Observed, &str, &[&str])]) {
+    for (case, observed, reason, parts) in cases {
+        let plan = plan(observed, at(0));
+        let reason = *reason;
+        expect(case, &plan, &[], ("InfrastructureReady", reason, parts));
+        let ready = finding(&plan, "Ready");
+        assert_eq!(
+            (ready.status, ready.reason.as_str()),
+            (Status::False, reason),
+            "{case}"
+        );
+    }
+}
+
+#[test]
+fn a_host_that_is_not_ours_is_left_alone_and_the_condition_says_whose_it_is() {
+    let foreign = |marker: Marker| {
+        Ownership::Owner(Owner {
+            marker,
+            initialized: false,
+            joined: false,
+        })
+    };
+    let mut elsewhere = marker("w-0", ME);
+    elsewhere.management = "another".into();
+    let kubelet = crate::core::node::Finding::from(
+        "finding: kubelet: /var/lib/kubelet is not empty; remedy: remove it".to_owned(),
+    );
+    let mut occupied = on(worker(), Ownership::Nobody, Vec::new());
+    if let Placement::Held(Held {
+        contact: Contact::Seen(seen),
+        ..
+    }) = &mut occupied.placement
+    {
+        seen.occupied = vec![kubelet];
+    }
+    let cases: [(&str, Observed, &[&str]); 4] = [
+        (
+            "another Machine",
+            on(worker(), foreign(marker("w-9", OTHER)), Vec::new()),
+            &["default/w-9", OTHER],
+        ),
+        (
+            "same UID, another management cluster",
+            on(worker(), foreign(elsewhere), Vec::new()),
+            &["management cluster another"],
+        ),
+        (
+            "no marker, a kubelet",
+            occupied,
+            &["a Kubernetes that is not Tatara's", "/var/lib/kubelet"],
+        ),
+        (
+            "a broken marker",
+            on(worker(), Ownership::Unreadable("{".into()), Vec::new()),
+            &["owner.json", "cannot be read"],
+        ),
+    ];
+    for (case, observed, parts) in cases {
+        let plan = plan(&observed, at(0));
+        expect(case, &plan, &[], ("HostClean", "Occupied", parts));
+        assert_ne!(plan.next, Next::OnChange, "{case}: a host tells nobody");
+    }
+}
+
+#[test]
+fn a_host_that_cannot_be_asked_is_asked_again_and_nothing_is_done_to_it() {
+    for (reason, message) in [
+        (
+            Reason::CredentialMissing,
+            "Secret fleet-key does not exist in namespace default; create it",
+        ),
+        (
+            Reason::CredentialMalformed,
+            "Secret fleet-key has no ssh-privatekey",
+        ),
+        (Reason::HostKeyChanged, "the host shows another key"),
+        (Reason::SshUnreachable, "no answer from 192.0.2.11:22"),
+    ] {
+        let mut observed = worker();
+        observed.placement = held(Contact::Unreachable {
+            reason,
+            message: message.into(),
+        });
+        let plan = plan(&observed, at(0));
+        let reason = reason.as_str();
+        expect(
+            reason,
+            &plan,
+            &[],
+            ("InfrastructureReady", reason, &[message]),
+        );
+        assert_ne!(
+            plan.next,
+            Next::OnChange,
+            "nothing else tells when it answers"
+        );
+    }
+}
+
+#[test]
+fn nothing_is_done_while_the_machine_or_something_above_it_is_paused() {
+    let states = [
+        worker(),
+        prepared(control_plane(), &[]),
+        running(worker()),
+        deleted(running(worker()), at(0)),
+    ];
+    for observed in states {
+        for above in ["Machine w-0", "MachineSet pool-1", "Cluster a"] {
+            let mut observed = observed.clone();
+            observed.paused_by = Some(above.into());
+            let says = ("Paused", "Paused", &[above, ANNOTATION_PAUSED][..]);
+            expect("paused", &plan(&observed, at(1_000_000)), &[], says);
+        }
+    }
+}
+
+#[test]
+fn what_can_never_run_as_it_is_written_has_failed_and_what_runs_has_not() {
+    let wrong = |mut observed: Observed| {
+        observed.spec = Err(SpecProblem {
+            reason: Reason::InvalidConfiguration,
+            message: "spec.providerSpec.value: hostSelecter: unknown field".into(),
+        });
+        observed
+    };
+    let failed = |observed: &Observed| {
+        let plan = plan(observed, at(0));
+        terminal(observed, &plan).map(|finding| finding.message.clone())
+    };
+    let message = failed(&wrong(worker())).expect("a failure");
+    assert!(message.contains("hostSelecter"), "{message}");
+    assert_eq!(failed(&worker()), None);
+    assert_eq!(failed(&wrong(running(worker()))), None);
+    let mut waiting = worker();
+    waiting.placement = Placement::None(Err(Refusal {
+        reason: Reason::NoHostAvailable,
+        message: "all are taken".into(),
+    }));
+    assert_eq!(failed(&waiting), None);
+}
+
+#[test]
+fn a_machine_of_ours_that_was_made_foreign_still_lets_its_host_go() {
+    let change = json!({ "metadata": { "finalizers": [FINALIZER_MACHINE] } });
+    let mut observed = edited(running(worker()), &change);
+    observed.spec = Err(SpecProblem {
+        reason: Reason::InvalidConfiguration,
+        message: "spec.providerSpec.value is vsphere/v1 VM, which is not Tatara's".into(),
+    });
+    let says = ("UpToDate", "InvalidConfiguration", &["not Tatara's"][..]);
+    expect("alive", &plan(&observed, at(0)), &[], says);
+    let leaving = plan(&deleted(observed, at(0)), at(1));
+    assert!(leaving.actions.contains(&Action::Release));
+}
+
+#[test]
+fn no_host_says_how_many_there_are_and_why_none_fits() {
+    let mut observed = worker();
+    observed.placement = Placement::None(Err(Refusal {
+        reason: Reason::NoHostAvailable,
+        message: "4 hosts match the selector: 3 claimed, 1 in maintenance".into(),
+    }));
+    let says = (
+        "InfrastructureReady",
+        "NoHostAvailable",
+        &["3 claimed, 1 in maintenance"][..],
+    );
+    expect("none", &plan(&observed, at(0)), &[], says);
+}
+
+#[test]
+fn a_config_source_is_accepted_and_said_to_be_ignored() {
+    let observed = edited(
+        running(worker()),
+        &json!({ "spec": { "configSource": { "a": 1 } } }),
+    );
+    let says = (
+        "ConfigSourceUsed",
+        "Ignored",
+        &["spec.configSource", "kubeletConfiguration"][..],
+    );
+    expect("configSource", &plan(&observed, at(0)), &[], says);
+}

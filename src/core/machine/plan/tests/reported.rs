@@ -1,0 +1,44 @@
+//! What is written of a plan into the Machine's status.
+
+use super::super::super::status::status;
+use super::super::claim::chosen;
+use super::*;
+use crate::api::conditions::Reason;
+
+#[test]
+fn what_can_never_run_says_so_under_the_names_that_the_cluster_autoscaler_knows() {
+    let mut wrong = worker();
+    wrong.spec = Err(SpecProblem {
+        reason: Reason::InvalidConfiguration,
+        message: "hostSelecter: unknown field".into(),
+    });
+    let old = wrong.machine.status.clone().unwrap_or_default();
+    let failed = status(&wrong, &plan(&wrong, at(0)), &old);
+    let reason = Some("InvalidConfiguration");
+    assert_eq!(failed.failure_reason.as_deref(), reason);
+    assert_eq!(failed.error_reason.as_deref(), reason);
+    let message = failed.failure_message.clone().expect("a message");
+    assert!(message.contains("hostSelecter"), "{message}");
+
+    // and no more once it can
+    let mended = worker();
+    let now = status(&mended, &plan(&mended, at(1)), &failed);
+    assert_eq!((now.failure_reason, now.failure_message), (None, None));
+}
+
+#[test]
+fn a_provider_id_comes_with_a_place_and_with_nothing_else() {
+    let change = chosen(&worker(), "host-a");
+    assert_eq!(change["spec"]["providerID"], format!("tatara://ssh/{ME}"));
+    assert_eq!(
+        change["metadata"]["annotations"][crate::api::names::ANNOTATION_HOST],
+        "host-a"
+    );
+    // none is free: nothing is chosen, so the cluster-autoscaler does not count the Machine as there
+    let mut waits = edited(worker(), &json!({ "metadata": { "finalizers": [] } }));
+    waits.placement = Placement::None(Err(Refusal {
+        reason: Reason::NoHostAvailable,
+        message: "none".into(),
+    }));
+    assert_eq!(plan(&waits, at(0)).actions, [Action::Adopt { host: None }]);
+}

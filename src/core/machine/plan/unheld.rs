@@ -1,0 +1,283 @@
+//! A Machine without a place: it claims a Host, once; and where its claim is lost, or is on several Hosts, it says
+//! so, and nothing is done. Absence of a claim proves nothing.
+
+use std::time::Duration;
+
+use kube::ResourceExt;
+
+use super::super::kind::PlaceKind;
+use super::super::observed::{Contact, Held, Observed, Placement, Refusal, Unheld};
+use super::{Action, Plan};
+use crate::api::MachineProviderSpec;
+use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::api::names::{ANNOTATION_HOST, ANNOTATION_HOST_IS_GONE};
+use crate::core::Next;
+use crate::core::node::{Marker, Ownership};
+use crate::core::proof::{Clean, Evidence, Proof};
+
+/// How soon a Host that a Machine chose and does not have is asked again.
+pub(super) const ASK_AGAIN: Duration = Duration::from_secs(30);
+
+/// What is written on a Machine before anything else.
+pub fn adoption(observed: &Observed) -> Option<Plan> {
+    let machine = &observed.machine;
+    let has_place = matches!(observed.placement, Placement::Held(_));
+    let is_needed = !observed.is_adopted()
+        || machine.spec.provider_spec.value.is_none()
+        || (has_place && machine.spec.provider_id.is_none());
+    is_needed.then(|| Plan {
+        actions: vec![Action::Adopt {
+            host: place(observed),
+        }],
+        ..Plan::default()
+    })
+}
+
+/// The place that is written down with the adoption: what the Machine has, or is to have next.
+fn place(observed: &Observed) -> Option<String> {
+    let is_virtual = matches!(observed.spec, Ok(MachineProviderSpec::Libvirt(_)));
+    match &observed.placement {
+        Placement::Held(held) => Some(held.name.clone()),
+        Placement::None(Ok(host))
+            if !is_virtual && observed.chosen.is_none() && !observed.is_begun() =>
+        {
+            Some(host.clone())
+        }
+        Placement::None(_) => None,
+    }
+}
+
+/// The next step of a Machine that is not deleted.
+pub fn plan(observed: &Observed, choice: &Result<String, Refusal>) -> Plan {
+    let is_simulated = observed.kind() == Ok(Some(PlaceKind::Simulation));
+    if is_simulated && observed.chosen.is_none() {
+        return claim(choice, None);
+    }
+    match &observed.chosen {
+        None if !observed.is_begun() => claim(choice, None),
+        Some(chosen) if !observed.is_begun() && matches!(chosen.now, Unheld::Free) => {
+            claim(&Ok(chosen.host.clone()), None)
+        }
+        _ => match proof(observed) {
+            Ok(proof) if proof.evidence() == Evidence::NeverStarted => {
+                claim(choice, Clean::from(&proof))
+            }
+            Ok(_) => lost(observed, "the host was reset"),
+            Err(why) => lost(observed, &why),
+        },
+    }
+}
+
+fn claim(choice: &Result<String, Refusal>, instead: Option<Clean>) -> Plan {
+    let finding =
+        |reason, message| Finding::no(ConditionType::InfrastructureReady, reason, message);
+    match choice {
+        Ok(host) => {
+            let host = host.clone();
+            let message = format!("claiming {host}");
+            let action = Action::Acquire { host, instead };
+            Plan::act(action, finding(Reason::Claiming, message))
+        }
+        Err(refusal) => Plan::waiting(finding(refusal.reason, refusal.message.clone())),
+    }
+}
+
+fn lost(observed: &Observed, why: &str) -> Plan {
+    let message = format!(
+        "no Host has the claim of this Machine: {why}. A Machine never moves to another host{}. {}",
+        match &observed.node {
+            super::Seen::Known(Some(node)) =>
+                format!(", and Node {} and its pods are left alone", node.name),
+            _ => String::new(),
+        },
+        remedy(observed)
+    );
+    Plan {
+        next: Next::After(ASK_AGAIN),
+        ..Plan::waiting(Finding::no(
+            ConditionType::InfrastructureReady,
+            Reason::HostLost,
+            message,
+        ))
+    }
+}
+
+/// How a claim that was lost comes back, or is given up.
+pub fn remedy(observed: &Observed) -> String {
+    let host = observed.chosen.as_ref().map_or("HOST", |c| c.host.as_str());
+    let gone = host_is_gone(observed);
+    let then = if observed.is_deleting() {
+        ""
+    } else {
+        ", and delete the Machine"
+    };
+    match observed.chosen.as_ref().map(|chosen| &chosen.now) {
+        Some(Unheld::Taken(other, contact)) if is_marked(observed, contact) => format!(
+            "Host {host} has the claim of Machine {other}, and its server the marker of this one. Register the Host anew without that claim, as its condition Clean says; then: {}",
+            give_back(observed, host)
+        ),
+        Some(Unheld::Taken(other, Contact::Seen(_))) => copied(observed, host, other),
+        Some(Unheld::Taken(other, _)) => format!(
+            "Host {host} has the claim of Machine {other}, and only its server tells whether anything of this Machine is there: bring the Host back first"
+        ),
+        Some(Unheld::Asked(Contact::Seen(seen)))
+            if let Ownership::Owner(other) = &seen.owner
+                && !other.marker.is_same_machine(&observed.marker) =>
+        {
+            format!(
+                "The server of Host {host} has the marker of Machine {}, which took it when nothing of this one was there. Remove this Machine: {}",
+                other.marker.machine,
+                end(observed)
+            )
+        }
+        _ => format!(
+            "Register Host {host} again if it is missing, and give it back: {}; this Machine then continues. \
+             Only if the server is off for good or was erased: {gone}{then}",
+            give_back(observed, host)
+        ),
+    }
+}
+
+/// Its Host has the claim of another Machine, and nothing of this one is there: made from the YAML of that other one,
+/// or restored after its host went to it. That other claim is not to be touched.
+fn copied(observed: &Observed, host: &str, other: &str) -> String {
+    format!(
+        "Host {host} has the claim of Machine {other}: this Machine looks like a copy of {other}, or was restored after its host went to {other}; nothing of it is seen there. \
+         Leave {other} and the Host alone, and remove this Machine: {}",
+        end(observed)
+    )
+}
+
+/// The commands that remove this Machine, of which nothing runs.
+fn end(observed: &Observed) -> String {
+    let gone = host_is_gone(observed);
+    if observed.is_deleting() {
+        return gone;
+    }
+    let marker = &observed.marker;
+    format!(
+        "kubectl -n {} delete machine {} --wait=false; {gone}",
+        marker.namespace, marker.machine
+    )
+}
+
+fn is_marked(observed: &Observed, contact: &Contact) -> bool {
+    matches!(contact, Contact::Seen(seen) if seen.owner.of(&observed.marker).is_some())
+}
+
+fn give_back(observed: &Observed, host: &str) -> String {
+    let marker = &observed.marker;
+    format!(
+        "kubectl -n {} patch host {host} --type=merge -p '{{\"spec\":{{\"consumerRef\":{{\"name\":\"{}\",\"uid\":\"{}\",\"cluster\":\"{}\",\"releasing\":{}}}}}}}'",
+        marker.namespace,
+        marker.machine,
+        marker.uid,
+        marker.cluster,
+        observed.is_deleting()
+    )
+}
+
+/// The command with which the user says that nothing of this Machine runs any more.
+pub fn host_is_gone(observed: &Observed) -> String {
+    let marker = &observed.marker;
+    format!(
+        "kubectl -n {} annotate machine {} {ANNOTATION_HOST_IS_GONE}={}",
+        marker.namespace, marker.machine, marker.uid
+    )
+}
+
+/// What the Host that it chose, and does not have, says of it; an error is why that proves nothing.
+pub fn proof(observed: &Observed) -> Result<Proof, String> {
+    let Some(chosen) = &observed.chosen else {
+        return Proof::of_no_place(observed.uid(), observed.is_begun())
+            .ok_or_else(|| "kubeadm was begun for it, and on which host is not recorded".into());
+    };
+    let host = &chosen.host;
+    match &chosen.now {
+        Unheld::Missing => Err(format!("Host {host}, which it chose, does not exist")),
+        Unheld::Free | Unheld::Held => Err(format!("Host {host} was not asked")),
+        Unheld::Asked(Contact::Seen(seen)) | Unheld::Taken(_, Contact::Seen(seen)) => {
+            Proof::of_host(&observed.marker, observed.is_begun(), seen)
+                .map_err(|why| format!("Host {host}: {why}"))
+        }
+        Unheld::Asked(Contact::Unreachable { message, .. })
+        | Unheld::Taken(_, Contact::Unreachable { message, .. }) => {
+            Err(format!("Host {host} cannot be asked: {message}"))
+        }
+        Unheld::Asked(Contact::NotAsked | Contact::SelfRegistering(_))
+        | Unheld::Taken(_, Contact::NotAsked | Contact::SelfRegistering(_)) => {
+            Err(format!("Host {host} was not asked"))
+        }
+    }
+}
+
+/// The Host that bears its claim is not the one that it chose: a claim that somebody moved is not followed.
+pub fn moved(observed: &Observed) -> Option<Plan> {
+    let (Placement::Held(held), Some(chosen)) = (&observed.placement, &observed.chosen) else {
+        return None;
+    };
+    if chosen.host == held.name {
+        return None;
+    }
+    let (bears, named) = (&held.name, &chosen.host);
+    let other = match observed.machine.annotations().get(ANNOTATION_HOST) {
+        Some(_) => format!("annotation {ANNOTATION_HOST} names Host {named}"),
+        None => format!("the server of Host {named} has its marker"),
+    };
+    let Marker {
+        namespace, machine, ..
+    } = &observed.marker;
+    let message = format!(
+        "Host {bears} bears the claim of this Machine, and {other}; nothing is done. See which server has /var/lib/tatara/owner.json with uid {}. \
+         If it is that of {bears}: kubectl -n {namespace} annotate --overwrite machine {machine} {ANNOTATION_HOST}={bears}. \
+         If it is that of {named}: kubectl -n {namespace} delete host {bears} --wait=false, and give {named} its claim back: {}",
+        observed.uid(),
+        give_back(observed, named)
+    );
+    // a Host that only its marker connects with the Machine wakes nobody when it goes
+    Some(Plan {
+        next: Next::After(ASK_AGAIN),
+        ..stopped(observed, Reason::ClaimMoved, message)
+    })
+}
+
+/// It was let go of by hand, and runs all the same.
+pub fn released(observed: &Observed, held: &Held) -> String {
+    let then = if observed.acts_as_control_plane() {
+        "runs on; leave it so".to_owned()
+    } else {
+        format!(
+            "runs on as it is. When it may go: kubectl -n {} delete machine {} (its pods are evicted first)",
+            observed.marker.namespace, observed.marker.machine
+        )
+    };
+    format!(
+        "spec.consumerRef.releasing of Host {} was set by hand, and cannot be taken back. Nothing is reset, and what runs there {then}",
+        held.name
+    )
+}
+
+/// What was written down of its place contradicts itself: who could prove anything of it is not known.
+pub fn contradictory(observed: &Observed) -> Option<Plan> {
+    let message = observed.kind().err()?;
+    Some(stopped(observed, Reason::PlaceInDoubt, message))
+}
+
+/// Several Hosts bear its claim: which is its own only their servers tell, and nothing is done to any of them.
+pub fn contested(observed: &Observed) -> Plan {
+    let message = format!(
+        "Hosts {} all have spec.consumerRef of this Machine, as when one is made from the YAML of another; nothing is done to any of them. Delete all but the one that it runs on; each Host says whether its server has the marker: kubectl -n {} get hosts -o wide",
+        observed.claims.join(", "),
+        observed.marker.namespace
+    );
+    stopped(observed, Reason::ClaimedTwice, message)
+}
+
+/// Nothing is done about the Machine, whether it stays or goes.
+pub(super) fn stopped(observed: &Observed, reason: Reason, message: String) -> Plan {
+    Plan::waiting(if observed.is_deleting() {
+        Finding::yes(ConditionType::Deleting, reason, message)
+    } else {
+        Finding::no(ConditionType::InfrastructureReady, reason, message)
+    })
+}

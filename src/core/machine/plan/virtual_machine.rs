@@ -1,0 +1,304 @@
+//! A Machine's virtual machine: made, switched on, reached; and what is said when it is not as it should
+//! be. What happens inside it is the same as on any host.
+
+use std::time::Duration;
+
+use k8s_openapi::jiff::Timestamp;
+
+use super::super::observed::{Contact, Held, Observed, Told, VirtualMachine};
+use super::{Action, Plan, correct, hypervisor, known_node};
+use crate::api::conditions::{ConditionType, Finding, Reason, Status};
+use crate::core::Next;
+use crate::core::Tried;
+use crate::core::backoff;
+use crate::gateway::types::{Image, ImageState, Machine, MachineState};
+
+/// What the condition of the machine itself is called.
+const INFRASTRUCTURE: ConditionType = ConditionType::InfrastructureReady;
+
+/// Tries at a hypervisor before another is chosen: what fails once may be under way there.
+const TRIES: u32 = 3;
+
+/// How soon a virtual machine that starts is asked again.
+const STARTING_AGAIN: Duration = Duration::from_secs(2);
+
+/// How soon a seed that the guest had hold of is asked for again.
+const SEED_AGAIN: Duration = Duration::from_secs(10);
+
+/// What has to be done to the virtual machine, or waited for, before anything else; nothing when it runs and
+/// has an address.
+pub fn plan(observed: &Observed, machine: &VirtualMachine, now: Timestamp) -> Option<Plan> {
+    let told = match &machine.told {
+        Ok(told) => told,
+        Err(refusal) => return Some(waiting(refusal.reason, refusal.message.clone())),
+    };
+    match &told.machine {
+        // one that another Hypervisor shows may be the live node
+        None if machine.shown_by.is_none() && may_have_been_a_node(observed) => Some(waiting(
+            Reason::VirtualMachineGone,
+            format!(
+                "its virtual machine is not on Hypervisor {} any more; a Machine is never built twice: delete it, and its MachineSet creates another",
+                machine.hypervisor
+            ),
+        )),
+        // it may be there, and would be made twice
+        None if let Some(why) = hypervisor::doubt(observed) => Some(Plan {
+            next: Next::After(hypervisor::LOOK_AGAIN),
+            ..waiting(Reason::HypervisorMoved, why)
+        }),
+        None => Some(leave(machine, told).unwrap_or_else(|| make(observed, machine, told, now))),
+        Some(shown) if shown.incomplete && !may_have_been_a_node(observed) => {
+            Some(make(observed, machine, told, now))
+        }
+        Some(shown) => standing(machine, shown, now),
+    }
+}
+
+/// What was made of it once cannot be made again: its disk is gone.
+fn may_have_been_a_node(observed: &Observed) -> bool {
+    observed.is_begun()
+}
+
+fn waiting(reason: Reason, message: impl Into<String>) -> Plan {
+    Plan::waiting(Finding::no(INFRASTRUCTURE, reason, message))
+}
+
+/// Nothing of it is there yet, nothing can be made there, and another Hypervisor would take it. Whether really nothing
+/// of it exists is read live before it leaves.
+fn leave(machine: &VirtualMachine, told: &Told) -> Option<Plan> {
+    let full = |finding: &Finding| finding.reason == Reason::InsufficientCapacity;
+    let refused = machine.tried.refused.as_ref();
+    let why = match (machine.held_back, refused) {
+        // somebody else was faster there: even where all are full it waits for any of them
+        (_, Some(refused)) if full(refused) => refused.message.clone(),
+        _ if !machine.is_elsewhere => return None,
+        (Some(why), _) => format!("Hypervisor {} is {why}", machine.hypervisor),
+        _ if machine.tried.times < TRIES => return None,
+        (None, Some(refused)) if is_of_hypervisor(refused.reason) => refused.message.clone(),
+        _ => image_failed_here(told)?,
+    };
+    let message = format!("{why}; nothing of it was made there: another Hypervisor is chosen");
+    Some(Plan::act(
+        Action::LeaveHypervisor,
+        Finding::no(INFRASTRUCTURE, Reason::LeavingHypervisor, message),
+    ))
+}
+
+/// Whether another hypervisor may answer otherwise. One that does not answer shows nothing of what is there.
+fn is_of_hypervisor(reason: Reason) -> bool {
+    let of_answer = [
+        Reason::SpecDiffers,
+        Reason::HypervisorUnreachable,
+        Reason::CertificateUnknown,
+        Reason::Unauthorized,
+        Reason::TokenExpired,
+        Reason::UnreadableAnswer,
+        Reason::LibvirtUnavailable,
+    ];
+    !of_answer.contains(&reason)
+}
+
+/// Why the image could not be had there, unless the image itself is at fault.
+fn image_failed_here(told: &Told) -> Option<String> {
+    let image = told.image.as_ref()?;
+    let error = image.error.as_ref()?;
+    let is_image = ["ChecksumMismatch", "ImageRefused"].contains(&error.code.as_str());
+    let is_here = image.state == ImageState::Failed && !is_image;
+    is_here.then(|| format!("its image could not be had: {}", error.detail))
+}
+
+fn make(observed: &Observed, machine: &VirtualMachine, told: &Told, now: Timestamp) -> Plan {
+    let hypervisor = &machine.hypervisor;
+    let fetching = |message: String| Finding::no(INFRASTRUCTURE, Reason::FetchingImage, message);
+    match &told.image {
+        None => paced(
+            &machine.tried,
+            Action::FetchImage,
+            fetching(format!("Hypervisor {hypervisor} fetches the image")),
+            now,
+        ),
+        Some(image) => match image.state {
+            ImageState::Fetching | ImageState::Other => Plan::waiting(fetching(format!(
+                "Hypervisor {hypervisor} fetches the image: {}",
+                progress(image)
+            ))),
+            ImageState::Failed => {
+                let (code, why) = match &image.error {
+                    Some(error) => (error.code.as_str(), error.detail.as_str()),
+                    None => ("", "it does not say why"),
+                };
+                let reason = match code {
+                    "ChecksumMismatch" => Reason::ImageChecksumDiffers,
+                    "DiskFull" => Reason::StorageFull,
+                    _ => Reason::ImageFailed,
+                };
+                let remedy = if reason == Reason::StorageFull {
+                    "free space in its storage pool there".to_owned()
+                } else {
+                    let correct = correct::remedy(&observed.machine);
+                    format!("if url or sha256 of rootDisk.image is wrong, {correct}")
+                };
+                let message = format!(
+                    "Hypervisor {hypervisor} failed to fetch the image: {why}. It is tried again; {remedy}"
+                );
+                paced(
+                    &machine.tried,
+                    Action::FetchImage,
+                    Finding::no(INFRASTRUCTURE, reason, message),
+                    now,
+                )
+            }
+            ImageState::Ready => paced(
+                &machine.tried,
+                Action::CreateMachine,
+                Finding::no(
+                    INFRASTRUCTURE,
+                    Reason::CreatingVirtualMachine,
+                    format!("making the virtual machine on Hypervisor {hypervisor}"),
+                ),
+                now,
+            ),
+        },
+    }
+}
+
+fn progress(image: &Image) -> String {
+    let mib = image.received_bytes >> 20;
+    match image.total_bytes {
+        Some(total) => format!("{mib} of {} MiB", total >> 20),
+        None => format!("{mib} MiB"),
+    }
+}
+
+fn standing(machine: &VirtualMachine, shown: &Machine, now: Timestamp) -> Option<Plan> {
+    let name = format!(
+        "virtual machine {} on Hypervisor {}",
+        shown.spec.name, machine.hypervisor
+    );
+    let switch = |action, reason, message: String| {
+        Some(paced(
+            &machine.tried,
+            action,
+            Finding::no(INFRASTRUCTURE, reason, message),
+            now,
+        ))
+    };
+    match shown.state {
+        MachineState::Off => switch(
+            Action::SwitchOn,
+            Reason::VirtualMachineOff,
+            format!("{name} is off; switching it on. To keep it off, pause the Machine"),
+        ),
+        MachineState::Crashed => switch(
+            Action::SwitchOn,
+            Reason::VirtualMachineCrashed,
+            format!("{name} crashed; switching it on"),
+        ),
+        MachineState::Paused if shown.state_reason.as_deref() == Some("ioerror") => switch(
+            Action::Resume,
+            Reason::StorageFull,
+            format!(
+                "{name} is paused after a disk write error; free space in its storage pool on the hypervisor: it is then resumed"
+            ),
+        ),
+        MachineState::Paused => switch(
+            Action::Resume,
+            Reason::VirtualMachinePaused,
+            format!("{name} is paused; resuming it. To keep it paused, pause the Machine"),
+        ),
+        MachineState::ShuttingDown => Some(waiting(
+            Reason::VirtualMachineOff,
+            format!("{name} is on its way off"),
+        )),
+        MachineState::Unknown if shown.unreadable => Some(waiting(
+            Reason::VirtualMachineUnknown,
+            format!(
+                "{name} is there, and its gateway cannot read, or say, what it is; look at it on the hypervisor"
+            ),
+        )),
+        MachineState::Unknown => Some(waiting(
+            Reason::VirtualMachineUnknown,
+            format!("{name} is in a state that libvirt has no name for"),
+        )),
+        MachineState::Running if shown.address().is_none() => Some(waiting(
+            Reason::WaitingForAddress,
+            format!(
+                "{name} runs, and has no address yet; look at its console if that stays so: does its image run cloud-init, and does its network answer DHCP?"
+            ),
+        )),
+        MachineState::Running => None,
+    }
+}
+
+/// An action that is tried again and again, at growing intervals. What refused the last try is said meanwhile. It is
+/// looked at again whatever the gateway tells: what failed as it did before, within one look of it, brings no event.
+fn paced(tried: &Tried, action: Action, finding: Finding, now: Timestamp) -> Plan {
+    let finding = tried.refused.clone().unwrap_or(finding);
+    let wait = backoff::left(tried.times, 1.0, tried.last, now);
+    if wait.is_zero() {
+        return Plan {
+            next: Next::After(backoff::delay(tried.times.saturating_add(1), 1.0)),
+            ..Plan::act(action, finding)
+        };
+    }
+    Plan {
+        next: Next::After(wait),
+        ..Plan::waiting(finding)
+    }
+}
+
+/// Until somebody has logged in once, a virtual machine that does not answer is one that starts: it is asked again
+/// soon, as its sshd comes a moment after its address.
+pub fn starting(observed: &Observed, held: &Held) -> Option<Plan> {
+    let Contact::Unreachable {
+        reason: Reason::SshUnreachable,
+        message,
+    } = &held.contact
+    else {
+        return None;
+    };
+    let shown = shown(observed).filter(|shown| shown.seed)?;
+    let message = format!(
+        "virtual machine {} starts, and cannot be logged in to yet; look at its console if that stays so: {message}",
+        shown.spec.name
+    );
+    Some(Plan {
+        next: Next::After(STARTING_AGAIN),
+        ..waiting(Reason::WaitingForSsh, message)
+    })
+}
+
+fn shown(observed: &Observed) -> Option<&Machine> {
+    let told = observed.virtual_machine.as_ref()?.told.as_ref().ok()?;
+    told.machine.as_deref()
+}
+
+/// The seed, with its keys, leaves the hypervisor once we are in. The guest may still have hold of it: then it is
+/// tried again, and nothing waits for it.
+pub fn remove_seed(observed: &Observed, held: &Held, plan: &mut Plan) {
+    let is_attached = shown(observed).is_some_and(|shown| shown.seed);
+    let is_in = matches!(held.contact, Contact::Seen(_)) || known_node(observed).is_some();
+    if is_attached && is_in {
+        plan.actions.insert(0, Action::RemoveSeed);
+        plan.next = plan.next.sooner(Next::After(SEED_AGAIN));
+    }
+}
+
+/// A Node that is there says more than its virtual machine; but what is wrong with that is said as well, and
+/// mended where it can be. While its Node is well, a gateway that is not heard is news of the Hypervisor alone: it is
+/// restarted for an update, and no Machine is worse for that.
+pub fn beside_node(mut running: Plan, trouble: Plan, is_told: bool) -> Plan {
+    let is_well = |finding: &Finding| {
+        finding.condition == ConditionType::NodeHealthy && finding.status == Status::True
+    };
+    if !is_told && running.findings.iter().any(is_well) {
+        return running;
+    }
+    running
+        .findings
+        .retain(|finding| finding.condition != INFRASTRUCTURE);
+    running.findings.splice(0..0, trouble.findings);
+    running.actions.splice(0..0, trouble.actions);
+    running.next = trouble.next;
+    running
+}

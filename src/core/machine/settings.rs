@@ -1,0 +1,128 @@
+//! The kubeadm settings of the Cluster that a node was made with: recorded on its Machine before kubeadm
+//! runs, and compared with what the Cluster says now.
+
+use kube::ResourceExt;
+use serde_json::{Map, Value};
+
+use crate::api::names::ANNOTATION_SETTINGS;
+use crate::api::{ClusterProviderSpec, Machine};
+use crate::core::kubeadm;
+use crate::core::node::UnitName;
+
+const CLUSTER: &str = "kubeadm.clusterConfiguration";
+const INIT: &str = "kubeadm.initConfiguration";
+const JOIN: &str = "kubeadm.joinConfiguration";
+const KUBELET: &str = "kubeletConfiguration";
+const KUBE_PROXY: &str = "kubeProxyConfiguration";
+
+/// All settings, by their field of the provider spec.
+fn all(spec: &ClusterProviderSpec) -> Map<String, Value> {
+    let fields = [
+        (CLUSTER, &spec.kubeadm.cluster_configuration),
+        (INIT, &spec.kubeadm.init_configuration),
+        (JOIN, &spec.kubeadm.join_configuration),
+        (KUBELET, &spec.kubelet_configuration),
+        (KUBE_PROXY, &spec.kube_proxy_configuration),
+    ];
+    let fields = fields.map(|(name, value)| (name.to_owned(), Value::Object(value.clone())));
+    fields.into_iter().collect()
+}
+
+/// What the unit makes a node with. A node that joins gets the kubelet's configuration from the cluster,
+/// which has it from the Machine that made the control plane.
+pub fn of(spec: &ClusterProviderSpec, unit: UnitName, initializer: Option<&Machine>) -> Value {
+    let used: &[&str] = match unit {
+        UnitName::Init => &[CLUSTER, INIT, KUBELET, KUBE_PROXY],
+        UnitName::Join => &[JOIN, KUBELET],
+        UnitName::Prepare | UnitName::Reset => &[],
+    };
+    let mut settings = all(spec);
+    settings.retain(|name, _| used.contains(&name.as_str()));
+    if unit == UnitName::Join
+        && let Some(kubelet) = initializer
+            .and_then(recorded)
+            .and_then(|mut first| first.remove(KUBELET))
+    {
+        settings.insert(KUBELET.to_owned(), kubelet);
+    }
+    Value::Object(settings)
+}
+
+/// A sentence for each setting in which a Machine's node is behind its Cluster; nothing where it is not
+/// known what the node was made with.
+pub fn behind(machine: &Machine, spec: &ClusterProviderSpec) -> Vec<String> {
+    let Some(recorded) = recorded(machine) else {
+        return Vec::new();
+    };
+    let mut wanted = all(spec);
+    wanted.retain(|name, _| recorded.contains_key(name));
+    kubeadm::difference(&Value::Object(recorded), &Value::Object(wanted))
+}
+
+fn recorded(machine: &Machine) -> Option<Map<String, Value>> {
+    let text = machine.annotations().get(ANNOTATION_SETTINGS)?;
+    serde_json::from_str(text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn spec(max_pods: u32, verbosity: &str) -> ClusterProviderSpec {
+        let spec = json!({
+            "kubeadm": {
+                "clusterConfiguration": { "apiServer": { "extraArgs": [{ "name": "v", "value": verbosity }] } },
+            },
+            "kubeletConfiguration": { "maxPods": max_pods },
+        });
+        serde_json::from_value(spec).expect("settings")
+    }
+
+    fn made_with(settings: &Value) -> Machine {
+        let manifest = json!({
+            "apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Machine",
+            "metadata": { "name": "m", "annotations": { (ANNOTATION_SETTINGS): settings.to_string() } },
+            "spec": {},
+        });
+        serde_json::from_value(manifest).expect("a Machine")
+    }
+
+    #[test]
+    fn a_node_made_with_what_the_cluster_says_is_not_behind() {
+        let spec = spec(110, "2");
+        let first = made_with(&of(&spec, UnitName::Init, None));
+        let joined = made_with(&of(&spec, UnitName::Join, Some(&first)));
+        for machine in [first, joined] {
+            assert_eq!(behind(&machine, &spec), Vec::<String>::new());
+        }
+    }
+
+    #[test]
+    fn each_node_is_behind_in_what_it_was_made_with() {
+        let first = made_with(&of(&spec(110, "2"), UnitName::Init, None));
+        let new = spec(200, "4");
+        assert_eq!(
+            behind(&first, &new),
+            [
+                r#"kubeadm.clusterConfiguration.apiServer.extraArgs[v].value is "2", wanted "4""#,
+                "kubeletConfiguration.maxPods is 110, wanted 200",
+            ]
+        );
+        // it joins after the change, and gets what the cluster was made with all the same
+        let late = made_with(&of(&new, UnitName::Join, Some(&first)));
+        assert_eq!(
+            behind(&late, &new),
+            ["kubeletConfiguration.maxPods is 110, wanted 200"]
+        );
+    }
+
+    #[test]
+    fn nothing_is_said_of_a_node_that_nothing_is_known_of() {
+        let mut machine = made_with(&json!("not an object"));
+        assert_eq!(behind(&machine, &spec(1, "1")), Vec::<String>::new());
+        machine.metadata.annotations = None;
+        assert_eq!(behind(&machine, &spec(1, "1")), Vec::<String>::new());
+    }
+}

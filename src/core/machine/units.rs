@@ -1,0 +1,214 @@
+//! The units of steps of a Machine, from what was observed. A plan compares the identity of [`prepare`] with what ran.
+
+use secrecy::SecretString;
+
+use super::observed::{Held, Observed, ObservedCluster, Placement};
+use crate::api::cluster_provider_spec::EndpointHolder;
+use crate::api::machine_provider_spec::NodeSettings;
+use crate::api::{ClusterProviderSpec, MachineProviderSpec};
+use crate::core::cluster::cluster_input;
+use crate::core::kubeadm::{self, CRI_SOCKET, Discovery, KubernetesVersion, LocalApi, NodeInput};
+use crate::core::node::{self, Bootstrap, ControlPlaneFile, Prepare, Role, Unit, VirtualIpInput};
+
+/// The parts of an observation that units are made from.
+struct Parts<'a> {
+    cluster: &'a ObservedCluster,
+    spec: &'a ClusterProviderSpec,
+    settings: &'a NodeSettings,
+    held: &'a Held,
+}
+
+fn parts(observed: &Observed) -> Result<Parts<'_>, String> {
+    let cluster = observed
+        .cluster
+        .as_ref()
+        .ok_or("the Cluster does not exist")?;
+    let spec = cluster.spec.as_ref().map_err(Clone::clone)?;
+    let settings = observed
+        .spec
+        .as_ref()
+        .ok()
+        .and_then(MachineProviderSpec::node);
+    let settings = settings.ok_or("the Machine is not prepared over SSH")?;
+    let Placement::Held(held) = &observed.placement else {
+        return Err("the Machine holds no host".into());
+    };
+    Ok(Parts {
+        cluster,
+        spec,
+        settings,
+        held,
+    })
+}
+
+/// Everything up to kubeadm.
+///
+/// # Errors
+/// What is missing or cannot be used, for people.
+pub fn prepare(observed: &Observed) -> Result<Unit, String> {
+    let Parts {
+        cluster,
+        spec,
+        settings,
+        held,
+    } = parts(observed)?;
+    let (kubelet, control_plane) = versions(observed, cluster)?;
+    let network = &cluster.network;
+    let mut no_proxy: Vec<String> = network
+        .pods
+        .cidr_blocks
+        .iter()
+        .chain(&network.services.cidr_blocks)
+        .cloned()
+        .collect();
+    no_proxy.push(network.service_domain.clone());
+    let endpoint = spec.control_plane_endpoint.as_ref();
+    no_proxy.extend(endpoint.map(|endpoint| endpoint.host.clone()));
+    let input = Prepare {
+        role: if observed.machine.is_control_plane() {
+            Role::ControlPlane
+        } else {
+            Role::Worker
+        },
+        node_name: node_name(observed, held),
+        kubelet_version: &kubelet,
+        control_plane_version: &control_plane,
+        settings,
+        kubelet_configuration: &spec.kubelet_configuration,
+        image_repository: spec
+            .kubeadm
+            .cluster_configuration
+            .get("imageRepository")
+            .and_then(|value| value.as_str()),
+        pod_cidrs: &network.pods.cidr_blocks,
+        service_cidrs: &network.services.cidr_blocks,
+        ipv6: no_proxy.iter().any(|range| range.contains(':')),
+        no_proxy: &no_proxy,
+        api_port: endpoint.map_or(6443, |endpoint| endpoint.port),
+    };
+    node::prepare(&input).map_err(|error| error.to_string())
+}
+
+/// `kubeadm init`, with the files of the Cluster's certificate authorities.
+///
+/// # Errors
+/// What is missing or cannot be used, for people.
+pub fn init(observed: &Observed, pki: Vec<ControlPlaneFile>) -> Result<Unit, String> {
+    let Parts {
+        cluster,
+        spec,
+        settings,
+        held,
+    } = parts(observed)?;
+    let address = held.address.clone().ok_or("the host has no address")?;
+    let (_, version) = versions(observed, cluster)?;
+    let endpoint = cluster
+        .endpoint
+        .clone()
+        .ok_or("the Cluster has no endpoint yet")?;
+    let api = LocalApi {
+        advertise_address: address.clone(),
+        bind_port: endpoint.port,
+    };
+    let mut input = cluster_input(&cluster.name, &cluster.network, version, endpoint.clone());
+    input.cert_sans.push(address.clone());
+    let document = kubeadm::init(&input, &node_input(observed, held), &api, spec)
+        .map_err(|error| error.to_string())?;
+    let holder = spec
+        .control_plane_endpoint
+        .as_ref()
+        .filter(|endpoint| endpoint.held_by == EndpointHolder::VirtualIp);
+    node::init(Bootstrap {
+        kubeadm: SecretString::from(document),
+        pki,
+        virtual_ip: holder.map(|holder| VirtualIpInput {
+            address: &holder.host,
+            own_address: &address,
+            peers: &[],
+            api_port: endpoint.port,
+            interface: holder.virtual_ip.interface.as_deref(),
+            router_id: holder.virtual_ip.router_id,
+        }),
+        pod_cidrs: &cluster.network.pods.cidr_blocks,
+        post_kubeadm_commands: &settings.post_kubeadm_commands,
+    })
+    .map_err(|error| error.to_string())
+}
+
+/// `kubeadm join`, with a bootstrap token and the hashes of the CA's public keys by which the node knows the cluster.
+///
+/// # Errors
+/// What is missing or cannot be used, for people.
+pub fn join(
+    observed: &Observed,
+    token: SecretString,
+    ca_cert_hashes: Vec<String>,
+) -> Result<Unit, String> {
+    let Parts {
+        cluster,
+        spec,
+        settings,
+        held,
+    } = parts(observed)?;
+    let discovery = Discovery {
+        endpoint: cluster
+            .endpoint
+            .clone()
+            .ok_or("the Cluster has no endpoint yet")?,
+        token,
+        ca_cert_hashes,
+    };
+    let document = kubeadm::join(&node_input(observed, held), &discovery, spec)
+        .map_err(|error| error.to_string())?;
+    node::join(Bootstrap {
+        kubeadm: document,
+        pki: Vec::new(),
+        virtual_ip: None,
+        pod_cidrs: &cluster.network.pods.cidr_blocks,
+        post_kubeadm_commands: &settings.post_kubeadm_commands,
+    })
+    .map_err(|error| error.to_string())
+}
+
+fn versions(
+    observed: &Observed,
+    cluster: &ObservedCluster,
+) -> Result<(KubernetesVersion, KubernetesVersion), String> {
+    let wanted = observed
+        .machine
+        .versions()
+        .ok_or("spec.versions is missing")?;
+    let kubelet = KubernetesVersion::parse("spec.versions.kubelet", &wanted.kubelet)
+        .map_err(|e| e.to_string())?;
+    let own = wanted
+        .control_plane
+        .as_deref()
+        .filter(|version| !version.is_empty());
+    let control_plane = match own.or(cluster.version.as_deref()) {
+        Some(version) => KubernetesVersion::parse("spec.versions.controlPlane", version)
+            .map_err(|e| e.to_string())?,
+        None => kubelet.clone(),
+    };
+    Ok((kubelet, control_plane))
+}
+
+/// The Node's name: `spec.metadata.name`, else the host's.
+pub fn node_name<'a>(observed: &'a Observed, held: &'a Held) -> &'a str {
+    observed
+        .machine
+        .spec
+        .metadata
+        .name
+        .as_deref()
+        .unwrap_or(&held.name)
+}
+
+fn node_input(observed: &Observed, held: &Held) -> NodeInput {
+    NodeInput {
+        name: node_name(observed, held).to_owned(),
+        provider_id: observed.provider_id().unwrap_or_default(),
+        taints: observed.machine.spec.taints.clone(),
+        labels: observed.machine.spec.metadata.labels.clone(),
+        cri_socket: CRI_SOCKET.into(),
+    }
+}

@@ -1,0 +1,3 @@
+//! MachineClasses: what is observed and planned.
+
+pub mod plan;

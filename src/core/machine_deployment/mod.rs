@@ -1,0 +1,8 @@
+//! MachineDeployments: what is observed, planned and reported.
+
+mod observed;
+pub mod plan;
+pub mod revision;
+pub mod status;
+
+pub use observed::{Counts, Observed, ObservedSet, Unresolved};

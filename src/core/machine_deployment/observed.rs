@@ -1,0 +1,227 @@
+//! What a pass over a MachineDeployment knows, as plain data.
+
+use crate::api::conditions::Reason;
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
+use serde_json::Value;
+
+use crate::api::machine_deployment::Strategy;
+use crate::api::names::{ANNOTATION_DESIRED_REPLICAS, ANNOTATION_REVISION, LABEL_TEMPLATE_HASH};
+use crate::api::readable::unreadable;
+use crate::api::{MachineDeployment, MachineSet, MachineTemplate};
+use crate::core::machine_set::Owner;
+use crate::core::machine_set::creation;
+use crate::core::paused;
+
+/// What a pass over a MachineDeployment knows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observed {
+    /// Name of the deployment.
+    pub name: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its UID.
+    pub uid: String,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// How many Machines there shall be.
+    pub replicas: i32,
+    /// How long a Machine must be Ready before it is available, in seconds.
+    pub min_ready_seconds: i32,
+    /// How many old sets without Machines are kept.
+    pub revision_history_limit: i32,
+    /// Seconds without progress after which `Progressing` turns False; 0 sets no limit.
+    pub progress_deadline_seconds: i32,
+    /// How Machines of an old template give way to new ones.
+    pub strategy: Strategy,
+    /// `spec.paused`: scale, and roll nothing.
+    pub paused: bool,
+    /// The object whose annotation `cluster.k8s.io/paused` stops this one: itself, or its Cluster.
+    pub paused_by: Option<String>,
+    /// It is being deleted: the garbage collector takes its sets.
+    pub deleting: bool,
+    /// Which Machines belong to the deployment.
+    pub selector: LabelSelector,
+    /// What Machines are made from, as the user wrote it.
+    pub template: MachineTemplate,
+    /// The provider's object that the template stands for, or why it cannot be told.
+    pub provider_spec: Result<Value, Unresolved>,
+    /// The deployment's sets, and those that it might take in.
+    pub sets: Vec<ObservedSet>,
+    /// Names of all MachineSets of the namespace.
+    pub taken: BTreeSet<String>,
+    /// Since when there is something to do.
+    pub work_since: Option<Timestamp>,
+}
+
+/// Why the template's provider spec cannot be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unresolved {
+    /// One CamelCase word.
+    pub reason: Reason,
+    /// For people: what is missing.
+    pub message: String,
+}
+
+/// A MachineSet, as its deployment looks at it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ObservedSet {
+    /// Name.
+    pub name: String,
+    /// UID.
+    pub uid: String,
+    /// When it was made.
+    pub created: Timestamp,
+    /// Who controls it.
+    pub owner: Owner,
+    /// It is being deleted, and its Machines with it.
+    pub deleting: bool,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Its annotations.
+    pub annotations: BTreeMap<String, String>,
+    /// Which Machines belong to it.
+    pub selector: LabelSelector,
+    /// What it makes Machines from.
+    pub template: MachineTemplate,
+    /// Its `minReadySeconds`.
+    pub min_ready_seconds: i32,
+    /// Its counters.
+    pub counts: Counts,
+    /// When one of its Machines was last made, became Ready or was told to go.
+    pub last_progress: Option<Timestamp>,
+    /// Its counters are of before its last change: the set may have made and deleted Machines since.
+    pub lagging: bool,
+}
+
+/// The counters of a set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Machines that the set shall have.
+    pub wanted: i32,
+    /// Machines that it has; those in deletion do not count.
+    pub current: i32,
+    /// Of these, those whose Node is Ready.
+    pub ready: i32,
+    /// Of these, those that have been Ready for `minReadySeconds`.
+    pub available: i32,
+    /// Of `current`, those that failed or lost their Node.
+    pub unhealthy: i32,
+    /// Of `current`, those that have no Node yet.
+    pub starting: i32,
+    /// Machines that are being deleted.
+    pub deleting: i32,
+}
+
+impl ObservedSet {
+    /// A MachineSet, seen from the deployment with this UID.
+    pub fn from_api(set: &MachineSet, deployment_uid: &str) -> Self {
+        let status = set.status.clone().unwrap_or_default();
+        Self {
+            name: set.name_any(),
+            uid: set.uid().unwrap_or_default(),
+            created: creation(&set.metadata),
+            owner: match Owner::of(&set.metadata, deployment_uid) {
+                // what cannot be read is not taken in
+                Owner::Orphan if unreadable(set).is_some() => Owner::Other,
+                owner => owner,
+            },
+            deleting: set.metadata.deletion_timestamp.is_some(),
+            labels: set.labels().clone(),
+            annotations: set.annotations().clone(),
+            selector: set.spec.selector.clone(),
+            template: set.spec.template.clone(),
+            min_ready_seconds: set.spec.min_ready_seconds,
+            counts: Counts {
+                wanted: set.spec.replicas,
+                current: status.replicas,
+                ready: status.ready_replicas,
+                available: status.available_replicas,
+                unhealthy: status.unhealthy_replicas,
+                starting: status.starting_replicas,
+                deleting: status.terminating_replicas,
+            },
+            last_progress: status.last_progress_time.map(|time| time.0),
+            lagging: status.observed_generation != set.metadata.generation,
+        }
+    }
+
+    /// Its revision; 0 when it has none.
+    pub fn revision(&self) -> i64 {
+        let text = self.annotations.get(ANNOTATION_REVISION);
+        text.and_then(|text| text.parse().ok()).unwrap_or_default()
+    }
+
+    /// What its deployment's `spec.replicas` was when the set was last written.
+    pub fn desired_replicas(&self) -> Option<i32> {
+        self.annotations
+            .get(ANNOTATION_DESIRED_REPLICAS)?
+            .parse()
+            .ok()
+    }
+
+    /// The hash that keeps its Machines apart from those of its siblings.
+    pub fn hash(&self) -> Option<&str> {
+        self.template
+            .metadata
+            .labels
+            .get(LABEL_TEMPLATE_HASH)
+            .map(String::as_str)
+    }
+
+    /// Whether it has Machines, or shall have some.
+    pub fn is_active(&self) -> bool {
+        let counts = &self.counts;
+        counts.wanted > 0 || counts.current > 0 || counts.deleting > 0
+    }
+}
+
+impl Observed {
+    /// A MachineDeployment and the MachineSets of its namespace. `provider_spec` is the provider's
+    /// object that the template stands for.
+    pub fn from_api<'a>(
+        deployment: &MachineDeployment,
+        provider_spec: Result<Value, Unresolved>,
+        sets: impl IntoIterator<Item = &'a MachineSet>,
+    ) -> Self {
+        let spec = &deployment.spec;
+        let uid = deployment.uid().unwrap_or_default();
+        let all: Vec<_> = sets
+            .into_iter()
+            .map(|set| ObservedSet::from_api(set, &uid))
+            .collect();
+        Self {
+            name: deployment.name_any(),
+            namespace: deployment.namespace().unwrap_or_default(),
+            labels: deployment.labels().clone(),
+            replicas: spec.replicas,
+            min_ready_seconds: spec.min_ready_seconds,
+            revision_history_limit: spec.revision_history_limit,
+            progress_deadline_seconds: spec.progress_deadline_seconds,
+            strategy: spec.strategy.clone(),
+            paused: spec.paused,
+            paused_by: paused::itself(deployment),
+            deleting: deployment.metadata.deletion_timestamp.is_some(),
+            selector: spec.selector.clone(),
+            template: spec.template.clone(),
+            provider_spec,
+            work_since: deployment
+                .status
+                .as_ref()
+                .and_then(|status| Some(status.work_since.as_ref()?.0)),
+            taken: all.iter().map(|set| set.name.clone()).collect(),
+            sets: all
+                .into_iter()
+                .filter(|set| set.owner != Owner::Other)
+                .collect(),
+            uid,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "observed_tests.rs"]
+mod tests;

@@ -1,0 +1,7 @@
+//! MachineSets: what is observed, planned and reported.
+
+mod observed;
+pub mod plan;
+pub mod status;
+
+pub use observed::{Gate, Observed, ObservedMachine, Owner, Seed, creation};

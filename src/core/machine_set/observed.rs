@@ -1,0 +1,227 @@
+//! What a pass over a MachineSet knows, as plain data.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::Taint;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
+use kube::core::ObjectMeta;
+use serde_json::Value;
+
+use crate::api::conditions::{ConditionType, Reason, find, is_false, is_true};
+use crate::api::machine::MachineDeletion;
+use crate::api::machine_set::DeletePolicy;
+use crate::api::readable::unreadable;
+use crate::api::{Machine, MachineSet, MachineTemplate, ProviderSpec};
+use crate::core::paused;
+
+/// What a pass over a MachineSet knows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Observed {
+    /// Name of the set.
+    pub name: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its UID.
+    pub uid: String,
+    /// How many Machines there shall be.
+    pub replicas: i32,
+    /// How long a Machine must be Ready before it is available, in seconds.
+    pub min_ready_seconds: i32,
+    /// Which Machines go first.
+    pub delete_policy: DeletePolicy,
+    /// The set's labels.
+    pub labels: BTreeMap<String, String>,
+    /// The set's annotations.
+    pub annotations: BTreeMap<String, String>,
+    /// Which Machines belong to the set.
+    pub selector: LabelSelector,
+    /// What Machines are made from, with the provider spec resolved and inline.
+    pub template: MachineTemplate,
+    /// The set is being deleted: the garbage collector takes its Machines.
+    pub deleting: bool,
+    /// The object whose annotation `cluster.k8s.io/paused` stops this set: itself, or one above it.
+    pub paused_by: Option<String>,
+    /// Why no Machine may be made at the moment.
+    pub gate: Option<Gate>,
+    /// The Machines that the set owns, and those of its namespace that nobody controls: what is listed,
+    /// what this process made, and what it deleted as being deleted.
+    pub machines: Vec<ObservedMachine>,
+    /// When the watch should have shown all that this process made and deleted.
+    pub due: Option<Timestamp>,
+    /// Random bytes that the names of new Machines are made from.
+    pub seed: Seed,
+}
+
+/// Random bytes.
+pub type Seed = [u8; 16];
+
+/// Why no Machine may be made at the moment: the control plane is of an older minor or is being
+/// upgraded, or the set's MachineClass cannot be resolved. Deletions go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gate {
+    /// One CamelCase word.
+    pub reason: Reason,
+    /// For people: what is waited for.
+    pub message: String,
+}
+
+/// Who controls an object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Owner {
+    /// The object that is being planned for.
+    #[default]
+    Ours,
+    /// Nobody.
+    Orphan,
+    /// Something else.
+    Other,
+}
+
+impl Owner {
+    /// Who controls the object, seen from the object with this UID.
+    pub fn of(object: &ObjectMeta, uid: &str) -> Self {
+        let owners = object.owner_references.as_deref().unwrap_or_default();
+        match owners.iter().find(|owner| owner.controller == Some(true)) {
+            None => Self::Orphan,
+            Some(owner) if owner.uid == uid => Self::Ours,
+            Some(_) => Self::Other,
+        }
+    }
+}
+
+/// A Machine, as its set looks at it: through its conditions, never past them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ObservedMachine {
+    /// Name.
+    pub name: String,
+    /// UID.
+    pub uid: String,
+    /// When it was made.
+    pub created: Timestamp,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Its annotations.
+    pub annotations: BTreeMap<String, String>,
+    /// Who controls it.
+    pub owner: Owner,
+    /// Since when it is being deleted.
+    pub deleting: Option<Timestamp>,
+    /// Since when its condition `Ready` is True.
+    pub ready_since: Option<Timestamp>,
+    /// It ended in a terminal error, or a health check failed.
+    pub failed: bool,
+    /// Since when its Node is known and not Ready. None while the workload API does not answer:
+    /// what cannot be seen is not unhealthy.
+    pub not_ready_since: Option<Timestamp>,
+    /// It has a Node.
+    pub has_node: bool,
+    /// `versions.controlPlane` is set.
+    pub control_plane: bool,
+    /// Labels for its Node.
+    pub node_labels: BTreeMap<String, String>,
+    /// Annotations for its Node.
+    pub node_annotations: BTreeMap<String, String>,
+    /// Taints for its Node.
+    pub taints: Vec<Taint>,
+    /// Time limits of its deletion.
+    pub deletion: Option<MachineDeletion>,
+    /// It cannot be read: it counts, and nothing is done with it.
+    pub unreadable: bool,
+}
+
+impl ObservedMachine {
+    /// A Machine, seen from the set with this UID.
+    pub fn from_api(machine: &Machine, set_uid: &str) -> Self {
+        let status = machine.status.clone().unwrap_or_default();
+        let conditions = status.conditions.as_slice();
+        let since = |type_: ConditionType, value: &str| {
+            let condition = find(conditions, type_).filter(|c| c.status == value);
+            condition.map(|c| c.last_transition_time.0)
+        };
+        let unhealthy = |type_| is_false(conditions, type_);
+        Self {
+            name: machine.name_any(),
+            uid: machine.uid().unwrap_or_default(),
+            created: creation(&machine.metadata),
+            labels: machine.labels().clone(),
+            annotations: machine.annotations().clone(),
+            owner: Owner::of(&machine.metadata, set_uid),
+            deleting: machine.metadata.deletion_timestamp.as_ref().map(|t| t.0),
+            // what was said of it may not hold any more
+            ready_since: since(ConditionType::Ready, "True")
+                .filter(|_| unreadable(machine).is_none()),
+            failed: status.phase.as_deref() == Some("Failed")
+                || status.error_reason.is_some()
+                || unhealthy(ConditionType::Healthy)
+                || unhealthy(ConditionType::HealthCheckSucceeded),
+            not_ready_since: since(ConditionType::NodeHealthy, "False")
+                .filter(|_| status.node_ref.is_some()),
+            has_node: status.node_ref.is_some() || is_true(conditions, ConditionType::NodeHealthy),
+            control_plane: machine.is_control_plane(),
+            node_labels: machine.spec.metadata.labels.clone(),
+            node_annotations: machine.spec.metadata.annotations.clone(),
+            taints: machine.spec.taints.clone(),
+            deletion: machine.spec.deletion.clone(),
+            unreadable: unreadable(machine).is_some(),
+        }
+    }
+}
+
+impl Observed {
+    /// A MachineSet and the Machines around it. `resolved` is the provider's object that the
+    /// template stands for, or why it cannot be told; `gate` is what else holds creation back.
+    pub fn from_api<'a>(
+        set: &MachineSet,
+        resolved: Result<Value, Gate>,
+        gate: Option<Gate>,
+        machines: impl IntoIterator<Item = &'a Machine>,
+    ) -> Self {
+        let uid = set.uid().unwrap_or_default();
+        let mut template = set.spec.template.clone();
+        let unresolved = match resolved {
+            Ok(value) => {
+                template.spec.provider_spec = ProviderSpec {
+                    value: Some(value),
+                    value_from: None,
+                };
+                None
+            }
+            Err(gate) => Some(gate),
+        };
+        let machines = machines.into_iter();
+        Self {
+            name: set.name_any(),
+            namespace: set.namespace().unwrap_or_default(),
+            replicas: set.spec.replicas,
+            min_ready_seconds: set.spec.min_ready_seconds,
+            delete_policy: set.spec.delete_policy,
+            labels: set.labels().clone(),
+            annotations: set.annotations().clone(),
+            selector: set.spec.selector.clone(),
+            template,
+            deleting: set.metadata.deletion_timestamp.is_some(),
+            paused_by: paused::itself(set),
+            gate: unresolved.or(gate),
+            machines: machines
+                .map(|machine| ObservedMachine::from_api(machine, &uid))
+                .collect(),
+            due: None,
+            seed: Seed::default(),
+            uid,
+        }
+    }
+}
+
+/// When an object was made; the beginning of time for one that was not stored yet.
+pub fn creation(object: &ObjectMeta) -> Timestamp {
+    object
+        .creation_timestamp
+        .as_ref()
+        .map_or(Timestamp::UNIX_EPOCH, |time| time.0)
+}
+
+#[cfg(test)]
+#[path = "observed_tests.rs"]
+mod tests;

@@ -1,0 +1,40 @@
+//! The steps that run on a host, and the protocol by which they are started, followed and observed.
+//! Renders scripts from `templates/node/` and reads what they print; no I/O.
+//!
+//! | on the host | what it is |
+//! |---|---|
+//! | `/var/lib/tatara/owner.json` | the ownership marker, [`Marker`] |
+//! | `/var/lib/tatara/lock` | held (flock) by the one unit that works |
+//! | `/var/lib/tatara/machines/<uid>/<unit>/` | `identity`, and `NN-step.{sh,log,rc}` of each step |
+//! | `/run/tatara/<uid>/<unit>/` | secrets, in memory, gone when the unit has ended |
+//!
+//! Each function returns a [`Script`] to feed to `bash -s` as root. A [`Unit`]'s steps run one after
+//! another in one transient systemd unit; an exit code is written to the disk before the next step
+//! starts. Whoever waits holds no state: the script of a running step is locked, waiting is taking
+//! its lock, and attaching again is sending the script again.
+
+mod event;
+mod finding;
+mod follow;
+mod marker;
+mod observation;
+mod protocol;
+mod render;
+mod steps;
+mod unit;
+
+pub use event::{Event, Failure, Progress, Take, UnitState, UnitStatus, parse_event, parse_take};
+pub use finding::Finding;
+pub use follow::{Attempts, Follow};
+pub use marker::{Marker, Owner, Ownership};
+pub use observation::{Observation, SoftwareVersions, parse_observation};
+pub use protocol::{follow, follow_log, log, observe, retain, start_and_follow, take_host};
+pub use render::{ParseError, RenderError, Script};
+pub use steps::{
+    Bootstrap, POST_KUBEADM, Prepare, Reset, Role, UnitError, VirtualIpInput, init, join, prepare,
+    reset,
+};
+pub use unit::{ControlPlaneFile, SecretFile, Step, Unit, UnitName};
+
+#[cfg(test)]
+mod tests;
