@@ -70,6 +70,6 @@ async fn nobody_is_sent_elsewhere() {
         "HTTP/1.1 302 Found\r\nlocation: https://127.0.0.1:1/\r\ncontent-length: 1000000000000\r\n\r\n",
     )
     .await;
-    let error = client.power("a", "on").await.expect_err("refused");
+    let error = client.power("a", PowerAction::On).await.expect_err("refused");
     assert!(error.to_string().contains("302"), "{error}");
 }
