@@ -11,7 +11,7 @@ use super::plan::is_fresh;
 use super::power;
 use super::twins::{Twins, is_same_server};
 use super::underway;
-use crate::api::conditions::{ConditionType, Reason, find};
+use crate::api::conditions::{ConditionType, Reason, Status, find};
 use crate::api::host::HostFacts;
 use crate::api::names::{ANNOTATION_INITIALIZED, provider_ids};
 use crate::api::{Host, Machine};
@@ -114,7 +114,7 @@ fn facts(contact: &Contact) -> Option<&HostFacts> {
 fn is_of_before(host: &Host, machine: Option<&Machine>) -> bool {
     let is_clean = host.status.as_ref().is_some_and(|status| {
         find(&status.conditions, ConditionType::Clean)
-            .is_some_and(|clean| clean.status == "True" && clean.reason == Reason::Clean)
+            .is_some_and(|clean| clean.status == Status::True && clean.reason == Reason::Clean)
     });
     let has_node = machine
         .and_then(|machine| machine.status.as_ref())
