@@ -2,7 +2,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`api`] | types of the API, routes, problems |
+//! | [`api`] | routes, problems, and the description of both |
 //! | [`machines`] | create, read, delete, power, seed and console of machines |
 //! | [`images`] | images: fetched once, verified, shared by disks |
 //! | [`events`] | one poll of libvirt for all listeners; differences only |
@@ -11,6 +11,9 @@
 //! | [`field`] | checks of single fields |
 //! | [`auth`] | who may ask: client certificates, bearer tokens, the Unix socket |
 //! | [`server`] | listeners, TLS, graceful end |
+//!
+//! What the manager is built from as well stands in packages of their own: `wire/`, what is sent and received (here as
+//! [`api::types`]), and `net/`, who may be connected and has proved nothing yet.
 
 pub mod api;
 pub mod app;

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 pub use super::condition_type::ConditionType;
 pub use super::reason::{Reason, Severity};
+use super::words::word;
 
 /// Reads conditions as far as they are metav1's: those that another provider of 2019 copied from a Node may lack what
 /// these need, and are left out.
@@ -28,15 +29,27 @@ pub enum Status {
 }
 
 impl Status {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::True, Self::False, Self::Unknown];
+
     /// As it stands in the API.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::True => "True",
             Self::False => "False",
             Self::Unknown => "Unknown",
         }
     }
+
+    /// What is stored; a text that is none of them says nothing.
+    pub fn parse(text: &str) -> Self {
+        let mut all = Self::ALL.into_iter();
+        all.find(|status| status.as_str() == text)
+            .unwrap_or(Self::Unknown)
+    }
 }
+
+word!(Status);
 
 /// What a plan found out about one condition: the only source of conditions, events and the log line.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -133,12 +146,12 @@ pub fn find(conditions: &[Condition], type_: ConditionType) -> Option<&Condition
 
 /// Whether the condition of this type is True.
 pub fn is_true(conditions: &[Condition], type_: ConditionType) -> bool {
-    find(conditions, type_).is_some_and(|c| c.status == "True")
+    find(conditions, type_).is_some_and(|c| c.status == Status::True)
 }
 
 /// Whether the condition of this type is False.
 pub fn is_false(conditions: &[Condition], type_: ConditionType) -> bool {
-    find(conditions, type_).is_some_and(|c| c.status == "False")
+    find(conditions, type_).is_some_and(|c| c.status == Status::False)
 }
 
 /// The reason of the condition of this type; None also for a word that is not ours.

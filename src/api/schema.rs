@@ -5,6 +5,8 @@
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
+use super::conditions::Status;
+
 /// A CEL rule about a plain value, and what it says when it fails; the server adds field and value.
 pub fn rule(rule: &str, message: &str) -> Value {
     json!({ "rule": rule, "message": message })
@@ -39,7 +41,7 @@ pub fn conditions(_: &mut SchemaGenerator) -> Schema {
             "properties": {
                 "type": { "type": "string", "maxLength": 316,
                     "description": "What the condition is about, in CamelCase." },
-                "status": { "type": "string", "enum": ["True", "False", "Unknown"],
+                "status": { "type": "string", "enum": Status::ALL.map(Status::as_str),
                     "description": "Whether it holds." },
                 "reason": { "type": "string", "minLength": 1, "maxLength": 1024,
                     "description": "Why, as one CamelCase word." },

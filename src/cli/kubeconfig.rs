@@ -10,7 +10,7 @@ use kube::{Api, ResourceExt};
 
 use super::caller::{ApiError, Caller, why_not_ready};
 use crate::api::Cluster;
-use crate::api::conditions::{ConditionType, find};
+use crate::api::conditions::{ConditionType, Status, find};
 use crate::api::names::kubeconfig_secret;
 
 /// Key of the Secret that holds the kubeconfig (Cluster API convention).
@@ -127,7 +127,7 @@ fn missing(cluster: &Cluster) -> Error {
     let status = cluster.status.as_ref();
     let conditions = status.map(|s| s.conditions.as_slice()).unwrap_or_default();
     match find(conditions, ConditionType::ControlPlaneInitialized) {
-        Some(made) if made.status == "True" => Error::Missing {
+        Some(made) if made.status == Status::True => Error::Missing {
             namespace,
             secret: kubeconfig_secret(&name),
         },

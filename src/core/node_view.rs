@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Node, NodeAddress, NodeCondition, Taint};
 use k8s_openapi::jiff::Timestamp;
 
+use crate::api::conditions::Status;
+
 /// A Node of a member cluster as plain data.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeView {
@@ -103,10 +105,10 @@ impl NodeView {
 }
 
 fn answer(condition: &NodeCondition) -> Option<bool> {
-    match condition.status.as_str() {
-        "True" => Some(true),
-        "False" => Some(false),
-        _ => None,
+    match Status::parse(&condition.status) {
+        Status::True => Some(true),
+        Status::False => Some(false),
+        Status::Unknown => None,
     }
 }
 

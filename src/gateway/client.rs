@@ -6,20 +6,21 @@ use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tatara_gateway_wire::{LONGEST_ANSWER, event};
 
-use super::types::{CreateMachine, FetchImage, Image, Machine, Problem};
+use super::types::{
+    Image, ImageRequest, Machine, MachineRequest, PowerAction, PowerRequest, Problem,
+};
 use super::{Credentials, GatewayError};
 
 /// How long a connection may take to open.
 const CONNECT: Duration = Duration::from_secs(10);
 /// How long a request may take: libvirt may be busy with a disk.
 const REQUEST: Duration = Duration::from_mins(1);
-/// Longest answer that is read: a virtual machine with all that it may have is a tenth of it.
-const LONGEST: usize = 256 << 10;
 /// Longest refusal that is read, and how many characters of it are said.
 const LONGEST_REFUSAL: (usize, usize) = (16 << 10, 1000);
-/// How long events may be silent: the gateway says something every 15 s.
-const SILENCE: Duration = Duration::from_secs(45);
+/// How long events may be silent.
+const SILENCE: Duration = event::KEEP_ALIVE.saturating_mul(3);
 
 /// A client of one gateway.
 pub struct Client {
@@ -57,7 +58,7 @@ impl Client {
     pub async fn fetch_image(
         &self,
         sha256: &str,
-        image: &FetchImage,
+        image: &ImageRequest,
     ) -> Result<Image, GatewayError> {
         let what = format!("fetch image {}", image.url);
         self.ask(
@@ -68,7 +69,11 @@ impl Client {
     }
 
     /// Makes a virtual machine, unless it is there.
-    pub async fn create(&self, id: &str, machine: &CreateMachine) -> Result<Machine, GatewayError> {
+    pub async fn create(
+        &self,
+        id: &str,
+        machine: &MachineRequest,
+    ) -> Result<Machine, GatewayError> {
         let what = format!("make virtual machine {}", machine.spec.name);
         self.ask(
             &what,
@@ -102,10 +107,10 @@ impl Client {
         .await
     }
 
-    /// Switches a virtual machine: `on`, `resume`, `reset`.
-    pub async fn power(&self, id: &str, action: &str) -> Result<(), GatewayError> {
-        let body = serde_json::json!({ "action": action });
-        let what = format!("switch virtual machine {id} ({action})");
+    /// Switches a virtual machine.
+    pub async fn power(&self, id: &str, action: PowerAction) -> Result<(), GatewayError> {
+        let body = PowerRequest { action };
+        let what = format!("switch virtual machine {id} ({})", action.name());
         self.tell(
             &what,
             self.with(
@@ -165,9 +170,11 @@ impl Client {
             url: self.url.clone(),
             why,
         };
-        let (answer, is_whole) = self.body(answer, LONGEST).await?;
+        let (answer, is_whole) = self.body(answer, LONGEST_ANSWER).await?;
         if !is_whole {
-            return Err(unreadable(format!("it has more than {LONGEST} bytes")));
+            return Err(unreadable(format!(
+                "it has more than {LONGEST_ANSWER} bytes"
+            )));
         }
         serde_json::from_slice(&answer).map_err(|error| unreadable(error.to_string()))
     }

@@ -2,30 +2,23 @@
 
 use std::sync::Arc;
 
-use rustls::pki_types::PrivateKeyDer;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use super::*;
 
-/// A client of a server that answers every request with this head, and then says `x` without end.
-async fn rogue(head: &'static str) -> Client {
+/// Port and certificate of a server that answers every request with this head, and then says `x` without end.
+async fn server(head: &'static str) -> (u16, CertificateDer<'static>) {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".into()]).expect("made");
     let ring = Arc::new(rustls::crypto::ring::default_provider());
     let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).expect("a key");
-    let server = rustls::ServerConfig::builder_with_provider(ring.clone())
+    let server = rustls::ServerConfig::builder_with_provider(ring)
         .with_safe_default_protocol_versions()
         .expect("versions")
         .with_no_client_auth()
         .with_single_cert(vec![made.cert.der().clone()], key)
         .expect("a pair");
-    let mut roots = rustls::RootCertStore::empty();
-    roots.add(made.cert.der().clone()).expect("an authority");
-    let tls = rustls::ClientConfig::builder_with_provider(ring)
-        .with_safe_default_protocol_versions()
-        .expect("versions")
-        .with_root_certificates(roots)
-        .with_no_client_auth();
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(server));
@@ -33,7 +26,9 @@ async fn rogue(head: &'static str) -> Client {
         while let Ok((stream, _)) = listener.accept().await {
             let acceptor = acceptor.clone();
             tokio::spawn(async move {
-                let mut stream = acceptor.accept(stream).await.expect("a handshake");
+                let Ok(mut stream) = acceptor.accept(stream).await else {
+                    return;
+                };
                 let mut request = [0; 4096];
                 let read = stream.read(&mut request).await.expect("a request");
                 assert!(read > 0, "a request");
@@ -44,8 +39,26 @@ async fn rogue(head: &'static str) -> Client {
             });
         }
     });
+    (port, made.cert.der().clone())
+}
+
+/// A client that trusts this authority.
+fn client(port: u16, authority: &CertificateDer<'static>) -> Client {
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(authority.clone()).expect("an authority");
+    let ring = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = rustls::ClientConfig::builder_with_provider(ring)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
     let credentials = Credentials { tls, token: None };
     Client::new(&format!("https://localhost:{port}"), credentials).expect("a client")
+}
+
+async fn rogue(head: &'static str) -> Client {
+    let (port, authority) = server(head).await;
+    client(port, &authority)
 }
 
 #[tokio::test]
@@ -70,6 +83,24 @@ async fn nobody_is_sent_elsewhere() {
         "HTTP/1.1 302 Found\r\nlocation: https://127.0.0.1:1/\r\ncontent-length: 1000000000000\r\n\r\n",
     )
     .await;
-    let error = client.power("a", "on").await.expect_err("refused");
+    let error = client
+        .power("a", PowerAction::On)
+        .await
+        .expect_err("refused");
     assert!(error.to_string().contains("302"), "{error}");
+}
+
+#[tokio::test]
+async fn whose_certificate_is_not_accepted_is_told_from_who_does_not_answer() {
+    let head = "HTTP/1.1 204 No Content\r\n\r\n";
+    let ((port, _), (_, other)) = (server(head).await, server(head).await);
+    let error = client(port, &other).delete("a").await.expect_err("TLS");
+    assert_eq!(error.reason(), "CertificateUnknown", "{error}");
+    assert!(error.to_string().contains("certificate"), "{error}");
+
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    drop(listener);
+    let error = client(port, &other).delete("a").await.expect_err("nobody");
+    assert_eq!(error.reason(), "HypervisorUnreachable", "{error}");
 }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Deserializer as _;
 use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor};
+use tatara_gateway_wire::LONGEST_ANSWER;
+use tatara_gateway_wire::event::{self, ImageGone, MachineGone};
 
 use super::types::{Capacity, Image, Machine};
 
@@ -29,9 +31,6 @@ pub enum Event {
     Unreadable(String),
 }
 
-/// How much of an event is kept: a virtual machine with all that it may have is a tenth of it.
-const LONGEST: usize = 256 << 10;
-
 /// Puts events together from pieces of text. Whatever one of them is, the next is read.
 #[derive(Default)]
 pub struct Reader {
@@ -48,7 +47,7 @@ impl Reader {
         let mut events = Vec::new();
         let mut lines = piece.split(|byte| *byte == b'\n').peekable();
         while let Some(part) = lines.next() {
-            let room = LONGEST.saturating_sub(self.rest.len() + self.data.len());
+            let room = LONGEST_ANSWER.saturating_sub(self.rest.len() + self.data.len());
             self.is_cut |= part.len() > room;
             self.rest.extend_from_slice(&part[..part.len().min(room)]);
             // what stands behind the last line break is the beginning of a line
@@ -85,31 +84,25 @@ impl Reader {
     }
 }
 
-#[derive(serde::Deserialize)]
-struct Gone {
-    #[serde(alias = "sha256")]
-    id: String,
-    #[serde(default)]
-    pool: String,
-}
-
 fn decode(name: &str, data: &str, is_cut: bool) -> Option<Event> {
     let read = match name {
-        "machine" => read(data, is_cut, |machine| Event::Machine(Box::new(machine))),
-        "machine-gone" => read(data, is_cut, |gone: Gone| Event::MachineGone(gone.id)),
-        "image" => read(data, is_cut, Event::Image),
-        "image-gone" => read(data, is_cut, |gone: Gone| {
-            Event::ImageGone(gone.id, gone.pool)
+        event::MACHINE => read(data, is_cut, |machine| Event::Machine(Box::new(machine))),
+        event::MACHINE_GONE => read(data, is_cut, |gone: MachineGone| {
+            Event::MachineGone(gone.id)
         }),
-        "capacity" => read(data, is_cut, Event::Capacity),
-        "synced" => return Some(Event::Synced),
+        event::IMAGE => read(data, is_cut, Event::Image),
+        event::IMAGE_GONE => read(data, is_cut, |gone: ImageGone| {
+            Event::ImageGone(gone.sha256, gone.pool)
+        }),
+        event::CAPACITY => read(data, is_cut, Event::Capacity),
+        event::SYNCED => return Some(Event::Synced),
         // a newer gateway may tell more
         _ => return None,
     };
     Some(match (read, id_of(data)) {
-        (Ok(event), _) => event,
+        (Ok(told), _) => told,
         // what cannot be read of a virtual machine says that it is there
-        (Err(_), Some(id)) if name == "machine" => {
+        (Err(_), Some(id)) if name == event::MACHINE => {
             Event::Machine(Box::new(Machine::unreadable(&id)))
         }
         (Err(why), _) => Event::Unreadable(format!("event {name}: {why}")),
@@ -119,13 +112,13 @@ fn decode(name: &str, data: &str, is_cut: bool) -> Option<Event> {
 fn read<T: DeserializeOwned>(
     data: &str,
     is_cut: bool,
-    event: impl FnOnce(T) -> Event,
+    told: impl FnOnce(T) -> Event,
 ) -> Result<Event, String> {
     if is_cut {
-        return Err(format!("it has more than {LONGEST} bytes"));
+        return Err(format!("it has more than {LONGEST_ANSWER} bytes"));
     }
     let read = serde_json::from_str(data);
-    read.map(event).map_err(|error| error.to_string())
+    read.map(told).map_err(|error| error.to_string())
 }
 
 /// The `id` of a document that cannot be read whole.
@@ -191,7 +184,10 @@ mod tests {
     #[test]
     fn of_a_virtual_machine_that_cannot_be_read_it_is_known_that_it_is_there() {
         let unreadable = Event::Machine(Box::new(Machine::unreadable("a")));
-        let long = format!("{{\"id\":\"a\",\"more\":\"{}\"}}", "x".repeat(LONGEST));
+        let long = format!(
+            "{{\"id\":\"a\",\"more\":\"{}\"}}",
+            "x".repeat(LONGEST_ANSWER)
+        );
         for data in ["{\"id\":\"a\",\"spec\":7}", "{\"id\":\"a\"", &long] {
             let next = "event: machine-gone\ndata: {\"id\":\"b\"}\n\n";
             let events = told(&format!("event: machine\ndata: {data}\n\n{next}"));
@@ -202,7 +198,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_at_all_is_said_and_the_next_is_read() {
-        let long = "x".repeat(3 * LONGEST);
+        let long = "x".repeat(3 * LONGEST_ANSWER);
         for data in ["{}", "no JSON", "{\"more\":1,\"id\":{}}", &long] {
             for name in ["machine", "machine-gone", "capacity", "image"] {
                 let events = told(&format!("event: {name}\ndata: {data}\n\nevent: synced\n\n"));
@@ -218,9 +214,9 @@ mod tests {
     fn a_line_without_end_takes_no_more_than_is_kept() {
         let mut reader = Reader::default();
         for _ in 0..100 {
-            assert_eq!(reader.take(&vec![b'x'; LONGEST / 10]), []);
+            assert_eq!(reader.take(&vec![b'x'; LONGEST_ANSWER / 10]), []);
         }
-        assert_eq!(reader.rest.len(), LONGEST);
+        assert_eq!(reader.rest.len(), LONGEST_ANSWER);
         assert_eq!(reader.take(b"\n\nevent: synced\n\n"), [Event::Synced]);
     }
 }

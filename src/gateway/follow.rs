@@ -7,6 +7,7 @@ use super::connection::{ConnectionKey, Wake};
 use super::events::{Event, Reader};
 use super::view::{Concerns, Connectivity, View};
 use super::{Client, GatewayError};
+use crate::api::conditions::Reason;
 use crate::clock;
 use crate::core::backoff;
 
@@ -129,6 +130,7 @@ impl Follower {
 fn ended(url: &str) -> GatewayError {
     GatewayError::Unreachable {
         url: url.to_owned(),
+        reason: Reason::HypervisorUnreachable,
         why: "it ended the connection".into(),
     }
 }

@@ -1,5 +1,6 @@
 //! `tatara-gateway` as its client sees it: the HTTP service beside libvirtd on each hypervisor. One
-//! connection per Hypervisor follows its events, so that nobody asks twice; requests only change things.
+//! connection per Hypervisor follows its events, so that nobody asks twice; requests only change things. What both say to
+//! each other is defined once, in `gateway/wire`.
 
 mod client;
 mod connection;

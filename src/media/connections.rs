@@ -2,13 +2,14 @@
 //! request, so that whoever can reach the address takes nothing from installers.
 
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::{Extension, Router};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use tatara_net::{Peers, Place};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -16,25 +17,12 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::peers::{Peers, Unproved};
-
 /// Connections that are served at once, those that have shown a token included.
 const AT_ONCE: usize = 1024;
 /// How long a handshake or the head of a request may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How long nothing is accepted after the system said that it has no more of something.
 const BREATH: Duration = Duration::from_millis(100);
-
-/// The place of a connection among those that have shown no token yet.
-#[derive(Clone)]
-pub(super) struct Place(Arc<Mutex<Option<Unproved>>>);
-
-impl Place {
-    /// It has shown a token that opens something.
-    pub fn leave(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-    }
-}
 
 /// Serves until `stop` is cancelled, and then until what was begun is at its end.
 pub(super) async fn serve(
@@ -61,7 +49,7 @@ pub(super) async fn serve(
             continue;
         };
         let connection = Connection {
-            place: Place(Arc::new(Mutex::new(Some(place)))),
+            place: place.into(),
             router: router.clone(),
             stop: stop.clone(),
             patience: PATIENCE,
@@ -130,7 +118,7 @@ mod tests {
             let (mut client, server) = tokio::io::duplex(1024);
             let turns = Arc::new(Semaphore::new(1));
             let connection = Connection {
-                place: Place(Arc::default()),
+                place: Place::default(),
                 router: Router::new(),
                 stop: CancellationToken::new(),
                 patience: Duration::from_millis(1),

@@ -13,11 +13,12 @@ use axum::routing::{any, post};
 use axum::{Extension, Router};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tatara_net::Place;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-use super::connections::{self, Place};
+use super::connections;
 use super::content;
 use super::range::{Asked, asked};
 use super::served::{Media, Served};

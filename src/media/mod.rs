@@ -8,13 +8,12 @@
 //! | `range` | which part of an image is asked for; pure |
 //! | `content` | an image with its embed area filled, piece by piece |
 //! | `http` | what the listener answers |
-//! | `connections`, `peers` | who may be connected to it, and for how long |
+//! | `connections` | who may be connected to it, and for how long |
 
 mod connections;
 mod content;
 mod http;
 mod library;
-mod peers;
 mod range;
 mod served;
 #[cfg(test)]

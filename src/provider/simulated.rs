@@ -2,7 +2,7 @@
 //! Nodes are real objects in the workload API, and are found by provider ID through the same code as
 //! those of real machines.
 
-use crate::api::conditions::Reason;
+use crate::api::conditions::{Reason, Status};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -223,7 +223,7 @@ impl Birth {
         }
         let condition = NodeCondition {
             type_: "Ready".into(),
-            status: "True".into(),
+            status: Status::True.as_str().into(),
             reason: Some("Simulated".into()),
             message: Some("simulated machine".into()),
             last_transition_time: Some(Time(crate::clock::now())),

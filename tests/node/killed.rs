@@ -6,18 +6,19 @@ use std::process::{Command, Output};
 use crate::fleet::{lossy, root};
 
 /// A script of `hack/` for a run with a folder of its own, as long as the process `owner` lives.
-fn hack(script: &[&str], folder: &Path, owner: u32) -> Output {
+fn hack(script: &[&str], subnet: &str, folder: &Path, owner: u32) -> Output {
     let mut command = Command::new(root().join("hack").join(script[0]));
     command
         .env("FLEET", "ndkilled")
-        .env("SUBNET", "10.110.0")
+        .env("SUBNET", subnet)
         .env("TATARA_OWNER", owner.to_string())
         .env("TATARA_STATE", folder);
     command.args(&script[1..]).output().unwrap()
 }
 
 /// `up` and `down` are the scripts that make and remove what has its state in the folder `name`.
-fn belongs_to_its_run_until_that_has_ended(up: &[&str], down: &[&str], name: &str) {
+fn belongs_to_its_run_until_that_has_ended(up: &[&str], down: &[&str], name: &str, subnet: &str) {
+    let hack = |script, folder, owner| hack(script, subnet, folder, owner);
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let there = |folder: &tempfile::TempDir| folder.path().join(name).exists();
     let me = std::process::id();
@@ -50,7 +51,7 @@ fn belongs_to_its_run_until_that_has_ended(up: &[&str], down: &[&str], name: &st
 
 #[test]
 fn a_fleet_belongs_to_its_run_until_that_has_ended() {
-    belongs_to_its_run_until_that_has_ended(&["fleet", "net-up"], &["fleet", "down"], "ndkilled");
+    belongs_to_its_run_until_that_has_ended(&["fleet", "net-up"], &["fleet", "down"], "ndkilled", "10.110.0");
 }
 
 #[test]
@@ -59,5 +60,5 @@ fn a_hypervisor_belongs_to_its_run_until_that_has_ended() {
         ["libvirt", "up", "ndkilled"],
         ["libvirt", "down", "ndkilled"],
     );
-    belongs_to_its_run_until_that_has_ended(&up, &down, "virt.ndkilled");
+    belongs_to_its_run_until_that_has_ended(&up, &down, "virt.ndkilled", "10.111.0");
 }

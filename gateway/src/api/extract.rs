@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use super::Problem;
+use super::types::Code;
 
 /// A JSON body. A field that this gateway does not know is refused: it would be ignored otherwise.
 pub struct Json<T>(pub T);
@@ -28,7 +29,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
         if !kind.eq_ignore_ascii_case("application/json") {
             return Err(Problem::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "UnsupportedMediaType",
+                Code::UnsupportedMediaType,
                 "the body must be JSON: send `content-type: application/json`",
             ));
         }
@@ -54,7 +55,7 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
         None => Ok(value),
         Some(field) => Err(Problem::new(
             StatusCode::UNPROCESSABLE_ENTITY,
-            "UnknownField",
+            Code::UnknownField,
             format!(
                 "{field} is no field of this gateway's API: leave it out, or upgrade the gateway"
             ),
@@ -65,9 +66,9 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
 fn unread(error: &BytesRejection) -> Problem {
     if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
         let detail = "the body is larger than 1 MiB: send less user-data";
-        return Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "BodyTooLarge", detail);
+        return Problem::new(StatusCode::PAYLOAD_TOO_LARGE, Code::BodyTooLarge, detail);
     }
-    Problem::new(StatusCode::BAD_REQUEST, "BadRequest", error.body_text())
+    Problem::new(StatusCode::BAD_REQUEST, Code::BadRequest, error.body_text())
 }
 
 /// serde's words may quote a value, and the value may be a secret: only its place is said.
@@ -81,11 +82,11 @@ fn misread(path: &str, error: &serde_json::Error) -> Problem {
             error.to_string()
         };
         let detail = format!("{path} does not fit: {words} ({place})");
-        return Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "BadSpec", detail);
+        return Problem::new(StatusCode::UNPROCESSABLE_ENTITY, Code::BadSpec, detail);
     }
     Problem::new(
         StatusCode::BAD_REQUEST,
-        "BadRequest",
+        Code::BadRequest,
         format!("the body is no JSON at {place}"),
     )
 }
@@ -102,7 +103,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
             Some(id) => Ok(Self(id)),
             None => Err(Problem::new(
                 StatusCode::UNPROCESSABLE_ENTITY,
-                "BadSpec",
+                Code::BadSpec,
                 "id is no UUID: give one such as 3f2b7a52-66f4-4c4a-9d57-0c9d3c7d8e55",
             )),
         }
@@ -120,7 +121,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Checksum {
         let Path(text) = path.map_err(|error| {
             Problem::new(
                 StatusCode::UNPROCESSABLE_ENTITY,
-                "BadSpec",
+                Code::BadSpec,
                 error.body_text(),
             )
         })?;
@@ -140,7 +141,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
             .map_err(|error| {
                 Problem::new(
                     StatusCode::UNPROCESSABLE_ENTITY,
-                    "BadSpec",
+                    Code::BadSpec,
                     error.body_text(),
                 )
             })?;

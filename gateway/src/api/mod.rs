@@ -4,10 +4,10 @@ mod extract;
 mod openapi;
 mod problem;
 mod routes;
-pub mod types;
 
 pub use extract::parse;
 pub use openapi::document;
-pub(crate) use problem::Code;
-pub use problem::{Problem, ProblemBody};
+pub use problem::Problem;
 pub use routes::router;
+/// What is sent and received, as its client has it, too.
+pub use tatara_gateway_wire as types;

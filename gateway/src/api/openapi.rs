@@ -10,7 +10,7 @@ use utoipa::openapi::{
 };
 use utoipa::{IntoResponses, OpenApi as _, ToSchema};
 
-use super::ProblemBody;
+use super::types::ProblemBody;
 
 #[derive(utoipa::OpenApi)]
 #[openapi(
@@ -21,7 +21,7 @@ use super::ProblemBody;
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
     ),
     security(("bearer" = []), ("certificate" = [])),
-    components(schemas(super::types::MachineGone, ProblemBody)),
+    components(schemas(super::types::event::MachineGone, ProblemBody)),
 )]
 struct Frame;
 

@@ -1,41 +1,22 @@
 //! Errors as they are answered (RFC 9457).
 
-use std::borrow::Cow;
-
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
+use super::types::{Code, ProblemBody};
 use crate::{events, images, libvirt, machines};
-
-/// The body of every error: `application/problem+json` (RFC 9457).
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct ProblemBody {
-    /// Always `about:blank`: `title` is the status in words.
-    #[serde(rename = "type")]
-    pub kind: Cow<'static, str>,
-    /// The status in words.
-    pub title: Cow<'static, str>,
-    /// The status.
-    pub status: u16,
-    /// What is wrong, with field, value and remedy.
-    pub detail: String,
-    /// One word for programs, such as `InsufficientCapacity`.
-    pub code: Cow<'static, str>,
-}
 
 /// An error, as it is answered.
 #[derive(Debug)]
 pub struct Problem {
     status: StatusCode,
-    code: &'static str,
+    code: Code,
     detail: String,
 }
 
 impl Problem {
     /// An error.
-    pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
+    pub fn new(status: StatusCode, code: Code, detail: impl Into<String>) -> Self {
         Self {
             status,
             code,
@@ -46,15 +27,11 @@ impl Problem {
     fn unavailable(detail: impl Into<String>) -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
-            "LibvirtUnavailable",
+            Code::LibvirtUnavailable,
             detail,
         )
     }
 }
-
-/// The word for programs of an answer, for the log.
-#[derive(Clone, Copy, Debug)]
-pub struct Code(pub &'static str);
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
@@ -63,7 +40,7 @@ impl IntoResponse for Problem {
             title: self.status.canonical_reason().unwrap_or("Error").into(),
             status: self.status.as_u16(),
             detail: self.detail,
-            code: self.code.into(),
+            code: self.code.as_str().into(),
         };
         let body = serde_json::to_vec(&body).unwrap_or_default();
         let kind = HeaderValue::from_static("application/problem+json");
@@ -75,7 +52,8 @@ impl IntoResponse for Problem {
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
         }
-        response.extensions_mut().insert(Code(self.code));
+        // for the log
+        response.extensions_mut().insert(self.code);
         response
     }
 }
@@ -88,7 +66,11 @@ impl From<libvirt::Error> for Problem {
             return Self::unavailable(words);
         }
         if error.is_unsupported() {
-            return Self::new(StatusCode::NOT_IMPLEMENTED, "NotSupportedByDriver", words);
+            return Self::new(
+                StatusCode::NOT_IMPLEMENTED,
+                Code::NotSupportedByDriver,
+                words,
+            );
         }
         let of_spec = [
             Number::ConfigUnsupported,
@@ -96,13 +78,17 @@ impl From<libvirt::Error> for Problem {
             Number::XmlDetail,
         ];
         if of_spec.into_iter().any(|number| error.is(number)) {
-            return Self::new(StatusCode::UNPROCESSABLE_ENTITY, "BadSpec", words);
+            return Self::new(StatusCode::UNPROCESSABLE_ENTITY, Code::BadSpec, words);
         }
         if error.is(Number::OperationInvalid) {
-            return Self::new(StatusCode::CONFLICT, "OperationInvalid", words);
+            return Self::new(StatusCode::CONFLICT, Code::OperationInvalid, words);
         }
         tracing::error!(error = words, "libvirt failed");
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "LibvirtFailed", words)
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            Code::LibvirtFailed,
+            words,
+        )
     }
 }
 
@@ -111,25 +97,29 @@ impl From<machines::Error> for Problem {
         use machines::Error as E;
         let detail = error.to_string();
         let (status, code) = match error {
-            E::Unknown { .. } => (StatusCode::NOT_FOUND, "MachineUnknown"),
-            E::SpecDiffers { .. } => (StatusCode::CONFLICT, "SpecDiffers"),
-            E::NameTaken { .. } => (StatusCode::CONFLICT, "NameTaken"),
-            E::ImageNotReady { .. } => (StatusCode::CONFLICT, "ImageNotReady"),
-            E::BadSpec(_) => (StatusCode::UNPROCESSABLE_ENTITY, "BadSpec"),
+            E::Unknown { .. } => (StatusCode::NOT_FOUND, Code::MachineUnknown),
+            E::SpecDiffers { .. } => (StatusCode::CONFLICT, Code::SpecDiffers),
+            E::NameTaken { .. } => (StatusCode::CONFLICT, Code::NameTaken),
+            E::ImageNotReady { .. } => (StatusCode::CONFLICT, Code::ImageNotReady),
+            E::BadSpec(_) => (StatusCode::UNPROCESSABLE_ENTITY, Code::BadSpec),
             E::InsufficientCapacity { .. } => {
-                (StatusCode::INSUFFICIENT_STORAGE, "InsufficientCapacity")
+                (StatusCode::INSUFFICIENT_STORAGE, Code::InsufficientCapacity)
             }
-            E::PoolFull { .. } => (StatusCode::INSUFFICIENT_STORAGE, "PoolFull"),
-            E::PoolInactive { .. } => (StatusCode::CONFLICT, "PoolInactive"),
-            E::Off { .. } => (StatusCode::CONFLICT, "MachineOff"),
-            E::Busy { .. } => (StatusCode::SERVICE_UNAVAILABLE, "MachineBusy"),
-            E::SeedBusy { .. } => (StatusCode::CONFLICT, "SeedBusy"),
-            E::NotSupported { .. } => (StatusCode::NOT_IMPLEMENTED, "NotSupportedByDriver"),
+            E::PoolFull { .. } => (StatusCode::INSUFFICIENT_STORAGE, Code::PoolFull),
+            E::PoolInactive { .. } => (StatusCode::CONFLICT, Code::PoolInactive),
+            E::Off { .. } => (StatusCode::CONFLICT, Code::MachineOff),
+            E::Busy { .. } => (StatusCode::SERVICE_UNAVAILABLE, Code::MachineBusy),
+            E::SeedBusy { .. } => (StatusCode::CONFLICT, Code::SeedBusy),
+            E::NotSupported { .. } => (StatusCode::NOT_IMPLEMENTED, Code::NotSupportedByDriver),
             E::Console { source, .. } => {
                 let detail = format!("{detail}: {source}");
-                return Self::new(StatusCode::INTERNAL_SERVER_ERROR, "ConsoleFailed", detail);
+                return Self::new(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    Code::ConsoleFailed,
+                    detail,
+                );
             }
-            E::Seed(_) => (StatusCode::INTERNAL_SERVER_ERROR, "SeedFailed"),
+            E::Seed(_) => (StatusCode::INTERNAL_SERVER_ERROR, Code::SeedFailed),
             E::Libvirt(error) => return error.into(),
         };
         Self::new(status, code, detail)
@@ -141,11 +131,11 @@ impl From<images::Error> for Problem {
         use images::Error as E;
         let detail = error.to_string();
         let (status, code) = match error {
-            E::Unknown { .. } => (StatusCode::NOT_FOUND, "ImageUnknown"),
-            E::Differs { .. } => (StatusCode::CONFLICT, "ImageDiffers"),
-            E::InUse { .. } => (StatusCode::CONFLICT, "ImageInUse"),
-            E::BadField(_) => (StatusCode::UNPROCESSABLE_ENTITY, "BadSpec"),
-            E::NotSupported { .. } => (StatusCode::NOT_IMPLEMENTED, "NotSupportedByDriver"),
+            E::Unknown { .. } => (StatusCode::NOT_FOUND, Code::ImageUnknown),
+            E::Differs { .. } => (StatusCode::CONFLICT, Code::ImageDiffers),
+            E::InUse { .. } => (StatusCode::CONFLICT, Code::ImageInUse),
+            E::BadField(_) => (StatusCode::UNPROCESSABLE_ENTITY, Code::BadSpec),
+            E::NotSupported { .. } => (StatusCode::NOT_IMPLEMENTED, Code::NotSupportedByDriver),
             E::Libvirt(error) => return error.into(),
         };
         Self::new(status, code, detail)

@@ -1,14 +1,16 @@
 //! The guard before every route.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
+use tatara_net::Place;
 
 use super::tokens::{Tokens, Verdict};
 use crate::api::Problem;
+use crate::api::types::Code;
 use crate::clock;
 
 /// What the connection itself proves.
@@ -20,23 +22,6 @@ pub enum Trust {
     Certificate,
     /// Nothing.
     None,
-}
-
-/// The place of a connection among those that have proved nothing yet.
-#[derive(Clone, Default)]
-pub struct Place(Arc<Mutex<Option<Box<dyn Send>>>>);
-
-impl Place {
-    /// `counted` is dropped when the place is left, or the connection ends.
-    pub fn new(counted: impl Send + 'static) -> Self {
-        Self(Arc::new(Mutex::new(Some(Box::new(counted)))))
-    }
-
-    /// The connection has proved itself.
-    pub fn leave(&self) {
-        let counted = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        drop(counted);
-    }
 }
 
 /// The guard before every route.
@@ -59,17 +44,20 @@ impl Guard {
         let token = given.and_then(bearer);
         let (Some(token), Some(tokens)) = (token, &self.tokens) else {
             return Err(refused(
-                "Unauthenticated",
+                Code::Unauthenticated,
                 "send a client certificate or a bearer token",
             ));
         };
         match tokens.check(token, clock::now()) {
             Verdict::Good => Ok(()),
             Verdict::Expired => Err(refused(
-                "TokenExpired",
+                Code::TokenExpired,
                 "the token has run out: use a new one",
             )),
-            Verdict::Unknown => Err(refused("Unauthenticated", "the token is not known here")),
+            Verdict::Unknown => Err(refused(
+                Code::Unauthenticated,
+                "the token is not known here",
+            )),
         }
     }
 }
@@ -120,6 +108,6 @@ fn bearer(value: &[u8]) -> Option<&[u8]> {
         .then(|| token.trim_ascii())
 }
 
-fn refused(code: &'static str, detail: &str) -> Problem {
+fn refused(code: Code, detail: &str) -> Problem {
     Problem::new(StatusCode::UNAUTHORIZED, code, detail)
 }

@@ -3,5 +3,5 @@
 mod guard;
 mod tokens;
 
-pub use guard::{Guard, Pass, Place, Trust, check};
+pub use guard::{Guard, Pass, Trust, check};
 pub use tokens::{Error, Tokens, Verdict, parse};

@@ -1,7 +1,6 @@
 //! How large images may be.
 
-use super::file::problem;
-use crate::api::types::ImageError;
+use crate::api::types::{ImageCode, ImageError};
 
 /// How large images may be.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +21,7 @@ impl Bounds {
             "it has more than {} bytes: is the url right? If it is, start the gateway with a larger --image-limit",
             self.most
         );
-        Err(problem("ImageTooLarge", detail))
+        Err(ImageError::new(ImageCode::ImageTooLarge, detail))
     }
 
     /// Refuses what leaves less free than running machines need. On a small file system that is a twentieth of it.
@@ -35,7 +34,7 @@ impl Bounds {
             "the pool's file system is full: {free} bytes are free, and {reserve} of them stay for running machines \
              (--pool-reserve); free some room, and it is fetched again"
         );
-        Err(problem("DiskFull", detail))
+        Err(ImageError::new(ImageCode::DiskFull, detail))
     }
 }
 

@@ -12,8 +12,8 @@ use reqwest::{Client, Response, Url};
 use tokio::sync::mpsc;
 
 use super::bounds::Bounds;
-use super::file::{Part, problem};
-use crate::api::types::{ImageError, ImageFormat};
+use super::file::Part;
+use crate::api::types::{ImageCode, ImageError, ImageFormat};
 
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -88,7 +88,7 @@ pub(super) async fn fetch(
         Ok(Ok(())) => Ok(()),
         Ok(Err(None)) => received,
         Ok(Err(Some(error))) => Err(error),
-        Err(error) => Err(problem("PoolFailed", error.to_string())),
+        Err(error) => Err(ImageError::new(ImageCode::PoolFailed, error.to_string())),
     }
 }
 
@@ -126,8 +126,8 @@ async fn get(url: Url) -> Result<Response, ImageError> {
     if status.is_success() {
         return Ok(response);
     }
-    Err(problem(
-        "FetchFailed",
+    Err(ImageError::new(
+        ImageCode::FetchFailed,
         format!("the image's server answers {status}"),
     ))
 }
@@ -140,7 +140,10 @@ async fn receive(
     while let Some(bytes) = response.chunk().await.map_err(failed)? {
         let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         if pieces.send(Piece::Bytes(bytes)).await.is_err() {
-            return Err(problem("PoolFailed", "the pool takes no more"));
+            return Err(ImageError::new(
+                ImageCode::PoolFailed,
+                "the pool takes no more",
+            ));
         }
         progress.received.fetch_add(length, Ordering::Relaxed);
     }
@@ -156,5 +159,5 @@ fn failed(error: reqwest::Error) -> ImageError {
         words = format!("{words}: {error}");
         cause = error.source();
     }
-    problem("FetchFailed", words)
+    ImageError::new(ImageCode::FetchFailed, words)
 }

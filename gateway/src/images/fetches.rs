@@ -9,10 +9,10 @@ use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 
 use super::fetch::{Progress, fetch};
-use super::file::{problem, sweep_folder};
+use super::file::sweep_folder;
 use super::found::{as_image, name, pool, unseen, volume};
 use super::{Error, Result};
-use crate::api::types::{Image, ImageError, ImageFormat, ImageRequest, ImageState};
+use crate::api::types::{Image, ImageCode, ImageError, ImageFormat, ImageRequest, ImageState};
 use crate::app::App;
 use crate::field;
 use crate::libvirt::{self, Driver, Link, pools};
@@ -234,15 +234,18 @@ async fn show(app: &Arc<App>, key: &(String, String)) -> std::result::Result<(),
     });
     match shown.await {
         Ok(true) => Ok(()),
-        Ok(false) => Err(problem(
-            "PoolFailed",
+        Ok(false) => Err(ImageError::new(
+            ImageCode::PoolFailed,
             "libvirt does not see the image in the pool",
         )),
-        Err(Error::Libvirt(error)) => Err(problem(
-            "PoolFailed",
+        Err(Error::Libvirt(error)) => Err(ImageError::new(
+            ImageCode::PoolFailed,
             format!("{}; PUT again", error.words()),
         )),
-        Err(error) => Err(problem("PoolFailed", format!("{error}; PUT again"))),
+        Err(error) => Err(ImageError::new(
+            ImageCode::PoolFailed,
+            format!("{error}; PUT again"),
+        )),
     }
 }
 

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::bounds::Bounds;
 use super::fetch::Progress;
-use crate::api::types::{ImageError, ImageFormat};
+use crate::api::types::{ImageCode, ImageError, ImageFormat};
 use crate::machines::hex;
 
 const END: &str = ".part";
@@ -49,8 +49,8 @@ impl Part {
             .open(&path)
             .map_err(|error| failed("create the image's file", &error))?;
         if file.try_lock().is_err() {
-            return Err(problem(
-                "PoolFailed",
+            return Err(ImageError::new(
+                ImageCode::PoolFailed,
                 "another gateway fetches this image into this pool",
             ));
         }
@@ -97,7 +97,7 @@ impl Part {
         if seen != sha256 {
             let detail =
                 format!("the file's SHA-256 is {seen}; give the right one, or another url");
-            return Err(problem("ChecksumMismatch", detail));
+            return Err(ImageError::new(ImageCode::ChecksumMismatch, detail));
         }
         self.header(format)
             .map_err(|error| failed("read the image", &error))??;
@@ -128,7 +128,7 @@ impl Part {
             .take(104)
             .read_to_end(&mut header)?;
         Ok(match header_problem(&header, format) {
-            Some(detail) => Err(problem("ImageRefused", detail)),
+            Some(detail) => Err(ImageError::new(ImageCode::ImageRefused, detail)),
             None => Ok(()),
         })
     }
@@ -193,22 +193,18 @@ pub fn sweep_folder(folder: &Path) {
     }
 }
 
-pub(super) fn problem(code: &str, detail: impl Into<String>) -> ImageError {
-    ImageError {
-        code: code.to_owned(),
-        detail: detail.into(),
-    }
-}
-
 fn failed(action: &str, error: &io::Error) -> ImageError {
     let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
     if full.contains(&error.kind()) {
         return problem(
-            "DiskFull",
+            ImageCode::DiskFull,
             "the pool's file system is full; free some room, and it is fetched again",
         );
     }
-    problem("PoolFailed", format!("failed to {action}: {error}"))
+    ImageError::new(
+        ImageCode::PoolFailed,
+        format!("failed to {action}: {error}"),
+    )
 }
 
 #[cfg(test)]

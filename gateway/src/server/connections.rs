@@ -9,15 +9,15 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
+use tatara_net::{Peers, Place};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::TlsAcceptor;
 
 use super::listeners::Socket;
-use super::peers::Peers;
 use super::tls::Tls;
-use crate::auth::{Place, Trust};
+use crate::auth::Trust;
 
 /// Connections that are served at once at each place, those that have not proved anything yet included.
 const AT_ONCE: usize = 512;
@@ -68,9 +68,9 @@ impl Connections {
                 tracing::debug!(?from, "too many connections that prove nothing: closed");
                 continue;
             }
+            let place = place.flatten().map(Place::from).unwrap_or_default();
             let accepted = accepted.map(|(stream, _)| stream);
             if let Some((stream, connection)) = self.admit(accepted, &self.address).await {
-                let place = Place::new(place);
                 tokio::spawn(connection.handshake(stream, tls.acceptor(), place));
             }
         }

@@ -4,7 +4,7 @@ use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;
 
-use crate::api::Code;
+use crate::api::types::Code;
 use crate::clock;
 
 /// Logs a request when it was answered; reads at level debug, the rest at info.
@@ -17,7 +17,7 @@ pub async fn log(request: Request, next: Next) -> Response {
     let code = response
         .extensions()
         .get::<Code>()
-        .map_or("", |code| code.0);
+        .map_or("", |code| code.as_str());
     if method.is_safe() && status < 400 {
         tracing::debug!(%method, path, status, took_ms, "request");
     } else {

@@ -4,7 +4,6 @@ mod connections;
 mod error;
 mod listeners;
 mod log;
-mod peers;
 mod run;
 mod tls;
 

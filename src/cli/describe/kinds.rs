@@ -1,7 +1,7 @@
 //! How an object of each kind stands, by its own conditions and counts.
 
 use super::standing::{Judged, Mark, Standing, stand};
-use crate::api::conditions::{ConditionType, find};
+use crate::api::conditions::{ConditionType, Status, find};
 use crate::api::{Cluster, ClusterProfile, Host, Machine, MachineDeployment, MachineSet};
 
 /// How a Cluster stands.
@@ -13,7 +13,7 @@ pub fn cluster(cluster: &Cluster) -> Standing {
         Judged {
             conditions: &status.conditions,
             headline: ready,
-            ready: ready.is_some_and(|c| c.status == "True"),
+            ready: ready.is_some_and(|c| c.status == Status::True),
             failed: status.error_reason.is_some(),
             state: status.phase.unwrap_or_default(),
             facts: [status.endpoint, status.version]
@@ -54,7 +54,10 @@ pub fn set(set: &MachineSet) -> Standing {
     let replicas = set.spec.replicas;
     let scaling =
         [ConditionType::ScalingUp, ConditionType::ScalingDown].map(|name| find(conditions, name));
-    let scaling = scaling.into_iter().flatten().find(|c| c.status == "True");
+    let scaling = scaling
+        .into_iter()
+        .flatten()
+        .find(|c| c.status == Status::True);
     stand(
         set,
         Judged {
@@ -80,7 +83,7 @@ pub fn machine(machine: &Machine, host: Option<String>) -> Standing {
         Judged {
             conditions: &status.conditions,
             headline: ready,
-            ready: ready.is_some_and(|c| c.status == "True"),
+            ready: ready.is_some_and(|c| c.status == Status::True),
             failed: status.error_reason.is_some(),
             state: status.phase.unwrap_or_default(),
             facts: [place, version].into_iter().flatten().collect(),
@@ -117,8 +120,11 @@ pub fn profile(profile: &ClusterProfile) -> Standing {
         .map(|name| find(&status.conditions, name));
     let healthy = parts
         .iter()
-        .all(|part| part.is_some_and(|c| c.status == "True"));
-    let blocking = parts.into_iter().flatten().find(|c| c.status != "True");
+        .all(|part| part.is_some_and(|c| c.status == Status::True));
+    let blocking = parts
+        .into_iter()
+        .flatten()
+        .find(|c| c.status != Status::True);
     let state = if healthy { "Healthy" } else { "NotHealthy" };
     stand(
         profile,

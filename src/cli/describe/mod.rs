@@ -31,6 +31,7 @@ use self::snapshot::Snapshot;
 use self::watch::Watch;
 use super::caller::{ApiError, Caller};
 use crate::api::Cluster;
+use crate::api::conditions::Status;
 
 /// Arguments of `tatara describe`.
 #[derive(Debug, clap::Args)]
@@ -204,6 +205,6 @@ fn is_ready(snapshot: &Snapshot) -> bool {
         return false;
     };
     let conditions = cluster.status.iter().flat_map(|status| &status.conditions);
-    let mut ready = conditions.filter(|c| c.type_ == "Ready" && c.status == "True");
+    let mut ready = conditions.filter(|c| c.type_ == "Ready" && c.status == Status::True);
     ready.any(|c| c.observed_generation >= cluster.metadata.generation)
 }

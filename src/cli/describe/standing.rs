@@ -4,7 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
 use kube::Resource;
 
-use crate::api::conditions::{ConditionType, Reason, Severity, find, is_true};
+use crate::api::conditions::{ConditionType, Reason, Severity, Status, find, is_true};
 use crate::api::names::ANNOTATION_PAUSED;
 use crate::api::readable::unreadable;
 
@@ -59,7 +59,8 @@ pub(super) fn stand(object: &impl Resource, judged: Judged<'_>) -> Standing {
     let meta = object.meta();
     let created = meta.creation_timestamp.as_ref().map(|time| time.0);
     let deleted = meta.deletion_timestamp.as_ref().map(|time| time.0);
-    let paused = find(judged.conditions, ConditionType::Paused).filter(|c| c.status == "True");
+    let paused =
+        find(judged.conditions, ConditionType::Paused).filter(|c| c.status == Status::True);
     let is_paused = is_true(judged.conditions, ConditionType::Paused)
         || meta
             .annotations

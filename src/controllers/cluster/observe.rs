@@ -8,7 +8,7 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::{Resource, ResourceExt};
 
 use super::{addons, secrets};
-use crate::api::conditions::{ConditionType, find, is_true};
+use crate::api::conditions::{ConditionType, Status, find, is_true};
 use crate::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED};
 use crate::api::readable::unreadable;
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
@@ -151,7 +151,7 @@ fn fact(machine: &Machine) -> MachineFact {
         .map(|s| s.conditions.as_slice())
         .unwrap_or_default();
     // of one in deletion Ready says no more than that
-    let said = find(conditions, ConditionType::Deleting).filter(|said| said.status == "True");
+    let said = find(conditions, ConditionType::Deleting).filter(|said| said.status == Status::True);
     let said = said.or_else(|| find(conditions, ConditionType::Ready));
     MachineFact {
         name: machine.name_any(),

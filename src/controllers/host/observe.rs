@@ -8,7 +8,7 @@ use kube::ResourceExt;
 use super::guard;
 use super::power;
 use super::underway;
-use crate::api::conditions::{ConditionType, Reason, find};
+use crate::api::conditions::{ConditionType, Reason, Status, find};
 use crate::api::host::HostFacts;
 use crate::api::names::{ANNOTATION_INITIALIZED, provider_ids};
 use crate::api::{Host, Machine};
@@ -116,7 +116,7 @@ fn facts(contact: &Contact) -> Option<&HostFacts> {
 fn is_of_before(host: &Host, machine: Option<&Machine>) -> bool {
     let is_clean = host.status.as_ref().is_some_and(|status| {
         find(&status.conditions, ConditionType::Clean)
-            .is_some_and(|clean| clean.status == "True" && clean.reason == Reason::Clean)
+            .is_some_and(|clean| clean.status == Status::True && clean.reason == Reason::Clean)
     });
     let has_node = machine
         .and_then(|machine| machine.status.as_ref())

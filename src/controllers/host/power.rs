@@ -6,7 +6,7 @@ use std::time::Duration;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 use super::observe;
-use crate::api::conditions::{ConditionType, Reason, find, is_true, reason_of};
+use crate::api::conditions::{ConditionType, Reason, Status, find, is_true, reason_of};
 use crate::api::{Host, Machine};
 use crate::core::host::Contact;
 use crate::core::host::PowerReading;
@@ -34,7 +34,7 @@ impl Stands {
         let conditions = host.status.as_ref().map(|s| s.conditions.as_slice());
         let conditions = conditions.unwrap_or_default();
         let power =
-            find(conditions, ConditionType::PowerOn).filter(|power| power.status == "False");
+            find(conditions, ConditionType::PowerOn).filter(|power| power.status == Status::False);
         let goes_off = host.spec.bmc.as_ref();
         let goes_off = goes_off.is_some_and(|bmc| bmc.power_off_when_released);
         let is_free = host.spec.consumer_ref.is_none() && is_true(conditions, ConditionType::Clean);
@@ -52,8 +52,8 @@ pub fn is_missed(host: &Host, machine: Option<&Machine>) -> bool {
     let (Some(_), Some(status)) = (&host.spec.bmc, &host.status) else {
         return false;
     };
-    let is_silent =
-        find(&status.conditions, ConditionType::Reachable).is_some_and(|c| c.status == "False");
+    let is_silent = find(&status.conditions, ConditionType::Reachable)
+        .is_some_and(|c| c.status == Status::False);
     let conditions = machine.and_then(|machine| machine.status.as_ref());
     let conditions = conditions.map_or(&[][..], |status| status.conditions.as_slice());
     let is = |name: ConditionType, reasons: &[Reason]| {
@@ -122,7 +122,8 @@ fn is_known(host: &Host, asked_with: &str) -> bool {
         return false;
     };
     let said = find(&status.conditions, ConditionType::BMCReachable);
-    let is_said = said.is_some_and(|c| c.status == "True" || c.reason == Reason::BMCLoginRefused);
+    let is_said =
+        said.is_some_and(|c| c.status == Status::True || c.reason == Reason::BMCLoginRefused);
     let was = status
         .bmc
         .as_ref()

@@ -18,6 +18,7 @@ use crate::core::node::{self, Marker, Take, UnitName, UnitState};
 use crate::core::proof::Over;
 use crate::engine::patch;
 use crate::engine::{Done, ReconcileError};
+use crate::gateway::types::PowerAction;
 use crate::manager::Context;
 
 /// Does one action.
@@ -34,8 +35,8 @@ pub async fn perform(
         Action::LeaveHypervisor => virtual_machine::leave(context, observed).await,
         Action::FetchImage => virtual_machine::fetch_image(context, observed).await,
         Action::CreateMachine => virtual_machine::create(context, observed).await,
-        Action::SwitchOn => virtual_machine::switch(context, observed, "on").await,
-        Action::Resume => virtual_machine::switch(context, observed, "resume").await,
+        Action::SwitchOn => virtual_machine::switch(context, observed, PowerAction::On).await,
+        Action::Resume => virtual_machine::switch(context, observed, PowerAction::Resume).await,
         Action::RecordHypervisor => virtual_machine::record(context, observed).await,
         Action::RemoveSeed => virtual_machine::remove_seed(context, observed).await,
         Action::TakeHost => take_host(context, observed).await,

@@ -59,7 +59,7 @@ fn standing(
         .iter()
         .any(|finding| finding.condition == ConditionType::Installed);
     let is_over = |c: &Condition| {
-        c.type_ == ConditionType::Installed && c.status != "True" && !is_underway && !is_told
+        c.type_ == ConditionType::Installed && c.status != Status::True && !is_underway && !is_told
     };
     let mut old = old.to_vec();
     old.retain(|condition| host.spec.bmc.is_some() || !of_bmc(condition));

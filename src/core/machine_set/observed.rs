@@ -9,7 +9,7 @@ use kube::ResourceExt;
 use kube::core::ObjectMeta;
 use serde_json::Value;
 
-use crate::api::conditions::{ConditionType, Reason, find, is_false, is_true};
+use crate::api::conditions::{ConditionType, Reason, Status, find, is_false, is_true};
 use crate::api::machine::MachineDeletion;
 use crate::api::machine_set::DeletePolicy;
 use crate::api::readable::unreadable;
@@ -136,7 +136,7 @@ impl ObservedMachine {
     pub fn from_api(machine: &Machine, set_uid: &str) -> Self {
         let status = machine.status.clone().unwrap_or_default();
         let conditions = status.conditions.as_slice();
-        let since = |type_: ConditionType, value: &str| {
+        let since = |type_: ConditionType, value: Status| {
             let condition = find(conditions, type_).filter(|c| c.status == value);
             condition.map(|c| c.last_transition_time.0)
         };
@@ -150,13 +150,13 @@ impl ObservedMachine {
             owner: Owner::of(&machine.metadata, set_uid),
             deleting: machine.metadata.deletion_timestamp.as_ref().map(|t| t.0),
             // what was said of it may not hold any more
-            ready_since: since(ConditionType::Ready, "True")
+            ready_since: since(ConditionType::Ready, Status::True)
                 .filter(|_| unreadable(machine).is_none()),
             failed: status.phase.as_deref() == Some("Failed")
                 || status.error_reason.is_some()
                 || unhealthy(ConditionType::Healthy)
                 || unhealthy(ConditionType::HealthCheckSucceeded),
-            not_ready_since: since(ConditionType::NodeHealthy, "False")
+            not_ready_since: since(ConditionType::NodeHealthy, Status::False)
                 .filter(|_| status.node_ref.is_some()),
             has_node: status.node_ref.is_some() || is_true(conditions, ConditionType::NodeHealthy),
             control_plane: machine.is_control_plane(),

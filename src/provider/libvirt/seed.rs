@@ -41,8 +41,9 @@ pub fn seed(
         host_public => &keys.host_public,
     };
     Ok(Seed {
-        user_data: render("user-data", USER_DATA, &values)?,
+        user_data: render("user-data", USER_DATA, &values)?.into(),
         meta_data: render("meta-data", META_DATA, &values)?,
+        network_config: None,
     })
 }
 

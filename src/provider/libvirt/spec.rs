@@ -39,7 +39,12 @@ pub fn domain_name(marker: &Marker) -> String {
 
 /// What a gateway is told to make for a Machine.
 pub fn machine_spec(marker: &Marker, spec: &LibvirtMachineProviderSpec) -> types::MachineSpec {
-    let bytes = |size| quantity::bytes(size).unwrap_or_default();
+    // admission refuses what is no size; a gateway would, too
+    let bytes = |size| {
+        quantity::bytes(size)
+            .and_then(|bytes| u64::try_from(bytes).ok())
+            .unwrap_or_default()
+    };
     let labels = [
         (LABEL_MANAGEMENT, &marker.management),
         ("namespace", &marker.namespace),
@@ -55,10 +60,10 @@ pub fn machine_spec(marker: &Marker, spec: &LibvirtMachineProviderSpec) -> types
         cpus: spec.cpus,
         memory_bytes: bytes(&spec.memory),
         firmware: match spec.firmware {
-            Firmware::Bios => "bios",
-            Firmware::Uefi => "uefi",
-        }
-        .into(),
+            Firmware::Bios => types::Firmware::Bios,
+            Firmware::Uefi => types::Firmware::Uefi,
+        },
+        architecture: None,
         root_disk: types::RootDisk {
             size_bytes: bytes(&spec.root_disk.size),
             image: Some(spec.root_disk.image.sha256.clone()),
@@ -67,7 +72,7 @@ pub fn machine_spec(marker: &Marker, spec: &LibvirtMachineProviderSpec) -> types
         disks: spec
             .disks
             .iter()
-            .map(|disk| types::Disk {
+            .map(|disk| types::DataDisk {
                 name: disk.name.clone(),
                 size_bytes: bytes(&disk.size),
                 pool: disk.pool.clone(),
@@ -77,23 +82,29 @@ pub fn machine_spec(marker: &Marker, spec: &LibvirtMachineProviderSpec) -> types
             .interfaces()
             .into_iter()
             .map(|interface| match interface {
-                Interface::Network(name) => types::Interface::Network(name),
-                Interface::Bridge(name) => types::Interface::Bridge(name),
+                Interface::Network(name) => types::InterfaceSpec {
+                    network: Some(name),
+                    bridge: None,
+                },
+                Interface::Bridge(name) => types::InterfaceSpec {
+                    network: None,
+                    bridge: Some(name),
+                },
             })
             .collect(),
+        cpu_model: None,
     }
 }
 
 /// What a gateway is told to fetch for a Machine.
-pub fn fetch(spec: &LibvirtMachineProviderSpec) -> types::FetchImage {
+pub fn fetch(spec: &LibvirtMachineProviderSpec) -> types::ImageRequest {
     let image = &spec.root_disk.image;
-    types::FetchImage {
+    types::ImageRequest {
         url: image.url.clone(),
         format: match image.format {
-            ImageFormat::Qcow2 => "qcow2",
-            ImageFormat::Raw => "raw",
-        }
-        .into(),
+            ImageFormat::Qcow2 => types::ImageFormat::Qcow2,
+            ImageFormat::Raw => types::ImageFormat::Raw,
+        },
         pool: spec.root_disk.pool.clone(),
     }
 }

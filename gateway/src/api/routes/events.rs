@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::future::ready;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Extension;
 use axum::extract::State;
@@ -14,12 +13,10 @@ use serde_json::json;
 
 use crate::api::Problem;
 use crate::api::openapi::Failures;
-use crate::api::types::MachineGone;
+use crate::api::types::event::{self, ImageGone, MachineGone};
 use crate::app::App;
 use crate::auth::Pass;
 use crate::events::{Change, Heard, listen};
-
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// First everything that there is, as events `machine`, `image` and `capacity`; then `synced`; then what changes:
 /// `machine`, `machine-gone` (`{"id"}`), `image`, `image-gone` (`{"sha256","pool"}`), `capacity`. A comment every 15 s.
@@ -38,20 +35,24 @@ pub(super) async fn events(
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     let heard = listen(app).await?;
     let heard = heard.take_while(move |_| ready(pass.is_good()));
-    let heard = heard.map(|heard| Ok(event(&heard)));
-    Ok(Sse::new(heard).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
+    let heard = heard.map(|heard| Ok(told(&heard)));
+    Ok(Sse::new(heard).keep_alive(KeepAlive::new().interval(event::KEEP_ALIVE)))
 }
 
-fn event(heard: &Heard) -> Event {
+fn told(heard: &Heard) -> Event {
     match heard {
-        Heard::Change(Change::Machine(machine)) => named("machine", &**machine),
-        Heard::Change(Change::MachineGone(id)) => named("machine-gone", &MachineGone { id: *id }),
-        Heard::Change(Change::Image(image)) => named("image", &**image),
-        Heard::Change(Change::ImageGone { pool, sha256 }) => {
-            named("image-gone", &json!({"sha256": sha256, "pool": pool}))
+        Heard::Change(Change::Machine(machine)) => named(event::MACHINE, &**machine),
+        Heard::Change(Change::MachineGone(id)) => {
+            let id = id.to_string();
+            named(event::MACHINE_GONE, &MachineGone { id })
         }
-        Heard::Change(Change::Capacity(capacity)) => named("capacity", &**capacity),
-        Heard::Synced => named("synced", &json!({})),
+        Heard::Change(Change::Image(image)) => named(event::IMAGE, &**image),
+        Heard::Change(Change::ImageGone { pool, sha256 }) => {
+            let (pool, sha256) = (pool.clone(), sha256.clone());
+            named(event::IMAGE_GONE, &ImageGone { pool, sha256 })
+        }
+        Heard::Change(Change::Capacity(capacity)) => named(event::CAPACITY, &**capacity),
+        Heard::Synced => named(event::SYNCED, &json!({})),
     }
 }
 

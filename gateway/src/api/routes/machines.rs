@@ -12,7 +12,7 @@ use utoipa::IntoParams;
 use crate::api::Problem;
 use crate::api::extract::{self, Asked, Id};
 use crate::api::openapi::{Conflict, Failures, Full, Invalid, Missing};
-use crate::api::types::{Machine, MachineList, MachineRequest, PowerRequest};
+use crate::api::types::{Code, Machine, MachineList, MachineRequest, PowerRequest};
 use crate::app::App;
 use crate::libvirt::Link;
 use crate::machines::{self, MOST_BYTES};
@@ -164,7 +164,7 @@ pub(super) async fn console(
         let detail = format!("bytes {bytes} does not fit: give 0 to {MOST_BYTES}");
         return Err(Problem::new(
             StatusCode::UNPROCESSABLE_ENTITY,
-            "BadSpec",
+            Code::BadSpec,
             detail,
         ));
     }

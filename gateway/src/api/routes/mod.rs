@@ -13,12 +13,10 @@ use http::StatusCode;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::types::{Code, LONGEST_REQUEST};
 use super::{Problem, openapi};
 use crate::app::App;
 use crate::auth::{self, Guard};
-
-/// The largest body, in bytes.
-const BODY_LIMIT: usize = 1 << 20;
 
 /// All routes, described.
 pub(super) fn described() -> OpenApiRouter<Arc<App>> {
@@ -39,11 +37,15 @@ pub(super) fn described() -> OpenApiRouter<Arc<App>> {
 pub fn router(app: Arc<App>, guard: Arc<Guard>) -> Router {
     let (router, _) = described().split_for_parts();
     router
-        .fallback(|| async { Problem::new(StatusCode::NOT_FOUND, "NoSuchPath", NO_PATH) })
+        .fallback(|| async { Problem::new(StatusCode::NOT_FOUND, Code::NoSuchPath, NO_PATH) })
         .method_not_allowed_fallback(|| async {
-            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "NoSuchMethod", NO_METHOD)
+            Problem::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                Code::NoSuchMethod,
+                NO_METHOD,
+            )
         })
-        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(DefaultBodyLimit::max(LONGEST_REQUEST))
         .layer(axum::middleware::from_fn_with_state(guard, auth::check))
         .layer(axum::middleware::from_fn(crate::server::log))
         .with_state(app)

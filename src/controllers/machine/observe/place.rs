@@ -6,7 +6,7 @@ use kube::ResourceExt;
 
 use super::super::virtual_machine;
 use super::host_address;
-use crate::api::conditions::{ConditionType, Reason, find, is_true};
+use crate::api::conditions::{ConditionType, Reason, Status, find, is_true};
 use crate::api::names::ANNOTATION_HOST;
 use crate::api::{Host, MachineProviderSpec};
 use crate::controllers::claims;
@@ -243,7 +243,7 @@ fn is_freed(host: &Host) -> bool {
 fn off(host: &Host) -> Option<Contact> {
     host.spec.bmc.as_ref()?;
     let power = find(&host.status.as_ref()?.conditions, ConditionType::PowerOn)?;
-    (power.status == "False").then(|| Contact::Unreachable {
+    (power.status == Status::False).then(|| Contact::Unreachable {
         reason: Reason::HostOff,
         message: format!("Host {} is off: {}", host.name_any(), power.message),
     })
@@ -253,11 +253,11 @@ fn off(host: &Host) -> Option<Contact> {
 fn stuck(host: &Host) -> Option<Stuck> {
     let conditions = &host.status.as_ref()?.conditions;
     let power = find(conditions, ConditionType::PowerOn).filter(|_| host.spec.bmc.is_some());
-    if power.is_some_and(|power| power.status == "False" && power.reason == Reason::Fenced) {
+    if power.is_some_and(|power| power.status == Status::False && power.reason == Reason::Fenced) {
         return Some(Stuck::Fenced);
     }
-    let silent =
-        find(conditions, ConditionType::Reachable).filter(|reachable| reachable.status == "False");
+    let silent = find(conditions, ConditionType::Reachable)
+        .filter(|reachable| reachable.status == Status::False);
     if let Some(silent) = silent {
         return Some(Stuck::Silent(silent.last_transition_time.0));
     }

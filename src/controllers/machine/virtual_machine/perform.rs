@@ -20,7 +20,7 @@ use crate::core::proof::{Ended, Proof};
 use crate::engine::Chain;
 use crate::engine::patch;
 use crate::engine::{Done, ReconcileError};
-use crate::gateway::types::CreateMachine;
+use crate::gateway::types::{MachineRequest, PowerAction};
 use crate::gateway::{Connection, GatewayError};
 use crate::manager::Context;
 use crate::provider::libvirt::{Keys, Reservation, fetch, machine_spec, seed};
@@ -119,9 +119,9 @@ pub async fn create(context: &Context, observed: &Observed) -> Result<Done, Reco
     let seed = seed(&observed.marker, spec, &keys).map_err(|error| {
         ReconcileError::other("render the seed of a virtual machine", Chain(&error))
     })?;
-    let body = CreateMachine {
+    let body = MachineRequest {
         spec: machine_spec(&observed.marker, spec),
-        seed,
+        seed: Some(seed),
     };
     let answer = connection.client().create(observed.uid(), &body).await;
     context.tries.forget(&image_key(
@@ -210,11 +210,11 @@ async fn keys(
     })
 }
 
-/// Switches the virtual machine: `on` or `resume`.
+/// Switches the virtual machine on, or lets it go on.
 pub async fn switch(
     context: &Context,
     observed: &Observed,
-    action: &str,
+    action: PowerAction,
 ) -> Result<Done, ReconcileError> {
     let (connection, _) = match gateway(context, observed) {
         Ok(parts) => parts,

@@ -134,8 +134,8 @@ pub fn plan(observed: &Observed) -> Plan {
 /// Whether the cluster was judged before, and not yet since we started: what was said stands, for a
 /// restart of ours is no news.
 fn is_news_to_come(observed: &Observed) -> bool {
-    let was_judged =
-        was(observed, ConditionType::ControlPlaneHealthy).is_some_and(|status| status != "Unknown");
+    let was_judged = was(observed, ConditionType::ControlPlaneHealthy)
+        .is_some_and(|status| status != Status::Unknown);
     let verdict = observed
         .health
         .as_ref()
@@ -152,10 +152,10 @@ fn is_live(observed: &Observed) -> bool {
 }
 
 /// The status of a condition, as it was last written.
-fn was(observed: &Observed, condition: ConditionType) -> Option<&str> {
+fn was(observed: &Observed, condition: ConditionType) -> Option<Status> {
     let status = observed.cluster.status.as_ref()?;
     let condition = conditions::find(&status.conditions, condition)?;
-    Some(condition.status.as_str())
+    Some(Status::parse(&condition.status))
 }
 
 fn live(observed: &Observed, plan: &mut Plan) {
@@ -188,7 +188,7 @@ fn live(observed: &Observed, plan: &mut Plan) {
     }
     // Applying what is applied already is no news; only its outcome is.
     let was_applied =
-        was(observed, ConditionType::AddonsApplied).is_some_and(|status| status == "True");
+        was(observed, ConditionType::AddonsApplied).is_some_and(|status| status == Status::True);
     if observed.addons != Addons::NotYet || !was_applied {
         plan.findings.push(addons(observed));
     }

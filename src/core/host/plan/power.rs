@@ -7,7 +7,7 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 use super::super::observed::{Contact, Observed};
 use super::{ASK_AGAIN, Action, Plan, State, consumer, is_deleted, owned, reinstall, unavailable};
-use crate::api::conditions::{ConditionType, Finding, Reason, find, is_true};
+use crate::api::conditions::{ConditionType, Finding, Reason, Status, find, is_true};
 use crate::api::installation::WipePolicy;
 use crate::core::Next;
 use crate::core::host::ContactError;
@@ -197,7 +197,7 @@ pub fn fence(observed: &Observed, error: &ContactError, now: Timestamp, plan: &m
     let status = observed.host.status.as_ref();
     let silent = status.and_then(|status| find(&status.conditions, ConditionType::Reachable));
     let since = silent
-        .filter(|condition| condition.status == "False")
+        .filter(|condition| condition.status == Status::False)
         .map_or(now, |condition| condition.last_transition_time.0);
     let left = FENCE_AFTER - now.duration_since(since);
     if left > SignedDuration::ZERO {

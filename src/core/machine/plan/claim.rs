@@ -9,7 +9,7 @@ use kube::core::{Selector, SelectorExt as _};
 use serde_json::{Value, json};
 
 use super::super::observed::{Observed, Refusal};
-use crate::api::conditions::{ConditionType, Reason, find, is_true};
+use crate::api::conditions::{ConditionType, Reason, Status, find, is_true};
 use crate::api::host::HostFacts;
 use crate::api::machine_provider_spec::HostRequirements;
 use crate::api::names::{ANNOTATION_HOST, ANNOTATION_PAUSED};
@@ -156,7 +156,7 @@ fn why(host: &Host, obstacle: Obstacle) -> &str {
     let status = host.status.as_ref();
     let available = status.and_then(|status| find(&status.conditions, ConditionType::Available));
     match available {
-        Some(available) if available.status != "True" => &available.reason,
+        Some(available) if available.status != Status::True => &available.reason,
         _ => obstacle.words(),
     }
 }
@@ -200,7 +200,7 @@ fn obstacle(host: &Host, requirements: &HostRequirements) -> Option<Obstacle> {
 /// Switched off by us while nobody has it: a claim switches it on.
 fn rests(conditions: &[Condition]) -> bool {
     let power = find(conditions, ConditionType::PowerOn);
-    power.is_some_and(|power| power.status == "False" && power.reason == Reason::SwitchedOff)
+    power.is_some_and(|power| power.status == Status::False && power.reason == Reason::SwitchedOff)
 }
 
 fn meets(facts: &HostFacts, wanted: &HostRequirements) -> bool {

@@ -11,7 +11,7 @@ use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::core::Next;
 use crate::core::Tried;
 use crate::core::backoff;
-use crate::gateway::types::{Image, ImageState, Machine, MachineState};
+use crate::gateway::types::{Image, ImageCode, ImageState, Machine, MachineState};
 
 /// What the condition of the machine itself is called.
 const INFRASTRUCTURE: ConditionType = ConditionType::InfrastructureReady;
@@ -102,7 +102,10 @@ fn is_of_hypervisor(reason: Reason) -> bool {
 fn image_failed_here(told: &Told) -> Option<String> {
     let image = told.image.as_ref()?;
     let error = image.error.as_ref()?;
-    let is_image = ["ChecksumMismatch", "ImageRefused"].contains(&error.code.as_str());
+    let is_image = matches!(
+        ImageCode::parse(&error.code),
+        Some(ImageCode::ChecksumMismatch | ImageCode::ImageRefused)
+    );
     let is_here = image.state == ImageState::Failed && !is_image;
     is_here.then(|| format!("its image could not be had: {}", error.detail))
 }
@@ -124,12 +127,12 @@ fn make(observed: &Observed, machine: &VirtualMachine, told: &Told, now: Timesta
             ))),
             ImageState::Failed => {
                 let (code, why) = match &image.error {
-                    Some(error) => (error.code.as_str(), error.detail.as_str()),
-                    None => ("", "it does not say why"),
+                    Some(error) => (ImageCode::parse(&error.code), error.detail.as_str()),
+                    None => (None, "it does not say why"),
                 };
                 let reason = match code {
-                    "ChecksumMismatch" => Reason::ImageChecksumDiffers,
-                    "DiskFull" => Reason::StorageFull,
+                    Some(ImageCode::ChecksumMismatch) => Reason::ImageChecksumDiffers,
+                    Some(ImageCode::DiskFull) => Reason::StorageFull,
                     _ => Reason::ImageFailed,
                 };
                 let remedy = if reason == Reason::StorageFull {

@@ -1,20 +1,21 @@
-//! Connections that have shown no token yet: few from one address, so that no stranger takes the place of others.
+//! Connections that have proved nothing yet: few from one address, so that no stranger takes the place of others.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Those of one address: several BMCs may be behind one.
+/// Those of one address: a manager opens some at once, and several BMCs may be behind one.
 const OF_ONE: usize = 64;
 /// Those of all addresses.
 const OF_ALL: usize = 256;
 
 /// How many there are of each address.
-#[derive(Clone, Default)]
-pub(super) struct Peers(Arc<Mutex<HashMap<IpAddr, usize>>>);
+#[derive(Clone, Debug, Default)]
+pub struct Peers(Arc<Mutex<HashMap<IpAddr, usize>>>);
 
 /// One of them, counted for as long as this is there.
-pub(super) struct Unproved {
+#[derive(Debug)]
+pub struct Unproved {
     peers: Peers,
     of: IpAddr,
 }
@@ -47,6 +48,23 @@ impl Drop for Unproved {
                 counts.remove(&self.of);
             }
         }
+    }
+}
+
+/// The place of a connection among those that have proved nothing yet; by default it has none.
+#[derive(Clone, Debug, Default)]
+pub struct Place(Arc<Mutex<Option<Unproved>>>);
+
+impl Place {
+    /// The connection has proved itself.
+    pub fn leave(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+impl From<Unproved> for Place {
+    fn from(counted: Unproved) -> Self {
+        Self(Arc::new(Mutex::new(Some(counted))))
     }
 }
 
@@ -89,6 +107,9 @@ mod tests {
         // who has proved itself, or is gone, counts no more
         drop(first);
         assert_eq!(of("192.0.2.1", 1).len(), 1);
+        let place = Place::from(peers.admit(address("192.0.2.1")).expect("a place"));
+        place.clone().leave();
+        assert_eq!(of("192.0.2.1", 1000).len(), OF_ONE);
         drop((second, third));
         assert!(peers.counts().is_empty());
     }

@@ -1,4 +1,4 @@
-//! What a hypervisor has.
+//! What a hypervisor has, as a gateway answers it.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,10 +1,10 @@
-//! What a machine is.
+//! Machines, as a gateway answers them.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::MachineSpec;
+use crate::{Address, MachineSpec, MachineState};
 
 /// A machine as libvirt has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -36,48 +36,6 @@ pub struct Machine {
     pub interfaces: Vec<MachineInterface>,
 }
 
-/// What a machine does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum MachineState {
-    /// It runs.
-    Running,
-    /// It is held; `stateReason` says why.
-    Paused,
-    /// It is off.
-    Off,
-    /// It crashed.
-    Crashed,
-    /// It is shutting down.
-    ShuttingDown,
-    /// libvirt does not say.
-    Unknown,
-}
-
-/// An address of a machine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Address {
-    /// The network card's.
-    pub mac: String,
-    /// IPv4 or IPv6, without prefix length.
-    pub address: String,
-    /// Who says so.
-    pub source: AddressSource,
-}
-
-/// Where an address was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum AddressSource {
-    /// A DHCP lease of a libvirt network.
-    Lease,
-    /// The hypervisor's ARP table.
-    Arp,
-    /// The guest agent.
-    Agent,
-}
-
 /// A network card.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -97,34 +55,4 @@ pub struct MachineInterface {
 pub struct MachineList {
     /// Machines, by id. Domains that are not ours are not among them.
     pub items: Vec<Machine>,
-}
-
-/// An event's data: a machine that is no more.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct MachineGone {
-    /// Its id.
-    pub id: Uuid,
-}
-
-/// The body of a power request.
-#[derive(Debug, Deserialize, ToSchema)]
-pub struct PowerRequest {
-    /// What to do.
-    pub action: PowerAction,
-}
-
-/// A change of power.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum PowerAction {
-    /// Start; nothing when it runs.
-    On,
-    /// Cut the power; nothing when it is off.
-    Off,
-    /// Ask the guest to shut down; nothing when it is off.
-    Shutdown,
-    /// Reset, as by the button; 409 when it is off.
-    Reset,
-    /// Let a paused machine go on; nothing when it runs, 409 when it is off.
-    Resume,
 }
