@@ -22,6 +22,7 @@ pub mod paused;
 mod plan;
 pub mod proof;
 pub mod tried;
+pub mod wire;
 
 pub use key::Key;
 pub use next::Next;

@@ -8,10 +8,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tatara_gateway_wire::{LONGEST_ANSWER, event};
 
-use super::types::{
+use super::{Credentials, GatewayError};
+use crate::core::wire::{
     Image, ImageRequest, Machine, MachineRequest, PowerAction, PowerRequest, Problem,
 };
-use super::{Credentials, GatewayError};
 
 /// How long a connection may take to open.
 const CONNECT: Duration = Duration::from_secs(10);

@@ -5,8 +5,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::task::AbortHandle;
 
-use super::view::View;
 use super::{Client, follow};
+use crate::core::hypervisor::View;
 
 /// Which Hypervisor a connection belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -7,29 +7,11 @@ use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor};
 use tatara_gateway_wire::LONGEST_ANSWER;
 use tatara_gateway_wire::event::{self, ImageGone, MachineGone};
 
-use super::types::{Capacity, Image, Machine};
+use crate::core::hypervisor::Event;
+use crate::core::wire::Machine;
 
 /// Longest id of a virtual machine: a UUID.
 const LONGEST_ID: usize = 64;
-
-/// What a gateway tells.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// A virtual machine came, or is different.
-    Machine(Box<Machine>),
-    /// A virtual machine is gone.
-    MachineGone(String),
-    /// An image came, or is different.
-    Image(Image),
-    /// An image is gone: its sum and its pool.
-    ImageGone(String, String),
-    /// What the hypervisor has.
-    Capacity(Capacity),
-    /// All that there is has been told; what follows is news.
-    Synced,
-    /// Something that cannot be read; the text says why.
-    Unreadable(String),
-}
 
 /// Puts events together from pieces of text. Whatever one of them is, the next is read.
 #[derive(Default)]

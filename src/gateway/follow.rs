@@ -4,12 +4,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use super::connection::{ConnectionKey, Wake};
-use super::events::{Event, Reader};
-use super::view::{Concerns, Connectivity, View};
+use super::events::Reader;
 use super::{Client, GatewayError};
 use crate::api::conditions::Reason;
 use crate::clock;
 use crate::core::backoff;
+use crate::core::hypervisor::{Concerns, Connectivity, Event, View};
 
 /// Time between two pieces of a stream: one gateway that floods us costs the others nothing.
 const BREATH: Duration = Duration::from_millis(5);

@@ -9,12 +9,9 @@ mod error;
 mod events;
 mod follow;
 mod registry;
-pub mod types;
-mod view;
 
 pub use client::Client;
 pub use connection::{Connection, ConnectionKey, Wake};
 pub use credentials::Credentials;
 pub use error::GatewayError;
 pub use registry::Registry;
-pub use view::{Connectivity, View};

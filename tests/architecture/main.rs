@@ -18,10 +18,6 @@ const CEILING: usize = 400;
 const ALLOWED: &[&str] = &[
     "crate::api",
     "crate::core",
-    // what a gateway tells, as data
-    "crate::gateway::Connectivity",
-    "crate::gateway::View",
-    "crate::gateway::types",
     "base64",
     "core::fmt",
     "core::iter",
@@ -55,6 +51,8 @@ const ALLOWED: &[&str] = &[
     // of what is shared, not of what changes
     "std::sync::Arc",
     "std::time::Duration",
+    // what is said to a gateway, as data
+    "tatara_gateway_wire",
     "thiserror",
 ];
 

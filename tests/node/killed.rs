@@ -51,7 +51,12 @@ fn belongs_to_its_run_until_that_has_ended(up: &[&str], down: &[&str], name: &st
 
 #[test]
 fn a_fleet_belongs_to_its_run_until_that_has_ended() {
-    belongs_to_its_run_until_that_has_ended(&["fleet", "net-up"], &["fleet", "down"], "ndkilled", "10.110.0");
+    belongs_to_its_run_until_that_has_ended(
+        &["fleet", "net-up"],
+        &["fleet", "down"],
+        "ndkilled",
+        "10.110.0",
+    );
 }
 
 #[test]

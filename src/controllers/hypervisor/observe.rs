@@ -8,9 +8,10 @@ use crate::api::Hypervisor;
 use crate::api::conditions::Reason;
 use crate::api::given_up::{self, GivenUp, GivenUpError};
 use crate::core::Key;
+use crate::core::hypervisor::View;
 use crate::core::hypervisor::{Abandoned, Observed};
-use crate::gateway::types::Machine as VirtualMachine;
-use crate::gateway::{ConnectionKey, Credentials, View};
+use crate::core::wire::Machine as VirtualMachine;
+use crate::gateway::{ConnectionKey, Credentials};
 use crate::manager::Context;
 use crate::provider::libvirt::LABEL_MANAGEMENT;
 

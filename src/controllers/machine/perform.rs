@@ -16,9 +16,9 @@ use crate::core::machine::settings;
 use crate::core::machine::{Contact, Held, Observed, Placement};
 use crate::core::node::{self, Marker, Take, UnitName, UnitState};
 use crate::core::proof::Over;
+use crate::core::wire::PowerAction;
 use crate::engine::patch;
 use crate::engine::{Done, ReconcileError};
-use crate::gateway::types::PowerAction;
 use crate::manager::Context;
 
 /// Does one action.

@@ -3,5 +3,7 @@
 mod observed;
 pub mod plan;
 pub mod status;
+mod view;
 
 pub use observed::{Abandoned, Observed};
+pub use view::{Concerns, Connectivity, Event, View};

@@ -6,7 +6,7 @@ use crate::api::Hypervisor;
 use crate::api::conditions::Reason;
 use crate::api::given_up::GivenUpError;
 use crate::core::Tried;
-use crate::gateway::View;
+use crate::core::hypervisor::View;
 
 /// What a pass over a Hypervisor knows.
 #[derive(Clone, Debug)]

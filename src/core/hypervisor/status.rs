@@ -4,7 +4,7 @@ use super::observed::Observed;
 use super::plan::{Plan, State};
 use crate::api::conditions::{ConditionType, Status};
 use crate::api::{Hypervisor, HypervisorStatus};
-use crate::gateway::Connectivity;
+use crate::core::hypervisor::Connectivity;
 
 /// The status that follows from a plan. A restart of ours is no news: the gateway's first answer wakes us, and so does
 /// its failure.

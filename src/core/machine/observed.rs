@@ -20,7 +20,7 @@ use crate::core::node::Attempts;
 use crate::core::node::Follow;
 use crate::core::node::{Marker, Observation, Owner};
 use crate::core::proof::HostIsGone;
-use crate::gateway::types;
+use crate::core::wire;
 
 /// Something that was looked at, or could not be.
 #[derive(Clone, Debug, PartialEq)]
@@ -189,9 +189,9 @@ pub struct VirtualMachine {
 #[derive(Clone, Debug, Default)]
 pub struct Told {
     /// The virtual machine, if there is one.
-    pub machine: Option<Arc<types::Machine>>,
+    pub machine: Option<Arc<wire::Machine>>,
     /// The image that it is made from, if it was asked for.
-    pub image: Option<types::Image>,
+    pub image: Option<wire::Image>,
     /// Asked just now, as the Machine is deleted: it does not exist.
     pub is_gone: bool,
 }

@@ -7,7 +7,7 @@ use secrecy::ExposeSecret;
 use super::{Keys, USER, domain_name};
 use crate::api::LibvirtMachineProviderSpec;
 use crate::core::node::Marker;
-use crate::gateway::types::Seed;
+use crate::core::wire::Seed;
 
 const USER_DATA: &str = include_str!("../../../templates/libvirt/user-data.j2");
 const META_DATA: &str = include_str!("../../../templates/libvirt/meta-data.j2");

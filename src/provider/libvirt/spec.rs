@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::api::libvirt_machine_provider_spec::{Firmware, ImageFormat, Interface};
 use crate::api::{LibvirtMachineProviderSpec, quantity};
 use crate::core::node::Marker;
-use crate::gateway::types;
+use crate::core::wire;
 
 /// Label of a virtual machine: UID of the management cluster that made it.
 pub const LABEL_MANAGEMENT: &str = "management";
@@ -38,7 +38,7 @@ pub fn domain_name(marker: &Marker) -> String {
 }
 
 /// What a gateway is told to make for a Machine.
-pub fn machine_spec(marker: &Marker, spec: &LibvirtMachineProviderSpec) -> types::MachineSpec {
+pub fn machine_spec(marker: &Marker, spec: &LibvirtMachineProviderSpec) -> wire::MachineSpec {
     // admission refuses what is no size; a gateway would, too
     let bytes = |size| {
         quantity::bytes(size)
@@ -51,7 +51,7 @@ pub fn machine_spec(marker: &Marker, spec: &LibvirtMachineProviderSpec) -> types
         ("cluster", &marker.cluster),
         ("machine", &marker.machine),
     ];
-    types::MachineSpec {
+    wire::MachineSpec {
         name: domain_name(marker),
         labels: labels
             .into_iter()
@@ -60,11 +60,11 @@ pub fn machine_spec(marker: &Marker, spec: &LibvirtMachineProviderSpec) -> types
         cpus: spec.cpus,
         memory_bytes: bytes(&spec.memory),
         firmware: match spec.firmware {
-            Firmware::Bios => types::Firmware::Bios,
-            Firmware::Uefi => types::Firmware::Uefi,
+            Firmware::Bios => wire::Firmware::Bios,
+            Firmware::Uefi => wire::Firmware::Uefi,
         },
         architecture: None,
-        root_disk: types::RootDisk {
+        root_disk: wire::RootDisk {
             size_bytes: bytes(&spec.root_disk.size),
             image: Some(spec.root_disk.image.sha256.clone()),
             pool: spec.root_disk.pool.clone(),
@@ -72,7 +72,7 @@ pub fn machine_spec(marker: &Marker, spec: &LibvirtMachineProviderSpec) -> types
         disks: spec
             .disks
             .iter()
-            .map(|disk| types::DataDisk {
+            .map(|disk| wire::DataDisk {
                 name: disk.name.clone(),
                 size_bytes: bytes(&disk.size),
                 pool: disk.pool.clone(),
@@ -82,11 +82,11 @@ pub fn machine_spec(marker: &Marker, spec: &LibvirtMachineProviderSpec) -> types
             .interfaces()
             .into_iter()
             .map(|interface| match interface {
-                Interface::Network(name) => types::InterfaceSpec {
+                Interface::Network(name) => wire::InterfaceSpec {
                     network: Some(name),
                     bridge: None,
                 },
-                Interface::Bridge(name) => types::InterfaceSpec {
+                Interface::Bridge(name) => wire::InterfaceSpec {
                     network: None,
                     bridge: Some(name),
                 },
@@ -97,13 +97,13 @@ pub fn machine_spec(marker: &Marker, spec: &LibvirtMachineProviderSpec) -> types
 }
 
 /// What a gateway is told to fetch for a Machine.
-pub fn fetch(spec: &LibvirtMachineProviderSpec) -> types::ImageRequest {
+pub fn fetch(spec: &LibvirtMachineProviderSpec) -> wire::ImageRequest {
     let image = &spec.root_disk.image;
-    types::ImageRequest {
+    wire::ImageRequest {
         url: image.url.clone(),
         format: match image.format {
-            ImageFormat::Qcow2 => types::ImageFormat::Qcow2,
-            ImageFormat::Raw => types::ImageFormat::Raw,
+            ImageFormat::Qcow2 => wire::ImageFormat::Qcow2,
+            ImageFormat::Raw => wire::ImageFormat::Raw,
         },
         pool: spec.root_disk.pool.clone(),
     }

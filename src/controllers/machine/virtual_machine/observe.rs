@@ -11,12 +11,12 @@ use crate::api::readable::unreadable;
 use crate::api::{Hypervisor, LibvirtMachineProviderSpec, Machine, MachineProviderSpec};
 use crate::core::Key;
 use crate::core::host::ContactError;
+use crate::core::hypervisor::{Connectivity, View};
 use crate::core::machine::kind::PlaceKind;
 use crate::core::machine::plan::placement::{self, Candidate, Demand, choose};
 use crate::core::machine::{Held, Observed, Placement, Refusal, Stuck, Told, VirtualMachine};
 use crate::core::node::Marker;
-use crate::gateway::types::{Image, ImageState};
-use crate::gateway::{Connectivity, View};
+use crate::core::wire::{Image, ImageState};
 use crate::manager::Context;
 use crate::provider::libvirt::{Guest, Keys, Reservation, domain_name};
 

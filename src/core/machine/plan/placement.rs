@@ -12,7 +12,7 @@ use super::claim::preference;
 use crate::api::LibvirtMachineProviderSpec;
 use crate::api::libvirt_machine_provider_spec::Interface;
 use crate::api::quantity;
-use crate::gateway::types::Capacity;
+use crate::core::wire::Capacity;
 
 /// What a virtual machine takes of its hypervisor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

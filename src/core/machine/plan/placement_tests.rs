@@ -3,7 +3,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use super::*;
 use crate::api::libvirt_machine_provider_spec::{Disk, RootDisk};
-use crate::gateway::types::{Amount, Pool};
+use crate::core::wire::{Amount, Pool};
 
 const GIB: i64 = 1 << 30;
 

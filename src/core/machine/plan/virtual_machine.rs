@@ -11,7 +11,7 @@ use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::core::Next;
 use crate::core::Tried;
 use crate::core::backoff;
-use crate::gateway::types::{Image, ImageCode, ImageState, Machine, MachineState};
+use crate::core::wire::{Image, ImageCode, ImageState, Machine, MachineState};
 
 /// What the condition of the machine itself is called.
 const INFRASTRUCTURE: ConditionType = ConditionType::InfrastructureReady;

@@ -7,7 +7,7 @@ use super::*;
 use crate::api::conditions::{ConditionType, Reason};
 use crate::core::Tried;
 use crate::core::machine::{Stuck, Told, VirtualMachine};
-use crate::gateway::types;
+use crate::core::wire;
 
 pub(super) fn libvirt(control_plane: bool) -> Observed {
     let value = json!({
@@ -27,7 +27,7 @@ pub(super) fn libvirt(control_plane: bool) -> Observed {
     observed
 }
 
-pub(super) fn shown(state: &str, more: &Value) -> types::Machine {
+pub(super) fn shown(state: &str, more: &Value) -> wire::Machine {
     let mut machine = json!({
         "id": ME,
         "state": state,
@@ -42,7 +42,7 @@ pub(super) fn shown(state: &str, more: &Value) -> types::Machine {
     serde_json::from_value(machine).expect("a virtual machine")
 }
 
-pub(super) fn image(state: &str, more: &Value) -> types::Image {
+pub(super) fn image(state: &str, more: &Value) -> wire::Image {
     let mut image = json!({ "sha256": "a".repeat(64), "pool": "default", "state": state });
     merge(&mut image, more);
     serde_json::from_value(image).expect("an image")
@@ -57,8 +57,8 @@ pub(super) fn placed(observed: Observed, hypervisor: &str) -> Observed {
 /// Placed on hypervisor-a, which tells this.
 pub(super) fn told(
     mut observed: Observed,
-    machine: Option<types::Machine>,
-    image: Option<types::Image>,
+    machine: Option<wire::Machine>,
+    image: Option<wire::Image>,
 ) -> Observed {
     let address = machine
         .as_ref()

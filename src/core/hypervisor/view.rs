@@ -6,8 +6,26 @@ use std::sync::Arc;
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::events::Event;
-use super::types::{Capacity, Image, Machine};
+use crate::core::wire::{Capacity, Image, Machine};
+
+/// What a gateway tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A virtual machine came, or is different.
+    Machine(Box<Machine>),
+    /// A virtual machine is gone.
+    MachineGone(String),
+    /// An image came, or is different.
+    Image(Image),
+    /// An image is gone: its sum and its pool.
+    ImageGone(String, String),
+    /// What the hypervisor has.
+    Capacity(Capacity),
+    /// All that there is has been told; what follows is news.
+    Synced,
+    /// Something that cannot be read; the text says why.
+    Unreadable(String),
+}
 
 /// Whether the events of a gateway are followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +63,7 @@ pub struct View {
 
 /// Whom a change concerns.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Concerns {
+pub enum Concerns {
     /// The Machine of this UID.
     Machine(String),
     /// All that wait for an image.
@@ -94,7 +112,7 @@ impl View {
     }
 
     /// Takes in what was told, and says whom it concerns.
-    pub(super) fn take(&mut self, event: Event) -> Concerns {
+    pub fn take(&mut self, event: Event) -> Concerns {
         match event {
             Event::Machine(machine) => {
                 if self
