@@ -1,185 +1,228 @@
-//! One pass over the ClusterProfiles of a Cluster, and what is remembered between passes.
+//! Gathers what a pass over the ClusterProfiles of a Cluster needs. No request is made while nothing changed since a pass
+//! that left nothing to do.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
-use futures::{Stream, StreamExt};
+use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::jiff::Timestamp;
-use kube::core::PartialObjectMeta;
-use kube::runtime::reflector::ObjectRef;
-use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, ResourceExt};
+use secrecy::SecretString;
 
-use super::access::{Kept, Told, ask, keep_secret, provider};
-use super::execute::execute;
-use super::input::{Error, Input, Report};
-use super::memory::{Given, Name, Remembered};
-use super::observe::{Profiles, profiles};
-use super::plan::{ClusterFacts, Observed, plan};
-use crate::api::cluster_profile::AccessProvider;
+use super::access::{self, Found, Kubeconfig};
+use super::input::{Input, Server};
+use super::member;
+use super::memory::{Given, Memory, Remembered};
+use super::observed::{ClusterFacts, Observed};
+use super::problems::inventories;
+use super::profiles::profiles;
 use crate::api::names::{
-    ANNOTATION_PAUSED, FINALIZER_PROFILE, LABEL_CLUSTER, LABEL_CLUSTER_NAMESPACE,
-    LABEL_PROFILE_MANAGER, PROFILE_MANAGER,
+    ANNOTATION_INITIALIZED, FINALIZER_PROFILE, LABEL_MANAGED_BY, MANAGED_BY,
+    profile_kubeconfig_secret,
 };
-use crate::api::{Cluster, ClusterProfile};
+use crate::api::{Cluster, ClusterProviderSpec};
+use crate::controllers::cluster::other_cluster;
+use crate::controllers::machine::cluster_endpoint;
+use crate::engine::{Chain, ReconcileError};
+use crate::kubeadm::Endpoint;
+use crate::manager::Context;
+use crate::pki::{Authorities, kubeconfig};
 use crate::workload::health::Verdict;
 
-/// How soon a profile is tried again that was refused: a namespace may be made meanwhile.
-const REFUSED_AGAIN: Duration = Duration::from_secs(30);
-/// How soon a member is asked again that did not tell, or has no token for consumers yet.
-const ASK_AGAIN: Duration = Duration::from_secs(2);
+/// User in the kubeconfig of consumers.
+const USER: &str = "tatara-profile-consumer";
 
-/// Publishes Clusters. What it remembers saves requests and is no progress: a new one does the same.
-pub struct Publisher {
-    client: Client,
-    memory: Mutex<HashMap<Name, Remembered>>,
+/// What a pass knows, and what it acts with.
+pub struct Seen {
+    /// What the manager knows of the Cluster.
+    pub input: Input,
+    /// The part of it that decides what is published.
+    pub(super) given: Given,
+    /// The client of the member, once the manager is connected to it.
+    pub(super) member: Option<Client>,
+    /// What is planned by.
+    pub observed: Observed,
 }
 
-impl Publisher {
-    /// One that writes to this management cluster.
-    pub fn new(client: Client) -> Self {
-        Self {
-            client,
-            memory: Mutex::default(),
-        }
+/// The settings of a Cluster. One that goes must be let go whatever they say.
+pub(super) fn settings(cluster: &Cluster) -> Result<ClusterProviderSpec, String> {
+    match ClusterProviderSpec::decode(cluster.spec.provider_spec.value.as_ref()) {
+        Err(_) if cluster.metadata.deletion_timestamp.is_some() => Ok(Default::default()),
+        settings => settings,
     }
+}
 
-    /// One pass over the profiles of a Cluster: makes no request when nothing changed since the last
-    /// one found nothing to do.
-    pub async fn pass(&self, input: &Input, now: Timestamp) -> Result<Report, Error> {
-        let cluster = input.cluster.as_ref();
-        let name = (cluster.namespace().unwrap_or_default(), cluster.name_any());
-        let deleting = cluster.metadata.deletion_timestamp.is_some();
-        if cluster.annotations().contains_key(ANNOTATION_PAUSED) {
-            return Ok(Report::default());
-        }
-        let given = Given::of(input);
-        let mut remembered = self.memory().get(&name).cloned().unwrap_or_default();
-        if deleting {
-            self.memory().remove(&name);
-        } else if remembered.is_settled(&given, now) {
-            return Ok(Report {
-                findings: Vec::new(),
-                next: remembered.refresh_in(now),
-            });
-        }
-        let told_before = remembered.told.clone();
-        let (mut access, mut taken_by) = (None, None);
-        if let Some(server) = given.server.as_ref().ok().filter(|_| !deleting) {
-            if remembered.is_due(&given, now) {
-                self.ask(input, &mut remembered, now).await;
-            }
-            let token = remembered.told.token.as_ref();
-            match keep_secret(&self.client, input, server, token).await? {
-                Kept::There => access = Some(provider(cluster, server)),
-                Kept::NotYet => {}
-                Kept::Taken(by) => taken_by = Some(by),
-            }
-        }
-        let is_told_the_same = access.is_some() && remembered.told.is_same(&told_before);
-        if is_told_the_same && remembered.is_settled(&given, now) {
-            // The watch has told of no change, so the profiles need not be looked at.
-            let next = remembered.refresh_in(now);
-            self.memory().insert(name, remembered);
-            return Ok(Report {
-                findings: Vec::new(),
-                next,
-            });
-        }
-        let found = profiles(&self.client, cluster, &input.namespaces).await?;
-        remembered.versions.clone_from(&found.versions);
-        let mut observed = observed(input, &remembered.told, access, found);
-        observed.taken_by = taken_by;
-        let plan = plan(&observed, now);
-        let idle = plan.actions.is_empty();
-        let refused = execute(&self.client, cluster, plan.actions).await?;
-        let next = match (&refused, idle) {
-            (Some(_), _) => Some(REFUSED_AGAIN),
-            // what was done is looked at again, and remembered when nothing is left to do
-            (None, false) => Some(Duration::ZERO),
-            (None, true) if deleting => plan.next,
-            (None, true) if remembered.is_due(&given, now) => Some(ASK_AGAIN),
-            (None, true) => remembered.refresh_in(now),
-        };
-        if !deleting {
-            remembered.settled = idle.then_some(given);
-            self.memory().insert(name, remembered);
-        }
-        Ok(Report {
-            findings: refused.map_or(plan.findings, |refused| vec![refused]),
-            next,
-        })
+/// What the manager knows of a Cluster with these settings.
+pub(super) fn input(
+    context: &Context,
+    cluster: &Arc<Cluster>,
+    spec: &ClusterProviderSpec,
+) -> Input {
+    let uid = cluster.uid().unwrap_or_default();
+    let own = cluster.namespace().unwrap_or_default();
+    let known = context.known.get(&uid);
+    let (namespaces, forbidden) = inventories(&spec.profile, &own, &context.profile_namespaces);
+    let initialized_by = cluster.annotations().get(ANNOTATION_INITIALIZED);
+    let server = if known.kubeconfig.external {
+        known.kubeconfig.server
+    } else if initialized_by.is_none() {
+        Err("its control plane is not initialised yet".to_owned())
+    } else {
+        let endpoint = cluster_endpoint(context, &own, Some(spec), initialized_by);
+        own_server(endpoint, known.authorities.as_deref())
+    };
+    // the name of its administrators' Secret would be that of our consumers'
+    let rival = format!("{}-profile", cluster.name_any());
+    let rival = context.stores.clusters.get(&own, &rival);
+    Input {
+        rival: rival.map(|rival| rival.name_any()),
+        server,
+        verdict: known.judgement.verdict,
+        health: known.sentence,
+        version: known.version,
+        has_member: context.member(cluster).is_some(),
+        cluster: cluster.clone(),
+        namespaces,
+        forbidden,
     }
+}
 
-    /// Asks the member anew; what it does not tell now stays as it was told.
-    async fn ask(&self, input: &Input, remembered: &mut Remembered, now: Timestamp) {
-        let Some(member) = &input.member else { return };
-        let told = ask(member, &input.cluster.name_any()).await;
-        if told.properties.is_some() && told.token.is_some() {
-            remembered.told_at = Some(now);
-        }
-        if told.properties.is_some() {
-            remembered.told = told;
-        } else {
-            remembered.told.problem = told.problem;
-        }
-    }
+/// Where the API of a control plane of ours is served.
+fn own_server(
+    endpoint: Option<Endpoint>,
+    authorities: Option<&Authorities>,
+) -> Result<Server, String> {
+    let endpoint = endpoint.ok_or("the address of its control-plane machine is not known yet")?;
+    let authorities = authorities.ok_or("its certificate authorities cannot be read")?;
+    Ok(Server {
+        url: format!("https://{endpoint}"),
+        authority_pem: authorities.cluster.certificate_pem().to_owned(),
+    })
+}
 
-    /// Clusters whose profiles somebody else changed or deleted: to be passed over again. Changes of
-    /// our own are left out.
-    pub fn changes(self: &Arc<Self>) -> impl Stream<Item = ObjectRef<Cluster>> + Send + 'static {
-        let publisher = Arc::clone(self);
-        let profiles = Api::<PartialObjectMeta<ClusterProfile>>::all(self.client.clone());
-        let ours = format!("{LABEL_PROFILE_MANAGER}={PROFILE_MANAGER}");
-        watcher(profiles, watcher::Config::default().labels(&ours))
-            .default_backoff()
-            .touched_objects()
-            .filter_map(move |profile| {
-                let changed = profile.ok().and_then(|profile| publisher.changed(&profile));
-                futures::future::ready(changed)
-            })
-    }
-
-    fn changed(&self, profile: &PartialObjectMeta<ClusterProfile>) -> Option<ObjectRef<Cluster>> {
-        let label = |key: &str| profile.labels().get(key).cloned();
-        let name = (label(LABEL_CLUSTER_NAMESPACE)?, label(LABEL_CLUSTER)?);
-        let mut memory = self.memory();
-        if let Some(remembered) = memory.get_mut(&name) {
-            let namespace = profile.namespace().unwrap_or_default();
-            if remembered.versions.get(&namespace) == profile.resource_version().as_ref() {
-                return None;
-            }
-            remembered.settled = None;
+/// Looks at the member, the Secret of its consumers and its profiles, as far as one of them may have changed.
+pub async fn observe(
+    client: &Client,
+    memory: &Memory,
+    (input, member): (Input, Option<Client>),
+    now: Timestamp,
+) -> Result<Seen, ReconcileError> {
+    let cluster = input.cluster.as_ref();
+    let given = Given::of(&input);
+    let mut observed = if cluster.metadata.deletion_timestamp.is_some() {
+        memory.forget(cluster);
+        facts(&input, &Remembered::default())
+    } else {
+        asked(client, memory, (&input, &given, member.as_ref()), now).await?
+    };
+    if !observed.unchanged {
+        let found = profiles(client, cluster, &input.namespaces).await?;
+        if !observed.cluster.deleting {
+            memory.update(cluster, |remembered| remembered.see(&found));
         }
-        Some(ObjectRef::new(&name.1).within(&name.0))
+        observed.served = found.served;
+        observed.profiles = found.existing;
     }
+    Ok(Seen {
+        input,
+        given,
+        member,
+        observed,
+    })
+}
 
-    fn memory(&self) -> MutexGuard<'_, HashMap<Name, Remembered>> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+/// What is known of a Cluster that stays, its profiles apart.
+async fn asked(
+    client: &Client,
+    memory: &Memory,
+    (input, given, member): (&Input, &Given, Option<&Client>),
+    now: Timestamp,
+) -> Result<Observed, ReconcileError> {
+    let cluster = input.cluster.as_ref();
+    let before = memory.begin(cluster, given, now);
+    let mut remembered = before.clone();
+    let mut account_due = false;
+    if let Some(member) = member.filter(|_| before.is_due(given, now)) {
+        let told = member::ask(member).await;
+        account_due = told.properties.is_some();
+        remembered = memory.update(cluster, |remembered| remembered.take(told, now));
     }
+    let mut observed = Observed {
+        account_due,
+        asks: remembered.asks(given, now),
+        unchanged: before.is_settled(given, now),
+        ..facts(input, &remembered)
+    };
+    if let (Ok(server), false) = (&input.server, observed.unchanged) {
+        let token = remembered.told.token.as_ref();
+        let text = token.map(|token| text(cluster, server, token)).transpose();
+        observed.kubeconfig = text?;
+        observed.secret = secret(client, cluster).await?;
+        // the member told the same, and the watch has told of no change
+        observed.unchanged = before.settled.as_ref() == Some(given)
+            && !remembered.is_due(given, now)
+            && before.told.properties == remembered.told.properties
+            && before.served
+            && access::is_open(&observed);
+    }
+    Ok(observed)
+}
+
+/// The kubeconfig for consumers.
+fn text(
+    cluster: &Cluster,
+    server: &Server,
+    token: &SecretString,
+) -> Result<Kubeconfig, ReconcileError> {
+    let (name, authority) = (cluster.name_any(), &server.authority_pem);
+    let text = kubeconfig::with_token(&name, &server.url, authority, USER, token);
+    text.map(Kubeconfig)
+        .map_err(|error| ReconcileError::other("make the kubeconfig of consumers", Chain(&error)))
+}
+
+/// The Secret that has the name of the one for consumers.
+async fn secret(client: &Client, cluster: &Cluster) -> Result<Option<Found>, ReconcileError> {
+    let namespace = cluster.namespace().unwrap_or_default();
+    let name = profile_kubeconfig_secret(&cluster.name_any());
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), &namespace);
+    let found = secrets.get_opt(&name).await;
+    let found = found.map_err(ReconcileError::api(format!(
+        "read Secret {namespace}/{name}"
+    )))?;
+    Ok(found.map(|secret| {
+        let manager = secret.labels().get(LABEL_MANAGED_BY);
+        let text = secret.data.as_ref().and_then(|data| data.get(access::KEY));
+        let text = text.map(|text| String::from_utf8_lossy(&text.0).into_owned());
+        Found {
+            is_ours: manager.is_some_and(|manager| manager == MANAGED_BY),
+            other: other_cluster(&secret, cluster),
+            kubeconfig: text.map(|text| Kubeconfig(text.into())),
+            uid: secret.metadata.uid,
+        }
+    }))
 }
 
 /// What keeps consumers from getting a way in, for people.
-fn waits_for(input: &Input, told: &Told) -> String {
+fn waits_for(input: &Input, remembered: &Remembered) -> String {
+    let problem = remembered.told.problem.as_ref();
     match &input.server {
         Err(why) => why.clone(),
-        Ok(_) if input.member.is_none() => "the manager is not connected to its API yet".into(),
+        Ok(_) if !input.has_member => "the manager is not connected to its API yet".into(),
         Ok(_) if input.verdict == Verdict::Unhealthy => input.health.clone(),
-        Ok(_) => told.problem.clone().unwrap_or_else(|| {
-            "its controller manager has made no token of the account of its consumers yet".into()
-        }),
+        Ok(_) => problem
+            .or(remembered.account.as_ref())
+            .cloned()
+            .unwrap_or_else(|| {
+                "its controller manager has made no token of the account of its consumers yet"
+                    .into()
+            }),
     }
 }
 
-fn observed(
-    input: &Input,
-    told: &Told,
-    access: Option<AccessProvider>,
-    found: Profiles,
-) -> Observed {
+/// What is known without asking.
+fn facts(input: &Input, remembered: &Remembered) -> Observed {
     let cluster = input.cluster.as_ref();
-    let properties = told.properties.as_ref();
+    let properties = remembered.told.properties.clone();
+    let (properties, skipped) = properties.map(|told| (told.values, told.skipped)).unzip();
     Observed {
         cluster: ClusterFacts {
             namespace: cluster.namespace().unwrap_or_default(),
@@ -194,17 +237,14 @@ fn observed(
         },
         namespaces: input.namespaces.clone(),
         forbidden: input.forbidden.clone(),
-        waits_for: waits_for(input, told),
-        access,
-        taken_by: None,
+        server: input.server.as_ref().ok().cloned(),
+        rival: input.rival.clone(),
+        waits_for: waits_for(input, remembered),
         verdict: input.verdict,
         health: input.health.clone(),
         version: input.version.clone(),
-        properties: properties.map(|properties| properties.values.clone()),
-        skipped: properties
-            .map(|properties| properties.skipped.clone())
-            .unwrap_or_default(),
-        served: found.served,
-        profiles: found.existing,
+        properties,
+        skipped: skipped.unwrap_or_default(),
+        ..Observed::default()
     }
 }

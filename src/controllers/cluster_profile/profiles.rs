@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
 
-use super::input::Error;
+use super::observed::{Existing, Ours};
 use super::owned::Owned;
-use super::plan::{Existing, Ours};
 use crate::api::names::{LABEL_CLUSTER, LABEL_CLUSTER_NAMESPACE, PROFILE_MANAGER};
 use crate::api::readable::unreadable;
 use crate::api::{Cluster, ClusterProfile};
+use crate::engine::ReconcileError;
 use crate::store::Item;
 
 /// Profiles under the Cluster's name, by namespace, with their resourceVersions.
@@ -27,7 +27,7 @@ pub(super) async fn profiles(
     client: &Client,
     cluster: &Cluster,
     namespaces: &[String],
-) -> Result<Profiles, Error> {
+) -> Result<Profiles, ReconcileError> {
     let (name, own) = (cluster.name_any(), cluster.namespace().unwrap_or_default());
     let selector = format!("{LABEL_CLUSTER}={name},{LABEL_CLUSTER_NAMESPACE}={own}");
     let everywhere = Api::<Item<ClusterProfile>>::all(client.clone());
@@ -37,7 +37,7 @@ pub(super) async fn profiles(
     {
         Ok(listed) => listed,
         Err(kube::Error::Api(status)) if status.code == 404 => return Ok(Profiles::default()),
-        Err(error) => return Err(Error::api("list the ClusterProfiles", error)),
+        Err(error) => return Err(ReconcileError::api("list the ClusterProfiles")(error)),
     };
     let mut profiles = Profiles {
         served: true,
@@ -58,9 +58,8 @@ pub(super) async fn profiles(
         let found = Api::<Item<ClusterProfile>>::namespaced(client.clone(), namespace)
             .get_opt(&name)
             .await;
-        let found = found.map_err(|error| {
-            Error::api(format!("read ClusterProfile {namespace}/{name}"), error)
-        })?;
+        let what = format!("read ClusterProfile {namespace}/{name}");
+        let found = found.map_err(ReconcileError::api(what))?;
         if let Some(Item(profile)) = found {
             profiles.take(cluster, &profile);
         }
