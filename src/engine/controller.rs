@@ -53,6 +53,8 @@ pub enum Done {
     NotYet(Finding),
     /// It failed, and the actions after it do not depend on it.
     Failed(ReconcileError),
+    /// It was refused, which is said; it is tried again after this time, and the actions after it do not depend on it.
+    Refused(Finding, Duration),
 }
 
 /// One kind's controller: what a pass over an object of it reads, decides, does and reports. The engine does the rest.
@@ -131,7 +133,8 @@ pub trait Controller: Send + Sync + 'static {
         now: Timestamp,
     ) -> impl Future<Output = Result<Done, ReconcileError>> + Send;
 
-    /// Remembers what was found while acting, if anything, and adds it to the plan. Returns whether that is news.
+    /// Remembers what was found while acting, if anything, and adds it to the plan. Returns whether that is news. Comes
+    /// last, unless an error ended the pass: what another controller reports is handed over here.
     fn learn(
         &self,
         _observed: &Self::Observed,

@@ -31,6 +31,7 @@ pub use controller::{Confirmed, Controller, Done};
 pub use error::{Chain, ReconcileError};
 pub use events::Events;
 pub use failures::Failures;
+pub use pass::pass;
 pub use run::{Watched, run};
 
 use crate::store::{Stored, Stores};

@@ -70,6 +70,26 @@ struct Outcome {
     failed: Option<ReconcileError>,
 }
 
+impl Outcome {
+    /// Takes in what an action came to. Returns whether those after it may follow.
+    fn take(&mut self, done: Done) -> bool {
+        match done {
+            Done::Yes => {}
+            Done::LookAgain(after) => self.next = self.next.sooner(Next::After(after)),
+            Done::Failed(error) => self.failed = Some(error),
+            Done::Refused(finding, after) => {
+                self.found.get_or_insert(finding);
+                self.next = self.next.sooner(Next::After(after));
+            }
+            Done::NotYet(finding) => {
+                self.found = Some(finding);
+                return false;
+            }
+        }
+        true
+    }
+}
+
 impl<C: Controller> Pass<'_, C> {
     async fn run(&mut self) -> Result<Next, ReconcileError> {
         let mut plan = C::plan(&self.observed, self.now);
@@ -122,16 +142,8 @@ impl<C: Controller> Pass<'_, C> {
             for actions in group.chunks(AT_ONCE) {
                 let all = join_all(actions.iter().map(|action| self.act(action))).await;
                 for done in all {
-                    match done? {
-                        Done::Yes => {}
-                        Done::LookAgain(after) => {
-                            outcome.next = outcome.next.sooner(Next::After(after));
-                        }
-                        Done::Failed(error) => outcome.failed = Some(error),
-                        Done::NotYet(finding) => {
-                            outcome.found = Some(finding);
-                            return Ok(outcome);
-                        }
+                    if !outcome.take(done?) {
+                        return Ok(outcome);
                     }
                 }
             }
@@ -143,5 +155,28 @@ impl<C: Controller> Pass<'_, C> {
         self.engine.must_lead()?;
         let done = self.controller.perform(&self.observed, action, self.now);
         done.await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::api::conditions::{ConditionType, Reason};
+
+    #[test]
+    fn what_is_refused_keeps_nothing_back_and_the_first_is_said() {
+        let refused = |why: &str, seconds| {
+            let finding = Finding::no(ConditionType::ProfilePublished, Reason::Refused, why);
+            Done::Refused(finding, Duration::from_secs(seconds))
+        };
+        let mut outcome = Outcome::default();
+        assert!(outcome.take(refused("a", 30)) && outcome.take(refused("b", 20)));
+        assert_eq!(outcome.next, Next::After(Duration::from_secs(20)));
+        let said = outcome.found.take().map(|finding| finding.message);
+        assert_eq!(said.as_deref(), Some("a"));
+        let held = Finding::no(ConditionType::Ready, Reason::Starting, "c");
+        assert!(!outcome.take(Done::NotYet(held)));
     }
 }

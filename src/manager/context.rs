@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 use super::metrics::Metrics;
 use crate::api::Cluster;
 use crate::controllers::cluster::{KnownClusters, Sources};
-use crate::controllers::cluster_profile::Publisher;
+use crate::controllers::cluster_profile::Memory;
 use crate::controllers::machine::Outcomes;
 use crate::controllers::machine_set::InFlight;
 use crate::controllers::whose::Regarded;
@@ -57,8 +57,8 @@ pub struct Context {
     pub simulated: Simulated,
     /// The clusters that we made.
     pub members: Arc<Registry>,
-    /// Publishes ClusterProfiles.
-    pub publisher: Arc<Publisher>,
+    /// What was seen and done for the ClusterProfiles of Clusters.
+    pub profiles: Memory,
     /// What was found out about clusters.
     pub known: KnownClusters,
     /// Nodes that are being drained.

@@ -7,9 +7,9 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
 use super::context::Context;
-use super::profiles::ClusterProfiles;
 use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
 use crate::controllers::cluster::Clusters;
+use crate::controllers::cluster_profile::ClusterProfiles;
 use crate::controllers::credential::{Credentials, Of};
 use crate::controllers::host::Hosts;
 use crate::controllers::hypervisor::Hypervisors;

@@ -49,6 +49,7 @@ impl Remembered for Cluster {
     fn forget(&self, context: &Context, _: Option<&Self>, change: Change) {
         if change == Change::Deleted {
             cluster::forget(context, self);
+            context.profiles.forget(self);
         }
     }
 }

@@ -14,7 +14,6 @@ mod lease;
 mod media;
 mod members;
 mod metrics;
-mod profiles;
 mod run;
 mod unreadable;
 

@@ -21,8 +21,7 @@ use super::metrics::Metrics;
 use super::{definitions, gateways, gone, hooks, http, media, members, unreadable};
 use crate::api::names::SECRET_TYPE_GATEWAY;
 use crate::clock;
-use crate::controllers::cluster;
-use crate::controllers::cluster_profile::Publisher;
+use crate::controllers::{cluster, cluster_profile};
 use crate::engine::{Engine, Events};
 use crate::media::Media;
 use crate::provider::{Bmcs, Follows, Hosts, Simulated};
@@ -168,7 +167,7 @@ fn context(
             stop.clone(),
         ),
         drains: DrainWatches::new(tasks.clone(), stop.clone()),
-        publisher: Arc::new(Publisher::new(client.clone())),
+        profiles: Default::default(),
         known: cluster::KnownClusters::default(),
         sources: sources(),
         secrets: sources(),
@@ -201,7 +200,8 @@ async fn work(
     stop: CancellationToken,
 ) {
     let wakers = context.wakers.clone();
-    let touched = context.publisher.changes().for_each(|cluster| {
+    let touched = cluster_profile::changes(&context.client, &context.profiles);
+    let touched = touched.for_each(|cluster| {
         let namespace = cluster.namespace.as_deref().unwrap_or_default();
         wakers.profiles.wake(namespace, &cluster.name);
         std::future::ready(())

@@ -6,9 +6,9 @@ use k8s_openapi::api::core::v1::{Pod, Secret};
 use kube::api::{DeleteParams, ListParams, PostParams};
 use kube::{Api, Client};
 use serde_json::json;
-use tatara::controllers::cluster_profile::Publisher;
 use tatara::workload::{addons, manifests};
 
+use crate::passes::Profiles;
 use crate::world::{World, at, eventually};
 
 /// The status code of listing a kind, 200 when it works.
@@ -30,8 +30,8 @@ where
 #[ignore = "needs a management plane, run by make test"]
 async fn consumers_may_view_and_lose_that_when_the_token_is_deleted() {
     let world = World::alone("consumer-1").await;
-    let publisher = Publisher::new(world.client.clone());
-    world.settle(&publisher, at("10:00:00"), |_| {}).await;
+    let passes = Profiles::new(world.client.clone());
+    world.settle(&passes, at("10:00:00"), |_| {}).await;
     let consumer = world.consumer().await;
     // the cluster's own controller puts the rules of the role together
     eventually("the rights of consumers", async || {
@@ -51,7 +51,7 @@ async fn consumers_may_view_and_lose_that_when_the_token_is_deleted() {
     .await;
     // the next look at the member makes another one
     eventually("another token", async || {
-        world.settle(&publisher, at("10:06:00"), |_| {}).await;
+        world.settle(&passes, at("10:06:00"), |_| {}).await;
         (answer::<Pod>(&world.consumer().await).await == 200).then_some(())
     })
     .await;
@@ -89,8 +89,8 @@ async fn make_job(client: &Client) -> u16 {
 #[ignore = "needs a management plane, run by make test"]
 async fn consumers_may_write_what_the_example_for_writers_says_and_no_more() {
     let world = World::alone("writer-1").await;
-    let publisher = Publisher::new(world.client.clone());
-    world.settle(&publisher, at("10:00:00"), |_| {}).await;
+    let passes = Profiles::new(world.client.clone());
+    world.settle(&passes, at("10:00:00"), |_| {}).await;
     let consumer = world.consumer().await;
     eventually("the rights of consumers", async || {
         may(&consumer, "list", "pods").await.then_some(())

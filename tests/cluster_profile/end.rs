@@ -5,13 +5,13 @@ use kube::ResourceExt;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::json;
 use tatara::api::conditions::{ConditionType, Reason, find};
-use tatara::controllers::cluster_profile::{Publisher, Report};
 
+use crate::passes::{Profiles, Report};
 use crate::world::{World, at, eventually};
 
-async fn pass(world: &World, publisher: &Publisher, later: SignedDuration) -> Report {
+async fn pass(world: &World, passes: &Profiles, later: SignedDuration) -> Report {
     let now = tatara::clock::now() + later;
-    publisher
+    passes
         .pass(&world.input().await, now)
         .await
         .expect("a pass")
@@ -21,8 +21,8 @@ async fn pass(world: &World, publisher: &Publisher, later: SignedDuration) -> Re
 #[ignore = "needs a management plane, run by make test"]
 async fn a_deleted_cluster_is_gone_once_its_profile_is() {
     let world = World::new("end-1").await;
-    let publisher = Publisher::new(world.client.clone());
-    world.settle(&publisher, at("10:00:00"), |_| {}).await;
+    let passes = Profiles::new(world.client.clone());
+    world.settle(&passes, at("10:00:00"), |_| {}).await;
     let clusters = world.clusters();
     clusters
         .delete("end-1", &DeleteParams::default())
@@ -37,7 +37,7 @@ async fn a_deleted_cluster_is_gone_once_its_profile_is() {
         "held"
     );
     eventually("the end of the profile", async || {
-        pass(&world, &publisher, SignedDuration::ZERO).await;
+        pass(&world, &passes, SignedDuration::ZERO).await;
         world
             .profiles("end-1")
             .get_opt("end-1")
@@ -49,7 +49,7 @@ async fn a_deleted_cluster_is_gone_once_its_profile_is() {
     .await;
     let left = clusters.get_opt("end-1").await.expect("an answer");
     if left.is_some() {
-        pass(&world, &publisher, SignedDuration::ZERO).await;
+        pass(&world, &passes, SignedDuration::ZERO).await;
     }
     assert!(
         clusters
@@ -64,8 +64,8 @@ async fn a_deleted_cluster_is_gone_once_its_profile_is() {
 #[ignore = "needs a management plane, run by make test"]
 async fn a_consumer_that_holds_the_profile_sees_why_and_delays_the_end_for_a_bounded_time() {
     let world = World::new("end-2").await;
-    let publisher = Publisher::new(world.client.clone());
-    world.settle(&publisher, at("10:00:00"), |_| {}).await;
+    let passes = Profiles::new(world.client.clone());
+    world.settle(&passes, at("10:00:00"), |_| {}).await;
     let held =
         Patch::Merge(json!({"metadata": {"finalizers": ["consumer.example.com/finalizer"]}}));
     let profiles = world.profiles("end-2");
@@ -78,8 +78,8 @@ async fn a_consumer_that_holds_the_profile_sees_why_and_delays_the_end_for_a_bou
         .delete("end-2", &DeleteParams::default())
         .await
         .expect("a deletion");
-    pass(&world, &publisher, SignedDuration::ZERO).await;
-    let waiting = pass(&world, &publisher, SignedDuration::ZERO).await;
+    pass(&world, &passes, SignedDuration::ZERO).await;
+    let waiting = pass(&world, &passes, SignedDuration::ZERO).await;
     assert_eq!(waiting.findings[0].reason, Reason::Withdrawing);
     assert!(
         waiting.findings[0]
@@ -105,7 +105,7 @@ async fn a_consumer_that_holds_the_profile_sees_why_and_delays_the_end_for_a_bou
         "held"
     );
 
-    pass(&world, &publisher, SignedDuration::from_secs(62)).await;
+    pass(&world, &passes, SignedDuration::from_secs(62)).await;
     assert!(
         world
             .clusters()

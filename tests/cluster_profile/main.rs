@@ -6,6 +6,7 @@
 
 mod consumer;
 mod end;
+mod passes;
 #[path = "../support/plane.rs"]
 mod plane;
 mod publish;

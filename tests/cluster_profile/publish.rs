@@ -1,7 +1,6 @@
 //! Publishing: what is written, and above all when nothing is.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use futures::StreamExt;
 use kube::ResourceExt;
@@ -10,9 +9,10 @@ use kube::discovery::{Scope, pinned_kind};
 use serde_json::json;
 use tatara::api::ClusterProfile;
 use tatara::api::conditions::{ConditionType, Reason, find};
-use tatara::controllers::cluster_profile::Publisher;
+use tatara::controllers::cluster_profile::changes;
 use tatara::core::cluster::health::Verdict;
 
+use crate::passes::Profiles;
 use crate::world::{World, at, eventually};
 
 const MANAGER: &str = "x-k8s.io/cluster-manager";
@@ -78,8 +78,8 @@ fn version_of(profile: &ClusterProfile) -> Option<String> {
 #[ignore = "needs a management plane, run by make test"]
 async fn a_published_cluster_conforms_and_neither_passes_nor_restarts_nor_re_applies_are_events() {
     let world = World::new("publish-1").await;
-    let publisher = Publisher::new(world.client.clone());
-    let report = world.settle(&publisher, at("10:00:00"), |_| {}).await;
+    let passes = Profiles::new(world.client.clone());
+    let report = world.settle(&passes, at("10:00:00"), |_| {}).await;
     assert_eq!(report.findings[0].reason, Reason::Published, "{report:?}");
     assert_conforms(&world, "publish-1").await;
     let profile = world.profile("publish-1").await;
@@ -93,7 +93,7 @@ async fn a_published_cluster_conforms_and_neither_passes_nor_restarts_nor_re_app
     );
 
     let before = world.requests();
-    let again = publisher
+    let again = passes
         .pass(&world.input().await, at("10:01:00"))
         .await
         .expect("a pass");
@@ -105,11 +105,11 @@ async fn a_published_cluster_conforms_and_neither_passes_nor_restarts_nor_re_app
     );
 
     // a restart that knows nothing yet, then one that knows all
-    let restarted = Publisher::new(world.client.clone());
+    let restarted = Profiles::new(world.client.clone());
     let report = world.settle(&restarted, at("10:02:00"), |input| {
         input.verdict = Verdict::Undecided;
         input.version = None;
-        input.member = None;
+        input.has_member = false;
     });
     report.await;
     world.settle(&restarted, at("10:03:00"), |_| {}).await;
@@ -136,8 +136,8 @@ async fn a_published_cluster_conforms_and_neither_passes_nor_restarts_nor_re_app
 #[ignore = "needs a management plane, run by make test"]
 async fn an_outage_and_a_second_writer_leave_each_others_parts_alone() {
     let world = World::new("publish-2").await;
-    let publisher = Publisher::new(world.client.clone());
-    world.settle(&publisher, at("10:00:00"), |_| {}).await;
+    let passes = Profiles::new(world.client.clone());
+    world.settle(&passes, at("10:00:00"), |_| {}).await;
     let theirs = json!({"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
         "metadata": {"name": "publish-2"}, "status": {"properties": [{"name": "theirs.example.com", "value": "1"}]}});
     let params = PatchParams::apply("somebody");
@@ -150,13 +150,13 @@ async fn an_outage_and_a_second_writer_leave_each_others_parts_alone() {
         .status
         .expect("a status")
         .access_providers;
-    let restarted = Publisher::new(world.client.clone());
+    let restarted = Profiles::new(world.client.clone());
     world
         .settle(&restarted, at("11:00:00"), |input| {
             input.verdict = Verdict::Unhealthy;
             input.health = "the API server does not answer".into();
             input.version = Some("v1.36.4".into());
-            input.member = None;
+            input.has_member = false;
         })
         .await;
     let status = world.profile("publish-2").await.status.expect("a status");
@@ -188,10 +188,10 @@ async fn a_foreign_profile_stays_as_it_is_and_a_missing_namespace_is_named() {
         .create(&PostParams::default(), &foreign)
         .await
         .expect("their profile");
-    let publisher = Publisher::new(world.client.clone());
+    let passes = Profiles::new(world.client.clone());
     let both = ["publish-3", "publish-3-theirs"].map(str::to_owned);
     let report = world
-        .settle(&publisher, at("10:00:00"), |input| {
+        .settle(&passes, at("10:00:00"), |input| {
             input.namespaces = both.to_vec();
         })
         .await;
@@ -208,7 +208,7 @@ async fn a_foreign_profile_stays_as_it_is_and_a_missing_namespace_is_named() {
 
     let missing = ["publish-3", "publish-3-missing"].map(str::to_owned);
     let report = world
-        .settle(&publisher, at("10:00:00"), |input| {
+        .settle(&passes, at("10:00:00"), |input| {
             input.namespaces = missing.to_vec();
         })
         .await;
@@ -223,10 +223,13 @@ async fn a_foreign_profile_stays_as_it_is_and_a_missing_namespace_is_named() {
 #[ignore = "needs a management plane, run by make test"]
 async fn a_profile_that_somebody_changes_or_deletes_is_repaired() {
     let world = World::new("publish-4").await;
-    let publisher = Arc::new(Publisher::new(world.client.clone()));
-    // the manager queues what comes out; here it is enough that the publisher hears of it
-    let changes = tokio::spawn(publisher.changes().for_each(async |_| {}));
-    world.settle(&publisher, at("10:00:00"), |_| {}).await;
+    let passes = Profiles::new(world.client.clone());
+    // the manager wakes what comes out; here it is enough that it is remembered
+    let (client, memory) = (world.client.clone(), passes.memory.clone());
+    let watching = tokio::spawn(async move {
+        changes(&client, &memory).for_each(async |_| {}).await;
+    });
+    world.settle(&passes, at("10:00:00"), |_| {}).await;
     let first = world.profile("publish-4").await;
     // a label of ours gets another value, by force
     let label = Patch::Merge(json!({"metadata": {"labels": {"env": "test"}}}));
@@ -236,7 +239,7 @@ async fn a_profile_that_somebody_changes_or_deletes_is_repaired() {
         .await
         .expect("a change");
     let repaired = eventually("the label", async || {
-        world.settle(&publisher, at("10:00:00"), |_| {}).await;
+        world.settle(&passes, at("10:00:00"), |_| {}).await;
         let profile = world.profile("publish-4").await;
         (profile.labels()["env"] == "prod").then_some(profile)
     })
@@ -247,10 +250,10 @@ async fn a_profile_that_somebody_changes_or_deletes_is_repaired() {
         .await
         .expect("a deletion");
     eventually("another profile", async || {
-        world.settle(&publisher, at("10:00:00"), |_| {}).await;
+        world.settle(&passes, at("10:00:00"), |_| {}).await;
         let profile = profiles.get_opt("publish-4").await.expect("an answer")?;
         (profile.uid() != first.uid()).then_some(())
     })
     .await;
-    changes.abort();
+    watching.abort();
 }

@@ -8,9 +8,9 @@ use k8s_openapi::api::core::v1::{Pod, ServiceAccount};
 use kube::Api;
 use kube::api::PostParams;
 use serde_json::json;
-use tatara::controllers::cluster_profile::Publisher;
 use tatara::workload::{addons, manifests};
 
+use crate::passes::Profiles;
 use crate::world::{World, at, eventually};
 
 /// Where a program of `hack/binaries` is, built if need be.
@@ -95,8 +95,8 @@ async fn lists_pods(name: &str, inventory: &str) {
     if inventory != name {
         world.make_namespace(inventory).await;
     }
-    let publisher = Publisher::new(world.client.clone());
-    let settle = world.settle(&publisher, at("10:00:00"), |input| {
+    let passes = Profiles::new(world.client.clone());
+    let settle = world.settle(&passes, at("10:00:00"), |input| {
         input.namespaces = vec![inventory.to_owned()];
     });
     settle.await;

@@ -11,10 +11,12 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 use serde_json::json;
 use tatara::api::{Cluster, ClusterProfile};
-use tatara::controllers::cluster_profile::{Input, Publisher, Report, Server};
+use tatara::controllers::cluster_profile::{Input, Server};
+use tatara::core::Next;
 use tatara::core::cluster::health::Verdict;
 use tatara::workload::{addons, client_config, manifests};
 
+use crate::passes::{Profiles, Report};
 use crate::plane::Plane;
 
 pub struct World {
@@ -129,7 +131,7 @@ impl World {
             verdict: Verdict::Healthy,
             health: String::new(),
             version: Some("v1.36.3".into()),
-            member: Some(self.client.clone()),
+            has_member: true,
         }
     }
 
@@ -137,17 +139,15 @@ impl World {
     /// done at once.
     pub async fn settle(
         &self,
-        publisher: &Publisher,
+        profiles: &Profiles,
         now: Timestamp,
         change: impl Fn(&mut Input),
     ) -> Report {
         eventually("a pass that settles", async || {
             let mut input = self.input().await;
             change(&mut input);
-            let report = publisher.pass(&input, now).await.expect("a pass");
-            let soon = report
-                .next
-                .is_some_and(|next| next <= Duration::from_secs(2));
+            let report = profiles.pass(&input, now).await.expect("a pass");
+            let soon = matches!(report.next, Next::After(next) if next <= Duration::from_secs(2));
             (!soon).then_some(report)
         })
         .await

@@ -1,19 +1,18 @@
 //! The profile that a Cluster should have. Pure; see `plan` for when it is written.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, OwnerReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
 use kube::core::ObjectMeta;
 
-use super::plan::{ClusterFacts, Observed, Ours};
-use crate::api::cluster_profile::{ClusterManager, ProfileVersion, Property};
+use super::access;
+use super::observed::{ClusterFacts, Observed, Ours};
+use crate::api::cluster_profile::{AccessProvider, ClusterManager, ProfileVersion, Property};
 use crate::api::conditions::{self, ConditionType, Finding, Reason};
 use crate::api::names::{
     LABEL_CLUSTER, LABEL_CLUSTER_NAMESPACE, LABEL_PROFILE_MANAGER, LABEL_PROFILE_MEMBER_ID,
     PROFILE_MANAGER,
 };
-use crate::api::{
-    CLUSTER_GROUP, ClusterProfile, ClusterProfileSpec, ClusterProfileStatus, VERSION,
-};
+use crate::api::{ClusterProfile, ClusterProfileSpec, ClusterProfileStatus};
 use crate::core::cluster::health::Verdict;
 
 /// Condition of a profile: whether the member's control plane is healthy (KEP-4322).
@@ -34,13 +33,7 @@ pub(super) fn desired_object(
     labels.insert(LABEL_CLUSTER_NAMESPACE.into(), cluster.namespace.clone());
     labels.insert(LABEL_PROFILE_MEMBER_ID.into(), member_id(cluster, existing));
     // an owner in another namespace would make the garbage collector delete the profile
-    let owner = (namespace == cluster.namespace).then(|| OwnerReference {
-        api_version: format!("{CLUSTER_GROUP}/{VERSION}"),
-        kind: "Cluster".to_owned(),
-        name: cluster.name.clone(),
-        uid: cluster.uid.clone(),
-        ..OwnerReference::default()
-    });
+    let owner = (namespace == cluster.namespace).then(|| access::owner(cluster));
     let spec = ClusterProfileSpec {
         display_name: Some(cluster.name.clone()),
         cluster_manager: ClusterManager {
@@ -75,6 +68,7 @@ fn member_id(cluster: &ClusterFacts, existing: Option<&Ours>) -> String {
 /// What was detected, over what was detected before where the member does not say now.
 pub(super) fn desired_status(
     observed: &Observed,
+    access: Option<&AccessProvider>,
     existing: Option<&Ours>,
     now: Timestamp,
 ) -> ClusterProfileStatus {
@@ -98,7 +92,7 @@ pub(super) fn desired_status(
             })
             .or(before.version),
         properties: properties.unwrap_or(before.properties),
-        access_providers: match &observed.access {
+        access_providers: match access {
             Some(access) => vec![access.clone()],
             None => before.access_providers,
         },

@@ -1,45 +1,67 @@
-//! What is remembered of a Cluster between passes: it saves requests, and is no progress.
+//! What is remembered of Clusters between passes: it saves requests, and is no progress. A restart looks again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
+use kube::core::PartialObjectMeta;
+use kube::runtime::reflector::ObjectRef;
 
-use super::access::Told;
 use super::input::{Input, Server};
+use super::member::Told;
+use super::observe::Seen;
+use super::plan::Plan;
+use super::profiles::Profiles;
+use crate::api::names::{LABEL_CLUSTER, LABEL_CLUSTER_NAMESPACE};
+use crate::api::{Cluster, ClusterProfile};
+use crate::core::Next;
 use crate::core::cluster::health::Verdict;
 
 /// How often a member is asked for its properties again. Profiles are to be written less than once in
 /// 30 s (KEP-4322), and properties are no readings.
 const REFRESH: SignedDuration = SignedDuration::from_mins(5);
+/// How soon a member is asked again that did not tell, or has no token for consumers yet.
+pub(super) const ASK_AGAIN: Duration = Duration::from_secs(2);
+
 /// Namespace and name of a Cluster.
-pub(super) type Name = (String, String);
+type Name = (String, String);
+
+/// What is remembered of all Clusters.
+#[derive(Default)]
+pub struct Memory(Mutex<HashMap<Name, Remembered>>);
 
 /// What was seen and done for a Cluster.
 #[derive(Clone, Default)]
 pub(super) struct Remembered {
-    /// What the last pass was given that found nothing left to do.
+    /// What the last pass was given, if it found nothing left to do.
     pub(super) settled: Option<Given>,
+    /// Somebody changed a profile since that pass began.
+    is_changed: bool,
     /// When the member last told everything.
-    pub(super) told_at: Option<Timestamp>,
+    told_at: Option<Timestamp>,
     /// What it told.
     pub(super) told: Told,
-    /// resourceVersions of the profiles when nothing was left to do, by namespace.
-    pub(super) versions: BTreeMap<String, String>,
+    /// Why the account of consumers in it is not as it should be, for people.
+    pub(super) account: Option<String>,
+    /// Whether the management cluster knew ClusterProfiles when they were last looked at.
+    pub(super) served: bool,
+    /// resourceVersions of the profiles then, by namespace.
+    versions: BTreeMap<String, String>,
 }
 
 /// The part of the input that decides what is published.
 #[derive(Clone, PartialEq)]
 pub(super) struct Given {
-    pub(super) uid: Option<String>,
-    pub(super) labels: BTreeMap<String, String>,
-    pub(super) namespaces: Vec<String>,
-    pub(super) forbidden: Vec<String>,
-    pub(super) server: Result<Server, String>,
-    pub(super) verdict: Verdict,
-    pub(super) version: Option<String>,
-    pub(super) has_member: bool,
+    uid: Option<String>,
+    labels: BTreeMap<String, String>,
+    namespaces: Vec<String>,
+    forbidden: Vec<String>,
+    server: Result<Server, String>,
+    verdict: Verdict,
+    version: Option<String>,
+    has_member: bool,
 }
 
 impl Given {
@@ -52,9 +74,82 @@ impl Given {
             server: input.server.clone(),
             verdict: input.verdict,
             version: input.version.clone(),
-            has_member: input.member.is_some(),
+            has_member: input.has_member,
         }
     }
+}
+
+impl Memory {
+    /// A pass begins. Returns what was remembered before it; until it ends well, nothing counts as settled.
+    pub(super) fn begin(&self, cluster: &Cluster, given: &Given, now: Timestamp) -> Remembered {
+        let mut all = self.all();
+        let remembered = all.entry(name(cluster)).or_default();
+        let before = remembered.clone();
+        if !before.is_settled(given, now) {
+            remembered.settled = None;
+            remembered.is_changed = false;
+        }
+        before
+    }
+
+    /// A pass found nothing left to do.
+    fn settle(&self, cluster: &Cluster, given: &Given) {
+        self.update(cluster, |remembered| {
+            if !remembered.is_changed {
+                remembered.settled = Some(given.clone());
+            }
+        });
+    }
+
+    /// Changes what is remembered, and returns it.
+    pub(super) fn update(
+        &self,
+        cluster: &Cluster,
+        change: impl FnOnce(&mut Remembered),
+    ) -> Remembered {
+        let mut all = self.all();
+        let remembered = all.entry(name(cluster)).or_default();
+        change(remembered);
+        remembered.clone()
+    }
+
+    /// Forgets a Cluster.
+    pub fn forget(&self, cluster: &Cluster) {
+        self.all().remove(&name(cluster));
+    }
+
+    /// The Cluster of a profile that somebody else changed or deleted. Changes that a pass has seen are left out.
+    pub fn changed(
+        &self,
+        profile: &PartialObjectMeta<ClusterProfile>,
+    ) -> Option<ObjectRef<Cluster>> {
+        let label = |key: &str| profile.labels().get(key).cloned();
+        let name = (label(LABEL_CLUSTER_NAMESPACE)?, label(LABEL_CLUSTER)?);
+        if let Some(remembered) = self.all().get_mut(&name) {
+            let namespace = profile.namespace().unwrap_or_default();
+            if remembered.versions.get(&namespace) == profile.resource_version().as_ref() {
+                return None;
+            }
+            remembered.settled = None;
+            remembered.is_changed = true;
+        }
+        Some(ObjectRef::new(&name.1).within(&name.0))
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<Name, Remembered>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A pass over a Cluster ended well with this plan.
+pub fn remember(memory: &Memory, seen: &Seen, plan: &Plan) {
+    if !seen.observed.cluster.deleting && plan.is_settled() {
+        memory.settle(&seen.input.cluster, &seen.given);
+    }
+}
+
+fn name(cluster: &Cluster) -> Name {
+    (cluster.namespace().unwrap_or_default(), cluster.name_any())
 }
 
 impl Remembered {
@@ -71,9 +166,43 @@ impl Remembered {
         is_old && given.has_member && given.server.is_ok() && given.verdict != Verdict::Unhealthy
     }
 
-    /// When what the member told is old.
-    pub(super) fn refresh_in(&self, now: Timestamp) -> Option<Duration> {
-        let left = REFRESH - now.duration_since(self.told_at?);
-        Some(left.max(SignedDuration::ZERO).unsigned_abs())
+    /// When the member is asked next.
+    pub(super) fn asks(&self, given: &Given, now: Timestamp) -> Next {
+        if self.is_due(given, now) {
+            return Next::After(ASK_AGAIN);
+        }
+        let age = self.told_at.map(|at| now.duration_since(at));
+        match age.map(|age| REFRESH - age) {
+            Some(left) if left > SignedDuration::ZERO => Next::After(left.unsigned_abs()),
+            // one that cannot be expected to answer is asked when that changes
+            _ => Next::OnChange,
+        }
+    }
+
+    /// Takes in what the member tells now; what it does not tell stays as it was told.
+    pub(super) fn take(&mut self, told: Told, now: Timestamp) {
+        if told.properties.is_some() && told.token.is_some() {
+            self.told_at = Some(now);
+        }
+        if told.properties.is_some() {
+            self.told = told;
+        } else {
+            self.told.problem = told.problem;
+        }
+    }
+
+    /// What it told counts as old.
+    pub(super) fn ask_anew(&mut self) {
+        self.told_at = None;
+    }
+
+    /// Takes in which profiles there are.
+    pub(super) fn see(&mut self, profiles: &Profiles) {
+        self.served = profiles.served;
+        self.versions.clone_from(&profiles.versions);
     }
 }
+
+#[cfg(test)]
+#[path = "memory_tests.rs"]
+mod tests;

@@ -23,7 +23,7 @@ pub struct Owned {
 
 impl Owned {
     /// Reads what field manager `tatara` applied.
-    pub(super) fn of(profile: &ClusterProfile) -> Self {
+    pub fn of(profile: &ClusterProfile) -> Self {
         let fields = fields_of(profile, "");
         let labels = names(&fields, "/f:metadata/f:labels");
         let owners = keys(&fields, "/f:metadata/f:ownerReferences", "uid");

@@ -1,18 +1,16 @@
 //! What is done next for the ClusterProfiles of a Cluster, and why. Pure.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
+use super::access::{self, Entry, Kubeconfig};
 use super::desired::{desired_object, desired_status, withdrawn_status};
-use super::owned::Owned;
+use super::observed::{Existing, Observed, Ours};
 use super::problems::{self, Problem};
 use crate::api::ClusterProfile;
 use crate::api::ClusterProfileStatus;
 use crate::api::cluster_profile::AccessProvider;
 use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::core::cluster::health::Verdict;
+use crate::core::{self, Next};
 
 /// Condition of the Cluster that says whether it is published.
 pub const CONDITION: ConditionType = ConditionType::ProfilePublished;
@@ -20,81 +18,18 @@ pub const CONDITION: ConditionType = ConditionType::ProfilePublished;
 /// consumer that is gone would hold it for ever.
 pub const PATIENCE: SignedDuration = SignedDuration::from_secs(60);
 
-/// What a pass knows. Everything about the member is what was detected of it.
-#[derive(Clone, Debug)]
-pub struct Observed {
-    /// The Cluster.
-    pub cluster: ClusterFacts,
-    /// Inventory namespaces that were asked for, and may be written to.
-    pub namespaces: Vec<String>,
-    /// Those that were asked for, and may not.
-    pub forbidden: Vec<String>,
-    /// How consumers reach the member; absent while there is no way, or no identity for them.
-    pub access: Option<AccessProvider>,
-    /// The other Cluster whose kubeconfig Secret has the name of the one for consumers.
-    pub taken_by: Option<String>,
-    /// Why there is none, for people.
-    pub waits_for: String,
-    /// What the probes of the control plane add up to.
-    pub verdict: Verdict,
-    /// The same for people.
-    pub health: String,
-    /// `gitVersion` of the member, when it said.
-    pub version: Option<String>,
-    /// The member's ClusterProperties as sorted names and values, when it said.
-    pub properties: Option<Vec<(String, String)>>,
-    /// ClusterProperties that a profile cannot carry.
-    pub skipped: Vec<String>,
-    /// Whether the management cluster knows ClusterProfiles at all.
-    pub served: bool,
-    /// The profiles that are there under the Cluster's name, by namespace.
-    pub profiles: BTreeMap<String, Existing>,
-}
-
-/// What a profile says about its Cluster.
-#[derive(Clone, Debug, Default)]
-pub struct ClusterFacts {
-    /// Namespace.
-    pub namespace: String,
-    /// Name, and the profile's.
-    pub name: String,
-    /// UID.
-    pub uid: String,
-    /// Labels, which consumers copy on.
-    pub labels: BTreeMap<String, String>,
-    /// Whether it is being deleted.
-    pub deleting: bool,
-    /// Whether it waits for its profiles to go first.
-    pub held: bool,
-}
-
-/// A profile that is there.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Existing {
-    /// It stands for this Cluster and is ours.
-    Ours(Box<Ours>),
-    /// It is somebody else's, or another Cluster's; who, for people.
-    Foreign(String),
-}
-
-/// A profile of ours.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Ours {
-    /// UID.
-    pub uid: String,
-    /// Its generation.
-    pub generation: i64,
-    /// Since when it is being deleted.
-    pub deleted_at: Option<Timestamp>,
-    /// Finalizers that hold it; all are of others.
-    pub finalizers: Vec<String>,
-    /// The parts that we wrote.
-    pub owned: Owned,
-}
-
 /// One thing to do, with everything decided.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
+    /// Make the account of consumers in the member, or repair it.
+    MakeAccount,
+    /// Write the kubeconfig of consumers into their Secret.
+    WriteSecret {
+        /// UID of the Secret, when there is one.
+        uid: Option<String>,
+        /// What it holds then.
+        kubeconfig: Kubeconfig,
+    },
     /// Hold the Cluster until its profiles are gone.
     Hold,
     /// Write what differs of a profile.
@@ -128,48 +63,107 @@ pub struct Plan {
     /// The Cluster's condition.
     pub findings: Vec<Finding>,
     /// When to look again at the latest, beside on every change.
-    pub next: Option<Duration>,
+    pub next: Next,
+}
+
+impl core::Plan for Plan {
+    type Action = Action;
+
+    fn actions(&self) -> &[Action] {
+        &self.actions
+    }
+
+    fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    fn next(&self, _: Timestamp) -> Next {
+        self.next
+    }
+}
+
+impl Plan {
+    /// Whether nothing is left to do in the management cluster.
+    pub fn is_settled(&self) -> bool {
+        self.actions
+            .iter()
+            .all(|action| *action == Action::MakeAccount)
+    }
+
+    /// What the API server refused comes before what was planned.
+    pub fn learn(&mut self, found: Option<Finding>) {
+        if let Some(found) = found {
+            self.findings = vec![found];
+        }
+    }
 }
 
 /// What is done next for the ClusterProfiles of a Cluster, and why.
 pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
-    let mut plan = Plan::default();
     if observed.cluster.deleting {
         return deletion(observed, now);
     }
-    if !observed.served {
-        plan.findings.push(problems::definition_missing());
-        return plan;
+    let mut plan = Plan::default();
+    if observed.account_due {
+        plan.actions.push(Action::MakeAccount);
     }
+    if !observed.unchanged {
+        // the way in is there before it is shown
+        let (access, taken) = match access::entry(observed) {
+            Entry::Open(access, write) => {
+                plan.actions.extend(write);
+                (Some(*access), None)
+            }
+            Entry::Closed => (None, None),
+            Entry::Taken(by) => (None, Some(by)),
+        };
+        if observed.served {
+            profiles(
+                &mut plan,
+                observed,
+                (access.as_ref(), taken.as_deref()),
+                now,
+            );
+        } else {
+            plan.findings.push(problems::definition_missing());
+        }
+    }
+    if plan.is_settled() {
+        plan.next = observed.asks;
+    }
+    plan
+}
+
+/// What differs of the profiles of a Cluster that stays, and what keeps it from being published.
+fn profiles(
+    plan: &mut Plan,
+    observed: &Observed,
+    (access, taken): (Option<&AccessProvider>, Option<&str>),
+    now: Timestamp,
+) {
+    let mut actions = Vec::new();
     let mut problems = Vec::new();
     let mut published = Vec::new();
-    let taken = observed.taken_by.as_deref();
     problems.extend(taken.map(|by| problems::secret_taken(observed, by)));
     for namespace in observed.namespaces.iter().filter(|_| taken.is_none()) {
-        match publish(observed, namespace, now) {
-            Ok(Some(action)) => {
-                plan.actions.push(action);
+        match publish(observed, access, namespace, now) {
+            Ok(action) => {
+                actions.extend(action);
                 published.push(namespace.as_str());
             }
-            Ok(None) => published.push(namespace.as_str()),
             Err(problem) => problems.push(problem),
         }
     }
     for (namespace, ours) in ours(observed) {
         if taken.is_some() || !observed.namespaces.contains(namespace) {
-            withdraw(
-                &mut plan.actions,
-                observed,
-                namespace,
-                ours,
-                Reason::Withdrawn,
-                now,
-            );
+            let why = Reason::Withdrawn;
+            withdraw(&mut actions, observed, namespace, ours, why, now);
         }
     }
-    if !plan.actions.is_empty() && !observed.cluster.held {
-        plan.actions.insert(0, Action::Hold);
+    if !actions.is_empty() && !observed.cluster.held {
+        plan.actions.push(Action::Hold);
     }
+    plan.actions.extend(actions);
     problems.extend(
         observed
             .forbidden
@@ -178,12 +172,12 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     );
     plan.findings
         .push(problems::finding(observed, &published, &problems));
-    plan
 }
 
 /// What differs of the profile in a namespace; `None` when nothing does.
 fn publish(
     observed: &Observed,
+    access: Option<&AccessProvider>,
     namespace: &str,
     now: Timestamp,
 ) -> Result<Option<Action>, Problem> {
@@ -195,13 +189,13 @@ fn publish(
             return Err(problems::being_deleted(namespace));
         }
         Some(Existing::Ours(ours)) => Some(ours.as_ref()),
-        None if observed.access.is_none() => {
+        None if access.is_none() => {
             return Err(problems::waiting(observed));
         }
         None => None,
     };
     let object = desired_object(observed, namespace, existing);
-    let status = desired_status(observed, existing, now);
+    let status = desired_status(observed, access, existing, now);
     let object_differs = existing.is_none_or(|ours| !ours.owned.is_object(&object));
     let status_differs = existing.is_none_or(|ours| ours.owned.status != status);
     if !object_differs && !status_differs {
@@ -281,7 +275,7 @@ fn deletion(observed: &Observed, now: Timestamp) -> Plan {
     };
     plan.findings
         .push(problems::withdrawing(observed, namespace, ours));
-    plan.next = Some(left.unsigned_abs());
+    plan.next = Next::After(left.unsigned_abs());
     plan
 }
 

@@ -1,6 +1,7 @@
 //! What keeps a Cluster from being published, in words. Pure.
 
-use super::plan::{CONDITION, Observed, Ours, PATIENCE};
+use super::observed::{Observed, Ours};
+use super::plan::{CONDITION, PATIENCE};
 use crate::api::cluster_provider_spec::ProfileSettings;
 use crate::api::conditions::{Finding, Reason};
 use crate::api::names::profile_kubeconfig_secret;

@@ -6,22 +6,26 @@ use kube::ResourceExt;
 use serde_json::json;
 
 use super::*;
-use crate::api::cluster_profile::AccessCluster;
 use crate::api::cluster_provider_spec::ProfileSettings;
 use crate::api::conditions::Status;
-use crate::controllers::cluster_profile::inventories;
+use crate::controllers::cluster_profile::{ClusterFacts, Found, Server, inventories};
+use crate::core::cluster::health::Verdict;
 
 fn at(time: &str) -> Timestamp {
     format!("2026-11-21T{time}Z").parse().expect("a time")
 }
 
-fn access() -> AccessProvider {
-    AccessProvider {
-        name: "kubeconfig-secretreader".into(),
-        cluster: Some(AccessCluster {
-            server: "https://10.0.0.1:6443".into(),
-            ..AccessCluster::default()
-        }),
+fn kubeconfig(text: &str) -> Kubeconfig {
+    Kubeconfig(text.into())
+}
+
+/// The Secret of the consumers, as we wrote it.
+fn written() -> Found {
+    Found {
+        uid: Some("secret-uid".into()),
+        is_ours: true,
+        other: None,
+        kubeconfig: Some(kubeconfig("theirs")),
     }
 }
 
@@ -38,16 +42,18 @@ fn healthy() -> Observed {
         },
         namespaces: vec!["metal".into()],
         forbidden: Vec::new(),
-        access: Some(access()),
-        taken_by: None,
-        waits_for: String::new(),
+        server: Some(Server {
+            url: "https://10.0.0.1:6443".into(),
+            authority_pem: "PEM".into(),
+        }),
+        kubeconfig: Some(kubeconfig("theirs")),
+        secret: Some(written()),
         verdict: Verdict::Healthy,
         health: "the API server is ready".into(),
         version: Some("v1.36.3".into()),
         properties: Some(vec![("cluster.clusterset.k8s.io".into(), "c1".into())]),
-        skipped: Vec::new(),
         served: true,
-        profiles: BTreeMap::new(),
+        ..Observed::default()
     }
 }
 
@@ -55,6 +61,14 @@ fn healthy() -> Observed {
 fn executed(mut observed: Observed, plan: Plan) -> Observed {
     for action in plan.actions {
         match action {
+            Action::MakeAccount => observed.account_due = false,
+            Action::WriteSecret { uid, kubeconfig } => {
+                observed.secret = Some(Found {
+                    uid,
+                    kubeconfig: Some(kubeconfig),
+                    ..written()
+                });
+            }
             Action::Hold => observed.cluster.held = true,
             Action::Release => observed.cluster.held = false,
             Action::Publish {

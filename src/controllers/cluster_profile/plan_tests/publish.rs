@@ -52,7 +52,12 @@ fn a_healthy_cluster_is_held_and_published_with_all_that_consumers_read() {
             ],
             "version": {"kubernetes": "v1.36.3"},
             "properties": [{"name": "cluster.clusterset.k8s.io", "value": "c1"}],
-            "accessProviders": [{"name": "kubeconfig-secretreader", "cluster": {"server": "https://10.0.0.1:6443"}}],
+            "accessProviders": [{"name": "kubeconfig-secretreader", "cluster": {
+                "server": "https://10.0.0.1:6443",
+                "certificate-authority-data": "UEVN",
+                "extensions": [{"name": "client.authentication.k8s.io/exec", "extension":
+                    {"name": "forge-profile-kubeconfig", "namespace": "metal", "key": "value"}}],
+            }}],
         })
     );
     assert_eq!(plan.findings[0].status, Status::True);
@@ -67,7 +72,9 @@ fn nothing_is_written_when_nothing_differs_nor_when_nothing_is_known() {
     assert_eq!(plan(&published(), at("11:00:00")).actions, []);
     // a restart of ours during an outage
     let blind = Observed {
-        access: None,
+        server: None,
+        kubeconfig: None,
+        secret: None,
         verdict: Verdict::Undecided,
         version: None,
         properties: None,
@@ -79,7 +86,7 @@ fn nothing_is_written_when_nothing_differs_nor_when_nothing_is_known() {
 #[test]
 fn an_outage_changes_one_condition_and_keeps_the_way_in() {
     let down = |why: &str, from: Observed| Observed {
-        access: None,
+        server: None,
         verdict: Verdict::Unhealthy,
         health: why.into(),
         version: None,
@@ -89,7 +96,7 @@ fn an_outage_changes_one_condition_and_keeps_the_way_in() {
     let observed = down("connection refused", published());
     let plan_1 = plan(&observed, at("11:00:00"));
     let status = status_written(&plan_1);
-    assert_eq!(status.access_providers, [access()]);
+    assert_eq!(status.access_providers.len(), 1);
     assert_eq!(status.properties.len(), 1);
     assert_eq!(
         status
@@ -185,7 +192,7 @@ fn the_member_id_is_the_users_else_the_one_before_else_the_clusters_uid() {
 #[test]
 fn without_a_way_in_nothing_is_published_first() {
     let observed = Observed {
-        access: None,
+        server: None,
         waits_for: "its control plane is not initialised yet".into(),
         namespaces: vec!["argocd".into(), "metal".into()],
         ..healthy()
@@ -215,8 +222,8 @@ fn what_a_profile_cannot_carry_is_said() {
 #[test]
 fn the_secret_of_another_cluster_is_not_published() {
     let mut taken = healthy();
-    taken.access = None;
-    taken.taken_by = Some("forge-profile".into());
+    taken.secret = None;
+    taken.rival = Some("forge-profile".into());
     let never = plan(&taken, at("10:00:00"));
     assert_eq!(never.actions, []);
     let finding = &never.findings[0];
@@ -229,8 +236,58 @@ fn the_secret_of_another_cluster_is_not_published() {
         assert!(finding.message.contains(part), "{}", finding.message);
     }
     let mut before = published();
-    before.access = None;
-    before.taken_by.clone_from(&taken.taken_by);
+    before.secret = None;
+    before.rival.clone_from(&taken.rival);
     let withdrawn = executed(before.clone(), plan(&before, at("10:00:01")));
     assert_eq!(withdrawn.profiles.len(), 0, "what led there is taken back");
+}
+
+#[test]
+fn the_way_in_is_there_before_it_is_shown() {
+    let mut observed = healthy();
+    observed.cluster.held = false;
+    observed.secret = None;
+    observed.account_due = true;
+    let first = plan(&observed, at("10:00:00"));
+    let [
+        Action::MakeAccount,
+        Action::WriteSecret { uid: None, .. },
+        Action::Hold,
+        Action::Publish { .. },
+    ] = first.actions.as_slice()
+    else {
+        panic!("{first:?}");
+    };
+    assert!(!first.is_settled());
+    let mut rotated = executed(observed, first);
+    rotated.kubeconfig = Some(kubeconfig("another"));
+    let second = plan(&rotated, at("10:05:00"));
+    assert_eq!(second.actions.len(), 1, "nothing of the profile differs");
+    let rotated = executed(rotated, second);
+    assert!(plan(&rotated, at("10:05:00")).is_settled());
+}
+
+#[test]
+fn a_look_at_the_member_that_finds_nothing_new_is_repeated_in_time_and_says_nothing() {
+    let observed = Observed {
+        account_due: true,
+        asks: Next::After(std::time::Duration::from_mins(5)),
+        unchanged: true,
+        profiles: Default::default(),
+        ..published()
+    };
+    let again = plan(&observed, at("10:05:00"));
+    assert_eq!(again.actions, [Action::MakeAccount]);
+    assert!(again.is_settled() && again.findings.is_empty());
+    assert_eq!(again.next, observed.asks);
+}
+
+#[test]
+fn what_was_refused_is_said_instead_of_what_was_hoped_for() {
+    let mut plan = plan(&healthy(), at("10:00:00"));
+    let refused = Finding::no(CONDITION, Reason::Refused, "no");
+    plan.learn(None);
+    assert_eq!(plan.findings[0].status, Status::True);
+    plan.learn(Some(refused.clone()));
+    assert_eq!(plan.findings, [refused]);
 }

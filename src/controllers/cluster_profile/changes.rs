@@ -1,0 +1,24 @@
+//! Tells of ClusterProfiles that somebody else changes.
+
+use std::future::ready;
+
+use futures::{Stream, StreamExt};
+use kube::core::PartialObjectMeta;
+use kube::runtime::reflector::ObjectRef;
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Api, Client};
+
+use super::memory::Memory;
+use crate::api::names::{LABEL_PROFILE_MANAGER, PROFILE_MANAGER};
+use crate::api::{Cluster, ClusterProfile};
+
+/// Clusters whose profiles somebody else changed or deleted: to be passed over again. Changes of our own
+/// are left out.
+pub fn changes(client: &Client, memory: &Memory) -> impl Stream<Item = ObjectRef<Cluster>> + Send {
+    let profiles = Api::<PartialObjectMeta<ClusterProfile>>::all(client.clone());
+    let ours = format!("{LABEL_PROFILE_MANAGER}={PROFILE_MANAGER}");
+    watcher(profiles, watcher::Config::default().labels(&ours))
+        .default_backoff()
+        .touched_objects()
+        .filter_map(|profile| ready(profile.ok().and_then(|profile| memory.changed(&profile))))
+}

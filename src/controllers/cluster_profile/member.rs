@@ -1,0 +1,65 @@
+//! What a member is asked for its profile, and the account that consumers have in it.
+
+use std::time::Duration;
+
+use kube::Client;
+use secrecy::SecretString;
+
+use crate::workload::properties::Properties;
+use crate::workload::{Error, consumer, properties};
+
+/// How long a member may take over what we ask of it.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What a member told us.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Told {
+    pub(super) properties: Option<Properties>,
+    pub(super) token: Option<SecretString>,
+    /// Why it did not tell, for people.
+    pub(super) problem: Option<String>,
+}
+
+/// Asks a member for its properties and for the token of its consumers. A member that does not answer
+/// tells nothing: its profile still says so.
+pub(super) async fn ask(member: &Client) -> Told {
+    let asking = async {
+        let properties = properties::list(member).await?;
+        Ok::<_, Error>((properties, consumer::token(member).await?))
+    };
+    match in_time(asking).await {
+        Ok((properties, token)) => Told {
+            properties: Some(properties),
+            token,
+            problem: None,
+        },
+        Err(problem) => Told {
+            problem: Some(problem),
+            ..Told::default()
+        },
+    }
+}
+
+/// Makes the account of consumers if need be, or repairs it. Returns what of it the member refused, for people; the error
+/// is that it did not answer.
+pub(super) async fn make_account(member: &Client) -> Result<Option<String>, String> {
+    let documents = consumer::documents().unwrap_or_default();
+    let outcome = in_time(consumer::ensure(member, documents)).await?;
+    let problem = outcome.failed.iter().chain(&outcome.pending).next();
+    Ok(problem.map(|problem| format!("failed to make the account of its consumers: {problem}")))
+}
+
+async fn in_time<T>(asking: impl Future<Output = Result<T, Error>>) -> Result<T, String> {
+    match tokio::time::timeout(TIMEOUT, asking).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(error)) => {
+            let error = error.sentence();
+            tracing::debug!(error, "workload API query failed");
+            Err(error)
+        }
+        Err(_) => {
+            let seconds = TIMEOUT.as_secs();
+            Err(format!("its API did not answer within {seconds} s"))
+        }
+    }
+}

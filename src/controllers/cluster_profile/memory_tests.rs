@@ -1,0 +1,106 @@
+use std::sync::Arc;
+
+use secrecy::SecretString;
+use serde_json::json;
+
+use super::*;
+use crate::workload::properties::Properties;
+
+fn at(time: &str) -> Timestamp {
+    format!("2026-11-21T{time}Z").parse().expect("a time")
+}
+
+fn input() -> Input {
+    let network =
+        json!({"services": {"cidrBlocks": []}, "pods": {"cidrBlocks": []}, "serviceDomain": ""});
+    let cluster = json!({"metadata": {"name": "forge", "namespace": "metal"}, "spec": {"clusterNetwork": network}});
+    let server = Server {
+        url: "https://10.0.0.1:6443".into(),
+        authority_pem: String::new(),
+    };
+    Input {
+        cluster: Arc::new(serde_json::from_value(cluster).expect("a Cluster")),
+        namespaces: Vec::new(),
+        forbidden: Vec::new(),
+        server: Ok(server),
+        verdict: Verdict::Healthy,
+        health: String::new(),
+        version: None,
+        rival: None,
+        has_member: true,
+    }
+}
+
+fn told(token: Option<&str>) -> Told {
+    Told {
+        properties: Some(Properties::default()),
+        token: token.map(SecretString::from),
+        problem: None,
+    }
+}
+
+/// A profile of `metal/forge` in namespace `argocd`, as the watch shows it.
+fn profile(version: &str) -> PartialObjectMeta<ClusterProfile> {
+    let labels = json!({(LABEL_CLUSTER): "forge", (LABEL_CLUSTER_NAMESPACE): "metal"});
+    let profile = json!({"apiVersion": "v1", "kind": "ClusterProfile", "metadata":
+        {"name": "forge", "namespace": "argocd", "resourceVersion": version, "labels": labels}});
+    serde_json::from_value(profile).expect("a profile")
+}
+
+#[test]
+fn a_settled_cluster_is_looked_at_again_when_a_profile_changes_even_while_a_pass_ends() {
+    let (memory, input, now) = (Memory::default(), input(), at("10:00:00"));
+    let (cluster, given) = (input.cluster.as_ref(), Given::of(&input));
+    let settled = || memory.begin(cluster, &given, now).is_settled(&given, now);
+    memory.begin(cluster, &given, now);
+    memory.update(cluster, |remembered| {
+        remembered.take(told(Some("t")), now);
+        remembered.versions = [("argocd".to_owned(), "7".to_owned())].into();
+    });
+    memory.settle(cluster, &given);
+    assert!(settled());
+    assert_eq!(memory.changed(&profile("7")), None, "seen by the pass");
+    assert!(settled());
+    let woken = memory.changed(&profile("8")).expect("a Cluster");
+    assert_eq!(
+        (woken.namespace.as_deref(), woken.name.as_str()),
+        (Some("metal"), "forge")
+    );
+    assert!(!settled());
+    assert!(memory.changed(&profile("9")).is_some());
+    memory.settle(cluster, &given);
+    assert!(!settled(), "a change that came after the pass had looked");
+    memory.settle(cluster, &given);
+    assert!(settled());
+    memory.forget(cluster);
+    assert!(!settled());
+}
+
+#[test]
+fn a_member_is_asked_every_five_minutes_and_soon_where_it_did_not_tell() {
+    let mut input = input();
+    let given = Given::of(&input);
+    let mut remembered = Remembered::default();
+    let soon = Next::After(ASK_AGAIN);
+    remembered.take(told(None), at("10:00:00"));
+    assert_eq!(remembered.asks(&given, at("10:00:00")), soon, "no token");
+    remembered.take(told(Some("t")), at("10:00:02"));
+    let left = Next::After(Duration::from_mins(4));
+    assert_eq!(remembered.asks(&given, at("10:01:02")), left);
+    let problem = Some("no answer".to_owned());
+    let silent = Told {
+        problem,
+        ..Told::default()
+    };
+    remembered.take(silent, at("10:05:02"));
+    assert_eq!(remembered.asks(&given, at("10:05:02")), soon);
+    assert!(remembered.told.token.is_some(), "what it told before stays");
+    input.verdict = Verdict::Unhealthy;
+    let given = Given::of(&input);
+    let never = remembered.asks(&given, at("11:00:00"));
+    assert_eq!(
+        never,
+        Next::OnChange,
+        "one that is down is not asked, nor passed over at once"
+    );
+}
