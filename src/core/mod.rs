@@ -3,6 +3,7 @@
 pub mod backoff;
 pub mod claim;
 pub mod cluster;
+pub mod cluster_profile;
 pub mod finalizers;
 pub mod host;
 pub mod hypervisor;

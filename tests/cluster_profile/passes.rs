@@ -6,9 +6,10 @@ use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use tatara::api::Cluster;
 use tatara::api::conditions::Finding;
-use tatara::controllers::cluster_profile::plan::{self, Action, Plan};
-use tatara::controllers::cluster_profile::{Input, Memory, Seen, observe, perform, remember};
+use tatara::controllers::cluster_profile::{Memory, Seen, observe, perform, remember};
 use tatara::core::Next;
+use tatara::core::cluster_profile::Input;
+use tatara::core::cluster_profile::plan::{self, Action, Plan};
 use tatara::engine::{Controller, Done, Engine, Events, ReconcileError, pass};
 
 /// A manager's part for profiles, from its start on.

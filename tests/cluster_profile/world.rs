@@ -11,9 +11,9 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 use serde_json::json;
 use tatara::api::{Cluster, ClusterProfile};
-use tatara::controllers::cluster_profile::{Input, Server};
 use tatara::core::Next;
 use tatara::core::cluster::health::Verdict;
+use tatara::core::cluster_profile::{Input, Server};
 use tatara::workload::{addons, client_config, manifests};
 
 use crate::passes::{Profiles, Report};

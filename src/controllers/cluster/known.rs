@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use k8s_openapi::jiff::Timestamp;
 
 use crate::api::conditions::Finding;
-use crate::controllers::cluster_profile::Server;
 use crate::core::cluster::health::Judgement;
+use crate::core::cluster_profile::Server;
 use crate::core::machine::plan::turn::Marks;
 use crate::pki::Authorities;
 

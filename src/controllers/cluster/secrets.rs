@@ -18,9 +18,9 @@ use crate::api::conditions::{ConditionType, Reason, find};
 use crate::api::names::{
     ANNOTATION_INITIALIZED, LABEL_CLUSTER, LABEL_MANAGED_BY, MANAGED_BY, kubeconfig_secret,
 };
-use crate::controllers::cluster_profile::Server;
 use crate::controllers::machine::turn;
 use crate::core::cluster::Certificates;
+use crate::core::cluster_profile::Server;
 use crate::core::machine::plan::turn::Marks;
 use crate::engine::Chain;
 use crate::engine::ReconcileError;

@@ -9,15 +9,15 @@ use kube::ResourceExt;
 use kube::core::PartialObjectMeta;
 use kube::runtime::reflector::ObjectRef;
 
-use super::input::{Input, Server};
 use super::member::Told;
 use super::observe::Seen;
-use super::plan::Plan;
 use super::profiles::Profiles;
 use crate::api::names::{LABEL_CLUSTER, LABEL_CLUSTER_NAMESPACE};
 use crate::api::{Cluster, ClusterProfile};
 use crate::core::Next;
 use crate::core::cluster::health::Verdict;
+use crate::core::cluster_profile::plan::Plan;
+use crate::core::cluster_profile::{Input, Server};
 
 /// How often a member is asked for its properties again. Profiles are to be written less than once in
 /// 30 s (KEP-4322), and properties are no readings.

@@ -4,18 +4,11 @@
 //! Consumers drop their clients on every event of a profile, so it is written only when something
 //! differs, `accessProviders` outlive outages, and each status is what was detected, never a wish.
 
-mod access;
 mod changes;
-mod desired;
-mod input;
 mod member;
 mod memory;
 mod observe;
-mod observed;
-mod owned;
 mod perform;
-pub mod plan;
-mod problems;
 mod profiles;
 
 use std::sync::Arc;
@@ -23,23 +16,19 @@ use std::sync::Arc;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
-use self::plan::{Action, Plan};
-use super::{paused, unreadable};
+use super::unreadable;
 use crate::api::Cluster;
 use crate::api::conditions::Finding;
 use crate::controllers::whose::Shared;
+use crate::core::cluster_profile::plan::{self, Action, Plan};
+use crate::core::paused;
 use crate::engine::{Controller, Done, ReconcileError};
 use crate::manager::Context;
 
-pub use access::{Found, Kubeconfig};
 pub use changes::changes;
-pub use input::{Input, Server};
 pub use memory::{Memory, remember};
 pub use observe::{Seen, observe};
-pub use observed::{ClusterFacts, Existing, Observed, Ours};
-pub use owned::Owned;
 pub use perform::perform;
-pub use problems::inventories;
 
 /// The controller of the ClusterProfiles of Clusters.
 pub struct ClusterProfiles {

@@ -8,12 +8,8 @@ use k8s_openapi::jiff::Timestamp;
 use kube::{Api, Client, ResourceExt};
 use secrecy::SecretString;
 
-use super::access::{self, Found, Kubeconfig};
-use super::input::{Input, Server};
 use super::member;
 use super::memory::{Given, Memory, Remembered};
-use super::observed::{ClusterFacts, Observed};
-use super::problems::inventories;
 use super::profiles::profiles;
 use crate::api::names::{
     ANNOTATION_INITIALIZED, FINALIZER_PROFILE, LABEL_MANAGED_BY, MANAGED_BY,
@@ -23,6 +19,10 @@ use crate::api::{Cluster, ClusterProviderSpec};
 use crate::controllers::cluster::other_cluster;
 use crate::controllers::machine::cluster_endpoint;
 use crate::core::cluster::health::Verdict;
+use crate::core::cluster_profile::access::{self, Found, Kubeconfig};
+use crate::core::cluster_profile::inventories;
+use crate::core::cluster_profile::{ClusterFacts, Observed};
+use crate::core::cluster_profile::{Input, Server};
 use crate::core::kubeadm::Endpoint;
 use crate::engine::{Chain, ReconcileError};
 use crate::manager::Context;

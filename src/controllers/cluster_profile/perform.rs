@@ -7,13 +7,14 @@ use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use kube::{Api, Client, Resource, ResourceExt};
 use serde_json::{Value, json};
 
+use super::member;
 use super::memory::{ASK_AGAIN, Memory};
 use super::observe::Seen;
-use super::plan::{Action, CONDITION};
-use super::{access, member};
 use crate::api::conditions::{Finding, Reason};
 use crate::api::names::{FIELD_MANAGER, FINALIZER_PROFILE};
 use crate::api::{Cluster, ClusterProfile, ClusterProfileStatus};
+use crate::core::cluster_profile::access;
+use crate::core::cluster_profile::plan::{Action, CONDITION};
 use crate::core::finalizers;
 use crate::engine::{Done, Engine, ReconcileError, patch};
 

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
 
-use super::observed::{Existing, Ours};
-use super::owned::Owned;
 use crate::api::names::{LABEL_CLUSTER, LABEL_CLUSTER_NAMESPACE, PROFILE_MANAGER};
 use crate::api::readable::unreadable;
 use crate::api::{Cluster, ClusterProfile};
+use crate::core::cluster_profile::Owned;
+use crate::core::cluster_profile::{Existing, Ours};
 use crate::engine::ReconcileError;
 use crate::store::Item;
 
