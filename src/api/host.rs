@@ -222,7 +222,7 @@ pub struct HostStatus {
     /// What its BMC said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bmc: Option<BmcStatus>,
-    /// What holds and what does not, and why: Reachable, Clean, Available; with a BMC also
+    /// What holds and what does not, and why: Ready, Reachable, Clean, Available; with a BMC also
     /// `BMCReachable`, `PowerOn`; with an installation `Installed`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "super::schema::conditions")]

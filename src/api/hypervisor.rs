@@ -74,7 +74,7 @@ pub struct HypervisorStatus {
     /// Virtual machines of ours on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machines: Option<i64>,
-    /// What holds and what does not, and why: Reachable, Available, `MachinesKnown`.
+    /// What holds and what does not, and why: Ready, Reachable, Available, `MachinesKnown`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "super::schema::conditions")]
     pub conditions: Vec<Condition>,

@@ -45,6 +45,7 @@ pub fn all() -> Vec<CustomResourceDefinition> {
         crd.labels_mut()
             .insert(LABEL_MANAGED_BY.into(), MANAGED_BY.into());
         tidy::tidy(crd);
+        nobody_has_looked(crd);
         if crd.spec.names.kind == Machine::kind(&()) {
             spec_may_be_empty(crd);
         }
@@ -93,6 +94,18 @@ fn spec_may_be_empty(crd: &mut CustomResourceDefinition) {
         let fields = root.and_then(|root| root.properties.as_mut());
         if let Some(spec) = fields.and_then(|fields| fields.get_mut("spec")) {
             spec.default = Some(JSON(serde_json::json!({})));
+        }
+    }
+}
+
+/// An object of which nothing was said yet says that it was not looked at: without a status, kstatus takes it for done.
+fn nobody_has_looked(crd: &mut CustomResourceDefinition) {
+    for version in &mut crd.spec.versions {
+        let root = version.schema.as_mut();
+        let root = root.and_then(|schema| schema.open_api_v3_schema.as_mut());
+        let fields = root.and_then(|root| root.properties.as_mut());
+        if let Some(status) = fields.and_then(|fields| fields.get_mut("status")) {
+            status.default = Some(JSON(serde_json::json!({ "observedGeneration": -1 })));
         }
     }
 }

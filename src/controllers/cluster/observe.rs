@@ -16,6 +16,7 @@ use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::controllers::machine::plan::turn::{self, Both};
 use crate::controllers::machine::{self, cluster_endpoint, turn as live_turn};
 use crate::controllers::whose::Shared;
+use crate::core::trouble::Trouble;
 use crate::engine::ReconcileError;
 use crate::kubeadm::{self, ClusterInput};
 use crate::manager::Context;
@@ -157,6 +158,7 @@ fn fact(machine: &Machine) -> MachineFact {
         control_plane: machine.is_control_plane(),
         ready: is_true(conditions, ConditionType::Ready),
         deleting: machine.metadata.deletion_timestamp.is_some(),
+        trouble: Trouble::of(machine),
     }
 }
 

@@ -7,6 +7,7 @@ use crate::api::conditions::Finding;
 use crate::api::{Cluster, ClusterProviderSpec};
 use crate::controllers::machine::plan::turn::Doubt;
 use crate::core::Next;
+use crate::core::trouble::Trouble;
 use crate::kubeadm::Endpoint;
 use crate::workload::health::Judgement;
 
@@ -23,6 +24,8 @@ pub struct MachineFact {
     pub ready: bool,
     /// It is being deleted.
     pub deleting: bool,
+    /// Why it is not ready, or not gone, in its own words.
+    pub trouble: Option<Trouble>,
 }
 
 /// The certificate authorities of a cluster.
