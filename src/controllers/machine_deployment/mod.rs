@@ -22,6 +22,7 @@ use self::plan::{Action, Plan};
 use super::machine_set::Owner;
 use super::whose::{self, Shared};
 use super::{machine_class, paused, unreadable};
+use crate::api::conditions::ConditionType;
 use crate::api::readable::unreadable;
 use crate::api::{MachineDeployment, MachineDeploymentStatus, MachineSet};
 use crate::engine::{COUNTS_TOGETHER, Confirmed, Controller, Done, ReconcileError, patch};
@@ -50,6 +51,7 @@ impl Controller for MachineDeployments {
 
     const NAME: &'static str = "machine-deployment";
     const TOGETHER: Duration = COUNTS_TOGETHER;
+    const EVENTS: &'static [ConditionType] = &[ConditionType::Ready];
 
     async fn is_held(&self, deployment: &MachineDeployment) -> bool {
         unreadable::holds(&self.context, deployment).await

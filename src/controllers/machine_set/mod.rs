@@ -18,6 +18,7 @@ pub use observed::{Gate, Observed, ObservedMachine, Owner};
 
 use self::plan::{Action, Plan};
 use super::{unreadable, whose};
+use crate::api::conditions::ConditionType;
 use crate::api::{MachineSet, MachineSetStatus};
 use crate::engine::{COUNTS_TOGETHER, Confirmed, Controller, Done, ReconcileError};
 use crate::manager::Context;
@@ -36,6 +37,7 @@ impl Controller for MachineSets {
 
     const NAME: &'static str = "machine-set";
     const TOGETHER: Duration = COUNTS_TOGETHER;
+    const EVENTS: &'static [ConditionType] = &[ConditionType::MachinesReady];
 
     async fn is_held(&self, set: &MachineSet) -> bool {
         unreadable::holds(&self.context, set).await
