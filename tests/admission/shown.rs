@@ -56,20 +56,16 @@ fn columns_answer_the_question_and_short_names_work() {
     assert_eq!(
         head,
         [
-            "NAME",
-            "CLUSTER",
-            "NODE",
-            "PROVIDER ID",
-            "PHASE",
-            "VERSION",
-            "AGE"
+            "NAME", "CLUSTER", "NODE", "PHASE", "READY", "REASON", "VERSION", "AGE"
         ]
     );
     row.pop();
-    assert_eq!(row, ["a", "c", "n", "other://rack/1", "Running", "v1.36.3"]);
+    let expected = ["a", "c", "n", "Running", "True", "NodeReady", "v1.36.3"];
+    assert_eq!(row, expected);
     let (head, row) = table(plane, "ma -n columns -o wide", "a");
-    assert_eq!(head[7..], ["ADDRESS", "HOST", "RUNNING", "REASON"]);
-    assert_eq!(row[7..], ["192.0.2.10", "h", "v1.36.2", "NodeReady"]);
+    assert_eq!(head[8..], ["PROVIDER ID", "ADDRESS", "HOST", "RUNNING"]);
+    let expected = ["other://rack/1", "192.0.2.10", "h", "v1.36.2"];
+    assert_eq!(row[8..], expected);
 
     for (what, head) in [
         (
@@ -77,6 +73,8 @@ fn columns_answer_the_question_and_short_names_work() {
             vec![
                 "NAME",
                 "PHASE",
+                "READY",
+                "REASON",
                 "ENDPOINT",
                 "CP DESIRED",
                 "CP READY",
@@ -95,6 +93,7 @@ fn columns_answer_the_question_and_short_names_work() {
                 "CURRENT",
                 "READY",
                 "AVAILABLE",
+                "REASON",
                 "VERSION",
                 "AGE",
             ],
@@ -110,6 +109,7 @@ fn columns_answer_the_question_and_short_names_work() {
                 "AVAILABLE",
                 "UP-TO-DATE",
                 "PHASE",
+                "REASON",
                 "VERSION",
                 "AGE",
             ],
@@ -117,7 +117,9 @@ fn columns_answer_the_question_and_short_names_work() {
         ("mc", vec!["NAME", "PROVIDER", "IN USE", "AGE"]),
         (
             "hosts.tatara.dev",
-            vec!["NAME", "ADDRESS", "STATE", "CONSUMER", "REASON", "AGE"],
+            vec![
+                "NAME", "ADDRESS", "STATE", "READY", "REASON", "CONSUMER", "AGE",
+            ],
         ),
     ] {
         assert_eq!(
