@@ -224,8 +224,8 @@ pub struct MachineStatus {
     /// The step that ran last (2019 API).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_operation: Option<LastOperation>,
-    /// Pending, Provisioning, Bootstrapping, Running, Deleting or Failed; NotReady or Unknown where its Node says so: a
-    /// summary for people; conditions are the truth.
+    /// Pending, Provisioning, Bootstrapping, Running, Deleting or Failed; `NotReady` or Unknown where its Node says so:
+    /// a summary for people; conditions are the truth.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
     /// Name of the Host or virtual machine that this Machine runs on.

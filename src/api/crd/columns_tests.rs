@@ -21,7 +21,7 @@ fn columns(crd: &CustomResourceDefinition) -> (Vec<&str>, Vec<&str>) {
     (names(always), names(wide))
 }
 
-fn names<'a>(columns: Vec<&'a CustomResourceColumnDefinition>) -> Vec<&'a str> {
+fn names(columns: Vec<&CustomResourceColumnDefinition>) -> Vec<&str> {
     let names = columns.into_iter().map(|column| column.name.as_str());
     names.collect()
 }
