@@ -60,7 +60,7 @@ fn creation_roll_and_failure_are_told_apart() {
 #[test]
 fn a_roll_says_what_the_worst_machine_of_its_sets_says() {
     let status = |type_: &str, value: &str, message: &str| {
-        let set = json!({"metadata": {"name": "new", "generation": 1}, "spec": {"selector": {}, "template": {}},
+        let set = json!({"metadata": {"name": "new", "generation": 1}, "spec": {"selector": {}, "template": {"spec": {}}},
             "status": {"observedGeneration": 1, "conditions": [{"type": type_, "status": value, "reason": "Any",
                 "message": message, "lastTransitionTime": "2026-01-01T00:00:00Z"}]}});
         let set: MachineSet = serde_json::from_value(set).expect("a MachineSet");
