@@ -24,8 +24,8 @@ fn is_word(text: &&str) -> bool {
 }
 
 /// States and phases in the page's tables, which are no reasons or conditions.
-const STATES: &str = "Available Bootstrapping Claimed Installing Pending Provisioning Quarantined Registering Releasing \
-    Running Unreachable";
+const STATES: &str = "Available Bootstrapping Claimed Failed Installing NotReady Pending Provisioning Quarantined \
+    Registering Releasing Running Unknown Unreachable";
 
 #[test]
 fn every_condition_and_reason_is_in_troubleshooting_and_no_other() {

@@ -23,14 +23,15 @@ use super::provider_spec::ProviderSpec;
         .message("metadata.name has more than 63 characters; use a shorter one: it is the value of the label cluster.k8s.io/cluster-name on its Machines"),
     selectable = ".status.phase",
     printcolumn = r#"{"name":"Phase","type":"string","jsonPath":".status.phase"}"#,
+    printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#,
+    printcolumn = r#"{"name":"Reason","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].reason"}"#,
     printcolumn = r#"{"name":"Endpoint","type":"string","jsonPath":".status.endpoint"}"#,
     printcolumn = r#"{"name":"CP Desired","type":"integer","jsonPath":".status.controlPlane.desired"}"#,
     printcolumn = r#"{"name":"CP Ready","type":"integer","jsonPath":".status.controlPlane.ready"}"#,
     printcolumn = r#"{"name":"W Desired","type":"integer","jsonPath":".status.workers.desired"}"#,
     printcolumn = r#"{"name":"W Ready","type":"integer","jsonPath":".status.workers.ready"}"#,
     printcolumn = r#"{"name":"Version","type":"string","jsonPath":".status.version"}"#,
-    printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#,
-    printcolumn = r#"{"name":"Reason","type":"string","priority":1,"jsonPath":".status.conditions[?(@.type==\"Ready\")].reason"}"#
+    printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#
 )]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterSpec {

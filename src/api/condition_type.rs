@@ -30,7 +30,7 @@ macro_rules! condition_types {
 
 condition_types! {
     // all kinds
-    Ready, Paused, Deleting,
+    Ready, Reconciling, Stalled, Paused, Deleting,
     // Host and Hypervisor
     Reachable, Available, Clean, Installed, BMCReachable, PowerOn, MachinesKnown,
     // Machine

@@ -26,8 +26,9 @@ use super::installation::{Installation, RootDeviceHints, WipePolicy};
     selectable = ".status.state",
     printcolumn = r#"{"name":"Address","type":"string","jsonPath":".spec.ssh.address"}"#,
     printcolumn = r#"{"name":"State","type":"string","jsonPath":".status.state"}"#,
+    printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#,
+    printcolumn = r#"{"name":"Reason","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].reason"}"#,
     printcolumn = r#"{"name":"Consumer","type":"string","jsonPath":".spec.consumerRef.name"}"#,
-    printcolumn = r#"{"name":"Reason","type":"string","jsonPath":".status.reason"}"#,
     printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#,
     printcolumn = r#"{"name":"OS","type":"string","priority":1,"jsonPath":".status.facts.os"}"#,
     printcolumn = r#"{"name":"CPUs","type":"integer","priority":1,"jsonPath":".status.facts.cpus"}"#,
@@ -222,7 +223,7 @@ pub struct HostStatus {
     /// What its BMC said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bmc: Option<BmcStatus>,
-    /// What holds and what does not, and why: Reachable, Clean, Available; with a BMC also
+    /// What holds and what does not, and why: Ready, Reachable, Clean, Available; with a BMC also
     /// `BMCReachable`, `PowerOn`; with an installation `Installed`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "super::schema::conditions")]

@@ -22,11 +22,12 @@ use super::host::SecretRef;
     category = "cluster-api",
     derive = "PartialEq",
     printcolumn = r#"{"name":"State","type":"string","jsonPath":".status.state"}"#,
+    printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#,
+    printcolumn = r#"{"name":"Reason","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].reason"}"#,
     printcolumn = r#"{"name":"CPUs","type":"integer","jsonPath":".status.allocatable.cpus"}"#,
     printcolumn = r#"{"name":"Used","type":"integer","jsonPath":".status.allocated.cpus"}"#,
     printcolumn = r#"{"name":"Memory","type":"string","jsonPath":".status.allocatable.memory"}"#,
     printcolumn = r#"{"name":"Used","type":"string","jsonPath":".status.allocated.memory"}"#,
-    printcolumn = r#"{"name":"Reason","type":"string","jsonPath":".status.reason"}"#,
     printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#,
     printcolumn = r#"{"name":"URL","type":"string","priority":1,"jsonPath":".spec.url"}"#,
     printcolumn = r#"{"name":"Acceleration","type":"string","priority":1,"jsonPath":".status.acceleration"}"#,
@@ -74,7 +75,7 @@ pub struct HypervisorStatus {
     /// Virtual machines of ours on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machines: Option<i64>,
-    /// What holds and what does not, and why: Reachable, Available, `MachinesKnown`.
+    /// What holds and what does not, and why: Ready, Reachable, Available, `MachinesKnown`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "super::schema::conditions")]
     pub conditions: Vec<Condition>,

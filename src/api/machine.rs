@@ -146,7 +146,8 @@ pub struct MachineSpec {
     pub deletion: Option<MachineDeletion>,
 }
 
-/// Versions of Kubernetes on a machine. `1.36.3` and `v1.36.3` mean the same.
+/// Versions of Kubernetes on a machine. `1.36.3` and `v1.36.3` mean the same; that of a vendor's build has a suffix, such as
+/// `v1.36.3+vendor`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MachineVersions {
@@ -223,8 +224,8 @@ pub struct MachineStatus {
     /// The step that ran last (2019 API).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_operation: Option<LastOperation>,
-    /// Pending, Provisioning, Bootstrapping, Running, Updating, Deleting or Failed: a summary for
-    /// people; conditions are the truth.
+    /// Pending, Provisioning, Bootstrapping, Running, Deleting or Failed; `NotReady` or Unknown where its Node says so:
+    /// a summary for people; conditions are the truth.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
     /// Name of the Host or virtual machine that this Machine runs on.

@@ -36,9 +36,11 @@ pub fn ours_only(is_ours: &str, rule: &str) -> String {
     format!("!{is_ours} || ({rule})")
 }
 
-/// CEL: a version in full.
+/// CEL: a version in full. A vendor's build has a suffix, such as `+vendor`.
 pub fn is_full(version: &str) -> String {
-    format!("{version}.matches('^v?[0-9]+[.][0-9]+[.][0-9]+(-[0-9A-Za-z.-]+)?$')")
+    format!(
+        "{version}.matches('^v?[0-9]+[.][0-9]+[.][0-9]+(-[0-9A-Za-z.-]+)?([+][0-9A-Za-z.-]+)?$')"
+    )
 }
 
 /// CEL: what is said of a version that is no full one.

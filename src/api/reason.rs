@@ -138,6 +138,107 @@ impl Reason {
             .find(|reason| reason.as_str() == text)
     }
 
+    /// Whether what is asked for does not come about before a person changes something: a mistake in what was written,
+    /// in a Secret or on the server, or a time limit that has passed. What an attempt of ours may yet mend, or another
+    /// object that comes in the order in which people apply them, is none of these.
+    pub fn is_stalled(self) -> bool {
+        matches!(
+            self,
+            // any kind
+            Self::Unreadable
+                // Host
+                | Self::HostKeyChanged
+                | Self::HostKeyMissing
+                | Self::HostKeyMalformed
+                | Self::AuthenticationFailed
+                | Self::CredentialMissing
+                | Self::CredentialMalformed
+                | Self::CredentialUnsupported
+                | Self::CredentialTooCostly
+                | Self::PassphraseRequired
+                | Self::WrongPassphrase
+                | Self::SudoRefused
+                | Self::NotRoot
+                | Self::ShellUnavailable
+                | Self::CommandRefused
+                | Self::TunnelRefused
+                | Self::DuplicateAddress
+                | Self::DuplicateMachineID
+                | Self::DuplicateHostname
+                | Self::Occupied
+                | Self::Orphaned
+                | Self::MachineGone
+                | Self::MarkerMissing
+                | Self::ClaimedTwice
+                | Self::NotReleased
+                | Self::LastControlPlane
+                | Self::BMCCertificateChanged
+                | Self::BMCCertificateUntrusted
+                | Self::BMCCredentialMissing
+                | Self::BMCCredentialMalformed
+                | Self::BMCLoginRefused
+                | Self::BMCMissing
+                | Self::BMCMisconfigured
+                | Self::BMCSystemUnknown
+                | Self::DuplicateBMC
+                | Self::ReinstallRefused
+                | Self::MediaNotConfigured
+                | Self::InstallerUnavailable
+                | Self::InstallerWrong
+                | Self::InstallerUnsuitable
+                | Self::InstallationAnswersUnfit
+                | Self::InstallationMediaRefused
+                | Self::InstallationPowerRefused
+                | Self::InstallationBMCSilent
+                | Self::NoMatchingDisk
+                | Self::SeveralMatchingDisks
+                | Self::InstallerFailed
+                | Self::InstallerSilent
+                | Self::InstalledSystemSilent
+                | Self::InstallationCancelled
+                | Self::InstallationUnreadable
+                // Hypervisor
+                | Self::CertificateUnknown
+                | Self::Unauthorized
+                | Self::TokenExpired
+                | Self::GivenUpUnreadable
+                // Machine
+                | Self::ClusterLabelMissing
+                | Self::ClusterMissing
+                | Self::MachineClassMissing
+                | Self::InvalidConfiguration
+                | Self::UnsupportedVersion
+                | Self::ProviderIDNotOwn
+                | Self::HypervisorMissing
+                | Self::GatewayOutdated
+                | Self::InvalidSpec
+                | Self::SpecDiffers
+                | Self::NameTaken
+                | Self::ImageDiffers
+                | Self::VirtualMachineGone
+                | Self::KeysMissing
+                | Self::HostLost
+                | Self::ClaimMoved
+                | Self::PlaceInDoubt
+                | Self::HypervisorMoved
+                | Self::TurnInDoubt
+                | Self::ControlPlaneInDoubt
+                | Self::ControlPlaneJoinUnsupported
+                | Self::NodeNameTaken
+                | Self::NodeGone
+                | Self::KubeletVersionDiffers
+                | Self::Released
+                // Cluster
+                | Self::KubeconfigUnusable
+                | Self::Malformed
+                | Self::Lost
+                | Self::Replaced
+                | Self::TurnHolderGone
+                // MachineSet and MachineDeployment
+                | Self::ProgressDeadlineExceeded
+        )
+    }
+
     /// Whether it says that the records of a control plane contradict each other.
     pub fn is_doubt(self) -> bool {
         matches!(self, Self::TurnInDoubt | Self::ControlPlaneInDoubt)
@@ -145,3 +246,16 @@ impl Reason {
 }
 
 word!(Reason);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_needs_a_person_is_warned_of() {
+        let stalled = Reason::ALL.iter().filter(|reason| reason.is_stalled());
+        for reason in stalled {
+            assert_eq!(reason.severity(), Severity::Warning, "{reason}");
+        }
+    }
+}

@@ -9,6 +9,7 @@ pub mod host;
 pub mod hypervisor;
 pub mod installer;
 mod key;
+pub mod kstatus;
 pub mod kubeadm;
 mod letters;
 pub mod machine;
@@ -23,6 +24,7 @@ pub mod paused;
 mod plan;
 pub mod proof;
 pub mod tried;
+pub mod trouble;
 pub mod wire;
 
 pub use key::Key;

@@ -12,7 +12,7 @@ use super::{Controller, Engine, ReconcileError, patch};
 use crate::api::conditions::{self, ConditionType, Finding};
 use crate::api::crd::bounds::clip;
 use crate::api::reported::Reported;
-use crate::core::Plan;
+use crate::core::{Plan, kstatus};
 
 impl<C: Controller> Pass<'_, C> {
     /// Writes the status that follows from a plan, if it differs, and an Event for each finding that is news. The object
@@ -29,7 +29,8 @@ impl<C: Controller> Pass<'_, C> {
         kept.extend(of_passes.cloned());
         let generation = object.meta().generation;
         let merged = conditions::merge(&kept, plan.findings(), generation, self.now);
-        new.report(merged, generation);
+        let complete = kstatus::complete(merged, old.conditions(), generation, self.now);
+        new.report(complete, generation);
         let Some(written) = self.write(&old, &new).await? else {
             return Ok(());
         };
@@ -53,7 +54,10 @@ impl<C: Controller> Pass<'_, C> {
             return Ok(());
         }
         let mut new = old.clone();
-        new.report(without_reconciled(old.conditions()), old.generation());
+        let kept = without_reconciled(old.conditions());
+        let generation = self.object.meta().generation;
+        let complete = kstatus::complete(kept, old.conditions(), generation, self.now);
+        new.report(complete, old.generation());
         self.write(&old, &new).await.map(drop)
     }
 
@@ -82,7 +86,8 @@ pub(super) async fn failure<C: Controller>(
     let findings = std::slice::from_ref(finding);
     let mut new = old.clone();
     let merged = conditions::merge(old.conditions(), findings, generation, now);
-    new.report(merged, old.generation());
+    let complete = kstatus::complete(merged, old.conditions(), generation, now);
+    new.report(complete, old.generation());
     if new != old {
         write(engine, object, &old, &new).await?;
     }

@@ -24,6 +24,7 @@ const CREATED: &str = ".metadata.creationTimestamp";
 const CLUSTER_NAME: &str = r".metadata.labels.cluster\.k8s\.io/cluster-name";
 const IN_USE: &str = r".metadata.labels.tatara\.dev/in-use";
 const INTERNAL_IP: &str = r#".status.addresses[?(@.type=="InternalIP")].address"#;
+const READY: &str = r#".status.conditions[?(@.type=="Ready")].status"#;
 const READY_REASON: &str = r#".status.conditions[?(@.type=="Ready")].reason"#;
 
 /// The definitions that Tatara installs, in the order in which they are applied.
@@ -45,6 +46,7 @@ pub fn all() -> Vec<CustomResourceDefinition> {
         crd.labels_mut()
             .insert(LABEL_MANAGED_BY.into(), MANAGED_BY.into());
         tidy::tidy(crd);
+        nobody_has_looked(crd);
         if crd.spec.names.kind == Machine::kind(&()) {
             spec_may_be_empty(crd);
         }
@@ -60,14 +62,15 @@ fn machine() -> CustomResourceDefinition {
     let columns = vec![
         column("Cluster", "string", CLUSTER_NAME, 0),
         column("Node", "string", ".status.nodeRef.name", 0),
-        column("Provider ID", "string", ".spec.providerID", 0),
         column("Phase", "string", ".status.phase", 0),
+        column("Ready", "string", READY, 0),
+        column("Reason", "string", READY_REASON, 0),
         column("Version", "string", ".spec.versions.kubelet", 0),
         column("Age", "date", CREATED, 0),
+        column("Provider ID", "string", ".spec.providerID", 1),
         column("Address", "string", INTERNAL_IP, 1),
         column("Host", "string", ".status.host", 1),
         column("Running", "string", ".status.versions.kubelet", 1),
-        column("Reason", "string", READY_REASON, 1),
     ];
     let selectable = [
         ".spec.providerID",
@@ -93,6 +96,18 @@ fn spec_may_be_empty(crd: &mut CustomResourceDefinition) {
         let fields = root.and_then(|root| root.properties.as_mut());
         if let Some(spec) = fields.and_then(|fields| fields.get_mut("spec")) {
             spec.default = Some(JSON(serde_json::json!({})));
+        }
+    }
+}
+
+/// An object of which nothing was said yet says that it was not looked at: without a status, kstatus takes it for done.
+fn nobody_has_looked(crd: &mut CustomResourceDefinition) {
+    for version in &mut crd.spec.versions {
+        let root = version.schema.as_mut();
+        let root = root.and_then(|schema| schema.open_api_v3_schema.as_mut());
+        let fields = root.and_then(|root| root.properties.as_mut());
+        if let Some(status) = fields.and_then(|fields| fields.get_mut("status")) {
+            status.default = Some(JSON(serde_json::json!({ "observedGeneration": -1 })));
         }
     }
 }
@@ -221,3 +236,7 @@ fn schema<K: JsonSchema>() -> JSONSchemaProps {
     schema.remove("title");
     serde_json::from_value(schema.to_value()).unwrap_or_default()
 }
+
+#[cfg(test)]
+#[path = "columns_tests.rs"]
+mod columns;

@@ -19,6 +19,7 @@ use crate::core::cluster::health::{FAILURE_THRESHOLD, Verdict, judge};
 use crate::core::cluster::{Certificates, Health, MachineFact, Observed};
 use crate::core::kubeadm;
 use crate::core::machine::plan::turn::{self, Both};
+use crate::core::trouble::Trouble;
 use crate::engine::ReconcileError;
 use crate::manager::Context;
 use crate::store::{Key, Stores};
@@ -159,6 +160,7 @@ fn fact(machine: &Machine) -> MachineFact {
         control_plane: machine.is_control_plane(),
         ready: is_true(conditions, ConditionType::Ready),
         deleting: machine.metadata.deletion_timestamp.is_some(),
+        trouble: Trouble::of(machine),
     }
 }
 

@@ -14,6 +14,7 @@ use kube::{Api, ResourceExt};
 
 use super::whose::{self, Shared};
 use super::{machine_class, paused, unreadable};
+use crate::api::conditions::ConditionType;
 use crate::api::readable::unreadable;
 use crate::api::{MachineDeployment, MachineDeploymentStatus, MachineSet};
 use crate::core::machine_deployment::plan::{self, Action, Plan};
@@ -45,6 +46,7 @@ impl Controller for MachineDeployments {
 
     const NAME: &'static str = "machine-deployment";
     const TOGETHER: Duration = COUNTS_TOGETHER;
+    const EVENTS: &'static [ConditionType] = &[ConditionType::Ready];
 
     async fn is_held(&self, deployment: &MachineDeployment) -> bool {
         unreadable::holds(&self.context, deployment).await

@@ -13,6 +13,7 @@ use k8s_openapi::jiff::Timestamp;
 pub use in_flight::InFlight;
 
 use super::{unreadable, whose};
+use crate::api::conditions::ConditionType;
 use crate::api::{MachineSet, MachineSetStatus};
 use crate::core::machine_set::plan::{self, Action, Plan};
 use crate::core::machine_set::{Observed, status};
@@ -33,6 +34,7 @@ impl Controller for MachineSets {
 
     const NAME: &'static str = "machine-set";
     const TOGETHER: Duration = COUNTS_TOGETHER;
+    const EVENTS: &'static [ConditionType] = &[ConditionType::MachinesReady];
 
     async fn is_held(&self, set: &MachineSet) -> bool {
         unreadable::holds(&self.context, set).await

@@ -9,6 +9,7 @@ use crate::core::Next;
 use crate::core::cluster::health::Judgement;
 use crate::core::kubeadm::Endpoint;
 use crate::core::machine::plan::turn::Doubt;
+use crate::core::trouble::Trouble;
 
 /// A Machine, as its Cluster looks at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub struct MachineFact {
     pub ready: bool,
     /// It is being deleted.
     pub deleting: bool,
+    /// Why it is not ready, or not gone, in its own words.
+    pub trouble: Option<Trouble>,
 }
 
 /// The certificate authorities of a cluster.

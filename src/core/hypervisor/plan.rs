@@ -5,7 +5,7 @@ use kube::ResourceExt;
 
 use super::observed::{Abandoned, Observed};
 use crate::api::Hypervisor;
-use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::api::hypervisor::HypervisorResources;
 use crate::api::names::{ANNOTATION_GIVEN_UP, ANNOTATION_PAUSED};
 use crate::core::backoff;
@@ -85,6 +85,7 @@ const NAMED: usize = 10;
 pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let (state, mut findings) = findings(observed);
     findings.extend(known(observed));
+    findings.extend(ready(&findings));
     let is_used = !observed.machines.is_empty();
     let change = finalizers::held(observed.hypervisor.as_ref(), is_used);
     let (ends, next) = ends(observed, now);
@@ -174,6 +175,22 @@ fn findings(observed: &Observed) -> (State, Vec<Finding>) {
             Connectivity::Connected => connected(observed, view),
         },
     }
+}
+
+/// Whether it is as its owner asks: virtual machines may be put on it, or its owner keeps it back.
+fn ready(findings: &[Finding]) -> Option<Finding> {
+    let mut all = findings.iter();
+    let available = all.find(|f| f.condition == ConditionType::Available)?;
+    let is_kept = [Reason::Maintenance, Reason::Paused].contains(&available.reason);
+    Some(Finding {
+        condition: ConditionType::Ready,
+        status: if is_kept {
+            Status::True
+        } else {
+            available.status
+        },
+        ..available.clone()
+    })
 }
 
 /// What a Hypervisor that is being deleted stays for, before the rest that is said of it.

@@ -173,3 +173,59 @@ fn messages_name_a_few_whatever_there_is() {
     assert!(message.len() < 2000, "{} bytes", message.len());
     assert!(message.contains("-X DELETE"), "{message}");
 }
+
+#[test]
+fn programs_that_know_no_hypervisor_tell_its_states_apart() {
+    let found = |observed: &Observed| plan(observed, at(0)).findings;
+    let is = |connectivity| Observed {
+        gateway: Ok(View::with(connectivity)),
+        ..observed(&json!({}))
+    };
+    let away = |reason| {
+        is(Connectivity::Disconnected {
+            since: at(0),
+            reason,
+            why: "why".into(),
+        })
+    };
+    let without = Observed {
+        gateway: Err((Reason::CredentialMissing, "why".into())),
+        ..observed(&json!({}))
+    };
+    let mut kept = observed(&json!({}));
+    Arc::make_mut(&mut kept.hypervisor).spec.maintenance = true;
+    let held = observed(&json!({ "annotations": { ANNOTATION_PAUSED: "" } }));
+    let deleted = observed(&json!({ "deletionTimestamp": at(0).to_string() }));
+    let torn = Observed {
+        given_up: Err(GivenUpError::Unreadable),
+        ..observed(&json!({}))
+    };
+    crate::core::kstatus::tests::check(&[
+        (
+            "connecting",
+            &found(&is(Connectivity::Connecting)),
+            "InProgress",
+        ),
+        ("it answers", &found(&observed(&json!({}))), "Current"),
+        (
+            "it is away",
+            &found(&away(Reason::HypervisorUnreachable)),
+            "InProgress",
+        ),
+        (
+            "its token has expired",
+            &found(&away(Reason::TokenExpired)),
+            "Failed",
+        ),
+        ("its Secret is missing", &found(&without), "Failed"),
+        ("kept back", &found(&kept), "Current"),
+        ("held still", &found(&held), "Current"),
+        (
+            "it cannot be read what was given up",
+            &found(&torn),
+            "Failed",
+        ),
+        ("mended", &found(&observed(&json!({}))), "Current"),
+        ("being deleted", &found(&deleted), "InProgress"),
+    ]);
+}

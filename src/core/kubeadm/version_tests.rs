@@ -13,12 +13,22 @@ fn a_leading_v_makes_no_difference() {
 }
 
 #[test]
+fn a_vendors_build_is_a_version_of_its_own_of_the_same_minor() {
+    let vendor = version("1.35.4+vendor.1");
+    assert_eq!(vendor.to_string(), "v1.35.4+vendor.1");
+    assert_eq!(vendor.minor(), 35);
+    assert_ne!(vendor, version("v1.35.4"));
+    assert_eq!(check_kubelet(&vendor, &version("v1.35.4")), Ok(()));
+}
+
+#[test]
 fn only_the_range_of_this_release_is_supported_and_refusals_name_field_value_and_remedy() {
     let field = "spec.versions.kubelet";
     for (text, answer) in [
         ("v1.31.0", "ok"),
         ("1.36.3", "ok"),
         ("v1.36.0-rc.1", "ok"),
+        ("v1.35.4+vendor", "ok"),
         (
             "v1.30.2",
             "spec.versions.kubelet is v1.30.2, which is too old; this release of Tatara runs v1.31 to v1.36, so set a version of that range",

@@ -1,9 +1,9 @@
 //! What a pass over a MachineDeployment knows, as plain data.
 
-use crate::api::conditions::Reason;
+use crate::api::conditions::{ConditionType, Reason, find};
 use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector};
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use serde_json::Value;
@@ -15,6 +15,7 @@ use crate::api::{MachineDeployment, MachineSet, MachineTemplate};
 use crate::core::machine_set::Owner;
 use crate::core::machine_set::creation;
 use crate::core::paused;
+use crate::core::trouble;
 
 /// What a pass over a MachineDeployment knows.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,6 +96,8 @@ pub struct ObservedSet {
     pub last_progress: Option<Timestamp>,
     /// Its counters are of before its last change: the set may have made and deleted Machines since.
     pub lagging: bool,
+    /// What the worst of its Machines says.
+    pub says: Option<String>,
 }
 
 /// The counters of a set.
@@ -114,6 +117,15 @@ pub struct Counts {
     pub starting: i32,
     /// Machines that are being deleted.
     pub deleting: i32,
+}
+
+/// What the worst Machine of a set says, by the set's own conditions: of those that stay, else of those that go.
+fn says(conditions: &[Condition]) -> Option<&str> {
+    let said = |type_, status: &str| {
+        let condition = find(conditions, type_).filter(|c| c.status == status);
+        condition.and_then(|c| trouble::repeated(&c.message))
+    };
+    said(ConditionType::MachinesReady, "False").or_else(|| said(ConditionType::ScalingDown, "True"))
 }
 
 impl ObservedSet {
@@ -146,6 +158,7 @@ impl ObservedSet {
             },
             last_progress: status.last_progress_time.map(|time| time.0),
             lagging: status.observed_generation != set.metadata.generation,
+            says: says(&status.conditions).map(str::to_owned),
         }
     }
 

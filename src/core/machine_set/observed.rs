@@ -15,6 +15,7 @@ use crate::api::machine_set::DeletePolicy;
 use crate::api::readable::unreadable;
 use crate::api::{Machine, MachineSet, MachineTemplate, ProviderSpec};
 use crate::core::paused;
+use crate::core::trouble::Trouble;
 
 /// What a pass over a MachineSet knows.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -129,6 +130,8 @@ pub struct ObservedMachine {
     pub deletion: Option<MachineDeletion>,
     /// It cannot be read: it counts, and nothing is done with it.
     pub unreadable: bool,
+    /// Why it is not ready, or not gone, in its own words.
+    pub trouble: Option<Trouble>,
 }
 
 impl ObservedMachine {
@@ -165,6 +168,7 @@ impl ObservedMachine {
             taints: machine.spec.taints.clone(),
             deletion: machine.spec.deletion.clone(),
             unreadable: unreadable(machine).is_some(),
+            trouble: Trouble::of(machine),
         }
     }
 }

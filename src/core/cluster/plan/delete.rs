@@ -8,7 +8,7 @@ use super::super::observed::{MachineFact, Observed};
 use super::{Action, Plan};
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::api::names::{FINALIZER_CLUSTER, FINALIZER_PROFILE, LABEL_CLUSTER, MANAGER_ACCOUNT};
-use crate::core::Next;
+use crate::core::{Next, trouble};
 
 /// How soon Machines without the label are looked for again.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
@@ -60,6 +60,8 @@ pub fn plan(observed: &Observed) -> Plan {
         };
         // no change of a Machine without the label wakes this Cluster
         plan.next = Next::After(LOOK_AGAIN);
+        let blocked = observed.machines.iter().filter_map(|m| m.trouble.as_ref());
+        let worst = trouble::worst(blocked.filter(|trouble| trouble.is_warning()));
         let message = format!(
             "{} workers and {} control-plane Machines are left{}{unreadable}{}; tatara describe cluster {} -n {} shows what each waits for",
             count(false),
@@ -69,6 +71,7 @@ pub fn plan(observed: &Observed) -> Plan {
             observed.cluster.name_any(),
             observed.cluster.namespace().unwrap_or_default()
         );
+        let message = trouble::beside(message, worst);
         Finding::yes(ConditionType::Deleting, Reason::WaitingForMachines, message)
     };
     plan.findings.push(Finding {

@@ -13,7 +13,7 @@ use crate::api::conditions::{self, ConditionType, Finding, Reason, Status};
 use crate::api::names::{ANNOTATION_PAUSED, FINALIZER_CLUSTER, kubeconfig_secret};
 use crate::core::cluster::health::Verdict;
 use crate::core::machine::plan::doubt::{self, Named};
-use crate::core::{self, Next};
+use crate::core::{self, Next, trouble};
 
 /// How often the API of a running cluster is asked whether it is ready.
 const PROBE_AGAIN: Duration = Duration::from_secs(10);
@@ -331,7 +331,10 @@ fn initialized(observed: &Observed) -> Finding {
         Some(turn) => Finding::no(
             NAME,
             Reason::Initializing,
-            format!("Machine {} has the turn to run kubeadm init", turn.name),
+            trouble::beside(
+                format!("Machine {} has the turn to run kubeadm init", turn.name),
+                worst_control_plane(observed),
+            ),
         ),
         None if observed
             .machines
@@ -341,7 +344,10 @@ fn initialized(observed: &Observed) -> Finding {
             Finding::no(
                 NAME,
                 Reason::WaitingForMachine,
-                "a control-plane Machine is being prepared",
+                trouble::beside(
+                    "a control-plane Machine is being prepared",
+                    worst_control_plane(observed),
+                ),
             )
         }
         None => Finding::no(
@@ -350,6 +356,15 @@ fn initialized(observed: &Observed) -> Finding {
             "no Machine of the Cluster sets spec.versions.controlPlane; create one with the label cluster.k8s.io/cluster-name",
         ),
     }
+}
+
+/// What the worst Machine of the control plane says.
+fn worst_control_plane(observed: &Observed) -> Option<String> {
+    let of = observed
+        .machines
+        .iter()
+        .filter(|machine| machine.control_plane);
+    trouble::worst(of.filter_map(|machine| machine.trouble.as_ref()))
 }
 
 fn health(observed: &Observed) -> Finding {

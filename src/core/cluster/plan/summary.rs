@@ -3,6 +3,7 @@
 use super::super::observed::Observed;
 use super::{Plan, is_live};
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
+use crate::core::trouble;
 
 /// In the order in which a cluster comes to life: the first that does not hold is the reason.
 const PARTS: [ConditionType; 5] = [
@@ -37,7 +38,10 @@ pub fn summarise(observed: &Observed, plan: &mut Plan) {
         None if ready < observed.machines.len() => Finding::no(
             ConditionType::Ready,
             Reason::WaitingForMachines,
-            format!("{ready} of {} Machines are ready", observed.machines.len()),
+            trouble::beside(
+                format!("{ready} of {} Machines are ready", observed.machines.len()),
+                trouble::worst(observed.machines.iter().filter_map(|m| m.trouble.as_ref())),
+            ),
         ),
         None => Finding::yes(ConditionType::Ready, Reason::Ready, ""),
     };

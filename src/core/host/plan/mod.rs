@@ -7,6 +7,7 @@ mod missing;
 mod orphaned;
 mod owned;
 mod power;
+mod ready;
 mod reinstall;
 
 use std::time::Duration;
@@ -149,6 +150,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let made = observed.unrecorded.clone().map(Action::RecordInitialized);
     plan.actions.extend(made);
     power::tell(observed, &mut plan);
+    ready::tell(&mut plan);
     if observed.is_missed {
         plan.next = plan.next.sooner(Next::After(ASK_AGAIN));
     }

@@ -18,8 +18,14 @@ pub enum Phase {
     Provisioning,
     /// Its host is prepared, or kubeadm runs.
     Bootstrapping,
-    /// Its Node is there.
+    /// Its Node is Ready.
     Running,
+    /// Its Node is not Ready, or gone.
+    NotReady,
+    /// Nobody can say how its Node is.
+    Unknown,
+    /// It holds nothing, and never will before it is edited.
+    Failed,
     /// It is on its way out.
     Deleting,
 }
@@ -32,6 +38,9 @@ impl Phase {
             Self::Provisioning => "Provisioning",
             Self::Bootstrapping => "Bootstrapping",
             Self::Running => "Running",
+            Self::NotReady => "NotReady",
+            Self::Unknown => "Unknown",
+            Self::Failed => "Failed",
             Self::Deleting => "Deleting",
         }
     }
@@ -127,23 +136,30 @@ fn phase(observed: &Observed, plan: &Plan) -> Phase {
     if observed.is_deleting() {
         return Phase::Deleting;
     }
-    let is = |name: ConditionType| {
-        plan.findings
-            .iter()
-            .any(|f| f.condition == name && f.status == Status::True)
-    };
+    if terminal(observed, plan).is_some() {
+        return Phase::Failed;
+    }
     let has = |name: ConditionType| plan.findings.iter().any(|f| f.condition == name);
     match &observed.placement {
         Placement::None(_) => Phase::Pending,
-        Placement::Held(_)
-            if has(ConditionType::NodeHealthy)
-                && is(ConditionType::BootstrapReady)
-                && super::known_node(observed).is_some() =>
-        {
-            Phase::Running
-        }
+        Placement::Held(_) if let Some(phase) = by_node(observed, plan) => phase,
         Placement::Held(_) if has(ConditionType::BootstrapReady) => Phase::Bootstrapping,
         Placement::Held(_) => Phase::Provisioning,
+    }
+}
+
+/// By what its Node says, once it has had one and no step is left to be done on its host.
+fn by_node(observed: &Observed, plan: &Plan) -> Option<Phase> {
+    let says = |name: ConditionType| {
+        let mut findings = plan.findings.iter();
+        findings.find(|f| f.condition == name).map(|f| f.status)
+    };
+    let has_node = super::known_node(observed).is_some() || observed.had_node();
+    let is_made = says(ConditionType::BootstrapReady).is_none_or(|status| status == Status::True);
+    match says(ConditionType::NodeHealthy).filter(|_| has_node && is_made)? {
+        Status::True => Some(Phase::Running),
+        Status::False => Some(Phase::NotReady),
+        Status::Unknown => Some(Phase::Unknown),
     }
 }
 

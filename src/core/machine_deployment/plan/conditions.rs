@@ -5,23 +5,23 @@ use super::phase::{Phase, phase};
 use super::roll::{Roll, Target, Targets};
 use super::sets::is_complete;
 use super::{Action, Plan, SetUpdate, StatusCounts};
-use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::api::names::ANNOTATION_DISABLE_CREATE;
 
 const AVAILABLE: ConditionType = ConditionType::Available;
 const PROGRESSING: ConditionType = ConditionType::Progressing;
 const ROLLING_OUT: ConditionType = ConditionType::RollingOut;
+const READY: ConditionType = ConditionType::Ready;
 const PAUSED: ConditionType = ConditionType::Paused;
 
 /// The spec cannot be used, so nothing is done.
-pub fn invalid(problem: String) -> (Phase, Vec<Finding>) {
+pub fn invalid(problem: &str) -> (Phase, Vec<Finding>) {
     (
         Phase::Failed,
-        vec![Finding::no(
-            PROGRESSING,
-            Reason::InvalidConfiguration,
-            problem,
-        )],
+        vec![
+            Finding::no(PROGRESSING, Reason::InvalidConfiguration, problem),
+            Finding::no(READY, Reason::InvalidConfiguration, problem),
+        ],
     )
 }
 
@@ -34,12 +34,29 @@ pub fn report(roll: &Roll, targets: &Targets, plan: &mut Plan) {
     plan.work_since = Some(roll.since).filter(|_| roll.free && !complete);
     let settled = complete || targets.changes() || roll.stalled;
     plan.wake_at = roll.deadline.filter(|_| !settled);
+    let rolling_out = rolling_out(roll);
+    let ready = ready(complete, &rolling_out, &progressing);
     plan.findings = vec![
         available(roll, &plan.counts),
-        rolling_out(roll),
+        rolling_out,
         progressing,
         paused(roll),
+        ready,
     ];
+}
+
+/// All Machines are available and of the current template. Until then the reason is the same from step to step.
+fn ready(is_complete: bool, rolling_out: &Finding, progressing: &Finding) -> Finding {
+    let message = progressing.message.clone();
+    if progressing.status != Status::True {
+        Finding::no(READY, progressing.reason, message)
+    } else if is_complete {
+        Finding::yes(READY, Reason::Complete, message)
+    } else if rolling_out.status == Status::True {
+        Finding::no(READY, Reason::RollingOut, message)
+    } else {
+        Finding::no(READY, Reason::WaitingForMachines, message)
+    }
 }
 
 fn counts(roll: &Roll) -> StatusCounts {
@@ -202,6 +219,12 @@ fn waiting(roll: &Roll, targets: &Targets) -> String {
             waiting.push(format!("{count} Machines {what}"));
         }
     }
+    // the current set first: it is what a roll waits for
+    let sets = roll.current.into_iter().chain(roll.old.iter().copied());
+    let says = sets
+        .filter(|set| !set.lagging)
+        .find_map(|set| set.says.clone());
+    waiting.extend(says);
     if waiting.is_empty() {
         "waiting for Machines to become available".into()
     } else {

@@ -1,28 +1,50 @@
 //! The conditions of a MachineSet. Names are those of Cluster API.
 
-use super::super::observed::Observed;
+use super::super::observed::{Observed, ObservedMachine};
 use super::{Action, Plan};
-use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::api::names::ANNOTATION_DISABLE_CREATE;
+use crate::core::trouble;
 
 const SCALING_UP: ConditionType = ConditionType::ScalingUp;
 const SCALING_DOWN: ConditionType = ConditionType::ScalingDown;
-const READY: ConditionType = ConditionType::MachinesReady;
+const MACHINES_READY: ConditionType = ConditionType::MachinesReady;
+const READY: ConditionType = ConditionType::Ready;
 const PAUSED: ConditionType = ConditionType::Paused;
 
 /// The selector cannot be used, so nothing is known and nothing is done.
-pub fn invalid(problem: String) -> Vec<Finding> {
-    vec![Finding::no(READY, Reason::InvalidConfiguration, problem)]
+pub fn invalid(problem: &str) -> Vec<Finding> {
+    let invalid = |name| Finding::no(name, Reason::InvalidConfiguration, problem);
+    vec![invalid(MACHINES_READY), invalid(READY)]
 }
 
 /// What is true of the set.
-pub fn findings(observed: &Observed, plan: &Plan) -> Vec<Finding> {
+pub fn findings(observed: &Observed, plan: &Plan, mine: &[&ObservedMachine]) -> Vec<Finding> {
+    let up = scaling_up(observed, plan);
+    let machines = machines_ready(plan, observed, mine);
+    let ready = ready(observed, &up, &machines);
     vec![
         paused(observed),
-        scaling_up(observed, plan),
-        scaling_down(observed, plan),
-        ready(plan, observed),
+        up,
+        scaling_down(observed, plan, mine),
+        machines,
+        ready,
     ]
+}
+
+/// It has the Machines that it shall have, and all are ready. One that is being deleted does not count, as in a Deployment.
+fn ready(observed: &Observed, up: &Finding, machines: &Finding) -> Finding {
+    if observed.deleting {
+        return Finding::no(READY, Reason::Deleting, "the MachineSet is being deleted");
+    }
+    // what keeps Machines from being made comes before what those say that are there
+    let is_held = up.status == Status::True && up.reason != Reason::CreatingMachines;
+    let why = if is_held { up } else { machines };
+    Finding {
+        condition: READY,
+        status: machines.status,
+        ..why.clone()
+    }
 }
 
 fn paused(observed: &Observed) -> Finding {
@@ -62,7 +84,7 @@ fn scaling_up(observed: &Observed, plan: &Plan) -> Finding {
     Finding::yes(SCALING_UP, Reason::CreatingMachines, scale)
 }
 
-fn scaling_down(observed: &Observed, plan: &Plan) -> Finding {
+fn scaling_down(observed: &Observed, plan: &Plan, mine: &[&ObservedMachine]) -> Finding {
     let victims: Vec<String> = plan
         .actions
         .iter()
@@ -88,12 +110,20 @@ fn scaling_down(observed: &Observed, plan: &Plan) -> Finding {
         leaving => Finding::yes(
             SCALING_DOWN,
             Reason::WaitingForDeletion,
-            format!("{leaving} in deletion"),
+            trouble::beside(format!("{leaving} in deletion"), worst(mine, true)),
         ),
     }
 }
 
-fn ready(plan: &Plan, observed: &Observed) -> Finding {
+/// What the worst of the Machines says that stay, or of those that are being deleted.
+fn worst(mine: &[&ObservedMachine], leaving: bool) -> Option<String> {
+    let of = mine
+        .iter()
+        .filter(|machine| machine.deleting.is_some() == leaving);
+    trouble::worst(of.filter_map(|machine| machine.trouble.as_ref()))
+}
+
+fn machines_ready(plan: &Plan, observed: &Observed, mine: &[&ObservedMachine]) -> Finding {
     let counts = &plan.counts;
     let mut message = format!("{}/{} ready", counts.ready, observed.replicas);
     for (count, what) in [
@@ -105,12 +135,18 @@ fn ready(plan: &Plan, observed: &Observed) -> Finding {
         }
     }
     if counts.ready == counts.replicas && counts.replicas == observed.replicas {
-        Finding::yes(READY, Reason::AllReady, message)
-    } else if counts.unhealthy > 0 {
-        Finding::no(READY, Reason::UnhealthyMachines, message)
-    } else {
-        Finding::no(READY, Reason::WaitingForMachines, message)
+        return Finding::yes(MACHINES_READY, Reason::AllReady, message);
     }
+    let reason = if counts.unhealthy > 0 {
+        Reason::UnhealthyMachines
+    } else {
+        Reason::WaitingForMachines
+    };
+    Finding::no(
+        MACHINES_READY,
+        reason,
+        trouble::beside(message, worst(mine, false)),
+    )
 }
 
 /// The first few, and how many more: five hundred names help nobody.

@@ -119,7 +119,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         Ok(selector) => selector,
         Err(problem) => {
             return Plan {
-                findings: conditions::invalid(problem),
+                findings: conditions::invalid(&problem),
                 ..Plan::default()
             };
         }
@@ -140,7 +140,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         plan.actions.extend(in_place::changes(observed, &mine));
         plan.actions.extend(scale(observed, &mine, now));
     }
-    plan.findings = conditions::findings(observed, &plan);
+    plan.findings = conditions::findings(observed, &plan, &mine);
     plan
 }
 

@@ -1,4 +1,5 @@
 mod certificates;
+mod kstatus;
 
 use std::sync::Arc;
 
@@ -64,6 +65,7 @@ fn machine(control_plane: bool, deleting: bool) -> MachineFact {
         control_plane,
         ready: true,
         deleting,
+        trouble: None,
     }
 }
 

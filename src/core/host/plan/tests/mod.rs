@@ -3,6 +3,7 @@ mod foreign;
 mod freed;
 mod guarded;
 mod installation;
+mod kstatus;
 mod power;
 mod reset;
 

@@ -52,6 +52,12 @@ fn off(change: &Value, conditions: &[(&str, &str, &str)]) -> Observed {
     heard(host(change, conditions, Contact::Off), Ok(PowerState::Off))
 }
 
+/// Free, clean and switched off, as its owner wants it.
+pub(super) fn resting() -> Observed {
+    let policy = json!({ "spec": {}, "off": true });
+    off(&policy, &[("Clean", "True", "Clean")])
+}
+
 /// Case, what is observed, state, actions, reason of `Available`, reason of `PowerOn`.
 type Case<'a> = (&'a str, Observed, State, &'a [Action], &'a str, &'a str);
 

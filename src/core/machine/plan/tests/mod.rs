@@ -7,6 +7,7 @@ mod commands;
 mod election;
 mod faults;
 mod hypervisors;
+mod kstatus;
 mod leaving;
 mod reported;
 mod safety;

@@ -1,3 +1,4 @@
+mod kstatus;
 mod members;
 mod number;
 mod records;

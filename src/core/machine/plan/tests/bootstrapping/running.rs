@@ -10,6 +10,17 @@ fn a_running_machine_keeps_its_node_as_it_says() {
     expect("as it says", &steady, &[], says);
     assert_eq!(steady.phase, Phase::Running);
 
+    let mut sick = running(worker());
+    for (ready, phase) in [(Some(false), Phase::NotReady), (None, Phase::Unknown)] {
+        let said = NodeView { ready, ..node() };
+        sick.node = Seen::Known(Some(Arc::new(said)));
+        assert_eq!(plan_of(&sick).phase, phase);
+    }
+    sick.node = Seen::Unknown("no answer".into());
+    assert_eq!(plan_of(&sick).phase, Phase::Unknown);
+    let old = json!({ "spec": { "versions": { "kubelet": "v1.20.0" } } });
+    assert_eq!(plan_of(&edited(worker(), &old)).phase, Phase::Failed);
+
     let labelled = edited(
         running(worker()),
         &json!({ "spec": { "metadata": { "labels": { "disk": "ssd" } } } }),

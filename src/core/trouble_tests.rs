@@ -1,0 +1,126 @@
+use serde_json::json;
+
+use super::*;
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).expect("a time")
+}
+
+fn trouble(machine: &str, reason: Reason, message: &str, since: i64) -> Trouble {
+    Trouble {
+        machine: machine.into(),
+        reason: Some(reason),
+        message: message.into(),
+        since: at(since),
+    }
+}
+
+#[test]
+fn the_worst_is_said_by_name_in_its_own_words_with_how_many_more() {
+    let failed = trouble(
+        "cp66",
+        Reason::KubeadmInitFailed,
+        "port 6443 is in use by sshd (attempt 4); stop it.\nlast lines",
+        30,
+    );
+    let older = trouble("w-9", Reason::PrepareFailed, "containerd is masked", 20);
+    let same = trouble("w-8", Reason::PrepareFailed, "containerd is masked", 20);
+    let mistake = trouble("w-7", Reason::UnsupportedVersion, "v1.20.0 is too old", 90);
+    let joins = trouble("w-1", Reason::KubeadmJoin, "1/2 join", 5);
+    let silent = trouble("w-2", Reason::WaitingForTurn, "", 1);
+    let cases: [(&[&Trouble], Option<&str>); 7] = [
+        (&[], None),
+        (
+            &[&failed],
+            Some("Machine cp66: port 6443 is in use by sshd (attempt 4); stop it."),
+        ),
+        (
+            &[&joins, &failed, &silent],
+            Some("Machine cp66: port 6443 is in use by sshd (attempt 4); stop it. 2 more"),
+        ),
+        (
+            &[&failed, &older],
+            Some("Machine w-9: containerd is masked. 1 more"),
+        ),
+        (
+            &[&older, &same],
+            Some("Machine w-8: containerd is masked. 1 more"),
+        ),
+        (
+            &[&older, &mistake, &failed],
+            Some("Machine w-7: v1.20.0 is too old. 2 more"),
+        ),
+        // how far it is changes with each step
+        (
+            &[&joins, &silent],
+            Some("Machine w-2: WaitingForTurn. 1 more"),
+        ),
+    ];
+    for (troubles, expected) in cases {
+        let said = worst(troubles.iter().copied());
+        assert_eq!(said.as_deref(), expected, "{troubles:?}");
+    }
+    let long = trouble("w", Reason::PrepareFailed, &"ä".repeat(LONGEST + 9), 0);
+    let said = worst([&long]).expect("words");
+    assert_eq!(
+        said.chars().count(),
+        "Machine w: …".chars().count() + LONGEST
+    );
+}
+
+#[test]
+fn what_was_said_beside_counts_is_found_again() {
+    for worst in [None, Some("Machine a: no. power. 2 more".to_owned())] {
+        let text = beside("0/3 ready, 1 without a Node yet", worst.clone());
+        assert_eq!(repeated(&text).map(str::to_owned), worst);
+    }
+    assert_eq!(repeated("spec.selector is empty. Set it"), None);
+}
+
+#[test]
+fn a_machine_says_why_it_is_not_ready_or_what_keeps_it() {
+    let machine = |conditions: &serde_json::Value| -> Machine {
+        let of = |(name, status, reason): (&str, &str, &str)| {
+            json!({"type": name, "status": status, "reason": reason, "message": "why",
+                "lastTransitionTime": "1970-01-01T00:00:07Z"})
+        };
+        let all = conditions.as_array().expect("a list").iter().map(|c| {
+            let text = |at: usize| c[at].as_str().expect("text");
+            of((text(0), text(1), text(2)))
+        });
+        let all: Vec<_> = all.collect();
+        let object = json!({"metadata": {"name": "m"}, "spec": {}, "status": {"conditions": all}});
+        serde_json::from_value(object).expect("a Machine")
+    };
+    let cases = [
+        (json!([]), None),
+        (json!([["Ready", "True", "NodeReady"]]), None),
+        (
+            json!([["Ready", "False", "PrepareFailed"]]),
+            Some(Reason::PrepareFailed),
+        ),
+        (
+            json!([
+                ["Ready", "False", "Deleting"],
+                ["Deleting", "True", "DrainBlocked"]
+            ]),
+            Some(Reason::DrainBlocked),
+        ),
+    ];
+    for (conditions, reason) in cases {
+        let said = Trouble::of(&machine(&conditions));
+        let expected = reason.map(|reason| trouble("m", reason, "why", 7));
+        assert_eq!(said, expected, "{conditions}");
+    }
+    let mut torn = machine(&json!([["Ready", "True", "NodeReady"]]));
+    let mark = (
+        crate::api::readable::UNREADABLE.to_owned(),
+        "spec: no".to_owned(),
+    );
+    torn.metadata.annotations = Some([mark].into());
+    let said = Trouble::of(&torn).expect("trouble");
+    assert_eq!(
+        worst([&said]).as_deref(),
+        Some("Machine m: cannot be read: spec: no")
+    );
+}
