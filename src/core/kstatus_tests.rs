@@ -114,7 +114,11 @@ fn what_is_not_ready_resolves_itself_or_needs_a_person() {
     let cases: [(&str, &[Finding], &str); 10] = [
         ("on its way", &[waits], "InProgress"),
         ("a mistake", std::slice::from_ref(&broken), "Failed"),
-        ("held still", &[broken, paused.clone()], "InProgress"),
+        (
+            "held still",
+            &[broken.clone(), paused.clone()],
+            "InProgress",
+        ),
         (
             "held still where all is well",
             &[ready(), paused],

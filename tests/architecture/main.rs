@@ -25,6 +25,7 @@ const ALLOWED: &[&str] = &[
     "core::str",
     // of crate::core, which is imported as that
     "core::Plan",
+    "k8s_openapi::ByteString",
     "k8s_openapi::api",
     "k8s_openapi::apimachinery",
     "k8s_openapi::jiff",

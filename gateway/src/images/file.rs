@@ -196,7 +196,7 @@ pub fn sweep_folder(folder: &Path) {
 fn failed(action: &str, error: &io::Error) -> ImageError {
     let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
     if full.contains(&error.kind()) {
-        return problem(
+        return ImageError::new(
             ImageCode::DiskFull,
             "the pool's file system is full; free some room, and it is fetched again",
         );
