@@ -1,7 +1,7 @@
 //! The documents say what the code does.
 
 // what fails here fails the test
-#![allow(clippy::expect_used)]
+#![allow(clippy::expect_used, clippy::panic)]
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,9 +9,13 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tatara::api::conditions::{ConditionType, Reason, Severity};
 
-fn page() -> String {
+fn file(path: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    std::fs::read_to_string(root.join("docs/troubleshooting.md")).expect("the page")
+    std::fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn page() -> String {
+    file("docs/troubleshooting.md")
 }
 
 fn is_word(text: &&str) -> bool {
@@ -100,4 +104,60 @@ fn the_examples_are_yaml_with_three_kinds_of_blanks_and_nothing_that_we_do_not_k
     let deployment: Result<tatara::api::MachineDeployment, _> =
         serde_json::from_value(machines[2].clone());
     deployment.expect("a MachineDeployment");
+}
+
+/// A reader finds the way of a Machine, in at most this many files.
+const LONGEST_WAY: usize = 20;
+
+#[test]
+fn the_way_of_a_machine_goes_through_functions_that_exist() {
+    let page = file("docs/architecture.md");
+    let mut files = BTreeSet::new();
+    for line in page.lines().filter(|line| line.starts_with("| `src/")) {
+        let words: Vec<&str> = line.split('`').collect();
+        let [_, path, " | ", function, text] = words.as_slice() else {
+            continue;
+        };
+        if !text.starts_with(" | ") {
+            continue;
+        }
+        let has_it = file(path).contains(&format!("fn {function}"));
+        assert!(has_it, "{path} has no function {function}");
+        files.insert(*path);
+    }
+    assert!(
+        (15..=LONGEST_WAY).contains(&files.len()),
+        "{} files",
+        files.len()
+    );
+}
+
+/// Variants of an enum, as its source says.
+fn variants(source: &str, name: &str) -> BTreeSet<String> {
+    let body = source.split(&format!("pub enum {name} {{")).nth(1);
+    let body = body.expect("the enum").split("\n}").next();
+    let lines = body.unwrap_or_default().lines().map(str::trim);
+    let names = lines.filter_map(|line| line.strip_suffix(','));
+    names.map(str::to_owned).collect()
+}
+
+#[test]
+fn the_diagrams_have_the_phases_and_states_that_the_code_has() {
+    let page = file("docs/architecture.md");
+    let diagrams: Vec<BTreeSet<String>> = page
+        .split("stateDiagram-v2")
+        .skip(1)
+        .map(|diagram| {
+            let lines = diagram.split("```").next().unwrap_or_default().lines();
+            let words =
+                lines.flat_map(|line| line.split(':').next().unwrap_or_default().split(" --> "));
+            let words = words.map(|word| word.trim().to_owned());
+            words
+                .filter(|word| !word.is_empty() && word != "[*]")
+                .collect()
+        })
+        .collect();
+    let phases = variants(&file("src/core/machine/plan/summary.rs"), "Phase");
+    let states = variants(&file("src/core/host/plan/mod.rs"), "State");
+    assert_eq!(diagrams, [phases, states]);
 }

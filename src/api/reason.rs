@@ -151,7 +151,6 @@ impl Reason {
                 | Self::HostKeyMissing
                 | Self::HostKeyMalformed
                 | Self::AuthenticationFailed
-                | Self::CredentialMissing
                 | Self::CredentialMalformed
                 | Self::CredentialUnsupported
                 | Self::CredentialTooCostly
@@ -174,7 +173,6 @@ impl Reason {
                 | Self::LastControlPlane
                 | Self::BMCCertificateChanged
                 | Self::BMCCertificateUntrusted
-                | Self::BMCCredentialMissing
                 | Self::BMCCredentialMalformed
                 | Self::BMCLoginRefused
                 | Self::BMCMissing
@@ -204,12 +202,9 @@ impl Reason {
                 | Self::GivenUpUnreadable
                 // Machine
                 | Self::ClusterLabelMissing
-                | Self::ClusterMissing
-                | Self::MachineClassMissing
                 | Self::InvalidConfiguration
                 | Self::UnsupportedVersion
                 | Self::ProviderIDNotOwn
-                | Self::HypervisorMissing
                 | Self::GatewayOutdated
                 | Self::InvalidSpec
                 | Self::SpecDiffers

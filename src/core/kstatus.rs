@@ -8,7 +8,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;
 
-use crate::api::conditions::{ConditionType, Reason, find, is_true};
+use crate::api::conditions::{ConditionType, Reason, find};
 
 /// What was asked for may lack a part although the object is `Ready`: a Machine whose spec was edited to what its Node cannot
 /// follow, a Host whose BMC cannot be used.
@@ -48,8 +48,9 @@ pub fn complete(
 
 /// What is to be expected, and the condition that says why; `None` where all is as it was asked for, or held still.
 fn expected(conditions: &[Condition]) -> Option<(ConditionType, &Condition)> {
-    // whoever paused it knows, and nothing comes of waiting
-    if is_true(conditions, ConditionType::Paused) {
+    // whoever paused it knows, and nothing comes of waiting; under spec.paused a MachineDeployment is scaled all the same
+    let paused = find(conditions, ConditionType::Paused).filter(|c| c.status == "True");
+    if paused.is_some_and(|condition| condition.reason != Reason::PausedBySpec.as_str()) {
         return None;
     }
     let unmet = |type_| find(conditions, type_).filter(|condition| condition.status != "True");

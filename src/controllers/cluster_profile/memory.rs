@@ -39,6 +39,9 @@ pub(super) struct Remembered {
     pub(super) settled: Option<Given>,
     /// Somebody changed a profile since that pass began.
     is_changed: bool,
+    /// UID of the Cluster, and the server, that it is remembered of. Another member is asked anew: what one told, its token
+    /// above all, is never another's.
+    member: Option<(Option<String>, Server)>,
     /// When the member last told everything.
     told_at: Option<Timestamp>,
     /// What it told.
@@ -84,6 +87,12 @@ impl Memory {
     pub(super) fn begin(&self, cluster: &Cluster, given: &Given, now: Timestamp) -> Remembered {
         let mut all = self.all();
         let remembered = all.entry(name(cluster)).or_default();
+        if remembered.is_of_another(given) {
+            *remembered = Remembered::default();
+        }
+        if let Ok(server) = &given.server {
+            remembered.member = Some((given.uid.clone(), server.clone()));
+        }
         let before = remembered.clone();
         if !before.is_settled(given, now) {
             remembered.settled = None;
@@ -101,14 +110,15 @@ impl Memory {
         });
     }
 
-    /// Changes what is remembered, and returns it.
+    /// Changes what is remembered, and returns it. What was forgotten meanwhile stays so.
     pub(super) fn update(
         &self,
         cluster: &Cluster,
         change: impl FnOnce(&mut Remembered),
     ) -> Remembered {
+        let mut forgotten = Remembered::default();
         let mut all = self.all();
-        let remembered = all.entry(name(cluster)).or_default();
+        let remembered = all.get_mut(&name(cluster)).unwrap_or(&mut forgotten);
         change(remembered);
         remembered.clone()
     }
@@ -153,6 +163,14 @@ fn name(cluster: &Cluster) -> Name {
 }
 
 impl Remembered {
+    /// Whether it is remembered of another Cluster of that name, or of another server. One that is not known at the moment
+    /// is no other.
+    fn is_of_another(&self, given: &Given) -> bool {
+        self.member.as_ref().is_some_and(|(uid, server)| {
+            *uid != given.uid || given.server.as_ref().is_ok_and(|given| given != server)
+        })
+    }
+
     /// Whether nothing was left to do for the same input, and there is nothing to ask.
     pub(super) fn is_settled(&self, given: &Given, now: Timestamp) -> bool {
         self.settled.as_ref() == Some(given) && !self.is_due(given, now)

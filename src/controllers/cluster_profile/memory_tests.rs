@@ -104,3 +104,32 @@ fn a_member_is_asked_every_five_minutes_and_soon_where_it_did_not_tell() {
         "one that is down is not asked, nor passed over at once"
     );
 }
+
+#[test]
+fn what_one_member_told_is_never_anothers() {
+    let (memory, mut input, now) = (Memory::default(), input(), at("10:00:00"));
+    let cluster = input.cluster.clone();
+    let token = |given: &Given| memory.begin(&cluster, given, now).told.token.is_some();
+    let first = Given::of(&input);
+    memory.begin(&cluster, &first, now);
+    memory.update(&cluster, |remembered| remembered.take(told(Some("t")), now));
+    assert!(token(&first));
+    input.server = Err("its kubeconfig cannot be read".into());
+    assert!(token(&Given::of(&input)), "not known at the moment");
+    input.server = Ok(Server {
+        url: "https://10.0.0.2:6443".into(),
+        authority_pem: String::new(),
+    });
+    let second = Given::of(&input);
+    assert!(!token(&second), "another server");
+    memory.update(&cluster, |remembered| remembered.take(told(Some("u")), now));
+    assert!(token(&second));
+    let namesake = Given {
+        uid: Some("another".into()),
+        ..second
+    };
+    assert!(!token(&namesake), "another Cluster of that name");
+    memory.forget(&cluster);
+    memory.update(&cluster, |remembered| remembered.take(told(Some("v")), now));
+    assert!(!token(&namesake), "forgotten while it was asked");
+}

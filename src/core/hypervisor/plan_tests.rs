@@ -217,7 +217,7 @@ fn programs_that_know_no_hypervisor_tell_its_states_apart() {
             &found(&away(Reason::TokenExpired)),
             "Failed",
         ),
-        ("its Secret is missing", &found(&without), "Failed"),
+        ("its Secret may come", &found(&without), "InProgress"),
         ("kept back", &found(&kept), "Current"),
         ("held still", &found(&held), "Current"),
         (

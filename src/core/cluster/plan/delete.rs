@@ -20,6 +20,7 @@ const NAMED: usize = 3;
 pub fn plan(observed: &Observed) -> Plan {
     let mut plan = Plan {
         phase: "Deleting",
+        findings: vec![Finding::no(ConditionType::Paused, Reason::NotPaused, "")],
         ..Plan::default()
     };
     let finalizers = observed.cluster.finalizers();

@@ -1,6 +1,7 @@
 //! The conditions of a MachineDeployment. Names are those of Cluster API, and
 //! `Progressing` of Kubernetes' Deployment.
 
+use super::super::observed::Observed;
 use super::phase::{Phase, phase};
 use super::roll::{Roll, Target, Targets};
 use super::sets::is_complete;
@@ -15,10 +16,11 @@ const READY: ConditionType = ConditionType::Ready;
 const PAUSED: ConditionType = ConditionType::Paused;
 
 /// The spec cannot be used, so nothing is done.
-pub fn invalid(problem: &str) -> (Phase, Vec<Finding>) {
+pub fn invalid(observed: &Observed, problem: &str) -> (Phase, Vec<Finding>) {
     (
         Phase::Failed,
         vec![
+            paused(observed),
             Finding::no(PROGRESSING, Reason::InvalidConfiguration, problem),
             Finding::no(READY, Reason::InvalidConfiguration, problem),
         ],
@@ -40,7 +42,7 @@ pub fn report(roll: &Roll, targets: &Targets, plan: &mut Plan) {
         available(roll, &plan.counts),
         rolling_out,
         progressing,
-        paused(roll),
+        paused(roll.observed),
         ready,
     ];
 }
@@ -232,8 +234,8 @@ fn waiting(roll: &Roll, targets: &Targets) -> String {
     }
 }
 
-fn paused(roll: &Roll) -> Finding {
-    match (&roll.observed.paused_by, roll.observed.paused) {
+fn paused(observed: &Observed) -> Finding {
+    match (&observed.paused_by, observed.paused) {
         (Some(object), _) => {
             let text = format!("{object} has the annotation cluster.k8s.io/paused");
             Finding::yes(PAUSED, Reason::PausedByAnnotation, text)

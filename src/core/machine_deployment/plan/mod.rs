@@ -174,7 +174,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let limits = match Limits::of(&observed.strategy, observed.replicas) {
         Ok(limits) => limits,
         Err(problem) => {
-            let (phase, findings) = conditions::invalid(&problem);
+            let (phase, findings) = conditions::invalid(observed, &problem);
             return Plan {
                 findings,
                 phase,

@@ -13,9 +13,9 @@ const READY: ConditionType = ConditionType::Ready;
 const PAUSED: ConditionType = ConditionType::Paused;
 
 /// The selector cannot be used, so nothing is known and nothing is done.
-pub fn invalid(problem: &str) -> Vec<Finding> {
+pub fn invalid(observed: &Observed, problem: &str) -> Vec<Finding> {
     let invalid = |name| Finding::no(name, Reason::InvalidConfiguration, problem);
-    vec![invalid(MACHINES_READY), invalid(READY)]
+    vec![paused(observed), invalid(MACHINES_READY), invalid(READY)]
 }
 
 /// What is true of the set.

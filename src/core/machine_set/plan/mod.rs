@@ -119,7 +119,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         Ok(selector) => selector,
         Err(problem) => {
             return Plan {
-                findings: conditions::invalid(&problem),
+                findings: conditions::invalid(observed, &problem),
                 ..Plan::default()
             };
         }

@@ -35,8 +35,13 @@ fn a_host_that_is_as_asked_one_on_its_way_and_one_that_needs_a_person() {
             "InProgress",
         ),
         (
-            "its Secret is missing",
+            "its Secret may come",
             &found(&silent(&nothing, Reason::CredentialMissing, false)),
+            "InProgress",
+        ),
+        (
+            "its Secret is no key",
+            &found(&silent(&nothing, Reason::CredentialMalformed, false)),
             "Failed",
         ),
         ("free", &found(&saying(&nothing)), "Current"),

@@ -20,6 +20,10 @@ fn creation_roll_and_failure_are_told_apart() {
         rolling(IntOrString::String("half".into()), Int(0)),
         Vec::new(),
     );
+    let torn = Observed {
+        paused: true,
+        ..invalid.clone()
+    };
     let paused = Observed {
         paused: true,
         ..rolling_out()
@@ -52,8 +56,9 @@ fn creation_roll_and_failure_are_told_apart() {
             "InProgress",
         ),
         ("it is over", &found(&of(vec![new((3, 3, 3))])), "Current"),
-        ("its class is missing", &found(&classless), "Failed"),
+        ("its class may come", &found(&classless), "InProgress"),
         ("its strategy cannot be used", &found(&invalid), "Failed"),
+        ("the same, and spec.paused is true", &found(&torn), "Failed"),
     ]);
 }
 
