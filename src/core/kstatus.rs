@@ -1,5 +1,5 @@
 //! Completes the conditions of an object for programs that know none of our kinds: kstatus of sigs.k8s.io/cli-utils, which
-//! Flux, Argo CD and kpt judge objects by.
+//! Flux and kpt judge objects by.
 //!
 //! `Ready` is there as soon as anything is said. Where that is not so yet, one of two conditions says what is to be
 //! expected, and is removed when it is over: `Reconciling` while it comes about by itself, `Stalled` where somebody has to
