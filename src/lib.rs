@@ -8,7 +8,7 @@
 //! | [`core::node`] | the steps that run on a host, rendered from `templates/node/` |
 //! | [`core::installer`] | what an installer of an operating system is told, for one host |
 //! | [`engine`] | runs controllers: one driver for all kinds |
-//! | [`controllers`] | one folder per kind: observe → plan → execute → report |
+//! | [`controllers`] | one folder per kind: observe, and perform what was planned |
 //! | [`pki`] | certificate authorities, kubeconfigs, bootstrap tokens |
 //! | [`media`] | installers, served to BMCs for one host and one installation |
 //! | [`gateway`] | libvirt hypervisors over HTTP: client and events of `tatara-gateway` |

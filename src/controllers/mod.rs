@@ -1,4 +1,4 @@
-//! One folder per kind; each reads observe, plan, execute, report.
+//! One folder per kind: what is read, and how each action is done. What is decided stands in [`crate::core`].
 
 pub mod claims;
 pub mod paused;

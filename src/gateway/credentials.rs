@@ -34,7 +34,7 @@ impl Credentials {
             return Err(GatewayError::Credentials {
                 reason: Reason::CredentialMissing,
                 message: format!(
-                    "credentialsRef names Secret {name}, and {namespace} has none of that name with type {SECRET_TYPE_GATEWAY}; create it: \
+                    "credentialsRef names Secret {name}, and {namespace} has none of that name with type {SECRET_TYPE_GATEWAY}; create it, after deleting one of another type: \
                      kubectl -n {namespace} create secret generic {name} --type={SECRET_TYPE_GATEWAY} --from-file=ca.crt=CAFILE --from-file=token=TOKENFILE"
                 ),
             });

@@ -4,8 +4,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use super::bmc_error::contact_error;
 use crate::api::conditions::Reason;
-use crate::core::host::ContactError;
-use crate::core::host::PowerState;
+use crate::core::host::{ContactError, PowerState};
 use crate::redfish::{Access, Bmc, BootDevice, Error, Pace, Wish};
 
 /// A run of hexadecimal digits as long as this may be a piece of a token, of 64; a shorter one opens nothing.

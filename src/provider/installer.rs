@@ -12,11 +12,8 @@ use crate::api::Host;
 use crate::api::installation::{Installation, Record};
 use crate::api::names::{LABEL_MANAGED_BY, MANAGED_BY, host_key_secret};
 use crate::core::host::Observed;
-use crate::core::installer::BaseState;
-use crate::core::installer::{Answers, files};
-use crate::engine::Chain;
-use crate::engine::patch;
-use crate::engine::{Engine, ReconcileError};
+use crate::core::installer::{Answers, BaseState, files};
+use crate::engine::{Chain, Engine, ReconcileError, patch};
 use crate::manager::Context;
 use crate::media::Token;
 

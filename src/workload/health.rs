@@ -1,4 +1,4 @@
-//! Whether a member's control plane is healthy: what it says itself, and how often it may fail.
+//! Whether a member's control plane is healthy, as it says itself.
 
 use std::time::Duration;
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`registry`] | which member clusters we are connected to |
 //! | [`member`] | one member: its client, a snapshot of its Nodes, whether it answers |
-//! | [`health`] | `/readyz` and `/version`, and the failure threshold |
+//! | [`health`] | `/readyz` and `/version` |
 //! | [`given`] | kubeconfigs that somebody else wrote |
 //! | [`nodes`] | writing to Nodes: labels, annotations, taints, cordon, deletion |
 //! | [`drain`] | evicting pods; [`drain_plan`] holds the rules; [`drain_watch`] tells when one has gone |

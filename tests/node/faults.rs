@@ -1,8 +1,9 @@
 //! What goes wrong on a host: power cuts and cut connections inside kubeadm, a failing kubeadm, hosts that
 //! are not fit.
 
-use tatara::core::node::{Event, Finding, Role, Step, Unit, UnitName, UnitState};
-use tatara::core::node::{start_and_follow, take_host};
+use tatara::core::node::{
+    Event, Finding, Role, Step, Unit, UnitName, UnitState, start_and_follow, take_host,
+};
 
 use crate::cluster::Cluster;
 use crate::fleet::{Attached, Fleet, marker, now};

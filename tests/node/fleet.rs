@@ -4,8 +4,10 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
-use tatara::core::node::{Event, Marker, Observation, Script, Take, Unit};
-use tatara::core::node::{observe, parse_event, parse_observation, parse_take, start_and_follow};
+use tatara::core::node::{
+    Event, Marker, Observation, Script, Take, Unit, observe, parse_event, parse_observation,
+    parse_take, start_and_follow,
+};
 
 pub struct Fleet {
     name: &'static str,

@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use tatara::core::node::{
-    Event, Ownership, Progress, SecretFile, Step, Take, Unit, UnitName, UnitState,
+    Event, Ownership, Progress, SecretFile, Step, Take, Unit, UnitName, UnitState, follow, log,
+    start_and_follow, take_host,
 };
-use tatara::core::node::{follow, log, start_and_follow, take_host};
 
 use crate::fleet::{Fleet, lossy, marker, now};
 

@@ -12,8 +12,7 @@ use crate::core::cluster_profile::Server;
 use crate::core::machine::plan::turn::Marks;
 use crate::pki::Authorities;
 
-use crate::core::cluster::Attempt;
-use crate::core::cluster::Certificates;
+use crate::core::cluster::{Attempt, Certificates};
 
 /// What a kubeconfig Secret says.
 #[derive(Clone)]

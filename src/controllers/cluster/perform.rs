@@ -24,13 +24,10 @@ use crate::api::names::{
 use crate::api::readable::unreadable;
 use crate::controllers::machine::{first_host, turn};
 use crate::controllers::whose::Shared;
-use crate::core::Key;
 use crate::core::cluster::Observed;
 use crate::core::cluster::plan::Action;
-use crate::core::finalizers;
-use crate::engine::Chain;
-use crate::engine::ReconcileError;
-use crate::engine::patch;
+use crate::core::{Key, finalizers};
+use crate::engine::{Chain, ReconcileError, patch};
 use crate::manager::{Context, member_key};
 use crate::pki::{Authorities, kubeconfig};
 use crate::remote::{Route, kube_client};

@@ -8,8 +8,7 @@ use kube::{Api, Client, ResourceExt};
 use crate::api::names::{LABEL_CLUSTER, LABEL_CLUSTER_NAMESPACE, PROFILE_MANAGER};
 use crate::api::readable::unreadable;
 use crate::api::{Cluster, ClusterProfile};
-use crate::core::cluster_profile::Owned;
-use crate::core::cluster_profile::{Existing, Ours};
+use crate::core::cluster_profile::{Existing, Ours, Owned};
 use crate::engine::ReconcileError;
 use crate::store::Item;
 

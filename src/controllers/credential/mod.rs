@@ -10,8 +10,7 @@ use kube::ResourceExt;
 
 use super::unreadable;
 use crate::api::conditions::Finding;
-use crate::core::Key;
-use crate::core::{self, Next, finalizers};
+use crate::core::{self, Key, Next, finalizers};
 use crate::engine::{COUNTS_TOGETHER, Controller, Done, ReconcileError, patch};
 use crate::manager::Context;
 

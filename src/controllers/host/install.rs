@@ -17,11 +17,9 @@ use crate::core::finalizers;
 use crate::core::host::plan::installation::reason;
 use crate::core::host::{Contact, Observed};
 use crate::core::proof::{Clean, Proof};
-use crate::engine::ReconcileError;
-use crate::engine::patch;
+use crate::engine::{ReconcileError, patch};
 use crate::manager::Context;
-use crate::provider::Errand;
-use crate::provider::installer;
+use crate::provider::{Errand, installer};
 
 /// Makes the keys, and writes down that an installation is under way.
 pub async fn begin(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {

@@ -8,9 +8,7 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use super::observe;
 use crate::api::conditions::{ConditionType, Reason, Status, find, is_true, reason_of};
 use crate::api::{Host, Machine};
-use crate::core::host::Contact;
-use crate::core::host::PowerReading;
-use crate::core::host::PowerState;
+use crate::core::host::{Contact, PowerReading, PowerState};
 use crate::manager::Context;
 
 /// What a BMC said is good for this time; one that did not answer is left alone as long.

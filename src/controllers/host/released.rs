@@ -4,8 +4,7 @@ use kube::{Api, ResourceExt};
 
 use crate::api::{Host, Machine};
 use crate::core::host::Observed;
-use crate::engine::ReconcileError;
-use crate::engine::patch;
+use crate::engine::{ReconcileError, patch};
 use crate::manager::Context;
 
 /// Refuses when the host, as the API server has it now, is not released by its Machine any more, or that Machine is not

@@ -5,10 +5,8 @@ use kube::ResourceExt;
 use super::guard;
 use crate::api::Host;
 use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::core::host::Observed;
-use crate::core::host::PowerState;
-use crate::engine::ReconcileError;
-use crate::engine::patch;
+use crate::core::host::{Observed, PowerState};
+use crate::engine::{ReconcileError, patch};
 use crate::manager::Context;
 use crate::redfish::Wish;
 

@@ -6,8 +6,7 @@ use kube::ResourceExt;
 use super::observe;
 use crate::api::Host;
 use crate::api::installation::{Phase, Record};
-use crate::core::host::PowerState;
-use crate::core::host::{Contact, Underway};
+use crate::core::host::{Contact, PowerState, Underway};
 use crate::manager::Context;
 
 /// What a BMC said is good for this time.

@@ -11,18 +11,16 @@ use serde_json::json;
 
 use super::perform::wake_again;
 use super::virtual_machine;
-use crate::api::conditions;
 use crate::api::machine::MachineSpec;
 use crate::api::names::{
     ANNOTATION_HOST, ANNOTATION_PAUSED, FINALIZER_IN_USE, FINALIZER_MACHINE, LABEL_CONTROL_PLANE,
 };
-use crate::api::{Host, Machine, MachineProviderSpec};
+use crate::api::{Host, Machine, MachineProviderSpec, conditions};
 use crate::core::claim::is_of;
 use crate::core::machine::plan::claim::chosen;
 use crate::core::machine::{Observed, PendingClaim};
 use crate::core::proof::Clean;
-use crate::engine::patch;
-use crate::engine::{Done, ReconcileError};
+use crate::engine::{Done, ReconcileError, patch};
 use crate::manager::Context;
 
 pub(super) async fn adopt(

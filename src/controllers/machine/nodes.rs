@@ -9,8 +9,7 @@ use crate::core::NodeView;
 use crate::core::machine::Observed;
 use crate::core::machine::plan::{expired, running, unanswered};
 use crate::core::proof::Over;
-use crate::engine::Chain;
-use crate::engine::{Done, ReconcileError};
+use crate::engine::{Chain, Done, ReconcileError};
 use crate::manager::Context;
 use crate::workload;
 

@@ -12,13 +12,11 @@ use crate::api::{Host, MachineProviderSpec, SimulatedMachineProviderSpec};
 use crate::core::claim;
 use crate::core::machine::kind::PlaceKind;
 use crate::core::machine::plan::Action;
-use crate::core::machine::settings;
-use crate::core::machine::{Contact, Held, Observed, Placement};
+use crate::core::machine::{Contact, Held, Observed, Placement, settings};
 use crate::core::node::{self, Marker, Take, UnitName, UnitState};
 use crate::core::proof::Over;
 use crate::core::wire::PowerAction;
-use crate::engine::patch;
-use crate::engine::{Done, ReconcileError};
+use crate::engine::{Done, ReconcileError, patch};
 use crate::manager::Context;
 
 /// Does one action.

@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 use super::Sight;
 use crate::api::MachineSet;
 use crate::core::machine_deployment::plan::{Action, SetUpdate, controller_reference, desired_set};
-use crate::engine::ReconcileError;
-use crate::engine::patch;
+use crate::engine::{ReconcileError, patch};
 use crate::manager::Context;
 
 /// Does one action.

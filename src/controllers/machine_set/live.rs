@@ -13,8 +13,7 @@ use crate::api::{Machine, MachineSet};
 use crate::controllers::whose::Shared;
 use crate::core::machine_set::plan::Plan;
 use crate::core::machine_set::{Observed, Owner};
-use crate::engine::ReconcileError;
-use crate::engine::patch;
+use crate::engine::{ReconcileError, patch};
 use crate::manager::Context;
 use crate::store::Item;
 

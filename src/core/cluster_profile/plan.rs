@@ -6,10 +6,9 @@ use super::access::{self, Entry, Kubeconfig};
 use super::desired::{desired_object, desired_status, withdrawn_status};
 use super::observed::{Existing, Observed, Ours};
 use super::problems::{self, Problem};
-use crate::api::ClusterProfile;
-use crate::api::ClusterProfileStatus;
 use crate::api::cluster_profile::AccessProvider;
 use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::api::{ClusterProfile, ClusterProfileStatus};
 use crate::core::{self, Next};
 
 /// Condition of the Cluster that says whether it is published.

@@ -8,10 +8,9 @@ use crate::api::Hypervisor;
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::api::hypervisor::HypervisorResources;
 use crate::api::names::{ANNOTATION_GIVEN_UP, ANNOTATION_PAUSED};
-use crate::core::backoff;
 use crate::core::hypervisor::{Connectivity, View};
 use crate::core::wire::Capacity;
-use crate::core::{self, Next, finalizers};
+use crate::core::{self, Next, backoff, finalizers};
 
 /// Where a Hypervisor is in its life: a summary for people; conditions are the truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]

@@ -12,15 +12,11 @@ use crate::api::names::{
     ANNOTATION_HOST_IS_GONE, ANNOTATION_SETTINGS, FINALIZER_MACHINE, provider_id,
 };
 use crate::api::{ClusterProviderSpec, Machine, MachineProviderSpec};
-use crate::core::NodeView;
-use crate::core::Tried;
 use crate::core::host::PowerState;
 use crate::core::kubeadm::Endpoint;
-use crate::core::node::Attempts;
-use crate::core::node::Follow;
-use crate::core::node::{Marker, Observation, Owner};
+use crate::core::node::{Attempts, Follow, Marker, Observation, Owner};
 use crate::core::proof::HostIsGone;
-use crate::core::wire;
+use crate::core::{NodeView, Tried, wire};
 
 /// Something that was looked at, or could not be.
 #[derive(Clone, Debug, PartialEq)]

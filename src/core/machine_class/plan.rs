@@ -8,8 +8,7 @@ use kube::ResourceExt;
 use crate::api::MachineClass;
 use crate::api::conditions::Finding;
 use crate::api::names::LABEL_CLASS_IN_USE;
-use crate::core::finalizers;
-use crate::core::{self, Next};
+use crate::core::{self, Next, finalizers};
 
 /// What a pass over a MachineClass knows.
 #[derive(Clone, Debug)]

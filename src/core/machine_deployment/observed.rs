@@ -12,10 +12,8 @@ use crate::api::machine_deployment::Strategy;
 use crate::api::names::{ANNOTATION_DESIRED_REPLICAS, ANNOTATION_REVISION, LABEL_TEMPLATE_HASH};
 use crate::api::readable::unreadable;
 use crate::api::{MachineDeployment, MachineSet, MachineTemplate};
-use crate::core::machine_set::Owner;
-use crate::core::machine_set::creation;
-use crate::core::paused;
-use crate::core::trouble;
+use crate::core::machine_set::{Owner, creation};
+use crate::core::{paused, trouble};
 
 /// What a pass over a MachineDeployment knows.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use kube::ResourceExt;
 
 use super::is_pause_news;
-use crate::api::Cluster;
 use crate::api::conditions::{ConditionType, Reason, find, is_true};
 use crate::api::names::{ANNOTATION_INITIALIZED, ANNOTATION_PAUSED, ANNOTATION_TURN};
-use crate::api::whose;
+use crate::api::{Cluster, whose};
 use crate::store::{Change, Hook, Key, Stores, Wakers};
 
 /// A Cluster wakes itself and its profile; what belongs to it only when something changed that this looks

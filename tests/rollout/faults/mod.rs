@@ -7,8 +7,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString::Int;
 use kube::ResourceExt;
 use serde_json::json;
 use tatara::api::Machine;
-use tatara::api::conditions::{ConditionType, Reason};
-use tatara::api::conditions::{Finding, Status};
+use tatara::api::conditions::{ConditionType, Finding, Reason, Status};
 use tatara::core::machine_deployment::plan::Phase;
 
 use crate::sim::{World, on_delete, rolling};

@@ -20,8 +20,6 @@ use crate::api::readable::unreadable;
 use crate::api::{Cluster, ClusterProviderSpec, Host, Machine, MachineProviderSpec};
 use crate::controllers::whose::Shared;
 use crate::controllers::{claims, paused};
-use crate::core::Key;
-use crate::core::NodeView;
 use crate::core::kubeadm::Endpoint;
 use crate::core::machine::plan::turn::{Both, Holder};
 use crate::core::machine::units::node_name;
@@ -29,6 +27,7 @@ use crate::core::machine::{
     Namesake, Observed, ObservedCluster, Placement, Refusal, Seen, SpecProblem,
 };
 use crate::core::node::{Marker, UnitName};
+use crate::core::{Key, NodeView};
 use crate::engine::ReconcileError;
 use crate::manager::Context;
 use crate::workload::Connectivity;

@@ -8,8 +8,7 @@ use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::given_up::{self, GivenUp, GivenUpError};
 use crate::api::names::ANNOTATION_GIVEN_UP;
 use crate::core::machine::Observed;
-use crate::engine::patch;
-use crate::engine::{Done, ReconcileError};
+use crate::engine::{Done, ReconcileError, patch};
 use crate::manager::Context;
 
 /// Writes the Machine down on its Hypervisor, by compare-and-swap. Without room there it is not given up. A Hypervisor

@@ -8,8 +8,7 @@ use serde_json::json;
 
 use crate::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
 use crate::core::machine::Observed;
-use crate::engine::patch;
-use crate::engine::{Done, ReconcileError};
+use crate::engine::{Done, ReconcileError, patch};
 use crate::manager::Context;
 
 /// Whether these are the keys of the Machine of this UID.

@@ -6,8 +6,7 @@ use super::super::observed::Observed;
 use super::{ASK_AGAIN, Plan, State, consumer, is_deleted, owned, unavailable};
 use crate::api::conditions::Reason;
 use crate::core::Next;
-use crate::core::node::Follow;
-use crate::core::node::UnitName;
+use crate::core::node::{Follow, UnitName};
 
 /// It was not asked in this pass: a unit is followed, or its turn is later.
 pub(super) fn not_asked(observed: &Observed, now: Timestamp) -> Plan {

@@ -11,8 +11,7 @@ use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::installation::{Cause, Installation, Phase, Record};
 use crate::api::names::{ANNOTATION_INSTALLATION, ANNOTATION_REINSTALL};
 use crate::core::Next;
-use crate::core::host::ContactError;
-use crate::core::host::PowerState;
+use crate::core::host::{ContactError, PowerState};
 use crate::core::installer::{BaseState, Failure, Report};
 
 /// How often the power of a host is asked for while it installs: it switches itself off at the end.

@@ -13,10 +13,9 @@ use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::host::ConsumerRef;
 use crate::api::installation::WipePolicy;
 use crate::api::names::FINALIZER_IN_USE;
-use crate::core::Next;
 use crate::core::node::{Observation, Owner, Ownership, UnitName, UnitState};
 use crate::core::proof::{Clean, Evidence, Proof};
-use crate::core::{backoff, claim};
+use crate::core::{Next, backoff, claim};
 
 /// Its marker cannot be read, and may be ours: a claim stays until somebody has looked.
 pub fn unreadable(text: &str) -> Plan {

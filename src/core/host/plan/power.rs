@@ -10,8 +10,7 @@ use super::{ASK_AGAIN, Action, Plan, State, consumer, is_deleted, owned, reinsta
 use crate::api::conditions::{ConditionType, Finding, Reason, Status, find, is_true};
 use crate::api::installation::WipePolicy;
 use crate::core::Next;
-use crate::core::host::ContactError;
-use crate::core::host::PowerState;
+use crate::core::host::{ContactError, PowerState};
 
 /// A released host that is on is given this time to answer before its power is cut.
 const FENCE_AFTER: SignedDuration = SignedDuration::from_secs(30);

@@ -11,11 +11,10 @@ use super::{Action, Plan, running, taking, unreachable, virtual_machine};
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::machine_uid;
-use crate::core::Next;
-use crate::core::backoff;
 use crate::core::kubeadm::version;
 use crate::core::node::{self, Marker, Observation, UnitName, UnitState};
 use crate::core::proof::{Evidence, Proof};
+use crate::core::{Next, backoff};
 
 /// What the condition of a machine on its way to a Node is called.
 pub const BOOTSTRAP: ConditionType = ConditionType::BootstrapReady;

@@ -6,9 +6,8 @@ use super::super::observed::{Contact, Held, Observed};
 use super::bootstrap::ASK_AGAIN;
 use super::{Plan, bootstrap, running};
 use crate::api::conditions::Finding;
-use crate::core::Next;
-use crate::core::NodeView;
 use crate::core::node::{Observation, UnitName, UnitState};
+use crate::core::{Next, NodeView};
 
 /// Keeps the Node as the Machine says, and has the commands run to their end.
 pub fn plan(observed: &Observed, held: &Held, node: &NodeView, now: Timestamp) -> Plan {

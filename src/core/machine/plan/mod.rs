@@ -30,9 +30,8 @@ use kube::ResourceExt;
 use super::observed::{Contact, Held, Observed, Placement, Seen};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{ANNOTATION_PAUSED, MANAGER_ACCOUNT, provider_ids};
-use crate::core::Next;
-use crate::core::NodeView;
 use crate::core::kubeadm::version;
+use crate::core::{Next, NodeView};
 
 pub use summary::{Phase, terminal};
 

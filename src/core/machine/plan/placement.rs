@@ -9,9 +9,8 @@ use kube::core::{Selector, SelectorExt as _};
 
 use super::super::observed::Refusal;
 use super::claim::preference;
-use crate::api::LibvirtMachineProviderSpec;
 use crate::api::libvirt_machine_provider_spec::Interface;
-use crate::api::quantity;
+use crate::api::{LibvirtMachineProviderSpec, quantity};
 use crate::core::wire::Capacity;
 
 /// What a virtual machine takes of its hypervisor.

@@ -8,11 +8,10 @@ use super::super::observed::{Observed, Placement, Seen};
 use super::super::settings;
 use super::{Action, LOOK_AGAIN, Plan};
 use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::core::Next;
-use crate::core::NodeView;
 use crate::core::kubeadm::KubernetesVersion;
 use crate::core::node_change::NodeChange;
 use crate::core::proof::TurnIsOver;
+use crate::core::{Next, NodeView};
 
 /// Keeps the Node as the Machine says.
 pub fn plan(observed: &Observed, node: &NodeView) -> Plan {

@@ -8,10 +8,8 @@ use k8s_openapi::jiff::Timestamp;
 use super::super::observed::{Contact, Held, Observed, Told, VirtualMachine};
 use super::{Action, Plan, correct, hypervisor, known_node};
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
-use crate::core::Next;
-use crate::core::Tried;
-use crate::core::backoff;
 use crate::core::wire::{Image, ImageCode, ImageState, Machine, MachineState};
+use crate::core::{Next, Tried, backoff};
 
 /// What the condition of the machine itself is called.
 const INFRASTRUCTURE: ConditionType = ConditionType::InfrastructureReady;

@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::api::conditions::Reason;
-use crate::core::host::PowerReading;
-use crate::core::host::PowerState;
+use crate::core::host::{PowerReading, PowerState};
 
 fn silent() -> Contact {
     Contact::Failed(ContactError {

@@ -20,9 +20,8 @@ use crate::api::Host;
 use crate::api::conditions::Status;
 use crate::api::host::HostFacts;
 use crate::api::names::FINALIZER_IN_USE;
-use crate::core::node::Attempts;
 use crate::core::node::{
-    Failure, Owner, Progress, SoftwareVersions, UnitName, UnitState, UnitStatus,
+    Attempts, Failure, Owner, Progress, SoftwareVersions, UnitName, UnitState, UnitStatus,
 };
 use crate::core::proof::Proof;
 

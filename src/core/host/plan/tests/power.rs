@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::api::conditions::{ConditionType, Reason};
-use crate::core::host::PowerReading;
-use crate::core::host::PowerState;
+use crate::core::host::{PowerReading, PowerState};
 
 /// A host with a BMC, of which the status says this.
 fn host(change: &Value, conditions: &[(&str, &str, &str)], contact: Contact) -> Observed {

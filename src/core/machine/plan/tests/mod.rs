@@ -23,24 +23,19 @@ use kube::ResourceExt;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::api::cluster::Turn;
-use crate::api::cluster::TurnAction;
+use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::Status;
 use crate::api::names::{
     ANNOTATION_EXCLUDE_DRAIN, ANNOTATION_PAUSED, ANNOTATION_SETTINGS, FINALIZER_MACHINE,
 };
 use crate::api::{Cluster, ClusterProviderSpec, Machine, MachineProviderSpec};
 use crate::core::kubeadm::Endpoint;
-use crate::core::machine::units;
-use crate::core::machine::{Chosen, ObservedCluster, Refusal, SpecProblem, Unheld};
-use crate::core::node::Attempts;
-use crate::core::node::UnitName;
+use crate::core::machine::{Chosen, ObservedCluster, Refusal, SpecProblem, Unheld, units};
 use crate::core::node::{
-    Failure, Marker, Observation, Owner, Ownership, Progress, SoftwareVersions, UnitState,
-    UnitStatus,
+    Attempts, Failure, Marker, Observation, Owner, Ownership, Progress, SoftwareVersions, UnitName,
+    UnitState, UnitStatus,
 };
-use crate::core::proof::{Clean, Over, TurnIsOver};
-use crate::core::proof::{Ended, Proof};
+use crate::core::proof::{Clean, Ended, Over, Proof, TurnIsOver};
 
 /// UID of the Machine that the tests look at.
 const ME: &str = "11111111-0000-4000-8000-000000000001";

@@ -11,8 +11,7 @@ use crate::api::conditions::{Reason, Status};
 use crate::api::machine::MachineDeletion;
 use crate::api::machine_set::DeletePolicy;
 use crate::api::names::{ANNOTATION_DELETE_MACHINE, ANNOTATION_PAUSED, LABEL_MACHINE_SET};
-use crate::core::machine_set::Gate;
-use crate::core::machine_set::Seed;
+use crate::core::machine_set::{Gate, Seed};
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_800_000_000 + seconds).expect("a time")

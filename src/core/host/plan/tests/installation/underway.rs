@@ -3,11 +3,8 @@
 use super::*;
 use crate::api::conditions::Reason;
 use crate::api::installation::{Cause, Phase, Record};
-use crate::core::host::PowerReading;
-use crate::core::host::PowerState;
-use crate::core::host::Underway;
-use crate::core::installer::{Area, AreaError};
-use crate::core::installer::{Base, BaseState, Failure, Report};
+use crate::core::host::{PowerReading, PowerState, Underway};
+use crate::core::installer::{Area, AreaError, Base, BaseState, Failure, Report};
 
 /// An installation under way in this phase.
 fn underway(phase: Phase, contact: Contact) -> Observed {

@@ -5,9 +5,8 @@ mod moved;
 
 use super::*;
 use crate::api::conditions::{ConditionType, Reason};
-use crate::core::Tried;
 use crate::core::machine::{Stuck, Told, VirtualMachine};
-use crate::core::wire;
+use crate::core::{Tried, wire};
 
 pub(super) fn libvirt(control_plane: bool) -> Observed {
     let value = json!({
