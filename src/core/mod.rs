@@ -1,4 +1,4 @@
-//! What is decided, and nothing else: no I/O, no clock, no client. `tests/architecture` holds what may be imported here.
+//! What is decided, and nothing else: no I/O, no clock, no client. `tests/unit/architecture` holds what may be imported here.
 
 pub mod backoff;
 pub mod claim;

@@ -1,4 +1,4 @@
-//! What is read, what is refused and why. Every format that ssh-keygen writes is tried in tests/ssh.
+//! What is read, what is refused and why. Every format that ssh-keygen writes is tried in tests/api/ssh.
 
 use russh::keys::PrivateKey;
 use russh::keys::ssh_key::private::{Ed25519Keypair, KeypairData};

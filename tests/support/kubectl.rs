@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::plane::Plane;
+use super::plane::Plane;
 
 static INSTALLED: OnceLock<Installed> = OnceLock::new();
 

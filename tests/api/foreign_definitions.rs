@@ -1,0 +1,97 @@
+//! A definition of our group that is somebody else's: neither the install nor the manager takes it for
+//! ours, and both say what to do.
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+use crate::support::plane::Plane;
+
+/// As another project defines Machines; applied by the very tool that applies ours.
+const FOREIGN: &str = r#"
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: machines.cluster.k8s.io
+  annotations: {api-approved.kubernetes.io: "unapproved, another project"}
+spec:
+  group: cluster.k8s.io
+  names: {plural: machines, singular: machine, kind: Machine, listKind: MachineList}
+  scope: Namespaced
+  versions:
+  - name: v1alpha1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+"#;
+
+fn kubectl(plane: &Plane, arguments: &[&str], input: &str) -> Output {
+    let tool = concat!(env!("CARGO_MANIFEST_DIR"), "/hack/binaries");
+    let path = Command::new(tool).args(["path", "kubectl"]).output();
+    let path = String::from_utf8(path.expect("hack/binaries").stdout).expect("text");
+    let mut child = Command::new(path.trim())
+        .args(arguments)
+        .env("KUBECONFIG", plane.dir().join("admin.kubeconfig"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("kubectl");
+    let mut stdin = child.stdin.take().expect("its standard input");
+    stdin.write_all(input.as_bytes()).expect("to be read");
+    drop(stdin);
+    child.wait_with_output().expect("kubectl")
+}
+
+/// What the manager says before it ends.
+fn manager(plane: &Plane) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_tatara"))
+        .args(["manager", "--http-address", "127.0.0.1:0"])
+        .env("KUBECONFIG", plane.dir().join("admin.kubeconfig"))
+        .output()
+        .expect("tatara manager");
+    assert!(!output.status.success(), "it began to work");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+#[ignore = "needs a management plane"]
+fn a_foreign_definition_is_refused_and_not_overwritten() {
+    let plane = Plane::own();
+    let said = manager(&plane);
+    for part in [
+        "clusters.cluster.k8s.io is not served",
+        "tatara crds | kubectl apply",
+    ] {
+        assert!(said.contains(part), "no \"{part}\" in: {said}");
+    }
+
+    let made = kubectl(&plane, &["apply", "--server-side", "-f", "-"], FOREIGN);
+    assert!(made.status.success());
+    let ours = concat!(env!("CARGO_MANIFEST_DIR"), "/crds");
+    let apply = [
+        "apply",
+        "--server-side",
+        "--field-manager=tatara",
+        "-f",
+        ours,
+    ];
+    let refused = kubectl(&plane, &apply, "");
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(
+        !refused.status.success() && said.contains("conflict"),
+        "{said}"
+    );
+    let get = ["get", "crd", "machines.cluster.k8s.io", "-o", "json"];
+    let kept = String::from_utf8(kubectl(&plane, &get, "").stdout).expect("text");
+    assert!(kept.contains("another project") && !kept.contains("continued by Tatara"));
+
+    let said = manager(&plane);
+    for part in [
+        "machines.cluster.k8s.io is defined by another product",
+        "left alone",
+        "use another management cluster",
+        "kubectl delete crd machines.cluster.k8s.io",
+    ] {
+        assert!(said.contains(part), "no \"{part}\" in: {said}");
+    }
+}

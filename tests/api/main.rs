@@ -1,0 +1,26 @@
+//! What needs a real API server, sshd or libvirtd, and no hosts. Run by `hack/test api`.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "what fails here fails the test"
+)]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a test has no other clock, and waits for real programs"
+)]
+
+mod admission;
+mod cluster_profile;
+mod describe;
+mod foreign_definitions;
+mod install;
+mod libvirt;
+mod manager;
+mod redfish_peer;
+mod simulated;
+mod ssh;
+#[path = "../support/mod.rs"]
+mod support;
+mod workload;

@@ -1,0 +1,16 @@
+//! The manager as it is shipped, under its own rights, on a real management plane. Its hosts are addresses at
+//! which nobody answers.
+
+mod addons;
+mod bmcs;
+mod deletion;
+mod foreign;
+mod given;
+mod gone;
+mod installs;
+mod leader;
+mod paused;
+mod process;
+mod published;
+mod turn;
+mod world;

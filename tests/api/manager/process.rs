@@ -1,0 +1,59 @@
+//! The manager's process, and what is installed for it.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use crate::manager::world::repository;
+use crate::support::commands::done;
+use crate::support::plane::Plane;
+
+/// The definitions and the manager's rights, as the README installs them.
+pub fn install(kubectl: &str, plane: &Plane) {
+    let apply = |path: &str| {
+        let mut command = Command::new(kubectl);
+        let kubeconfig = plane.dir().join("admin.kubeconfig");
+        command.arg("--kubeconfig").arg(kubeconfig);
+        command.args(["apply", "--server-side", "-f", &repository(path)]);
+        done(&mut command);
+    };
+    apply("templates/install/if-missing");
+    apply("crds");
+    apply("templates/install");
+}
+
+/// The manager, as its service account.
+pub fn manage(plane: &Plane, dir: &Path, identity: &str) -> Child {
+    let account = ["tatara-manager", "tatara-system"];
+    let kubeconfig = done(&mut plane.command(&["kubeconfig"], &account));
+    fs::write(dir.join("kubeconfig"), kubeconfig).expect("a file");
+    let media = media_address(dir);
+    Command::new(env!("CARGO_BIN_EXE_tatara"))
+        .args(["manager", "--http-address", "127.0.0.1:0"])
+        .args([
+            "--media-address",
+            &media,
+            "--media-url",
+            &format!("http://{media}"),
+        ])
+        .arg("--media-folder")
+        .arg(dir.join("media"))
+        .env("KUBECONFIG", dir.join("kubeconfig"))
+        .env("POD_NAME", identity)
+        .stdin(Stdio::null())
+        .stderr(File::create(dir.join(format!("{identity}.log"))).expect("a file"))
+        .spawn()
+        .expect("the manager")
+}
+
+/// Where the managers of a world serve installers.
+fn media_address(dir: &Path) -> String {
+    let kept = dir.join("media-address");
+    if let Ok(address) = fs::read_to_string(&kept) {
+        return address;
+    }
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = free.local_addr().expect("an address").to_string();
+    fs::write(&kept, &address).expect("a file");
+    address
+}

@@ -1,0 +1,75 @@
+//! Steps that wait to be let go on, so that a test can act before any of them does anything: a program before
+//! `timeout`, through which each step of Tatara is run on a host.
+
+use std::collections::BTreeSet;
+
+use crate::support::world::{World, eventually};
+
+const HOSTS: [&str; 3] = ["host-a", "host-b", "host-c"];
+
+/// `timeout --kill-after=30 SECONDS bash /var/lib/tatara/machines/UID/UNIT/NN-STEP.sh` waits for
+/// `/run/gates/UNIT/STEP`, or for `/run/gates/UNIT/any`.
+const GATE: &str = r#"#!/bin/bash
+script=${!#} unit=${script%/*} step=${script##*/}
+step=${step#*-} gates=/run/gates/${unit##*/}
+case $script in
+  */reset/*) ;;
+  /var/lib/tatara/machines/*) until [[ -e $gates/${step%.sh} || -e $gates/any ]]; do sleep 0.1; done ;;
+esac
+exec /usr/bin/timeout "$@"
+"#;
+
+/// From now on every step waits, on all hosts.
+pub fn close(world: &World) {
+    for host in HOSTS {
+        let write = format!(
+            "cat >/usr/local/sbin/timeout <<'EOF'\n{GATE}EOF\nchmod 755 /usr/local/sbin/timeout"
+        );
+        world.shell(host, &write);
+    }
+}
+
+/// Lets a step, `UNIT/STEP`, go on.
+pub fn open(world: &World, host: &str, step: &str) {
+    let gate = format!("/run/gates/{step}");
+    world.shell(
+        host,
+        &format!("mkdir -p \"$(dirname {gate})\" && touch {gate}"),
+    );
+}
+
+/// Lets all steps of a unit go on, on all hosts: the one that waits as well.
+pub fn open_all(world: &World, unit: &str) {
+    for host in HOSTS {
+        open(world, host, &format!("{unit}/any"));
+    }
+}
+
+/// Takes the gates away, where nothing waits at one: what waits would do so for ever.
+pub fn remove(world: &World) {
+    for host in HOSTS {
+        world.shell(host, "rm -r /usr/local/sbin/timeout /run/gates");
+    }
+}
+
+/// The steps that a host's Machine has had, as `UNIT/STEP`.
+pub fn steps(world: &World, host: &str) -> BTreeSet<String> {
+    let list =
+        "cd /var/lib/tatara/machines/*/ && ls -d {prepare,init,join}/*.sh 2>/dev/null || true";
+    let list = world.shell(host, list);
+    let names = list.lines().filter_map(|line| {
+        let (unit, file) = line.split_once('/')?;
+        let (_, name) = file.strip_suffix(".sh")?.split_once('-')?;
+        Some(format!("{unit}/{name}"))
+    });
+    names.collect()
+}
+
+/// Waits until kubeadm runs on a host.
+pub async fn until_kubeadm_runs(world: &World, host: &str) {
+    eventually("kubeadm", 60, async || {
+        let runs = world.shell(host, "pgrep -x kubeadm || true");
+        (!runs.is_empty()).then_some(())
+    })
+    .await;
+}

@@ -1,0 +1,16 @@
+//! What the tests of several tiers use.
+
+#![allow(dead_code, reason = "no tier uses all of it")]
+
+pub mod audit;
+pub mod bmc;
+pub mod canaries;
+pub mod commands;
+pub mod conditions;
+pub mod fixtures;
+pub mod image;
+pub mod kinds;
+pub mod kubectl;
+mod left;
+pub mod plane;
+pub mod world;

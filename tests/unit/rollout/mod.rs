@@ -1,0 +1,9 @@
+//! Rolls, simulated to their end: the planners of MachineDeployment and MachineSet and nothing else.
+
+mod faults;
+mod golden;
+mod planners;
+mod properties;
+mod schedules;
+mod simulation;
+mod template_change;

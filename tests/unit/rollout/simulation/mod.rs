@@ -1,0 +1,368 @@
+//! A management cluster in memory: a MachineDeployment, its MachineSets and Machines as API objects,
+//! changed by nothing but the two planners, the passing of time, and what a test does to them.
+
+mod heard;
+mod passes;
+mod transcript;
+
+pub use passes::Fault;
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector, Time};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use kube::ResourceExt;
+use serde_json::{Value, json};
+use tatara::api::conditions::{ConditionType, is_true};
+use tatara::api::machine_deployment::{RollingUpdate, Strategy, StrategyType};
+use tatara::api::machine_set::DeletePolicy;
+use tatara::api::{
+    EmbeddedMeta, Machine, MachineDeployment, MachineDeploymentSpec, MachineSet, MachineSetStatus,
+    MachineSpec, MachineStatus, MachineTemplate, MachineVersions,
+};
+use tatara::controllers::machine_set::InFlight;
+use tatara::core::machine_deployment::{self, plan as deployment_plan};
+use tatara::core::machine_set::{self, Gate, Owner, plan as set_plan};
+
+/// How Machines behave.
+#[derive(Clone, Debug, Default)]
+pub struct Physics {
+    /// Seconds from creation until a Machine has a Node that is Ready.
+    pub boot: i64,
+    /// Seconds from deletion until a Machine is gone.
+    pub vanish: i64,
+    /// Kubelet versions with which a Machine never gets a Node.
+    pub broken: BTreeSet<String>,
+    /// Machines whose deletion hangs, by name.
+    pub stuck: BTreeSet<String>,
+    /// Hosts in the pool; None for as many as are wanted.
+    pub hosts: Option<usize>,
+}
+
+/// A management cluster in memory.
+#[derive(Clone, Debug)]
+pub struct World {
+    pub now: Timestamp,
+    pub deployment: MachineDeployment,
+    /// The provider spec that the template's MachineClass holds.
+    pub class: Value,
+    pub sets: Vec<MachineSet>,
+    pub machines: Vec<Machine>,
+    pub physics: Physics,
+    /// Holds back creation in sets of this kubelet version.
+    pub gated: Option<String>,
+    /// Wanted replicas of the sets after each pass of the deployment, oldest set first.
+    pub sequence: Vec<Vec<i32>>,
+    /// Passes of the deployment.
+    pub passes: usize,
+    pub fewest_available: usize,
+    pub most_machines: usize,
+    pub transcript: String,
+    /// Replicas that a pass of the deployment changed, as (set, from, to).
+    pub steps: Vec<(String, i32, i32)>,
+    /// Names of all Machines that were ever made, in order.
+    pub made: Vec<String>,
+    /// So many writes from now something goes wrong.
+    pub fault: Option<(usize, Fault)>,
+    /// Available Machines that there must be and Machines that there may be after every write.
+    pub bounds: Option<(usize, usize)>,
+    /// What was not as it must be.
+    pub wrongs: Vec<String>,
+    in_flight: InFlight,
+    /// None while everything is heard of at once.
+    heard: Option<heard::Heard>,
+    uids: u32,
+}
+
+/// A name for a set in a transcript: ms1 is the oldest.
+pub fn alias(world: &World, name: &str) -> String {
+    let at = world.sets.iter().position(|set| set.name_any() == name);
+    at.map_or_else(|| name.to_owned(), |at| format!("ms{}", at + 1))
+}
+
+pub fn rolling(surge: IntOrString, unavailable: IntOrString) -> Strategy {
+    let rolling_update = RollingUpdate {
+        max_surge: Some(surge),
+        max_unavailable: Some(unavailable),
+    };
+    Strategy {
+        type_: StrategyType::RollingUpdate,
+        rolling_update: Some(rolling_update),
+    }
+}
+
+pub fn on_delete() -> Strategy {
+    Strategy {
+        type_: StrategyType::OnDelete,
+        rolling_update: None,
+    }
+}
+
+impl World {
+    /// A deployment of v1.35.0 that nothing has been made for yet.
+    pub fn new(replicas: i32, strategy: Strategy) -> Self {
+        let labels = [("pool".to_owned(), "workers".to_owned())];
+        let template = MachineTemplate {
+            metadata: EmbeddedMeta {
+                labels: labels.clone().into(),
+                ..EmbeddedMeta::default()
+            },
+            spec: MachineSpec {
+                versions: Some(versions("v1.35.0")),
+                ..MachineSpec::default()
+            },
+        };
+        let spec = MachineDeploymentSpec {
+            replicas,
+            selector: LabelSelector {
+                match_labels: Some(labels.into()),
+                match_expressions: None,
+            },
+            template,
+            strategy,
+            revision_history_limit: 1,
+            progress_deadline_seconds: 600,
+            ..MachineDeploymentSpec::default()
+        };
+        let mut deployment = MachineDeployment::new("workers", spec);
+        deployment.metadata.namespace = Some("default".into());
+        deployment.metadata.uid = Some("deployment".into());
+        Self {
+            now: "2026-11-21T00:00:00Z".parse().expect("a time"),
+            deployment,
+            class: json!({"apiVersion": "tatara.dev/v1alpha1", "kind": "SimulatedMachineProviderSpec"}),
+            sets: Vec::new(),
+            machines: Vec::new(),
+            physics: Physics::default(),
+            gated: None,
+            sequence: Vec::new(),
+            passes: 0,
+            fewest_available: usize::MAX,
+            most_machines: 0,
+            transcript: String::new(),
+            steps: Vec::new(),
+            made: Vec::new(),
+            fault: None,
+            bounds: None,
+            wrongs: Vec::new(),
+            in_flight: InFlight::default(),
+            heard: None,
+            uids: 0,
+        }
+    }
+
+    /// The same, brought up in peace, and forgetting how.
+    pub fn running(replicas: i32, strategy: Strategy) -> Self {
+        let mut world = Self::new(replicas, strategy);
+        world.settle(50);
+        world.forget();
+        world
+    }
+
+    /// The same, in which from now on booting and vanishing take so many seconds, and one version never gets a Node.
+    pub fn paced(
+        replicas: i32,
+        strategy: Strategy,
+        (boot, vanish): (i64, i64),
+        broken: &str,
+    ) -> Self {
+        let mut world = Self::running(replicas, strategy);
+        world.physics.boot = boot;
+        world.physics.vanish = vanish;
+        world.physics.broken.insert(broken.to_owned());
+        world
+    }
+
+    /// Available Machines that there must be, and Machines that there may be, as the deployment is now.
+    pub fn allowed(&self) -> (usize, usize) {
+        let spec = &self.deployment.spec;
+        let limits = deployment_plan::Limits::of(&spec.strategy, spec.replicas);
+        let limits = limits.expect("limits");
+        let number = |number: i32| usize::try_from(number).unwrap_or_default();
+        (
+            number(limits.min_available(spec.replicas)),
+            number(limits.max_total(spec.replicas)),
+        )
+    }
+
+    /// Starts the records anew.
+    pub fn forget(&mut self) {
+        self.sequence.clear();
+        self.transcript.clear();
+        self.steps.clear();
+        self.passes = 0;
+        self.fewest_available = usize::MAX;
+        self.most_machines = 0;
+    }
+
+    pub fn set_version(&mut self, version: &str) {
+        self.deployment.spec.template.spec.versions = Some(versions(version));
+    }
+
+    pub fn machine(&mut self, name: &str) -> &mut Machine {
+        self.machines
+            .iter_mut()
+            .find(|machine| machine.name_any() == name)
+            .expect("the Machine")
+    }
+
+    /// Somebody, or a set, deletes a Machine.
+    pub fn delete(&mut self, name: &str) {
+        let now = self.now;
+        self.machine(name)
+            .metadata
+            .deletion_timestamp
+            .get_or_insert(Time(now));
+        self.pass_time(0);
+    }
+
+    /// A Machine is gone from one moment to the next.
+    pub fn lose(&mut self, name: &str) {
+        self.machines.retain(|machine| machine.name_any() != name);
+        self.told();
+    }
+
+    /// The Machine that a set made since it had these.
+    pub fn newcomer(&self, at: usize, before: &[String]) -> Machine {
+        let name = self
+            .machines_of(at)
+            .into_iter()
+            .find(|name| !before.contains(name));
+        let machine = self
+            .machines
+            .iter()
+            .find(|machine| name.as_ref() == Some(&machine.name_any()));
+        machine.expect("a new Machine").clone()
+    }
+
+    /// A Machine ends in a terminal error.
+    pub fn fail(&mut self, name: &str) {
+        let machine = self.machine(name);
+        let status = machine.status.get_or_insert_default();
+        status.phase = Some("Failed".into());
+        status.conditions.clear();
+    }
+
+    /// Lets so many seconds pass: Machines get their Nodes, and those in deletion go.
+    pub fn pass_time(&mut self, seconds: i64) {
+        self.now = later(self.now, seconds);
+        let (now, physics) = (self.now, self.physics.clone());
+        // What takes time does not happen between two passes: only when time is let pass.
+        let has_time = |needed: i64| seconds > 0 || needed == 0;
+        self.machines.retain(|machine| {
+            let deleted = machine.metadata.deletion_timestamp.as_ref();
+            let gone = has_time(physics.vanish)
+                && deleted.is_some_and(|at| now >= later(at.0, physics.vanish));
+            !gone || physics.stuck.contains(&machine.name_any())
+        });
+        let hosts = physics.hosts.unwrap_or(usize::MAX);
+        for machine in self.machines.iter_mut().take(hosts) {
+            let created = machine
+                .metadata
+                .creation_timestamp
+                .as_ref()
+                .expect("a time")
+                .0;
+            let kubelet = machine.versions().expect("versions").kubelet.clone();
+            let untouched =
+                machine.status.is_none() && machine.metadata.deletion_timestamp.is_none();
+            if untouched
+                && has_time(physics.boot)
+                && now >= later(created, physics.boot)
+                && !physics.broken.contains(&kubelet)
+            {
+                machine.status = Some(ready(now));
+            }
+        }
+        self.told();
+    }
+
+    /// Passes over everything, oldest set first, until nothing is left to do.
+    pub fn settle(&mut self, limit: usize) {
+        for _ in 0..limit {
+            if !self.pass() {
+                return;
+            }
+        }
+        panic!("not settled after {limit} passes:\n{}", self.transcript);
+    }
+
+    /// One pass over the deployment, then one over each set. Whether anything was done.
+    pub fn pass(&mut self) -> bool {
+        let acted = self.reconcile_deployment();
+        self.pass_sets() || acted
+    }
+
+    /// One pass over each set. Whether anything was done.
+    pub fn pass_sets(&mut self) -> bool {
+        let mut acted = false;
+        for at in 0..self.sets.len() {
+            acted |= self.reconcile_set(at);
+        }
+        acted
+    }
+
+    /// Whether no pass would do anything, and everything is as it shall be.
+    pub fn is_done(&self) -> bool {
+        let replicas = usize::try_from(self.deployment.spec.replicas).expect("not negative");
+        let quiet = self.deployment_plan().actions.is_empty()
+            && (0..self.sets.len()).all(|at| self.set_plan(at).actions.is_empty());
+        quiet
+            && self.machines.len() == replicas
+            && self.up_to_date() == replicas
+            && self.available() == replicas
+    }
+}
+
+pub fn later(time: Timestamp, seconds: i64) -> Timestamp {
+    time.checked_add(SignedDuration::from_secs(seconds))
+        .expect("a time")
+}
+
+pub fn versions(kubelet: &str) -> MachineVersions {
+    MachineVersions {
+        kubelet: kubelet.into(),
+        control_plane: None,
+    }
+}
+
+pub fn is_ready(machine: &Machine) -> bool {
+    let status = machine.status.as_ref();
+    status.is_some_and(|status| is_true(&status.conditions, ConditionType::Ready))
+}
+
+fn ready(now: Timestamp) -> MachineStatus {
+    let condition = Condition {
+        type_: "Ready".into(),
+        status: "True".into(),
+        reason: "NodeReady".into(),
+        message: String::new(),
+        last_transition_time: Time(now),
+        observed_generation: None,
+    };
+    MachineStatus {
+        node_ref: Some(k8s_openapi::api::core::v1::ObjectReference::default()),
+        conditions: vec![condition],
+        ..MachineStatus::default()
+    }
+}
+
+/// Small numbers that look random and are the same everywhere.
+#[derive(Clone, Debug)]
+pub struct Dice(u64);
+
+impl Dice {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    /// A number below `sides`.
+    pub fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).expect("31 bits") % sides.max(1)
+    }
+}
