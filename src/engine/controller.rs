@@ -122,6 +122,11 @@ pub trait Controller: Send + Sync + 'static {
         false
     }
 
+    /// Whether an action may be left to the next pass when this one has taken long: what was done is reported first.
+    fn may_wait(_action: &<Self::Plan as Plan>::Action) -> bool {
+        false
+    }
+
     /// Does one action. It chooses nothing, and may be repeated.
     ///
     /// # Errors
@@ -161,6 +166,11 @@ pub trait Controller: Send + Sync + 'static {
         plan: &Self::Plan,
         now: Timestamp,
     ) -> Option<Self::Status>;
+
+    /// Whether a status is one that an object passes through: it is written when it lasts.
+    fn is_passing(_old: &Self::Status, _new: &Self::Status, _plan: &Self::Plan) -> bool {
+        false
+    }
 
     /// Adds what changes with each write, and is no reason for one.
     fn stamp(_status: &mut Self::Status, _now: Timestamp) {}

@@ -10,7 +10,7 @@ use super::{Chain, ReconcileError};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 
 /// Controller, namespace and name.
-pub(super) type Key = (&'static str, String, String);
+pub type Key = (&'static str, String, String);
 
 /// First delay after a failure, doubled each time.
 const BASE: Duration = Duration::from_millis(200);

@@ -6,11 +6,14 @@
 //! | `pass` | one pass over one object |
 //! | `report` | the status, in at most two writes a pass |
 //! | `events` | Events |
+//! | `unwritten` | which statuses are not worth a write yet |
 //! | `failures` | what a pass that fails again and again is repeated after, and says |
 //! | `wakes` | puts wakes of one object together |
 //! | `run` | passes over all objects of a kind |
+//! | `alone` | one write to an object at a time |
 //! | `patch` | writes to objects |
 
+mod alone;
 pub mod controller;
 mod error;
 mod events;
@@ -20,6 +23,7 @@ pub mod patch;
 mod report;
 mod run;
 pub mod span;
+mod unwritten;
 mod wakes;
 
 use std::sync::Arc;
@@ -27,12 +31,14 @@ use std::time::Duration;
 
 use kube::Client;
 
+pub use alone::Alone;
 pub use controller::{Confirmed, Controller, Done};
 pub use error::{Chain, ReconcileError};
 pub use events::Events;
 pub use failures::Failures;
 pub use pass::pass;
 pub use run::{Watched, run};
+pub use unwritten::Unwritten;
 
 use crate::store::{Stored, Stores};
 
@@ -53,6 +59,10 @@ pub struct Engine {
     pub count: Box<dyn Fn(&'static str, &'static str) + Send + Sync>,
     /// Failures in a row.
     pub failures: Failures,
+    /// Objects that are being written.
+    pub alone: Alone,
+    /// Statuses that are held back.
+    pub unwritten: Unwritten,
 }
 
 impl Engine {
@@ -61,6 +71,13 @@ impl Engine {
         if let Some(kind) = written.kind_in(&self.stores) {
             kind.learn(written.clone());
         }
+    }
+
+    /// The object as it was last read or written, whichever is newer.
+    pub fn freshest<K: Stored>(&self, known: &K) -> K {
+        let kind = known.kind_in(&self.stores);
+        let fresher = kind.and_then(|kind| kind.fresher(known));
+        fresher.map_or_else(|| known.clone(), |fresher| fresher.as_ref().clone())
     }
 
     /// Refuses to go on when another process may lead.

@@ -1,9 +1,11 @@
 //! One pass over one object.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::join_all;
 use k8s_openapi::jiff::Timestamp;
+use tokio::time::Instant;
 
 use super::{Controller, Done, Engine, ReconcileError};
 use crate::api::conditions::Finding;
@@ -12,6 +14,8 @@ use crate::core::{Next, Plan, Reports};
 
 /// How many actions are done at the same time.
 const AT_ONCE: usize = 16;
+/// How long a pass acts before it leaves to the next what may wait: the status moves meanwhile.
+const ACTS_FOR: Duration = Duration::from_secs(1);
 
 /// A pass that failed, and is to be repeated. What was done until then was reported as far as that could be written.
 pub struct Failed<C: Controller> {
@@ -48,6 +52,7 @@ pub async fn pass<C: Controller>(
         object,
         observed,
         now: clock::now(),
+        held_back: Next::OnChange,
     };
     pass.run().await.map_err(|error| Failed {
         error,
@@ -61,6 +66,8 @@ pub(super) struct Pass<'a, C: Controller> {
     pub object: Arc<C::Object>,
     pub observed: C::Observed,
     pub now: Timestamp,
+    /// When the status that was not worth a write yet is.
+    pub held_back: Next,
 }
 
 #[derive(Default)]
@@ -119,7 +126,8 @@ impl<C: Controller> Pass<'_, C> {
             return Err(error);
         }
         self.succeeded().await?;
-        Ok(plan.next(self.now).sooner(outcome.next))
+        let next = plan.next(self.now).sooner(outcome.next);
+        Ok(next.sooner(self.held_back))
     }
 
     /// Returns whether something else is observed since.
@@ -137,9 +145,14 @@ impl<C: Controller> Pass<'_, C> {
     /// until one has to be waited for.
     async fn perform(&self, plan: &C::Plan) -> Result<Outcome, ReconcileError> {
         let mut outcome = Outcome::default();
+        let started = Instant::now();
         let together = |a: &_, b: &_| C::is_independent(a) && C::is_independent(b);
         for group in plan.actions().chunk_by(together) {
             for actions in group.chunks(AT_ONCE) {
+                if started.elapsed() >= ACTS_FOR && actions.iter().all(C::may_wait) {
+                    outcome.next = Next::After(Duration::ZERO);
+                    return Ok(outcome);
+                }
                 let all = join_all(actions.iter().map(|action| self.act(action))).await;
                 for done in all {
                     if !outcome.take(done?) {
@@ -160,8 +173,6 @@ impl<C: Controller> Pass<'_, C> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::api::conditions::{ConditionType, Reason};
 

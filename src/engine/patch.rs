@@ -30,7 +30,14 @@ where
     K: Stored + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
 {
     let decided_upon = part(known);
-    let mut current = known.clone();
+    let _alone = engine.alone.write(known.uid().unwrap_or_default()).await;
+    // what we wrote meanwhile is known already
+    let mut current = engine.freshest(known);
+    if part(&current) != decided_upon {
+        let (kind, namespace, name) = parts(known);
+        let what = format!("write {kind} {namespace}/{name}");
+        return Err(ReconcileError::Conflict { what });
+    }
     for _ in 1..SWAPS {
         match swap_whole(engine, &current, change(&current)).await {
             Err(error) if error.is_conflict() => {
@@ -66,7 +73,7 @@ where
 {
     let guard =
         json!({ "metadata": { "uid": known.uid(), "resourceVersion": known.resource_version() } });
-    merge(engine, known, guard, change, "").await
+    merge_alone(engine, known, guard, change, "").await
 }
 
 /// Merges `change` into an object, whatever else changed on it meanwhile.
@@ -113,6 +120,21 @@ where
 }
 
 async fn merge<K>(
+    engine: &Engine,
+    known: &K,
+    guard: Value,
+    change: Value,
+    subresource: &str,
+) -> Result<K, ReconcileError>
+where
+    K: Stored + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
+{
+    let _alone = engine.alone.write(known.uid().unwrap_or_default()).await;
+    merge_alone(engine, known, guard, change, subresource).await
+}
+
+/// The same, for who writes the object alone already.
+async fn merge_alone<K>(
     engine: &Engine,
     known: &K,
     guard: Value,

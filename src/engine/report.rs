@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use kube::Resource;
+use kube::{Resource, ResourceExt};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use super::{Controller, Engine, ReconcileError, patch};
 use crate::api::conditions::{self, ConditionType, Finding};
 use crate::api::crd::bounds::clip;
 use crate::api::reported::Reported;
-use crate::core::{Plan, kstatus};
+use crate::core::{Next, Plan, kstatus};
 
 impl<C: Controller> Pass<'_, C> {
     /// Writes the status that follows from a plan, if it differs, and an Event for each finding that is news. The object
@@ -31,6 +31,9 @@ impl<C: Controller> Pass<'_, C> {
         let merged = conditions::merge(&kept, plan.findings(), generation, self.now);
         let complete = kstatus::complete(merged, old.conditions(), generation, self.now);
         new.report(complete, generation);
+        if self.is_held_back(&old, &new, plan)? {
+            return Ok(());
+        }
         let Some(written) = self.write(&old, &new).await? else {
             return Ok(());
         };
@@ -43,6 +46,31 @@ impl<C: Controller> Pass<'_, C> {
         let controller = self.controller;
         controller.written(&mut self.observed, plan, &old, &self.object, self.now);
         Ok(())
+    }
+
+    /// Whether a status is not to be written yet. If it lasts, it is in a later pass.
+    fn is_held_back(
+        &mut self,
+        old: &C::Status,
+        new: &C::Status,
+        plan: &C::Plan,
+    ) -> Result<bool, ReconcileError> {
+        let key = (
+            C::NAME,
+            self.object.namespace().unwrap_or_default(),
+            self.object.name_any(),
+        );
+        let unwritten = &self.engine.unwritten;
+        self.held_back = Next::OnChange;
+        if new != old && C::is_passing(old, new, plan) && difference(old, new)?.is_some() {
+            let left = unwritten.hold_back(&key, self.now);
+            if !left.is_zero() {
+                self.held_back = Next::After(left);
+                return Ok(true);
+            }
+        }
+        unwritten.clear(&key);
+        Ok(false)
     }
 
     /// A pass succeeded: what was said of those that failed is over.

@@ -37,6 +37,7 @@ pub fn forgetting<K: Remembered + 'static>(context: Arc<Context>, hook: Hook<K>)
                 let namespace = object.namespace().unwrap_or_default();
                 let key = (*controller, namespace, object.name_any());
                 context.engine.failures.clear(&key);
+                context.engine.unwritten.clear(&key);
             }
         }
         hook(object, before, change);

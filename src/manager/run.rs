@@ -146,6 +146,8 @@ fn context(
             move |controller, result| metrics.reconciled(controller, result)
         }),
         failures: Default::default(),
+        unwritten: Default::default(),
+        alone: Default::default(),
     };
     let sources = || {
         let (wake, tasks) = (wakers.clusters.clone(), tasks.clone());

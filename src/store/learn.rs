@@ -146,6 +146,14 @@ impl<K: Indexed + Clone> Writing<K> {
 }
 
 impl<K: Stored> Kind<K> {
+    /// The same object, where it is held as of later than `known`.
+    pub fn fresher(&self, known: &K) -> Option<Arc<K>> {
+        let (namespace, name) = name_of(known);
+        let held = self.get(&namespace, &name)?;
+        let is_same = held.uid() == known.uid();
+        (is_same && is_newer(held.as_ref(), known)).then_some(held)
+    }
+
     /// Takes in what the API server answered to a write of ours.
     pub fn learn(&self, mut object: K) {
         object.managed_fields_mut().clear();

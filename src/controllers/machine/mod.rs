@@ -100,6 +100,10 @@ impl Controller for Machines {
         (!plan.hands_off).then(|| status::status(observed, plan, &old))
     }
 
+    fn is_passing(old: &MachineStatus, new: &MachineStatus, plan: &Plan) -> bool {
+        status::is_passing(old, new, plan)
+    }
+
     fn stamp(status: &mut MachineStatus, now: Timestamp) {
         status.last_updated = Some(Time(now));
     }

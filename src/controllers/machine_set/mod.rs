@@ -77,6 +77,10 @@ impl Controller for MachineSets {
         matches!(action, Action::Create { .. } | Action::Delete { .. })
     }
 
+    fn may_wait(action: &Action) -> bool {
+        matches!(action, Action::Create { .. })
+    }
+
     async fn perform(
         &self,
         observed: &Observed,

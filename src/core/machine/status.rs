@@ -3,8 +3,8 @@
 use k8s_openapi::api::core::v1::{NodeAddress, ObjectReference};
 
 use super::observed::{Observed, Placement, Seen};
-use super::plan::{Plan, terminal};
-use crate::api::conditions::{self, ConditionType, Finding, Reason};
+use super::plan::{Phase, Plan, terminal};
+use crate::api::conditions::{self, ConditionType, Finding, Reason, Severity, Status};
 use crate::api::machine::{MachineStatus, MachineVersions};
 
 /// Conditions whose news is worth an Event.
@@ -18,12 +18,47 @@ pub const EVENTS: &[ConditionType] = &[
 /// `errorReason` of a Machine whose own words cannot be used (2019 API).
 const TERMINAL: Reason = Reason::InvalidConfiguration;
 
-/// A condition tells news when its reason changed, and it did not merely begin by waiting.
+/// A condition tells news when its reason changed. What is said for the first time is news where it is trouble, the end of
+/// the way, or the beginning of the last one: that a Machine which was just made is on its way is what everybody expects.
 pub fn is_news(old: &MachineStatus, finding: &Finding) -> bool {
     match conditions::find(&old.conditions, finding.condition) {
         Some(before) => before.reason != finding.reason,
-        None => finding.reason != Reason::WaitingForNode,
+        None => {
+            let is_ready = finding.reason == Reason::NodeReady;
+            let is_trouble = finding.reason.severity() == Severity::Warning;
+            is_ready || is_trouble || finding.condition == ConditionType::Deleting
+        }
     }
+}
+
+/// Whether a Machine only passes through a status: it is under way, nothing asks for a person, and nothing was found out
+/// that others read.
+pub fn is_passing(old: &MachineStatus, new: &MachineStatus, plan: &Plan) -> bool {
+    let under_way = matches!(
+        plan.phase,
+        Phase::Pending | Phase::Provisioning | Phase::Bootstrapping | Phase::Deleting
+    );
+    let told = |status: &MachineStatus| {
+        let MachineStatus {
+            node_ref,
+            addresses,
+            versions,
+            error_reason,
+            ..
+        } = status;
+        (
+            node_ref.clone(),
+            addresses.clone(),
+            versions.clone(),
+            error_reason.clone(),
+        )
+    };
+    let asks = |finding: &Finding| {
+        let is_paused =
+            finding.condition == ConditionType::Paused && finding.status == Status::True;
+        is_paused || finding.reason.severity() == Severity::Warning
+    };
+    under_way && !plan.findings.iter().any(asks) && told(old) == told(new)
 }
 
 /// The status that follows from a plan; its conditions are those that stay although no finding is about them.

@@ -13,8 +13,10 @@ use crate::api::{Machine, MachineClass, MachineDeployment, MachineSet};
 use crate::manager::gateways::wake_waiting;
 use crate::store::{Change, Hook, Key, Stores, Wakers};
 
-/// Changes of several workers within this time are one to those who look at all of them.
+/// Changes of several Machines within this time are one to their set, and ends of several workers to those who wait for all.
 const SEVERAL: Duration = Duration::from_millis(250);
+/// Changes of several workers within this time are one to their Cluster, which counts them.
+const COUNTED: Duration = Duration::from_secs(1);
 
 /// A Machine wakes itself, its set, its Cluster, its class and, when it is gone, the Host that it held.
 pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
@@ -36,7 +38,7 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
             .map(|owner| &owner.name)
             .collect();
         for owner in owners {
-            wakers.machine_sets.wake(&namespace, owner);
+            wakers.machine_sets.wake_within(&namespace, owner, SEVERAL);
         }
         let mut owners = machine.owner_references().iter();
         if !owners.any(|owner| owner.controller == Some(true)) {
@@ -45,10 +47,10 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
             }
         }
         if let Some(cluster) = machine.labels().get(LABEL_CLUSTER) {
-            let time = if machine.is_control_plane() {
-                Duration::ZERO
-            } else {
-                SEVERAL
+            let time = match change {
+                _ if machine.is_control_plane() => Duration::ZERO,
+                Change::Deleted => SEVERAL,
+                Change::Applied => COUNTED,
             };
             wakers.clusters.wake_within(&namespace, cluster, time);
         }

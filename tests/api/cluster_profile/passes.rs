@@ -37,6 +37,8 @@ impl Profiles {
             is_leading: Box::new(|| true),
             count: Box::new(|_, _| ()),
             failures: Default::default(),
+            unwritten: Default::default(),
+            alone: Default::default(),
         };
         Self {
             engine: Arc::new(engine),

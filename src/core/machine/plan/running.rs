@@ -126,6 +126,11 @@ fn health(node: &NodeView) -> Finding {
             Reason::NodeNotReady,
             format!("Node {}: {}", node.name, node.ready_message),
         ),
+        None if node.ready_reason.is_empty() => Finding::unknown(
+            ConditionType::NodeHealthy,
+            Reason::NodeNotReady,
+            format!("Node {}: its kubelet has not reported yet", node.name),
+        ),
         None => Finding::unknown(
             ConditionType::NodeHealthy,
             Reason::NodeUnknown,
