@@ -63,9 +63,9 @@ pub struct Context {
     pub known: KnownClusters,
     /// Nodes that are being drained.
     pub drains: DrainWatches,
-    /// Watches what addons are read from.
+    /// What addons are read from.
     pub sources: Sources,
-    /// Watches the Secrets of Clusters.
+    /// The Secrets of Clusters.
     pub secrets: Sources,
     /// Claims that were made and may not be in the store yet, by UID of the Machine.
     pub claims: Mutex<HashMap<String, PendingClaim>>,

@@ -15,6 +15,7 @@ mod media;
 mod members;
 mod metrics;
 mod run;
+mod sources;
 mod unreadable;
 
 pub use args::ManagerArgs;

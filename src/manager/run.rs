@@ -18,7 +18,7 @@ use super::controllers::{self, Woken};
 use super::error::ManagerError;
 use super::leader::Leadership;
 use super::metrics::Metrics;
-use super::{definitions, gateways, gone, hooks, http, media, members, unreadable};
+use super::{definitions, gateways, gone, hooks, http, media, members, sources, unreadable};
 use crate::api::names::SECRET_TYPE_GATEWAY;
 use crate::clock;
 use crate::controllers::{cluster, cluster_profile};
@@ -149,10 +149,7 @@ fn context(
         unwritten: Default::default(),
         alone: Default::default(),
     };
-    let sources = || {
-        let (wake, tasks) = (wakers.clusters.clone(), tasks.clone());
-        cluster::Sources::new(client.clone(), wake, tasks, stop.clone())
-    };
+    let sources = || cluster::Sources::new(wakers.clusters.clone());
     let context = Context {
         engine: Arc::new(engine),
         hosts: Arc::new(Hosts::new(stores.clone())),
@@ -255,6 +252,12 @@ async fn watches(args: &ManagerArgs, context: &Arc<Context>) {
         watch!(gateway_credentials, gateway, hooks::gateway_credential),
         watch!(credentials, ssh, hooks::credential),
         watch!(bmc_credentials, basic, hooks::bmc_credential),
+        sources::watch(
+            client,
+            all.namespace.as_deref(),
+            &context.sources,
+            &context.secrets
+        ),
     );
 }
 

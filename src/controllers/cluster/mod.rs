@@ -22,7 +22,7 @@ use crate::manager::{Context, member_key};
 
 pub use known::{Known, KnownClusters};
 pub use secrets::other_cluster;
-pub use sources::Sources;
+pub use sources::{Now, Sources};
 
 /// The controller of Clusters.
 pub struct Clusters {

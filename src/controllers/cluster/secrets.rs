@@ -1,4 +1,4 @@
-//! The Secrets of a cluster: read when they are new or have changed, which a watch of each by its name says;
+//! The Secrets of a cluster: read when they are new or have changed, which the watch of Secrets tells;
 //! and held until it is gone. A namespace, or a foreground deletion, would take them first, and a restarted
 //! manager could not finish what was begun; and a CA that somebody deletes by mistake stays readable.
 

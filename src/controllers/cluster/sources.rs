@@ -1,193 +1,170 @@
-//! Watches what addons are read from, and the Secrets of a Cluster: each object by its name, and only its
-//! metadata. So a change takes effect at once, an idle manager asks nothing, and no ConfigMap or Secret is
-//! held in memory.
+//! What addons are read from, and the Secrets of Clusters: which of them each Cluster needs. One watch of each
+//! kind serves all Clusters, for metadata only: a change takes effect at once, an idle manager asks nothing, and no
+//! ConfigMap or Secret is held in memory.
 
-use std::collections::HashMap;
-use std::fmt::Debug;
-use std::pin::pin;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use futures::TryStreamExt;
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kube::api::{WatchEvent, WatchParams};
-use kube::{Api, Client, Resource, ResourceExt};
-use serde::de::DeserializeOwned;
-use tokio::task::AbortHandle;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
+use kube::ResourceExt;
 
 use crate::api::Cluster;
 use crate::api::cluster_provider_spec::{Addon, AddonKind};
-use crate::core::backoff;
 use crate::store::Waker;
-
-/// How long one watch lasts, in seconds: a connection that died unnoticed is missed no longer.
-const WATCH_SECONDS: u32 = 290;
-/// Where a watch starts that knows nothing: with the object as it is.
-const FROM_NOW: &str = "0";
 
 /// What is read for each cluster, by the Cluster's UID.
 pub struct Sources {
-    followed: Mutex<HashMap<String, Followed>>,
-    client: Client,
+    all: Mutex<All>,
     wake: Waker<Cluster>,
-    tasks: TaskTracker,
-    stop: CancellationToken,
+}
+
+/// Kind, namespace and name of a ConfigMap or a Secret.
+type Source = (AddonKind, String, String);
+
+#[derive(Default)]
+struct All {
+    followers: HashMap<String, Follower>,
+    /// UIDs of the Clusters that follow each.
+    by_source: HashMap<Source, Followed>,
+}
+
+struct Follower {
+    namespace: String,
+    cluster: String,
+    /// Moves with each change.
+    revision: u64,
+    sources: BTreeSet<Source>,
 }
 
 #[derive(Default)]
 struct Followed {
-    /// Moves with each change.
-    revision: Arc<AtomicU64>,
-    watches: Vec<(Addon, AbortHandle)>,
+    by: BTreeSet<String>,
+    /// What the watch told of it last.
+    now: Option<Now>,
 }
 
-impl Drop for Followed {
-    fn drop(&mut self) {
-        self.watches.iter().for_each(|(_, watch)| watch.abort());
-    }
+/// What a watch tells of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Now {
+    /// It has this resourceVersion.
+    At(String),
+    /// It was deleted.
+    Deleted,
 }
 
 impl Sources {
-    /// Nothing is watched yet.
-    pub fn new(
-        client: Client,
-        wake: Waker<Cluster>,
-        tasks: TaskTracker,
-        stop: CancellationToken,
-    ) -> Self {
+    /// Nothing is followed yet.
+    pub fn new(wake: Waker<Cluster>) -> Self {
         Self {
-            followed: Mutex::default(),
-            client,
+            all: Mutex::default(),
             wake,
-            tasks,
-            stop,
         }
     }
 
-    /// Watches these and no others for a Cluster, which is woken by each change.
+    /// A Cluster needs these and no others, and is woken by each change. What it reads from then on is as new as
+    /// [`Self::revision`] says.
     pub fn follow(&self, cluster: &Cluster, addons: &[Addon]) {
-        let mut followed = self.lock();
-        let entry = followed
-            .entry(cluster.uid().unwrap_or_default())
-            .or_default();
-        entry.watches.retain(|(addon, watch)| {
-            let is_wanted = addons.contains(addon);
-            if !is_wanted {
-                watch.abort();
-            }
-            is_wanted
-        });
-        for addon in addons {
-            if !entry.watches.iter().any(|(known, _)| known == addon) {
-                let watch = self.watch(cluster, addon, entry.revision.clone());
-                entry.watches.push((addon.clone(), watch));
-            }
+        let (uid, namespace) = (
+            cluster.uid().unwrap_or_default(),
+            cluster.namespace().unwrap_or_default(),
+        );
+        let source = |addon: &Addon| (addon.kind, namespace.clone(), addon.name.clone());
+        let wanted: BTreeSet<Source> = addons.iter().map(source).collect();
+        let mut all = self.lock();
+        let follower = all
+            .followers
+            .entry(uid.clone())
+            .or_insert_with(|| Follower {
+                namespace: namespace.clone(),
+                cluster: cluster.name_any(),
+                revision: 0,
+                sources: BTreeSet::new(),
+            });
+        if follower.sources == wanted {
+            return;
+        }
+        let before = std::mem::replace(&mut follower.sources, wanted.clone());
+        for source in before.difference(&wanted) {
+            all.leave(source, &uid);
+        }
+        for source in wanted {
+            all.by_source
+                .entry(source)
+                .or_default()
+                .by
+                .insert(uid.clone());
         }
     }
 
     /// A number that moves when one of a Cluster's sources changes. What was read after it was asked for
     /// is as new as it says.
     pub fn revision(&self, uid: &str) -> u64 {
-        let followed = self.lock();
-        followed
+        let all = self.lock();
+        all.followers
             .get(uid)
-            .map_or(0, |followed| followed.revision.load(Ordering::Acquire))
+            .map_or(0, |follower| follower.revision)
     }
 
-    /// Watches nothing for a Cluster any more.
+    /// Follows nothing for a Cluster any more.
     pub fn forget(&self, uid: &str) {
-        self.lock().remove(uid);
-    }
-
-    fn watch(&self, cluster: &Cluster, addon: &Addon, revision: Arc<AtomicU64>) -> AbortHandle {
-        let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
-        let (client, kind, source) = (self.client.clone(), addon.kind, addon.name.clone());
-        let (wake, stop) = (self.wake.clone(), self.stop.clone());
-        let task = async move {
-            let changed = || {
-                revision.fetch_add(1, Ordering::AcqRel);
-                wake.wake(&namespace, &name);
-            };
-            let watch = async {
-                match kind {
-                    AddonKind::ConfigMap => {
-                        let api = Api::<ConfigMap>::namespaced(client, &namespace);
-                        follow(api, &source, changed).await;
-                    }
-                    AddonKind::Secret => {
-                        let api = Api::<Secret>::namespaced(client, &namespace);
-                        follow(api, &source, changed).await;
-                    }
-                }
-            };
-            tokio::select! {
-                () = watch => {}
-                () = stop.cancelled() => {}
-            }
-        };
-        self.tasks.spawn(task).abort_handle()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Followed>> {
-        self.followed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Watches one object for ever. Each watch goes on where the one before ended.
-async fn follow<K>(api: Api<K>, name: &str, changed: impl Fn())
-where
-    K: Resource + Clone + DeserializeOwned + Debug,
-{
-    let params = WatchParams::default()
-        .fields(&format!("metadata.name={name}"))
-        .timeout(WATCH_SECONDS);
-    let (mut version, mut failures) = (FROM_NOW.to_owned(), 0);
-    loop {
-        let heard = version.clone();
-        let ended = watch_once(&api, &params, &mut version, &changed).await;
-        if let Err(error) = &ended {
-            tracing::debug!(name, %error, "watch of an object broken, taking it up again");
+        let mut all = self.lock();
+        let follower = all.followers.remove(uid);
+        for source in follower.into_iter().flat_map(|follower| follower.sources) {
+            all.leave(&source, uid);
         }
-        failures = if ended.is_ok() && version != heard {
-            0
-        } else {
-            failures + 1
+    }
+
+    /// The watch told of a ConfigMap or a Secret. What is known already is no news; the first that it tells of one may be.
+    pub fn changed(&self, kind: AddonKind, namespace: &str, name: &str, now: Now) {
+        let source = (kind, namespace.to_owned(), name.to_owned());
+        let mut all = self.lock();
+        let Some(followed) = all.by_source.get_mut(&source) else {
+            return;
         };
-        tokio::time::sleep(backoff::delay(failures, 0.5)).await;
+        if followed.now.replace(now.clone()) == Some(now) {
+            return;
+        }
+        for uid in followed.by.clone() {
+            self.advance(&mut all, &uid);
+        }
+    }
+
+    /// The watch of a kind begins anew: anything may have happened since it told of the last change.
+    pub fn lost(&self, kind: AddonKind) {
+        let mut all = self.lock();
+        let of_kind = all.by_source.iter_mut().filter(|((of, ..), _)| *of == kind);
+        let mut uids = BTreeSet::new();
+        for (_, followed) in of_kind {
+            followed.now = None;
+            uids.extend(followed.by.iter().cloned());
+        }
+        for uid in uids {
+            self.advance(&mut all, &uid);
+        }
+    }
+
+    fn advance(&self, all: &mut All, uid: &str) {
+        if let Some(follower) = all.followers.get_mut(uid) {
+            follower.revision += 1;
+            self.wake.wake(&follower.namespace, &follower.cluster);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, All> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-async fn watch_once<K>(
-    api: &Api<K>,
-    params: &WatchParams,
-    version: &mut String,
-    changed: impl Fn(),
-) -> Result<(), kube::Error>
-where
-    K: Resource + Clone + DeserializeOwned + Debug,
-{
-    let mut events = pin!(api.watch_metadata(params, version).await?);
-    while let Some(event) = events.try_next().await? {
-        match event {
-            WatchEvent::Added(object)
-            | WatchEvent::Modified(object)
-            | WatchEvent::Deleted(object) => {
-                let new = object.resource_version().unwrap_or_default();
-                if *version != new {
-                    *version = new;
-                    changed();
-                }
-            }
-            WatchEvent::Bookmark(mark) => *version = mark.metadata.resource_version,
-            // what happened since that version is not known any more
-            WatchEvent::Error(status) => {
-                FROM_NOW.clone_into(version);
-                changed();
-                return Err(kube::Error::Api(status));
+impl All {
+    fn leave(&mut self, source: &Source, uid: &str) {
+        if let Some(followed) = self.by_source.get_mut(source) {
+            followed.by.remove(uid);
+            if followed.by.is_empty() {
+                self.by_source.remove(source);
             }
         }
     }
-    Ok(())
 }
+
+#[cfg(test)]
+#[path = "sources_tests.rs"]
+mod tests;
