@@ -32,8 +32,8 @@ test: ## everything below the slow tier: also on a real API server and on real h
 test-slow: ## what needs a second Kubernetes version
 	@hack/test slow
 
-bench-simulated: ## requests and processor time per Machine, 0 to 500 simulated machines
-	@hack/bench-simulated
+bench-simulated: ## requests, processor time and memory per simulated Machine, and how they grow (SIZES="100 500")
+	@hack/bench-simulated $(SIZES)
 .PHONY: bench-simulated
 
 crds: ## the definitions in crds/, from the types

@@ -70,8 +70,9 @@ simulated_scale() {
 # requests LOG LINE: what the manager has asked since that line of an audit log, "VERB RESOURCE" each; Leases apart.
 # A watch counts when it starts.
 requests() {
-  tail -n "+$(($2 + 1))" "$1" | grep -F "\"username\":\"$MANAGER_ACCOUNT\"" | grep -vF '"resource":"leases"' |
-    awk '{
+  tail -n "+$(($2 + 1))" "$1" | awk -v account="\"username\":\"$MANAGER_ACCOUNT\"" '
+    !index($0, account) || index($0, "\"resource\":\"leases\"") {next}
+    {
       if (!match($0, /"verb":"[a-z]+"/)) next
       verb = substr($0, RSTART + 8, RLENGTH - 9)
       if ((verb == "watch") != (index($0, "\"stage\":\"ResponseStarted\"") > 0)) next

@@ -22,6 +22,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::{unreadable, whose};
 use crate::api::conditions::{ConditionType, Finding};
 use crate::api::{Machine, MachineStatus};
+use crate::clock;
 use crate::core::machine::plan::{self, Action, Plan};
 use crate::core::machine::{Observed, status};
 use crate::engine::{Controller, Done, ReconcileError};
@@ -75,6 +76,9 @@ impl Controller for Machines {
         if plan.hands_off {
             return false;
         }
+        let phase = plan.phase.as_str();
+        let metrics = &self.context.metrics;
+        metrics.entered(observed.uid(), phase, clock::now());
         let outcomes = &self.context.outcomes;
         outcomes.remember(observed.uid(), &plan.actions, found.as_ref());
         plan.learn(observed, found)
@@ -118,11 +122,10 @@ impl Controller for Machines {
         plan: &Plan,
         old: &MachineStatus,
         machine: &Arc<Machine>,
-        now: Timestamp,
+        _: Timestamp,
     ) {
         observed.machine = machine.clone();
         let phase = plan.phase.as_str();
-        self.context.metrics.entered(observed.uid(), phase, now);
         if old.phase.as_deref() != Some(phase) {
             tracing::info!(
                 cluster = observed.marker.cluster,
