@@ -8,7 +8,6 @@ use kube::{Client, ResourceExt};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::metrics::Metrics;
 use crate::api::Cluster;
 use crate::controllers::cluster::{KnownClusters, Sources};
 use crate::controllers::cluster_profile::Memory;
@@ -18,9 +17,9 @@ use crate::controllers::whose::Regarded;
 use crate::core::machine::PendingClaim;
 use crate::engine::{Engine, ReconcileError};
 use crate::gateway;
-use crate::media::Media;
-use crate::provider::libvirt::{Reservations, Tries};
-use crate::provider::{Bmcs, Follows, Hosts, Simulated};
+use crate::metrics::Metrics;
+use crate::providers::libvirt::{Reservations, Tries};
+use crate::providers::{Bmcs, Follows, Hosts, Installs, Simulated};
 use crate::store::{Stores, Wakers};
 use crate::workload::drain_watch::DrainWatches;
 use crate::workload::{Member, MemberKey, Registry};
@@ -40,9 +39,9 @@ pub struct Context {
     /// Hosts over SSH.
     pub hosts: Arc<Hosts>,
     /// Their BMCs.
-    pub bmcs: Bmcs,
-    /// Installers for BMCs, where the manager serves any.
-    pub media: Option<Arc<Media>>,
+    pub bmcs: Arc<Bmcs>,
+    /// What their operating systems are installed with.
+    pub installs: Installs,
     /// What came of what Machines wanted.
     pub outcomes: Outcomes,
     /// Units of steps that are followed.

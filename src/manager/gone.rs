@@ -10,7 +10,7 @@ use crate::api::readable::unreadable;
 use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
 use crate::controllers::cluster;
 use crate::gateway::ConnectionKey;
-use crate::provider::target::place;
+use crate::providers::ssh::target::place;
 use crate::store::{Change, Hook};
 
 /// An object of which more is remembered than the stores hold.
@@ -78,7 +78,7 @@ impl Remembered for Host {
             context.hosts.forget(self);
             let uid = self.uid().unwrap_or_default();
             context.bmcs.forget(&uid);
-            if let Some(media) = &context.media {
+            if let Some(media) = &context.installs.media {
                 media.revoke(&uid);
             }
         }

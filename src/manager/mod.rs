@@ -13,12 +13,10 @@ mod leader;
 mod lease;
 mod media;
 mod members;
-mod metrics;
 mod run;
 mod unreadable;
 
 pub use args::ManagerArgs;
 pub use context::{Context, member_key};
 pub use error::ManagerError;
-pub use metrics::Metrics;
 pub use run::run;

@@ -17,14 +17,14 @@ use super::context::Context;
 use super::controllers::{self, Woken};
 use super::error::ManagerError;
 use super::leader::Leadership;
-use super::metrics::Metrics;
 use super::{definitions, gateways, gone, hooks, http, media, members, unreadable};
 use crate::api::names::SECRET_TYPE_GATEWAY;
 use crate::clock;
 use crate::controllers::{cluster, cluster_profile};
 use crate::engine::{Engine, Events};
 use crate::media::Media;
-use crate::provider::{Bmcs, Follows, Hosts, Simulated};
+use crate::metrics::Metrics;
+use crate::providers::{Bmcs, Follows, Hosts, Installs, Simulated};
 use crate::remote::{Route, kube_builder};
 use crate::store::{Scope, Stores, watch};
 use crate::workload::drain_watch::DrainWatches;
@@ -151,11 +151,21 @@ fn context(
         let (wake, tasks) = (wakers.clusters.clone(), tasks.clone());
         cluster::Sources::new(client.clone(), wake, tasks, stop.clone())
     };
-    let context = Context {
-        engine: Arc::new(engine),
-        hosts: Arc::new(Hosts::new(stores.clone())),
-        bmcs: Bmcs::new(client.clone(), stores.clone()),
+    let engine = Arc::new(engine);
+    let hosts = Arc::new(Hosts::new(stores.clone()));
+    let bmcs = Arc::new(Bmcs::new(client.clone(), stores.clone()));
+    let installs = Installs {
+        engine: engine.clone(),
         media,
+        hosts: hosts.clone(),
+        bmcs: bmcs.clone(),
+        waker: wakers.hosts.clone(),
+    };
+    let context = Context {
+        engine,
+        hosts,
+        bmcs,
+        installs,
         follows: Follows::new(tasks.clone(), stop.clone(), metrics.clone()),
         gateways: Arc::new(gateways::registry(stores.clone(), wakers.clone())),
         reservations: Default::default(),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::install;
+use super::guard;
 use super::observe::is_marked;
 use super::released::must_be_released;
 use super::switch::{Switch, switch};
@@ -18,6 +18,7 @@ use crate::core::proof::{Clean, TurnIsOver};
 use crate::core::{claim, finalizers};
 use crate::engine::{Chain, Done, ReconcileError, patch};
 use crate::manager::Context;
+use crate::providers::install;
 use crate::workload;
 use kube::{Api, ResourceExt};
 
@@ -45,13 +46,22 @@ pub async fn perform(
             must_be_released(context, observed).await?;
             return Ok(stop_kubelet(context, observed, marker).await);
         }
-        Action::BeginInstallation => install::begin(context, observed).await?,
-        Action::OpenInstaller => install::open_again(context, observed).await?,
-        Action::BootInstaller => install::boot(context, observed).await?,
-        Action::BootInstalled => install::boot_installed(context, observed).await?,
-        Action::EndInstallation => install::end(context, observed).await?,
+        Action::BeginInstallation => {
+            let host = observed.host.as_ref();
+            guard::must_have_none(context, host, "install the operating system").await?;
+            install::begin(&context.installs, observed).await?;
+        }
+        Action::OpenInstaller => install::open_again(&context.installs, observed).await?,
+        Action::BootInstaller => install::boot(&context.installs, observed).await?,
+        Action::BootInstalled => install::boot_installed(&context.installs, observed).await?,
+        Action::EndInstallation => {
+            let free = async |clean: Option<&Clean>, key: &str| {
+                free_installed(context, observed, clean, key).await
+            };
+            install::end(&context.installs, observed, free).await?;
+        }
         Action::GiveUpInstallation(cause, why) => {
-            install::give_up(context, observed, *cause, why.clone()).await?;
+            install::give_up(&context.installs, observed, *cause, why.clone()).await?;
         }
     }
     Ok(Done::Yes)
@@ -159,7 +169,7 @@ async fn free(context: &Context, observed: &Observed, clean: &Clean) -> Result<(
 }
 
 /// Clears the claim of a host that was installed anew, if it had one, and what stands of the installation; pins its key.
-pub async fn free_installed(
+async fn free_installed(
     context: &Context,
     observed: &Observed,
     clean: Option<&Clean>,

@@ -12,7 +12,7 @@ use crate::core::hypervisor::{Abandoned, Observed, View};
 use crate::core::wire::Machine as VirtualMachine;
 use crate::gateway::{ConnectionKey, Credentials};
 use crate::manager::Context;
-use crate::provider::libvirt::LABEL_MANAGEMENT;
+use crate::providers::libvirt::LABEL_MANAGEMENT;
 
 /// What a pass over a Hypervisor knows.
 pub fn observe(context: &Context, hypervisor: Arc<Hypervisor>) -> Observed {

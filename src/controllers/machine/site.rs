@@ -9,8 +9,8 @@ use crate::core::machine::{Held, Observed, Placement};
 use crate::core::node::{RenderError, Script};
 use crate::engine::ReconcileError;
 use crate::manager::Context;
-use crate::provider::Hosts;
-use crate::provider::libvirt::Guest;
+use crate::providers::Hosts;
+use crate::providers::libvirt::Guest;
 use crate::remote::Session;
 
 /// The Host that the Machine holds.

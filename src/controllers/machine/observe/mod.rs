@@ -18,8 +18,8 @@ use crate::api::cluster::Turn;
 use crate::api::names::{self, ANNOTATION_INITIALIZED, LABEL_CLUSTER};
 use crate::api::readable::unreadable;
 use crate::api::{Cluster, ClusterProviderSpec, Host, Machine, MachineProviderSpec};
+use crate::controllers::paused;
 use crate::controllers::whose::Shared;
-use crate::controllers::{claims, paused};
 use crate::core::kubeadm::Endpoint;
 use crate::core::machine::plan::turn::{Both, Holder};
 use crate::core::machine::units::node_name;
@@ -30,6 +30,7 @@ use crate::core::node::{Marker, UnitName};
 use crate::core::{Key, NodeView};
 use crate::engine::ReconcileError;
 use crate::manager::Context;
+use crate::providers::ssh::claims;
 use crate::workload::Connectivity;
 
 /// A restart of ours is no news: how long after it a cluster that was connected may take to be connected again.

@@ -9,7 +9,6 @@ use super::host_address;
 use crate::api::conditions::{ConditionType, Reason, Status, find, is_true};
 use crate::api::names::ANNOTATION_HOST;
 use crate::api::{Host, MachineProviderSpec};
-use crate::controllers::claims;
 use crate::core::host::PowerState;
 use crate::core::machine::kind::PlaceKind;
 use crate::core::machine::plan::claim;
@@ -18,7 +17,8 @@ use crate::core::machine::{
 };
 use crate::core::node::{Marker, Ownership};
 use crate::manager::Context;
-use crate::provider::Server;
+use crate::providers::ssh::Server;
+use crate::providers::ssh::claims;
 
 /// Where the Machine is, and what that place says of itself where nothing else can tell.
 pub(super) async fn placement(

@@ -18,7 +18,7 @@ use crate::core::machine::{Held, Observed, Placement, Refusal, Stuck, Told, Virt
 use crate::core::node::Marker;
 use crate::core::wire::{Image, ImageState};
 use crate::manager::Context;
-use crate::provider::libvirt::{Guest, Keys, Reservation, domain_name};
+use crate::providers::libvirt::{Guest, Keys, Reservation, domain_name};
 
 /// The virtual machine of a Machine, once its Hypervisor is chosen. Who runs on a Host has none, whatever Hypervisor stands
 /// on it: the gateway of that would prove that the Machine runs nowhere.

@@ -20,7 +20,7 @@ use crate::core::wire::{MachineRequest, PowerAction};
 use crate::engine::{Chain, Done, ReconcileError, patch};
 use crate::gateway::{Connection, GatewayError};
 use crate::manager::Context;
-use crate::provider::libvirt::{Keys, Reservation, fetch, machine_spec, seed};
+use crate::providers::libvirt::{Keys, Reservation, fetch, machine_spec, seed};
 
 /// Writes down on which Hypervisor the virtual machine is made, by compare-and-swap. The choice is made
 /// again with everything that was given away meanwhile.

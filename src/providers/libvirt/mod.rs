@@ -8,7 +8,7 @@ mod server;
 mod spec;
 mod tries;
 
-pub use keys::{Keys, pair};
+pub use keys::Keys;
 pub use reservations::{Reservation, Reservations};
 pub use seed::{SeedError, seed};
 pub use server::Guest;

@@ -5,8 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-use super::guard;
-use super::perform::free_installed;
+use super::{Installs, image};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::installation::{Cause, Phase, Record};
 use crate::api::names::{
@@ -18,19 +17,18 @@ use crate::core::host::plan::installation::reason;
 use crate::core::host::{Contact, Observed};
 use crate::core::proof::{Clean, Proof};
 use crate::engine::{ReconcileError, patch};
-use crate::manager::Context;
-use crate::provider::{Errand, installer};
+use crate::providers::bmc::Errand;
 
-/// Makes the keys, and writes down that an installation is under way.
-pub async fn begin(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
+/// Makes the keys, and writes down that an installation is under way. That no control plane is lost with the disk is its
+/// caller's to know, as of now.
+pub async fn begin(installs: &Installs, observed: &Observed) -> Result<(), ReconcileError> {
     let host = observed.host.as_ref();
-    must_be_free(context, host).await?;
-    guard::must_have_none(context, host, "install the operating system").await?;
-    context.must_lead()?;
-    if let (Some(media), Some(installation)) = (&context.media, &host.spec.installation) {
+    must_be_free(installs, host).await?;
+    installs.engine.must_lead()?;
+    if let (Some(media), Some(installation)) = (&installs.media, &host.spec.installation) {
         media.library.forget_failure(&installation.iso);
     }
-    let (id, host_key) = installer::make_keys(&context.engine, host).await?;
+    let (id, host_key) = image::make_keys(&installs.engine, host).await?;
     let record = Record {
         id,
         phase: Phase::Booting,
@@ -63,10 +61,10 @@ pub async fn begin(context: &Context, observed: &Observed) -> Result<(), Reconci
             annotation(ANNOTATION_PAUSED),
         )
     };
-    patch::swap(&context.engine, host, part, change).await?;
+    patch::swap(&installs.engine, host, part, change).await?;
     let message = "its operating system is installed anew; everything on that disk is lost";
     tell(
-        context,
+        installs,
         host,
         &Finding::yes(
             ConditionType::Installed,
@@ -79,34 +77,34 @@ pub async fn begin(context: &Context, observed: &Observed) -> Result<(), Reconci
 }
 
 /// Opens the installer to the host, as it was before we started.
-pub async fn open_again(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
+pub async fn open_again(installs: &Installs, observed: &Observed) -> Result<(), ReconcileError> {
     let Some((record, host)) = underway(observed) else {
         return Ok(());
     };
     // what was closed a moment ago, and is not seen to be, stays closed
-    must_be_free(context, host).await?;
-    if let Err(problem) = installer::open(context, observed, record).await? {
-        give_up(context, observed, Cause::AnswersUnfit, problem).await?;
+    must_be_free(installs, host).await?;
+    if let Err(problem) = image::open(installs, observed, record).await? {
+        give_up(installs, observed, Cause::AnswersUnfit, problem).await?;
     }
     Ok(())
 }
 
 /// Opens the installer to the host, and has its BMC boot it.
-pub async fn boot(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
+pub async fn boot(installs: &Installs, observed: &Observed) -> Result<(), ReconcileError> {
     let Some((record, host)) = underway(observed) else {
         return Ok(());
     };
-    must_be_free(context, host).await?;
-    let url = match installer::open(context, observed, record).await? {
+    must_be_free(installs, host).await?;
+    let url = match image::open(installs, observed, record).await? {
         Ok(url) => url,
-        Err(problem) => return give_up(context, observed, Cause::AnswersUnfit, problem).await,
+        Err(problem) => return give_up(installs, observed, Cause::AnswersUnfit, problem).await,
     };
-    context.must_lead()?;
-    if ask(context, host, &Errand::BootImage(url)).await {
-        proceed(context, observed, Phase::Installing).await?;
+    installs.engine.must_lead()?;
+    if ask(installs, host, &Errand::BootImage(url)).await {
+        proceed(installs, observed, Phase::Installing).await?;
         let message = "its BMC has it boot the installer";
         tell(
-            context,
+            installs,
             host,
             &Finding::yes(ConditionType::Installed, Reason::InstallerBooted, message),
         )
@@ -116,25 +114,33 @@ pub async fn boot(context: &Context, observed: &Observed) -> Result<(), Reconcil
 }
 
 /// Closes the installer, and has the BMC boot what was installed.
-pub async fn boot_installed(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
+pub async fn boot_installed(
+    installs: &Installs,
+    observed: &Observed,
+) -> Result<(), ReconcileError> {
     let Some((_, host)) = underway(observed) else {
         return Ok(());
     };
-    must_be_free(context, host).await?;
-    context.must_lead()?;
-    if ask(context, host, &Errand::BootDisk).await {
-        close(context, host);
-        proceed(context, observed, Phase::Starting).await?;
+    must_be_free(installs, host).await?;
+    installs.engine.must_lead()?;
+    if ask(installs, host, &Errand::BootDisk).await {
+        close(installs, host);
+        proceed(installs, observed, Phase::Starting).await?;
     }
     Ok(())
 }
 
-/// Pins the key of the installed system, and forgets that it was installed; frees the host if it was let go.
-pub async fn end(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
+/// Closes the installer; `free` then pins the key of the installed system, forgets that it was installed, and frees the
+/// host if it was released, with the proof that nothing is on it and that key.
+pub async fn end(
+    installs: &Installs,
+    observed: &Observed,
+    free: impl AsyncFnOnce(Option<&Clean>, &str) -> Result<(), ReconcileError>,
+) -> Result<(), ReconcileError> {
     let Some((record, host)) = underway(observed) else {
         return Ok(());
     };
-    close(context, host);
+    close(installs, host);
     let clean = match (&observed.contact, &host.spec.consumer_ref) {
         (Contact::Seen(seen), Some(consumer)) => {
             Proof::of_installation(&consumer.uid, &record.id, seen)
@@ -143,11 +149,11 @@ pub async fn end(context: &Context, observed: &Observed) -> Result<(), Reconcile
         }
         _ => None,
     };
-    free_installed(context, observed, clean.as_ref(), &record.host_key).await?;
+    free(clean.as_ref(), &record.host_key).await?;
     let message =
         "its operating system was installed, and answers with the key that was made for it";
     tell(
-        context,
+        installs,
         host,
         &Finding::yes(ConditionType::Installed, Reason::Installed, message),
     )
@@ -157,7 +163,7 @@ pub async fn end(context: &Context, observed: &Observed) -> Result<(), Reconcile
 
 /// Closes the installer, has the BMC take it out, and writes down why.
 pub async fn give_up(
-    context: &Context,
+    installs: &Installs,
     observed: &Observed,
     cause: Cause,
     mut why: String,
@@ -165,21 +171,21 @@ pub async fn give_up(
     let Some((record, host)) = underway(observed) else {
         return Ok(());
     };
-    let live = patch::live(&context.engine, host).await?;
+    let live = patch::live(&installs.engine, host).await?;
     if mark(&live) != mark(host) || is_kept(&live) {
         return Err(conflict(host));
     }
-    close(context, host);
+    close(installs, host);
     // what was installed and does not answer is left on: whoever looks at its console sees why
     if record.phase != Phase::Starting {
-        context.must_lead()?;
-        let heard = context
+        installs.engine.must_lead()?;
+        let heard = installs
             .bmcs
             .ask(host, crate::clock::now(), &Errand::TakeBack);
         if let Err(error) = heard.await.power {
             why = format!("{why}; the settings of its BMC could not be undone: {error}");
         }
-        context.hosts.forget(host);
+        installs.hosts.forget(host);
     }
     let failed = Record {
         phase: Phase::Failed,
@@ -187,9 +193,9 @@ pub async fn give_up(
         message: Some(why.clone()),
         ..record.clone()
     };
-    write(context, observed, &failed).await?;
+    write(installs, observed, &failed).await?;
     tell(
-        context,
+        installs,
         host,
         &Finding::no(ConditionType::Installed, reason(cause), why),
     )
@@ -202,17 +208,17 @@ fn underway(observed: &Observed) -> Option<(&Record, &Host)> {
     Some((&underway.record, observed.host.as_ref()))
 }
 
-fn close(context: &Context, host: &Host) {
-    if let Some(media) = &context.media {
+fn close(installs: &Installs, host: &Host) {
+    if let Some(media) = &installs.media {
         media.revoke(&host.uid().unwrap_or_default());
     }
 }
 
 /// Has the BMC do it. What came of it is remembered, and the next pass sees it.
-async fn ask(context: &Context, host: &Host, errand: &Errand) -> bool {
-    let heard = context.bmcs.ask(host, crate::clock::now(), errand).await;
+async fn ask(installs: &Installs, host: &Host, errand: &Errand) -> bool {
+    let heard = installs.bmcs.ask(host, crate::clock::now(), errand).await;
     // nobody is at the other end of its connection any more
-    context.hosts.forget(host);
+    installs.hosts.forget(host);
     match heard.power {
         Ok(_) => true,
         Err(error) => {
@@ -223,8 +229,8 @@ async fn ask(context: &Context, host: &Host, errand: &Errand) -> bool {
 }
 
 /// Refuses when somebody has the host, or may not lose it, as the API server has it now.
-async fn must_be_free(context: &Context, decided_on: &Host) -> Result<(), ReconcileError> {
-    let live = patch::live(&context.engine, decided_on).await?;
+async fn must_be_free(installs: &Installs, decided_on: &Host) -> Result<(), ReconcileError> {
+    let live = patch::live(&installs.engine, decided_on).await?;
     if live.spec != decided_on.spec || mark(&live) != mark(decided_on) || is_kept(&live) {
         return Err(conflict(decided_on));
     }
@@ -232,7 +238,7 @@ async fn must_be_free(context: &Context, decided_on: &Host) -> Result<(), Reconc
         return Ok(());
     };
     let namespace = live.namespace().unwrap_or_default();
-    let machines: Api<Machine> = Api::namespaced(context.client.clone(), &namespace);
+    let machines: Api<Machine> = Api::namespaced(installs.engine.client.clone(), &namespace);
     let what = format!("read Machine {}", consumer.name);
     let machine = machines.get_opt(&consumer.name).await;
     let machine = machine.map_err(ReconcileError::api(what))?;
@@ -260,7 +266,7 @@ fn conflict(host: &Host) -> ReconcileError {
 }
 
 async fn proceed(
-    context: &Context,
+    installs: &Installs,
     observed: &Observed,
     phase: Phase,
 ) -> Result<(), ReconcileError> {
@@ -271,12 +277,12 @@ async fn proceed(
         phase,
         ..record.clone()
     };
-    write(context, observed, &next).await
+    write(installs, observed, &next).await
 }
 
 /// Writes down how far it is, if it is still where we know it.
 async fn write(
-    context: &Context,
+    installs: &Installs,
     observed: &Observed,
     record: &Record,
 ) -> Result<(), ReconcileError> {
@@ -286,9 +292,9 @@ async fn write(
     let change = |_: &Host| -> Value {
         json!({ "metadata": { "annotations": { ANNOTATION_INSTALLATION: text } } })
     };
-    patch::swap(&context.engine, host, part, change).await?;
+    patch::swap(&installs.engine, host, part, change).await?;
     tracing::info!(host = %host.name_any(), phase = ?record.phase, "installation");
-    context.wakers.hosts.wake_object(host);
+    installs.waker.wake_object(host);
     Ok(())
 }
 
@@ -297,6 +303,6 @@ fn text(record: &Record) -> Result<String, ReconcileError> {
         .map_err(|error| ReconcileError::other("write down an installation", error))
 }
 
-async fn tell(context: &Context, host: &Host, news: &Finding) {
-    context.engine.events.publish(host, news).await;
+async fn tell(installs: &Installs, host: &Host, news: &Finding) {
+    installs.engine.events.publish(host, news).await;
 }

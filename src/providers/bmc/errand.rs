@@ -2,7 +2,7 @@
 
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::bmc_error::contact_error;
+use super::error::contact_error;
 use crate::api::conditions::Reason;
 use crate::core::host::{ContactError, PowerState};
 use crate::redfish::{Access, Bmc, BootDevice, Error, Pace, Wish};

@@ -5,7 +5,7 @@ use crate::core::host::ContactError;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client};
 
-use super::bmc_error::local;
+use super::error::local;
 use crate::api::bmc::BmcAccess;
 use crate::redfish::{Login, Trust};
 

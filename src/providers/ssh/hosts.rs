@@ -1,7 +1,7 @@
 //! Hosts over SSH: their sessions, and what they say of themselves.
 
 use crate::api::conditions::Reason;
-use crate::core::host::ContactError;
+use crate::core::host::{Contact, ContactError};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -142,7 +142,11 @@ impl Hosts {
 
     /// Closes the connection to a virtual machine that is gone.
     pub fn forget_guest(&self, address: &str) {
-        let stop = (address.to_owned(), 22, super::libvirt::USER.to_owned());
+        let stop = (
+            address.to_owned(),
+            22,
+            crate::providers::libvirt::USER.to_owned(),
+        );
         let place = vec![stop];
         self.pool.forget(&place);
         self.memory.forget(&place);
@@ -174,6 +178,20 @@ impl Hosts {
             }
         }
         seen
+    }
+
+    /// Asks a Host; with its keys, where it has none pinned.
+    pub async fn ask(&self, host: &Host) -> (Contact, Vec<String>) {
+        let keys = match self.session(host).await {
+            Ok(session) if host.spec.ssh.host_keys.is_empty() => {
+                session.first_contact_keys().to_vec()
+            }
+            _ => Vec::new(),
+        };
+        match self.observe(host).await {
+            Ok(seen) => (Contact::Seen(Box::new(seen)), keys),
+            Err(error) => (Contact::Failed(error), keys),
+        }
     }
 
     /// Runs a script that answers on its standard output, and soon.

@@ -13,7 +13,7 @@ use super::hosts::LOOK;
 use crate::core::node::{
     Attempts, Event, Follow, Progress, Script, UnitName, UnitState, observe, parse_event,
 };
-use crate::manager::Metrics;
+use crate::metrics::Metrics;
 use crate::remote::{RunError, Session};
 
 /// How often a host is looked at on which a step is under way.

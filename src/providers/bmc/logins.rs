@@ -126,7 +126,7 @@ mod tests {
             status: 401,
             said: String::new(),
         };
-        let said = super::super::bmc_error::contact_error(&error);
+        let said = super::super::error::contact_error(&error);
         (error, said)
     }
 
@@ -135,7 +135,7 @@ mod tests {
             address: "https://192.0.2.20".into(),
             source: "no route".into(),
         };
-        let said = super::super::bmc_error::contact_error(&error);
+        let said = super::super::error::contact_error(&error);
         (error, said)
     }
 

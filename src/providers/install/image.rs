@@ -7,15 +7,15 @@ use kube::{Api, Client, Resource, ResourceExt};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::json;
 
-use super::libvirt::pair;
+use super::Installs;
 use crate::api::Host;
 use crate::api::installation::{Installation, Record};
 use crate::api::names::{LABEL_MANAGED_BY, MANAGED_BY, host_key_secret};
 use crate::core::host::Observed;
 use crate::core::installer::{Answers, BaseState, files};
 use crate::engine::{Chain, Engine, ReconcileError, patch};
-use crate::manager::Context;
 use crate::media::Token;
+use crate::providers::ssh::keys::pair;
 
 /// Key of the Secret: the private host key.
 const HOST: &str = "ssh-host-ed25519-key";
@@ -87,7 +87,7 @@ struct Keys {
 
 /// Opens the installer to the host; answers its URL. What the user has to mend is the inner error.
 pub async fn open(
-    context: &Context,
+    installs: &Installs,
     observed: &Observed,
     record: &Record,
 ) -> Result<Result<SecretString, String>, ReconcileError> {
@@ -96,7 +96,7 @@ pub async fn open(
         .installation
         .as_ref()
         .and_then(|u| u.image.as_ref());
-    let (Some(media), Some(BaseState::Ready(base))) = (&context.media, image) else {
+    let (Some(media), Some(BaseState::Ready(base))) = (&installs.media, image) else {
         return Err(ReconcileError::other(
             "open an installer",
             "its image is not here",
@@ -105,17 +105,17 @@ pub async fn open(
     let Some(installation) = &host.spec.installation else {
         return Ok(Err("spec.installation is not set".into()));
     };
-    let Some(keys) = keys(&context.client, host, record).await? else {
+    let Some(keys) = keys(&installs.engine.client, host, record).await? else {
         return Ok(Err(format!(
             "Secret {} does not hold the keys of this installation any more",
             host_key_secret(&host.name_any())
         )));
     };
-    let preseed = match preseed(&context.client, host, installation).await? {
+    let preseed = match preseed(&installs.engine.client, host, installation).await? {
         Ok(preseed) => preseed,
         Err(problem) => return Ok(Err(problem)),
     };
-    let authorized = match context.hosts.authorized(host).await {
+    let authorized = match installs.hosts.authorized(host).await {
         Ok(authorized) => authorized,
         Err(error) => return Ok(Err(error.message)),
     };
@@ -140,7 +140,7 @@ pub async fn open(
         Ok(filled) => filled,
         Err(problem) => return Ok(Err(problem)),
     };
-    let (waker, woken) = (context.wakers.hosts.clone(), observed.host.clone());
+    let (waker, woken) = (installs.waker.clone(), observed.host.clone());
     let name = format!(
         "{}/{}",
         host.namespace().unwrap_or_default(),

@@ -1,5 +1,10 @@
 //! BMCs of Hosts: asked only when something needs it, and never again with a login that was refused.
 
+mod access;
+mod errand;
+mod error;
+mod logins;
+
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,10 +15,11 @@ use kube::{Client, ResourceExt};
 use secrecy::ExposeSecret as _;
 use sha2::{Digest as _, Sha256};
 
-use super::bmc_access;
-use super::bmc_error::local;
-use super::bmc_logins::{LoginDigest, Logins};
-use super::errand::{Errand, open, run};
+pub use errand::Errand;
+use errand::{open, run};
+use error::local;
+use logins::{LoginDigest, Logins};
+
 use crate::api::Host;
 use crate::api::conditions::{ConditionType, Reason, find};
 use crate::core::host::{ContactError, PowerReading, PowerState};
@@ -128,7 +134,7 @@ impl Bmcs {
         };
         let namespace = host.namespace().unwrap_or_default();
         let secret = self.secret(host);
-        let login = bmc_access::login(&namespace, &bmc.credentials_ref.name, secret.as_deref())?;
+        let login = access::login(&namespace, &bmc.credentials_ref.name, secret.as_deref())?;
         let mut digest = Sha256::new();
         for part in [
             bmc.address.as_str(),
@@ -137,7 +143,7 @@ impl Bmcs {
         ] {
             digest.update(Sha256::digest(part));
         }
-        let trust = bmc_access::trust(&self.client, &namespace, bmc).await?;
+        let trust = access::trust(&self.client, &namespace, bmc).await?;
         let access = Access::new(&bmc.address, login, trust, bmc.system_id.clone());
         let access = access.map_err(|error| local(Reason::BMCMisconfigured, error.to_string()))?;
         Ok((access, digest.finalize().into()))

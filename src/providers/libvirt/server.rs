@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::api::host::Privilege;
 use crate::core::host::ContactError;
-use crate::provider::hosts::Server;
+use crate::providers::ssh::Server;
 use crate::remote::{Credential, Hop, Place, Target};
 
 /// A virtual machine that has an address.
