@@ -24,7 +24,7 @@ use crate::controllers::{cluster, cluster_profile};
 use crate::engine::{Engine, Events};
 use crate::media::Media;
 use crate::metrics::Metrics;
-use crate::providers::{Bmcs, Follows, Hosts, Installs, Simulated};
+use crate::providers::{Bmcs, Follows, Hosts, Installs, Libvirt, Providers, Simulated, Ssh};
 use crate::remote::{Route, kube_builder};
 use crate::store::{Scope, Stores, watch};
 use crate::workload::drain_watch::DrainWatches;
@@ -161,27 +161,36 @@ fn context(
         bmcs: bmcs.clone(),
         waker: wakers.hosts.clone(),
     };
+    let gateways = Arc::new(gateways::registry(stores.clone(), wakers.clone()));
+    let providers = Providers {
+        ssh: Ssh::new(engine.clone(), hosts.clone(), bmcs.clone(), wakers.clone()),
+        libvirt: Libvirt::new(
+            engine.clone(),
+            hosts.clone(),
+            gateways.clone(),
+            wakers.clone(),
+        ),
+        simulated: Simulated::new(
+            engine.clone(),
+            members::find_api(stores.clone(), members.clone()),
+            members::wake_machine(wakers.clone()),
+            tasks.clone(),
+            stop.clone(),
+        ),
+    };
     let context = Context {
         engine,
         hosts,
         bmcs,
         installs,
         follows: Follows::new(tasks.clone(), stop.clone(), metrics.clone()),
-        gateways: Arc::new(gateways::registry(stores.clone(), wakers.clone())),
-        reservations: Default::default(),
-        tries: Default::default(),
-        simulated: Simulated::new(
-            members::find_api(stores.clone(), members.clone()),
-            members::wake_machine(wakers.clone()),
-            tasks.clone(),
-            stop.clone(),
-        ),
+        gateways,
+        providers,
         drains: DrainWatches::new(tasks.clone(), stop.clone()),
         profiles: Default::default(),
         known: cluster::KnownClusters::default(),
         sources: sources(),
         secrets: sources(),
-        claims: std::sync::Mutex::default(),
         in_flight: std::sync::Mutex::default(),
         tokens: std::sync::Mutex::default(),
         unreadable: Default::default(),

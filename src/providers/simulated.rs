@@ -4,9 +4,12 @@
 
 use crate::api::conditions::{Reason, Status};
 use std::collections::HashMap;
+use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::{Node, NodeCondition, NodeSpec, NodeStatus, NodeSystemInfo};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
@@ -16,9 +19,13 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::api::SimulatedMachineProviderSpec;
+use super::choice::choose;
+use super::{Outcome, Place, Provider, Server};
 use crate::api::names::provider_id;
+use crate::api::{MachineProviderSpec, SimulatedMachineProviderSpec};
+use crate::core::machine::plan::{Acquire, Power, Release};
 use crate::core::machine::{Contact, Held, Observed, Placement, Refusal, Seen};
+use crate::engine::{Done, Engine, ReconcileError};
 
 /// A machine in memory.
 struct Simulation {
@@ -40,6 +47,7 @@ type Machines = Arc<Mutex<HashMap<String, Simulation>>>;
 /// All simulated machines, by UID of their Machine.
 pub struct Simulated {
     machines: Machines,
+    engine: Arc<Engine>,
     api: FindApi,
     wake: WakeMachine,
     tasks: TaskTracker,
@@ -49,6 +57,7 @@ pub struct Simulated {
 impl Simulated {
     /// No machines yet.
     pub fn new(
+        engine: Arc<Engine>,
         api: FindApi,
         wake: WakeMachine,
         tasks: TaskTracker,
@@ -56,6 +65,7 @@ impl Simulated {
     ) -> Self {
         Self {
             machines: Arc::default(),
+            engine,
             api,
             wake,
             tasks,
@@ -64,7 +74,7 @@ impl Simulated {
     }
 
     /// Where a Machine runs. After a restart of the manager a machine exists if its Node does.
-    pub fn placement(&self, observed: &Observed) -> Placement {
+    fn placement(&self, observed: &Observed) -> Placement {
         let name = observed.marker.machine.clone();
         let held = |releasing, error| {
             Placement::Held(Held {
@@ -104,7 +114,7 @@ impl Simulated {
     }
 
     /// Makes the machine, once. It boots, registers its Node, and turns Ready in its own time.
-    pub fn acquire(&self, observed: &Observed, spec: &SimulatedMachineProviderSpec) {
+    fn make(&self, observed: &Observed, spec: &SimulatedMachineProviderSpec) {
         let Some(client) = (self.api)(&observed.marker.namespace, &observed.marker.cluster) else {
             return;
         };
@@ -148,7 +158,7 @@ impl Simulated {
     }
 
     /// Ends the machine, in its own time.
-    pub fn release(&self, observed: &Observed, spec: &SimulatedMachineProviderSpec) {
+    fn end(&self, observed: &Observed, spec: &SimulatedMachineProviderSpec) {
         let marker = observed.marker.clone();
         let life = {
             let mut machines = lock(&self.machines);
@@ -179,6 +189,48 @@ impl Simulated {
                 wake(&marker.namespace, &marker.machine);
             }
         });
+    }
+}
+
+impl Provider for Simulated {
+    fn observe<'a>(&'a self, machine: &'a Observed) -> BoxFuture<'a, Place> {
+        ready(self.placement(machine).into()).boxed()
+    }
+
+    fn acquire<'a>(&'a self, machine: &'a Observed, step: &'a Acquire) -> BoxFuture<'a, Outcome> {
+        async move {
+            let (Acquire::Place { name, instead }, Ok(MachineProviderSpec::Simulated(spec))) =
+                (step, &machine.spec)
+            else {
+                return Ok(Done::Yes);
+            };
+            if machine.machine.spec.provider_id.is_none() {
+                choose(&self.engine, machine, name, instead.as_ref()).await?;
+            }
+            self.make(machine, spec);
+            (self.wake)(&machine.marker.namespace, &machine.marker.machine);
+            Ok(Done::Yes)
+        }
+        .boxed()
+    }
+
+    fn power<'a>(&'a self, _: &'a Observed, _: Power) -> BoxFuture<'a, Outcome> {
+        ready(Ok(Done::Yes)).boxed()
+    }
+
+    // there is no way in which it could not be ended now
+    fn release<'a>(&'a self, machine: &'a Observed, _: Release) -> BoxFuture<'a, Outcome> {
+        let spec = match &machine.spec {
+            Ok(MachineProviderSpec::Simulated(spec)) => spec.clone(),
+            _ => SimulatedMachineProviderSpec::default(),
+        };
+        self.end(machine, &spec);
+        ready(Ok(Done::Yes)).boxed()
+    }
+
+    fn server(&self, _: &Observed) -> Result<Arc<dyn Server>, ReconcileError> {
+        let what = "reach the server of a Machine";
+        Err(ReconcileError::other(what, "it is simulated"))
     }
 }
 

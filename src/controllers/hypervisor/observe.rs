@@ -84,7 +84,7 @@ fn given_up(
             name: name.to_owned(),
             is_machine: context.stores.machines.by_uid(uid).is_some(),
             is_anothers: shown.is_some_and(|shown| !is_ours(context, &shown)),
-            tried: context.tries.of(&tries_key(uid)),
+            tried: context.providers.libvirt.tries.of(&tries_key(uid)),
         }
     });
     Ok(abandoned.collect())

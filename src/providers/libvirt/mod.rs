@@ -1,7 +1,12 @@
-//! Virtual machines on our Hypervisors: what a Machine's is to be, what its operating system finds at the
-//! first boot, and how it is then reached over SSH, like any other server.
+//! Virtual machines on our Hypervisors: made, switched and ended by their gateways; what a Machine's is to be, what its
+//! operating system finds at the first boot, and how it is then reached over SSH, like any other server.
 
+mod give_up;
 mod keys;
+mod observe;
+mod perform;
+mod provider;
+mod record;
 mod reservations;
 mod seed;
 mod server;
@@ -9,6 +14,7 @@ mod spec;
 mod tries;
 
 pub use keys::Keys;
+pub use provider::Libvirt;
 pub use reservations::{Reservation, Reservations};
 pub use seed::{SeedError, seed};
 pub use server::Guest;

@@ -23,7 +23,7 @@ pub(super) const LOOK: Duration = Duration::from_secs(30);
 const ACT: Duration = Duration::from_mins(2);
 
 /// A server that is reached over SSH: a Host, or a virtual machine of ours.
-pub trait Server: Sync {
+pub trait Server: Send + Sync {
     /// Namespace of its Secrets.
     fn namespace(&self) -> String;
     /// Where it is, for people.
@@ -95,7 +95,7 @@ impl Hosts {
     }
 
     /// The shared session with a host.
-    pub async fn session(&self, host: &impl Server) -> Result<Arc<Session>, ContactError> {
+    pub async fn session(&self, host: &dyn Server) -> Result<Arc<Session>, ContactError> {
         let target = self.target(host).await?;
         let place = host.place();
         if let Some(error) = self.memory.refusal(&place, &target) {
@@ -158,7 +158,7 @@ impl Hosts {
     }
 
     /// The way to what a host can reach, over its SSH connection.
-    pub async fn route(&self, host: &impl Server) -> Result<Route, ContactError> {
+    pub async fn route(&self, host: &dyn Server) -> Result<Route, ContactError> {
         Ok(Route::Through {
             pool: self.pool.clone(),
             target: self.target(host).await?,
@@ -166,7 +166,7 @@ impl Hosts {
     }
 
     /// Asks a host for everything that plans look at, in one round trip.
-    pub async fn observe(&self, host: &impl Server) -> Result<Observation, ContactError> {
+    pub async fn observe(&self, host: &dyn Server) -> Result<Observation, ContactError> {
         let stdout = self.run_within(LOOK, host, node::observe()).await;
         let heard = stdout.is_ok().then(crate::clock::now);
         self.memory.heard(host.place(), heard);
@@ -197,7 +197,7 @@ impl Hosts {
     /// Runs a script that answers on its standard output, and soon.
     pub async fn run(
         &self,
-        host: &impl Server,
+        host: &dyn Server,
         script: Result<node::Script, node::RenderError>,
     ) -> Result<Vec<u8>, ContactError> {
         self.run_within(ACT, host, script).await
@@ -206,7 +206,7 @@ impl Hosts {
     async fn run_within(
         &self,
         limit: Duration,
-        host: &impl Server,
+        host: &dyn Server,
         script: Result<node::Script, node::RenderError>,
     ) -> Result<Vec<u8>, ContactError> {
         let script = script.map_err(unreadable)?;
@@ -231,7 +231,7 @@ impl Hosts {
         })
     }
 
-    async fn target(&self, host: &impl Server) -> Result<Target, ContactError> {
+    async fn target(&self, host: &dyn Server) -> Result<Target, ContactError> {
         let namespace = host.namespace();
         let mut decoded = HashMap::new();
         for name in host.credentials() {

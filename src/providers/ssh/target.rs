@@ -57,3 +57,19 @@ pub fn place(host: &Host) -> Place {
         .chain([(ssh.address.clone(), ssh.port, ssh.user.clone())])
         .collect()
 }
+
+/// The address by which other nodes know a host: what it calls its own, else how we reach it.
+pub fn node_address(host: &Host) -> String {
+    let addresses = host
+        .status
+        .as_ref()
+        .and_then(|s| s.facts.as_ref())
+        .map(|facts| facts.addresses.as_slice());
+    let reached = &host.spec.ssh.address;
+    match addresses {
+        Some(addresses) if !addresses.contains(reached) => {
+            addresses.first().unwrap_or(reached).clone()
+        }
+        _ => reached.clone(),
+    }
+}

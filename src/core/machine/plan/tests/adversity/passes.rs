@@ -63,8 +63,8 @@ impl World {
         };
         let is_same = self.now.machines[which] == known.machines[which];
         match action {
-            Action::Acquire { host, .. } => {
-                let host = index(host);
+            Action::Acquire(Acquire::Place { name, .. }) => {
+                let host = index(name);
                 if !is_same {
                     return Ok(false);
                 }
@@ -95,7 +95,7 @@ impl World {
                 self.now.made_by = Some(which);
                 self.now.turn = self.now.turn.filter(|turn| *turn != which);
             }
-            Action::Release => {
+            Action::Release(Release::Now) => {
                 let live = &mut self.now.hosts[place.expect("a place")];
                 if live.claim != Some((which, false)) {
                     return Ok(false);

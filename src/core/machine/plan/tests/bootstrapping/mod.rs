@@ -41,10 +41,10 @@ fn hosts_are_claimed_and_prepared_before_the_control_plane_is_there() {
     expect(
         "free host",
         &claim,
-        &[Action::Acquire {
-            host,
+        &[Action::Acquire(Acquire::Place {
+            name: host,
             instead: None,
-        }],
+        })],
         says,
     );
     assert_eq!(claim.phase, Phase::Pending);

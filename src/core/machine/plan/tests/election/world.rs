@@ -141,8 +141,10 @@ impl World {
         let (site, member) = (&mut self.sites[machine], &mut self.members[machine]);
         match action {
             // another host than the one that it had is a third, and nothing was begun on that
-            Action::Acquire { .. } if site.unregistered => self.has_moved |= site.began,
-            Action::Acquire { .. } => member.claims = true,
+            Action::Acquire(Acquire::Place { .. }) if site.unregistered => {
+                self.has_moved |= site.began;
+            }
+            Action::Acquire(Acquire::Place { .. }) => member.claims = true,
             Action::TakeHost if site.answers() => site.marked = true,
             Action::RunUnit(name) if site.marked && site.answers() => {
                 let running = site.units.iter().any(|(_, state)| state.is_none());
@@ -162,7 +164,7 @@ impl World {
             Action::RecordInitialized => {
                 self.go(|both| record(both, UIDS[machine]));
             }
-            Action::Release => member.releasing = true,
+            Action::Release(Release::Now) => member.releasing = true,
             Action::RemoveFinalizer(_) => member.gone = true,
             _ => (),
         }

@@ -278,13 +278,13 @@ proptest! {
             let is_its = by == Some(ME) || turn == Some(ME);
             if deleting { workers > 0 && (is_its || case.control_plane) } else { by == Some(ME) }
         }) {
-            let goes = |a: &Action| matches!(a, Action::Release | Action::RemoveFinalizer(_));
+            let goes = |a: &Action| matches!(a, Action::Release(Release::Now) | Action::RemoveFinalizer(_));
             prop_assert!(!plan.actions.iter().any(goes));
         }
         let place = |wanted: fn(&Action) -> bool| plan.actions.iter().position(wanted);
         if let Some(drain) = place(|a| matches!(a, Action::Drain { .. })) {
             let volumes = place(|a| matches!(a, Action::AwaitVolumes { .. }));
-            let release = place(|a| matches!(a, Action::Release));
+            let release = place(|a| matches!(a, Action::Release(Release::Now)));
             prop_assert!(Some(drain) < volumes && volumes < release);
         }
     }

@@ -25,7 +25,7 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
         case.node != "unknown" || !case.had_node || cluster_goes(case) || case.excluded || gave_up;
     match action {
         Action::Adopt { .. } => !case.deleting,
-        Action::Acquire { instead, .. } => {
+        Action::Acquire(Acquire::Place { instead, .. }) => {
             let is_chosen = matches!(case.placement, "missing" | "lost");
             let may_move = never_started(case) && instead.is_some();
             !case.deleting
@@ -51,14 +51,15 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
         }
         // the others are of virtual machines, and these cases are about hosts
         Action::RunUnit(UnitName::Reset)
-        | Action::LeaveHypervisor
-        | Action::GiveUp
-        | Action::FetchImage
-        | Action::CreateMachine
-        | Action::SwitchOn
-        | Action::Resume
-        | Action::RecordHypervisor
-        | Action::RemoveSeed
+        | Action::Acquire(
+            Acquire::Elsewhere
+            | Acquire::Image
+            | Acquire::Machine
+            | Acquire::Record
+            | Acquire::RemoveSeed,
+        )
+        | Action::Power(_)
+        | Action::Release(Release::Later)
         | Action::DeleteLeftNode { .. } => false,
         Action::TakeTurn(_) => {
             !case.deleting
@@ -79,7 +80,7 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
         Action::Drain { .. } | Action::AwaitVolumes { .. } => {
             case.deleting && case.node == "ready" && !cluster_goes(case)
         }
-        Action::Release => {
+        Action::Release(Release::Now) => {
             let is_released = matches!(case.placement, "releasing" | "reset");
             case.deleting && is_held && !is_released && node_is_settled
         }

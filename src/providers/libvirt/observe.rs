@@ -6,28 +6,56 @@ use std::collections::HashMap;
 use kube::ResourceExt;
 
 use super::record::{is_of, may_be_used, recorded};
+use super::{Guest, Keys, Libvirt, Reservation, domain_name};
 use crate::api::names::{ANNOTATION_HYPERVISOR, ANNOTATION_PAUSED, LABEL_CLUSTER, ssh_secret};
 use crate::api::readable::unreadable;
 use crate::api::{Hypervisor, LibvirtMachineProviderSpec, Machine, MachineProviderSpec};
 use crate::core::Key;
 use crate::core::host::ContactError;
 use crate::core::hypervisor::{Connectivity, View};
-use crate::core::machine::kind::PlaceKind;
 use crate::core::machine::plan::placement::{self, Candidate, Demand, choose};
-use crate::core::machine::{Held, Observed, Placement, Refusal, Stuck, Told, VirtualMachine};
+use crate::core::machine::{
+    Contact, Held, Observed, Placement, Refusal, Stuck, Told, VirtualMachine, must_ask,
+};
 use crate::core::node::Marker;
 use crate::core::wire::{Image, ImageState};
-use crate::manager::Context;
-use crate::providers::libvirt::{Guest, Keys, Reservation, domain_name};
+use crate::providers::Place;
+
+/// Where the virtual machine of a Machine is, or would be made, and what it says where nothing else can tell.
+pub(super) async fn observe(libvirt: &Libvirt, observed: &Observed) -> Place {
+    let mut machine = virtual_machine(libvirt, observed);
+    if let Some(machine) = &mut machine {
+        ask_whether_gone(libvirt, observed, machine).await;
+    }
+    let mut placement = placement(libvirt, observed, machine.as_ref());
+    if let Placement::Held(held) = &mut placement
+        && held.address.is_some()
+        && must_ask(observed)
+    {
+        let unreachable = |error: ContactError| Contact::Unreachable {
+            reason: error.reason,
+            message: error.message,
+        };
+        held.contact = match guest(libvirt, &observed.marker, held.address.clone()) {
+            Ok(guest) => match libvirt.hosts.observe(&guest).await {
+                Ok(seen) => Contact::Seen(Box::new(seen)),
+                Err(error) => unreachable(error),
+            },
+            Err(error) => unreachable(error),
+        };
+    }
+    Place {
+        virtual_machine: machine,
+        ..placement.into()
+    }
+}
 
 /// The virtual machine of a Machine, once its Hypervisor is chosen. Who runs on a Host has none, whatever Hypervisor stands
 /// on it: the gateway of that would prove that the Machine runs nowhere.
-pub fn observe(context: &Context, observed: &Observed) -> Option<VirtualMachine> {
-    if observed.kind() != Ok(Some(PlaceKind::VirtualMachine)) {
-        return None;
-    }
+fn virtual_machine(libvirt: &Libvirt, observed: &Observed) -> Option<VirtualMachine> {
     let namespace = &observed.marker.namespace;
-    let keys = context
+    let keys = libvirt
+        .engine
         .stores
         .credentials
         .get(namespace, &ssh_secret(&observed.marker.machine));
@@ -41,7 +69,7 @@ pub fn observe(context: &Context, observed: &Observed) -> Option<VirtualMachine>
         }
         _ => None,
     };
-    let told = view(context, &observed.marker.namespace, &hypervisor).and_then(|view| {
+    let told = view(libvirt, &observed.marker.namespace, &hypervisor).and_then(|view| {
         let machine = view.machine(observed.uid());
         match &view.unreadable {
             // it may be what could not be read
@@ -72,13 +100,17 @@ pub fn observe(context: &Context, observed: &Observed) -> Option<VirtualMachine>
     let (shown_by, unheard) = if is_shown {
         (None, None)
     } else {
-        others(context, observed, &hypervisor)
+        others(libvirt, observed, &hypervisor)
     };
-    let object = context.stores.hypervisors.get(namespace, &hypervisor);
+    let object = libvirt
+        .engine
+        .stores
+        .hypervisors
+        .get(namespace, &hypervisor);
     Some(VirtualMachine {
-        tried: context.tries.of(&what),
+        tried: libvirt.tries.of(&what),
         held_back: object.and_then(|object| held_back(&object)),
-        is_elsewhere: !is_shown && told.is_ok() && is_elsewhere(context, observed, &hypervisor),
+        is_elsewhere: !is_shown && told.is_ok() && is_elsewhere(libvirt, observed, &hypervisor),
         hypervisor,
         told,
         recorded,
@@ -89,15 +121,15 @@ pub fn observe(context: &Context, observed: &Observed) -> Option<VirtualMachine>
 }
 
 /// Another Hypervisor of the namespace that shows it, and one that does not say.
-fn others(context: &Context, observed: &Observed, here: &str) -> (Option<String>, Option<String>) {
+fn others(libvirt: &Libvirt, observed: &Observed, here: &str) -> (Option<String>, Option<String>) {
     let (mut shown_by, mut unheard) = (None, None);
     let namespace = &observed.marker.namespace;
-    for other in context.stores.hypervisors.within(namespace) {
+    for other in libvirt.engine.stores.hypervisors.within(namespace) {
         let name = other.name_any();
         if name == here {
             continue;
         }
-        let connection = context.gateways.get(namespace, &name);
+        let connection = libvirt.gateways.get(namespace, &name);
         let view = connection.map(|connection| connection.view());
         match view {
             Some(view) if view.machine(observed.uid()).is_some() => shown_by = Some(name),
@@ -109,32 +141,29 @@ fn others(context: &Context, observed: &Observed, here: &str) -> (Option<String>
     (shown_by, unheard)
 }
 
-fn is_elsewhere(context: &Context, observed: &Observed, here: &str) -> bool {
+fn is_elsewhere(libvirt: &Libvirt, observed: &Observed, here: &str) -> bool {
     let Ok(MachineProviderSpec::Libvirt(spec)) = &observed.spec else {
         return false;
     };
     if observed.is_deleting() {
         return false;
     }
-    let candidates = candidates(context, observed, &context.reservations.lock());
+    let candidates = candidates(libvirt, observed, &libvirt.reservations.lock());
     placement::is_elsewhere(spec, &candidates, here)
 }
 
 /// Asks the gateway of a Machine that is being deleted, and that it does not show (any more), whether that is so.
-pub async fn ask_whether_gone(context: &Context, observed: &mut Observed) {
-    let is_deleting = observed.is_deleting();
-    let (namespace, uid) = (observed.marker.namespace.clone(), observed.uid().to_owned());
-    let Some(machine) = &mut observed.virtual_machine else {
-        return;
-    };
+async fn ask_whether_gone(libvirt: &Libvirt, observed: &Observed, machine: &mut VirtualMachine) {
     let Ok(told) = &mut machine.told else { return };
-    if !is_deleting || told.machine.is_some() {
+    if !observed.is_deleting() || told.machine.is_some() {
         return;
     }
-    let Some(connection) = context.gateways.get(&namespace, &machine.hypervisor) else {
+    let namespace = &observed.marker.namespace;
+    let Some(connection) = libvirt.gateways.get(namespace, &machine.hypervisor) else {
         return;
     };
-    told.is_gone = matches!(connection.client().machine(&uid).await, Ok(None));
+    let there = connection.client().machine(observed.uid()).await;
+    told.is_gone = matches!(there, Ok(None));
 }
 
 /// Under what the tries to fetch an image are counted.
@@ -142,12 +171,13 @@ pub(super) fn image_key(namespace: &str, hypervisor: &str, sha256: &str, pool: &
     format!("{namespace}/{hypervisor}/{pool}/{sha256}")
 }
 
-fn view(context: &Context, namespace: &str, hypervisor: &str) -> Result<View, Refusal> {
+fn view(libvirt: &Libvirt, namespace: &str, hypervisor: &str) -> Result<View, Refusal> {
     let away = |reason, why: &str| Refusal {
         reason,
         message: format!("Hypervisor {hypervisor}: {why}"),
     };
-    if context
+    if libvirt
+        .engine
         .stores
         .hypervisors
         .get(namespace, hypervisor)
@@ -158,7 +188,7 @@ fn view(context: &Context, namespace: &str, hypervisor: &str) -> Result<View, Re
             "does not exist in this namespace; create it again, with its gateway's URL. If that server never comes back, delete the Machine, and set tatara.dev/host-is-gone on it (docs/virtual-machines.md)",
         ));
     }
-    let Some(connection) = context.gateways.get(namespace, hypervisor) else {
+    let Some(connection) = libvirt.gateways.get(namespace, hypervisor) else {
         return Err(away(
             Reason::HypervisorUnreachable,
             "is not connected; its conditions say why",
@@ -176,9 +206,13 @@ fn view(context: &Context, namespace: &str, hypervisor: &str) -> Result<View, Re
 }
 
 /// Where a Machine with this spec runs, or is to run. What it says of itself is not asked here.
-pub fn placement(context: &Context, observed: &Observed) -> Placement {
+fn placement(
+    libvirt: &Libvirt,
+    observed: &Observed,
+    machine: Option<&VirtualMachine>,
+) -> Placement {
     let is_deleting = observed.is_deleting();
-    match (&observed.virtual_machine, &observed.spec) {
+    match (machine, &observed.spec) {
         (Some(found), _) => match &found.told {
             Ok(told) if told.machine.is_none() && is_deleting => Placement::None(Err(Refusal {
                 reason: Reason::VirtualMachineGone,
@@ -188,18 +222,18 @@ pub fn placement(context: &Context, observed: &Observed) -> Placement {
                 name: domain_name(&observed.marker),
                 address: told.as_ref().ok().and_then(address),
                 releasing: false,
-                contact: crate::core::machine::Contact::NotAsked,
+                contact: Contact::NotAsked,
                 power: None,
                 why: None,
                 stuck: told
                     .as_ref()
                     .err()
-                    .map(|_| Stuck::Silent(silent_since(context, observed, &found.hypervisor))),
+                    .map(|_| Stuck::Silent(silent_since(libvirt, observed, &found.hypervisor))),
             }),
         },
         (None, Ok(MachineProviderSpec::Libvirt(spec))) => {
-            let reservations = context.reservations.lock();
-            let candidates = candidates(context, observed, &reservations);
+            let reservations = libvirt.reservations.lock();
+            let candidates = candidates(libvirt, observed, &reservations);
             Placement::None(choose(spec, &candidates, observed.uid()))
         }
         (None, _) => Placement::None(Err(Refusal {
@@ -214,41 +248,41 @@ fn address(told: &Told) -> Option<String> {
 }
 
 fn silent_since(
-    context: &Context,
+    libvirt: &Libvirt,
     observed: &Observed,
     hypervisor: &str,
 ) -> k8s_openapi::jiff::Timestamp {
     let namespace = &observed.marker.namespace;
-    match context.gateways.get(namespace, hypervisor) {
+    match libvirt.gateways.get(namespace, hypervisor) {
         Some(connection) => match connection.view().connectivity {
             Connectivity::Disconnected { since, .. } => since,
             Connectivity::Connecting | Connectivity::Connected => crate::clock::now(),
         },
-        None => context.gateways.missed_since(namespace, hypervisor),
+        None => libvirt.gateways.missed_since(namespace, hypervisor),
     }
 }
 
 /// All Hypervisors of a Machine's namespace, with what is taken of them.
 pub(super) fn candidates(
-    context: &Context,
+    libvirt: &Libvirt,
     observed: &Observed,
     reservations: &HashMap<String, Reservation>,
 ) -> Vec<Candidate> {
     let marker = &observed.marker;
-    let left = context.tries.of(observed.uid()).left;
-    let hypervisors = context.stores.hypervisors.within(&marker.namespace);
+    let left = libvirt.tries.of(observed.uid()).left;
+    let hypervisors = libvirt.engine.stores.hypervisors.within(&marker.namespace);
     hypervisors
         .iter()
         .filter(|hypervisor| unreadable(hypervisor.as_ref()).is_none())
         .map(|hypervisor| Candidate {
             was_left: left.contains(&hypervisor.name_any()),
-            ..candidate(context, hypervisor, &marker.cluster, reservations)
+            ..candidate(libvirt, hypervisor, &marker.cluster, reservations)
         })
         .collect()
 }
 
 fn candidate(
-    context: &Context,
+    libvirt: &Libvirt,
     hypervisor: &Hypervisor,
     cluster: &str,
     reservations: &HashMap<String, Reservation>,
@@ -257,8 +291,9 @@ fn candidate(
         hypervisor.namespace().unwrap_or_default(),
         hypervisor.name_any(),
     );
-    let view = view(context, &namespace, &name).ok();
-    let placed = context
+    let view = view(libvirt, &namespace, &name).ok();
+    let placed = libvirt
+        .engine
         .stores
         .machines
         .by(&Key::Hypervisor(namespace.clone(), name.clone()));
@@ -320,12 +355,16 @@ fn libvirt_spec(machine: &Machine) -> Option<Box<LibvirtMachineProviderSpec>> {
 
 /// The virtual machine as a server that is reached over SSH.
 pub fn guest(
-    context: &Context,
+    libvirt: &Libvirt,
     marker: &Marker,
     address: Option<String>,
 ) -> Result<Guest, ContactError> {
     let name = ssh_secret(&marker.machine);
-    let secret = context.stores.credentials.get(&marker.namespace, &name);
+    let secret = libvirt
+        .engine
+        .stores
+        .credentials
+        .get(&marker.namespace, &name);
     let keys = secret.as_deref().and_then(Keys::of).ok_or_else(|| ContactError {
         reason: Reason::KeysMissing,
         message: format!(

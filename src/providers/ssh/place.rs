@@ -1,60 +1,49 @@
-//! Where a Machine is: the host that it holds, or its virtual machine.
+//! The Host that a Machine holds, chose, or could claim.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use kube::ResourceExt;
 
-use super::super::virtual_machine;
-use super::host_address;
+use super::{Server, Ssh, claims, target};
 use crate::api::conditions::{ConditionType, Reason, Status, find, is_true};
 use crate::api::names::ANNOTATION_HOST;
 use crate::api::{Host, MachineProviderSpec};
 use crate::core::host::PowerState;
 use crate::core::machine::kind::PlaceKind;
+use crate::core::machine::must_ask;
 use crate::core::machine::plan::claim;
-use crate::core::machine::{
-    Chosen, Contact, Held, Observed, Placement, Refusal, Seen, Stuck, Unheld,
-};
+use crate::core::machine::{Chosen, Contact, Held, Observed, Placement, Refusal, Stuck, Unheld};
 use crate::core::node::{Marker, Ownership};
-use crate::manager::Context;
-use crate::providers::ssh::Server;
-use crate::providers::ssh::claims;
+use crate::providers::Place;
+use crate::store::Kind;
 
-/// Where the Machine is, and what that place says of itself where nothing else can tell.
-pub(super) async fn placement(
-    context: &Context,
-    namespace: &str,
-    observed: &Observed,
-) -> Placement {
-    match observed.kind() {
-        Ok(Some(PlaceKind::VirtualMachine)) => return on_hypervisor(context, observed).await,
-        Ok(Some(PlaceKind::Simulation)) => return context.simulated.placement(observed),
-        Ok(Some(PlaceKind::Host) | None) | Err(_) => (),
+/// The Host that the Machine holds, and what that says where nothing else can tell; without one, the Host that it could
+/// claim.
+pub(super) async fn observe(ssh: &Ssh, observed: &Observed) -> Place {
+    if let Some(host) = held_host(ssh, &observed.marker) {
+        return Placement::Held(held(ssh, observed, &host).await).into();
     }
-    // A Machine whose spec has become unusable, or another's, may still hold a host.
-    if let Some(host) = held_host(context, &observed.marker) {
-        return Placement::Held(held(context, observed, &host).await);
-    }
-    match &observed.spec {
+    let choice = match &observed.spec {
         Ok(MachineProviderSpec::Ssh(spec)) => {
-            let hosts = context.stores.hosts.within(namespace);
-            Placement::None(claim::choose(
-                spec,
-                &hosts,
-                &observed.marker.cluster,
-                observed.uid(),
-            ))
+            let hosts = ssh.engine.stores.hosts.within(&observed.marker.namespace);
+            let cluster = &observed.marker.cluster;
+            claim::choose(spec, &hosts, cluster, observed.uid())
         }
-        _ => Placement::None(Err(Refusal {
+        _ => Err(Refusal {
             reason: Reason::InvalidConfiguration,
             message: String::new(),
-        })),
-    }
+        }),
+    };
+    Placement::None(choice).into()
 }
 
 /// The Host that the Machine chose. Where it does not have it, and cannot simply claim it, that Host is asked: only
 /// its server tells whether anything of this Machine is there.
-pub(super) async fn chosen(context: &Context, observed: &Observed) -> Option<Chosen> {
+pub(super) async fn chosen(
+    ssh: &Ssh,
+    observed: &Observed,
+    placement: &Placement,
+) -> Option<Chosen> {
     let annotations = observed.machine.annotations();
     let (namespace, uid) = (&observed.marker.namespace, observed.uid());
     let name = match annotations.get(ANNOTATION_HOST) {
@@ -62,17 +51,21 @@ pub(super) async fn chosen(context: &Context, observed: &Observed) -> Option<Cho
         // who runs on a virtual machine chose no Host, whatever its guest is registered as
         None if observed.kind() == Ok(Some(PlaceKind::VirtualMachine)) => return None,
         // the annotation can be removed, and a marker not
-        None => marked(context, namespace, uid)?,
+        None => marked(&ssh.engine.stores.hosts, namespace, uid)?,
     };
-    let host = context.stores.hosts.get(&observed.marker.namespace, &name);
-    let now = match (host, &observed.placement) {
+    let host = ssh
+        .engine
+        .stores
+        .hosts
+        .get(&observed.marker.namespace, &name);
+    let now = match (host, placement) {
         (_, Placement::Held(_)) => Unheld::Held,
         (None, _) => Unheld::Missing,
         (Some(host), _) if is_free(observed, &host) => Unheld::Free,
         (Some(host), _) => {
             let contact = match off(&host) {
                 Some(contact) => contact,
-                None => ask(context, host.as_ref()).await,
+                None => ask(ssh, host.as_ref()).await,
             };
             match &host.spec.consumer_ref {
                 Some(other) if other.uid != uid => Unheld::Taken(other.name.clone(), contact),
@@ -85,8 +78,8 @@ pub(super) async fn chosen(context: &Context, observed: &Observed) -> Option<Cho
 
 /// The Host on whose server the marker of a Machine was found, and which does not bear its claim. That its status
 /// says so can be edited: it may refuse something, and permit nothing.
-pub(super) fn marked(context: &Context, namespace: &str, uid: &str) -> Option<String> {
-    let hosts = context.stores.hosts.within(namespace);
+pub fn marked(hosts: &Kind<Host>, namespace: &str, uid: &str) -> Option<String> {
+    let hosts = hosts.within(namespace);
     let is_its = |host: &Arc<Host>| {
         let conditions = host.status.as_ref().map(|status| &status.conditions);
         let clean = conditions.and_then(|conditions| find(conditions, ConditionType::Clean));
@@ -107,47 +100,21 @@ fn is_free(observed: &Observed, host: &Arc<Host>) -> bool {
     !observed.is_deleting() && claim::choose(spec, alone, cluster, observed.uid()).is_ok()
 }
 
-/// A virtual machine: where it is, and what it says where nothing else can tell.
-async fn on_hypervisor(context: &Context, observed: &Observed) -> Placement {
-    let mut placement = virtual_machine::placement(context, observed);
-    let Placement::Held(held) = &mut placement else {
-        return placement;
-    };
-    if held.address.is_some() && must_ask(observed) {
-        let guest = virtual_machine::guest(context, &observed.marker, held.address.clone());
-        held.contact = match guest {
-            Ok(guest) => ask(context, &guest).await,
-            Err(error) => Contact::Unreachable {
-                reason: error.reason,
-                message: error.message,
-            },
-        };
-    }
-    placement
-}
-
-fn held_host(context: &Context, marker: &Marker) -> Option<Arc<Host>> {
-    let host = claims::only(&context.stores.hosts, marker);
+fn held_host(ssh: &Ssh, marker: &Marker) -> Option<Arc<Host>> {
+    let host = claims::only(&ssh.engine.stores.hosts, marker);
     if host.is_some() {
         // The store shows the claim; it need not be remembered any more.
-        context
-            .claims
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&marker.uid);
+        ssh.claims().remove(&marker.uid);
     }
     host
 }
 
 /// The host of a claim that the store does not show yet. One that it shows, or that is gone, need not
 /// be remembered any more.
-pub(super) fn claiming(context: &Context, namespace: &str, uid: &str) -> Option<String> {
-    let mut claims = context
-        .claims
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+pub(super) fn claiming(ssh: &Ssh, namespace: &str, uid: &str) -> Option<String> {
+    let mut claims = ssh.claims();
     let claim = claims.get(uid)?;
-    let host = context.stores.hosts.get(namespace, &claim.host);
+    let host = ssh.engine.stores.hosts.get(namespace, &claim.host);
     if host.is_some_and(|host| host.metadata.generation < claim.generation) {
         return Some(claim.host.clone());
     }
@@ -155,7 +122,7 @@ pub(super) fn claiming(context: &Context, namespace: &str, uid: &str) -> Option<
     None
 }
 
-async fn held(context: &Context, observed: &Observed, host: &Host) -> Held {
+async fn held(ssh: &Ssh, observed: &Observed, host: &Host) -> Held {
     let releasing = host
         .spec
         .consumer_ref
@@ -169,20 +136,20 @@ async fn held(context: &Context, observed: &Observed, host: &Host) -> Held {
     };
     let power = match stuck {
         Some(Stuck::Fenced | Stuck::Retained) if host.spec.bmc.is_some() => {
-            Some(power(context, host).await)
+            Some(power(ssh, host).await)
         }
         _ => None,
     };
     Held {
         name: host.name_any(),
-        address: Some(host_address(host)),
+        address: Some(target::node_address(host)),
         releasing,
         contact: match off(host) {
             _ if !asks => Contact::NotAsked,
             Some(contact) => contact,
             None => {
-                let contact = ask(context, host).await;
-                tell_host(context, host, observed, &contact);
+                let contact = ask(ssh, host).await;
+                tell_host(ssh, host, observed, &contact);
                 contact
             }
         },
@@ -193,7 +160,7 @@ async fn held(context: &Context, observed: &Observed, host: &Host) -> Held {
 }
 
 /// The Host is to say what its Machine hears: one that was found well is looked at anew.
-fn tell_host(context: &Context, host: &Host, observed: &Observed, contact: &Contact) {
+fn tell_host(ssh: &Ssh, host: &Host, observed: &Observed, contact: &Contact) {
     let trouble = match contact {
         Contact::Unreachable { .. } => Some(ConditionType::Reachable),
         Contact::Seen(seen) => match &seen.owner {
@@ -208,17 +175,17 @@ fn tell_host(context: &Context, host: &Host, observed: &Observed, contact: &Cont
     let conditions = host.status.as_ref().map(|s| s.conditions.as_slice());
     let conditions = conditions.unwrap_or_default();
     if trouble.is_some_and(|condition| is_true(conditions, condition)) {
-        context.hosts.doubt(host);
-        context.wakers.hosts.wake_object(host);
+        ssh.hosts.doubt(host);
+        ssh.wakers.hosts.wake_object(host);
     }
 }
 
 /// What its BMC says now. That it was off may have been said long ago, to another manager even.
-async fn power(context: &Context, host: &Host) -> Result<PowerState, String> {
-    let heard = context.bmcs.power(host, crate::clock::now()).await;
+async fn power(ssh: &Ssh, host: &Host) -> Result<PowerState, String> {
+    let heard = ssh.bmcs.power(host, crate::clock::now()).await;
     if heard.power != Ok(PowerState::Off) {
         // its own controller finds out what it is now, and that wakes us
-        context.wakers.hosts.wake_object(host);
+        ssh.wakers.hosts.wake_object(host);
     }
     heard.power.map_err(|error| error.message)
 }
@@ -287,27 +254,8 @@ fn why(host: &Host, stuck: Stuck) -> Option<(String, String)> {
     Some((said.reason.clone(), said.message.clone()))
 }
 
-/// The host is asked only where nothing else can tell: before there is a Node, or the commands after kubeadm have
-/// succeeded, and while no unit is followed whose end will wake us.
-fn must_ask(observed: &Observed) -> bool {
-    let is_there = matches!(observed.node, Seen::Known(Some(_)));
-    let was_there = observed
-        .machine
-        .status
-        .as_ref()
-        .is_some_and(|status| status.node_ref.is_some());
-    // a Cluster that was deleted by force and applied again does not know that it has a control plane
-    let is_unrecorded = observed.machine.is_control_plane()
-        && observed.cluster.as_ref().is_some_and(|cluster| {
-            cluster.initialized_by.is_none() && !cluster.external && !cluster.deleting
-        });
-    let is_done = is_there || (was_there && !is_unrecorded);
-    let is_done = is_done && !observed.awaits_commands();
-    observed.follow.is_none() && !is_done && !observed.is_deleting()
-}
-
-async fn ask(context: &Context, host: &impl Server) -> Contact {
-    match context.hosts.observe(host).await {
+async fn ask(ssh: &Ssh, host: &impl Server) -> Contact {
+    match ssh.hosts.observe(host).await {
         Ok(observation) => Contact::Seen(Box::new(observation)),
         Err(error) => Contact::Unreachable {
             reason: error.reason,

@@ -8,7 +8,7 @@ use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use super::observe::{candidates, image_key};
-use super::record;
+use super::{Keys, Libvirt, Reservation, fetch, machine_spec, record, seed};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
 use crate::api::{LibvirtMachineProviderSpec, Machine, MachineProviderSpec};
@@ -19,21 +19,19 @@ use crate::core::proof::{Ended, Proof};
 use crate::core::wire::{MachineRequest, PowerAction};
 use crate::engine::{Chain, Done, ReconcileError, patch};
 use crate::gateway::{Connection, GatewayError};
-use crate::manager::Context;
-use crate::providers::libvirt::{Keys, Reservation, fetch, machine_spec, seed};
 
 /// Writes down on which Hypervisor the virtual machine is made, by compare-and-swap. The choice is made
 /// again with everything that was given away meanwhile.
 pub async fn reserve(
-    context: &Context,
+    libvirt: &Libvirt,
     observed: &Observed,
     spec: &LibvirtMachineProviderSpec,
 ) -> Result<(), ReconcileError> {
     let marker = &observed.marker;
     let chosen = {
-        let mut reservations = context.reservations.lock();
+        let mut reservations = libvirt.reservations.lock();
         reservations.remove(observed.uid());
-        let candidates = candidates(context, observed, &reservations);
+        let candidates = candidates(libvirt, observed, &reservations);
         let Ok(hypervisor) = choose(spec, &candidates, observed.uid()) else {
             return Ok(());
         };
@@ -46,15 +44,15 @@ pub async fn reserve(
         reservations.insert(observed.uid().to_owned(), reservation);
         hypervisor
     };
-    let placed = place(context, observed, Value::String(chosen)).await;
+    let placed = place(libvirt, observed, Value::String(chosen)).await;
     if placed.is_err() {
-        context.reservations.forget(observed.uid());
+        libvirt.reservations.forget(observed.uid());
     }
     placed
 }
 
 async fn place(
-    context: &Context,
+    libvirt: &Libvirt,
     observed: &Observed,
     hypervisor: Value,
 ) -> Result<(), ReconcileError> {
@@ -76,14 +74,14 @@ async fn place(
         }
         change
     };
-    patch::swap(&context.engine, observed.machine.as_ref(), part, change)
+    patch::swap(&libvirt.engine, observed.machine.as_ref(), part, change)
         .await
         .map(drop)
 }
 
 /// Has the image fetched.
-pub async fn fetch_image(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
-    let (spec, connection, hypervisor) = match parts(context, observed) {
+pub async fn fetch_image(libvirt: &Libvirt, observed: &Observed) -> Result<Done, ReconcileError> {
+    let (spec, connection, hypervisor) = match parts(libvirt, observed) {
         Ok(parts) => parts,
         Err(finding) => return Ok(Done::NotYet(finding)),
     };
@@ -95,24 +93,24 @@ pub async fn fetch_image(context: &Context, observed: &Observed) -> Result<Done,
         &spec.root_disk.pool,
     );
     let answer = connection.client().fetch_image(sha256, &fetch(spec)).await;
-    Ok(tried(context, observed, &image, answer.map(drop)))
+    Ok(tried(libvirt, observed, &image, answer.map(drop)))
 }
 
 /// Makes the virtual machine, with keys of its own.
-pub async fn create(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
-    let (spec, connection, hypervisor) = match parts(context, observed) {
+pub async fn create(libvirt: &Libvirt, observed: &Observed) -> Result<Done, ReconcileError> {
+    let (spec, connection, hypervisor) = match parts(libvirt, observed) {
         Ok(parts) => parts,
         Err(finding) => return Ok(Done::NotYet(finding)),
     };
     // a virtual machine is made for a Machine that exists, and is still to be made here
-    let live = patch::live(&context.engine, observed.machine.as_ref()).await?;
+    let live = patch::live(&libvirt.engine, observed.machine.as_ref()).await?;
     let place = live.annotations().get(ANNOTATION_HYPERVISOR);
     if live.metadata.deletion_timestamp.is_some() || place.map(String::as_str) != Some(hypervisor) {
         return Err(ReconcileError::Conflict {
             what: format!("Machine {} was changed meanwhile", live.name_any()),
         });
     }
-    let keys = keys(context, observed, hypervisor).await?;
+    let keys = keys(libvirt, observed, hypervisor).await?;
     let seed = seed(&observed.marker, spec, &keys).map_err(|error| {
         ReconcileError::other("render the seed of a virtual machine", Chain(&error))
     })?;
@@ -121,19 +119,19 @@ pub async fn create(context: &Context, observed: &Observed) -> Result<Done, Reco
         seed: Some(seed),
     };
     let answer = connection.client().create(observed.uid(), &body).await;
-    context.tries.forget(&image_key(
+    libvirt.tries.forget(&image_key(
         &observed.marker.namespace,
         hypervisor,
         &spec.root_disk.image.sha256,
         &spec.root_disk.pool,
     ));
-    Ok(tried(context, observed, observed.uid(), answer.map(drop)))
+    Ok(tried(libvirt, observed, observed.uid(), answer.map(drop)))
 }
 
 /// Takes the Machine off its Hypervisor, where nothing of it exists: read live, and no disk of an earlier try is left
 /// behind. A request of ours that is still under way there comes first, and its virtual machine goes with it.
-pub async fn leave(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
-    let (connection, hypervisor) = match gateway(context, observed) {
+pub async fn leave(libvirt: &Libvirt, observed: &Observed) -> Result<Done, ReconcileError> {
+    let (connection, hypervisor) = match gateway(libvirt, observed) {
         Ok(parts) => parts,
         Err(finding) => return Ok(Done::NotYet(finding)),
     };
@@ -147,35 +145,36 @@ pub async fn leave(context: &Context, observed: &Observed) -> Result<Done, Recon
         .as_ref()
         .and_then(Ended::from)
     else {
-        return Ok(tried(context, observed, uid, there));
+        return Ok(tried(libvirt, observed, uid, there));
     };
     // last of all the annotation: with it alone this is done again
-    record::forget(context, observed).await?;
-    place_nowhere(context, observed, &over).await?;
-    context.reservations.forget(uid);
-    context.tries.leave(uid, hypervisor);
+    record::forget(libvirt, observed).await?;
+    place_nowhere(libvirt, observed, &over).await?;
+    libvirt.reservations.forget(uid);
+    libvirt.tries.leave(uid, hypervisor);
     Ok(Done::Yes)
 }
 
 async fn place_nowhere(
-    context: &Context,
+    libvirt: &Libvirt,
     observed: &Observed,
     ended: &Ended,
 ) -> Result<(), ReconcileError> {
     if !ended.is_about(observed.uid()) {
         return Ok(());
     }
-    place(context, observed, Value::Null).await
+    place(libvirt, observed, Value::Null).await
 }
 
 /// The keys in the Machine's Secret, which is made if it is not there.
 async fn keys(
-    context: &Context,
+    libvirt: &Libvirt,
     observed: &Observed,
     hypervisor: &str,
 ) -> Result<Keys, ReconcileError> {
     let name = ssh_secret(&observed.marker.machine);
-    let secrets: Api<Secret> = Api::namespaced(context.client.clone(), &observed.marker.namespace);
+    let secrets: Api<Secret> =
+        Api::namespaced(libvirt.engine.client.clone(), &observed.marker.namespace);
     let failed = |what: &str| ReconcileError::api(format!("{what} Secret {name}"));
     let found = secrets.get_opt(&name).await.map_err(failed("read"))?;
     let secret = if let Some(secret) = found {
@@ -198,7 +197,7 @@ async fn keys(
             ),
         ));
     }
-    let secret = record::agree(context, secret, hypervisor).await?;
+    let secret = record::agree(libvirt, secret, hypervisor).await?;
     Keys::of(&secret).ok_or_else(|| {
         ReconcileError::other(
             "read the keys of a virtual machine",
@@ -209,21 +208,21 @@ async fn keys(
 
 /// Switches the virtual machine on, or lets it go on.
 pub async fn switch(
-    context: &Context,
+    libvirt: &Libvirt,
     observed: &Observed,
     action: PowerAction,
 ) -> Result<Done, ReconcileError> {
-    let (connection, _) = match gateway(context, observed) {
+    let (connection, _) = match gateway(libvirt, observed) {
         Ok(parts) => parts,
         Err(finding) => return Ok(Done::NotYet(finding)),
     };
     let answer = connection.client().power(observed.uid(), action).await;
-    Ok(tried(context, observed, observed.uid(), answer))
+    Ok(tried(libvirt, observed, observed.uid(), answer))
 }
 
 /// Takes the seed, with its keys, away from the hypervisor; where that cannot be done yet, the plan wants it again.
-pub async fn remove_seed(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
-    let (connection, hypervisor) = match gateway(context, observed) {
+pub async fn remove_seed(libvirt: &Libvirt, observed: &Observed) -> Result<Done, ReconcileError> {
+    let (connection, hypervisor) = match gateway(libvirt, observed) {
         Ok(parts) => parts,
         Err(finding) => return Ok(Done::NotYet(finding)),
     };
@@ -234,7 +233,7 @@ pub async fn remove_seed(context: &Context, observed: &Observed) -> Result<Done,
 }
 
 /// Ends the virtual machine, with its disks.
-pub async fn release(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
+pub async fn release(libvirt: &Libvirt, observed: &Observed) -> Result<Done, ReconcileError> {
     let away = |reason, why: &str| {
         let message = format!(
             "its virtual machine cannot be deleted, and may still run its pods: {why}. If it is off for good: {}; or {}. It is deleted once its gateway answers; condition MachinesKnown of the Hypervisor names it until then",
@@ -243,7 +242,7 @@ pub async fn release(context: &Context, observed: &Observed) -> Result<Done, Rec
         );
         Finding::yes(ConditionType::Deleting, reason, message)
     };
-    let (connection, _) = match gateway(context, observed) {
+    let (connection, _) = match gateway(libvirt, observed) {
         Ok(parts) => parts,
         Err(finding) => {
             let finding = away(finding.reason, &finding.message);
@@ -255,14 +254,14 @@ pub async fn release(context: &Context, observed: &Observed) -> Result<Done, Rec
             if let crate::core::machine::Placement::Held(held) = &observed.placement
                 && let Some(address) = &held.address
             {
-                context.hosts.forget_guest(address);
+                libvirt.hosts.forget_guest(address);
             }
-            context.tries.forget(observed.uid());
+            libvirt.tries.forget(observed.uid());
             Ok(Done::Yes)
         }
         Err(error) => {
             let finding = away(error.reason(), &error.to_string());
-            context.tries.again(observed.uid(), Some(finding.clone()));
+            libvirt.tries.again(observed.uid(), Some(finding.clone()));
             Ok(Done::NotYet(finding))
         }
     }
@@ -270,8 +269,8 @@ pub async fn release(context: &Context, observed: &Observed) -> Result<Done, Rec
 
 type Parts<'a> = (&'a LibvirtMachineProviderSpec, Arc<Connection>, &'a str);
 
-fn parts<'a>(context: &Context, observed: &'a Observed) -> Result<Parts<'a>, Finding> {
-    let (connection, hypervisor) = gateway(context, observed)?;
+fn parts<'a>(libvirt: &Libvirt, observed: &'a Observed) -> Result<Parts<'a>, Finding> {
+    let (connection, hypervisor) = gateway(libvirt, observed)?;
     match &observed.spec {
         Ok(MachineProviderSpec::Libvirt(spec)) => Ok((spec, connection, hypervisor)),
         _ => Err(Finding::no(
@@ -283,7 +282,7 @@ fn parts<'a>(context: &Context, observed: &'a Observed) -> Result<Parts<'a>, Fin
 }
 
 fn gateway<'a>(
-    context: &Context,
+    libvirt: &Libvirt,
     observed: &'a Observed,
 ) -> Result<(Arc<Connection>, &'a str), Finding> {
     let unplaced = || {
@@ -304,7 +303,7 @@ fn gateway<'a>(
             refusal.message.clone(),
         ));
     }
-    let connection = context
+    let connection = libvirt
         .gateways
         .get(&observed.marker.namespace, &machine.hypervisor);
     Ok((connection.ok_or_else(unplaced)?, &machine.hypervisor))
@@ -312,7 +311,7 @@ fn gateway<'a>(
 
 /// Counts the try, and says why it was refused, if it was.
 fn tried(
-    context: &Context,
+    libvirt: &Libvirt,
     observed: &Observed,
     what: &str,
     answer: Result<(), GatewayError>,
@@ -332,6 +331,6 @@ fn tried(
             format!("Hypervisor {hypervisor}: {error}{remedy}"),
         )
     });
-    context.tries.again(what, refused.clone());
+    libvirt.tries.again(what, refused.clone());
     refused.map_or(Done::Yes, Done::NotYet)
 }

@@ -3,22 +3,23 @@
 use kube::Api;
 use serde_json::json;
 
+use super::Libvirt;
 use crate::api::Hypervisor;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::given_up::{self, GivenUp, GivenUpError};
 use crate::api::names::ANNOTATION_GIVEN_UP;
 use crate::core::machine::Observed;
 use crate::engine::{Done, ReconcileError, patch};
-use crate::manager::Context;
 
 /// Writes the Machine down on its Hypervisor, by compare-and-swap. Without room there it is not given up. A Hypervisor
 /// that does not exist any more keeps nothing in mind, and ends nothing.
-pub async fn give_up(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
+pub async fn give_up(libvirt: &Libvirt, observed: &Observed) -> Result<Done, ReconcileError> {
     let Some(machine) = &observed.virtual_machine else {
         return Ok(Done::Yes);
     };
     let (name, marker) = (&machine.hypervisor, &observed.marker);
-    let hypervisors: Api<Hypervisor> = Api::namespaced(context.client.clone(), &marker.namespace);
+    let hypervisors: Api<Hypervisor> =
+        Api::namespaced(libvirt.engine.client.clone(), &marker.namespace);
     let found = hypervisors.get_opt(name).await;
     let found = found.map_err(ReconcileError::api(format!("read Hypervisor {name}")))?;
     let Some(hypervisor) = found else {
@@ -31,7 +32,7 @@ pub async fn give_up(context: &Context, observed: &Observed) -> Result<Done, Rec
         Ok(with) if known.as_ref() == Some(&with) => Ok(Done::Yes),
         Ok(with) => {
             let change = |_: &Hypervisor| json!({ "metadata": { "annotations": { (ANNOTATION_GIVEN_UP): with } } });
-            patch::swap(&context.engine, &hypervisor, given_up::annotation, change).await?;
+            patch::swap(&libvirt.engine, &hypervisor, given_up::annotation, change).await?;
             Ok(Done::Yes)
         }
         Err(error) => {

@@ -6,10 +6,10 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt};
 use serde_json::json;
 
+use super::Libvirt;
 use crate::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
 use crate::core::machine::Observed;
 use crate::engine::{Done, ReconcileError, patch};
-use crate::manager::Context;
 
 /// Whether these are the keys of the Machine of this UID.
 pub(super) fn is_of(keys: &Secret, uid: &str) -> bool {
@@ -29,20 +29,20 @@ pub(super) fn may_be_used(keys: &Secret) -> bool {
 }
 
 /// Writes it down for a virtual machine that an older version made, and that its gateway shows.
-pub async fn record(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
+pub async fn record(libvirt: &Libvirt, observed: &Observed) -> Result<Done, ReconcileError> {
     let Some(machine) = &observed.virtual_machine else {
         return Ok(Done::Yes);
     };
-    if let Some(keys) = live(context, observed).await? {
-        write(context, &keys, &machine.hypervisor).await?;
+    if let Some(keys) = live(libvirt, observed).await? {
+        write(libvirt, &keys, &machine.hypervisor).await?;
     }
     Ok(Done::Yes)
 }
 
 /// Nothing of it is anywhere: another Hypervisor may be chosen, whatever a third one says or does not say.
-pub(super) async fn forget(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
-    match live(context, observed).await? {
-        Some(keys) => write(context, &keys, "").await.map(drop),
+pub(super) async fn forget(libvirt: &Libvirt, observed: &Observed) -> Result<(), ReconcileError> {
+    match live(libvirt, observed).await? {
+        Some(keys) => write(libvirt, &keys, "").await.map(drop),
         None => Ok(()),
     }
 }
@@ -50,7 +50,7 @@ pub(super) async fn forget(context: &Context, observed: &Observed) -> Result<(),
 /// Keys that are there say where their virtual machine is made, before it is made; those that name another Hypervisor are
 /// left alone, and an error says so.
 pub(super) async fn agree(
-    context: &Context,
+    libvirt: &Libvirt,
     keys: Secret,
     hypervisor: &str,
 ) -> Result<Secret, ReconcileError> {
@@ -62,25 +62,26 @@ pub(super) async fn agree(
             ),
         }),
         Some(_) => Ok(keys),
-        None => write(context, &keys, hypervisor).await,
+        None => write(libvirt, &keys, hypervisor).await,
     }
 }
 
-async fn live(context: &Context, observed: &Observed) -> Result<Option<Secret>, ReconcileError> {
+async fn live(libvirt: &Libvirt, observed: &Observed) -> Result<Option<Secret>, ReconcileError> {
     let name = ssh_secret(&observed.marker.machine);
-    let secrets: Api<Secret> = Api::namespaced(context.client.clone(), &observed.marker.namespace);
+    let secrets: Api<Secret> =
+        Api::namespaced(libvirt.engine.client.clone(), &observed.marker.namespace);
     let found = secrets.get_opt(&name).await;
     let found = found.map_err(ReconcileError::api(format!("read Secret {name}")))?;
     Ok(found.filter(|keys| is_of(keys, observed.uid())))
 }
 
 async fn write(
-    context: &Context,
+    libvirt: &Libvirt,
     keys: &Secret,
     hypervisor: &str,
 ) -> Result<Secret, ReconcileError> {
     let change = json!({ "metadata": { "annotations": { (ANNOTATION_HYPERVISOR): hypervisor } } });
-    patch::swap(&context.engine, keys, recorded, |_| change.clone()).await
+    patch::swap(&libvirt.engine, keys, recorded, |_| change.clone()).await
 }
 
 #[cfg(test)]
