@@ -21,6 +21,10 @@
 //! | [`manager`] | wiring: leader election, health, run |
 //! | [`cli`] | the commands for people |
 
+// tests/support names the crate from outside; the unit tier runs some of it
+#[cfg(test)]
+extern crate self as tatara;
+
 pub mod api;
 pub mod cli;
 pub mod clock;

@@ -120,3 +120,6 @@ impl Providers {
         self.libvirt.forget(uid);
     }
 }
+
+#[cfg(test)]
+mod contract_tests;

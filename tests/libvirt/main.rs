@@ -7,8 +7,11 @@
 
 #[path = "../support/commands.rs"]
 mod commands;
+mod contract;
 mod faults;
 mod machines;
 #[path = "../support/plane.rs"]
 mod plane;
+#[path = "../support/contract/mod.rs"]
+mod provider_contract;
 mod world;
