@@ -26,7 +26,7 @@ use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 use tatara::api::{Host, Machine};
-use tatara::core::node::{Step, Take, Unit, UnitName, start_and_follow};
+use tatara::core::node::{JobKind, Step, Take, Unit, start_and_follow};
 
 use crate::fleet::{Fleet, marker, now};
 use crate::plane::Plane;
@@ -127,7 +127,7 @@ fn prepare() -> Unit {
         script: script.into(),
     };
     Unit {
-        name: UnitName::Prepare,
+        kind: JobKind::Prepare,
         steps: vec![
             step("one", "echo first\n"),
             step(

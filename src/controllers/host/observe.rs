@@ -16,7 +16,7 @@ use crate::core::claim;
 use crate::core::host::plan::is_fresh;
 use crate::core::host::{Consumer, Contact, Observed, Owner, Twins, is_same_server};
 use crate::core::machine::is_begun;
-use crate::core::node::{self, Marker, Observation, Ownership, UnitName};
+use crate::core::node::{self, Job, JobKind, Marker, Observation, Ownership};
 use crate::core::proof::Initialized;
 use crate::manager::Context;
 use crate::providers::install;
@@ -89,7 +89,7 @@ pub async fn observe(context: &Context, host: Arc<Host>, now: Timestamp) -> Obse
         may_guard,
         unrecorded,
         attempts: owner
-            .map(|uid| context.follows.attempts(&uid, UnitName::Reset))
+            .map(|uid| context.follows.attempts(&Job::new(JobKind::Reset, &uid)))
             .unwrap_or_default(),
         management: context.management.clone(),
         bmc: context.bmcs.last(&host).filter(|_| may_ask_bmc),

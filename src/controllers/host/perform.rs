@@ -13,7 +13,7 @@ use crate::api::names::{ANNOTATION_INSTALLATION, FINALIZER_IN_USE, provider_id};
 use crate::controllers::machine::turn;
 use crate::core::host::plan::Action;
 use crate::core::host::{Contact, Observed, is_same_server};
-use crate::core::node::{self, Marker, UnitName};
+use crate::core::node::{self, JobKind, Marker};
 use crate::core::proof::{Clean, TurnIsOver};
 use crate::core::{claim, finalizers};
 use crate::engine::{Chain, Done, ReconcileError, patch};
@@ -108,7 +108,7 @@ async fn reset(
     let wake = Box::new(move || waker.wake_object(&host));
     context
         .follows
-        .start(&marker.uid, UnitName::Reset, session, script, wake);
+        .start(marker.job(JobKind::Reset), session, script, wake);
     Ok(Done::Yes)
 }
 

@@ -12,7 +12,7 @@ use crate::core::finalizers;
 use crate::core::machine::plan::Action;
 use crate::core::machine::plan::claim::chosen;
 use crate::core::machine::{Contact, Held, Observed, Placement, settings};
-use crate::core::node::{self, Take, UnitName, UnitState};
+use crate::core::node::{self, JobKind, Take, UnitState};
 use crate::core::proof::Over;
 use crate::engine::{Done, ReconcileError, patch};
 use crate::manager::Context;
@@ -30,7 +30,7 @@ pub async fn perform(
         Action::Acquire(step) => provider.acquire(observed, step).await,
         Action::Power(power) => provider.power(observed, *power).await,
         Action::TakeHost => take_host(context, observed).await,
-        Action::RunUnit(unit) => run_unit(context, observed, *unit).await,
+        Action::RunJob(unit) => run_unit(context, observed, *unit).await,
         Action::TakeTurn(action) => {
             let doubt = turn::take(context, observed, *action).await?;
             Ok(doubt.map_or(Done::Yes, Done::NotYet))
@@ -114,7 +114,7 @@ async fn take_host(context: &Context, observed: &Observed) -> Result<Done, Recon
 async fn run_unit(
     context: &Context,
     observed: &Observed,
-    name: UnitName,
+    name: JobKind,
 ) -> Result<Done, ReconcileError> {
     let server = context.providers.of(observed).server(observed)?;
     if is_running(observed, name) {
@@ -123,7 +123,7 @@ async fn run_unit(
             observed,
             server.as_ref(),
             name,
-            node::follow(&observed.marker, name),
+            node::follow(&observed.marker.job(name)),
         )
         .await
     } else {
@@ -131,7 +131,7 @@ async fn run_unit(
     }
 }
 
-fn is_running(observed: &Observed, unit: UnitName) -> bool {
+fn is_running(observed: &Observed, unit: JobKind) -> bool {
     let Placement::Held(Held {
         contact: Contact::Seen(seen),
         ..
@@ -139,7 +139,7 @@ fn is_running(observed: &Observed, unit: UnitName) -> bool {
     else {
         return false;
     };
-    seen.unit(observed.uid(), unit)
+    seen.job(&observed.marker.job(unit))
         .is_some_and(|status| matches!(status.state, UnitState::Running(_)))
 }
 
@@ -147,12 +147,12 @@ async fn start(
     context: &Context,
     observed: &Observed,
     server: &dyn Server,
-    name: UnitName,
+    name: JobKind,
 ) -> Result<Done, ReconcileError> {
     let owner = observed.owner();
     // on a host that says so itself kubeadm is not run again, only what comes after it
     let is_node = owner.is_some_and(|owner| owner.initialized || owner.joined);
-    if name == UnitName::Init
+    if name == JobKind::Init
         && !is_node
         && let Some(doubt) = turn::take(context, observed, TurnAction::Init).await?
     {
@@ -173,10 +173,10 @@ async fn start(
 async fn record_settings(
     context: &Context,
     observed: &Observed,
-    name: UnitName,
+    name: JobKind,
 ) -> Result<(), ReconcileError> {
     let cluster = observed.cluster.as_ref();
-    let (UnitName::Init | UnitName::Join, Some(cluster)) = (name, cluster) else {
+    let (JobKind::Init | JobKind::Join, Some(cluster)) = (name, cluster) else {
         return Ok(());
     };
     let Ok(spec) = &cluster.spec else {
@@ -202,7 +202,7 @@ async fn follow(
     context: &Context,
     observed: &Observed,
     server: &dyn Server,
-    name: UnitName,
+    name: JobKind,
     script: Result<node::Script, node::RenderError>,
 ) -> Result<Done, ReconcileError> {
     let script = script
@@ -232,7 +232,7 @@ async fn follow(
     });
     context
         .follows
-        .start(observed.uid(), name, session, script, wake);
+        .start(observed.marker.job(name), session, script, wake);
     Ok(Done::Yes)
 }
 

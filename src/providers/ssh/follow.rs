@@ -11,7 +11,7 @@ use tracing::Instrument;
 
 use super::hosts::LOOK;
 use crate::core::node::{
-    Attempts, Event, Follow, Progress, Script, UnitName, UnitState, observe, parse_event,
+    Attempts, Event, Follow, Job, JobKind, Progress, Script, UnitState, observe, parse_event,
 };
 use crate::metrics::Metrics;
 use crate::remote::{RunError, Session};
@@ -22,7 +22,7 @@ const LOOK_AT_HOST: Duration = Duration::from_mins(1);
 #[derive(Default)]
 struct Machine {
     follow: Option<Follow>,
-    attempts: HashMap<UnitName, Attempts>,
+    attempts: HashMap<JobKind, Attempts>,
 }
 
 /// All units that are followed, by UID of their Machine.
@@ -54,11 +54,11 @@ impl Follows {
             .and_then(|machine| machine.follow.clone())
     }
 
-    /// How often a unit of a Machine has failed in a row.
-    pub fn attempts(&self, machine: &str, unit: UnitName) -> Attempts {
+    /// How often a job has failed in a row.
+    pub fn attempts(&self, job: &Job) -> Attempts {
         self.lock()
-            .get(machine)
-            .and_then(|m| m.attempts.get(&unit).cloned())
+            .get(&job.key)
+            .and_then(|machine| machine.attempts.get(&job.kind).cloned())
             .unwrap_or_default()
     }
 
@@ -73,35 +73,27 @@ impl Follows {
         }
     }
 
-    /// Runs a script that starts or re-attaches to a unit, and follows it in the background. Does
-    /// nothing when a unit of the Machine is followed already.
-    pub fn start(
-        &self,
-        machine: &str,
-        unit: UnitName,
-        session: Arc<Session>,
-        script: Script,
-        wake: WakeMachine,
-    ) {
+    /// Runs a script that starts or re-attaches to a job, and follows it in the background. Does
+    /// nothing when a job of the Machine is followed already.
+    pub fn start(&self, job: Job, session: Arc<Session>, script: Script, wake: WakeMachine) {
         let mut machines = self.lock();
-        let entry = machines.entry(machine.to_owned()).or_default();
+        let entry = machines.entry(job.key.clone()).or_default();
         if entry.follow.is_some() {
             return;
         }
         entry.follow = Some(Follow {
-            unit,
+            job: job.clone(),
             progress: None,
             since: crate::clock::now(),
         });
         drop(machines);
-        let (machines, machine, stop) =
-            (self.machines.clone(), machine.to_owned(), self.stop.clone());
+        let (machines, stop) = (self.machines.clone(), self.stop.clone());
         let metrics = self.metrics.clone();
         let follow = async move {
             let mut ended = None;
             let on_line = |line: &str| match parse_event(line) {
                 Ok(Event::Progress(progress)) => {
-                    set_progress(&machines, &machine, progress);
+                    set_progress(&machines, &job.key, progress);
                     wake();
                 }
                 Ok(event) => ended = Some(event),
@@ -123,8 +115,8 @@ impl Follows {
             };
             if let Some(error) = &error {
                 tracing::warn!(
-                    uid = machine,
-                    unit = unit.as_str(),
+                    uid = job.key,
+                    unit = job.kind.as_str(),
                     error,
                     "a unit could not be followed to its end"
                 );
@@ -134,8 +126,8 @@ impl Follows {
             } else {
                 result_of(ended.as_ref())
             };
-            metrics.step_ended(unit.as_str(), result);
-            end(&machines, &machine, unit, result, error);
+            metrics.step_ended(job.kind.as_str(), result);
+            end(&machines, &job, result, error);
             wake();
         };
         self.tasks.spawn(follow.in_current_span());
@@ -177,19 +169,13 @@ fn set_progress(machines: &Mutex<HashMap<String, Machine>>, machine: &str, progr
     }
 }
 
-fn end(
-    machines: &Mutex<HashMap<String, Machine>>,
-    machine: &str,
-    unit: UnitName,
-    result: &str,
-    error: Option<String>,
-) {
+fn end(machines: &Mutex<HashMap<String, Machine>>, job: &Job, result: &str, error: Option<String>) {
     let mut machines = machines.lock().unwrap_or_else(PoisonError::into_inner);
-    let Some(entry) = machines.get_mut(machine) else {
+    let Some(entry) = machines.get_mut(&job.key) else {
         return;
     };
     entry.follow = None;
-    let attempts = entry.attempts.entry(unit).or_default();
+    let attempts = entry.attempts.entry(job.kind).or_default();
     match result {
         "succeeded" => *attempts = Attempts::default(),
         // A broken channel says nothing about the unit.

@@ -22,7 +22,7 @@ use crate::core::machine::units::node_name;
 use crate::core::machine::{
     Namesake, Observed, ObservedCluster, Placement, Refusal, Seen, SpecProblem,
 };
-use crate::core::node::{Marker, UnitName};
+use crate::core::node::{JobKind, Marker};
 use crate::core::{Key, NodeView};
 use crate::engine::ReconcileError;
 use crate::manager::Context;
@@ -60,7 +60,7 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
         cluster: cluster
             .as_deref()
             .map(|cluster| observed_cluster(context, machine.as_ref(), cluster)),
-        attempts: context.follows.attempts(&marker.uid, UnitName::Prepare),
+        attempts: context.follows.attempts(&marker.job(JobKind::Prepare)),
         placement: Placement::None(Err(Refusal {
             reason: Reason::Starting,
             message: String::new(),
@@ -90,8 +90,8 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
     observed.chosen = place.chosen;
     observed.claiming = place.claiming;
     observed.namesake = namesake(context, cluster.as_deref(), &observed);
-    let due =
-        [UnitName::Init, UnitName::Join].map(|unit| context.follows.attempts(observed.uid(), unit));
+    let due = [JobKind::Init, JobKind::Join]
+        .map(|kind| context.follows.attempts(&observed.marker.job(kind)));
     if let Some(attempts) = due.into_iter().find(|attempts| attempts.failed > 0) {
         observed.attempts = attempts;
     }

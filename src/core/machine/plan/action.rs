@@ -5,7 +5,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::Plan;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::Finding;
-use crate::core::node::UnitName;
+use crate::core::node::JobKind;
 use crate::core::proof::{Clean, Over, TurnIsOver};
 use crate::core::{self, Next, Reports};
 
@@ -24,8 +24,8 @@ pub enum Action {
     Power(Power),
     /// Write the ownership marker on the host.
     TakeHost,
-    /// Start a unit of steps on the host, or attach to it.
-    RunUnit(UnitName),
+    /// Start the Machine's job of this kind on the host, or attach to it.
+    RunJob(JobKind),
     /// Take the control-plane turn by compare-and-swap.
     TakeTurn(TurnAction),
     /// Give the control-plane turn back.

@@ -30,7 +30,7 @@ struct Case {
     cluster: Option<ClusterCase>,
     placement: &'static str,
     owner: &'static str,
-    units: Vec<(UnitName, &'static str)>,
+    units: Vec<(JobKind, &'static str)>,
     node: &'static str,
     had_node: bool,
     follows: bool,
@@ -44,7 +44,7 @@ fn case() -> impl Strategy<Value = Case> {
     let who = || select(vec![None, Some(ME), Some(OTHER)]);
     let cluster = (any::<bool>(), who(), who(), any::<bool>(), 0..3_usize);
     let unit = (
-        select(vec![UnitName::Prepare, UnitName::Init, UnitName::Join]),
+        select(vec![JobKind::Prepare, JobKind::Init, JobKind::Join]),
         select(vec!["running", "succeeded", "failed", "interrupted"]),
     );
     let machine = (
@@ -162,7 +162,7 @@ fn observed_of(case: &Case) -> Observed {
     };
     if case.follows {
         observed.follow = Some(Follow {
-            unit: UnitName::Prepare,
+            job: Job::new(JobKind::Prepare, ME),
             progress: None,
             since: at(0),
         });

@@ -39,9 +39,9 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
             let is_nobodys = case.placement == "seen" && case.owner == "nobody";
             !case.deleting && is_nobodys && !is_begun(case)
         }
-        Action::RunUnit(UnitName::Prepare | UnitName::Join) => !case.deleting && is_ours(case),
+        Action::RunJob(JobKind::Prepare | JobKind::Join) => !case.deleting && is_ours(case),
         // who has the turn goes on with it, whatever its spec says since
-        Action::RunUnit(UnitName::Init) => {
+        Action::RunJob(JobKind::Init) => {
             !case.deleting
                 && is_ours(case)
                 && certificates
@@ -50,7 +50,7 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
                 && case.owner != "made"
         }
         // the others are of virtual machines, and these cases are about hosts
-        Action::RunUnit(UnitName::Reset)
+        Action::RunJob(JobKind::Reset)
         | Action::Acquire(
             Acquire::Elsewhere
             | Acquire::Image
