@@ -30,7 +30,7 @@ pub async fn perform(
         Action::Acquire(step) => provider.acquire(observed, step).await,
         Action::Power(power) => provider.power(observed, *power).await,
         Action::TakeHost => take_host(context, observed).await,
-        Action::RunJob(unit) => run_unit(context, observed, *unit).await,
+        Action::RunJob(kind) => run_job(context, observed, *kind).await,
         Action::TakeTurn(action) => {
             let doubt = turn::take(context, observed, *action).await?;
             Ok(doubt.map_or(Done::Yes, Done::NotYet))
@@ -111,7 +111,7 @@ async fn take_host(context: &Context, observed: &Observed) -> Result<Done, Recon
     }
 }
 
-async fn run_unit(
+async fn run_job(
     context: &Context,
     observed: &Observed,
     name: JobKind,
