@@ -13,6 +13,7 @@ use crate::api::names::{ANNOTATION_INSTALLATION, FINALIZER_IN_USE, provider_id};
 use crate::controllers::machine::turn;
 use crate::core::host::plan::Action;
 use crate::core::host::{Contact, Observed, is_same_server};
+use crate::core::machine::kind::PlaceKind;
 use crate::core::node::{self, JobKind, Marker};
 use crate::core::proof::{Clean, TurnIsOver};
 use crate::core::{claim, finalizers};
@@ -134,7 +135,9 @@ async fn delete_left_node(context: &Context, owner: &Marker) -> Result<(), Recon
     let Some(member) = cluster.and_then(|cluster| context.member(&cluster)) else {
         return Ok(());
     };
-    let Some(node) = member.node_by_provider_id(&provider_id("ssh", &owner.uid)) else {
+    let Some(node) =
+        member.node_by_provider_id(&provider_id(PlaceKind::Host.provider(), &owner.uid))
+    else {
         return Ok(());
     };
     let deleted = workload::nodes::delete(member.client(), &node.name, &node.uid).await;
