@@ -12,13 +12,18 @@
 //! | [`pki`] | certificate authorities, kubeconfigs, bootstrap tokens |
 //! | [`media`] | installers, served to BMCs for one host and one installation |
 //! | [`gateway`] | libvirt hypervisors over HTTP: client and events of `tatara-gateway` |
-//! | [`provider`] | where machines come from: `ssh`, `libvirt`, `simulated` |
+//! | [`providers`] | where machines come from, behind one contract: `ssh`, `libvirt`, `simulated`; BMCs, installing |
 //! | [`redfish`] | power, boot device and virtual media of servers, through their BMC |
 //! | [`remote`] | SSH: connections, commands, files, tunnels, following a step |
 //! | [`store`] | one watch per kind, indexed; wakes controllers |
 //! | [`workload`] | the clusters that we made: client, nodes, drain, health |
-//! | [`manager`] | wiring: leader election, health, metrics, run |
+//! | [`metrics`] | counts, as Prometheus reads them |
+//! | [`manager`] | wiring: leader election, health, run |
 //! | [`cli`] | the commands for people |
+
+// tests/support names the crate from outside; the unit tier runs some of it
+#[cfg(test)]
+extern crate self as tatara;
 
 pub mod api;
 pub mod cli;
@@ -29,8 +34,9 @@ pub mod engine;
 pub mod gateway;
 pub mod manager;
 pub mod media;
+pub mod metrics;
 pub mod pki;
-pub mod provider;
+pub mod providers;
 pub mod redfish;
 pub mod remote;
 pub mod store;

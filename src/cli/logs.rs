@@ -15,8 +15,8 @@ use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER, ssh_secret};
 use crate::api::{Host, Machine};
 use crate::core::host::ContactError;
 use crate::core::node;
-use crate::provider::libvirt::{Guest, Keys};
-use crate::provider::{Credentials, Server, target};
+use crate::providers::libvirt::{Guest, Keys};
+use crate::providers::ssh::{Credentials, Server, target};
 use crate::remote::{ConnectError, Credential, Pool, RunError, Session, Target};
 
 /// Arguments of `tatara logs`.

@@ -1,6 +1,5 @@
 //! One folder per kind: what is read, and how each action is done. What is decided stands in [`crate::core`].
 
-pub mod claims;
 pub mod paused;
 pub mod unreadable;
 

@@ -9,7 +9,6 @@ use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::claims;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{ANNOTATION_HYPERVISOR, FIELD_MANAGER, LABEL_CLUSTER};
 use crate::api::readable::unreadable;
@@ -17,6 +16,7 @@ use crate::api::whose::{self, Place, Whose};
 use crate::api::{Cluster, Machine, MachineClass, MachineDeployment, MachineSet, MachineSpec};
 use crate::engine::ReconcileError;
 use crate::manager::Context;
+use crate::providers::ssh::claims;
 use crate::store::{Indexed, Stores};
 
 /// An object that may be another provider's.

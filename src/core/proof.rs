@@ -15,7 +15,7 @@
 use serde::Serialize;
 
 use crate::core::host::PowerState;
-use crate::core::node::{Marker, Observation, Ownership, UnitName, UnitState};
+use crate::core::node::{JobKind, Marker, Observation, Ownership, UnitState};
 
 /// Why nothing of a Machine runs any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -80,7 +80,7 @@ impl Proof {
             }
             Ownership::Owner(_) | Ownership::Nobody => (),
         }
-        let reset = seen.unit(&marker.uid, UnitName::Reset);
+        let reset = seen.job(&marker.job(JobKind::Reset));
         // the last step removes the marker, and nothing else does
         let is_reset = reset.is_some_and(|unit| match &unit.state {
             UnitState::Succeeded => true,
@@ -89,7 +89,7 @@ impl Proof {
         });
         let is_foreign = matches!(seen.owner, Ownership::Owner(_));
         let is_empty = seen.occupied.is_empty() || is_foreign;
-        let has_units = seen.units.iter().any(|unit| unit.machine == marker.uid);
+        let has_units = seen.units.iter().any(|unit| unit.job.key == marker.uid);
         if is_reset && is_empty {
             return proven(Evidence::Reset);
         }

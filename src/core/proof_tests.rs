@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::api::host::HostFacts;
-use crate::core::node::{Failure, Finding, Owner, Progress, SoftwareVersions, UnitStatus};
+use crate::core::node::{Failure, Finding, Job, Owner, Progress, SoftwareVersions, UnitStatus};
 
 const ME: &str = "11111111-0000-4000-8000-000000000001";
 const OTHER: &str = "22222222-0000-4000-8000-000000000002";
@@ -25,11 +25,10 @@ fn at(index: u32) -> Progress {
     }
 }
 
-fn seen(owner: Ownership, occupied: bool, units: &[(&str, UnitName, UnitState)]) -> Observation {
+fn seen(owner: Ownership, occupied: bool, units: &[(&str, JobKind, UnitState)]) -> Observation {
     let finding = Finding::from("finding: occupied: /var/lib/etcd/member exists".to_owned());
     let units = units.iter().map(|(machine, unit, state)| UnitStatus {
-        machine: (*machine).to_owned(),
-        unit: *unit,
+        job: Job::new(*unit, machine),
         identity: String::new(),
         state: state.clone(),
     });
@@ -78,7 +77,7 @@ fn a_host_proves_its_reset_by_the_record_of_it() {
         findings: Vec::new(),
         output: String::new(),
     });
-    let of = |machine, state| [(machine, UnitName::Reset, state)];
+    let of = |machine, state| [(machine, JobKind::Reset, state)];
     let alone = |state| seen(Ownership::Nobody, false, &of(ME, state));
     let marked = seen(owned(ME), false, &of(ME, Succeeded));
     let dirty = seen(Ownership::Nobody, true, &of(ME, Succeeded));
@@ -107,7 +106,7 @@ fn a_host_proves_its_reset_by_the_record_of_it() {
 fn a_host_proves_that_nothing_started_only_where_nothing_was_begun() {
     let nothing = || seen(Ownership::Nobody, false, &[]);
     let others = || seen(owned(OTHER), true, &[]);
-    let prepared = [(ME, UnitName::Prepare, UnitState::Succeeded)];
+    let prepared = [(ME, JobKind::Prepare, UnitState::Succeeded)];
     let unmarked = seen(Ownership::Nobody, false, &prepared);
     let broken = seen(Ownership::Unreadable("{".into()), false, &[]);
     let never = Some(Evidence::NeverStarted);

@@ -31,14 +31,14 @@ use std::time::Duration;
 
 use kube::Client;
 
-pub use alone::Alone;
+use alone::Alone;
 pub use controller::{Confirmed, Controller, Done};
 pub use error::{Chain, ReconcileError};
 pub use events::Events;
-pub use failures::Failures;
+pub use failures::{Failures, Key as PassKey};
 pub use pass::pass;
 pub use run::{Watched, run};
-pub use unwritten::Unwritten;
+use unwritten::Unwritten;
 
 use crate::store::{Stored, Stores};
 
@@ -54,18 +54,38 @@ pub struct Engine {
     /// Writes Events.
     pub events: Events,
     /// Whether this process leads, at any moment.
-    pub is_leading: Box<dyn Fn() -> bool + Send + Sync>,
+    is_leading: Box<dyn Fn() -> bool + Send + Sync>,
     /// Counts a pass by controller and result.
-    pub count: Box<dyn Fn(&'static str, &'static str) + Send + Sync>,
+    count: Box<dyn Fn(&'static str, &'static str) + Send + Sync>,
     /// Failures in a row.
-    pub failures: Failures,
+    failures: Failures,
     /// Objects that are being written.
-    pub alone: Alone,
+    alone: Alone,
     /// Statuses that are held back.
-    pub unwritten: Unwritten,
+    unwritten: Unwritten,
 }
 
 impl Engine {
+    /// Nothing has been passed over yet. `is_leading` tells whether this process leads, `count` counts a pass by controller
+    /// and result.
+    pub fn new(
+        client: Client,
+        stores: Arc<Stores>,
+        is_leading: impl Fn() -> bool + Send + Sync + 'static,
+        count: impl Fn(&'static str, &'static str) + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            events: Events::new(client.clone()),
+            client,
+            stores,
+            is_leading: Box::new(is_leading),
+            count: Box::new(count),
+            failures: Failures::default(),
+            alone: Alone::default(),
+            unwritten: Unwritten::default(),
+        }
+    }
+
     /// Takes in what the API server answered to a write of ours, so that the next pass knows of it.
     pub fn learn<K: Stored>(&self, written: &K) {
         if let Some(kind) = written.kind_in(&self.stores) {
@@ -78,6 +98,12 @@ impl Engine {
         let kind = known.kind_in(&self.stores);
         let fresher = kind.and_then(|kind| kind.fresher(known));
         fresher.map_or_else(|| known.clone(), |fresher| fresher.as_ref().clone())
+    }
+
+    /// Forgets what is remembered of passes over an object that is gone.
+    pub fn forget(&self, key: &PassKey) {
+        self.failures.clear(key);
+        self.unwritten.clear(key);
     }
 
     /// Refuses to go on when another process may lead.

@@ -8,19 +8,16 @@ use kube::{Client, ResourceExt};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::metrics::Metrics;
 use crate::api::Cluster;
 use crate::controllers::cluster::{KnownClusters, Sources};
 use crate::controllers::cluster_profile::Memory;
 use crate::controllers::machine::Outcomes;
 use crate::controllers::machine_set::InFlight;
 use crate::controllers::whose::Regarded;
-use crate::core::machine::PendingClaim;
 use crate::engine::{Engine, ReconcileError};
 use crate::gateway;
-use crate::media::Media;
-use crate::provider::libvirt::{Reservations, Tries};
-use crate::provider::{Bmcs, Follows, Hosts, Simulated};
+use crate::metrics::Metrics;
+use crate::providers::{Bmcs, Follows, Hosts, Installs, Providers};
 use crate::store::{Stores, Wakers};
 use crate::workload::drain_watch::DrainWatches;
 use crate::workload::{Member, MemberKey, Registry};
@@ -40,21 +37,17 @@ pub struct Context {
     /// Hosts over SSH.
     pub hosts: Arc<Hosts>,
     /// Their BMCs.
-    pub bmcs: Bmcs,
-    /// Installers for BMCs, where the manager serves any.
-    pub media: Option<Arc<Media>>,
+    pub bmcs: Arc<Bmcs>,
+    /// What their operating systems are installed with.
+    pub installs: Installs,
     /// What came of what Machines wanted.
     pub outcomes: Outcomes,
     /// Units of steps that are followed.
     pub follows: Follows,
     /// Gateways of hypervisors.
     pub gateways: Arc<gateway::Registry>,
-    /// Room on hypervisors that was given away and may not be in the store yet.
-    pub reservations: Reservations,
-    /// What was tried in vain at hypervisors.
-    pub tries: Tries,
-    /// Machines in memory.
-    pub simulated: Simulated,
+    /// Where machines come from.
+    pub providers: Providers,
     /// The clusters that we made.
     pub members: Arc<Registry>,
     /// What was seen and done for the ClusterProfiles of Clusters.
@@ -67,8 +60,6 @@ pub struct Context {
     pub sources: Sources,
     /// The Secrets of Clusters.
     pub secrets: Sources,
-    /// Claims that were made and may not be in the store yet, by UID of the Machine.
-    pub claims: Mutex<HashMap<String, PendingClaim>>,
     /// Machines that were made or deleted and that the store may not show so yet.
     pub in_flight: Mutex<InFlight>,
     /// Bootstrap tokens that were made: UID of the Machine to name of the Secret in its cluster.
@@ -105,11 +96,8 @@ impl Context {
         self.metrics.gone(uid);
         self.follows.forget(uid);
         self.outcomes.forget(uid);
-        self.reservations.forget(uid);
-        self.tries.forget(uid);
+        self.providers.forget(uid);
         self.hosts.sightings.forget_ended(uid);
-        let claims = self.claims.lock();
-        claims.unwrap_or_else(PoisonError::into_inner).remove(uid);
         let tokens = self.tokens.lock();
         tokens.unwrap_or_else(PoisonError::into_inner).remove(uid);
     }

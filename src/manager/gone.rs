@@ -10,7 +10,7 @@ use crate::api::readable::unreadable;
 use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
 use crate::controllers::cluster;
 use crate::gateway::ConnectionKey;
-use crate::provider::target::place;
+use crate::providers::ssh::target::place;
 use crate::store::{Change, Hook};
 
 /// An object of which more is remembered than the stores hold.
@@ -36,8 +36,7 @@ pub fn forgetting<K: Remembered + 'static>(context: Arc<Context>, hook: Hook<K>)
             for controller in K::CONTROLLERS {
                 let namespace = object.namespace().unwrap_or_default();
                 let key = (*controller, namespace, object.name_any());
-                context.engine.failures.clear(&key);
-                context.engine.unwritten.clear(&key);
+                context.engine.forget(&key);
             }
         }
         hook(object, before, change);
@@ -79,7 +78,7 @@ impl Remembered for Host {
             context.hosts.forget(self);
             let uid = self.uid().unwrap_or_default();
             context.bmcs.forget(&uid);
-            if let Some(media) = &context.media {
+            if let Some(media) = &context.installs.media {
                 media.revoke(&uid);
             }
         }

@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::error::ManagerError;
-use super::metrics::Metrics;
+use crate::metrics::Metrics;
 
 /// Whether the manager is ready: it waits to lead, or it leads and has seen every object.
 #[derive(Clone, Default)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::api::names;
-use crate::provider::simulated::{FindApi, WakeMachine};
+use crate::providers::simulated::{FindApi, WakeMachine};
 use crate::store::{Key, Stores, Wakers};
 use crate::workload::{MemberKey, Registry, Wake};
 

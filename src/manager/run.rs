@@ -17,14 +17,14 @@ use super::context::Context;
 use super::controllers::{self, Woken};
 use super::error::ManagerError;
 use super::leader::Leadership;
-use super::metrics::Metrics;
 use super::{definitions, gateways, gone, hooks, http, media, members, sources, unreadable};
 use crate::api::names::SECRET_TYPE_GATEWAY;
 use crate::clock;
 use crate::controllers::{cluster, cluster_profile};
-use crate::engine::{Engine, Events};
+use crate::engine::Engine;
 use crate::media::Media;
-use crate::provider::{Bmcs, Follows, Hosts, Simulated};
+use crate::metrics::Metrics;
+use crate::providers::{Bmcs, Follows, Hosts, Installs, Libvirt, Providers, Simulated, Ssh};
 use crate::remote::{Route, kube_builder};
 use crate::store::{Scope, Stores, watch};
 use crate::workload::drain_watch::DrainWatches;
@@ -136,41 +136,54 @@ fn context(
     let (wakers, woken) = controllers::channels();
     let stores = Arc::new(Stores::default());
     let members = Arc::new(members::registry(stores.clone(), wakers.clone()));
-    let engine = Engine {
-        client: client.clone(),
-        stores: stores.clone(),
-        events: Events::new(client.clone()),
-        is_leading: Box::new(move || leadership.is_held()),
-        count: Box::new({
-            let metrics = metrics.clone();
-            move |controller, result| metrics.reconciled(controller, result)
-        }),
-        failures: Default::default(),
-        unwritten: Default::default(),
-        alone: Default::default(),
-    };
+    let counted = metrics.clone();
+    let engine = Engine::new(
+        client.clone(),
+        stores.clone(),
+        move || leadership.is_held(),
+        move |controller, result| counted.reconciled(controller, result),
+    );
     let sources = || cluster::Sources::new(wakers.clusters.clone());
-    let context = Context {
-        engine: Arc::new(engine),
-        hosts: Arc::new(Hosts::new(stores.clone())),
-        bmcs: Bmcs::new(client.clone(), stores.clone()),
+    let engine = Arc::new(engine);
+    let hosts = Arc::new(Hosts::new(stores.clone()));
+    let bmcs = Arc::new(Bmcs::new(client.clone(), stores.clone()));
+    let installs = Installs {
+        engine: engine.clone(),
         media,
-        follows: Follows::new(tasks.clone(), stop.clone(), metrics.clone()),
-        gateways: Arc::new(gateways::registry(stores.clone(), wakers.clone())),
-        reservations: Default::default(),
-        tries: Default::default(),
+        hosts: hosts.clone(),
+        bmcs: bmcs.clone(),
+        waker: wakers.hosts.clone(),
+    };
+    let gateways = Arc::new(gateways::registry(stores.clone(), wakers.clone()));
+    let providers = Providers {
+        ssh: Ssh::new(engine.clone(), hosts.clone(), bmcs.clone(), wakers.clone()),
+        libvirt: Libvirt::new(
+            engine.clone(),
+            hosts.clone(),
+            gateways.clone(),
+            wakers.clone(),
+        ),
         simulated: Simulated::new(
+            engine.clone(),
             members::find_api(stores.clone(), members.clone()),
             members::wake_machine(wakers.clone()),
             tasks.clone(),
             stop.clone(),
         ),
+    };
+    let context = Context {
+        engine,
+        hosts,
+        bmcs,
+        installs,
+        follows: Follows::new(tasks.clone(), stop.clone(), metrics.clone()),
+        gateways,
+        providers,
         drains: DrainWatches::new(tasks.clone(), stop.clone()),
         profiles: Default::default(),
         known: cluster::KnownClusters::default(),
         sources: sources(),
         secrets: sources(),
-        claims: std::sync::Mutex::default(),
         in_flight: std::sync::Mutex::default(),
         tokens: std::sync::Mutex::default(),
         unreadable: Default::default(),

@@ -7,6 +7,7 @@ pub mod bmc;
 pub mod canaries;
 pub mod commands;
 pub mod conditions;
+pub mod contract;
 pub mod fixtures;
 pub mod image;
 pub mod kinds;

@@ -1,13 +1,11 @@
 //! A Host: reached, clean, free; and reset when its Machine has let go.
 
 mod guard;
-mod install;
 mod observe;
 mod perform;
 mod power;
 mod released;
 mod switch;
-mod underway;
 
 use std::sync::Arc;
 

@@ -7,20 +7,20 @@ use kube::ResourceExt;
 
 use super::guard;
 use super::power;
-use super::underway;
 use crate::api::conditions::{ConditionType, Reason, Status, find};
 use crate::api::host::HostFacts;
 use crate::api::names::{ANNOTATION_INITIALIZED, provider_ids};
 use crate::api::{Host, Machine};
-use crate::controllers::claims;
 use crate::controllers::machine::recorded_cluster;
 use crate::core::claim;
 use crate::core::host::plan::is_fresh;
 use crate::core::host::{Consumer, Contact, Observed, Owner, Twins, is_same_server};
 use crate::core::machine::is_begun;
-use crate::core::node::{self, Marker, Observation, Ownership, UnitName};
+use crate::core::node::{self, Job, JobKind, Marker, Observation, Ownership};
 use crate::core::proof::Initialized;
 use crate::manager::Context;
+use crate::providers::install;
+use crate::providers::ssh::claims;
 
 /// What a pass over a Host knows.
 pub async fn observe(context: &Context, host: Arc<Host>, now: Timestamp) -> Observed {
@@ -49,16 +49,16 @@ pub async fn observe(context: &Context, host: Arc<Host>, now: Timestamp) -> Obse
         |contact: &Contact| Twins::find(&host, facts(contact), |key| context.stores.hosts.by(key));
     let may_ask_bmc = host.spec.bmc.is_some() && twins(&Contact::NotAsked).bmc.is_empty();
     let stands = power::Stands::of(&host);
-    let installation = underway::look(context, &host);
+    let installation = install::look(&context.installs, &host);
     let (contact, first_contact_keys) = if let Some(underway) = &installation {
-        let contact = underway::ask(context, &host, &underway.record, now).await;
+        let contact = install::ask(&context.installs, &host, &underway.record, now).await;
         (contact, Vec::new())
     } else if following.is_some() || (is_fresh && !stands.is_off) {
         (Contact::NotAsked, Vec::new())
     } else if may_ask_bmc {
         power::ask(context, &host, stands, now).await
     } else {
-        ask(context, &host).await
+        context.hosts.ask(&host).await
     };
     if may_ask_bmc {
         power::make_known(context, &host, now).await;
@@ -89,13 +89,13 @@ pub async fn observe(context: &Context, host: Arc<Host>, now: Timestamp) -> Obse
         may_guard,
         unrecorded,
         attempts: owner
-            .map(|uid| context.follows.attempts(&uid, UnitName::Reset))
+            .map(|uid| context.follows.attempts(&Job::new(JobKind::Reset, &uid)))
             .unwrap_or_default(),
         management: context.management.clone(),
         bmc: context.bmcs.last(&host).filter(|_| may_ask_bmc),
         is_missed,
         heard_at,
-        has_media: context.media.is_some(),
+        has_media: context.installs.media.is_some(),
         installation,
         following,
         contact,
@@ -212,18 +212,6 @@ fn unrecorded(context: &Context, host: &Host, seen: &Observation) -> Option<Init
         })
     });
     is_alone.then_some(made)
-}
-
-/// Asks the host itself, over SSH.
-pub async fn ask(context: &Context, host: &Host) -> (Contact, Vec<String>) {
-    let keys = match context.hosts.session(host).await {
-        Ok(session) if host.spec.ssh.host_keys.is_empty() => session.first_contact_keys().to_vec(),
-        _ => Vec::new(),
-    };
-    match context.hosts.observe(host).await {
-        Ok(seen) => (Contact::Seen(Box::new(seen)), keys),
-        Err(error) => (Contact::Failed(error), keys),
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::install;
+use super::guard;
 use super::observe::is_marked;
 use super::released::must_be_released;
 use super::switch::{Switch, switch};
@@ -13,11 +13,13 @@ use crate::api::names::{ANNOTATION_INSTALLATION, FINALIZER_IN_USE, provider_id};
 use crate::controllers::machine::turn;
 use crate::core::host::plan::Action;
 use crate::core::host::{Contact, Observed, is_same_server};
-use crate::core::node::{self, Marker, UnitName};
+use crate::core::machine::kind::PlaceKind;
+use crate::core::node::{self, JobKind, Marker};
 use crate::core::proof::{Clean, TurnIsOver};
 use crate::core::{claim, finalizers};
 use crate::engine::{Chain, Done, ReconcileError, patch};
 use crate::manager::Context;
+use crate::providers::install;
 use crate::workload;
 use kube::{Api, ResourceExt};
 
@@ -45,13 +47,22 @@ pub async fn perform(
             must_be_released(context, observed).await?;
             return Ok(stop_kubelet(context, observed, marker).await);
         }
-        Action::BeginInstallation => install::begin(context, observed).await?,
-        Action::OpenInstaller => install::open_again(context, observed).await?,
-        Action::BootInstaller => install::boot(context, observed).await?,
-        Action::BootInstalled => install::boot_installed(context, observed).await?,
-        Action::EndInstallation => install::end(context, observed).await?,
+        Action::BeginInstallation => {
+            let host = observed.host.as_ref();
+            guard::must_have_none(context, host, "install the operating system").await?;
+            install::begin(&context.installs, observed).await?;
+        }
+        Action::OpenInstaller => install::open_again(&context.installs, observed).await?,
+        Action::BootInstaller => install::boot(&context.installs, observed).await?,
+        Action::BootInstalled => install::boot_installed(&context.installs, observed).await?,
+        Action::EndInstallation => {
+            let free = async |clean: Option<&Clean>, key: &str| {
+                free_installed(context, observed, clean, key).await
+            };
+            install::end(&context.installs, observed, free).await?;
+        }
         Action::GiveUpInstallation(cause, why) => {
-            install::give_up(context, observed, *cause, why.clone()).await?;
+            install::give_up(&context.installs, observed, *cause, why.clone()).await?;
         }
     }
     Ok(Done::Yes)
@@ -98,7 +109,7 @@ async fn reset(
     let wake = Box::new(move || waker.wake_object(&host));
     context
         .follows
-        .start(&marker.uid, UnitName::Reset, session, script, wake);
+        .start(marker.job(JobKind::Reset), session, script, wake);
     Ok(Done::Yes)
 }
 
@@ -124,7 +135,9 @@ async fn delete_left_node(context: &Context, owner: &Marker) -> Result<(), Recon
     let Some(member) = cluster.and_then(|cluster| context.member(&cluster)) else {
         return Ok(());
     };
-    let Some(node) = member.node_by_provider_id(&provider_id("ssh", &owner.uid)) else {
+    let Some(node) =
+        member.node_by_provider_id(&provider_id(PlaceKind::Host.provider(), &owner.uid))
+    else {
         return Ok(());
     };
     let deleted = workload::nodes::delete(member.client(), &node.name, &node.uid).await;
@@ -159,7 +172,7 @@ async fn free(context: &Context, observed: &Observed, clean: &Clean) -> Result<(
 }
 
 /// Clears the claim of a host that was installed anew, if it had one, and what stands of the installation; pins its key.
-pub async fn free_installed(
+async fn free_installed(
     context: &Context,
     observed: &Observed,
     clean: Option<&Clean>,

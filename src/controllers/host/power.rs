@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
-use super::observe;
 use crate::api::conditions::{ConditionType, Reason, Status, find, is_true, reason_of};
 use crate::api::{Host, Machine};
 use crate::core::host::{Contact, PowerReading, PowerState};
@@ -83,7 +82,7 @@ pub async fn ask(
     if was_off && is_off(&heard(context, host, now).await) {
         return (Contact::Off, Vec::new());
     }
-    let (contact, keys) = observe::ask(context, host).await;
+    let (contact, keys) = context.hosts.ask(host).await;
     match &contact {
         Contact::Failed(error) if error.is_silence() => {
             let heard = heard(context, host, now).await;

@@ -12,7 +12,7 @@ use crate::core::hypervisor::{Abandoned, Observed, View};
 use crate::core::wire::Machine as VirtualMachine;
 use crate::gateway::{ConnectionKey, Credentials};
 use crate::manager::Context;
-use crate::provider::libvirt::LABEL_MANAGEMENT;
+use crate::providers::libvirt::LABEL_MANAGEMENT;
 
 /// What a pass over a Hypervisor knows.
 pub fn observe(context: &Context, hypervisor: Arc<Hypervisor>) -> Observed {
@@ -84,7 +84,7 @@ fn given_up(
             name: name.to_owned(),
             is_machine: context.stores.machines.by_uid(uid).is_some(),
             is_anothers: shown.is_some_and(|shown| !is_ours(context, &shown)),
-            tried: context.tries.of(&tries_key(uid)),
+            tried: context.providers.libvirt.tries.of(&tries_key(uid)),
         }
     });
     Ok(abandoned.collect())

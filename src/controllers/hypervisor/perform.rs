@@ -39,7 +39,11 @@ pub async fn end(
         Ok(ended) => forget(context, hypervisor, &ended, uid).await?,
         Err(why) => {
             let why = Finding::no(ConditionType::MachinesKnown, Reason::EndingGivenUp, why);
-            context.tries.again(&tries_key(uid), Some(why));
+            context
+                .providers
+                .libvirt
+                .tries
+                .again(&tries_key(uid), Some(why));
         }
     }
     Ok(Done::LookAgain(AGAIN))
@@ -108,6 +112,6 @@ async fn forget(
     let without = given_up.without(uid);
     let change = |_: &Hypervisor| json!({ "metadata": { "annotations": { (ANNOTATION_GIVEN_UP): without } } });
     patch::swap(&context.engine, &current, given_up::annotation, change).await?;
-    context.tries.forget(&tries_key(uid));
+    context.providers.libvirt.tries.forget(&tries_key(uid));
     Ok(())
 }

@@ -1,17 +1,14 @@
 //! Walks one machine through its life: claim → prepare → init or join → run → drain → release.
 
-mod acquire;
 mod nodes;
 mod observe;
 mod outcomes;
 mod perform;
-mod site;
 pub mod turn;
 mod units;
-mod virtual_machine;
 mod witness;
 
-pub use observe::{cluster_endpoint, first_host, host_address, recorded_cluster, unlabelled};
+pub use observe::{cluster_endpoint, first_host, recorded_cluster, unlabelled};
 pub use outcomes::Outcomes;
 
 use std::sync::Arc;

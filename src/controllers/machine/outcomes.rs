@@ -47,11 +47,15 @@ impl Outcomes {
 mod tests {
     use super::*;
     use crate::api::conditions::{ConditionType, Reason};
+    use crate::core::machine::plan::Release;
 
     #[test]
     fn what_came_of_actions_is_known_until_they_change_or_are_done() {
         let outcomes = Outcomes::default();
-        let drain = [Action::AwaitVolumes { node: "n".into() }, Action::Release];
+        let drain = [
+            Action::AwaitVolumes { node: "n".into() },
+            Action::Release(Release::Now),
+        ];
         let blocked = Finding::yes(ConditionType::Deleting, Reason::DrainBlocked, "a budget");
         outcomes.remember("m", &drain, Some(&blocked));
         assert_eq!(outcomes.of("m", &drain), Some(blocked));

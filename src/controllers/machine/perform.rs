@@ -1,23 +1,22 @@
 //! Does what a plan says. No choices are left here; every action may be done again.
 
 use kube::ResourceExt;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::site::{Site, host, site};
-use super::{acquire, nodes, turn, units, virtual_machine};
+use super::{nodes, turn, units};
+use crate::api::Machine;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding};
-use crate::api::names::{ANNOTATION_SETTINGS, FINALIZER_MACHINE};
-use crate::api::{Host, MachineProviderSpec, SimulatedMachineProviderSpec};
-use crate::core::claim;
-use crate::core::machine::kind::PlaceKind;
+use crate::api::names::{ANNOTATION_SETTINGS, FINALIZER_MACHINE, LABEL_CONTROL_PLANE};
+use crate::core::finalizers;
 use crate::core::machine::plan::Action;
+use crate::core::machine::plan::claim::chosen;
 use crate::core::machine::{Contact, Held, Observed, Placement, settings};
-use crate::core::node::{self, Marker, Take, UnitName, UnitState};
+use crate::core::node::{self, JobKind, Take, UnitState};
 use crate::core::proof::Over;
-use crate::core::wire::PowerAction;
 use crate::engine::{Done, ReconcileError, patch};
 use crate::manager::Context;
+use crate::providers::{Server, basis};
 
 /// Does one action.
 pub async fn perform(
@@ -25,20 +24,13 @@ pub async fn perform(
     observed: &Observed,
     action: &Action,
 ) -> Result<Done, ReconcileError> {
+    let provider = context.providers.of(observed);
     match action {
-        Action::Adopt { host } => acquire::adopt(context, observed, host.as_deref()).await,
-        Action::Acquire { host, instead } => {
-            acquire::acquire(context, observed, host, instead.as_ref()).await
-        }
-        Action::LeaveHypervisor => virtual_machine::leave(context, observed).await,
-        Action::FetchImage => virtual_machine::fetch_image(context, observed).await,
-        Action::CreateMachine => virtual_machine::create(context, observed).await,
-        Action::SwitchOn => virtual_machine::switch(context, observed, PowerAction::On).await,
-        Action::Resume => virtual_machine::switch(context, observed, PowerAction::Resume).await,
-        Action::RecordHypervisor => virtual_machine::record(context, observed).await,
-        Action::RemoveSeed => virtual_machine::remove_seed(context, observed).await,
+        Action::Adopt { host } => adopt(context, observed, host.as_deref()).await,
+        Action::Acquire(step) => provider.acquire(observed, step).await,
+        Action::Power(power) => provider.power(observed, *power).await,
         Action::TakeHost => take_host(context, observed).await,
-        Action::RunUnit(unit) => run_unit(context, observed, *unit).await,
+        Action::RunJob(kind) => run_job(context, observed, *kind).await,
         Action::TakeTurn(action) => {
             let doubt = turn::take(context, observed, *action).await?;
             Ok(doubt.map_or(Done::Yes, Done::NotYet))
@@ -53,8 +45,7 @@ pub async fn perform(
         Action::UpdateNode { node, uid } => nodes::update_node(context, observed, node, uid).await,
         Action::Drain { node, uid } => nodes::drain(context, observed, node, uid).await,
         Action::AwaitVolumes { node } => nodes::await_volumes(context, observed, node).await,
-        Action::GiveUp => virtual_machine::give_up(context, observed).await,
-        Action::Release => release(context, observed).await,
+        Action::Release(how) => provider.release(observed, *how).await,
         Action::RemoveToken => {
             units::remove_token(context, observed).await;
             Ok(Done::Yes)
@@ -69,12 +60,39 @@ pub async fn perform(
     }
 }
 
-async fn take_host(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
-    let site = site(context, observed)?;
-    let answer = match site
-        .run(&context.hosts, node::take_host(&observed.marker))
+async fn adopt(
+    context: &Context,
+    observed: &Observed,
+    host: Option<&str>,
+) -> Result<Done, ReconcileError> {
+    let machine = observed.machine.as_ref();
+    if observed.spec.is_err() {
+        return Ok(Done::Yes);
+    }
+    let change = |machine: &Machine| {
+        let finalizers = finalizers::with(machine, FINALIZER_MACHINE);
+        let mut change = match host {
+            Some(host) => chosen(observed, host),
+            None => json!({}),
+        };
+        change["metadata"]["finalizers"] = json!(finalizers);
+        if machine.spec.provider_spec.value.is_none() {
+            change["spec"]["providerSpec"] = json!({ "value": observed.resolved });
+        }
+        if machine.is_control_plane() {
+            change["metadata"]["labels"] = json!({ (LABEL_CONTROL_PLANE): "true" });
+        }
+        change
+    };
+    patch::swap(&context.engine, machine, basis, change)
         .await
-    {
+        .map(|_| Done::Yes)
+}
+
+async fn take_host(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
+    let server = context.providers.of(observed).server(observed)?;
+    let take = node::take_host(&observed.marker);
+    let answer = match context.hosts.run(server.as_ref(), take).await {
         Ok(answer) => answer,
         Err(error) => {
             return Ok(Done::NotYet(Finding::no(
@@ -93,27 +111,27 @@ async fn take_host(context: &Context, observed: &Observed) -> Result<Done, Recon
     }
 }
 
-async fn run_unit(
+async fn run_job(
     context: &Context,
     observed: &Observed,
-    name: UnitName,
+    name: JobKind,
 ) -> Result<Done, ReconcileError> {
-    let site = site(context, observed)?;
+    let server = context.providers.of(observed).server(observed)?;
     if is_running(observed, name) {
         follow(
             context,
             observed,
-            &site,
+            server.as_ref(),
             name,
-            node::follow(&observed.marker, name),
+            node::follow(&observed.marker.job(name)),
         )
         .await
     } else {
-        start(context, observed, &site, name).await
+        start(context, observed, server.as_ref(), name).await
     }
 }
 
-fn is_running(observed: &Observed, unit: UnitName) -> bool {
+fn is_running(observed: &Observed, unit: JobKind) -> bool {
     let Placement::Held(Held {
         contact: Contact::Seen(seen),
         ..
@@ -121,20 +139,20 @@ fn is_running(observed: &Observed, unit: UnitName) -> bool {
     else {
         return false;
     };
-    seen.unit(observed.uid(), unit)
+    seen.job(&observed.marker.job(unit))
         .is_some_and(|status| matches!(status.state, UnitState::Running(_)))
 }
 
 async fn start(
     context: &Context,
     observed: &Observed,
-    site: &Site,
-    name: UnitName,
+    server: &dyn Server,
+    name: JobKind,
 ) -> Result<Done, ReconcileError> {
     let owner = observed.owner();
     // on a host that says so itself kubeadm is not run again, only what comes after it
     let is_node = owner.is_some_and(|owner| owner.initialized || owner.joined);
-    if name == UnitName::Init
+    if name == JobKind::Init
         && !is_node
         && let Some(doubt) = turn::take(context, observed, TurnAction::Init).await?
     {
@@ -148,17 +166,17 @@ async fn start(
         record_settings(context, observed, name).await?;
     }
     let script = node::start_and_follow(&observed.marker, &unit, crate::clock::now());
-    follow(context, observed, site, name, script).await
+    follow(context, observed, server, name, script).await
 }
 
 /// Writes down what the node is about to be made with.
 async fn record_settings(
     context: &Context,
     observed: &Observed,
-    name: UnitName,
+    name: JobKind,
 ) -> Result<(), ReconcileError> {
     let cluster = observed.cluster.as_ref();
-    let (UnitName::Init | UnitName::Join, Some(cluster)) = (name, cluster) else {
+    let (JobKind::Init | JobKind::Join, Some(cluster)) = (name, cluster) else {
         return Ok(());
     };
     let Ok(spec) = &cluster.spec else {
@@ -183,13 +201,13 @@ async fn record_settings(
 async fn follow(
     context: &Context,
     observed: &Observed,
-    site: &Site,
-    name: UnitName,
+    server: &dyn Server,
+    name: JobKind,
     script: Result<node::Script, node::RenderError>,
 ) -> Result<Done, ReconcileError> {
     let script = script
         .map_err(|error| ReconcileError::other(format!("render unit {}", name.as_str()), error))?;
-    let session = match site.session(&context.hosts).await {
+    let session = match context.hosts.session(server).await {
         Ok(session) => session,
         Err(error) => {
             return Ok(Done::NotYet(Finding::no(
@@ -205,7 +223,7 @@ async fn follow(
         observed.marker.machine.clone(),
     );
     // a host that was let go meanwhile is reset once the unit has ended
-    let (hosts, host) = (context.wakers.hosts.clone(), host_name(site));
+    let (hosts, host) = (context.wakers.hosts.clone(), server.host());
     let wake = Box::new(move || {
         waker.wake(&namespace, &machine);
         if let Some(host) = &host {
@@ -214,15 +232,8 @@ async fn follow(
     });
     context
         .follows
-        .start(observed.uid(), name, session, script, wake);
+        .start(observed.marker.job(name), session, script, wake);
     Ok(Done::Yes)
-}
-
-fn host_name(site: &Site) -> Option<String> {
-    match site {
-        Site::Host(host) => Some(host.name_any()),
-        Site::Guest(_) => None,
-    }
 }
 
 pub(super) fn wake_again(context: &Context, observed: &Observed) {
@@ -230,44 +241,6 @@ pub(super) fn wake_again(context: &Context, observed: &Observed) {
         .wakers
         .machines
         .wake(&observed.marker.namespace, &observed.marker.machine);
-}
-
-async fn release(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
-    if observed.kind() == Ok(Some(PlaceKind::Simulation)) {
-        let spec = match &observed.spec {
-            Ok(MachineProviderSpec::Simulated(spec)) => spec.clone(),
-            _ => SimulatedMachineProviderSpec::default(),
-        };
-        context.simulated.release(observed, &spec);
-        return Ok(Done::Yes);
-    }
-    if observed.virtual_machine.is_some() {
-        return virtual_machine::release(context, observed).await;
-    }
-    let host = host(context, observed)?;
-    let change = release_claim(&host, &observed.marker)?;
-    patch::swap(
-        &context.engine,
-        host.as_ref(),
-        |host| host.spec.consumer_ref.clone(),
-        |_| change.clone(),
-    )
-    .await?;
-    Ok(Done::Yes)
-}
-
-/// What lets go of a Host. A drain takes its time, and the claim may be another Machine's since: that one is not touched.
-fn release_claim(host: &Host, marker: &Marker) -> Result<Value, ReconcileError> {
-    if claim::is_of(host, marker) {
-        return Ok(json!({ "spec": { "consumerRef": { "releasing": true } } }));
-    }
-    Err(ReconcileError::Conflict {
-        what: format!(
-            "release Host {}, which Machine {} does not claim any more",
-            host.name_any(),
-            marker.machine
-        ),
-    })
 }
 
 async fn remove_finalizer(
@@ -289,40 +262,4 @@ pub(super) fn must_be_about(observed: &Observed, is_about: bool) -> Result<(), R
     }
     let what = format!("end Machine {}", observed.machine.name_any());
     Err(ReconcileError::other(what, "the proof is about another"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_claim_of_the_machine_itself_is_let_go() {
-        let me = Marker {
-            namespace: "n".into(),
-            machine: "m".into(),
-            uid: "u1".into(),
-            ..Marker::default()
-        };
-        let host = |claim: Value| {
-            let manifest = json!({
-                "apiVersion": "tatara.dev/v1alpha1",
-                "kind": "Host",
-                "metadata": { "namespace": "n", "name": "h" },
-                "spec": { "ssh": { "address": "192.0.2.1", "credentialsRef": { "name": "key" } },
-                    "consumerRef": claim },
-            });
-            serde_json::from_value::<Host>(manifest).expect("a Host")
-        };
-        let mine = host(json!({ "name": "m", "uid": "u1", "cluster": "a" }));
-        let change = json!({ "spec": { "consumerRef": { "releasing": true } } });
-        assert_eq!(release_claim(&mine, &me).ok(), Some(change));
-        for claim in [
-            json!({ "name": "m", "uid": "u2", "cluster": "a" }),
-            json!({ "name": "other", "uid": "u1", "cluster": "a" }),
-            Value::Null,
-        ] {
-            let refused = release_claim(&host(claim.clone()), &me);
-            assert!(refused.is_err_and(|error| error.is_conflict()), "{claim}");
-        }
-    }
 }

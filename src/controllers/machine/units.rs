@@ -7,7 +7,7 @@ use k8s_openapi::jiff::SignedDuration;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::machine::Observed;
 use crate::core::machine::units::{init, join, prepare};
-use crate::core::node::{Unit, UnitName};
+use crate::core::node::{JobKind, Unit};
 use crate::engine::{Chain, ReconcileError};
 use crate::manager::Context;
 use crate::pki::{BootstrapToken, authorities};
@@ -20,10 +20,10 @@ const TOKEN_LIFE: SignedDuration = SignedDuration::from_mins(15);
 pub async fn build(
     context: &Context,
     observed: &Observed,
-    name: UnitName,
+    name: JobKind,
 ) -> Result<Result<Unit, Finding>, ReconcileError> {
     let no = |reason, message| Finding::no(ConditionType::BootstrapReady, reason, message);
-    if name == UnitName::Prepare {
+    if name == JobKind::Prepare {
         return Ok(prepare(observed).map_err(|problem| no(Reason::InvalidConfiguration, problem)));
     }
     let cluster = observed.cluster.as_ref();
@@ -33,7 +33,7 @@ pub async fn build(
         return Ok(Err(no(Reason::WaitingForCertificates, message)));
     };
     let made = match name {
-        UnitName::Join => {
+        JobKind::Join => {
             let Some(token) = token(context, observed).await? else {
                 let message = "the cluster's API is not connected yet".into();
                 return Ok(Err(no(Reason::WaitingForControlPlane, message)));
@@ -41,8 +41,8 @@ pub async fn build(
             let hashes = known.cluster.public_key_hashes();
             join(observed, token.text(), hashes)
         }
-        UnitName::Init => init(observed, authorities::control_plane_files(&known)),
-        UnitName::Prepare | UnitName::Reset => {
+        JobKind::Init => init(observed, authorities::control_plane_files(&known)),
+        JobKind::Prepare | JobKind::Reset => {
             Err("a Machine never resets its host; the Host does".into())
         }
     };

@@ -15,7 +15,7 @@ use crate::core::machine::plan::doubt::{self, Named, Witness};
 use crate::core::machine::{Observed, Placement};
 use crate::core::node::Marker;
 use crate::manager::Context;
-use crate::provider::Sighting;
+use crate::providers::ssh::Sighting;
 
 /// How many hosts are asked at once.
 const AT_ONCE: usize = 16;

@@ -29,7 +29,23 @@ impl PlaceKind {
         }
     }
 
-    fn of_spec(spec: &MachineProviderSpec) -> Self {
+    /// Whether its name is written on the Machine before it is claimed: after a crash between the two only that one is.
+    pub fn is_written_first(self) -> bool {
+        self == Self::Host
+    }
+
+    /// Whether it is chosen anew when it is acquired, with what was given to others meanwhile: a name says nothing before.
+    pub fn is_chosen_late(self) -> bool {
+        self == Self::VirtualMachine
+    }
+
+    /// Whether nothing of it is anywhere but in the manager's memory.
+    pub fn is_in_memory(self) -> bool {
+        self == Self::Simulation
+    }
+
+    /// What a Machine with this spec is to run on.
+    pub fn of_spec(spec: &MachineProviderSpec) -> Self {
         match spec {
             MachineProviderSpec::Ssh(_) => Self::Host,
             MachineProviderSpec::Libvirt(_) => Self::VirtualMachine,

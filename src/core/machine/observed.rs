@@ -277,6 +277,11 @@ impl Observed {
         )
     }
 
+    /// Whether nothing of it is anywhere but in the manager's memory, by what was written down.
+    pub fn is_in_memory(&self) -> bool {
+        matches!(self.kind(), Ok(Some(kind)) if kind.is_in_memory())
+    }
+
     /// Whether its Node was seen in an earlier pass.
     pub fn had_node(&self) -> bool {
         let status = self.machine.status.as_ref();

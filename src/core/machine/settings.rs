@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::api::names::ANNOTATION_SETTINGS;
 use crate::api::{ClusterProviderSpec, Machine};
 use crate::core::kubeadm;
-use crate::core::node::UnitName;
+use crate::core::node::JobKind;
 
 const CLUSTER: &str = "kubeadm.clusterConfiguration";
 const INIT: &str = "kubeadm.initConfiguration";
@@ -30,15 +30,15 @@ fn all(spec: &ClusterProviderSpec) -> Map<String, Value> {
 
 /// What the unit makes a node with. A node that joins gets the kubelet's configuration from the cluster,
 /// which has it from the Machine that made the control plane.
-pub fn of(spec: &ClusterProviderSpec, unit: UnitName, initializer: Option<&Machine>) -> Value {
+pub fn of(spec: &ClusterProviderSpec, unit: JobKind, initializer: Option<&Machine>) -> Value {
     let used: &[&str] = match unit {
-        UnitName::Init => &[CLUSTER, INIT, KUBELET, KUBE_PROXY],
-        UnitName::Join => &[JOIN, KUBELET],
-        UnitName::Prepare | UnitName::Reset => &[],
+        JobKind::Init => &[CLUSTER, INIT, KUBELET, KUBE_PROXY],
+        JobKind::Join => &[JOIN, KUBELET],
+        _ => &[],
     };
     let mut settings = all(spec);
     settings.retain(|name, _| used.contains(&name.as_str()));
-    if unit == UnitName::Join
+    if unit == JobKind::Join
         && let Some(kubelet) = initializer
             .and_then(recorded)
             .and_then(|mut first| first.remove(KUBELET))
@@ -92,8 +92,8 @@ mod tests {
     #[test]
     fn a_node_made_with_what_the_cluster_says_is_not_behind() {
         let spec = spec(110, "2");
-        let first = made_with(&of(&spec, UnitName::Init, None));
-        let joined = made_with(&of(&spec, UnitName::Join, Some(&first)));
+        let first = made_with(&of(&spec, JobKind::Init, None));
+        let joined = made_with(&of(&spec, JobKind::Join, Some(&first)));
         for machine in [first, joined] {
             assert_eq!(behind(&machine, &spec), Vec::<String>::new());
         }
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn each_node_is_behind_in_what_it_was_made_with() {
-        let first = made_with(&of(&spec(110, "2"), UnitName::Init, None));
+        let first = made_with(&of(&spec(110, "2"), JobKind::Init, None));
         let new = spec(200, "4");
         assert_eq!(
             behind(&first, &new),
@@ -111,7 +111,7 @@ mod tests {
             ]
         );
         // it joins after the change, and gets what the cluster was made with all the same
-        let late = made_with(&of(&new, UnitName::Join, Some(&first)));
+        let late = made_with(&of(&new, JobKind::Join, Some(&first)));
         assert_eq!(
             behind(&late, &new),
             ["kubeletConfiguration.maxPods is 110, wanted 200"]

@@ -3,9 +3,9 @@
 use serde::Deserialize;
 
 use super::finding::Finding;
+use super::job::Job;
 use super::marker::Ownership;
 use super::render::ParseError;
-use super::unit::UnitName;
 
 /// Answer of [`super::take_host`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,10 +47,9 @@ pub struct Progress {
 /// A unit as the host knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct UnitStatus {
-    /// UID of the Machine whose unit it is.
-    pub machine: String,
-    /// Which unit.
-    pub unit: UnitName,
+    /// Which job.
+    #[serde(flatten)]
+    pub job: Job,
     /// [`super::Unit::identity`] of what was started.
     pub identity: String,
     /// How far it is.

@@ -2,13 +2,13 @@
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::{Progress, UnitName};
+use super::{Job, Progress};
 
 /// A unit that is followed, or that ended while it was.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Follow {
-    /// Which unit.
-    pub unit: UnitName,
+    /// Which job.
+    pub job: Job,
     /// The step that runs, once the host has said so.
     pub progress: Option<Progress>,
     /// Since when.

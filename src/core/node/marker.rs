@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::job::{Job, JobKind};
+
 /// The ownership marker of a host: `/var/lib/tatara/owner.json`, mode 0600. Every script of a Machine
 /// compares it before its first write, so that a lost, restored or duplicated management cluster
 /// cannot touch another's node.
@@ -23,6 +25,11 @@ impl Marker {
     /// The same Machine of the same management cluster; names are for people.
     pub fn is_same_machine(&self, other: &Self) -> bool {
         self.management == other.management && self.uid == other.uid
+    }
+
+    /// The job of this kind for the Machine.
+    pub fn job(&self, kind: JobKind) -> Job {
+        Job::new(kind, &self.uid)
     }
 
     pub(super) fn json(&self) -> String {

@@ -5,8 +5,8 @@
 //! |---|---|
 //! | `/var/lib/tatara/owner.json` | the ownership marker, [`Marker`] |
 //! | `/var/lib/tatara/lock` | held (flock) by the one unit that works |
-//! | `/var/lib/tatara/machines/<uid>/<unit>/` | `identity`, and `NN-step.{sh,log,rc}` of each step |
-//! | `/run/tatara/<uid>/<unit>/` | secrets, in memory, gone when the unit has ended |
+//! | `/var/lib/tatara/machines/<uid>/<job>/` | `identity`, and `NN-step.{sh,log,rc}` of each step |
+//! | `/run/tatara/<uid>/<job>/` | secrets, in memory, gone when the unit has ended |
 //!
 //! Each function returns a [`Script`] to feed to `bash -s` as root. A [`Unit`]'s steps run one after
 //! another in one transient systemd unit; an exit code is written to the disk before the next step
@@ -16,6 +16,7 @@
 mod event;
 mod finding;
 mod follow;
+mod job;
 mod marker;
 mod observation;
 mod protocol;
@@ -26,6 +27,7 @@ mod unit;
 pub use event::{Event, Failure, Progress, Take, UnitState, UnitStatus, parse_event, parse_take};
 pub use finding::Finding;
 pub use follow::{Attempts, Follow};
+pub use job::{Job, JobKind};
 pub use marker::{Marker, Owner, Ownership};
 pub use observation::{Observation, SoftwareVersions, parse_observation};
 pub use protocol::{follow, follow_log, log, observe, retain, start_and_follow, take_host};
@@ -34,7 +36,7 @@ pub use steps::{
     Bootstrap, POST_KUBEADM, Prepare, Reset, Role, UnitError, VirtualIpInput, init, join, prepare,
     reset,
 };
-pub use unit::{ControlPlaneFile, SecretFile, Step, Unit, UnitName};
+pub use unit::{ControlPlaneFile, SecretFile, Step, Unit};
 
 #[cfg(test)]
 mod tests;

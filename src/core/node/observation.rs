@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::event::UnitStatus;
 use super::finding::Finding;
+use super::job::Job;
 use super::marker::Ownership;
 use super::render::ParseError;
 use crate::api::host::HostFacts;
@@ -78,10 +79,8 @@ pub fn parse_observation(stdout: &[u8]) -> Result<Observation, ParseError> {
 }
 
 impl Observation {
-    /// A unit of this Machine.
-    pub fn unit(&self, machine_uid: &str, unit: super::UnitName) -> Option<&UnitStatus> {
-        self.units
-            .iter()
-            .find(|status| status.machine == machine_uid && status.unit == unit)
+    /// How far this job is, if it was ever started here.
+    pub fn job(&self, job: &Job) -> Option<&UnitStatus> {
+        self.units.iter().find(|status| status.job == *job)
     }
 }

@@ -6,9 +6,10 @@ use k8s_openapi::jiff::Timestamp;
 use minijinja::{Value, context};
 use secrecy::ExposeSecret as _;
 
+use super::job::{Job, JobKind};
 use super::marker::Marker;
 use super::render::{self, RenderError, Script};
-use super::unit::{SecretFile, Step, Unit, UnitName};
+use super::unit::{SecretFile, Step, Unit};
 
 /// A step that takes longer has hung; it ends with exit code 124 and lets go of the host's lock. Longer
 /// than kubeadm's own waits together (about 15 minutes when nothing answers) and a slow image pull.
@@ -41,7 +42,7 @@ pub fn start_and_follow(
         "start.sh",
         context! {
             marker => marker_value(marker),
-            unit => unit.name.as_str(),
+            unit => unit.kind.as_str(),
             identity => unit.identity(),
             files,
             secrets,
@@ -50,11 +51,11 @@ pub fn start_and_follow(
     )
 }
 
-/// Attaches to a unit until it has ended; starts nothing. Prints [`super::Event`]s.
-pub fn follow(marker: &Marker, unit: UnitName) -> Result<Script, RenderError> {
+/// Attaches to a job until it has ended; starts nothing. Prints [`super::Event`]s.
+pub fn follow(job: &Job) -> Result<Script, RenderError> {
     render::script(
         "follow.sh",
-        context! { uid => &marker.uid, unit => unit.as_str() },
+        context! { uid => &job.key, unit => job.kind.as_str() },
     )
 }
 
@@ -87,7 +88,7 @@ fn log_script(uid: &str, step: Option<&str>, follow: bool) -> Result<Script, Ren
 }
 
 fn unit_names() -> Vec<&'static str> {
-    UnitName::ALL.map(UnitName::as_str).to_vec()
+    JobKind::ALL.map(JobKind::as_str).to_vec()
 }
 
 fn marker_value(marker: &Marker) -> Value {

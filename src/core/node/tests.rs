@@ -290,7 +290,7 @@ fn events_are_read_from_lines() {
     let Event::Ended(status) = parse_event(ended).unwrap() else {
         panic!("not an end");
     };
-    assert_eq!(status.unit, UnitName::Init);
+    assert_eq!(status.job, Job::new(JobKind::Init, "u"));
     assert_eq!(
         status.state,
         UnitState::Failed(Failure {
@@ -343,8 +343,35 @@ fn an_observation_is_read_with_facts_marker_units_and_versions() {
     assert_eq!(observed.versions.kubeadm, None);
     assert!(observed.kubelet_active);
     assert_eq!(observed.authority.as_deref(), Some("sha256:ab12"));
-    let unit = observed.unit("5e2b7a64", UnitName::Prepare).unwrap();
+    let unit = observed
+        .job(&Job::new(JobKind::Prepare, "5e2b7a64"))
+        .unwrap();
     assert_eq!(unit.state, UnitState::Succeeded);
-    assert_eq!(observed.unit("5e2b7a64", UnitName::Join), None);
-    assert_eq!(observed.unit("another", UnitName::Init), None);
+    assert_eq!(observed.job(&Job::new(JobKind::Join, "5e2b7a64")), None);
+    assert_eq!(observed.job(&Job::new(JobKind::Init, "another")), None);
+}
+
+/// What an older manager started is found, followed and logged by the same names.
+#[test]
+fn the_names_of_jobs_on_hosts_stay() {
+    let names = JobKind::ALL.map(JobKind::as_str);
+    assert_eq!(names, ["prepare", "init", "join", "reset"]);
+    for kind in JobKind::ALL {
+        let (job, name) = (marker().job(kind), kind.as_str());
+        let follow = follow(&job).unwrap();
+        let dir = format!("local dir=$MACHINES/'{}'/'{name}'", marker().uid);
+        assert!(follow.as_str().contains(&dir), "{dir}");
+        let unit = Unit {
+            kind,
+            steps: Vec::new(),
+            secrets: Vec::new(),
+        };
+        let start = start_and_follow(&marker(), &unit, Timestamp::UNIX_EPOCH).unwrap();
+        let variable = format!("\nunit='{name}' identity=");
+        assert!(start.as_str().contains(&variable), "{variable}");
+        let printed =
+            json!({"machine": job.key, "unit": name, "identity": "ab", "state": "succeeded"});
+        let status: UnitStatus = serde_json::from_value(printed).unwrap();
+        assert_eq!(status.job, job);
+    }
 }

@@ -3,43 +3,15 @@
 use std::fmt::Write as _;
 
 use secrecy::SecretString;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// Which of a machine's units; its folder and part of its systemd unit's name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum UnitName {
-    /// Everything up to kubeadm.
-    Prepare,
-    /// `kubeadm init`.
-    Init,
-    /// `kubeadm join`.
-    Join,
-    /// Everything that the others did is undone, the marker last.
-    Reset,
-}
-
-impl UnitName {
-    /// All of them, in the order of a machine's life.
-    pub const ALL: [Self; 4] = [Self::Prepare, Self::Init, Self::Join, Self::Reset];
-
-    /// The name as it stands in paths.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Prepare => "prepare",
-            Self::Init => "init",
-            Self::Join => "join",
-            Self::Reset => "reset",
-        }
-    }
-}
+use super::job::JobKind;
 
 /// Steps that run one after another, with no decision between them, in one transient systemd unit.
 #[derive(Clone, Debug)]
 pub struct Unit {
-    /// Which unit.
-    pub name: UnitName,
+    /// What it is for.
+    pub kind: JobKind,
     /// The steps, in order.
     pub steps: Vec<Step>,
     /// Files that the steps find in `$TATARA_SECRETS` while they run.

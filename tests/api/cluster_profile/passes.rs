@@ -10,7 +10,7 @@ use tatara::controllers::cluster_profile::{Memory, Seen, observe, perform, remem
 use tatara::core::Next;
 use tatara::core::cluster_profile::Input;
 use tatara::core::cluster_profile::plan::{self, Action, Plan};
-use tatara::engine::{Controller, Done, Engine, Events, ReconcileError, pass};
+use tatara::engine::{Controller, Done, Engine, ReconcileError, pass};
 
 /// A manager's part for profiles, from its start on.
 #[derive(Clone)]
@@ -30,16 +30,7 @@ pub struct Report {
 
 impl Profiles {
     pub fn new(client: Client) -> Self {
-        let engine = Engine {
-            events: Events::new(client.clone()),
-            client,
-            stores: Arc::default(),
-            is_leading: Box::new(|| true),
-            count: Box::new(|_, _| ()),
-            failures: Default::default(),
-            unwritten: Default::default(),
-            alone: Default::default(),
-        };
+        let engine = Engine::new(client, Arc::default(), || true, |_, _| ());
         Self {
             engine: Arc::new(engine),
             memory: Arc::default(),

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use kube::Config;
+use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::{Value, json};
 
 use crate::support::commands::{both, done, values};
@@ -328,6 +330,15 @@ impl World {
     pub fn restart_manager(&mut self) {
         self.kill_manager();
         self.manager = manage(&self.plane, &self.dir);
+    }
+
+    /// A client with the manager's account.
+    pub async fn manager_client(&self) -> kube::Client {
+        let kubeconfig = Kubeconfig::read_from(self.dir.path().join("kubeconfig"));
+        let kubeconfig = kubeconfig.expect("the manager's kubeconfig");
+        let options = KubeConfigOptions::default();
+        let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
+        kube::Client::try_from(config.expect("a configuration")).expect("a client")
     }
 
     pub fn kill_manager(&mut self) {

@@ -4,6 +4,7 @@ pub mod sshd;
 
 mod commands;
 mod connecting;
+mod contract;
 mod credentials;
 mod jumping;
 mod pooling;

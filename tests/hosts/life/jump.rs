@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use serde_json::json;
 use tatara::api::{Cluster, Host};
-use tatara::provider::target;
+use tatara::providers::ssh::target;
 use tatara::remote::{Credential, Pool, Route, kube_client};
 
 use crate::life::hosts;

@@ -10,7 +10,7 @@ use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 use tatara::api::{Host, Machine};
-use tatara::core::node::{Step, Take, Unit, UnitName, start_and_follow};
+use tatara::core::node::{JobKind, Step, Take, Unit, start_and_follow};
 
 use crate::node::fleet::{self, Fleet, marker, now};
 use crate::support::kinds;
@@ -112,7 +112,7 @@ fn prepare() -> Unit {
         script: script.into(),
     };
     Unit {
-        name: UnitName::Prepare,
+        kind: JobKind::Prepare,
         steps: vec![
             step("one", "echo first\n"),
             step(

@@ -1,6 +1,6 @@
 //! The cluster's virtual IP, held by keepalived: the check of the API server only ever lowers the priority.
 
-use tatara::core::node::{Role, UnitName, UnitState};
+use tatara::core::node::{Job, JobKind, Role, UnitState};
 
 use crate::node::cluster::Cluster;
 use crate::node::faults::failure;
@@ -49,7 +49,7 @@ pub fn is_held_before_there_is_an_api(cluster: &Cluster<'_>, uid: &str) {
     let said = fleet.shell("cp", "journalctl -u keepalived -o cat");
     assert!(!said.contains("FAULT"), "{said}");
     let observed = fleet.observe("cp");
-    let status = observed.unit(uid, UnitName::Init).unwrap();
+    let status = observed.job(&Job::new(JobKind::Init, uid)).unwrap();
     assert!(matches!(status.state, UnitState::Failed(_)));
 }
 

@@ -151,7 +151,7 @@ impl<'a> Cluster<'a> {
         );
         println!(
             "{host}: {} took {:?}",
-            unit.name.as_str(),
+            unit.kind.as_str(),
             started.elapsed()
         );
     }

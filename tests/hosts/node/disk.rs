@@ -1,7 +1,7 @@
 //! A disk that is full while a host is prepared.
 
 use tatara::api::machine_provider_spec::{NodeSettings, Software, SoftwareSource};
-use tatara::core::node::{Role, Step, Unit, UnitName};
+use tatara::core::node::{JobKind, Role, Step, Unit};
 
 use crate::node::cluster::Cluster;
 use crate::node::faults::failure;
@@ -73,7 +73,7 @@ fn has_no_room_in_usr(said: &str) -> bool {
 fn to_the_last_byte(fleet: &Fleet) {
     let ours = marker("s-1");
     let unit = Unit {
-        name: UnitName::Join,
+        kind: JobKind::Join,
         steps: vec![Step {
             name: "fill",
             title: "Fill",

@@ -2,7 +2,7 @@
 //! are not fit.
 
 use tatara::core::node::{
-    Event, Finding, Role, Step, Unit, UnitName, UnitState, start_and_follow, take_host,
+    Event, Finding, Job, JobKind, Role, Step, Unit, UnitState, start_and_follow, take_host,
 };
 
 use crate::node::cluster::Cluster;
@@ -51,7 +51,7 @@ fn init_and_join_survive_power_cuts_cut_connections_and_a_port_that_is_taken() {
         "timeout 200 bash -c 'until test -e /var/lib/etcd/member; do sleep 0.05; done'",
     );
     fleet.power_cycle("cp");
-    interrupted(&fleet, "cp", "cp-1", UnitName::Init, "init");
+    interrupted(&fleet, "cp", "cp-1", JobKind::Init, "init");
     // a second attempt undoes the first; its connection is cut, and attached again
     let mut attached = fleet.attach("cp", &start_and_follow(&cp, &init, now()).unwrap());
     until_step(&mut attached, "init");
@@ -83,7 +83,7 @@ fn init_and_join_survive_power_cuts_cut_connections_and_a_port_that_is_taken() {
         "kubectl wait --for=create node/w --timeout=100s",
     );
     fleet.power_cycle("w");
-    interrupted(&fleet, "w", "w-1", UnitName::Join, "join");
+    interrupted(&fleet, "w", "w-1", JobKind::Join, "join");
     let again = fleet.run_unit("w", &w, &cluster.join("w", "w-1"));
     if !matches!(again.last(), Some(Event::Ended(status)) if status.state == UnitState::Succeeded) {
         // The Node had registered: kubeadm waits until Kubernetes has noticed that it is not there.
@@ -125,9 +125,9 @@ fn port_taken(cluster: &Cluster<'_>) {
     fleet.shell("cp", "systemctl stop squatter");
 }
 
-fn interrupted(fleet: &Fleet, host: &str, uid: &str, unit: UnitName, step: &str) {
+fn interrupted(fleet: &Fleet, host: &str, uid: &str, unit: JobKind, step: &str) {
     let observed = fleet.observe(host);
-    let status = observed.unit(uid, unit).unwrap();
+    let status = observed.job(&Job::new(unit, uid)).unwrap();
     let UnitState::Interrupted(at) = &status.state else {
         panic!("{status:?}");
     };
@@ -143,7 +143,7 @@ fn an_unprivileged_login_with_sudo_is_as_good_as_root() {
     fleet.start("a", 11, &[("VARIANT", "bare")]);
     let ours = marker("m-1");
     let unit = Unit {
-        name: UnitName::Prepare,
+        kind: JobKind::Prepare,
         steps: vec![Step {
             name: "who",
             title: "Who",

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use tatara::api::machine_provider_spec::{NodeFile, NodeSettings, Software, SoftwareSource};
-use tatara::core::node::{Event, Role, UnitName, UnitState, start_and_follow};
+use tatara::core::node::{Event, Job, JobKind, Role, UnitState, start_and_follow};
 
 use crate::node::cluster::Cluster;
 use crate::node::faults::until_step;
@@ -102,7 +102,7 @@ fn power_cut_while_installing(cluster: &Cluster<'_>) {
     fleet.power_cycle("cp");
     attached.kill();
     let observed = fleet.observe("cp");
-    let status = observed.unit("cp-1", UnitName::Prepare).unwrap();
+    let status = observed.job(&Job::new(JobKind::Prepare, "cp-1")).unwrap();
     assert!(
         matches!(&status.state, UnitState::Interrupted(at) if at.step == "kube"),
         "{status:?}"

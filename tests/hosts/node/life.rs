@@ -1,6 +1,6 @@
 //! The life of nodes: prepare, init, join, Ready, reset, and join again; with what others have on the host.
 
-use tatara::core::node::{Event, Ownership, Role, UnitName, UnitState};
+use tatara::core::node::{Event, JobKind, Ownership, Role, UnitState};
 
 use super::{address, by_hand, secrets, strangers};
 use crate::node::cluster::Cluster;
@@ -107,8 +107,8 @@ fn clean(fleet: &Fleet, host: &str) {
     assert_eq!(observed.owner, Ownership::Nobody);
     assert_eq!(observed.occupied, []);
     assert!(!observed.kubelet_active);
-    let units: Vec<_> = observed.units.iter().map(|unit| unit.unit).collect();
-    assert_eq!(units, [UnitName::Reset]);
+    let units: Vec<_> = observed.units.iter().map(|unit| unit.job.kind).collect();
+    assert_eq!(units, [JobKind::Reset]);
     assert_eq!(observed.units[0].state, UnitState::Succeeded);
     nothing_of_kubernetes(fleet, host);
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use tatara::api::conditions::Reason;
 
 use tatara::api::host::Privilege;
-use tatara::core::node::{SecretFile, Step, Unit, UnitName, start_and_follow};
+use tatara::core::node::{JobKind, SecretFile, Step, Unit, start_and_follow};
 use tatara::remote::{Credential, Hop, Pool, RunError, Target};
 use tracing_subscriber::EnvFilter;
 
@@ -91,7 +91,7 @@ async fn a_login_leaves_no_trace_of_its_secrets_and_says_when_sudo_refuses() {
     let ours = marker("m-1");
     fleet.take("a", &ours);
     let unit = Unit {
-        name: UnitName::Prepare,
+        kind: JobKind::Prepare,
         steps: vec![Step {
             name: "use",
             title: "Use",

@@ -3,15 +3,15 @@
 use std::time::Instant;
 
 use tatara::core::node::{
-    Event, Ownership, Progress, SecretFile, Step, Take, Unit, UnitName, UnitState, follow, log,
+    Event, Job, JobKind, Ownership, Progress, SecretFile, Step, Take, Unit, UnitState, follow, log,
     start_and_follow, take_host,
 };
 
 use crate::node::fleet::{Fleet, lossy, marker, now};
 
-fn unit(name: UnitName, steps: &[(&'static str, &str)]) -> Unit {
+fn unit(kind: JobKind, steps: &[(&'static str, &str)]) -> Unit {
     Unit {
-        name,
+        kind,
         steps: steps
             .iter()
             .map(|(name, script)| Step {
@@ -106,7 +106,7 @@ fn taking(fleet: &Fleet) {
     );
     assert_eq!(modes, "700 root\n600 root\n");
 
-    let refused = fleet.run_unit("a", &theirs, &unit(UnitName::Prepare, &[("one", "true")]));
+    let refused = fleet.run_unit("a", &theirs, &unit(JobKind::Prepare, &[("one", "true")]));
     assert_eq!(refused, [Event::Refused(owner)]);
     assert_eq!(fleet.shell("a", "ls /var/lib/tatara/machines"), "");
 }
@@ -114,7 +114,7 @@ fn taking(fleet: &Fleet) {
 fn succeeding(fleet: &Fleet) {
     let ours = marker("m1");
     let work = unit(
-        UnitName::Prepare,
+        JobKind::Prepare,
         &[("one", "echo first >>/root/trace"), ("two", "echo it\\'s")],
     );
     #[allow(clippy::disallowed_methods)] // a bound on waiting, not a decision
@@ -134,7 +134,7 @@ fn succeeding(fleet: &Fleet) {
         "==> prepare: one (exit code 0)\n==> prepare: two (exit code 0)\nit's\n"
     );
     // with another identity it is other work
-    let other = unit(UnitName::Prepare, &[("three", "echo second >>/root/trace")]);
+    let other = unit(JobKind::Prepare, &[("three", "echo second >>/root/trace")]);
     assert_eq!(
         end(&fleet.run_unit("a", &ours, &other)),
         &UnitState::Succeeded
@@ -145,7 +145,7 @@ fn succeeding(fleet: &Fleet) {
 fn failing(fleet: &Fleet) {
     let ours = marker("m1");
     let work = unit(
-        UnitName::Prepare,
+        JobKind::Prepare,
         &[
             ("one", "echo try >>/root/tries"),
             (
@@ -165,7 +165,7 @@ fn failing(fleet: &Fleet) {
     assert_eq!(failure.findings[0].remedy, "swapoff -a");
     assert_eq!(failure.output, "say \"why\" \\\n\u{fffd}");
     let observed = fleet.observe("a");
-    let status = observed.unit("m1", UnitName::Prepare).unwrap();
+    let status = observed.job(&Job::new(JobKind::Prepare, "m1")).unwrap();
     assert_eq!(&status.state, end(&events));
     assert_eq!(status.identity, work.identity());
     assert_eq!(fleet.shell("a", "cat /root/trace"), "first\nsecond\n");
@@ -180,7 +180,7 @@ fn failing(fleet: &Fleet) {
 fn attaching(fleet: &Fleet) {
     let ours = marker("m1");
     let work = unit(
-        UnitName::Init,
+        JobKind::Init,
         &[
             ("one", "true"),
             (
@@ -195,11 +195,11 @@ fn attaching(fleet: &Fleet) {
     while first.next() != Some(Event::Progress(at("slow", 2, 3))) {}
     first.kill();
     let observed = fleet.observe("a");
-    let running = &observed.unit("m1", UnitName::Init).unwrap().state;
+    let running = &observed.job(&Job::new(JobKind::Init, "m1")).unwrap().state;
     assert_eq!(running, &UnitState::Running(at("slow", 2, 3)));
     // two attach again, one by the same script, one that only follows
     let mut second = fleet.attach("a", &script);
-    let mut third = fleet.attach("a", &follow(&ours, UnitName::Init).unwrap());
+    let mut third = fleet.attach("a", &follow(&ours.job(JobKind::Init)).unwrap());
     assert_eq!(second.next(), Some(Event::Progress(at("slow", 2, 3))));
     assert_eq!(third.next(), Some(Event::Progress(at("slow", 2, 3))));
     open_gate(fleet);
@@ -210,14 +210,14 @@ fn attaching(fleet: &Fleet) {
         fleet.shell("a", "tail -n 1 /root/trace; pgrep -c flock || true"),
         "done\n0\n"
     );
-    let absent = fleet.attach("a", &follow(&ours, UnitName::Reset).unwrap());
+    let absent = fleet.attach("a", &follow(&ours.job(JobKind::Reset)).unwrap());
     assert_eq!(absent.rest(), [Event::Absent]);
 }
 
 fn secrets(fleet: &Fleet) {
     let ours = marker("m1");
     let mut work = unit(
-        UnitName::Join,
+        JobKind::Join,
         &[(
             "read",
             "stat -c '%a' \"$TATARA_SECRETS\" \"$TATARA_SECRETS/token\"; sha256sum <\"$TATARA_SECRETS/token\"; exit 1",
@@ -244,8 +244,8 @@ fn secrets(fleet: &Fleet) {
 fn ordering(fleet: &Fleet) {
     let ours = marker("m1");
     let gate = "mkfifo /root/gate; read -r _ </root/gate; rm /root/gate";
-    let first = unit(UnitName::Prepare, &[("slow", gate)]);
-    let second = unit(UnitName::Init, &[("next", "test ! -e /root/gate")]);
+    let first = unit(JobKind::Prepare, &[("slow", gate)]);
+    let second = unit(JobKind::Init, &[("next", "test ! -e /root/gate")]);
     let mut one = fleet.attach("a", &start_and_follow(&ours, &first, now()).unwrap());
     assert_eq!(one.next(), Some(Event::Progress(at("slow", 1, 1))));
     let mut two = fleet.attach("a", &start_and_follow(&ours, &second, now()).unwrap());
@@ -254,7 +254,7 @@ fn ordering(fleet: &Fleet) {
     assert_eq!(end(&one.rest()), &UnitState::Succeeded);
     assert_eq!(end(&two.rest()), &UnitState::Succeeded);
     // the same unit with another identity waits as well
-    let third = unit(UnitName::Prepare, &[("changed", "test ! -e /root/gate")]);
+    let third = unit(JobKind::Prepare, &[("changed", "test ! -e /root/gate")]);
     let mut work = first.clone();
     work.steps[0].script += "# again\n";
     let mut one = fleet.attach("a", &start_and_follow(&ours, &work, now()).unwrap());
@@ -271,7 +271,7 @@ fn ordering(fleet: &Fleet) {
 fn stray_processes(fleet: &Fleet) {
     let ours = marker("m1");
     let work = unit(
-        UnitName::Prepare,
+        JobKind::Prepare,
         &[("stray", "setsid sleep 1000 >/dev/null 2>&1 &")],
     );
     assert_eq!(
@@ -279,7 +279,7 @@ fn stray_processes(fleet: &Fleet) {
         &UnitState::Succeeded
     );
     // it is ended with its unit, and does not hold the host's lock
-    let next = unit(UnitName::Init, &[("next", "! pgrep -x sleep")]);
+    let next = unit(JobKind::Init, &[("next", "! pgrep -x sleep")]);
     assert_eq!(
         end(&fleet.run_unit("a", &ours, &next)),
         &UnitState::Succeeded
@@ -288,7 +288,7 @@ fn stray_processes(fleet: &Fleet) {
 
 fn power_cut(fleet: &Fleet) {
     let ours = marker("m1");
-    let work = unit(UnitName::Init, &[("one", "true"), ("long", "sleep 1000")]);
+    let work = unit(JobKind::Init, &[("one", "true"), ("long", "sleep 1000")]);
     let mut attached = fleet.attach("a", &start_and_follow(&ours, &work, now()).unwrap());
     while attached.next() != Some(Event::Progress(at("long", 2, 2))) {}
     fleet.fleet(&["kill", "a"]);
@@ -298,11 +298,11 @@ fn power_cut(fleet: &Fleet) {
     let interrupted = UnitState::Interrupted(at("long", 2, 2));
     let observed = fleet.observe("a");
     assert_eq!(
-        observed.unit("m1", UnitName::Init).unwrap().state,
+        observed.job(&Job::new(JobKind::Init, "m1")).unwrap().state,
         interrupted
     );
     let events = fleet
-        .attach("a", &follow(&ours, UnitName::Init).unwrap())
+        .attach("a", &follow(&ours.job(JobKind::Init)).unwrap())
         .rest();
     assert_eq!(end(&events), &interrupted);
     // killed while somebody follows: told at once
@@ -315,7 +315,7 @@ fn power_cut(fleet: &Fleet) {
 fn losing_the_host(fleet: &Fleet) {
     let ours = marker("m1");
     let work = unit(
-        UnitName::Init,
+        JobKind::Init,
         &[
             ("one", "rm /var/lib/tatara/owner.json"),
             ("two", "echo never >/root/never"),
@@ -337,7 +337,7 @@ fn losing_the_host(fleet: &Fleet) {
 /// A unit that does not start leaves no keys; those of one that is killed go with the reset, before the marker.
 fn keys_that_a_unit_could_not_remove(fleet: &Fleet) {
     let ours = marker("m3");
-    let mut work = unit(UnitName::Init, &[("long", "sleep 1000")]);
+    let mut work = unit(JobKind::Init, &[("long", "sleep 1000")]);
     work.secrets = vec![SecretFile {
         name: "root/etc/kubernetes/pki/ca.key".into(),
         content: "canary-77aa".to_owned().into(),

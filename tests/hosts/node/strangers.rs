@@ -87,7 +87,7 @@ pub fn keep_it_dirty(cluster: &Cluster<'_>, ours: &Marker) {
         "the marker went with a dirty host"
     );
     let status = observed
-        .unit(&ours.uid, tatara::core::node::UnitName::Reset)
+        .job(&ours.job(tatara::core::node::JobKind::Reset))
         .unwrap();
     assert!(matches!(status.state, UnitState::Failed(_)));
     assert!(matches!(fleet.take("w", &marker("next")), Take::OwnedBy(_)));

@@ -122,6 +122,20 @@ fn the_core_names_data_and_nothing_that_reads_writes_or_waits() {
 }
 
 #[test]
+fn a_provider_knows_neither_controllers_nor_who_wires_them() {
+    let sources = sources("providers");
+    assert!(sources.len() > 20, "{} files found", sources.len());
+    for source in &sources {
+        let mut found = paths(source);
+        found.retain(|path| {
+            let above = ["crate::controllers", "crate::manager", "crate::cli"];
+            above.iter().any(|above| path.starts_with(above))
+        });
+        assert!(found.is_empty(), "src/{}: {found:?}", source.path);
+    }
+}
+
+#[test]
 fn one_of_each_kind_is_seen() {
     let table = [
         ("use kube::{ResourceExt, Client};", "kube::Client"),

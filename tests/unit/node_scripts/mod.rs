@@ -8,7 +8,7 @@ use std::process::Command;
 use tatara::api::machine_provider_spec::{NodeFile, NodeSettings, Proxy, Software, SoftwareSource};
 use tatara::core::kubeadm::KubernetesVersion;
 use tatara::core::node::{
-    Bootstrap, Marker, Prepare, Reset, Role, Unit, UnitName, VirtualIpInput, follow, follow_log,
+    Bootstrap, JobKind, Marker, Prepare, Reset, Role, Unit, VirtualIpInput, follow, follow_log,
     init, join, log, observe, prepare, reset, start_and_follow, take_host,
 };
 
@@ -115,7 +115,7 @@ fn write_all(folder: &Path) {
     for (number, unit) in units().iter().enumerate() {
         let steps = unit.steps.iter();
         for step in steps.filter(|step| seen.insert(step.script.clone())) {
-            let name = format!("{number}-{}-{}.sh", unit.name.as_str(), step.name);
+            let name = format!("{number}-{}-{}.sh", unit.kind.as_str(), step.name);
             write(&name, &step.script);
         }
     }
@@ -124,7 +124,7 @@ fn write_all(folder: &Path) {
     write("take.sh", take_host(&marker).unwrap().as_str());
     write(
         "follow.sh",
-        follow(&marker, UnitName::Init).unwrap().as_str(),
+        follow(&marker.job(JobKind::Init)).unwrap().as_str(),
     );
     write("observe.sh", observe().unwrap().as_str());
     write("log.sh", log("u", None).unwrap().as_str());

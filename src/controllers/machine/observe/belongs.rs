@@ -9,9 +9,9 @@ use kube::ResourceExt;
 use crate::api::names::{LABEL_CLUSTER, LABEL_CONTROL_PLANE, MANAGER_ACCOUNT};
 use crate::api::readable::unreadable;
 use crate::api::{Cluster, Machine};
-use crate::controllers::claims;
 use crate::controllers::whose::Shared;
 use crate::core::machine::plan::turn::Both;
+use crate::providers::ssh::claims;
 use crate::store::Stores;
 
 /// The Cluster of a Machine: the one that names it as the Machine of its control plane; else that of its claim, or else of

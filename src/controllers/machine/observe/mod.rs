@@ -2,7 +2,6 @@
 //! can tell.
 
 mod belongs;
-mod place;
 
 use crate::api::conditions::{ConditionType, Reason};
 use std::sync::{Arc, PoisonError};
@@ -10,26 +9,25 @@ use std::sync::{Arc, PoisonError};
 use k8s_openapi::jiff::SignedDuration;
 use kube::ResourceExt;
 
-use place::{chosen, claiming, marked, placement};
-
 use super::turn;
-use super::virtual_machine;
 use crate::api::cluster::Turn;
 use crate::api::names::{self, ANNOTATION_INITIALIZED, LABEL_CLUSTER};
 use crate::api::readable::unreadable;
 use crate::api::{Cluster, ClusterProviderSpec, Host, Machine, MachineProviderSpec};
+use crate::controllers::paused;
 use crate::controllers::whose::Shared;
-use crate::controllers::{claims, paused};
 use crate::core::kubeadm::Endpoint;
 use crate::core::machine::plan::turn::{Both, Holder};
 use crate::core::machine::units::node_name;
 use crate::core::machine::{
     Namesake, Observed, ObservedCluster, Placement, Refusal, Seen, SpecProblem,
 };
-use crate::core::node::{Marker, UnitName};
+use crate::core::node::{JobKind, Marker};
 use crate::core::{Key, NodeView};
 use crate::engine::ReconcileError;
 use crate::manager::Context;
+use crate::providers::ssh::target::node_address;
+use crate::providers::ssh::{claims, marked};
 use crate::workload::Connectivity;
 
 /// A restart of ours is no news: how long after it a cluster that was connected may take to be connected again.
@@ -62,7 +60,7 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
         cluster: cluster
             .as_deref()
             .map(|cluster| observed_cluster(context, machine.as_ref(), cluster)),
-        attempts: context.follows.attempts(&marker.uid, UnitName::Prepare),
+        attempts: context.follows.attempts(&marker.job(JobKind::Prepare)),
         placement: Placement::None(Err(Refusal {
             reason: Reason::Starting,
             message: String::new(),
@@ -86,16 +84,14 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
         node,
         follow,
     };
-    observed.virtual_machine = virtual_machine::observe(context, &observed);
-    virtual_machine::ask_whether_gone(context, &mut observed).await;
-    observed.placement = placement(context, &namespace, &observed).await;
-    observed.chosen = chosen(context, &observed).await;
+    let place = context.providers.observe(&observed).await;
+    observed.placement = place.placement;
+    observed.virtual_machine = place.virtual_machine;
+    observed.chosen = place.chosen;
+    observed.claiming = place.claiming;
     observed.namesake = namesake(context, cluster.as_deref(), &observed);
-    if matches!(observed.placement, Placement::None(_)) {
-        observed.claiming = claiming(context, &namespace, observed.uid());
-    }
-    let due =
-        [UnitName::Init, UnitName::Join].map(|unit| context.follows.attempts(observed.uid(), unit));
+    let due = [JobKind::Init, JobKind::Join]
+        .map(|kind| context.follows.attempts(&observed.marker.job(kind)));
     if let Some(attempts) = due.into_iter().find(|attempts| attempts.failed > 0) {
         observed.attempts = attempts;
     }
@@ -284,7 +280,7 @@ pub fn cluster_endpoint(
     let host = first_host(context, namespace, first?);
     let host = host.filter(|host| unreadable(host.as_ref()).is_none());
     let address = match host {
-        Some(host) => host_address(&host),
+        Some(host) => node_address(&host),
         None => machine_address(context.stores.machines.by_uid(first?)?.as_ref())?,
     };
     Some(Endpoint {
@@ -304,22 +300,6 @@ pub fn first_host(context: &Context, namespace: &str, uid: &str) -> Option<Arc<H
 fn machine_address(machine: &Machine) -> Option<String> {
     let addresses = &machine.status.as_ref()?.addresses;
     addresses.first().map(|address| address.address.clone())
-}
-
-/// The address by which other nodes know a host: what it calls its own, else how we reach it.
-pub fn host_address(host: &Host) -> String {
-    let addresses = host
-        .status
-        .as_ref()
-        .and_then(|s| s.facts.as_ref())
-        .map(|facts| facts.addresses.as_slice());
-    let reached = &host.spec.ssh.address;
-    match addresses {
-        Some(addresses) if !addresses.contains(reached) => {
-            addresses.first().unwrap_or(reached).clone()
-        }
-        _ => reached.clone(),
-    }
 }
 
 fn node(
@@ -376,7 +356,7 @@ fn namesake(context: &Context, cluster: Option<&Cluster>, observed: &Observed) -
     let owner = node.provider_id.as_deref().and_then(names::machine_uid);
     let is_left_over = owner.is_some_and(|uid| context.stores.machines.by_uid(uid).is_none());
     let namespace = &observed.marker.namespace;
-    let marked = owner.and_then(|uid| marked(context, namespace, uid));
+    let marked = owner.and_then(|uid| marked(&context.stores.hosts, namespace, uid));
     Some(Namesake {
         node,
         is_left_over,

@@ -6,7 +6,7 @@ use super::super::observed::Observed;
 use super::{ASK_AGAIN, Plan, State, consumer, is_deleted, owned, unavailable};
 use crate::api::conditions::Reason;
 use crate::core::Next;
-use crate::core::node::{Follow, UnitName};
+use crate::core::node::{Follow, JobKind};
 
 /// It was not asked in this pass: a unit is followed, or its turn is later.
 pub(super) fn not_asked(observed: &Observed, now: Timestamp) -> Plan {
@@ -22,14 +22,14 @@ pub(super) fn not_asked(observed: &Observed, now: Timestamp) -> Plan {
 
 /// A unit runs on it, and its end wakes us.
 fn followed(observed: &Observed, follow: &Follow) -> Plan {
-    let unit = follow.unit.as_str();
+    let unit = follow.job.kind.as_str();
     let far = match &follow.progress {
         Some(at) => format!("{unit}: {}/{} {}", at.index, at.total, at.step),
         None => format!("{unit} starts"),
     };
     let is_released = consumer(observed).is_some_and(|consumer| consumer.releasing);
-    match follow.unit {
-        UnitName::Reset => unavailable(State::Releasing, Reason::Resetting, far, Next::OnChange),
+    match follow.job.kind {
+        JobKind::Reset => unavailable(State::Releasing, Reason::Resetting, far, Next::OnChange),
         _ if is_released => unavailable(
             State::Releasing,
             Reason::WaitingForStep,

@@ -13,7 +13,7 @@ use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::host::ConsumerRef;
 use crate::api::installation::WipePolicy;
 use crate::api::names::FINALIZER_IN_USE;
-use crate::core::node::{Observation, Owner, Ownership, UnitName, UnitState};
+use crate::core::node::{JobKind, Observation, Owner, Ownership, UnitState};
 use crate::core::proof::{Clean, Evidence, Proof};
 use crate::core::{Next, backoff, claim};
 
@@ -302,7 +302,7 @@ fn reset(observed: &Observed, seen: &Observation, owner: &Owner, now: Timestamp)
         ..unavailable(State::Releasing, Reason::Resetting, message, Next::OnChange)
     };
     let mut plan = match seen
-        .unit(&owner.marker.uid, UnitName::Reset)
+        .job(&owner.marker.job(JobKind::Reset))
         .map(|status| &status.state)
     {
         None => match &observed.attempts.error {

@@ -5,7 +5,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::Plan;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::Finding;
-use crate::core::node::UnitName;
+use crate::core::node::JobKind;
 use crate::core::proof::{Clean, Over, TurnIsOver};
 use crate::core::{self, Next, Reports};
 
@@ -18,31 +18,14 @@ pub enum Action {
         /// Name of the host, or of the simulated machine.
         host: Option<String>,
     },
-    /// Write down the host, if another was chosen before, and claim it by compare-and-swap; or create the machine.
-    Acquire {
-        /// Name of the host.
-        host: String,
-        /// Nothing of the Machine is on the one that it chose before.
-        instead: Option<Clean>,
-    },
-    /// Choose another Hypervisor: nothing of the virtual machine exists on this one.
-    LeaveHypervisor,
-    /// Have the image of the virtual machine fetched.
-    FetchImage,
-    /// Make the virtual machine, with keys of its own.
-    CreateMachine,
-    /// Switch the virtual machine on.
-    SwitchOn,
-    /// Resume a virtual machine that is paused.
-    Resume,
-    /// Write down a second time on which Hypervisor the virtual machine was made.
-    RecordHypervisor,
-    /// Take the seed, with its keys, away from the hypervisor.
-    RemoveSeed,
+    /// Go one step towards a place, or do what is due while it is held.
+    Acquire(Acquire),
+    /// Switch what it runs on.
+    Power(Power),
     /// Write the ownership marker on the host.
     TakeHost,
-    /// Start a unit of steps on the host, or attach to it.
-    RunUnit(UnitName),
+    /// Start the Machine's job of this kind on the host, or attach to it.
+    RunJob(JobKind),
     /// Take the control-plane turn by compare-and-swap.
     TakeTurn(TurnAction),
     /// Give the control-plane turn back.
@@ -68,10 +51,8 @@ pub enum Action {
         /// Name of the Node.
         node: String,
     },
-    /// Let go of the host or virtual machine.
-    Release,
-    /// Write down on its Hypervisor that the virtual machine is to be ended as soon as it can be.
-    GiveUp,
+    /// Release the host or virtual machine.
+    Release(Release),
     /// Delete the Node, if it is still this one.
     DeleteNode {
         /// Name of the Node.
@@ -92,6 +73,48 @@ pub enum Action {
     RemoveToken,
     /// Let the Machine go: nothing of it runs any more.
     RemoveFinalizer(Over),
+}
+
+/// The steps by which a provider gives a Machine its place. Each is done once, however often it is asked for; one that a
+/// provider does not have is done already.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub enum Acquire {
+    /// Write the place down, if another was chosen before, and claim it by compare-and-swap.
+    Place {
+        /// Name of the host, of the hypervisor, or of the simulated machine.
+        name: String,
+        /// Nothing of the Machine is on the one that it chose before.
+        instead: Option<Clean>,
+    },
+    /// Choose another hypervisor: nothing of the virtual machine exists on this one.
+    Elsewhere,
+    /// Have the image of the virtual machine fetched.
+    Image,
+    /// Make the virtual machine, with keys of its own.
+    Machine,
+    /// Write down a second time on which hypervisor the virtual machine was made.
+    Record,
+    /// Take the seed, with its keys, away from the hypervisor.
+    RemoveSeed,
+}
+
+/// What a machine is brought to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub enum Power {
+    /// Switched on.
+    On,
+    /// Running again after a pause.
+    Resume,
+}
+
+/// How a place is given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub enum Release {
+    /// What runs there is ended, and nothing of it is left.
+    Now,
+    /// It cannot be ended now, and its Machine is removed all the same: it is noted where the provider finds it, and ended
+    /// as soon as it can be.
+    Later,
 }
 
 impl core::Plan for Plan {
@@ -126,16 +149,16 @@ impl Plan {
             matches!(
                 action,
                 Action::Adopt { .. }
-                    | Action::Acquire { .. }
-                    | Action::LeaveHypervisor
-                    | Action::RemoveSeed
+                    | Action::Acquire(
+                        Acquire::Place { .. } | Acquire::Elsewhere | Acquire::RemoveSeed,
+                    )
                     | Action::TakeHost
                     | Action::TakeTurn(_)
                     | Action::RecordInitialized
             )
         };
         // a guest may keep hold of its seed for long: meanwhile the rest is written
-        let is_lone_seed = self.actions == [Action::RemoveSeed];
+        let is_lone_seed = self.actions == [Action::Acquire(Acquire::RemoveSeed)];
         !self.actions.is_empty() && !is_lone_seed && self.actions.iter().all(quick)
     }
 }

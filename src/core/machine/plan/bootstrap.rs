@@ -12,7 +12,7 @@ use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::machine_uid;
 use crate::core::kubeadm::version;
-use crate::core::node::{self, Marker, Observation, UnitName, UnitState};
+use crate::core::node::{self, JobKind, Marker, Observation, UnitState};
 use crate::core::proof::{Evidence, Proof};
 use crate::core::{Next, backoff};
 
@@ -63,21 +63,12 @@ pub(super) fn followed(observed: &Observed) -> Plan {
     let Some(follow) = &observed.follow else {
         return waiting_for_node(observed);
     };
-    let (reason, what) = running_words(follow.unit);
+    let kind = follow.job.kind;
     let message = match &follow.progress {
         Some(at) => format!("{}/{} {}", at.index, at.total, at.step),
-        None => format!("{what} starts"),
+        None => format!("{} starts", kind.title()),
     };
-    Plan::waiting(Finding::no(BOOTSTRAP, reason, message))
-}
-
-fn running_words(unit: UnitName) -> (Reason, &'static str) {
-    match unit {
-        UnitName::Prepare => (Reason::Preparing, "preparation"),
-        UnitName::Init => (Reason::KubeadmInit, "kubeadm init"),
-        UnitName::Join => (Reason::KubeadmJoin, "kubeadm join"),
-        UnitName::Reset => (Reason::Resetting, "reset"),
-    }
+    Plan::waiting(Finding::no(BOOTSTRAP, kind.running(), message))
 }
 
 fn on_host(
@@ -118,18 +109,18 @@ fn on_host(
             ));
         }
     };
-    let done = |unit: UnitName| {
-        seen.unit(observed.uid(), unit)
+    let done = |unit: JobKind| {
+        seen.job(&observed.marker.job(unit))
             .is_some_and(|s| s.state == UnitState::Succeeded)
     };
-    let joined = done(UnitName::Init) || done(UnitName::Join);
+    let joined = done(JobKind::Init) || done(JobKind::Join);
     let prepared = seen
-        .unit(observed.uid(), UnitName::Prepare)
+        .job(&observed.marker.job(JobKind::Prepare))
         .is_some_and(|s| {
             s.state == UnitState::Succeeded && (joined || s.identity == prepare.identity())
         });
     if !prepared {
-        return run(observed, seen, UnitName::Prepare, now);
+        return run(observed, seen, JobKind::Prepare, now);
     }
     if observed.acts_as_control_plane() {
         control_plane(observed, cluster, seen, now)
@@ -148,9 +139,9 @@ fn control_plane(
     let named = Named::of(&observed.marker);
     match (&cluster.initialized_by, &cluster.turn) {
         (Some(_), _) if observed.is_initializer() => {
-            let init = seen.unit(observed.uid(), UnitName::Init);
+            let init = seen.job(&observed.marker.job(JobKind::Init));
             if init.is_some() && observed.awaits_commands() {
-                run(observed, seen, UnitName::Init, now)
+                run(observed, seen, JobKind::Init, now)
             } else {
                 waiting_for_node(observed)
             }
@@ -165,7 +156,7 @@ fn control_plane(
         }
         (None, _) if let Some((reason, message)) = &cluster.in_doubt => wait(*reason, message.clone()),
         (None, Some(turn)) if turn.machine != observed.uid() => Plan::waiting(doubt::blocked(BOOTSTRAP, turn, named)),
-        (None, Some(_)) => run(observed, seen, UnitName::Init, now),
+        (None, Some(_)) => run(observed, seen, JobKind::Init, now),
         (None, None) => Plan::act(
             Action::TakeTurn(TurnAction::Init),
             Finding::no(BOOTSTRAP, Reason::TakingTurn, "taking the turn to run kubeadm init"),
@@ -205,7 +196,7 @@ fn worker(
     {
         return wait(Reason::VersionSkew, skew.to_string());
     }
-    let join = seen.unit(observed.uid(), UnitName::Join);
+    let join = seen.job(&observed.marker.job(JobKind::Join));
     let is_joining =
         join.is_some_and(|unit| matches!(unit.state, UnitState::Running(_) | UnitState::Succeeded));
     if let Some(namesake) = &observed.namesake
@@ -213,7 +204,7 @@ fn worker(
     {
         return displace(observed, seen, namesake);
     }
-    run(observed, seen, UnitName::Join, now)
+    run(observed, seen, JobKind::Join, now)
 }
 
 /// A Node of its name that a Machine which is gone left behind, and of which this very host was reset, runs nowhere: it
@@ -270,18 +261,20 @@ fn was_reset_here(observed: &Observed, seen: &Observation, namesake: &Namesake) 
 }
 
 /// Starts a unit, attaches to it, or waits before it is tried again.
-pub(super) fn run(observed: &Observed, seen: &Observation, unit: UnitName, now: Timestamp) -> Plan {
-    let (reason, what) = running_words(unit);
+pub(super) fn run(observed: &Observed, seen: &Observation, unit: JobKind, now: Timestamp) -> Plan {
+    let (reason, what) = (unit.running(), unit.title());
     let go = |message: String| {
         Plan::act(
-            Action::RunUnit(unit),
+            Action::RunJob(unit),
             Finding::no(BOOTSTRAP, reason, message),
         )
     };
-    let state = seen.unit(observed.uid(), unit).map(|status| &status.state);
+    let state = seen
+        .job(&observed.marker.job(unit))
+        .map(|status| &status.state);
     if let (None, Some(error)) = (state, &observed.attempts.error) {
         let message = format!("{what} could not be started: {error}");
-        return retry(observed, reason_of(unit), unit, message, now);
+        return retry(observed, unit.failed(), unit, message, now);
     }
     match state {
         None => go(format!("{what} starts")),
@@ -295,10 +288,10 @@ pub(super) fn run(observed: &Observed, seen: &Observation, unit: UnitName, now: 
                 go(message)
             } else {
                 let message = with_error(observed, message);
-                retry(observed, reason_of(unit), unit, message, now)
+                retry(observed, unit.failed(), unit, message, now)
             }
         }
-        Some(UnitState::Succeeded) if unit == UnitName::Prepare => {
+        Some(UnitState::Succeeded) if unit == JobKind::Prepare => {
             go("the wanted preparation changed".into())
         }
         Some(UnitState::Succeeded) => waiting_for_node(observed),
@@ -313,19 +306,10 @@ pub(super) fn run(observed: &Observed, seen: &Observation, unit: UnitName, now: 
             );
             let reason = match failure.at.step.as_str() {
                 node::POST_KUBEADM => Reason::PostKubeadmCommandsFailed,
-                _ => reason_of(unit),
+                _ => unit.failed(),
             };
             retry(observed, reason, unit, message, now)
         }
-    }
-}
-
-fn reason_of(unit: UnitName) -> Reason {
-    match unit {
-        UnitName::Prepare => Reason::PrepareFailed,
-        UnitName::Init => Reason::KubeadmInitFailed,
-        UnitName::Join => Reason::KubeadmJoinFailed,
-        UnitName::Reset => Reason::ResetFailed,
     }
 }
 
@@ -339,7 +323,7 @@ fn with_error(observed: &Observed, message: String) -> String {
 fn retry(
     observed: &Observed,
     reason: Reason,
-    unit: UnitName,
+    unit: JobKind,
     message: String,
     now: Timestamp,
 ) -> Plan {
@@ -347,7 +331,7 @@ fn retry(
     let wait = backoff::left(attempts.failed, jitter(observed.uid()), attempts.last, now);
     let finding = Finding::no(BOOTSTRAP, reason, message);
     if wait.is_zero() {
-        Plan::act(Action::RunUnit(unit), finding)
+        Plan::act(Action::RunJob(unit), finding)
     } else {
         Plan {
             next: Next::After(wait),

@@ -8,13 +8,14 @@ use kube::ResourceExt;
 use kube::core::{Selector, SelectorExt as _};
 use serde_json::{Value, json};
 
+use super::super::kind::PlaceKind;
 use super::super::observed::{Observed, Refusal};
 use crate::api::conditions::{ConditionType, Reason, Status, find, is_true};
 use crate::api::host::HostFacts;
 use crate::api::machine_provider_spec::HostRequirements;
 use crate::api::names::{ANNOTATION_HOST, ANNOTATION_PAUSED};
 use crate::api::readable::unreadable;
-use crate::api::{Host, MachineProviderSpec, SshMachineProviderSpec};
+use crate::api::{Host, SshMachineProviderSpec};
 
 /// How many hosts a refusal names.
 const NAMED: usize = 3;
@@ -226,7 +227,8 @@ pub(super) fn preference(machine: &str, host: &str) -> u64 {
 /// before the claim: after a crash between the two only that host is claimed.
 pub fn chosen(observed: &Observed, host: &str) -> Value {
     let mut change = json!({ "spec": { "providerID": observed.provider_id() } });
-    if matches!(observed.spec, Ok(MachineProviderSpec::Ssh(_))) {
+    let spec = observed.spec.as_ref();
+    if spec.is_ok_and(|spec| PlaceKind::of_spec(spec).is_written_first()) {
         change["metadata"]["annotations"] = json!({ (ANNOTATION_HOST): host });
     }
     change

@@ -6,7 +6,7 @@ use super::super::observed::{Contact, Held, Observed};
 use super::bootstrap::ASK_AGAIN;
 use super::{Plan, bootstrap, running};
 use crate::api::conditions::Finding;
-use crate::core::node::{Observation, UnitName, UnitState};
+use crate::core::node::{JobKind, Observation, UnitState};
 use crate::core::{Next, NodeView};
 
 /// Keeps the Node as the Machine says, and has the commands run to their end.
@@ -54,19 +54,19 @@ fn unfinished(observed: &Observed, held: &Held, now: Timestamp) -> Option<Plan> 
 fn on_host(observed: &Observed, seen: &Observation, now: Timestamp) -> Option<Plan> {
     let owner = seen.owner.of(&observed.marker)?;
     let unit = match (owner.initialized, owner.joined) {
-        (true, _) => UnitName::Init,
-        (_, true) => UnitName::Join,
+        (true, _) => JobKind::Init,
+        (_, true) => JobKind::Join,
         _ => running_unit(observed, seen)?,
     };
-    let state = &seen.unit(observed.uid(), unit)?.state;
+    let state = &seen.job(&observed.marker.job(unit))?.state;
     (state != &UnitState::Succeeded).then(|| bootstrap::run(observed, seen, unit, now))
 }
 
 /// kubeadm has made the Node, and goes on.
-fn running_unit(observed: &Observed, seen: &Observation) -> Option<UnitName> {
-    let runs = |unit: &UnitName| {
-        seen.unit(observed.uid(), *unit)
+fn running_unit(observed: &Observed, seen: &Observation) -> Option<JobKind> {
+    let runs = |unit: &JobKind| {
+        seen.job(&observed.marker.job(*unit))
             .is_some_and(|status| matches!(status.state, UnitState::Running(_)))
     };
-    [UnitName::Init, UnitName::Join].into_iter().find(runs)
+    [JobKind::Init, JobKind::Join].into_iter().find(runs)
 }

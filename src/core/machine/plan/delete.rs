@@ -7,7 +7,7 @@ use kube::ResourceExt;
 
 use super::super::kind::PlaceKind;
 use super::super::observed::{Held, Observed, Placement, Seen, Stuck, VirtualMachine};
-use super::{Action, Plan, hypervisor, known_node, release};
+use super::{Action, Plan, Release, hypervisor, known_node, release};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::ANNOTATION_EXCLUDE_DRAIN;
 use crate::core::Next;
@@ -98,8 +98,7 @@ fn unheld(observed: &Observed, now: Timestamp) -> Plan {
 /// with the simulation, and before that nothing was begun.
 fn was_simulated(observed: &Observed) -> bool {
     let is_begun = observed.is_begun() && PlaceKind::of_id(&observed.machine).is_none();
-    let is_simulated = observed.kind() == Ok(Some(PlaceKind::Simulation));
-    is_simulated && !is_begun && observed.claims.is_empty() && observed.chosen.is_none()
+    observed.is_in_memory() && !is_begun && observed.claims.is_empty() && observed.chosen.is_none()
 }
 
 /// The user's explicit act.
@@ -164,7 +163,7 @@ fn let_go(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
         return give_up(observed, &proof);
     }
     let mut release = Plan::act(
-        Action::Release,
+        Action::Release(Release::Now),
         deleting(Reason::Releasing, format!("releasing {}", held.name)),
     );
     hypervisor::record(observed, &mut release);
@@ -193,7 +192,7 @@ fn let_go(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
             Action::AwaitVolumes {
                 node: node.name.clone(),
             },
-            Action::Release,
+            Action::Release(Release::Now),
         ],
         findings: vec![deleting(
             Reason::Draining,
@@ -224,7 +223,10 @@ fn no_machine_left(observed: &Observed, now: Timestamp) -> Plan {
     let answer = if is_gone { Ok(()) } else { Err(()) };
     let release = || {
         let message = "its gateway deletes what is left of the virtual machine";
-        Plan::act(Action::Release, deleting(Reason::Finishing, message))
+        Plan::act(
+            Action::Release(Release::Now),
+            deleting(Reason::Finishing, message),
+        )
     };
     let mut plan = match Proof::of_gateway(observed.uid(), &answer) {
         Some(proof) => finish(observed, &proof, now),
@@ -233,9 +235,9 @@ fn no_machine_left(observed: &Observed, now: Timestamp) -> Plan {
     if plan
         .actions
         .first()
-        .is_some_and(|first| *first != Action::Release)
+        .is_some_and(|first| *first != Action::Release(Release::Now))
     {
-        plan.actions.insert(0, Action::Release);
+        plan.actions.insert(0, Action::Release(Release::Now));
     }
     plan.next = plan.next.sooner(Next::After(RELEASE_AGAIN));
     plan
@@ -262,7 +264,7 @@ fn given_up(observed: &Observed, held: Option<&Held>, now: Timestamp) -> Option<
 /// Its virtual machine may still run, or start with its hypervisor: that is written down there first, so that it is ended.
 fn give_up(observed: &Observed, proof: &Proof) -> Plan {
     let mut plan = gone(observed, proof);
-    plan.actions.insert(0, Action::GiveUp);
+    plan.actions.insert(0, Action::Release(Release::Later));
     plan
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use kube::ResourceExt;
 
 use super::super::observed::{Observed, VirtualMachine};
-use super::{Action, Plan, unheld};
+use super::{Acquire, Action, Plan, unheld};
 use crate::api::names::{
     ANNOTATION_HOST_IS_GONE, ANNOTATION_HYPERVISOR, MANAGER_ACCOUNT, ssh_secret,
 };
@@ -66,7 +66,7 @@ pub fn record(observed: &Observed, plan: &mut Plan) {
         return;
     };
     if machine.has_keys && machine.recorded.is_none() && is_shown(machine) {
-        plan.actions.insert(0, Action::RecordHypervisor);
+        plan.actions.insert(0, Action::Acquire(Acquire::Record));
     }
 }
 

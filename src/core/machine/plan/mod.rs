@@ -10,7 +10,7 @@ pub mod doubt;
 mod hypervisor;
 pub mod placement;
 mod release;
-pub use action::Action;
+pub use action::{Acquire, Action, Power, Release};
 pub use bootstrap::BOOTSTRAP;
 pub use delete::{expired, unanswered};
 pub use release::time_limit;

@@ -7,8 +7,7 @@ use kube::ResourceExt;
 
 use super::super::kind::PlaceKind;
 use super::super::observed::{Contact, Held, Observed, Placement, Refusal, Unheld};
-use super::{Action, Plan};
-use crate::api::MachineProviderSpec;
+use super::{Acquire, Action, Plan};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{ANNOTATION_HOST, ANNOTATION_HOST_IS_GONE};
 use crate::core::Next;
@@ -35,11 +34,12 @@ pub fn adoption(observed: &Observed) -> Option<Plan> {
 
 /// The place that is written down with the adoption: what the Machine has, or is to have next.
 fn place(observed: &Observed) -> Option<String> {
-    let is_virtual = matches!(observed.spec, Ok(MachineProviderSpec::Libvirt(_)));
+    let spec = observed.spec.as_ref();
+    let is_late = spec.is_ok_and(|spec| PlaceKind::of_spec(spec).is_chosen_late());
     match &observed.placement {
         Placement::Held(held) => Some(held.name.clone()),
         Placement::None(Ok(host))
-            if !is_virtual && observed.chosen.is_none() && !observed.is_begun() =>
+            if !is_late && observed.chosen.is_none() && !observed.is_begun() =>
         {
             Some(host.clone())
         }
@@ -49,8 +49,7 @@ fn place(observed: &Observed) -> Option<String> {
 
 /// The next step of a Machine that is not deleted.
 pub fn plan(observed: &Observed, choice: &Result<String, Refusal>) -> Plan {
-    let is_simulated = observed.kind() == Ok(Some(PlaceKind::Simulation));
-    if is_simulated && observed.chosen.is_none() {
+    if observed.is_in_memory() && observed.chosen.is_none() {
         return claim(choice, None);
     }
     match &observed.chosen {
@@ -75,7 +74,10 @@ fn claim(choice: &Result<String, Refusal>, instead: Option<Clean>) -> Plan {
         Ok(host) => {
             let host = host.clone();
             let message = format!("claiming {host}");
-            let action = Action::Acquire { host, instead };
+            let action = Action::Acquire(Acquire::Place {
+                name: host,
+                instead,
+            });
             Plan::act(action, finding(Reason::Claiming, message))
         }
         Err(refusal) => Plan::waiting(finding(refusal.reason, refusal.message.clone())),

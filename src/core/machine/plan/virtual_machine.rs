@@ -6,7 +6,7 @@ use std::time::Duration;
 use k8s_openapi::jiff::Timestamp;
 
 use super::super::observed::{Contact, Held, Observed, Told, VirtualMachine};
-use super::{Action, Plan, correct, hypervisor, known_node};
+use super::{Acquire, Action, Plan, Power, correct, hypervisor, known_node};
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::core::wire::{Image, ImageCode, ImageState, Machine, MachineState};
 use crate::core::{Next, Tried, backoff};
@@ -77,7 +77,7 @@ fn leave(machine: &VirtualMachine, told: &Told) -> Option<Plan> {
     };
     let message = format!("{why}; nothing of it was made there: another Hypervisor is chosen");
     Some(Plan::act(
-        Action::LeaveHypervisor,
+        Action::Acquire(Acquire::Elsewhere),
         Finding::no(INFRASTRUCTURE, Reason::LeavingHypervisor, message),
     ))
 }
@@ -114,7 +114,7 @@ fn make(observed: &Observed, machine: &VirtualMachine, told: &Told, now: Timesta
     match &told.image {
         None => paced(
             &machine.tried,
-            Action::FetchImage,
+            Action::Acquire(Acquire::Image),
             fetching(format!("Hypervisor {hypervisor} fetches the image")),
             now,
         ),
@@ -144,14 +144,14 @@ fn make(observed: &Observed, machine: &VirtualMachine, told: &Told, now: Timesta
                 );
                 paced(
                     &machine.tried,
-                    Action::FetchImage,
+                    Action::Acquire(Acquire::Image),
                     Finding::no(INFRASTRUCTURE, reason, message),
                     now,
                 )
             }
             ImageState::Ready => paced(
                 &machine.tried,
-                Action::CreateMachine,
+                Action::Acquire(Acquire::Machine),
                 Finding::no(
                     INFRASTRUCTURE,
                     Reason::CreatingVirtualMachine,
@@ -186,24 +186,24 @@ fn standing(machine: &VirtualMachine, shown: &Machine, now: Timestamp) -> Option
     };
     match shown.state {
         MachineState::Off => switch(
-            Action::SwitchOn,
+            Action::Power(Power::On),
             Reason::VirtualMachineOff,
             format!("{name} is off; switching it on. To keep it off, pause the Machine"),
         ),
         MachineState::Crashed => switch(
-            Action::SwitchOn,
+            Action::Power(Power::On),
             Reason::VirtualMachineCrashed,
             format!("{name} crashed; switching it on"),
         ),
         MachineState::Paused if shown.state_reason.as_deref() == Some("ioerror") => switch(
-            Action::Resume,
+            Action::Power(Power::Resume),
             Reason::StorageFull,
             format!(
                 "{name} is paused after a disk write error; free space in its storage pool on the hypervisor: it is then resumed"
             ),
         ),
         MachineState::Paused => switch(
-            Action::Resume,
+            Action::Power(Power::Resume),
             Reason::VirtualMachinePaused,
             format!("{name} is paused; resuming it. To keep it paused, pause the Machine"),
         ),
@@ -280,7 +280,7 @@ pub fn remove_seed(observed: &Observed, held: &Held, plan: &mut Plan) {
     let is_attached = shown(observed).is_some_and(|shown| shown.seed);
     let is_in = matches!(held.contact, Contact::Seen(_)) || known_node(observed).is_some();
     if is_attached && is_in {
-        plan.actions.insert(0, Action::RemoveSeed);
+        plan.actions.insert(0, Action::Acquire(Acquire::RemoveSeed));
         plan.next = plan.next.sooner(Next::After(SEED_AGAIN));
     }
 }

@@ -3,7 +3,8 @@
 use minijinja::context;
 use secrecy::SecretString;
 
-use super::super::unit::{SecretFile, Step, Unit, UnitName};
+use super::super::job::JobKind;
+use super::super::unit::{SecretFile, Step, Unit};
 use super::virtual_ip::{VirtualIpInput, virtual_ip};
 use super::{UnitError, commands, step};
 use crate::core::node::ControlPlaneFile;
@@ -31,17 +32,17 @@ pub struct Bootstrap<'a> {
 /// `initialized`, and running it again does nothing.
 pub fn init(input: Bootstrap<'_>) -> Result<Unit, UnitError> {
     let kubeadm = step("init", "kubeadm init", "steps/init.sh", context! {})?;
-    unit(UnitName::Init, kubeadm, input)
+    unit(JobKind::Init, kubeadm, input)
 }
 
 /// The unit that makes a host a node of a cluster. When it has succeeded, the marker says `joined`, and
 /// running it again does nothing.
 pub fn join(input: Bootstrap<'_>) -> Result<Unit, UnitError> {
     let kubeadm = step("join", "kubeadm join", "steps/join.sh", context! {})?;
-    unit(UnitName::Join, kubeadm, input)
+    unit(JobKind::Join, kubeadm, input)
 }
 
-fn unit(name: UnitName, kubeadm: Step, input: Bootstrap<'_>) -> Result<Unit, UnitError> {
+fn unit(kind: JobKind, kubeadm: Step, input: Bootstrap<'_>) -> Result<Unit, UnitError> {
     let mut steps = vec![step(
         "recover",
         "What an earlier attempt left",
@@ -67,7 +68,7 @@ fn unit(name: UnitName, kubeadm: Step, input: Bootstrap<'_>) -> Result<Unit, Uni
         content: input.kubeadm,
     };
     Ok(Unit {
-        name,
+        kind,
         steps,
         secrets: [configuration].into_iter().chain(pki).collect(),
     })

@@ -3,7 +3,8 @@
 use minijinja::{Value, context};
 use serde_json::Map;
 
-use super::super::unit::{Step, Unit, UnitName};
+use super::super::job::JobKind;
+use super::super::unit::{Step, Unit};
 use super::{UnitError, commands, step};
 use crate::api::machine_provider_spec::{NodeSettings, Proxy, SoftwareSource};
 use crate::core::kubeadm::KubernetesVersion;
@@ -71,7 +72,7 @@ pub fn prepare(input: &Prepare<'_>) -> Result<Unit, UnitError> {
         &settings.pre_kubeadm_commands,
     )?);
     Ok(Unit {
-        name: UnitName::Prepare,
+        kind: JobKind::Prepare,
         steps,
         secrets: Vec::new(),
     })

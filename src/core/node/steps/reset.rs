@@ -2,7 +2,8 @@
 
 use minijinja::context;
 
-use super::super::unit::{Unit, UnitName};
+use super::super::job::JobKind;
+use super::super::unit::Unit;
 use super::{UnitError, step};
 
 /// What [`reset`] needs to know.
@@ -17,7 +18,7 @@ pub struct Reset<'a> {
 pub fn reset(input: &Reset<'_>) -> Result<Unit, UnitError> {
     let networks = || context! { pod_cidrs => input.pod_cidrs.to_vec() };
     Ok(Unit {
-        name: UnitName::Reset,
+        kind: JobKind::Reset,
         steps: vec![
             step(
                 "virtual-ip",

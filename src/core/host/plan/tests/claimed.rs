@@ -12,9 +12,9 @@ fn error(reason: Reason) -> ContactError {
     }
 }
 
-fn following(mut observed: Observed, unit: UnitName) -> Observed {
+fn following(mut observed: Observed, unit: JobKind) -> Observed {
     observed.following = Some(Follow {
-        unit,
+        job: Job::new(unit, "m"),
         progress: Some(step()),
         since: at(0),
     });
@@ -90,7 +90,7 @@ fn a_free_host_that_hangs_is_not_available() {
 fn a_host_that_was_let_go_in_mid_step_says_what_it_waits_for() {
     for (releasing, reason) in [(true, "WaitingForStep"), (false, "Claimed")] {
         let busy = observed(&claim("m", releasing), Contact::NotAsked);
-        let busy = plan(&following(busy, UnitName::Prepare), at(0));
+        let busy = plan(&following(busy, JobKind::Prepare), at(0));
         let state = if releasing {
             State::Releasing
         } else {
@@ -99,7 +99,7 @@ fn a_host_that_was_let_go_in_mid_step_says_what_it_waits_for() {
         expect(reason, &busy, state, &[], reason, &[]);
     }
     let busy = observed(&claim("m", true), Contact::NotAsked);
-    let busy = plan(&following(busy, UnitName::Prepare), at(0));
+    let busy = plan(&following(busy, JobKind::Prepare), at(0));
     let says = ["released it", "prepare: 1/3 kubeadm-reset"];
     expect(
         "says",
@@ -139,7 +139,7 @@ fn a_host_that_is_deleted_is_reset_and_not_installed_anew() {
         &[],
     );
     let clean = saying(&change, Ownership::Nobody);
-    let clean = with_unit(clean, UnitName::Reset, UnitState::Succeeded);
+    let clean = with_unit(clean, JobKind::Reset, UnitState::Succeeded);
     let clean = of(Consumer::Missing, clean);
     assert_eq!(plan(&clean, at(0)).actions, [free_of(&clean)]);
 }

@@ -6,7 +6,7 @@ use crate::api::conditions::Reason;
 #[test]
 fn a_host_is_freed_when_it_was_reset_and_its_machine_is_gone_or_when_nothing_ever_started() {
     let clean = || saying(&claim("m", true), Ownership::Nobody);
-    let reset = || with_unit(clean(), UnitName::Reset, UnitState::Succeeded);
+    let reset = || with_unit(clean(), JobKind::Reset, UnitState::Succeeded);
     let gone = of(Consumer::Missing, reset());
     let unbegun = of(UNBEGUN, clean());
     let mut kept = claim("m", true);
@@ -88,11 +88,7 @@ fn a_host_with_the_claim_of_another_can_be_deleted_without_a_write_to_its_server
         observed
     };
     let nobody = || Ownership::Nobody;
-    let reset = with_unit(
-        copied(nobody(), true),
-        UnitName::Reset,
-        UnitState::Succeeded,
-    );
+    let reset = with_unit(copied(nobody(), true), JobKind::Reset, UnitState::Succeeded);
     let waits = of(UNBEGUN, copied(nobody(), false));
     let goes = vec![Action::LetGo];
     let cases = [

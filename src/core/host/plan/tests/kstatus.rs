@@ -22,7 +22,7 @@ fn a_host_that_is_as_asked_one_on_its_way_and_one_that_needs_a_person() {
     );
     let releasing = with_unit(
         self::saying(&claim("m", true), marked("here", "m")),
-        UnitName::Reset,
+        JobKind::Reset,
         UnitState::Running(step()),
     );
     let maintenance = json!({ "spec": { "maintenance": true } });

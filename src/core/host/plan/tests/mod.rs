@@ -21,7 +21,7 @@ use crate::api::conditions::Status;
 use crate::api::host::HostFacts;
 use crate::api::names::FINALIZER_IN_USE;
 use crate::core::node::{
-    Attempts, Failure, Owner, Progress, SoftwareVersions, UnitName, UnitState, UnitStatus,
+    Attempts, Failure, Job, JobKind, Owner, Progress, SoftwareVersions, UnitState, UnitStatus,
 };
 use crate::core::proof::Proof;
 
@@ -126,13 +126,12 @@ fn saying(change: &Value, owner: Ownership) -> Observed {
 }
 
 /// The host has this unit of Machine `m`.
-fn with_unit(mut observed: Observed, unit: UnitName, state: UnitState) -> Observed {
+fn with_unit(mut observed: Observed, unit: JobKind, state: UnitState) -> Observed {
     let Contact::Seen(seen) = &mut observed.contact else {
         panic!("it answers")
     };
     seen.units.push(UnitStatus {
-        machine: "m".into(),
-        unit,
+        job: Job::new(unit, "m"),
         identity: String::new(),
         state,
     });

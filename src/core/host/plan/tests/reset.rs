@@ -33,8 +33,7 @@ fn a_released_host_is_reset_until_it_is_clean() {
         };
         seen.units = unit
             .map(|state| UnitStatus {
-                machine: "m".into(),
-                unit: UnitName::Reset,
+                job: Job::new(JobKind::Reset, "m"),
                 identity: String::new(),
                 state,
             })
@@ -68,8 +67,7 @@ fn a_reset_that_cannot_start_or_is_interrupted_again_pauses_and_says_why() {
             panic!("it answers")
         };
         seen.units.extend(unit.map(|state| UnitStatus {
-            machine: "m".into(),
-            unit: UnitName::Reset,
+            job: Job::new(JobKind::Reset, "m"),
             identity: String::new(),
             state,
         }));
@@ -142,7 +140,7 @@ proptest! {
         }
         observed.guards = (guards && who == "m").then(|| "a".into());
         if was_reset && contact == "seen" {
-            observed = with_unit(observed, UnitName::Reset, UnitState::Succeeded);
+            observed = with_unit(observed, JobKind::Reset, UnitState::Succeeded);
         }
         let plan = plan(&observed, at(0));
         let released = consumer == Some(("m", true));

@@ -30,12 +30,12 @@ fn failed_in(step: &str) -> UnitState {
 }
 
 /// The Node is there, and the host says this of its unit; `marked`: kubeadm succeeded.
-fn beside_node(observed: Observed, name: UnitName, state: UnitState, marked: bool) -> Observed {
+fn beside_node(observed: Observed, name: JobKind, state: UnitState, marked: bool) -> Observed {
     let mut seen = prepared(observed, &[(name, state)]);
     let owner = Ownership::Owner(Owner {
         marker: seen.marker.clone(),
-        initialized: marked && name == UnitName::Init,
-        joined: marked && name == UnitName::Join,
+        initialized: marked && name == JobKind::Init,
+        joined: marked && name == JobKind::Join,
     });
     let Placement::Held(Held {
         contact: Contact::Seen(said),
@@ -52,12 +52,12 @@ fn beside_node(observed: Observed, name: UnitName, state: UnitState, marked: boo
 }
 
 fn joined(state: UnitState) -> Observed {
-    beside_node(with_command(worker()), UnitName::Join, state, true)
+    beside_node(with_command(worker()), JobKind::Join, state, true)
 }
 
 #[test]
 fn a_command_that_failed_is_said_beside_the_node_and_tried_again_later_each_time() {
-    let join = [Action::RunUnit(UnitName::Join)];
+    let join = [Action::RunJob(JobKind::Join)];
     let says = (
         "BootstrapReady",
         "PostKubeadmCommandsFailed",
@@ -89,7 +89,7 @@ fn a_machine_with_commands_is_bootstrapped_once_they_have_succeeded() {
     let mut follows = joined(UnitState::Running(step("post-kubeadm")));
     follows.placement = held(Contact::NotAsked);
     follows.follow = Some(crate::core::node::Follow {
-        unit: UnitName::Join,
+        job: Job::new(JobKind::Join, ME),
         progress: Some(step("post-kubeadm")),
         since: at(0),
     });
@@ -128,11 +128,11 @@ fn whether_commands_succeeded_is_not_guessed_of_a_host_that_does_not_answer() {
 /// The turn is given back when the control plane is recorded; what is run again is no init.
 #[test]
 fn the_commands_of_a_control_plane_are_tried_again_before_and_after_its_node_is_seen() {
-    let init = [Action::RunUnit(UnitName::Init)];
+    let init = [Action::RunJob(JobKind::Init)];
     let says = ("BootstrapReady", "PostKubeadmCommandsFailed", &[FAILS][..]);
     let failed = || {
         let failed = failed_in("post-kubeadm");
-        let observed = beside_node(with_command(control_plane()), UnitName::Init, failed, true);
+        let observed = beside_node(with_command(control_plane()), JobKind::Init, failed, true);
         with_cluster(observed, |cluster| cluster.initialized_by = Some(ME.into()))
     };
     expect("node there", &plan(&failed(), at(0)), &init, says);
@@ -146,7 +146,7 @@ fn the_commands_of_a_control_plane_are_tried_again_before_and_after_its_node_is_
 fn a_kubeadm_that_failed_is_not_run_again_under_a_node_that_is_there() {
     let observed = beside_node(
         with_command(worker()),
-        UnitName::Join,
+        JobKind::Join,
         failed_in("join"),
         false,
     );

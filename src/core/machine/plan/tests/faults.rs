@@ -361,7 +361,7 @@ fn a_machine_of_ours_that_was_made_foreign_still_lets_its_host_go() {
     let says = ("UpToDate", "InvalidConfiguration", &["not Tatara's"][..]);
     expect("alive", &plan(&observed, at(0)), &[], says);
     let leaving = plan(&deleted(observed, at(0)), at(1));
-    assert!(leaving.actions.contains(&Action::Release));
+    assert!(leaving.actions.contains(&Action::Release(Release::Now)));
 }
 
 #[test]

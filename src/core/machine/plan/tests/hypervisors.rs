@@ -34,7 +34,7 @@ fn nowhere_else(mut observed: Observed) -> Observed {
     observed
 }
 
-const LEAVES: (&str, [Action; 1]) = ("LeavingHypervisor", [Action::LeaveHypervisor]);
+const LEAVES: (&str, [Action; 1]) = ("LeavingHypervisor", [Action::Acquire(Acquire::Elsewhere)]);
 
 fn assert_leaves(observed: &Observed) {
     assert_eq!(decision(observed), (LEAVES.0.into(), LEAVES.1.into()));
@@ -42,7 +42,10 @@ fn assert_leaves(observed: &Observed) {
 
 fn assert_stays(observed: &Observed) {
     let (reason, actions) = decision(observed);
-    assert!(!actions.contains(&Action::LeaveHypervisor), "{reason}");
+    assert!(
+        !actions.contains(&Action::Acquire(Acquire::Elsewhere)),
+        "{reason}"
+    );
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn creation_life_and_failure_are_told_apart() {
             "a step failed, and is tried again",
             &found(&ours(
                 worker(),
-                vec![unit(&worker(), UnitName::Prepare, failure("no"))],
+                vec![unit(&worker(), JobKind::Prepare, failure("no"))],
             )),
             "InProgress",
         ),

@@ -32,8 +32,8 @@ use crate::api::{Cluster, ClusterProviderSpec, Machine, MachineProviderSpec};
 use crate::core::kubeadm::Endpoint;
 use crate::core::machine::{Chosen, ObservedCluster, Refusal, SpecProblem, Unheld, units};
 use crate::core::node::{
-    Attempts, Failure, Marker, Observation, Owner, Ownership, Progress, SoftwareVersions, UnitName,
-    UnitState, UnitStatus,
+    Attempts, Failure, Job, JobKind, Marker, Observation, Owner, Ownership, Progress,
+    SoftwareVersions, UnitState, UnitStatus,
 };
 use crate::core::proof::{Clean, Ended, Over, Proof, TurnIsOver};
 
@@ -221,8 +221,7 @@ fn unmarked(units: Vec<UnitStatus>) -> Observation {
 /// What a host says that was reset for a Machine.
 fn reset_of(uid: &str) -> Observation {
     unmarked(vec![UnitStatus {
-        machine: uid.into(),
-        unit: UnitName::Reset,
+        job: Job::new(JobKind::Reset, uid),
         identity: String::new(),
         state: UnitState::Succeeded,
     }])
@@ -292,24 +291,23 @@ fn ours(observed: Observed, units: Vec<UnitStatus>) -> Observed {
     on(observed, owner, units)
 }
 
-fn unit(observed: &Observed, unit: UnitName, state: UnitState) -> UnitStatus {
+fn unit(observed: &Observed, kind: JobKind, state: UnitState) -> UnitStatus {
     let mut at_a_host = observed.clone();
     at_a_host.placement = held(Contact::NotAsked);
-    let identity = match unit {
-        UnitName::Prepare => units::prepare(&at_a_host).map(|unit| unit.identity()),
+    let identity = match kind {
+        JobKind::Prepare => units::prepare(&at_a_host).map(|unit| unit.identity()),
         _ => Ok(String::new()),
     };
     UnitStatus {
-        machine: observed.uid().into(),
-        unit,
+        job: observed.marker.job(kind),
         identity: identity.unwrap_or_default(),
         state,
     }
 }
 
 /// A Machine on its prepared host, whose further units are these.
-fn prepared(observed: Observed, more: &[(UnitName, UnitState)]) -> Observed {
-    let mut units = vec![unit(&observed, UnitName::Prepare, UnitState::Succeeded)];
+fn prepared(observed: Observed, more: &[(JobKind, UnitState)]) -> Observed {
+    let mut units = vec![unit(&observed, JobKind::Prepare, UnitState::Succeeded)];
     units.extend(
         more.iter()
             .map(|(name, state)| unit(&observed, *name, state.clone())),

@@ -45,8 +45,8 @@ fn what_ran_as_a_node_is_not_prepared_or_joined_again_because_it_cannot_be_seen(
     for machine in [control_plane(), worker()] {
         for units in [
             Vec::new(),
-            vec![unit(&machine, UnitName::Prepare, failure("no disk"))],
-            vec![unit(&machine, UnitName::Join, failure("no answer"))],
+            vec![unit(&machine, JobKind::Prepare, failure("no disk"))],
+            vec![unit(&machine, JobKind::Join, failure("no answer"))],
         ] {
             let observed = unseen(ours(machine.clone(), units));
             let says = ("NodeHealthy", "ApiUnreachable", &[][..]);

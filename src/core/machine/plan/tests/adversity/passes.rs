@@ -63,8 +63,8 @@ impl World {
         };
         let is_same = self.now.machines[which] == known.machines[which];
         match action {
-            Action::Acquire { host, .. } => {
-                let host = index(host);
+            Action::Acquire(Acquire::Place { name, .. }) => {
+                let host = index(name);
                 if !is_same {
                     return Ok(false);
                 }
@@ -82,7 +82,7 @@ impl World {
                     server.units.clear();
                 }
             }
-            Action::RunUnit(name) => return Ok(self.run(which, place.expect("a place"), *name)),
+            Action::RunJob(name) => return Ok(self.run(which, place.expect("a place"), *name)),
             Action::TakeTurn(_) => {
                 let is_free = self.now.turn.is_none() && self.now.made_by.is_none();
                 if !is_free || self.is_witnessed(which, place.expect("a place")) {
@@ -95,7 +95,7 @@ impl World {
                 self.now.made_by = Some(which);
                 self.now.turn = self.now.turn.filter(|turn| *turn != which);
             }
-            Action::Release => {
+            Action::Release(Release::Now) => {
                 let live = &mut self.now.hosts[place.expect("a place")];
                 if live.claim != Some((which, false)) {
                     return Ok(false);
@@ -117,12 +117,12 @@ impl World {
         Ok(true)
     }
 
-    pub(super) fn run(&mut self, which: Which, at_server: Which, name: UnitName) -> bool {
+    pub(super) fn run(&mut self, which: Which, at_server: Which, name: JobKind) -> bool {
         let turn = self.now.turn == Some(which) && self.now.made_by.is_none();
-        if name == UnitName::Init && (!turn || self.is_witnessed(which, at_server)) {
+        if name == JobKind::Init && (!turn || self.is_witnessed(which, at_server)) {
             return false;
         }
-        if matches!(name, UnitName::Init | UnitName::Join) {
+        if matches!(name, JobKind::Init | JobKind::Join) {
             self.now.machines[which].settings = true;
         }
         let server = &mut self.servers[at_server];
@@ -130,7 +130,7 @@ impl World {
         if server.marker == Some(which) && !server.silent && !runs {
             server.units.retain(|(_, old, _)| *old != name);
             server.units.push((which, name, None));
-            server.began |= name == UnitName::Init;
+            server.began |= name == JobKind::Init;
         }
         true
     }
@@ -194,7 +194,7 @@ impl World {
         let runs = server.units.iter().any(|(_, _, end)| end.is_none());
         if !runs {
             *server = Server {
-                units: vec![(machine, UnitName::Reset, Some(true))],
+                units: vec![(machine, JobKind::Reset, Some(true))],
                 ..Server::default()
             };
         }
@@ -205,8 +205,8 @@ impl World {
         let server = &mut self.servers[server];
         for (_, name, end) in server.units.iter_mut().filter(|(_, _, end)| end.is_none()) {
             *end = Some(well);
-            server.initialized |= well && *name == UnitName::Init;
-            server.joined |= well && *name == UnitName::Join;
+            server.initialized |= well && *name == JobKind::Init;
+            server.joined |= well && *name == JobKind::Join;
         }
     }
 }

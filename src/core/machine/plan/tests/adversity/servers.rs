@@ -10,7 +10,7 @@ pub(super) struct Server {
     pub(super) initialized: bool,
     pub(super) joined: bool,
     /// Units: whose, which, and how it ended.
-    pub(super) units: Vec<(Which, UnitName, Option<bool>)>,
+    pub(super) units: Vec<(Which, JobKind, Option<bool>)>,
     /// `kubeadm init` was begun since the last reset.
     pub(super) began: bool,
 }
@@ -32,8 +32,7 @@ impl Server {
             });
         }
         let units = self.units.iter().map(|(machine, name, end)| UnitStatus {
-            machine: UIDS[*machine].into(),
-            unit: *name,
+            job: Job::new(*name, UIDS[*machine]),
             identity: String::new(),
             state: match end {
                 None => UnitState::Running(step("one")),

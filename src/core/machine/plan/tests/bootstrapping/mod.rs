@@ -41,10 +41,10 @@ fn hosts_are_claimed_and_prepared_before_the_control_plane_is_there() {
     expect(
         "free host",
         &claim,
-        &[Action::Acquire {
-            host,
+        &[Action::Acquire(Acquire::Place {
+            name: host,
             instead: None,
-        }],
+        })],
         says,
     );
     assert_eq!(claim.phase, Phase::Pending);
@@ -55,7 +55,7 @@ fn hosts_are_claimed_and_prepared_before_the_control_plane_is_there() {
 
     let taken = plan(&ours(worker(), Vec::new()), at(0));
     let says = ("BootstrapReady", "Preparing", &[][..]);
-    let prepare = [Action::RunUnit(UnitName::Prepare)];
+    let prepare = [Action::RunJob(JobKind::Prepare)];
     expect("marked", &taken, &prepare, says);
 
     let waiting = plan(&prepared(worker(), &[]), at(0));
@@ -89,7 +89,7 @@ fn a_machine_that_lost_its_host_never_moves_to_another() {
 #[test]
 fn init_needs_certificates_the_turn_and_no_control_plane() {
     type Change = fn(&mut ObservedCluster);
-    let init = [Action::RunUnit(UnitName::Init)];
+    let init = [Action::RunJob(JobKind::Init)];
     let take = [Action::TakeTurn(TurnAction::Init)];
     let cases: [(&str, Change, &[Action], &str, Parts); 9] = [
         (
@@ -173,7 +173,7 @@ fn init_needs_certificates_the_turn_and_no_control_plane() {
 
 #[test]
 fn a_control_plane_that_its_host_remembers_is_recorded_and_never_made_again() {
-    let mut observed = prepared(control_plane(), &[(UnitName::Init, UnitState::Succeeded)]);
+    let mut observed = prepared(control_plane(), &[(JobKind::Init, UnitState::Succeeded)]);
     let owner = Ownership::Owner(Owner {
         marker: observed.marker.clone(),
         initialized: true,
@@ -209,7 +209,7 @@ fn a_worker_joins_once_the_api_answers_and_its_version_fits() {
         prepared(observed, &[])
     };
     let says = ("BootstrapReady", "KubeadmJoin", &[][..]);
-    let join = [Action::RunUnit(UnitName::Join)];
+    let join = [Action::RunJob(JobKind::Join)];
     expect("ready", &plan(&running("v1.36.3"), at(0)), &join, says);
 
     let mut silent = running("v1.36.3");
@@ -239,7 +239,7 @@ fn a_worker_joins_once_the_api_answers_and_its_version_fits() {
 
 #[test]
 fn a_unit_is_attached_to_started_again_or_waited_for() {
-    let run = [Action::RunUnit(UnitName::Prepare)];
+    let run = [Action::RunJob(JobKind::Prepare)];
     let cases: [(&str, UnitState, &[Action], &str, Parts); 5] = [
         (
             "running",
@@ -283,7 +283,7 @@ fn a_unit_is_attached_to_started_again_or_waited_for() {
         ),
     ];
     for (case, state, actions, reason, parts) in cases {
-        let mut status = unit(&worker(), UnitName::Prepare, state);
+        let mut status = unit(&worker(), JobKind::Prepare, state);
         status.identity = "another".into();
         let plan = plan(&ours(worker(), vec![status]), at(0));
         expect(case, &plan, actions, ("BootstrapReady", reason, parts));
@@ -305,13 +305,13 @@ fn waits_longer_each_time(state: fn() -> UnitState) {
             last: Some(at(0)),
             error: None,
         };
-        let status = unit(&worker(), UnitName::Prepare, state());
+        let status = unit(&worker(), JobKind::Prepare, state());
         let mut observed = ours(worker(), vec![status]);
         observed.attempts = failed;
         let early = plan(&observed, at(0));
         assert_eq!(early.actions, []);
         let late = plan(&observed, at(61));
-        assert_eq!(late.actions, [Action::RunUnit(UnitName::Prepare)]);
+        assert_eq!(late.actions, [Action::RunJob(JobKind::Prepare)]);
         match early.next {
             Next::After(wait) => wait,
             Next::OnChange => panic!("nothing would wake it"),

@@ -69,7 +69,7 @@ struct Site {
     marked: bool,
     initialized: bool,
     silent: bool,
-    units: Vec<(UnitName, Option<UnitState>)>,
+    units: Vec<(JobKind, Option<UnitState>)>,
     /// `kubeadm init` was begun here since the last reset: the key of the CA is there.
     began: bool,
     /// The manager has seen that key since it started.

@@ -135,22 +135,24 @@ impl World {
 
     /// Carries an action out as `execute` does: judged on what is true now, where that matters.
     pub(super) fn perform(&mut self, machine: usize, action: &Action) {
-        if *action == Action::RunUnit(UnitName::Init) && !self.takes(machine) {
+        if *action == Action::RunJob(JobKind::Init) && !self.takes(machine) {
             return;
         }
         let (site, member) = (&mut self.sites[machine], &mut self.members[machine]);
         match action {
             // another host than the one that it had is a third, and nothing was begun on that
-            Action::Acquire { .. } if site.unregistered => self.has_moved |= site.began,
-            Action::Acquire { .. } => member.claims = true,
+            Action::Acquire(Acquire::Place { .. }) if site.unregistered => {
+                self.has_moved |= site.began;
+            }
+            Action::Acquire(Acquire::Place { .. }) => member.claims = true,
             Action::TakeHost if site.answers() => site.marked = true,
-            Action::RunUnit(name) if site.marked && site.answers() => {
+            Action::RunJob(name) if site.marked && site.answers() => {
                 let running = site.units.iter().any(|(_, state)| state.is_none());
                 if !running {
                     site.units.retain(|(old, _)| old != name);
                     site.units.push((*name, None));
-                    site.began |= *name == UnitName::Init;
-                    member.settings |= *name == UnitName::Init;
+                    site.began |= *name == JobKind::Init;
+                    member.settings |= *name == JobKind::Init;
                 }
             }
             Action::TakeTurn(_) => {
@@ -162,7 +164,7 @@ impl World {
             Action::RecordInitialized => {
                 self.go(|both| record(both, UIDS[machine]));
             }
-            Action::Release => member.releasing = true,
+            Action::Release(Release::Now) => member.releasing = true,
             Action::RemoveFinalizer(_) => member.gone = true,
             _ => (),
         }
@@ -189,7 +191,7 @@ impl World {
                     } else {
                         failure("no")
                     });
-                    site.initialized |= well && *name == UnitName::Init;
+                    site.initialized |= well && *name == JobKind::Init;
                 }
             }
             Event::PowerCut { host } => {
@@ -267,7 +269,7 @@ impl World {
             return;
         }
         self.sites[host] = Site {
-            units: vec![(UnitName::Reset, Some(UnitState::Succeeded))],
+            units: vec![(JobKind::Reset, Some(UnitState::Succeeded))],
             ..Site::default()
         };
         if self.members[host].gone {

@@ -20,7 +20,7 @@ fn drain() -> [Action; 3] {
             uid,
         },
         Action::AwaitVolumes { node },
-        Action::Release,
+        Action::Release(Release::Now),
     ]
 }
 
@@ -100,7 +100,7 @@ fn nothing_is_drained_when_the_whole_cluster_goes() {
     expect(
         "Cluster deleting",
         &plan(&observed, at(1)),
-        &[Action::Release],
+        &[Action::Release(Release::Now)],
         says,
     );
     let mut orphan = deleting(running(worker()));
@@ -108,7 +108,7 @@ fn nothing_is_drained_when_the_whole_cluster_goes() {
     expect(
         "Cluster gone",
         &plan(&orphan, at(1)),
-        &[Action::Release],
+        &[Action::Release(Release::Now)],
         says,
     );
 }
@@ -118,10 +118,16 @@ fn a_drain_ends_by_its_limit_or_by_annotation() {
     let limited = json!({ "spec": { "deletion": { "nodeDrainTimeoutSeconds": 60 } } });
     let limited = edited(deleting(running(worker())), &limited);
     assert_eq!(plan(&limited, at(59)).actions, drain());
-    assert_eq!(plan(&limited, at(60)).actions, [Action::Release]);
+    assert_eq!(
+        plan(&limited, at(60)).actions,
+        [Action::Release(Release::Now)]
+    );
     let excluded = json!({ "metadata": { "annotations": { (ANNOTATION_EXCLUDE_DRAIN): "" } } });
     let excluded = edited(deleting(running(worker())), &excluded);
-    assert_eq!(plan(&excluded, at(1)).actions, [Action::Release]);
+    assert_eq!(
+        plan(&excluded, at(1)).actions,
+        [Action::Release(Release::Now)]
+    );
     let unlimited = json!({ "spec": { "deletion": { "nodeDrainTimeoutSeconds": 0 } } });
     let unlimited = edited(deleting(running(worker())), &unlimited);
     assert_eq!(plan(&unlimited, at(1_000_000)).actions, drain());
@@ -154,7 +160,7 @@ fn a_node_that_cannot_be_looked_at_is_neither_reset_nor_left_behind() {
     let excluded = json!({ "metadata": { "annotations": { (ANNOTATION_EXCLUDE_DRAIN): "" } } });
     for change in [limited, excluded] {
         let (held, free) = (edited(held.clone(), &change), edited(free.clone(), &change));
-        assert_eq!(plan(&held, at(60)).actions, [Action::Release]);
+        assert_eq!(plan(&held, at(60)).actions, [Action::Release(Release::Now)]);
         let finalizer = finalizer_by(&by_reset());
         assert_eq!(plan(&free, at(60)).actions, [finalizer]);
     }
@@ -175,7 +181,10 @@ fn no_machine_of_a_cluster_that_goes_is_touched_while_its_profile_is_there() {
         );
         expect("published", &plan(&published, at(1_000_000)), &[], says);
         let gone = with_cluster(published, |cluster| cluster.published = false);
-        assert_eq!(plan(&gone, at(1_000_000)).actions, [Action::Release]);
+        assert_eq!(
+            plan(&gone, at(1_000_000)).actions,
+            [Action::Release(Release::Now)]
+        );
     }
 }
 
@@ -199,7 +208,7 @@ fn a_control_plane_machine_goes_after_the_last_worker_and_only_with_its_cluster(
     expect(
         "the last",
         &plan(&going(0), at(1)),
-        &[Action::Release],
+        &[Action::Release(Release::Now)],
         says,
     );
     let alone = with_cluster(control_plane(), |c| c.initialized_by = Some(ME.into()));

@@ -80,7 +80,7 @@ fn a_spec_of_another_provider_changes_nothing_and_is_said() {
     let leaving = plan(&deleted(on_host, at(0)), at(1));
     assert_eq!(
         leaving.actions,
-        [Action::Release],
+        [Action::Release(Release::Now)],
         "its Host is let go, and reset"
     );
 }

@@ -22,10 +22,10 @@ fn a_machine_leaves_the_host_that_it_chose_only_once_that_host_shows_nothing_of_
     let empty = Unheld::Asked(Contact::Seen(Box::new(unmarked(Vec::new()))));
     let moves = plan(&lost(worker(), empty), at(0));
     let proof = Proof::of_host(&marker("", ME), false, &unmarked(Vec::new())).expect("nothing");
-    let another = Action::Acquire {
-        host: "host-b".into(),
+    let another = Action::Acquire(Acquire::Place {
+        name: "host-b".into(),
         instead: Clean::from(&proof),
-    };
+    });
     expect(
         "empty",
         &moves,
@@ -124,7 +124,10 @@ fn the_users_word_ends_a_machine_whose_host_cannot_say_anything() {
     let says = ("Deleting", "NotReset", &[][..]);
     expect("of another", &gone(lost_host, OTHER), &[], says);
     // a Host that is there is let go first, so that it is reset when it answers
-    assert_eq!(gone(running(worker()), ME).actions, [Action::Release]);
+    assert_eq!(
+        gone(running(worker()), ME).actions,
+        [Action::Release(Release::Now)]
+    );
     assert_eq!(gone(released(running(worker())), ME).actions, over(&proof));
     let turn = with_cluster(control_plane(), |c| c.turn = Some(turn_of(ME)));
     let ended = [turn_by(&proof), finalizer_by(&proof)];

@@ -30,7 +30,7 @@ struct Case {
     cluster: Option<ClusterCase>,
     placement: &'static str,
     owner: &'static str,
-    units: Vec<(UnitName, &'static str)>,
+    units: Vec<(JobKind, &'static str)>,
     node: &'static str,
     had_node: bool,
     follows: bool,
@@ -44,7 +44,7 @@ fn case() -> impl Strategy<Value = Case> {
     let who = || select(vec![None, Some(ME), Some(OTHER)]);
     let cluster = (any::<bool>(), who(), who(), any::<bool>(), 0..3_usize);
     let unit = (
-        select(vec![UnitName::Prepare, UnitName::Init, UnitName::Join]),
+        select(vec![JobKind::Prepare, JobKind::Init, JobKind::Join]),
         select(vec!["running", "succeeded", "failed", "interrupted"]),
     );
     let machine = (
@@ -162,7 +162,7 @@ fn observed_of(case: &Case) -> Observed {
     };
     if case.follows {
         observed.follow = Some(Follow {
-            unit: UnitName::Prepare,
+            job: Job::new(JobKind::Prepare, ME),
             progress: None,
             since: at(0),
         });
@@ -278,13 +278,13 @@ proptest! {
             let is_its = by == Some(ME) || turn == Some(ME);
             if deleting { workers > 0 && (is_its || case.control_plane) } else { by == Some(ME) }
         }) {
-            let goes = |a: &Action| matches!(a, Action::Release | Action::RemoveFinalizer(_));
+            let goes = |a: &Action| matches!(a, Action::Release(Release::Now) | Action::RemoveFinalizer(_));
             prop_assert!(!plan.actions.iter().any(goes));
         }
         let place = |wanted: fn(&Action) -> bool| plan.actions.iter().position(wanted);
         if let Some(drain) = place(|a| matches!(a, Action::Drain { .. })) {
             let volumes = place(|a| matches!(a, Action::AwaitVolumes { .. }));
-            let release = place(|a| matches!(a, Action::Release));
+            let release = place(|a| matches!(a, Action::Release(Release::Now)));
             prop_assert!(Some(drain) < volumes && volumes < release);
         }
     }

@@ -25,7 +25,7 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
         case.node != "unknown" || !case.had_node || cluster_goes(case) || case.excluded || gave_up;
     match action {
         Action::Adopt { .. } => !case.deleting,
-        Action::Acquire { instead, .. } => {
+        Action::Acquire(Acquire::Place { instead, .. }) => {
             let is_chosen = matches!(case.placement, "missing" | "lost");
             let may_move = never_started(case) && instead.is_some();
             !case.deleting
@@ -39,9 +39,9 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
             let is_nobodys = case.placement == "seen" && case.owner == "nobody";
             !case.deleting && is_nobodys && !is_begun(case)
         }
-        Action::RunUnit(UnitName::Prepare | UnitName::Join) => !case.deleting && is_ours(case),
+        Action::RunJob(JobKind::Prepare | JobKind::Join) => !case.deleting && is_ours(case),
         // who has the turn goes on with it, whatever its spec says since
-        Action::RunUnit(UnitName::Init) => {
+        Action::RunJob(JobKind::Init) => {
             !case.deleting
                 && is_ours(case)
                 && certificates
@@ -50,15 +50,16 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
                 && case.owner != "made"
         }
         // the others are of virtual machines, and these cases are about hosts
-        Action::RunUnit(UnitName::Reset)
-        | Action::LeaveHypervisor
-        | Action::GiveUp
-        | Action::FetchImage
-        | Action::CreateMachine
-        | Action::SwitchOn
-        | Action::Resume
-        | Action::RecordHypervisor
-        | Action::RemoveSeed
+        Action::RunJob(JobKind::Reset)
+        | Action::Acquire(
+            Acquire::Elsewhere
+            | Acquire::Image
+            | Acquire::Machine
+            | Acquire::Record
+            | Acquire::RemoveSeed,
+        )
+        | Action::Power(_)
+        | Action::Release(Release::Later)
         | Action::DeleteLeftNode { .. } => false,
         Action::TakeTurn(_) => {
             !case.deleting
@@ -79,7 +80,7 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
         Action::Drain { .. } | Action::AwaitVolumes { .. } => {
             case.deleting && case.node == "ready" && !cluster_goes(case)
         }
-        Action::Release => {
+        Action::Release(Release::Now) => {
             let is_released = matches!(case.placement, "releasing" | "reset");
             case.deleting && is_held && !is_released && node_is_settled
         }

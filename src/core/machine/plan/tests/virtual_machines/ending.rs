@@ -15,14 +15,21 @@ fn a_hypervisor_that_is_off_delays_and_says_why() {
 fn a_machine_whose_hypervisor_is_off_is_deleted_when_the_user_s_time_is_up() {
     let deleting = deleted(silent(libvirt(false)), at(0));
     let waits = plan(&deleting, at(100));
-    assert_eq!(waits.actions, [Action::Release], "tried again and again");
+    assert_eq!(
+        waits.actions,
+        [Action::Release(Release::Now)],
+        "tried again and again"
+    );
 
     let limited = edited(
         deleting,
         &json!({ "spec": { "deletion": { "hostReleaseTimeoutSeconds": 60 } } }),
     );
-    assert_eq!(plan(&limited, at(59)).actions, [Action::Release]);
-    let given_up = [Action::GiveUp, finalizer_by(&by_limit())];
+    assert_eq!(
+        plan(&limited, at(59)).actions,
+        [Action::Release(Release::Now)]
+    );
+    let given_up = [Action::Release(Release::Later), finalizer_by(&by_limit())];
     assert_eq!(plan(&limited, at(60)).actions, given_up);
 }
 
@@ -35,11 +42,11 @@ fn a_machine_goes_once_its_virtual_machine_is_gone() {
     }));
     // what is not shown may be in the making: only the gateway's answer counts
     let unanswered = plan(&gone, at(1));
-    assert_eq!(unanswered.actions, [Action::Release]);
+    assert_eq!(unanswered.actions, [Action::Release(Release::Now)]);
     if let Some(VirtualMachine { told: Ok(told), .. }) = &mut gone.virtual_machine {
         told.is_gone = true;
     }
-    let ended = [Action::Release, finalizer_by(&by_gateway())];
+    let ended = [Action::Release(Release::Now), finalizer_by(&by_gateway())];
     assert_eq!(plan(&gone, at(1)).actions, ended);
 
     let limit = json!({ "spec": { "deletion": { "hostReleaseTimeoutSeconds": 60 } } });
@@ -53,7 +60,7 @@ fn a_machine_goes_once_its_virtual_machine_is_gone() {
         machine.tried.refused = Some(finding);
     }
     assert_eq!(plan(&refused, at(59)).actions, ended, "tried again");
-    let given_up = [Action::GiveUp, finalizer_by(&by_limit())];
+    let given_up = [Action::Release(Release::Later), finalizer_by(&by_limit())];
     assert_eq!(plan(&refused, at(60)).actions, given_up);
 }
 
@@ -62,7 +69,10 @@ fn a_virtual_machine_that_cannot_be_ended_is_left_when_the_user_s_time_is_up() {
     let running = told(libvirt(false), Some(shown("running", &json!({}))), None);
     let limit = json!({ "spec": { "deletion": { "hostReleaseTimeoutSeconds": 60 } } });
     let mut deleting = edited(deleted(running, at(0)), &limit);
-    assert_eq!(plan(&deleting, at(100)).actions, [Action::Release]);
+    assert_eq!(
+        plan(&deleting, at(100)).actions,
+        [Action::Release(Release::Now)]
+    );
     if let Some(machine) = &mut deleting.virtual_machine {
         let finding = Finding::yes(
             ConditionType::Deleting,
@@ -71,8 +81,11 @@ fn a_virtual_machine_that_cannot_be_ended_is_left_when_the_user_s_time_is_up() {
         );
         machine.tried.refused = Some(finding);
     }
-    assert_eq!(plan(&deleting, at(59)).actions, [Action::Release]);
-    let given_up = [Action::GiveUp, finalizer_by(&by_limit())];
+    assert_eq!(
+        plan(&deleting, at(59)).actions,
+        [Action::Release(Release::Now)]
+    );
+    let given_up = [Action::Release(Release::Later), finalizer_by(&by_limit())];
     assert_eq!(plan(&deleting, at(60)).actions, given_up);
 }
 
@@ -99,6 +112,6 @@ fn conditions_are_written_while_a_guest_keeps_hold_of_its_seed() {
     let mut observed = told(libvirt(false), Some(shown), None);
     observed.node = Seen::Known(Some(Arc::new(node())));
     let plan = plan(&observed, at(0));
-    assert_eq!(plan.actions, [Action::RemoveSeed]);
+    assert_eq!(plan.actions, [Action::Acquire(Acquire::RemoveSeed)]);
     assert!(!plan.is_quick());
 }

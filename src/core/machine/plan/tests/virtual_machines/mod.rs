@@ -126,15 +126,15 @@ fn the_way_to_a_running_virtual_machine_is_one_step_at_a_time() {
         (
             libvirt(false),
             "Claiming",
-            vec![Action::Acquire {
-                host: "hypervisor-a".into(),
+            vec![Action::Acquire(Acquire::Place {
+                name: "hypervisor-a".into(),
                 instead: None,
-            }],
+            })],
         ),
         (
             told(libvirt(false), None, None),
             "FetchingImage",
-            vec![Action::FetchImage],
+            vec![Action::Acquire(Acquire::Image)],
         ),
         (
             told(libvirt(false), None, Some(image("fetching", &half))),
@@ -144,7 +144,7 @@ fn the_way_to_a_running_virtual_machine_is_one_step_at_a_time() {
         (
             told(libvirt(false), None, Some(image("ready", none))),
             "CreatingVirtualMachine",
-            vec![Action::CreateMachine],
+            vec![Action::Acquire(Acquire::Machine)],
         ),
         (
             told(libvirt(false), Some(shown("running", none)), None),
@@ -188,7 +188,10 @@ fn the_keys_leave_the_hypervisor_once_we_are_in() {
     let addressed = json!({ "addresses": [{ "mac": "52:54:00:00:00:01", "address": "10.0.0.5", "source": "lease" }] });
     let placed = told(libvirt(false), Some(shown("running", &addressed)), None);
     let reached = on(placed, Ownership::Nobody, Vec::new());
-    assert_eq!(decision(&reached).1, [Action::RemoveSeed, Action::TakeHost]);
+    assert_eq!(
+        decision(&reached).1,
+        [Action::Acquire(Acquire::RemoveSeed), Action::TakeHost]
+    );
 
     let mut without = shown("running", &addressed);
     without.seed = false;
@@ -203,19 +206,29 @@ fn the_keys_leave_the_hypervisor_once_we_are_in() {
 #[test]
 fn what_stopped_is_started_again_at_growing_intervals() {
     let table = [
-        ("off", json!({}), "VirtualMachineOff", Action::SwitchOn),
+        (
+            "off",
+            json!({}),
+            "VirtualMachineOff",
+            Action::Power(Power::On),
+        ),
         (
             "crashed",
             json!({}),
             "VirtualMachineCrashed",
-            Action::SwitchOn,
+            Action::Power(Power::On),
         ),
-        ("paused", json!({}), "VirtualMachinePaused", Action::Resume),
+        (
+            "paused",
+            json!({}),
+            "VirtualMachinePaused",
+            Action::Power(Power::Resume),
+        ),
         (
             "paused",
             json!({ "stateReason": "ioerror" }),
             "StorageFull",
-            Action::Resume,
+            Action::Power(Power::Resume),
         ),
     ];
     for (state, more, reason, action) in table {
@@ -244,7 +257,7 @@ fn what_was_refused_is_said_until_another_try_is_answered() {
         Reason::InvalidSpec,
         "no such network",
     );
-    for (seconds, actions) in [(-1, vec![]), (-60, vec![Action::CreateMachine])] {
+    for (seconds, actions) in [(-1, vec![]), (-60, vec![Action::Acquire(Acquire::Machine)])] {
         if let Some(machine) = &mut observed.virtual_machine {
             machine.tried = Tried {
                 times: 3,
@@ -263,7 +276,7 @@ fn what_was_refused_is_said_until_another_try_is_answered() {
 fn a_creation_that_was_cut_is_finished_by_the_same_request() {
     let cut = shown("off", &json!({ "incomplete": true }));
     let observed = told(libvirt(false), Some(cut), Some(image("ready", &json!({}))));
-    assert_eq!(decision(&observed).1, [Action::CreateMachine]);
+    assert_eq!(decision(&observed).1, [Action::Acquire(Acquire::Machine)]);
 }
 
 #[test]
@@ -346,7 +359,7 @@ fn an_image_that_failed_says_why_and_is_fetched_again() {
         let failed = told(libvirt(false), None, Some(image("failed", &error(code))));
         assert_eq!(
             decision(&failed),
-            (reason.to_owned(), vec![Action::FetchImage])
+            (reason.to_owned(), vec![Action::Acquire(Acquire::Image)])
         );
         let plan = plan(&failed, at(0));
         let message = &plan.findings[0].message;
@@ -360,7 +373,7 @@ fn an_image_that_failed_says_why_and_is_fetched_again() {
 #[test]
 fn a_virtual_machine_that_was_deleted_is_made_again_only_before_it_could_be_a_node() {
     let before = told(libvirt(false), None, Some(image("ready", &json!({}))));
-    assert_eq!(decision(&before).1, [Action::CreateMachine]);
+    assert_eq!(decision(&before).1, [Action::Acquire(Acquire::Machine)]);
 
     let after = had_node(before.clone());
     assert_eq!(decision(&after), ("VirtualMachineGone".into(), vec![]));

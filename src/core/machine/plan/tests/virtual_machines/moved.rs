@@ -32,7 +32,7 @@ fn with_machine(mut observed: Observed, change: impl Fn(&mut VirtualMachine)) ->
 
 #[test]
 fn the_answer_of_another_gateway_proves_nothing() {
-    let ended = [Action::Release, finalizer_by(&by_gateway())];
+    let ended = [Action::Release(Release::Now), finalizer_by(&by_gateway())];
     let deleting = |reason: &str, observed: &Observed, part: &str, case: &str| {
         let plan = plan(observed, at(1));
         expect(case, &plan, &[], ("Deleting", reason, &[part]));
@@ -88,7 +88,7 @@ fn the_answer_of_another_gateway_proves_nothing() {
     let by_user = plan(&edited(unheard(), &says_gone), at(1));
     assert_eq!(
         by_user.actions.first(),
-        Some(&Action::GiveUp),
+        Some(&Action::Release(Release::Later)),
         "the user's word"
     );
 
@@ -108,7 +108,11 @@ fn the_answer_of_another_gateway_proves_nothing() {
 fn nothing_is_made_where_the_annotation_was_edited_or_kubeadm_was_begun() {
     let ready = Some(image("ready", &json!({})));
     let gone = told(libvirt(false), None, ready);
-    assert_eq!(decision(&gone).1, [Action::CreateMachine], "not begun");
+    assert_eq!(
+        decision(&gone).1,
+        [Action::Acquire(Acquire::Machine)],
+        "not begun"
+    );
     let unheard = with_machine(gone.clone(), |machine| {
         machine.recorded = None;
         machine.unheard = Some("hypervisor-c".into());
@@ -116,7 +120,7 @@ fn nothing_is_made_where_the_annotation_was_edited_or_kubeadm_was_begun() {
     let moved = ("HypervisorMoved".to_owned(), vec![]);
     assert_eq!(decision(&unheard), moved, "it may be there");
     let has_left = with_machine(unheard, |machine| machine.has_keys = false);
-    let make = vec![Action::CreateMachine];
+    let make = vec![Action::Acquire(Acquire::Machine)];
     assert_eq!(
         decision(&has_left).1,
         make,
@@ -139,9 +143,15 @@ fn nothing_is_made_where_the_annotation_was_edited_or_kubeadm_was_begun() {
 fn where_a_virtual_machine_of_an_older_version_is_shown_that_is_written_down_first() {
     let running = told(libvirt(false), Some(shown("running", &json!({}))), None);
     let old = with_machine(running.clone(), |machine| machine.recorded = None);
-    assert_eq!(decision(&old).1, [Action::RecordHypervisor]);
+    assert_eq!(decision(&old).1, [Action::Acquire(Acquire::Record)]);
     let leaving = plan(&deleted(old.clone(), at(0)), at(1)).actions;
-    assert_eq!(leaving, [Action::RecordHypervisor, Action::Release]);
+    assert_eq!(
+        leaving,
+        [
+            Action::Acquire(Acquire::Record),
+            Action::Release(Release::Now)
+        ]
+    );
     let other_keys = with_machine(old, |machine| machine.has_keys = false);
     assert_eq!(decision(&other_keys).1, []);
     assert_eq!(decision(&running).1, []);

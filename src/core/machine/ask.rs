@@ -1,0 +1,22 @@
+//! When the server of a Machine is asked.
+
+use super::observed::{Observed, Seen};
+
+/// The host is asked only where nothing else can tell: before there is a Node, or the commands after kubeadm have
+/// succeeded, and while no unit is followed whose end will wake us.
+pub fn must_ask(observed: &Observed) -> bool {
+    let is_there = matches!(observed.node, Seen::Known(Some(_)));
+    let was_there = observed
+        .machine
+        .status
+        .as_ref()
+        .is_some_and(|status| status.node_ref.is_some());
+    // a Cluster that was deleted by force and applied again does not know that it has a control plane
+    let is_unrecorded = observed.machine.is_control_plane()
+        && observed.cluster.as_ref().is_some_and(|cluster| {
+            cluster.initialized_by.is_none() && !cluster.external && !cluster.deleting
+        });
+    let is_done = is_there || (was_there && !is_unrecorded);
+    let is_done = is_done && !observed.awaits_commands();
+    observed.follow.is_none() && !is_done && !observed.is_deleting()
+}

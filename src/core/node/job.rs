@@ -1,0 +1,91 @@
+//! What runs on a host for a Machine, one at a time: the name under which it is started, attached to again, found by an
+//! onlooker, and logged.
+
+use serde::{Deserialize, Serialize};
+
+use crate::api::conditions::Reason;
+
+/// What a job does. Another is one variant here, and its steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum JobKind {
+    /// Everything up to kubeadm.
+    Prepare,
+    /// `kubeadm init`.
+    Init,
+    /// `kubeadm join`.
+    Join,
+    /// Everything that the others did is undone, the marker last.
+    Reset,
+}
+
+impl JobKind {
+    /// All of them, in the order of a machine's life.
+    pub const ALL: [Self; 4] = [Self::Prepare, Self::Init, Self::Join, Self::Reset];
+
+    /// The name as it stands in paths.
+    pub fn as_str(self) -> &'static str {
+        self.words().0
+    }
+
+    /// What people call it.
+    pub fn title(self) -> &'static str {
+        self.words().1
+    }
+
+    /// Why a Machine is not ready while it runs.
+    pub fn running(self) -> Reason {
+        self.words().2
+    }
+
+    /// Why a Machine is not ready after it failed.
+    pub fn failed(self) -> Reason {
+        self.words().3
+    }
+
+    /// Name, title, and reasons while it runs and after it failed.
+    fn words(self) -> (&'static str, &'static str, Reason, Reason) {
+        match self {
+            Self::Prepare => (
+                "prepare",
+                "preparation",
+                Reason::Preparing,
+                Reason::PrepareFailed,
+            ),
+            Self::Init => (
+                "init",
+                "kubeadm init",
+                Reason::KubeadmInit,
+                Reason::KubeadmInitFailed,
+            ),
+            Self::Join => (
+                "join",
+                "kubeadm join",
+                Reason::KubeadmJoin,
+                Reason::KubeadmJoinFailed,
+            ),
+            Self::Reset => ("reset", "reset", Reason::Resetting, Reason::ResetFailed),
+        }
+    }
+}
+
+/// A job. On its host its folder is `<key>/<kind>`, and its systemd unit has both in its name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Job {
+    /// What it does.
+    #[serde(rename = "unit")]
+    pub kind: JobKind,
+    /// For what: the UID of the Machine.
+    #[serde(rename = "machine")]
+    pub key: String,
+}
+
+impl Job {
+    /// The job of this kind for this key.
+    pub fn new(kind: JobKind, key: &str) -> Self {
+        Self {
+            kind,
+            key: key.to_owned(),
+        }
+    }
+}

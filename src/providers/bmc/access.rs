@@ -1,0 +1,77 @@
+//! What it takes to talk to the BMC of a Host, from its spec and its Secrets.
+
+use crate::api::conditions::Reason;
+use crate::core::host::ContactError;
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Api, Client};
+
+use super::error::local;
+use crate::api::bmc::BmcAccess;
+use crate::redfish::{Login, Trust};
+
+/// How the certificate of a BMC is recognised.
+pub async fn trust(
+    client: &Client,
+    namespace: &str,
+    bmc: &BmcAccess,
+) -> Result<Trust, ContactError> {
+    let misconfigured = |problem: String| local(Reason::BMCMisconfigured, problem);
+    if let Some(fingerprint) = &bmc.tls.fingerprint {
+        return Trust::fingerprint(fingerprint).map_err(|error| misconfigured(error.to_string()));
+    }
+    let Some(reference) = &bmc.tls.certificate_authority_ref else {
+        return Err(misconfigured(
+            "spec.bmc.tls is empty; set certificateAuthorityRef or fingerprint".into(),
+        ));
+    };
+    // any Secret may hold the authority, so it is read when it is needed, and not watched
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
+    let name = &reference.name;
+    let secret = secrets.get_opt(name).await.map_err(|error| ContactError {
+        reason: Reason::BMCMisconfigured,
+        message: format!(
+            "spec.bmc.tls.certificateAuthorityRef: Secret {name} could not be read: {}",
+            crate::workload::error::reason(&error)
+        ),
+        transient: true,
+    })?;
+    let data = secret.and_then(|secret| secret.data);
+    let pem = data.as_ref().and_then(|data| data.get("ca.crt"));
+    let Some(pem) = pem else {
+        return Err(misconfigured(format!(
+            "spec.bmc.tls.certificateAuthorityRef names Secret {name}, and {namespace} has none of that name \
+             with a key ca.crt; put the authority's certificate there, in PEM"
+        )));
+    };
+    Trust::authority(&pem.0).map_err(|error| misconfigured(format!("Secret {name}: {error}")))
+}
+
+/// User and password, from a Secret of type `kubernetes.io/basic-auth`.
+pub fn login(namespace: &str, name: &str, secret: Option<&Secret>) -> Result<Login, ContactError> {
+    let Some(secret) = secret else {
+        return Err(local(
+            Reason::BMCCredentialMissing,
+            format!(
+                "spec.bmc.credentialsRef names Secret {name}, and {namespace} has none of that name with type \
+                 kubernetes.io/basic-auth; create it, after deleting one of another type: kubectl -n {namespace} create secret generic {name} \
+                 --type=kubernetes.io/basic-auth --from-file=username=FILE --from-file=password=FILE"
+            ),
+        ));
+    };
+    let text = |key: &str| {
+        let value = secret.data.as_ref().and_then(|data| data.get(key));
+        let text = value.and_then(|value| str::from_utf8(&value.0).ok());
+        // a file's last line end is no part of a password
+        let text = text.map(|text| text.trim_end_matches(['\r', '\n']).to_owned());
+        text.filter(|text| !text.is_empty()).ok_or_else(|| {
+            local(
+                Reason::BMCCredentialMalformed,
+                format!("Secret {namespace}/{name} has no text in its key {key}; put it there"),
+            )
+        })
+    };
+    Ok(Login {
+        username: text("username")?,
+        password: text("password")?.into(),
+    })
+}

@@ -1,0 +1,209 @@
+//! What a BMC is asked for in one session.
+
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::error::contact_error;
+use crate::api::conditions::Reason;
+use crate::core::host::{ContactError, PowerState};
+use crate::redfish::{Access, Bmc, BootDevice, Error, Pace, Wish};
+
+/// A run of hexadecimal digits as long as this may be a piece of a token, of 64; a shorter one opens nothing.
+const PIECE: usize = 16;
+
+/// What a BMC is asked for in one session. Each may be asked for again after it was cut in the middle.
+pub enum Errand {
+    /// Whether the system is on.
+    Look,
+    /// Bring the power to what is wished. A system that is switched on boots from its own disk.
+    Bring(Wish),
+    /// Boot the image behind this URL, whatever runs now.
+    BootImage(SecretString),
+    /// Take out the image, and boot from disk.
+    BootDisk,
+    /// Take out the image, and have the next boot be from disk; switched off.
+    TakeBack,
+}
+
+/// Begins a session. An error comes with what may be told of it.
+pub async fn open(access: &Access, pace: Pace) -> Result<Bmc, (Error, ContactError)> {
+    Bmc::open(access, pace).await.map_err(told)
+}
+
+/// One errand, and the end of the session. An error comes with what may be told of it: no URL of an image is in
+/// that, whichever errand it was.
+pub async fn run(mut bmc: Bmc, errand: &Errand) -> Result<PowerState, (Error, ContactError)> {
+    let result = match errand {
+        Errand::BootImage(image) => boot_image(&mut bmc, image).await,
+        _ => others(&mut bmc, errand).await.map_err(told),
+    };
+    bmc.close().await;
+    result
+}
+
+async fn others(bmc: &mut Bmc, errand: &Errand) -> Result<PowerState, Error> {
+    match errand {
+        Errand::Bring(Wish::On) => {
+            bmc.boot_from_disk().await?;
+            bmc.bring(Wish::On).await?;
+        }
+        Errand::Bring(Wish::Shutdown) => match bmc.bring(Wish::Shutdown).await {
+            Err(Error::NotAllowed { .. } | Error::NotReached { .. }) => {
+                bmc.bring(Wish::ForceOff).await?;
+            }
+            result => result?,
+        },
+        Errand::Bring(wish) => bmc.bring(*wish).await?,
+        Errand::BootDisk => {
+            bmc.eject_cd().await?;
+            bmc.boot_from_disk().await?;
+            bmc.bring(Wish::On).await?;
+        }
+        Errand::TakeBack => {
+            bmc.bring(Wish::ForceOff).await?;
+            bmc.eject_cd().await?;
+            bmc.boot_from_disk().await?;
+        }
+        Errand::Look | Errand::BootImage(_) => {}
+    }
+    bmc.power().await
+}
+
+async fn boot_image(
+    bmc: &mut Bmc,
+    image: &SecretString,
+) -> Result<PowerState, (Error, ContactError)> {
+    bmc.bring(Wish::ForceOff).await.map_err(told)?;
+    let inserted = bmc.insert_cd(image.expose_secret()).await;
+    inserted.map_err(refused)?;
+    bmc.boot_once(BootDevice::Cd).await.map_err(told)?;
+    bmc.bring(Wish::On).await.map_err(told)?;
+    bmc.power().await.map_err(told)
+}
+
+fn told(error: Error) -> (Error, ContactError) {
+    let mut said = contact_error(&error);
+    // fingerprints and serial numbers, which have to be read whole; nothing of an image is in them
+    let names_the_bmc = matches!(
+        error,
+        Error::CertificateChanged { .. }
+            | Error::CertificateUntrusted { .. }
+            | Error::NoSystem { .. }
+    );
+    if !names_the_bmc {
+        said.message = without_tokens(&said.message);
+    }
+    (error, said)
+}
+
+fn refused(error: Error) -> (Error, ContactError) {
+    let (error, mut said) = told(error);
+    if matches!(
+        error,
+        Error::Refused { .. }
+            | Error::NotReached { .. }
+            | Error::TaskFailed { .. }
+            | Error::NoVirtualMedia { .. }
+    ) {
+        said.reason = Reason::VirtualMediaRefused;
+        said.message = format!(
+            "its BMC could not put the installer into its virtual CD drive; it has to reach --media-url of the \
+             manager: {}",
+            said.message
+        );
+    }
+    (error, said)
+}
+
+/// Many BMCs repeat the URL of the image, or a piece of it, in their own spelling; who reads a condition must not learn
+/// it. So no long run of hexadecimal digits is told, whatever was asked for.
+fn without_tokens(message: &str) -> String {
+    let mut clean = String::new();
+    let mut rest = message;
+    while let Some(start) = rest.find(|c: char| c.is_ascii_hexdigit()) {
+        let (before, from) = rest.split_at(start);
+        let end = from.find(|c: char| !c.is_ascii_hexdigit());
+        let (run, after) = from.split_at(end.unwrap_or(from.len()));
+        clean.push_str(before);
+        clean.push_str(if run.len() < PIECE { run } else { "..." });
+        rest = after;
+    }
+    clean + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As long as one is.
+    const TOKEN: &str = "00ffAA1122334455667788990011223344556677889900aabbccddeeff001122";
+
+    #[test]
+    fn no_token_is_told_whole_or_in_part() {
+        let (piece, start) = (&TOKEN[30..], &TOKEN[..40]);
+        for (said, told) in [
+            ("no", "no".to_owned()),
+            (
+                "code 0xdeadbeef at 12:00",
+                "code 0xdeadbeef at 12:00".into(),
+            ),
+            (
+                &format!(
+                    "cannot fetch https://m:1/media/{TOKEN}/installer.iso twice: \"/media/{start}"
+                ),
+                "cannot fetch https://m:1/media/.../installer.iso twice: \"/media/...".into(),
+            ),
+            (
+                &format!(r#"{{"Image":"https:\/\/m\/media\/{TOKEN}\/installer.iso"}}"#),
+                r#"{"Image":"https:\/\/m\/media\/...\/installer.iso"}"#.into(),
+            ),
+            (
+                &format!("media%2F{TOKEN}%2Finstaller.iso"),
+                "media%...%2Finstaller.iso".into(),
+            ),
+            (
+                &format!("…{piece}/installer.iso"),
+                "….../installer.iso".into(),
+            ),
+        ] {
+            assert_eq!(without_tokens(said), told);
+        }
+    }
+
+    #[test]
+    fn what_a_bmc_says_to_any_errand_is_told_without_tokens_and_what_names_it_stays_whole() {
+        let address = || "https://192.0.2.20".to_owned();
+        let said = || format!(": https:\\/\\/m\\/media\\/{TOKEN}\\/installer.iso is in use");
+        let errors = [
+            Error::Refused {
+                address: address(),
+                what: "POST /redfish/v1/Managers/1/VirtualMedia/Cd/Actions/VirtualMedia.EjectMedia"
+                    .into(),
+                status: 400,
+                said: said(),
+            },
+            Error::PowerRefused {
+                address: address(),
+                action: "On",
+                status: 400,
+                said: said(),
+            },
+            Error::TaskFailed {
+                address: address(),
+                task: "/redfish/v1/TaskService/Tasks/1".into(),
+                problem: format!("ended with Exception{}", said()),
+            },
+        ];
+        for error in errors {
+            let (_, said) = told(error);
+            assert!(!said.message.contains(&TOKEN[..16]), "{}", said.message);
+            assert!(said.message.contains("is in use"), "{}", said.message);
+        }
+        let fingerprint = "0a".repeat(32);
+        let (_, said) = told(Error::CertificateChanged {
+            address: address(),
+            shown: fingerprint.clone(),
+            pinned: "0b".repeat(32),
+        });
+        assert!(said.message.contains(&fingerprint), "{}", said.message);
+    }
+}

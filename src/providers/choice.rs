@@ -1,0 +1,46 @@
+//! What a Machine chose is written on it first, by compare-and-swap; then it is claimed, or made.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::ResourceExt;
+
+use crate::api::Machine;
+use crate::api::machine::MachineSpec;
+use crate::api::names::ANNOTATION_HOST;
+use crate::core::machine::Observed;
+use crate::core::machine::plan::claim::chosen;
+use crate::core::proof::Clean;
+use crate::engine::{Engine, ReconcileError, patch};
+
+/// What the choice of a place rests on.
+pub fn basis(machine: &Machine) -> (MachineSpec, Option<Time>, Option<String>) {
+    (
+        machine.spec.clone(),
+        machine.metadata.deletion_timestamp.clone(),
+        machine.annotations().get(ANNOTATION_HOST).cloned(),
+    )
+}
+
+/// Writes down the place that the Machine chose, if that is not so yet. Another is chosen only where nothing of the
+/// Machine is on the one before.
+pub(super) async fn choose(
+    engine: &Engine,
+    observed: &Observed,
+    host: &str,
+    instead: Option<&Clean>,
+) -> Result<(), ReconcileError> {
+    let before = observed.chosen.as_ref().map(|chosen| chosen.host.as_str());
+    let is_known = before == Some(host) && observed.machine.spec.provider_id.is_some();
+    let is_proven = instead.is_some_and(|clean| clean.is_about(observed.uid()));
+    if before.is_some_and(|before| before != host) && !is_proven {
+        return Err(ReconcileError::other(
+            "choose another host for a Machine",
+            "nothing proves that the one before has nothing of it",
+        ));
+    }
+    if is_known {
+        return Ok(());
+    }
+    let machine = observed.machine.as_ref();
+    let change = |_: &Machine| chosen(observed, host);
+    patch::swap(engine, machine, basis, change).await.map(drop)
+}

@@ -1,0 +1,308 @@
+//! Does the steps of an installation. Each may be cut in the middle and done again; what is under way stands on the
+//! Host, and what it rests on is read live just before.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::{Api, ResourceExt};
+use serde_json::{Value, json};
+
+use super::{Installs, image};
+use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::api::installation::{Cause, Phase, Record};
+use crate::api::names::{
+    ANNOTATION_INSTALLATION, ANNOTATION_PAUSED, ANNOTATION_REINSTALL, FINALIZER_IN_USE,
+};
+use crate::api::{Host, Machine};
+use crate::core::finalizers;
+use crate::core::host::plan::installation::reason;
+use crate::core::host::{Contact, Observed};
+use crate::core::proof::{Clean, Proof};
+use crate::engine::{ReconcileError, patch};
+use crate::providers::bmc::Errand;
+
+/// Makes the keys, and writes down that an installation is under way. That no control plane is lost with the disk is its
+/// caller's to know, as of now.
+pub async fn begin(installs: &Installs, observed: &Observed) -> Result<(), ReconcileError> {
+    let host = observed.host.as_ref();
+    must_be_free(installs, host).await?;
+    installs.engine.must_lead()?;
+    if let (Some(media), Some(installation)) = (&installs.media, &host.spec.installation) {
+        media.library.forget_failure(&installation.iso);
+    }
+    let (id, host_key) = image::make_keys(&installs.engine, host).await?;
+    let record = Record {
+        id,
+        phase: Phase::Booting,
+        started: Time(crate::clock::now()),
+        host_key,
+        root_device_hints: host.spec.root_device_hints.clone(),
+        iso_sha256: host
+            .spec
+            .installation
+            .as_ref()
+            .map(|installation| installation.iso.sha256.clone()),
+        cause: None,
+        message: None,
+    };
+    let text = text(&record)?;
+    let change = |host: &Host| {
+        json!({ "metadata": {
+            "annotations": { ANNOTATION_REINSTALL: null, ANNOTATION_INSTALLATION: text },
+            "finalizers": finalizers::with(host, FINALIZER_IN_USE),
+        }})
+    };
+    // everything that the decision rested on
+    let part = |host: &Host| {
+        let annotation = |name: &str| host.annotations().get(name).cloned();
+        (
+            host.spec.clone(),
+            host.metadata.deletion_timestamp.clone(),
+            annotation(ANNOTATION_REINSTALL),
+            annotation(ANNOTATION_INSTALLATION),
+            annotation(ANNOTATION_PAUSED),
+        )
+    };
+    patch::swap(&installs.engine, host, part, change).await?;
+    let message = "its operating system is installed anew; everything on that disk is lost";
+    tell(
+        installs,
+        host,
+        &Finding::yes(
+            ConditionType::Installed,
+            Reason::InstallationBegins,
+            message,
+        ),
+    )
+    .await;
+    Ok(())
+}
+
+/// Opens the installer to the host, as it was before we started.
+pub async fn open_again(installs: &Installs, observed: &Observed) -> Result<(), ReconcileError> {
+    let Some((record, host)) = underway(observed) else {
+        return Ok(());
+    };
+    // what was closed a moment ago, and is not seen to be, stays closed
+    must_be_free(installs, host).await?;
+    if let Err(problem) = image::open(installs, observed, record).await? {
+        give_up(installs, observed, Cause::AnswersUnfit, problem).await?;
+    }
+    Ok(())
+}
+
+/// Opens the installer to the host, and has its BMC boot it.
+pub async fn boot(installs: &Installs, observed: &Observed) -> Result<(), ReconcileError> {
+    let Some((record, host)) = underway(observed) else {
+        return Ok(());
+    };
+    must_be_free(installs, host).await?;
+    let url = match image::open(installs, observed, record).await? {
+        Ok(url) => url,
+        Err(problem) => return give_up(installs, observed, Cause::AnswersUnfit, problem).await,
+    };
+    installs.engine.must_lead()?;
+    if ask(installs, host, &Errand::BootImage(url)).await {
+        proceed(installs, observed, Phase::Installing).await?;
+        let message = "its BMC has it boot the installer";
+        tell(
+            installs,
+            host,
+            &Finding::yes(ConditionType::Installed, Reason::InstallerBooted, message),
+        )
+        .await;
+    }
+    Ok(())
+}
+
+/// Closes the installer, and has the BMC boot what was installed.
+pub async fn boot_installed(
+    installs: &Installs,
+    observed: &Observed,
+) -> Result<(), ReconcileError> {
+    let Some((_, host)) = underway(observed) else {
+        return Ok(());
+    };
+    must_be_free(installs, host).await?;
+    installs.engine.must_lead()?;
+    if ask(installs, host, &Errand::BootDisk).await {
+        close(installs, host);
+        proceed(installs, observed, Phase::Starting).await?;
+    }
+    Ok(())
+}
+
+/// Closes the installer; `free` then pins the key of the installed system, forgets that it was installed, and frees the
+/// host if it was released, with the proof that nothing is on it and that key.
+pub async fn end(
+    installs: &Installs,
+    observed: &Observed,
+    free: impl AsyncFnOnce(Option<&Clean>, &str) -> Result<(), ReconcileError>,
+) -> Result<(), ReconcileError> {
+    let Some((record, host)) = underway(observed) else {
+        return Ok(());
+    };
+    close(installs, host);
+    let clean = match (&observed.contact, &host.spec.consumer_ref) {
+        (Contact::Seen(seen), Some(consumer)) => {
+            Proof::of_installation(&consumer.uid, &record.id, seen)
+                .as_ref()
+                .and_then(Clean::from)
+        }
+        _ => None,
+    };
+    free(clean.as_ref(), &record.host_key).await?;
+    let message =
+        "its operating system was installed, and answers with the key that was made for it";
+    tell(
+        installs,
+        host,
+        &Finding::yes(ConditionType::Installed, Reason::Installed, message),
+    )
+    .await;
+    Ok(())
+}
+
+/// Closes the installer, has the BMC take it out, and writes down why.
+pub async fn give_up(
+    installs: &Installs,
+    observed: &Observed,
+    cause: Cause,
+    mut why: String,
+) -> Result<(), ReconcileError> {
+    let Some((record, host)) = underway(observed) else {
+        return Ok(());
+    };
+    let live = patch::live(&installs.engine, host).await?;
+    if mark(&live) != mark(host) || is_kept(&live) {
+        return Err(conflict(host));
+    }
+    close(installs, host);
+    // what was installed and does not answer is left on: whoever looks at its console sees why
+    if record.phase != Phase::Starting {
+        installs.engine.must_lead()?;
+        let heard = installs
+            .bmcs
+            .ask(host, crate::clock::now(), &Errand::TakeBack);
+        if let Err(error) = heard.await.power {
+            why = format!("{why}; the settings of its BMC could not be undone: {error}");
+        }
+        installs.hosts.forget(host);
+    }
+    let failed = Record {
+        phase: Phase::Failed,
+        cause: Some(cause),
+        message: Some(why.clone()),
+        ..record.clone()
+    };
+    write(installs, observed, &failed).await?;
+    tell(
+        installs,
+        host,
+        &Finding::no(ConditionType::Installed, reason(cause), why),
+    )
+    .await;
+    Ok(())
+}
+
+fn underway(observed: &Observed) -> Option<(&Record, &Host)> {
+    let underway = observed.installation.as_ref()?;
+    Some((&underway.record, observed.host.as_ref()))
+}
+
+fn close(installs: &Installs, host: &Host) {
+    if let Some(media) = &installs.media {
+        media.revoke(&host.uid().unwrap_or_default());
+    }
+}
+
+/// Has the BMC do it. What came of it is remembered, and the next pass sees it.
+async fn ask(installs: &Installs, host: &Host, errand: &Errand) -> bool {
+    let heard = installs.bmcs.ask(host, crate::clock::now(), errand).await;
+    // nobody is at the other end of its connection any more
+    installs.hosts.forget(host);
+    match heard.power {
+        Ok(_) => true,
+        Err(error) => {
+            tracing::warn!(host = %host.name_any(), error = %error, "installation");
+            false
+        }
+    }
+}
+
+/// Refuses when somebody has the host, or may not lose it, as the API server has it now.
+async fn must_be_free(installs: &Installs, decided_on: &Host) -> Result<(), ReconcileError> {
+    let live = patch::live(&installs.engine, decided_on).await?;
+    if live.spec != decided_on.spec || mark(&live) != mark(decided_on) || is_kept(&live) {
+        return Err(conflict(decided_on));
+    }
+    let Some(consumer) = &live.spec.consumer_ref else {
+        return Ok(());
+    };
+    let namespace = live.namespace().unwrap_or_default();
+    let machines: Api<Machine> = Api::namespaced(installs.engine.client.clone(), &namespace);
+    let what = format!("read Machine {}", consumer.name);
+    let machine = machines.get_opt(&consumer.name).await;
+    let machine = machine.map_err(ReconcileError::api(what))?;
+    let is_held = machine.is_some_and(|machine| machine.uid().as_ref() == Some(&consumer.uid));
+    if is_held || !consumer.releasing {
+        return Err(conflict(decided_on));
+    }
+    Ok(())
+}
+
+/// Whether its owner wants it left alone.
+fn is_kept(host: &Host) -> bool {
+    host.spec.maintenance || host.annotations().contains_key(ANNOTATION_PAUSED)
+}
+
+/// What stands on a Host of its installation.
+fn mark(host: &Host) -> Option<&String> {
+    host.annotations().get(ANNOTATION_INSTALLATION)
+}
+
+fn conflict(host: &Host) -> ReconcileError {
+    ReconcileError::Conflict {
+        what: format!("install the operating system of Host {}", host.name_any()),
+    }
+}
+
+async fn proceed(
+    installs: &Installs,
+    observed: &Observed,
+    phase: Phase,
+) -> Result<(), ReconcileError> {
+    let Some((record, _)) = underway(observed) else {
+        return Ok(());
+    };
+    let next = Record {
+        phase,
+        ..record.clone()
+    };
+    write(installs, observed, &next).await
+}
+
+/// Writes down how far it is, if it is still where we know it.
+async fn write(
+    installs: &Installs,
+    observed: &Observed,
+    record: &Record,
+) -> Result<(), ReconcileError> {
+    let host = observed.host.as_ref();
+    let text = text(record)?;
+    let part = |host: &Host| mark(host).cloned();
+    let change = |_: &Host| -> Value {
+        json!({ "metadata": { "annotations": { ANNOTATION_INSTALLATION: text } } })
+    };
+    patch::swap(&installs.engine, host, part, change).await?;
+    tracing::info!(host = %host.name_any(), phase = ?record.phase, "installation");
+    installs.waker.wake_object(host);
+    Ok(())
+}
+
+fn text(record: &Record) -> Result<String, ReconcileError> {
+    serde_json::to_string(record)
+        .map_err(|error| ReconcileError::other("write down an installation", error))
+}
+
+async fn tell(installs: &Installs, host: &Host, news: &Finding) {
+    installs.engine.events.publish(host, news).await;
+}

@@ -1,0 +1,64 @@
+//! Looks at an installation that is under way.
+
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use kube::ResourceExt;
+
+use super::Installs;
+use crate::api::Host;
+use crate::api::installation::{Phase, Record};
+use crate::core::host::{Contact, PowerState, Underway};
+
+/// What a BMC said is good for this time.
+const STANDS: SignedDuration = SignedDuration::from_secs(10);
+
+/// What stands on the Host of an installation, and what is known of its image.
+pub fn look(installs: &Installs, host: &Host) -> Option<Underway> {
+    let record = Record::of(host)?;
+    let media = installs.media.as_ref();
+    let served = media.and_then(|media| media.of(&host.uid().unwrap_or_default()));
+    let is_needed = matches!(record.phase, Phase::Booting | Phase::Installing);
+    let iso = host.spec.installation.as_ref().filter(|_| is_needed);
+    let image = media.zip(iso).map(|(media, installation)| {
+        let (waker, host) = (installs.waker.clone(), host.clone());
+        let wake = move || waker.wake_object(&host);
+        media.library.image(&installation.iso, wake)
+    });
+    Some(Underway {
+        record,
+        image,
+        is_open: served.is_some(),
+        report: served.and_then(|served| served.report()),
+    })
+}
+
+/// What the host says, or its BMC, as far as that matters now.
+pub async fn ask(installs: &Installs, host: &Host, record: &Record, now: Timestamp) -> Contact {
+    match record.phase {
+        Phase::Booting | Phase::Failed => Contact::NotAsked,
+        Phase::Installing => {
+            is_off(installs, host, now).await;
+            Contact::NotAsked
+        }
+        Phase::Starting => {
+            let (contact, _) = installs.hosts.ask(host).await;
+            match &contact {
+                Contact::Failed(error)
+                    if error.is_silence() && is_off(installs, host, now).await =>
+                {
+                    Contact::Off
+                }
+                _ => contact,
+            }
+        }
+    }
+}
+
+/// Whether its BMC says that it is off, now or a moment ago.
+async fn is_off(installs: &Installs, host: &Host, now: Timestamp) -> bool {
+    let last = installs.bmcs.last(host);
+    let heard = match last.filter(|heard| now.duration_since(heard.at) < STANDS) {
+        Some(heard) => heard,
+        None => installs.bmcs.power(host, now).await,
+    };
+    heard.power == Ok(PowerState::Off)
+}

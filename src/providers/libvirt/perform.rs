@@ -1,0 +1,336 @@
+//! Does what a plan says of a virtual machine. Every request may be sent again: its id is the Machine's UID.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::PostParams;
+use kube::{Api, ResourceExt};
+use serde_json::{Value, json};
+
+use super::observe::{candidates, image_key};
+use super::{Keys, Libvirt, Reservation, fetch, machine_spec, record, seed};
+use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
+use crate::api::{LibvirtMachineProviderSpec, Machine, MachineProviderSpec};
+use crate::core::machine::Observed;
+use crate::core::machine::plan::placement::{Demand, choose};
+use crate::core::machine::plan::{correct, host_is_gone, time_limit};
+use crate::core::proof::{Ended, Proof};
+use crate::core::wire::{MachineRequest, PowerAction};
+use crate::engine::{Chain, Done, ReconcileError, patch};
+use crate::gateway::{Connection, GatewayError};
+
+/// Writes down on which Hypervisor the virtual machine is made, by compare-and-swap. The choice is made
+/// again with everything that was given away meanwhile.
+pub async fn reserve(
+    libvirt: &Libvirt,
+    observed: &Observed,
+    spec: &LibvirtMachineProviderSpec,
+) -> Result<(), ReconcileError> {
+    let marker = &observed.marker;
+    let chosen = {
+        let mut reservations = libvirt.reservations.lock();
+        reservations.remove(observed.uid());
+        let candidates = candidates(libvirt, observed, &reservations);
+        let Ok(hypervisor) = choose(spec, &candidates, observed.uid()) else {
+            return Ok(());
+        };
+        let reservation = Reservation {
+            namespace: marker.namespace.clone(),
+            hypervisor: hypervisor.clone(),
+            cluster: marker.cluster.clone(),
+            demand: Demand::of(spec),
+        };
+        reservations.insert(observed.uid().to_owned(), reservation);
+        hypervisor
+    };
+    let placed = place(libvirt, observed, Value::String(chosen)).await;
+    if placed.is_err() {
+        libvirt.reservations.forget(observed.uid());
+    }
+    placed
+}
+
+async fn place(
+    libvirt: &Libvirt,
+    observed: &Observed,
+    hypervisor: Value,
+) -> Result<(), ReconcileError> {
+    let part = |machine: &Machine| {
+        let place = machine.annotations().get(ANNOTATION_HYPERVISOR).cloned();
+        (
+            place,
+            machine.spec.clone(),
+            machine.metadata.deletion_timestamp.clone(),
+        )
+    };
+    // once written, it stays: by it the Machine has its Node
+    let id = observed.provider_id().filter(|_| !hypervisor.is_null());
+    let change = |_: &Machine| {
+        let mut change =
+            json!({ "metadata": { "annotations": { (ANNOTATION_HYPERVISOR): hypervisor } } });
+        if let Some(id) = &id {
+            change["spec"]["providerID"] = json!(id);
+        }
+        change
+    };
+    patch::swap(&libvirt.engine, observed.machine.as_ref(), part, change)
+        .await
+        .map(drop)
+}
+
+/// Has the image fetched.
+pub async fn fetch_image(libvirt: &Libvirt, observed: &Observed) -> Result<Done, ReconcileError> {
+    let (spec, connection, hypervisor) = match parts(libvirt, observed) {
+        Ok(parts) => parts,
+        Err(finding) => return Ok(Done::NotYet(finding)),
+    };
+    let sha256 = &spec.root_disk.image.sha256;
+    let image = image_key(
+        &observed.marker.namespace,
+        hypervisor,
+        sha256,
+        &spec.root_disk.pool,
+    );
+    let answer = connection.client().fetch_image(sha256, &fetch(spec)).await;
+    Ok(tried(libvirt, observed, &image, answer.map(drop)))
+}
+
+/// Makes the virtual machine, with keys of its own.
+pub async fn create(libvirt: &Libvirt, observed: &Observed) -> Result<Done, ReconcileError> {
+    let (spec, connection, hypervisor) = match parts(libvirt, observed) {
+        Ok(parts) => parts,
+        Err(finding) => return Ok(Done::NotYet(finding)),
+    };
+    // a virtual machine is made for a Machine that exists, and is still to be made here
+    let live = patch::live(&libvirt.engine, observed.machine.as_ref()).await?;
+    let place = live.annotations().get(ANNOTATION_HYPERVISOR);
+    if live.metadata.deletion_timestamp.is_some() || place.map(String::as_str) != Some(hypervisor) {
+        return Err(ReconcileError::Conflict {
+            what: format!("Machine {} was changed meanwhile", live.name_any()),
+        });
+    }
+    let keys = keys(libvirt, observed, hypervisor).await?;
+    let seed = seed(&observed.marker, spec, &keys).map_err(|error| {
+        ReconcileError::other("render the seed of a virtual machine", Chain(&error))
+    })?;
+    let body = MachineRequest {
+        spec: machine_spec(&observed.marker, spec),
+        seed: Some(seed),
+    };
+    let answer = connection.client().create(observed.uid(), &body).await;
+    libvirt.tries.forget(&image_key(
+        &observed.marker.namespace,
+        hypervisor,
+        &spec.root_disk.image.sha256,
+        &spec.root_disk.pool,
+    ));
+    Ok(tried(libvirt, observed, observed.uid(), answer.map(drop)))
+}
+
+/// Takes the Machine off its Hypervisor, where nothing of it exists: read live, and no disk of an earlier try is left
+/// behind. A request of ours that is still under way there comes first, and its virtual machine goes with it.
+pub async fn leave(libvirt: &Libvirt, observed: &Observed) -> Result<Done, ReconcileError> {
+    let (connection, hypervisor) = match gateway(libvirt, observed) {
+        Ok(parts) => parts,
+        Err(finding) => return Ok(Done::NotYet(finding)),
+    };
+    let uid = observed.uid();
+    let there = match connection.client().machine(uid).await {
+        Ok(None) => connection.client().delete(uid).await,
+        Ok(Some(_)) => return Ok(Done::Yes),
+        Err(error) => Err(error),
+    };
+    let Some(over) = Proof::of_gateway(uid, &there)
+        .as_ref()
+        .and_then(Ended::from)
+    else {
+        return Ok(tried(libvirt, observed, uid, there));
+    };
+    // last of all the annotation: with it alone this is done again
+    record::forget(libvirt, observed).await?;
+    place_nowhere(libvirt, observed, &over).await?;
+    libvirt.reservations.forget(uid);
+    libvirt.tries.leave(uid, hypervisor);
+    Ok(Done::Yes)
+}
+
+async fn place_nowhere(
+    libvirt: &Libvirt,
+    observed: &Observed,
+    ended: &Ended,
+) -> Result<(), ReconcileError> {
+    if !ended.is_about(observed.uid()) {
+        return Ok(());
+    }
+    place(libvirt, observed, Value::Null).await
+}
+
+/// The keys in the Machine's Secret, which is made if it is not there.
+async fn keys(
+    libvirt: &Libvirt,
+    observed: &Observed,
+    hypervisor: &str,
+) -> Result<Keys, ReconcileError> {
+    let name = ssh_secret(&observed.marker.machine);
+    let secrets: Api<Secret> =
+        Api::namespaced(libvirt.engine.client.clone(), &observed.marker.namespace);
+    let failed = |what: &str| ReconcileError::api(format!("{what} Secret {name}"));
+    let found = secrets.get_opt(&name).await.map_err(failed("read"))?;
+    let secret = if let Some(secret) = found {
+        secret
+    } else {
+        let mut made = Keys::generate(observed.machine.as_ref())
+            .map_err(|why| ReconcileError::other("make the keys of a virtual machine", why))?;
+        let place = (ANNOTATION_HYPERVISOR.to_owned(), hypervisor.to_owned());
+        made.metadata.annotations = Some([place].into());
+        secrets
+            .create(&PostParams::default(), &made)
+            .await
+            .map_err(failed("create"))?
+    };
+    if !record::is_of(&secret, observed.uid()) {
+        return Err(ReconcileError::other(
+            "make the keys of a virtual machine",
+            format!(
+                "Secret {name} belongs to something else, such as an earlier Machine of this name; it is created once that one is deleted"
+            ),
+        ));
+    }
+    let secret = record::agree(libvirt, secret, hypervisor).await?;
+    Keys::of(&secret).ok_or_else(|| {
+        ReconcileError::other(
+            "read the keys of a virtual machine",
+            format!("Secret {name} holds others; delete it, and it is made again"),
+        )
+    })
+}
+
+/// Switches the virtual machine on, or lets it go on.
+pub async fn switch(
+    libvirt: &Libvirt,
+    observed: &Observed,
+    action: PowerAction,
+) -> Result<Done, ReconcileError> {
+    let (connection, _) = match gateway(libvirt, observed) {
+        Ok(parts) => parts,
+        Err(finding) => return Ok(Done::NotYet(finding)),
+    };
+    let answer = connection.client().power(observed.uid(), action).await;
+    Ok(tried(libvirt, observed, observed.uid(), answer))
+}
+
+/// Takes the seed, with its keys, away from the hypervisor; where that cannot be done yet, the plan wants it again.
+pub async fn remove_seed(libvirt: &Libvirt, observed: &Observed) -> Result<Done, ReconcileError> {
+    let (connection, hypervisor) = match gateway(libvirt, observed) {
+        Ok(parts) => parts,
+        Err(finding) => return Ok(Done::NotYet(finding)),
+    };
+    if let Err(error) = connection.client().remove_seed(observed.uid()).await {
+        tracing::info!(hypervisor, %error, "the seed of a virtual machine could not be removed yet");
+    }
+    Ok(Done::Yes)
+}
+
+/// Ends the virtual machine, with its disks.
+pub async fn release(libvirt: &Libvirt, observed: &Observed) -> Result<Done, ReconcileError> {
+    let away = |reason, why: &str| {
+        let message = format!(
+            "its virtual machine cannot be deleted, and may still run its pods: {why}. If it is off for good: {}; or {}. It is deleted once its gateway answers; condition MachinesKnown of the Hypervisor names it until then",
+            host_is_gone(observed),
+            time_limit(observed)
+        );
+        Finding::yes(ConditionType::Deleting, reason, message)
+    };
+    let (connection, _) = match gateway(libvirt, observed) {
+        Ok(parts) => parts,
+        Err(finding) => {
+            let finding = away(finding.reason, &finding.message);
+            return Ok(Done::NotYet(finding));
+        }
+    };
+    match connection.client().delete(observed.uid()).await {
+        Ok(()) => {
+            if let crate::core::machine::Placement::Held(held) = &observed.placement
+                && let Some(address) = &held.address
+            {
+                libvirt.hosts.forget_guest(address);
+            }
+            libvirt.tries.forget(observed.uid());
+            Ok(Done::Yes)
+        }
+        Err(error) => {
+            let finding = away(error.reason(), &error.to_string());
+            libvirt.tries.again(observed.uid(), Some(finding.clone()));
+            Ok(Done::NotYet(finding))
+        }
+    }
+}
+
+type Parts<'a> = (&'a LibvirtMachineProviderSpec, Arc<Connection>, &'a str);
+
+fn parts<'a>(libvirt: &Libvirt, observed: &'a Observed) -> Result<Parts<'a>, Finding> {
+    let (connection, hypervisor) = gateway(libvirt, observed)?;
+    match &observed.spec {
+        Ok(MachineProviderSpec::Libvirt(spec)) => Ok((spec, connection, hypervisor)),
+        _ => Err(Finding::no(
+            ConditionType::InfrastructureReady,
+            Reason::InvalidConfiguration,
+            "the Machine is not to be a virtual machine",
+        )),
+    }
+}
+
+fn gateway<'a>(
+    libvirt: &Libvirt,
+    observed: &'a Observed,
+) -> Result<(Arc<Connection>, &'a str), Finding> {
+    let unplaced = || {
+        Finding::no(
+            ConditionType::InfrastructureReady,
+            Reason::HypervisorUnreachable,
+            "no Hypervisor is chosen",
+        )
+    };
+    let machine = observed.virtual_machine.as_ref().ok_or_else(unplaced)?;
+    // one that answers, and tells something that cannot be read, does what it is asked for
+    if let Err(refusal) = &machine.told
+        && refusal.reason != Reason::UnreadableAnswer
+    {
+        return Err(Finding::no(
+            ConditionType::InfrastructureReady,
+            refusal.reason,
+            refusal.message.clone(),
+        ));
+    }
+    let connection = libvirt
+        .gateways
+        .get(&observed.marker.namespace, &machine.hypervisor);
+    Ok((connection.ok_or_else(unplaced)?, &machine.hypervisor))
+}
+
+/// Counts the try, and says why it was refused, if it was.
+fn tried(
+    libvirt: &Libvirt,
+    observed: &Observed,
+    what: &str,
+    answer: Result<(), GatewayError>,
+) -> Done {
+    let machine = observed.virtual_machine.as_ref();
+    let hypervisor = machine.map_or("", |machine| machine.hypervisor.as_str());
+    let refused = answer.err().map(|error| {
+        let remedy = match error.reason() {
+            Reason::ImageDiffers | Reason::InvalidSpec => {
+                format!(". {}", correct::remedy(&observed.machine))
+            }
+            _ => String::new(),
+        };
+        Finding::no(
+            ConditionType::InfrastructureReady,
+            error.reason(),
+            format!("Hypervisor {hypervisor}: {error}{remedy}"),
+        )
+    });
+    libvirt.tries.again(what, refused.clone());
+    refused.map_or(Done::Yes, Done::NotYet)
+}

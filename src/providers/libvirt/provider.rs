@@ -1,0 +1,118 @@
+//! Virtual machines as places of Machines.
+
+use std::sync::Arc;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+
+use super::{Reservations, Tries, give_up, observe, perform, record};
+use crate::api::MachineProviderSpec;
+use crate::core::machine::plan::{Acquire, Power, Release};
+use crate::core::machine::{Observed, Placement};
+use crate::core::wire::PowerAction;
+use crate::engine::{Done, Engine, ReconcileError};
+use crate::gateway::Registry;
+use crate::providers::{Hosts, Outcome, Place, Provider, Server};
+use crate::store::Wakers;
+
+/// Virtual machines on Hypervisors, made by their gateways. A place is a virtual machine whose id is the UID of its Machine.
+pub struct Libvirt {
+    /// The management cluster.
+    pub engine: Arc<Engine>,
+    /// How guests are reached.
+    pub hosts: Arc<Hosts>,
+    /// Gateways of hypervisors.
+    pub gateways: Arc<Registry>,
+    /// Wakes controllers.
+    pub wakers: Wakers,
+    /// Room on hypervisors that was given away and may not be in the store yet.
+    pub reservations: Reservations,
+    /// What was tried in vain at hypervisors.
+    pub tries: Tries,
+}
+
+impl Libvirt {
+    /// Nothing was given away or tried yet.
+    pub fn new(
+        engine: Arc<Engine>,
+        hosts: Arc<Hosts>,
+        gateways: Arc<Registry>,
+        wakers: Wakers,
+    ) -> Self {
+        Self {
+            engine,
+            hosts,
+            gateways,
+            wakers,
+            reservations: Reservations::default(),
+            tries: Tries::default(),
+        }
+    }
+
+    /// Forgets a Machine that does not exist any more.
+    pub fn forget(&self, uid: &str) {
+        self.reservations.forget(uid);
+        self.tries.forget(uid);
+    }
+
+    async fn step(&self, machine: &Observed, step: &Acquire) -> Outcome {
+        match step {
+            Acquire::Place { .. } => {
+                if let Ok(MachineProviderSpec::Libvirt(spec)) = &machine.spec {
+                    perform::reserve(self, machine, spec).await?;
+                    let marker = &machine.marker;
+                    self.wakers
+                        .machines
+                        .wake(&marker.namespace, &marker.machine);
+                }
+                Ok(Done::Yes)
+            }
+            Acquire::Elsewhere => perform::leave(self, machine).await,
+            Acquire::Image => perform::fetch_image(self, machine).await,
+            Acquire::Machine => perform::create(self, machine).await,
+            Acquire::Record => record::record(self, machine).await,
+            Acquire::RemoveSeed => perform::remove_seed(self, machine).await,
+        }
+    }
+
+    async fn end(&self, machine: &Observed, how: Release) -> Outcome {
+        match how {
+            Release::Now => perform::release(self, machine).await,
+            Release::Later => give_up::give_up(self, machine).await,
+        }
+    }
+}
+
+impl Provider for Libvirt {
+    fn observe<'a>(&'a self, machine: &'a Observed) -> BoxFuture<'a, Place> {
+        observe::observe(self, machine).boxed()
+    }
+
+    fn acquire<'a>(&'a self, machine: &'a Observed, step: &'a Acquire) -> BoxFuture<'a, Outcome> {
+        self.step(machine, step).boxed()
+    }
+
+    fn power<'a>(&'a self, machine: &'a Observed, power: Power) -> BoxFuture<'a, Outcome> {
+        let action = match power {
+            Power::On => PowerAction::On,
+            Power::Resume => PowerAction::Resume,
+        };
+        perform::switch(self, machine, action).boxed()
+    }
+
+    fn release<'a>(&'a self, machine: &'a Observed, how: Release) -> BoxFuture<'a, Outcome> {
+        self.end(machine, how).boxed()
+    }
+
+    fn server(&self, machine: &Observed) -> Result<Arc<dyn Server>, ReconcileError> {
+        let failed =
+            |why: &dyn std::fmt::Display| ReconcileError::other("reach a virtual machine", why);
+        let Placement::Held(held) = &machine.placement else {
+            return Err(failed(&"there is none"));
+        };
+        match observe::guest(self, &machine.marker, held.address.clone()) {
+            Ok(guest) => Ok(Arc::new(guest)),
+            Err(error) => Err(failed(&error)),
+        }
+    }
+}

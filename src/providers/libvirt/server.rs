@@ -1,0 +1,57 @@
+//! A virtual machine as a server that is reached over SSH.
+
+use std::sync::Arc;
+
+use crate::api::host::Privilege;
+use crate::core::host::ContactError;
+use crate::providers::ssh::Server;
+use crate::remote::{Credential, Hop, Place, Target};
+
+/// A virtual machine that has an address.
+#[derive(Clone, Debug)]
+pub struct Guest {
+    /// Namespace of its Machine.
+    pub namespace: String,
+    /// Its address, as its hypervisor knows it.
+    pub address: String,
+    /// Its public host key, which we gave it.
+    pub host_key: String,
+    /// Secret with the key that opens it.
+    pub secret: String,
+}
+
+impl Server for Guest {
+    fn namespace(&self) -> String {
+        self.namespace.clone()
+    }
+
+    fn address(&self) -> &str {
+        &self.address
+    }
+
+    fn place(&self) -> Place {
+        vec![(self.address.clone(), 22, super::USER.into())]
+    }
+
+    fn credentials(&self) -> Vec<&str> {
+        vec![&self.secret]
+    }
+
+    fn target(
+        &self,
+        credential_of: &dyn Fn(&str) -> Result<Arc<Credential>, ContactError>,
+    ) -> Result<Target, ContactError> {
+        Ok(Target {
+            jump: Vec::new(),
+            hop: Hop {
+                address: self.address.clone(),
+                port: 22,
+                user: super::USER.into(),
+                host_keys: vec![self.host_key.clone()],
+                credential: credential_of(&self.secret)?,
+            },
+            privilege: Privilege::Sudo,
+            trust_on_first_use: false,
+        })
+    }
+}

@@ -1,0 +1,191 @@
+//! Units of steps that run on hosts, followed on their open channel: no polling, and nothing is lost
+//! when the channel breaks, for the host knows how far it is.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::Instrument;
+
+use super::hosts::LOOK;
+use crate::core::node::{
+    Attempts, Event, Follow, Job, JobKind, Progress, Script, UnitState, observe, parse_event,
+};
+use crate::metrics::Metrics;
+use crate::remote::{RunError, Session};
+
+/// How often a host is looked at on which a step is under way.
+const LOOK_AT_HOST: Duration = Duration::from_mins(1);
+
+#[derive(Default)]
+struct Machine {
+    follow: Option<Follow>,
+    attempts: HashMap<JobKind, Attempts>,
+}
+
+/// All units that are followed, by UID of their Machine.
+pub struct Follows {
+    machines: Arc<Mutex<HashMap<String, Machine>>>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+    metrics: Metrics,
+}
+
+/// Called when a followed unit goes on, and when it ends.
+pub type WakeMachine = Box<dyn Fn() + Send + Sync>;
+
+impl Follows {
+    /// Nothing is followed yet. `stop` ends all following; the units themselves go on.
+    pub fn new(tasks: TaskTracker, stop: CancellationToken, metrics: Metrics) -> Self {
+        Self {
+            machines: Arc::default(),
+            tasks,
+            stop,
+            metrics,
+        }
+    }
+
+    /// What is followed for a Machine now.
+    pub fn current(&self, machine: &str) -> Option<Follow> {
+        self.lock()
+            .get(machine)
+            .and_then(|machine| machine.follow.clone())
+    }
+
+    /// How often a job has failed in a row.
+    pub fn attempts(&self, job: &Job) -> Attempts {
+        self.lock()
+            .get(&job.key)
+            .and_then(|machine| machine.attempts.get(&job.kind).cloned())
+            .unwrap_or_default()
+    }
+
+    /// Forgets a Machine that is gone.
+    pub fn forget(&self, machine: &str) {
+        let mut machines = self.lock();
+        if let Some(entry) = machines.get_mut(machine) {
+            entry.attempts.clear();
+            if entry.follow.is_none() {
+                machines.remove(machine);
+            }
+        }
+    }
+
+    /// Runs a script that starts or re-attaches to a job, and follows it in the background. Does
+    /// nothing when a job of the Machine is followed already.
+    pub fn start(&self, job: Job, session: Arc<Session>, script: Script, wake: WakeMachine) {
+        let mut machines = self.lock();
+        let entry = machines.entry(job.key.clone()).or_default();
+        if entry.follow.is_some() {
+            return;
+        }
+        entry.follow = Some(Follow {
+            job: job.clone(),
+            progress: None,
+            since: crate::clock::now(),
+        });
+        drop(machines);
+        let (machines, stop) = (self.machines.clone(), self.stop.clone());
+        let metrics = self.metrics.clone();
+        let follow = async move {
+            let mut ended = None;
+            let on_line = |line: &str| match parse_event(line) {
+                Ok(Event::Progress(progress)) => {
+                    set_progress(&machines, &job.key, progress);
+                    wake();
+                }
+                Ok(event) => ended = Some(event),
+                Err(error) => tracing::debug!(%error, "line that is no event"),
+            };
+            let output = tokio::select! {
+                output = session.follow(script.as_str(), on_line) => output,
+                error = until_it_hangs(&session) => Err(error),
+                () = stop.cancelled() => return,
+            };
+            let error = match (&output, &ended) {
+                (Err(error), _) => Some(error.to_string()),
+                (Ok(_), Some(_)) => None,
+                (Ok(output), None) => Some(format!(
+                    "{}: {}",
+                    output.end(),
+                    String::from_utf8_lossy(&output.stderr).trim()
+                )),
+            };
+            if let Some(error) = &error {
+                tracing::warn!(
+                    uid = job.key,
+                    unit = job.kind.as_str(),
+                    error,
+                    "a unit could not be followed to its end"
+                );
+            }
+            let result = if output.is_ok() && ended.is_none() {
+                "unstarted"
+            } else {
+                result_of(ended.as_ref())
+            };
+            metrics.step_ended(job.kind.as_str(), result);
+            end(&machines, &job, result, error);
+            wake();
+        };
+        self.tasks.spawn(follow.in_current_span());
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Machine>> {
+        self.machines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends when the host does not answer any more. A step may be silent for as long as it takes; its host may not.
+async fn until_it_hangs(session: &Session) -> RunError {
+    loop {
+        tokio::time::sleep(LOOK_AT_HOST).await;
+        let Ok(script) = observe() else { continue };
+        match session.run_within(script.as_str(), LOOK).await {
+            Ok(_) | Err(RunError::Busy { .. }) => {}
+            Err(error) => return error,
+        }
+    }
+}
+
+fn result_of(event: Option<&Event>) -> &'static str {
+    match event {
+        Some(Event::Ended(status)) => match status.state {
+            UnitState::Succeeded => "succeeded",
+            UnitState::Failed(_) => "failed",
+            UnitState::Running(_) | UnitState::Interrupted(_) => "interrupted",
+        },
+        Some(Event::Refused(_)) => "refused",
+        _ => "disconnected",
+    }
+}
+
+fn set_progress(machines: &Mutex<HashMap<String, Machine>>, machine: &str, progress: Progress) {
+    let mut machines = machines.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(follow) = machines.get_mut(machine).and_then(|m| m.follow.as_mut()) {
+        follow.progress = Some(progress);
+    }
+}
+
+fn end(machines: &Mutex<HashMap<String, Machine>>, job: &Job, result: &str, error: Option<String>) {
+    let mut machines = machines.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(entry) = machines.get_mut(&job.key) else {
+        return;
+    };
+    entry.follow = None;
+    let attempts = entry.attempts.entry(job.kind).or_default();
+    match result {
+        "succeeded" => *attempts = Attempts::default(),
+        // A broken channel says nothing about the unit.
+        "disconnected" => {}
+        _ => {
+            *attempts = Attempts {
+                failed: attempts.failed + 1,
+                last: Some(crate::clock::now()),
+                error,
+            }
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Hosts over SSH: their sessions, and what they say of themselves.
+
+use crate::api::conditions::Reason;
+use crate::core::host::{Contact, ContactError};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
+
+use super::host_memory::Memory;
+use super::{Credentials, Sightings, target};
+use crate::api::Host;
+use crate::core::node::{self, Observation};
+use crate::engine::Chain;
+use crate::remote::{Credential, Place, Pool, Route, Session, Target};
+use crate::store::Stores;
+
+/// How long a look at a host may take. It takes a second, or a few on a host under load.
+pub(super) const LOOK: Duration = Duration::from_secs(30);
+/// How long anything else may take that is done on a host between two steps.
+const ACT: Duration = Duration::from_mins(2);
+
+/// A server that is reached over SSH: a Host, or a virtual machine of ours.
+pub trait Server: Send + Sync {
+    /// Namespace of its Secrets.
+    fn namespace(&self) -> String;
+    /// Where it is, for people.
+    fn address(&self) -> &str;
+    /// Where it is, with the way there.
+    fn place(&self) -> Place;
+    /// Names of the Secrets with the keys that open it and its jump hosts.
+    fn credentials(&self) -> Vec<&str>;
+    /// Name of its Host, if it is one.
+    fn host(&self) -> Option<String> {
+        None
+    }
+    /// How it is reached, with the keys of its Secrets.
+    fn target(
+        &self,
+        credential_of: &dyn Fn(&str) -> Result<Arc<Credential>, ContactError>,
+    ) -> Result<Target, ContactError>;
+}
+
+impl Server for Host {
+    fn namespace(&self) -> String {
+        ResourceExt::namespace(self).unwrap_or_default()
+    }
+
+    fn address(&self) -> &str {
+        &self.spec.ssh.address
+    }
+
+    fn place(&self) -> Place {
+        target::place(self)
+    }
+
+    fn credentials(&self) -> Vec<&str> {
+        self.spec.credentials().collect()
+    }
+
+    fn host(&self) -> Option<String> {
+        Some(self.name_any())
+    }
+
+    fn target(
+        &self,
+        credential_of: &dyn Fn(&str) -> Result<Arc<Credential>, ContactError>,
+    ) -> Result<Target, ContactError> {
+        target::target(self, credential_of)
+    }
+}
+
+/// All servers that the manager talks to.
+pub struct Hosts {
+    pool: Pool,
+    credentials: Credentials,
+    stores: Arc<Stores>,
+    memory: Memory,
+    /// What they said of the control planes that they may run.
+    pub sightings: Sightings,
+}
+
+impl Hosts {
+    /// No connections yet; they are made when they are needed, and kept.
+    pub fn new(stores: Arc<Stores>) -> Self {
+        Self {
+            pool: Pool::new(),
+            credentials: Credentials::default(),
+            stores,
+            memory: Memory::default(),
+            sightings: Sightings::default(),
+        }
+    }
+
+    /// The shared session with a host.
+    pub async fn session(&self, host: &dyn Server) -> Result<Arc<Session>, ContactError> {
+        let target = self.target(host).await?;
+        let place = host.place();
+        if let Some(error) = self.memory.refusal(&place, &target) {
+            return Err(error);
+        }
+        let session = self.pool.session(&target).await;
+        session.map_err(|error| {
+            let error = ContactError {
+                reason: error.reason(),
+                message: Chain(&error).to_string(),
+                transient: error.is_transient(),
+            };
+            self.memory.refused(place, &target, error.clone());
+            error
+        })
+    }
+
+    /// When a Host last answered, unless it could not be asked since.
+    pub fn heard_at(&self, host: &Host) -> Option<Timestamp> {
+        self.memory.heard_at(&target::place(host))
+    }
+
+    /// What is known of a Host may be true no more: it is to be asked anew.
+    pub fn doubt(&self, host: &Host) {
+        self.memory.heard(target::place(host), None);
+    }
+
+    /// The public key that we log in to a Host with, as in `authorized_keys`.
+    pub async fn authorized(&self, host: &Host) -> Result<String, ContactError> {
+        let namespace = Server::namespace(host);
+        let name = &host.spec.ssh.credentials_ref.name;
+        let credential = self.credential(&namespace, name).await?;
+        credential.public().map_err(unreadable)
+    }
+
+    /// Closes the connection to a Host that is gone, or is somewhere else now.
+    pub fn forget(&self, host: &Host) {
+        let place = target::place(host);
+        self.pool.forget(&place);
+        self.memory.forget(&place);
+        self.sightings
+            .forget(&Server::namespace(host), &host.name_any());
+    }
+
+    /// Closes the connection to a virtual machine that is gone.
+    pub fn forget_guest(&self, address: &str) {
+        let stop = (
+            address.to_owned(),
+            22,
+            crate::providers::libvirt::USER.to_owned(),
+        );
+        let place = vec![stop];
+        self.pool.forget(&place);
+        self.memory.forget(&place);
+    }
+
+    /// Forgets the key of a Secret that is gone.
+    pub fn forget_credential(&self, namespace: &str, name: &str) {
+        self.credentials.forget(namespace, name);
+    }
+
+    /// The way to what a host can reach, over its SSH connection.
+    pub async fn route(&self, host: &dyn Server) -> Result<Route, ContactError> {
+        Ok(Route::Through {
+            pool: self.pool.clone(),
+            target: self.target(host).await?,
+        })
+    }
+
+    /// Asks a host for everything that plans look at, in one round trip.
+    pub async fn observe(&self, host: &dyn Server) -> Result<Observation, ContactError> {
+        let stdout = self.run_within(LOOK, host, node::observe()).await;
+        let heard = stdout.is_ok().then(crate::clock::now);
+        self.memory.heard(host.place(), heard);
+        let seen = stdout.and_then(|stdout| node::parse_observation(&stdout).map_err(unreadable));
+        if let Some(name) = host.host() {
+            match &seen {
+                Ok(seen) => self.sightings.note(&host.namespace(), &name, seen),
+                Err(_) => self.sightings.note_silence(&host.namespace(), &name),
+            }
+        }
+        seen
+    }
+
+    /// Asks a Host; with its keys, where it has none pinned.
+    pub async fn ask(&self, host: &Host) -> (Contact, Vec<String>) {
+        let keys = match self.session(host).await {
+            Ok(session) if host.spec.ssh.host_keys.is_empty() => {
+                session.first_contact_keys().to_vec()
+            }
+            _ => Vec::new(),
+        };
+        match self.observe(host).await {
+            Ok(seen) => (Contact::Seen(Box::new(seen)), keys),
+            Err(error) => (Contact::Failed(error), keys),
+        }
+    }
+
+    /// Runs a script that answers on its standard output, and soon.
+    pub async fn run(
+        &self,
+        host: &dyn Server,
+        script: Result<node::Script, node::RenderError>,
+    ) -> Result<Vec<u8>, ContactError> {
+        self.run_within(ACT, host, script).await
+    }
+
+    async fn run_within(
+        &self,
+        limit: Duration,
+        host: &dyn Server,
+        script: Result<node::Script, node::RenderError>,
+    ) -> Result<Vec<u8>, ContactError> {
+        let script = script.map_err(unreadable)?;
+        let session = self.session(host).await?;
+        let output = session
+            .run_within(script.as_str(), limit)
+            .await
+            .map_err(|error| run_failed(&error))?;
+        if output.code == Some(0) {
+            return Ok(output.stdout);
+        }
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        Err(ContactError {
+            reason: Reason::ScriptFailed,
+            message: format!(
+                "a script of Tatara ended with {} on {}: {}",
+                output.end(),
+                host.address(),
+                stderr.trim()
+            ),
+            transient: true,
+        })
+    }
+
+    async fn target(&self, host: &dyn Server) -> Result<Target, ContactError> {
+        let namespace = host.namespace();
+        let mut decoded = HashMap::new();
+        for name in host.credentials() {
+            decoded.insert(name, self.credential(&namespace, name).await);
+        }
+        host.target(&|name| match decoded.get(name) {
+            Some(credential) => credential.clone(),
+            None => Err(unnamed(name)),
+        })
+    }
+
+    async fn credential(
+        &self,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Arc<Credential>, ContactError> {
+        let secret = self.stores.credentials.get(namespace, name);
+        self.credentials
+            .of(namespace, name, secret.as_deref())
+            .await
+    }
+}
+
+/// What a failed command says in a condition.
+pub fn run_failed(error: &crate::remote::RunError) -> ContactError {
+    use crate::remote::RunError::{Busy, Disconnected, Hangs};
+    let transient = matches!(error, Disconnected { .. } | Hangs { .. } | Busy { .. });
+    ContactError {
+        reason: error.reason(),
+        message: Chain(error).to_string(),
+        transient,
+    }
+}
+
+/// A server that names a Secret which it did not list.
+fn unnamed(name: &str) -> ContactError {
+    ContactError {
+        reason: Reason::CredentialMissing,
+        message: format!("Secret {name} was not looked up; report this"),
+        transient: true,
+    }
+}
+
+fn unreadable(error: impl std::error::Error) -> ContactError {
+    ContactError {
+        reason: Reason::UnreadableAnswer,
+        message: Chain(&error).to_string(),
+        transient: true,
+    }
+}

@@ -1,0 +1,21 @@
+//! Servers over SSH: Hosts, and the guests of virtual machines. Their connections, what they say of themselves, and the
+//! steps that run on them.
+
+mod acquire;
+pub mod claims;
+pub mod credentials;
+pub mod follow;
+mod host_memory;
+pub mod hosts;
+pub mod keys;
+mod place;
+mod provider;
+pub mod sightings;
+pub mod target;
+
+pub use credentials::Credentials;
+pub use follow::Follows;
+pub use hosts::{Hosts, Server};
+pub use place::marked;
+pub use provider::Ssh;
+pub use sightings::{Sighting, Sightings};

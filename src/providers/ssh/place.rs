@@ -1,0 +1,305 @@
+//! The Host that a Machine holds, chose, or could claim.
+
+use std::sync::Arc;
+
+use kube::ResourceExt;
+
+use super::{Server, Ssh, claims, target};
+use crate::api::conditions::{ConditionType, Reason, Status, find, is_true};
+use crate::api::names::ANNOTATION_HOST;
+use crate::api::{Host, MachineProviderSpec};
+use crate::core::host::PowerState;
+use crate::core::machine::kind::PlaceKind;
+use crate::core::machine::must_ask;
+use crate::core::machine::plan::claim;
+use crate::core::machine::{Chosen, Contact, Held, Observed, Placement, Refusal, Stuck, Unheld};
+use crate::core::node::{Marker, Ownership};
+use crate::providers::Place;
+use crate::store::Kind;
+
+/// The Host that the Machine holds, and what that says where nothing else can tell; without one, the Host that it could
+/// claim.
+pub(super) async fn observe(ssh: &Ssh, observed: &Observed) -> Place {
+    if let Some(host) = held_host(ssh, &observed.marker) {
+        return Placement::Held(held(ssh, observed, &host).await).into();
+    }
+    let choice = match &observed.spec {
+        Ok(MachineProviderSpec::Ssh(spec)) => {
+            let hosts = ssh.engine.stores.hosts.within(&observed.marker.namespace);
+            let cluster = &observed.marker.cluster;
+            claim::choose(spec, &hosts, cluster, observed.uid())
+        }
+        _ => Err(Refusal {
+            reason: Reason::InvalidConfiguration,
+            message: String::new(),
+        }),
+    };
+    Placement::None(choice).into()
+}
+
+/// The Host that the Machine chose. Where it does not have it, and cannot simply claim it, that Host is asked: only
+/// its server tells whether anything of this Machine is there.
+pub(super) async fn chosen(
+    ssh: &Ssh,
+    observed: &Observed,
+    placement: &Placement,
+) -> Option<Chosen> {
+    let annotations = observed.machine.annotations();
+    let (namespace, uid) = (&observed.marker.namespace, observed.uid());
+    let name = match annotations.get(ANNOTATION_HOST) {
+        Some(name) => name.clone(),
+        // who runs on a virtual machine chose no Host, whatever its guest is registered as
+        None if observed.kind() == Ok(Some(PlaceKind::VirtualMachine)) => return None,
+        // the annotation can be removed, and a marker not
+        None => marked(&ssh.engine.stores.hosts, namespace, uid)?,
+    };
+    let host = ssh
+        .engine
+        .stores
+        .hosts
+        .get(&observed.marker.namespace, &name);
+    let now = match (host, placement) {
+        (_, Placement::Held(_)) => Unheld::Held,
+        (None, _) => Unheld::Missing,
+        (Some(host), _) if is_free(observed, &host) => Unheld::Free,
+        (Some(host), _) => {
+            let contact = match off(&host) {
+                Some(contact) => contact,
+                None => ask(ssh, host.as_ref()).await,
+            };
+            match &host.spec.consumer_ref {
+                Some(other) if other.uid != uid => Unheld::Taken(other.name.clone(), contact),
+                _ => Unheld::Asked(contact),
+            }
+        }
+    };
+    Some(Chosen { host: name, now })
+}
+
+/// The Host on whose server the marker of a Machine was found, and which does not bear its claim. That its status
+/// says so can be edited: it may refuse something, and permit nothing.
+pub fn marked(hosts: &Kind<Host>, namespace: &str, uid: &str) -> Option<String> {
+    let hosts = hosts.within(namespace);
+    let is_its = |host: &Arc<Host>| {
+        let conditions = host.status.as_ref().map(|status| &status.conditions);
+        let clean = conditions.and_then(|conditions| find(conditions, ConditionType::Clean));
+        clean.is_some_and(|clean| clean.reason == Reason::Orphaned && clean.message.contains(uid))
+    };
+    hosts
+        .iter()
+        .find(|host| is_its(host))
+        .map(|host| host.name_any())
+}
+
+fn is_free(observed: &Observed, host: &Arc<Host>) -> bool {
+    let Ok(MachineProviderSpec::Ssh(spec)) = &observed.spec else {
+        return false;
+    };
+    let alone = std::slice::from_ref(host);
+    let cluster = &observed.marker.cluster;
+    !observed.is_deleting() && claim::choose(spec, alone, cluster, observed.uid()).is_ok()
+}
+
+fn held_host(ssh: &Ssh, marker: &Marker) -> Option<Arc<Host>> {
+    let host = claims::only(&ssh.engine.stores.hosts, marker);
+    if host.is_some() {
+        // The store shows the claim; it need not be remembered any more.
+        ssh.claims().remove(&marker.uid);
+    }
+    host
+}
+
+/// The host of a claim that the store does not show yet. One that it shows, or that is gone, need not
+/// be remembered any more.
+pub(super) fn claiming(ssh: &Ssh, namespace: &str, uid: &str) -> Option<String> {
+    let mut claims = ssh.claims();
+    let claim = claims.get(uid)?;
+    let host = ssh.engine.stores.hosts.get(namespace, &claim.host);
+    if host.is_some_and(|host| host.metadata.generation < claim.generation) {
+        return Some(claim.host.clone());
+    }
+    claims.remove(uid);
+    None
+}
+
+async fn held(ssh: &Ssh, observed: &Observed, host: &Host) -> Held {
+    let releasing = host
+        .spec
+        .consumer_ref
+        .as_ref()
+        .is_some_and(|consumer| consumer.releasing);
+    let stuck = stuck(host).filter(|_| releasing);
+    let asks = if releasing {
+        stuck == Some(Stuck::Retained) || (stuck.is_none() && is_freed(host))
+    } else {
+        must_ask(observed)
+    };
+    let power = match stuck {
+        Some(Stuck::Fenced | Stuck::Retained) if host.spec.bmc.is_some() => {
+            Some(power(ssh, host).await)
+        }
+        _ => None,
+    };
+    Held {
+        name: host.name_any(),
+        address: Some(target::node_address(host)),
+        releasing,
+        contact: match off(host) {
+            _ if !asks => Contact::NotAsked,
+            Some(contact) => contact,
+            None => {
+                let contact = ask(ssh, host).await;
+                tell_host(ssh, host, observed, &contact);
+                contact
+            }
+        },
+        stuck,
+        power,
+        why: stuck.and_then(|stuck| why(host, stuck)),
+    }
+}
+
+/// The Host is to say what its Machine hears: one that was found well is looked at anew.
+fn tell_host(ssh: &Ssh, host: &Host, observed: &Observed, contact: &Contact) {
+    let trouble = match contact {
+        Contact::Unreachable { .. } => Some(ConditionType::Reachable),
+        Contact::Seen(seen) => match &seen.owner {
+            Ownership::Owner(owner) => owner.marker.uid != observed.uid(),
+            Ownership::Unreadable(_) => true,
+            // the marker is there before kubeadm is begun
+            Ownership::Nobody => !seen.occupied.is_empty() || observed.is_begun(),
+        }
+        .then_some(ConditionType::Clean),
+        Contact::NotAsked | Contact::SelfRegistering(_) => None,
+    };
+    let conditions = host.status.as_ref().map(|s| s.conditions.as_slice());
+    let conditions = conditions.unwrap_or_default();
+    if trouble.is_some_and(|condition| is_true(conditions, condition)) {
+        ssh.hosts.doubt(host);
+        ssh.wakers.hosts.wake_object(host);
+    }
+}
+
+/// What its BMC says now. That it was off may have been said long ago, to another manager even.
+async fn power(ssh: &Ssh, host: &Host) -> Result<PowerState, String> {
+    let heard = ssh.bmcs.power(host, crate::clock::now()).await;
+    if heard.power != Ok(PowerState::Off) {
+        // its own controller finds out what it is now, and that wakes us
+        ssh.wakers.hosts.wake_object(host);
+    }
+    heard.power.map_err(|error| error.message)
+}
+
+/// Its own controller says that it was reset, and waits for its Machine to be deleted; or that it will not reset it,
+/// because of the control plane that its marker names.
+fn is_freed(host: &Host) -> bool {
+    let conditions = host
+        .status
+        .as_ref()
+        .map(|status| status.conditions.as_slice());
+    let available = find(conditions.unwrap_or_default(), ConditionType::Available);
+    available.is_some_and(|found| {
+        matches!(
+            Reason::parse(&found.reason),
+            Some(Reason::Freeing | Reason::LastControlPlane)
+        )
+    })
+}
+
+/// A host that is off is not asked; its own controller switches it on.
+fn off(host: &Host) -> Option<Contact> {
+    host.spec.bmc.as_ref()?;
+    let power = find(&host.status.as_ref()?.conditions, ConditionType::PowerOn)?;
+    (power.status == Status::False).then(|| Contact::Unreachable {
+        reason: Reason::HostOff,
+        message: format!("Host {} is off: {}", host.name_any(), power.message),
+    })
+}
+
+/// What the host's own controller says of a reset that does not go on.
+fn stuck(host: &Host) -> Option<Stuck> {
+    let conditions = &host.status.as_ref()?.conditions;
+    let power = find(conditions, ConditionType::PowerOn).filter(|_| host.spec.bmc.is_some());
+    if power.is_some_and(|power| power.status == Status::False && power.reason == Reason::Fenced) {
+        return Some(Stuck::Fenced);
+    }
+    let silent = find(conditions, ConditionType::Reachable)
+        .filter(|reachable| reachable.status == Status::False);
+    if let Some(silent) = silent {
+        return Some(Stuck::Silent(silent.last_transition_time.0));
+    }
+    let available = find(conditions, ConditionType::Available)?;
+    if available.reason == Reason::Retained {
+        return Some(Stuck::Retained);
+    }
+    match Reason::parse(&available.reason)? {
+        Reason::ResetFailed
+        | Reason::FencingFailed
+        | Reason::ReinstallWaits
+        | Reason::WaitingForStep
+        | Reason::NotReset => Some(Stuck::ResetFails),
+        Reason::Orphaned | Reason::Occupied | Reason::Paused => Some(Stuck::LeftAlone),
+        _ => None,
+    }
+}
+
+/// What its own controller says of that, as reason and message.
+fn why(host: &Host, stuck: Stuck) -> Option<(String, String)> {
+    let name = match stuck {
+        Stuck::Silent(_) => ConditionType::Reachable,
+        Stuck::ResetFails | Stuck::LeftAlone => ConditionType::Available,
+        Stuck::Fenced | Stuck::Retained => return None,
+    };
+    let said = find(&host.status.as_ref()?.conditions, name)?;
+    Some((said.reason.clone(), said.message.clone()))
+}
+
+async fn ask(ssh: &Ssh, host: &impl Server) -> Contact {
+    match ssh.hosts.observe(host).await {
+        Ok(observation) => Contact::Seen(Box::new(observation)),
+        Err(error) => Contact::Unreachable {
+            reason: error.reason,
+            message: error.message,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_keeps_a_host_from_its_reset_is_read_from_its_conditions() {
+        let of = |reason: &str| {
+            let available = json!({"type": "Available", "status": "False", "reason": reason, "message": "",
+                "lastTransitionTime": "2027-01-15T08:00:00Z"});
+            let host = json!({"apiVersion": "tatara.dev/v1alpha1", "kind": "Host", "metadata": {"name": "h0"},
+                "spec": {"ssh": {"address": "192.0.2.10", "credentialsRef": {"name": "key"}}},
+                "status": {"conditions": [available]}});
+            stuck(&serde_json::from_value(host).unwrap())
+        };
+        for (reason, expected) in [
+            ("Resetting", None),
+            ("Fencing", None),
+            ("Freeing", None),
+            ("ResetFailed", Some(Stuck::ResetFails)),
+            ("FencingFailed", Some(Stuck::ResetFails)),
+            ("ReinstallWaits", Some(Stuck::ResetFails)),
+            ("WaitingForStep", Some(Stuck::ResetFails)),
+            ("NotReset", Some(Stuck::ResetFails)),
+            ("LastControlPlane", None),
+            ("Orphaned", Some(Stuck::LeftAlone)),
+            ("Occupied", Some(Stuck::LeftAlone)),
+            ("Paused", Some(Stuck::LeftAlone)),
+            ("Retained", Some(Stuck::Retained)),
+        ] {
+            assert_eq!(of(reason), expected, "{reason}");
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "silence_tests.rs"]
+mod silence;

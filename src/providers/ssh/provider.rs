@@ -1,0 +1,172 @@
+//! Hosts as places of Machines.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use kube::ResourceExt;
+use serde_json::{Value, json};
+
+use super::{Hosts, Server, acquire, place};
+use crate::api::Host;
+use crate::core::claim;
+use crate::core::machine::plan::{Acquire, Power, Release};
+use crate::core::machine::{Chosen, Held, Observed, PendingClaim, Placement};
+use crate::core::node::Marker;
+use crate::engine::{Done, Engine, ReconcileError, patch};
+use crate::providers::{Bmcs, Outcome, Place, Provider};
+use crate::store::Wakers;
+
+/// Servers that their owner registered as Hosts. A place is the claim on one; what is done on it, and with its power, is
+/// its Host's.
+pub struct Ssh {
+    /// The management cluster.
+    pub engine: Arc<Engine>,
+    /// The servers.
+    pub hosts: Arc<Hosts>,
+    /// Their BMCs.
+    pub bmcs: Arc<Bmcs>,
+    /// Wakes controllers.
+    pub wakers: Wakers,
+    /// Claims that were made and may not be in the store yet, by UID of the Machine.
+    claims: Mutex<HashMap<String, PendingClaim>>,
+}
+
+impl Ssh {
+    /// Nothing is claimed by this process yet.
+    pub fn new(engine: Arc<Engine>, hosts: Arc<Hosts>, bmcs: Arc<Bmcs>, wakers: Wakers) -> Self {
+        Self {
+            engine,
+            hosts,
+            bmcs,
+            wakers,
+            claims: Mutex::default(),
+        }
+    }
+
+    /// Forgets a Machine that does not exist any more.
+    pub fn forget(&self, uid: &str) {
+        self.claims().remove(uid);
+    }
+
+    pub(super) fn claims(&self) -> MutexGuard<'_, HashMap<String, PendingClaim>> {
+        self.claims.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The Host that a Machine chose, and what is known of that where it does not have it.
+    pub async fn chosen(&self, machine: &Observed, placement: &Placement) -> Option<Chosen> {
+        place::chosen(self, machine, placement).await
+    }
+
+    /// The Host that a Machine has just claimed, and that the store does not show as claimed yet.
+    pub fn claiming(&self, machine: &Marker) -> Option<String> {
+        place::claiming(self, &machine.namespace, &machine.uid)
+    }
+
+    /// The Host that the Machine holds.
+    fn held(&self, machine: &Observed) -> Result<Arc<Host>, ReconcileError> {
+        let missing = |why| ReconcileError::other("find the host of a Machine", why);
+        let Placement::Held(Held { name, .. }) = &machine.placement else {
+            return Err(missing("it holds none".to_owned()));
+        };
+        let found = self
+            .engine
+            .stores
+            .hosts
+            .get(&machine.marker.namespace, name);
+        found.ok_or_else(|| missing(format!("Host {name} was deleted")))
+    }
+
+    async fn let_go(&self, machine: &Observed) -> Outcome {
+        let host = self.held(machine)?;
+        let change = release_claim(&host, &machine.marker)?;
+        let claim = |host: &Host| host.spec.consumer_ref.clone();
+        patch::swap(&self.engine, host.as_ref(), claim, |_| change.clone()).await?;
+        Ok(Done::Yes)
+    }
+}
+
+impl Provider for Ssh {
+    fn observe<'a>(&'a self, machine: &'a Observed) -> BoxFuture<'a, Place> {
+        place::observe(self, machine).boxed()
+    }
+
+    fn acquire<'a>(&'a self, machine: &'a Observed, step: &'a Acquire) -> BoxFuture<'a, Outcome> {
+        async move {
+            if let Acquire::Place { name, instead } = step {
+                acquire::claim(self, machine, name, instead.as_ref()).await?;
+            }
+            Ok(Done::Yes)
+        }
+        .boxed()
+    }
+
+    fn power<'a>(&'a self, machine: &'a Observed, _: Power) -> BoxFuture<'a, Outcome> {
+        async move {
+            let host = self.held(machine)?;
+            self.wakers.hosts.wake_object(&host);
+            Ok(Done::Yes)
+        }
+        .boxed()
+    }
+
+    // a host that cannot be reset now is reset once it answers: its Host says so, and keeps its marker in mind
+    fn release<'a>(&'a self, machine: &'a Observed, _: Release) -> BoxFuture<'a, Outcome> {
+        self.let_go(machine).boxed()
+    }
+
+    fn server(&self, machine: &Observed) -> Result<Arc<dyn Server>, ReconcileError> {
+        self.held(machine).map(|host| host as Arc<dyn Server>)
+    }
+}
+
+/// What lets go of a Host. A drain takes its time, and the claim may be another Machine's since: that one is not touched.
+fn release_claim(host: &Host, marker: &Marker) -> Result<Value, ReconcileError> {
+    if claim::is_of(host, marker) {
+        return Ok(json!({ "spec": { "consumerRef": { "releasing": true } } }));
+    }
+    Err(ReconcileError::Conflict {
+        what: format!(
+            "release Host {}, which Machine {} does not claim any more",
+            host.name_any(),
+            marker.machine
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_claim_of_the_machine_itself_is_let_go() {
+        let me = Marker {
+            namespace: "n".into(),
+            machine: "m".into(),
+            uid: "u1".into(),
+            ..Marker::default()
+        };
+        let host = |claim: Value| {
+            let manifest = json!({
+                "apiVersion": "tatara.dev/v1alpha1",
+                "kind": "Host",
+                "metadata": { "namespace": "n", "name": "h" },
+                "spec": { "ssh": { "address": "192.0.2.1", "credentialsRef": { "name": "key" } },
+                    "consumerRef": claim },
+            });
+            serde_json::from_value::<Host>(manifest).expect("a Host")
+        };
+        let mine = host(json!({ "name": "m", "uid": "u1", "cluster": "a" }));
+        let change = json!({ "spec": { "consumerRef": { "releasing": true } } });
+        assert_eq!(release_claim(&mine, &me).ok(), Some(change));
+        for claim in [
+            json!({ "name": "m", "uid": "u2", "cluster": "a" }),
+            json!({ "name": "other", "uid": "u1", "cluster": "a" }),
+            Value::Null,
+        ] {
+            let refused = release_claim(&host(claim.clone()), &me);
+            assert!(refused.is_err_and(|error| error.is_conflict()), "{claim}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What it takes to reach a Host, from its spec and the keys that its Secrets hold.
+
+use std::sync::Arc;
+
+use crate::api::Host;
+use crate::api::host::JumpHost;
+use crate::api::installation::Record;
+use crate::remote::{Credential, Hop, Place, Target};
+
+/// Where a Host is and how it is opened. `credential_of` finds the key in a Secret by its name; a
+/// jump host that names none is opened with the host's own.
+pub fn target<E>(
+    host: &Host,
+    credential_of: impl Fn(&str) -> Result<Arc<Credential>, E>,
+) -> Result<Target, E> {
+    let ssh = &host.spec.ssh;
+    let own = credential_of(&ssh.credentials_ref.name)?;
+    let hop = |jump: &JumpHost| -> Result<Hop, E> {
+        let credential = match &jump.credentials_ref {
+            Some(reference) => credential_of(&reference.name)?,
+            None => own.clone(),
+        };
+        Ok(Hop {
+            address: jump.address.clone(),
+            port: jump.port,
+            user: jump.user.clone(),
+            host_keys: jump.host_keys.clone(),
+            credential,
+        })
+    };
+    // what is being installed shows the key that was made for it, and is never trusted without
+    let installed = Record::of(host).filter(Record::is_active);
+    let host_keys = match &installed {
+        Some(record) => vec![record.host_key.clone()],
+        None => ssh.host_keys.clone(),
+    };
+    Ok(Target {
+        jump: ssh.jump.iter().map(hop).collect::<Result<_, _>>()?,
+        hop: Hop {
+            address: ssh.address.clone(),
+            port: ssh.port,
+            user: ssh.user.clone(),
+            host_keys,
+            credential: own,
+        },
+        privilege: ssh.privilege,
+        trust_on_first_use: ssh.trust_on_first_use && installed.is_none(),
+    })
+}
+
+/// Where a Host is; this needs no key.
+pub fn place(host: &Host) -> Place {
+    let ssh = &host.spec.ssh;
+    let jumps = ssh.jump.iter();
+    jumps
+        .map(|jump| (jump.address.clone(), jump.port, jump.user.clone()))
+        .chain([(ssh.address.clone(), ssh.port, ssh.user.clone())])
+        .collect()
+}
+
+/// The address by which other nodes know a host: what it calls its own, else how we reach it.
+pub fn node_address(host: &Host) -> String {
+    let addresses = host
+        .status
+        .as_ref()
+        .and_then(|s| s.facts.as_ref())
+        .map(|facts| facts.addresses.as_slice());
+    let reached = &host.spec.ssh.address;
+    match addresses {
+        Some(addresses) if !addresses.contains(reached) => {
+            addresses.first().unwrap_or(reached).clone()
+        }
+        _ => reached.clone(),
+    }
+}
