@@ -11,7 +11,7 @@ use tracing::Instrument;
 
 use super::hosts::LOOK;
 use crate::core::node::{
-    Attempts, Event, Follow, Progress, Script, UnitName, UnitState, observe, parse_event,
+    Attempts, Event, Failure, Follow, Progress, Script, UnitName, UnitState, observe, parse_event,
 };
 use crate::manager::Metrics;
 use crate::remote::{RunError, Session};
@@ -74,13 +74,13 @@ impl Follows {
     }
 
     /// Runs a script that starts or re-attaches to a unit, and follows it in the background. Does
-    /// nothing when a unit of the Machine is followed already.
+    /// nothing when a unit of the Machine is followed already. `retried` is what had failed before.
     pub fn start(
         &self,
         machine: &str,
         unit: UnitName,
-        session: Arc<Session>,
-        script: Script,
+        retried: Option<Failure>,
+        (session, script): (Arc<Session>, Script),
         wake: WakeMachine,
     ) {
         let mut machines = self.lock();
@@ -92,6 +92,7 @@ impl Follows {
             unit,
             progress: None,
             since: crate::clock::now(),
+            retried,
         });
         drop(machines);
         let (machines, machine, stop) =
@@ -195,11 +196,7 @@ fn end(
         // A broken channel says nothing about the unit.
         "disconnected" => {}
         _ => {
-            *attempts = Attempts {
-                failed: attempts.failed + 1,
-                last: Some(crate::clock::now()),
-                error,
-            }
+            *attempts = attempts.and(error, crate::clock::now());
         }
     }
 }

@@ -96,9 +96,17 @@ async fn reset(
     };
     let (waker, host) = (context.wakers.hosts.clone(), observed.host.clone());
     let wake = Box::new(move || waker.wake_object(&host));
-    context
-        .follows
-        .start(&marker.uid, UnitName::Reset, session, script, wake);
+    let failed = match &observed.contact {
+        Contact::Seen(seen) => seen.failure(&marker.uid, UnitName::Reset).cloned(),
+        _ => None,
+    };
+    context.follows.start(
+        &marker.uid,
+        UnitName::Reset,
+        failed,
+        (session, script),
+        wake,
+    );
     Ok(Done::Yes)
 }
 

@@ -13,7 +13,7 @@ use crate::core::claim;
 use crate::core::machine::kind::PlaceKind;
 use crate::core::machine::plan::Action;
 use crate::core::machine::{Contact, Held, Observed, Placement, settings};
-use crate::core::node::{self, Marker, Take, UnitName, UnitState};
+use crate::core::node::{self, Marker, Observation, Take, UnitName, UnitState};
 use crate::core::proof::Over;
 use crate::core::wire::PowerAction;
 use crate::engine::{Done, ReconcileError, patch};
@@ -114,15 +114,20 @@ async fn run_unit(
 }
 
 fn is_running(observed: &Observed, unit: UnitName) -> bool {
-    let Placement::Held(Held {
-        contact: Contact::Seen(seen),
-        ..
-    }) = &observed.placement
-    else {
-        return false;
-    };
-    seen.unit(observed.uid(), unit)
+    seen(observed)
+        .and_then(|seen| seen.unit(observed.uid(), unit))
         .is_some_and(|status| matches!(status.state, UnitState::Running(_)))
+}
+
+/// What its host said in this pass.
+fn seen(observed: &Observed) -> Option<&Observation> {
+    match &observed.placement {
+        Placement::Held(Held {
+            contact: Contact::Seen(seen),
+            ..
+        }) => Some(seen),
+        _ => None,
+    }
 }
 
 async fn start(
@@ -212,9 +217,11 @@ async fn follow(
             hosts.wake(&namespace, host);
         }
     });
+    let failed = seen(observed).and_then(|seen| seen.failure(observed.uid(), name));
+    let failed = failed.cloned();
     context
         .follows
-        .start(observed.uid(), name, session, script, wake);
+        .start(observed.uid(), name, failed, (session, script), wake);
     Ok(Done::Yes)
 }
 

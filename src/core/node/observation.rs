@@ -84,4 +84,9 @@ impl Observation {
             .iter()
             .find(|status| status.machine == machine_uid && status.unit == unit)
     }
+
+    /// The step of a unit of this Machine that failed and has not succeeded since.
+    pub fn failure(&self, machine_uid: &str, unit: super::UnitName) -> Option<&super::Failure> {
+        self.unit(machine_uid, unit)?.failure()
+    }
 }

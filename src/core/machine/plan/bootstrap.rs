@@ -9,10 +9,12 @@ use super::super::units;
 use super::doubt::{self, Named};
 use super::{Action, Plan, running, taking, unreachable, virtual_machine};
 use crate::api::cluster::TurnAction;
-use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::api::conditions::{ConditionType, Finding, Reason, find};
 use crate::api::names::machine_uid;
 use crate::core::kubeadm::version;
-use crate::core::node::{self, Marker, Observation, UnitName, UnitState};
+use crate::core::node::{
+    self, Failure, Marker, Observation, Progress, UnitName, UnitState, UnitStatus,
+};
 use crate::core::proof::{Evidence, Proof};
 use crate::core::{Next, backoff};
 
@@ -63,12 +65,38 @@ pub(super) fn followed(observed: &Observed) -> Plan {
     let Some(follow) = &observed.follow else {
         return waiting_for_node(observed);
     };
-    let (reason, what) = running_words(follow.unit);
-    let message = match &follow.progress {
-        Some(at) => format!("{}/{} {}", at.index, at.total, at.step),
-        None => format!("{what} starts"),
+    if let Some(failure) = follow.failure() {
+        return Plan::waiting(failed(follow.unit, failure));
+    }
+    Plan::waiting(match &follow.progress {
+        Some(at) => runs(follow.unit, at),
+        None => starts(observed, follow.unit),
+    })
+}
+
+fn runs(unit: UnitName, at: &Progress) -> Finding {
+    let message = format!("{}/{} {}", at.index, at.total, at.step);
+    Finding::no(BOOTSTRAP, running_words(unit).0, message)
+}
+
+/// A unit is being started. That it failed, or could not be started, stays until there is something newer to say.
+fn starts(observed: &Observed, unit: UnitName) -> Finding {
+    let status = observed.machine.status.as_ref();
+    let said = status.and_then(|status| find(&status.conditions, BOOTSTRAP));
+    if let Some(said) = said.filter(|said| said.reason == reason_of(unit)) {
+        return Finding::no(BOOTSTRAP, reason_of(unit), said.message.clone());
+    }
+    let (reason, what) = running_words(unit);
+    Finding::no(BOOTSTRAP, reason, format!("{what} starts"))
+}
+
+/// A step failed and has not succeeded since.
+fn failed(unit: UnitName, failure: &Failure) -> Finding {
+    let reason = match failure.at.step.as_str() {
+        node::POST_KUBEADM => Reason::PostKubeadmCommandsFailed,
+        _ => reason_of(unit),
     };
-    Plan::waiting(Finding::no(BOOTSTRAP, reason, message))
+    Finding::no(BOOTSTRAP, reason, failure.message())
 }
 
 fn running_words(unit: UnitName) -> (Reason, &'static str) {
@@ -269,23 +297,28 @@ fn was_reset_here(observed: &Observed, seen: &Observation, namesake: &Namesake) 
     Proof::of_host(&left, true, seen).is_ok_and(|proof| proof.evidence() == Evidence::Reset)
 }
 
-/// Starts a unit, attaches to it, or waits before it is tried again.
+/// Starts a unit, attaches to it, or waits before it is tried again. A step that failed stays the finding until it has
+/// succeeded, also while it is tried again.
 pub(super) fn run(observed: &Observed, seen: &Observation, unit: UnitName, now: Timestamp) -> Plan {
     let (reason, what) = running_words(unit);
-    let go = |message: String| {
-        Plan::act(
-            Action::RunUnit(unit),
-            Finding::no(BOOTSTRAP, reason, message),
-        )
-    };
-    let state = seen.unit(observed.uid(), unit).map(|status| &status.state);
-    if let (None, Some(error)) = (state, &observed.attempts.error) {
-        let message = format!("{what} could not be started: {error}");
-        return retry(observed, reason_of(unit), unit, message, now);
-    }
-    match state {
-        None => go(format!("{what} starts")),
-        Some(UnitState::Running(at)) => go(format!("{}/{} {}", at.index, at.total, at.step)),
+    let act = |finding| Plan::act(Action::RunUnit(unit), finding);
+    let go = |message: String| act(Finding::no(BOOTSTRAP, reason, message));
+    let status = seen.unit(observed.uid(), unit);
+    let failure = status.and_then(UnitStatus::failure);
+    let unstarted = observed.attempts.unstarted(what);
+    match status.map(|status| &status.state) {
+        Some(UnitState::Running(at)) => {
+            act(failure.map_or_else(|| runs(unit, at), |failure| failed(unit, failure)))
+        }
+        Some(UnitState::Succeeded) if unit == UnitName::Prepare => {
+            go("the wanted preparation changed".into())
+        }
+        Some(UnitState::Succeeded) => waiting_for_node(observed),
+        _ if let Some(message) = unstarted => {
+            let finding = Finding::no(BOOTSTRAP, reason_of(unit), message);
+            retry(observed, finding, unit, now)
+        }
+        _ if let Some(failure) = failure => retry(observed, failed(unit, failure), unit, now),
         Some(UnitState::Interrupted(at)) => {
             let message = format!(
                 "{what} was interrupted in step {} ({}/{}); starting again",
@@ -294,29 +327,11 @@ pub(super) fn run(observed: &Observed, seen: &Observation, unit: UnitName, now: 
             if observed.attempts.failed == 0 {
                 go(message)
             } else {
-                let message = with_error(observed, message);
-                retry(observed, reason_of(unit), unit, message, now)
+                let finding = Finding::no(BOOTSTRAP, reason_of(unit), message);
+                retry(observed, finding, unit, now)
             }
         }
-        Some(UnitState::Succeeded) if unit == UnitName::Prepare => {
-            go("the wanted preparation changed".into())
-        }
-        Some(UnitState::Succeeded) => waiting_for_node(observed),
-        Some(UnitState::Failed(failure)) => {
-            let message = format!(
-                "{}/{} {} failed with exit code {}: {}",
-                failure.at.index,
-                failure.at.total,
-                failure.at.step,
-                failure.exit_code,
-                failure.why()
-            );
-            let reason = match failure.at.step.as_str() {
-                node::POST_KUBEADM => Reason::PostKubeadmCommandsFailed,
-                _ => reason_of(unit),
-            };
-            retry(observed, reason, unit, message, now)
-        }
+        Some(UnitState::Failed(_)) | None => act(starts(observed, unit)),
     }
 }
 
@@ -329,23 +344,9 @@ fn reason_of(unit: UnitName) -> Reason {
     }
 }
 
-fn with_error(observed: &Observed, message: String) -> String {
-    match &observed.attempts.error {
-        Some(error) => format!("{message}: {error}"),
-        None => message,
-    }
-}
-
-fn retry(
-    observed: &Observed,
-    reason: Reason,
-    unit: UnitName,
-    message: String,
-    now: Timestamp,
-) -> Plan {
+fn retry(observed: &Observed, finding: Finding, unit: UnitName, now: Timestamp) -> Plan {
     let attempts = &observed.attempts;
     let wait = backoff::left(attempts.failed, jitter(observed.uid()), attempts.last, now);
-    let finding = Finding::no(BOOTSTRAP, reason, message);
     if wait.is_zero() {
         Plan::act(Action::RunUnit(unit), finding)
     } else {

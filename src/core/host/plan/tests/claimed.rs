@@ -14,6 +14,7 @@ fn error(reason: Reason) -> ContactError {
 
 fn following(mut observed: Observed, unit: UnitName) -> Observed {
     observed.following = Some(Follow {
+        retried: None,
         unit,
         progress: Some(step()),
         since: at(0),

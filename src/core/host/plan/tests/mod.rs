@@ -131,6 +131,7 @@ fn with_unit(mut observed: Observed, unit: UnitName, state: UnitState) -> Observ
         panic!("it answers")
     };
     seen.units.push(UnitStatus {
+        retried: None,
         machine: "m".into(),
         unit,
         identity: String::new(),

@@ -5,6 +5,9 @@ use super::*;
 #[test]
 fn a_released_host_is_reset_until_it_is_clean() {
     let failed = UnitState::Failed(Failure {
+        attempt: 0,
+        since: None,
+        causes: Vec::new(),
         at: step(),
         exit_code: 1,
         findings: Vec::new(),
@@ -33,6 +36,7 @@ fn a_released_host_is_reset_until_it_is_clean() {
         };
         seen.units = unit
             .map(|state| UnitStatus {
+                retried: None,
                 machine: "m".into(),
                 unit: UnitName::Reset,
                 identity: String::new(),
@@ -68,12 +72,14 @@ fn a_reset_that_cannot_start_or_is_interrupted_again_pauses_and_says_why() {
             panic!("it answers")
         };
         seen.units.extend(unit.map(|state| UnitStatus {
+            retried: None,
             machine: "m".into(),
             unit: UnitName::Reset,
             identity: String::new(),
             state,
         }));
         observed.attempts = Attempts {
+            since: None,
             failed: 3,
             last: Some(at(0)),
             error: Some("exit code 1: disk full".into()),

@@ -221,6 +221,7 @@ fn unmarked(units: Vec<UnitStatus>) -> Observation {
 /// What a host says that was reset for a Machine.
 fn reset_of(uid: &str) -> Observation {
     unmarked(vec![UnitStatus {
+        retried: None,
         machine: uid.into(),
         unit: UnitName::Reset,
         identity: String::new(),
@@ -300,6 +301,7 @@ fn unit(observed: &Observed, unit: UnitName, state: UnitState) -> UnitStatus {
         _ => Ok(String::new()),
     };
     UnitStatus {
+        retried: None,
         machine: observed.uid().into(),
         unit,
         identity: identity.unwrap_or_default(),
@@ -327,6 +329,9 @@ fn step(name: &str) -> Progress {
 
 fn failure(output: &str) -> UnitState {
     UnitState::Failed(Failure {
+        attempt: 0,
+        since: None,
+        causes: Vec::new(),
         at: step("containerd"),
         exit_code: 1,
         findings: Vec::new(),

@@ -32,6 +32,7 @@ impl Server {
             });
         }
         let units = self.units.iter().map(|(machine, name, end)| UnitStatus {
+            retried: None,
             machine: UIDS[*machine].into(),
             unit: *name,
             identity: String::new(),

@@ -162,6 +162,7 @@ fn observed_of(case: &Case) -> Observed {
     };
     if case.follows {
         observed.follow = Some(Follow {
+            retried: None,
             unit: UnitName::Prepare,
             progress: None,
             since: at(0),
