@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod cleanup;
+mod failures;
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;

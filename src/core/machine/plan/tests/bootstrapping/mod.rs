@@ -1,6 +1,7 @@
 //! From nothing to a Node.
 
 mod another_cluster;
+mod kept;
 mod running;
 
 use super::*;
