@@ -92,7 +92,7 @@ impl Follows {
             unit,
             progress: None,
             since: crate::clock::now(),
-            retried,
+            retried: retried.map(Box::new),
         });
         drop(machines);
         let (machines, machine, stop) =

@@ -60,7 +60,7 @@ pub struct UnitStatus {
     pub state: UnitState,
     /// The step that failed in an earlier attempt and has not succeeded since, while another attempt is under way.
     #[serde(default)]
-    pub retried: Option<Failure>,
+    pub retried: Option<Box<Failure>>,
 }
 
 impl UnitStatus {
@@ -68,7 +68,7 @@ impl UnitStatus {
     pub fn failure(&self) -> Option<&Failure> {
         match &self.state {
             UnitState::Failed(failure) => Some(failure),
-            UnitState::Running(_) | UnitState::Interrupted(_) => self.retried.as_ref(),
+            UnitState::Running(_) | UnitState::Interrupted(_) => self.retried.as_deref(),
             UnitState::Succeeded => None,
         }
     }

@@ -14,13 +14,13 @@ pub struct Follow {
     /// Since when.
     pub since: Timestamp,
     /// The step that had failed before, when this attempt began.
-    pub retried: Option<Failure>,
+    pub retried: Option<Box<Failure>>,
 }
 
 impl Follow {
     /// The step that failed before, as long as this attempt has not come past it.
     pub fn failure(&self) -> Option<&Failure> {
-        let failure = self.retried.as_ref()?;
+        let failure = self.retried.as_deref()?;
         let step = self.progress.as_ref().map_or(0, |at| at.index);
         (step <= failure.at.index).then_some(failure)
     }

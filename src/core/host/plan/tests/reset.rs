@@ -73,7 +73,7 @@ fn a_reset_that_failed_says_so_while_it_is_tried_again() {
         panic!("it answers")
     };
     seen.units.push(UnitStatus {
-        retried: Some(failure.clone()),
+        retried: Some(Box::new(failure.clone())),
         machine: "m".into(),
         unit: UnitName::Reset,
         identity: String::new(),
@@ -84,7 +84,7 @@ fn a_reset_that_failed_says_so_while_it_is_tried_again() {
         unit: UnitName::Reset,
         progress: Some(step()),
         since: at(0),
-        retried: Some(failure),
+        retried: Some(Box::new(failure)),
     });
     let reset = [Action::Reset(marker("here", "m"))];
     for (case, observed, actions) in [

@@ -22,11 +22,11 @@ fn full() -> Failure {
 const SAID: &str = "containerd.service is masked on host-a. Run there: systemctl unmask containerd. \
     2/9 containerd failed with exit code 1 (attempt 4, failing since 2027-01-15T07:59:00Z)\nFailed to enable unit";
 
-fn nth(index: u32) -> Option<Progress> {
-    Some(Progress {
+fn nth(index: u32) -> Progress {
+    Progress {
         index,
         ..step("containerd")
-    })
+    }
 }
 
 fn followed(retried: Option<Failure>, progress: Option<Progress>) -> Observed {
@@ -36,7 +36,7 @@ fn followed(retried: Option<Failure>, progress: Option<Progress>) -> Observed {
         unit: UnitName::Prepare,
         progress,
         since: at(0),
-        retried,
+        retried: retried.map(Box::new),
     });
     observed
 }
@@ -44,7 +44,7 @@ fn followed(retried: Option<Failure>, progress: Option<Progress>) -> Observed {
 /// As its host says it, which is all that is known after a restart of the manager.
 fn told(state: UnitState) -> Observed {
     let status = UnitStatus {
-        retried: Some(full()),
+        retried: Some(Box::new(full())),
         ..unit(&worker(), UnitName::Prepare, state)
     };
     ours(worker(), vec![status])
@@ -63,8 +63,8 @@ fn a_failure_is_said_the_same_while_it_is_tried_again_and_until_its_step_has_suc
     let cases = [
         ("failed", told(UnitState::Failed(full()))),
         ("tried again", followed(Some(full()), None)),
-        ("the step before", followed(Some(full()), nth(1))),
-        ("the step itself", followed(Some(full()), nth(2))),
+        ("the step before", followed(Some(full()), Some(nth(1)))),
+        ("the step itself", followed(Some(full()), Some(nth(2)))),
         ("found running", told(UnitState::Running(step("preflight")))),
         ("cut off", told(UnitState::Interrupted(step("preflight")))),
     ];
@@ -76,7 +76,7 @@ fn a_failure_is_said_the_same_while_it_is_tried_again_and_until_its_step_has_suc
             assert_eq!(finding.message, SAID, "{case}");
         }
     }
-    let past = plan(&followed(Some(full()), nth(3)), at(0));
+    let past = plan(&followed(Some(full()), Some(nth(3))), at(0));
     let says = ("Ready", "Preparing", &["3/9 containerd"][..]);
     expect("past it", &past, &[], says);
     let done = plan(&told(UnitState::Running(step("images"))), at(0));
@@ -115,7 +115,7 @@ fn that_a_unit_cannot_be_started_stays_until_it_runs() {
     let says = ("Ready", "Preparing", &["preparation starts"][..]);
     expect("another unit", &other, &[], says);
     let runs = plan(
-        &saying(followed(None, nth(1)), "PrepareFailed", message),
+        &saying(followed(None, Some(nth(1))), "PrepareFailed", message),
         at(0),
     );
     expect("it runs", &runs, &[], ("Ready", "Preparing", &["1/9"][..]));
