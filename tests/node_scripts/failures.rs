@@ -220,17 +220,10 @@ fn causes(script: &str, programs: &[(&str, &str)]) -> String {
     for (name, text) in programs {
         host.program(name, text);
     }
-    let bin = host.path("bin");
+    let run = "PATH=$BIN:$PATH bash \"$0\" >\"${0%.sh}.log\" 2>&1";
     let output = Command::new("bash")
-        .args([
-            "-c",
-            "bash \"$0\" >\"${0%.sh}.log\" 2>&1",
-            path.to_str().unwrap(),
-        ])
-        .env(
-            "PATH",
-            format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()),
-        )
+        .args(["-c", run, path.to_str().unwrap()])
+        .env("BIN", host.path("bin"))
         .env("TATARA_UNIT", host.path("lib/tatara/machines"))
         .env("TATARA_SECRETS", host.path("run"))
         .output()
