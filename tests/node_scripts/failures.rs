@@ -12,6 +12,10 @@ const HOST: &str = r#"set -e
 mount --bind "$ROOT/lib" /var/lib
 mount --bind "$ROOT/run" /run
 mount --bind "$ROOT/bin" /usr/local/bin
+if [[ -e $ROOT/small ]]; then
+  mount -t tmpfs -o size=600k tmpfs /var/lib
+  cp -r "$ROOT/lib/tatara" /var/lib/
+fi
 exec bash -s
 "#;
 
@@ -188,6 +192,20 @@ fn a_failure_stays_with_its_number_and_time_until_its_step_succeeds() {
     let other = host.attempt(&unit(&[("other", "true")]));
     assert_eq!(other.failure(), None);
     assert!(!dir.join("failing").exists());
+}
+
+#[test]
+fn a_step_that_leaves_no_room_says_how_it_ended_and_why() {
+    let host = Host::new();
+    std::fs::write(host.path("small"), "").unwrap();
+    let work = unit(&[("fill", "cat /dev/zero >/var/lib/filler; echo lost; exit 1")]);
+    let ended = host.attempt(&work);
+    let failure = failure(&ended);
+    assert_eq!((failure.exit_code, failure.attempt), (1, 1));
+    let message = failure.message();
+    assert!(message.starts_with("/var/lib on "), "{message}");
+    let says = " is full (0 of 0 MB free). Free space there; it is tried again. 1/1 fill failed";
+    assert!(message.contains(says), "{message}");
 }
 
 #[test]
