@@ -138,6 +138,18 @@ impl Reason {
             .find(|reason| reason.as_str() == text)
     }
 
+    /// Whether an SSH server is there, and does not let us in as we need it.
+    pub fn is_refused_login(self) -> bool {
+        matches!(
+            self,
+            Self::AuthenticationFailed
+                | Self::SudoRefused
+                | Self::NotRoot
+                | Self::ShellUnavailable
+                | Self::CommandRefused
+        )
+    }
+
     /// Whether what is asked for does not come about before a person changes something: a mistake in what was written,
     /// in a Secret or on the server, or a time limit that has passed. What an attempt of ours may yet mend, or another
     /// object that comes in the order in which people apply them, is none of these.

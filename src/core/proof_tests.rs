@@ -28,6 +28,7 @@ fn at(index: u32) -> Progress {
 fn seen(owner: Ownership, occupied: bool, units: &[(&str, JobKind, UnitState)]) -> Observation {
     let finding = Finding::from("finding: occupied: /var/lib/etcd/member exists".to_owned());
     let units = units.iter().map(|(machine, unit, state)| UnitStatus {
+        retried: None,
         job: Job::new(*unit, machine),
         identity: String::new(),
         state: state.clone(),
@@ -72,6 +73,9 @@ fn prove(cases: Vec<Case>) {
 fn a_host_proves_its_reset_by_the_record_of_it() {
     use UnitState::{Failed, Interrupted, Running, Succeeded};
     let failed = Failed(Failure {
+        attempt: 0,
+        since: None,
+        causes: Vec::new(),
         at: at(5),
         exit_code: 1,
         findings: Vec::new(),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use http::Request;
+use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 
 use super::error::reason;
@@ -14,6 +15,17 @@ pub struct Health {
     pub readiness: Readiness,
     /// `gitVersion` of `/version`, such as `v1.36.3`; absent when it did not answer.
     pub git_version: Option<String>,
+}
+
+/// Where a control plane is, as far as that is known: what is said of one that does not answer names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// `host:port` at which its API is asked.
+    pub endpoint: Option<String>,
+    /// That address moves between machines.
+    pub is_virtual: bool,
+    /// The Host that it runs on.
+    pub host: Option<String>,
 }
 
 /// What `/readyz` answered.
@@ -35,22 +47,38 @@ impl Health {
         self.readiness == Readiness::Ready
     }
 
-    /// The finding in one sentence, for a condition.
-    pub fn sentence(&self) -> String {
+    /// What was found, since when, and what helps, for a condition.
+    pub fn sentence(&self, place: &Place, since: Timestamp) -> String {
+        let on_host = place.host.as_ref().map(|host| format!(" on Host {host}"));
+        let on_host = on_host.unwrap_or_default();
         match &self.readiness {
             Readiness::Ready => "the API server is ready".to_owned(),
-            Readiness::Failing(checks) if checks.is_empty() => {
-                "the API server says that it is not ready".to_owned()
-            }
             Readiness::Failing(checks) => {
-                format!("the API server is not ready: {} failing", checks.join(", "))
+                let which = match checks.join(", ") {
+                    none if none.is_empty() => none,
+                    checks => format!(": {checks} failing"),
+                };
+                format!(
+                    "the API server is not ready{which} (since {since:.0}). Look at kube-apiserver and etcd{on_host}: crictl ps -a, crictl logs"
+                )
             }
-            Readiness::Refused => {
-                "the API server does not accept the credentials of the kubeconfig \
-                Secret (401); put valid ones there"
-                    .to_owned()
+            Readiness::Refused => format!(
+                "the API server does not accept the credentials of the kubeconfig Secret (401, since {since:.0}); put valid ones there"
+            ),
+            Readiness::Unreachable(why) => {
+                let url = place.endpoint.as_ref().map_or_else(
+                    || "the API server".to_owned(),
+                    |endpoint| format!("https://{endpoint}/readyz"),
+                );
+                let holder = if place.is_virtual {
+                    ", which machine holds the virtual IP"
+                } else {
+                    ""
+                };
+                format!(
+                    "the manager gets no answer from {url} (since {since:.0}): {why}. Check the route and firewall from the manager{holder}, and kube-apiserver{on_host}"
+                )
             }
-            Readiness::Unreachable(why) => format!("the API server does not answer: {why}"),
         }
     }
 }

@@ -11,8 +11,27 @@ fn a_verbose_report_names_the_checks_that_fail() {
         readiness: Readiness::Failing(checks),
         git_version: None,
     };
+    let since = Timestamp::from_second(1_800_000_000).unwrap();
+    let place = Place {
+        endpoint: Some("10.77.0.100:6443".into()),
+        is_virtual: true,
+        host: Some("host-a".into()),
+    };
     assert_eq!(
-        health.sentence(),
-        "the API server is not ready: etcd, poststarthook/rbac/bootstrap-roles failing"
+        health.sentence(&place, since),
+        "the API server is not ready: etcd, poststarthook/rbac/bootstrap-roles failing (since 2027-01-15T08:00:00Z). Look at kube-apiserver and etcd on Host host-a: crictl ps -a, crictl logs"
+    );
+    let silent = Health {
+        readiness: Readiness::Unreachable("no answer within 5 s".into()),
+        git_version: None,
+    };
+    assert_eq!(
+        silent.sentence(&place, since),
+        "the manager gets no answer from https://10.77.0.100:6443/readyz (since 2027-01-15T08:00:00Z): no answer within 5 s. Check the route and firewall from the manager, which machine holds the virtual IP, and kube-apiserver on Host host-a"
+    );
+    let nothing_known = silent.sentence(&Place::default(), since);
+    assert!(
+        nothing_known.starts_with("the manager gets no answer from the API server (since "),
+        "{nothing_known}"
     );
 }

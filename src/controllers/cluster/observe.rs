@@ -8,11 +8,12 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::{Resource, ResourceExt};
 
 use super::{addons, secrets};
+use crate::api::cluster_provider_spec::EndpointHolder;
 use crate::api::conditions::{ConditionType, Status, find, is_true};
 use crate::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED};
 use crate::api::readable::unreadable;
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
-use crate::controllers::machine::{self, cluster_endpoint, turn as live_turn};
+use crate::controllers::machine::{self, cluster_endpoint, first_host, turn as live_turn};
 use crate::controllers::whose::Shared;
 use crate::core::cluster::health::{FAILURE_THRESHOLD, Verdict, judge};
 use crate::core::cluster::{Certificates, Health, MachineFact, Observed, cluster_input};
@@ -22,7 +23,7 @@ use crate::core::trouble::Trouble;
 use crate::engine::ReconcileError;
 use crate::manager::Context;
 use crate::store::{Key, Stores};
-use crate::workload::health;
+use crate::workload::health::{self, Place};
 
 /// How long an API may take to say that it is ready.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -54,7 +55,13 @@ pub async fn observe(context: &Context, cluster: Arc<Cluster>) -> Result<Observe
     let both = marks(context, &cluster, deleting).await?;
     let exists = |uid: &str| context.stores.machines.by_uid(uid).is_some();
     let health = if settled || known.kubeconfig.external {
-        probed(context, &cluster, &uid, now).await
+        let place = place(
+            context,
+            &cluster,
+            spec.as_ref().ok(),
+            initialized_by.as_ref(),
+        );
+        probed(context, &cluster, &uid, &place, now).await
     } else {
         None
     };
@@ -219,7 +226,31 @@ fn spec(cluster: &Cluster, machines: &[Arc<Machine>]) -> Result<ClusterProviderS
     Ok(spec)
 }
 
-async fn probed(context: &Context, cluster: &Cluster, uid: &str, now: Timestamp) -> Option<Health> {
+/// Where its control plane is, as far as that is known.
+fn place(
+    context: &Context,
+    cluster: &Cluster,
+    spec: Option<&ClusterProviderSpec>,
+    by: Option<&String>,
+) -> Place {
+    let namespace = cluster.namespace().unwrap_or_default();
+    let endpoint = cluster_endpoint(context, &namespace, spec, by);
+    let written = spec.and_then(|spec| spec.control_plane_endpoint.as_ref());
+    let host = by.and_then(|uid| first_host(context, &namespace, uid));
+    Place {
+        endpoint: endpoint.map(|endpoint| endpoint.to_string()),
+        is_virtual: written.is_some_and(|written| written.held_by == EndpointHolder::VirtualIp),
+        host: host.map(|host| host.name_any()),
+    }
+}
+
+async fn probed(
+    context: &Context,
+    cluster: &Cluster,
+    uid: &str,
+    place: &Place,
+    now: Timestamp,
+) -> Option<Health> {
     let member = context.member(cluster)?;
     let known = context.known.get(uid);
     if known
@@ -237,7 +268,7 @@ async fn probed(context: &Context, cluster: &Cluster, uid: &str, now: Timestamp)
                 known.failing_since = now;
             }
             known.judgement = judge(known.judgement, answer.is_ready(), FAILURE_THRESHOLD);
-            known.sentence = format!("{} (since {:.0})", answer.sentence(), known.failing_since);
+            known.sentence = answer.sentence(place, known.failing_since);
             known.probed_at = Some(now);
             if answer.git_version.is_some() {
                 known.version.clone_from(&answer.git_version);

@@ -107,9 +107,12 @@ async fn reset(
     };
     let (waker, host) = (context.wakers.hosts.clone(), observed.host.clone());
     let wake = Box::new(move || waker.wake_object(&host));
-    context
-        .follows
-        .start(marker.job(JobKind::Reset), session, script, wake);
+    let job = marker.job(JobKind::Reset);
+    let failed = match &observed.contact {
+        Contact::Seen(seen) => seen.failure(&job).cloned(),
+        _ => None,
+    };
+    context.follows.start(job, failed, (session, script), wake);
     Ok(Done::Yes)
 }
 

@@ -12,7 +12,7 @@ use crate::core::finalizers;
 use crate::core::machine::plan::Action;
 use crate::core::machine::plan::claim::chosen;
 use crate::core::machine::{Contact, Held, Observed, Placement, settings};
-use crate::core::node::{self, JobKind, Take, UnitState};
+use crate::core::node::{self, JobKind, Observation, Take, UnitState};
 use crate::core::proof::Over;
 use crate::engine::{Done, ReconcileError, patch};
 use crate::manager::Context;
@@ -132,15 +132,20 @@ async fn run_job(
 }
 
 fn is_running(observed: &Observed, unit: JobKind) -> bool {
-    let Placement::Held(Held {
-        contact: Contact::Seen(seen),
-        ..
-    }) = &observed.placement
-    else {
-        return false;
-    };
-    seen.job(&observed.marker.job(unit))
+    seen(observed)
+        .and_then(|seen| seen.job(&observed.marker.job(unit)))
         .is_some_and(|status| matches!(status.state, UnitState::Running(_)))
+}
+
+/// What its host said in this pass.
+fn seen(observed: &Observed) -> Option<&Observation> {
+    match &observed.placement {
+        Placement::Held(Held {
+            contact: Contact::Seen(seen),
+            ..
+        }) => Some(seen),
+        _ => None,
+    }
 }
 
 async fn start(
@@ -230,9 +235,9 @@ async fn follow(
             hosts.wake(&namespace, host);
         }
     });
-    context
-        .follows
-        .start(observed.marker.job(name), session, script, wake);
+    let job = observed.marker.job(name);
+    let failed = seen(observed).and_then(|seen| seen.failure(&job)).cloned();
+    context.follows.start(job, failed, (session, script), wake);
     Ok(Done::Yes)
 }
 

@@ -1,7 +1,9 @@
 //! What the scripts that take a host and follow a unit print: one JSON object per line.
 
+use k8s_openapi::jiff::Timestamp;
 use serde::Deserialize;
 
+use super::cause::Cause;
 use super::finding::Finding;
 use super::job::Job;
 use super::marker::Ownership;
@@ -55,6 +57,20 @@ pub struct UnitStatus {
     /// How far it is.
     #[serde(flatten)]
     pub state: UnitState,
+    /// The step that failed in an earlier attempt and has not succeeded since, while another attempt is under way.
+    #[serde(default)]
+    pub retried: Option<Box<Failure>>,
+}
+
+impl UnitStatus {
+    /// The step that failed and has not succeeded since: also while it is tried again.
+    pub fn failure(&self) -> Option<&Failure> {
+        match &self.state {
+            UnitState::Failed(failure) => Some(failure),
+            UnitState::Running(_) | UnitState::Interrupted(_) => self.retried.as_deref(),
+            UnitState::Succeeded => None,
+        }
+    }
 }
 
 /// How far a unit is.
@@ -80,20 +96,60 @@ pub struct Failure {
     /// Its exit code; 124 when it took too long, 78 when the host was not ours any more.
     #[serde(rename = "exitCode")]
     pub exit_code: i32,
+    /// How often it has failed in a row; 0 where the host does not say.
+    #[serde(default)]
+    pub attempt: u32,
+    /// When it failed first since it last succeeded, by the manager's clock, in milliseconds since 1970.
+    #[serde(default)]
+    pub since: Option<i64>,
+    /// The lines that say why, and what helps.
+    #[serde(default)]
+    pub causes: Vec<String>,
     /// What the step found wrong with the host.
     pub findings: Vec<Finding>,
-    /// The last lines that it wrote.
+    /// The last lines that it wrote, without those.
     pub output: String,
 }
 
 impl Failure {
-    /// What it found wrong; without that its last lines, and before them the one that says the error: what shows one
-    /// line, or cuts off the end, shows that.
-    pub fn why(&self) -> String {
-        if !self.findings.is_empty() {
-            let findings: Vec<String> = self.findings.iter().map(ToString::to_string).collect();
-            return findings.join("; ");
+    /// What a condition says of it. The cause and what helps come first, and all that is needed is on the first line, for
+    /// what shows one line. What the step wrote comes last; where it did not find out why, the error among it first.
+    pub fn message(&self) -> String {
+        let at = &self.at;
+        let far = format!(
+            "{}/{} {} failed with exit code {}{}",
+            at.index,
+            at.total,
+            at.step,
+            self.exit_code,
+            self.standing()
+        );
+        let (causes, output) = (self.causes(), self.output.trim());
+        match (causes.is_empty(), output.is_empty()) {
+            (true, _) => format!("{far}: {}", self.error_first()),
+            (false, true) => format!("{} {far}", Cause::text(&causes)),
+            (false, false) => format!("{} {far}\n{output}", Cause::text(&causes)),
         }
+    }
+
+    /// Why, and what helps, as far as the step found that out.
+    pub fn causes(&self) -> Vec<Cause> {
+        let causes = Cause::read(self.causes.iter().map(String::as_str));
+        if causes.is_empty() {
+            return self.findings.iter().map(Cause::from).collect();
+        }
+        causes
+    }
+
+    fn standing(&self) -> String {
+        let since = self
+            .since
+            .and_then(|since| Timestamp::from_millisecond(since).ok());
+        attempts(self.attempt, since)
+    }
+
+    /// Its last lines, and before them the one that says the error.
+    fn error_first(&self) -> String {
         let output = self.output.trim();
         let is_error = |line: &&str| {
             let line = line.to_ascii_lowercase();
@@ -105,6 +161,15 @@ impl Failure {
             Some(error) if !output.starts_with(error) => format!("{error}\n{output}"),
             _ => output.to_owned(),
         }
+    }
+}
+
+/// How often something has failed, and since when, as it ends a sentence; empty where that is not known.
+pub fn attempts(attempt: u32, since: Option<Timestamp>) -> String {
+    match (attempt, since) {
+        (0, _) => String::new(),
+        (attempt, None) => format!(" (attempt {attempt})"),
+        (attempt, Some(since)) => format!(" (attempt {attempt}, failing since {since:.0})"),
     }
 }
 

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `/var/lib/tatara/owner.json` | the ownership marker, [`Marker`] |
 //! | `/var/lib/tatara/lock` | held (flock) by the one unit that works |
-//! | `/var/lib/tatara/machines/<uid>/<job>/` | `identity`, and `NN-step.{sh,log,rc}` of each step |
+//! | `/var/lib/tatara/machines/<uid>/<job>/` | `identity`, and `NN-step.{sh,log,rc}` of each step; `failed-<step>-<attempt>.log` of one that failed, and `failing` until it succeeds |
 //! | `/run/tatara/<uid>/<job>/` | secrets, in memory, gone when the unit has ended |
 //!
 //! Each function returns a [`Script`] to feed to `bash -s` as root. A [`Unit`]'s steps run one after
@@ -13,6 +13,7 @@
 //! starts. Whoever waits holds no state: the script of a running step is locked, waiting is taking
 //! its lock, and attaching again is sending the script again.
 
+mod cause;
 mod event;
 mod finding;
 mod follow;
@@ -24,6 +25,7 @@ mod render;
 mod steps;
 mod unit;
 
+pub use cause::Cause;
 pub use event::{Event, Failure, Progress, Take, UnitState, UnitStatus, parse_event, parse_take};
 pub use finding::Finding;
 pub use follow::{Attempts, Follow};

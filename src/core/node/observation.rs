@@ -83,4 +83,9 @@ impl Observation {
     pub fn job(&self, job: &Job) -> Option<&UnitStatus> {
         self.units.iter().find(|status| status.job == *job)
     }
+
+    /// The step of this job that failed and has not succeeded since.
+    pub fn failure(&self, job: &Job) -> Option<&super::Failure> {
+        self.job(job)?.failure()
+    }
 }

@@ -294,6 +294,9 @@ fn events_are_read_from_lines() {
     assert_eq!(
         status.state,
         UnitState::Failed(Failure {
+            attempt: 0,
+            since: None,
+            causes: Vec::new(),
             at,
             exit_code: 3,
             findings: vec![Finding::from("finding: a: b; remedy: c".to_owned())],

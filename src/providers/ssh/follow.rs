@@ -11,7 +11,8 @@ use tracing::Instrument;
 
 use super::hosts::LOOK;
 use crate::core::node::{
-    Attempts, Event, Follow, Job, JobKind, Progress, Script, UnitState, observe, parse_event,
+    Attempts, Event, Failure, Follow, Job, JobKind, Progress, Script, UnitState, observe,
+    parse_event,
 };
 use crate::metrics::Metrics;
 use crate::remote::{RunError, Session};
@@ -73,9 +74,15 @@ impl Follows {
         }
     }
 
-    /// Runs a script that starts or re-attaches to a job, and follows it in the background. Does
-    /// nothing when a job of the Machine is followed already.
-    pub fn start(&self, job: Job, session: Arc<Session>, script: Script, wake: WakeMachine) {
+    /// Runs a script that starts or re-attaches to a unit, and follows it in the background. Does
+    /// nothing when a job of the Machine is followed already. `retried` is what had failed before.
+    pub fn start(
+        &self,
+        job: Job,
+        retried: Option<Failure>,
+        (session, script): (Arc<Session>, Script),
+        wake: WakeMachine,
+    ) {
         let mut machines = self.lock();
         let entry = machines.entry(job.key.clone()).or_default();
         if entry.follow.is_some() {
@@ -85,6 +92,7 @@ impl Follows {
             job: job.clone(),
             progress: None,
             since: crate::clock::now(),
+            retried: retried.map(Box::new),
         });
         drop(machines);
         let (machines, stop) = (self.machines.clone(), self.stop.clone());
@@ -181,11 +189,7 @@ fn end(machines: &Mutex<HashMap<String, Machine>>, job: &Job, result: &str, erro
         // A broken channel says nothing about the unit.
         "disconnected" => {}
         _ => {
-            *attempts = Attempts {
-                failed: attempts.failed + 1,
-                last: Some(crate::clock::now()),
-                error,
-            }
+            *attempts = attempts.and(error, crate::clock::now());
         }
     }
 }

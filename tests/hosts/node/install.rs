@@ -126,8 +126,8 @@ fn wrong_checksum(cluster: &mut Cluster<'_>) {
     };
     assert_eq!(failure.at.step, "images");
     assert!(
-        failure.output.contains("does not have the checksum"),
+        failure.message().contains("does not have the checksum"),
         "{}",
-        failure.output
+        failure.message()
     );
 }

@@ -76,7 +76,7 @@ fn a_host_that_is_not_fit_says_everything_that_is_wrong_with_it_at_once() {
             "choose another network in spec.clusterNetwork.services.cidrBlocks",
         ),
         ("leftover", "cni0", "ip link delete cni0"),
-        ("port", "port 6443 is in use by \"socat\"", "ss -ltnp"),
+        ("port", "port 6443 is in use by socat (pid ", "ss -ltnp"),
         ("containerd", "CRI plugin is disabled", "disabled_plugins"),
         ("kubelet", &format!("the kubelet is {version}"), "v1.31.0"),
         ("kubeadm", &format!("kubeadm is {version}"), "v1.31"),

@@ -339,7 +339,7 @@ fn node(
             cluster.name_any()
         )),
         (_, state) => Seen::Unknown(format!(
-            "the API of Cluster {} does not answer{}",
+            "the API of Cluster {0} does not answer{1}; condition ControlPlaneHealthy of Cluster {0} says where it is asked",
             cluster.name_any(),
             why(&state)
         )),

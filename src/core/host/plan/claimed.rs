@@ -4,7 +4,7 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::super::observed::Observed;
 use super::{ASK_AGAIN, Plan, State, consumer, is_deleted, owned, unavailable};
-use crate::api::conditions::Reason;
+use crate::api::conditions::{ConditionType, Reason, find};
 use crate::core::Next;
 use crate::core::node::{Follow, JobKind};
 
@@ -29,6 +29,10 @@ fn followed(observed: &Observed, follow: &Follow) -> Plan {
     };
     let is_released = consumer(observed).is_some_and(|consumer| consumer.releasing);
     match follow.job.kind {
+        JobKind::Reset if let Some(failure) = follow.failure() => owned::reset_failed(failure),
+        JobKind::Reset if let Some(message) = still_unstarted(observed, follow) => {
+            owned::failed(message)
+        }
         JobKind::Reset => unavailable(State::Releasing, Reason::Resetting, far, Next::OnChange),
         _ if is_released => unavailable(
             State::Releasing,
@@ -43,6 +47,14 @@ fn followed(observed: &Observed, follow: &Follow) -> Plan {
             ..by_machine(observed)
         },
     }
+}
+
+/// That a reset could not be started stays until its next attempt has begun.
+fn still_unstarted(observed: &Observed, follow: &Follow) -> Option<String> {
+    let status = observed.host.status.as_ref()?;
+    let said = find(&status.conditions, ConditionType::Available)?;
+    let is_kept = follow.progress.is_none() && said.reason == Reason::ResetFailed;
+    is_kept.then(|| said.message.clone())
 }
 
 /// A Machine has it.

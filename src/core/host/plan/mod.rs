@@ -236,7 +236,12 @@ fn failed(observed: &Observed, error: &ContactError) -> Plan {
     } else {
         State::Unreachable
     };
-    let message = format!("{}{}", error.message, deleted::stays(observed));
+    let again = if error.reason.is_refused_login() {
+        "; it is tried again every minute"
+    } else {
+        ""
+    };
+    let message = format!("{}{again}{}", error.message, deleted::stays(observed));
     let mut plan = unavailable(state, error.reason, message, Next::After(next));
     plan.findings.insert(
         0,

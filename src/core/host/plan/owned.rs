@@ -13,7 +13,7 @@ use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::host::ConsumerRef;
 use crate::api::installation::WipePolicy;
 use crate::api::names::FINALIZER_IN_USE;
-use crate::core::node::{JobKind, Observation, Owner, Ownership, UnitState};
+use crate::core::node::{Failure, JobKind, Observation, Owner, Ownership, UnitState, UnitStatus};
 use crate::core::proof::{Clean, Evidence, Proof};
 use crate::core::{Next, backoff, claim};
 
@@ -297,44 +297,51 @@ fn retain(observed: &Observed, seen: &Observation, owner: &Owner) -> Plan {
 }
 
 fn reset(observed: &Observed, seen: &Observation, owner: &Owner, now: Timestamp) -> Plan {
-    let go = |message: String| Plan {
+    let acting = |plan| Plan {
         actions: vec![Action::Reset(owner.marker.clone())],
-        ..unavailable(State::Releasing, Reason::Resetting, message, Next::OnChange)
+        next: Next::OnChange,
+        ..plan
     };
-    let mut plan = match seen
-        .job(&owner.marker.job(JobKind::Reset))
-        .map(|status| &status.state)
-    {
-        None => match &observed.attempts.error {
-            None => go("reset starts".into()),
-            Some(error) => again(
-                observed,
-                owner,
-                format!("reset could not be started: {error}"),
-                now,
-            ),
-        },
+    let go = |message: String| {
+        acting(unavailable(
+            State::Releasing,
+            Reason::Resetting,
+            message,
+            Next::OnChange,
+        ))
+    };
+    // tried again after a pause that grows
+    let again = |plan| {
+        let attempts = &observed.attempts;
+        let wait = backoff::left(attempts.failed, 0.5, attempts.last, now);
+        if wait.is_zero() {
+            return acting(plan);
+        }
+        Plan {
+            next: Next::After(wait),
+            ..plan
+        }
+    };
+    let status = seen.job(&owner.marker.job(JobKind::Reset));
+    let failure = status.and_then(UnitStatus::failure);
+    let unstarted = observed.attempts.unstarted("reset");
+    let mut plan = match status.map(|status| &status.state) {
+        Some(UnitState::Running(_)) if let Some(failure) = failure => acting(reset_failed(failure)),
         Some(UnitState::Running(at)) => go(format!("reset: {}/{} {}", at.index, at.total, at.step)),
+        Some(UnitState::Succeeded) => {
+            go("reset had ended, and the marker is still there; starting again".into())
+        }
+        _ if let Some(message) = unstarted => again(failed(message)),
+        _ if let Some(failure) = failure => again(reset_failed(failure)),
         Some(UnitState::Interrupted(at)) => {
             let message = format!("reset was interrupted in step {}; starting again", at.step);
             if observed.attempts.failed == 0 {
                 go(message)
             } else {
-                again(observed, owner, message, now)
+                again(failed(message))
             }
         }
-        Some(UnitState::Succeeded) => {
-            go("reset had ended, and the marker is still there; starting again".into())
-        }
-        Some(UnitState::Failed(failure)) => {
-            let message = format!(
-                "reset failed in step {} with exit code {}: {}",
-                failure.at.step,
-                failure.exit_code,
-                failure.why()
-            );
-            again(observed, owner, message, now)
-        }
+        Some(UnitState::Failed(_)) | None => go("reset starts".into()),
     };
     plan.findings.insert(
         0,
@@ -347,22 +354,16 @@ fn reset(observed: &Observed, seen: &Observation, owner: &Owner, now: Timestamp)
     plan
 }
 
-/// A reset that failed: tried again after a pause that grows.
-fn again(observed: &Observed, owner: &Owner, message: String, now: Timestamp) -> Plan {
-    let attempts = &observed.attempts;
-    let wait = backoff::left(attempts.failed, 0.5, attempts.last, now);
-    let plan = unavailable(
+/// A step of the reset failed and has not succeeded since.
+pub(super) fn reset_failed(failure: &Failure) -> Plan {
+    failed(failure.message())
+}
+
+pub(super) fn failed(message: String) -> Plan {
+    unavailable(
         State::Quarantined,
         Reason::ResetFailed,
         message,
-        Next::After(wait),
-    );
-    if !wait.is_zero() {
-        return plan;
-    }
-    Plan {
-        actions: vec![Action::Reset(owner.marker.clone())],
-        next: Next::OnChange,
-        ..plan
-    }
+        Next::OnChange,
+    )
 }

@@ -9,10 +9,12 @@ use super::super::units;
 use super::doubt::{self, Named};
 use super::{Action, Plan, running, taking, unreachable, virtual_machine};
 use crate::api::cluster::TurnAction;
-use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::api::conditions::{ConditionType, Finding, Reason, find};
 use crate::api::names::machine_uid;
 use crate::core::kubeadm::version;
-use crate::core::node::{self, JobKind, Marker, Observation, UnitState};
+use crate::core::node::{
+    self, Failure, JobKind, Marker, Observation, Progress, UnitState, UnitStatus,
+};
 use crate::core::proof::{Evidence, Proof};
 use crate::core::{Next, backoff};
 
@@ -63,12 +65,38 @@ pub(super) fn followed(observed: &Observed) -> Plan {
     let Some(follow) = &observed.follow else {
         return waiting_for_node(observed);
     };
-    let kind = follow.job.kind;
-    let message = match &follow.progress {
-        Some(at) => format!("{}/{} {}", at.index, at.total, at.step),
-        None => format!("{} starts", kind.title()),
+    if let Some(failure) = follow.failure() {
+        return Plan::waiting(failed(follow.job.kind, failure));
+    }
+    Plan::waiting(match &follow.progress {
+        Some(at) => runs(follow.job.kind, at),
+        None => starts(observed, follow.job.kind),
+    })
+}
+
+fn runs(unit: JobKind, at: &Progress) -> Finding {
+    let message = format!("{}/{} {}", at.index, at.total, at.step);
+    Finding::no(BOOTSTRAP, unit.running(), message)
+}
+
+/// A unit is being started. That it failed, or could not be started, stays until there is something newer to say.
+fn starts(observed: &Observed, unit: JobKind) -> Finding {
+    let status = observed.machine.status.as_ref();
+    let said = status.and_then(|status| find(&status.conditions, BOOTSTRAP));
+    if let Some(said) = said.filter(|said| said.reason == unit.failed()) {
+        return Finding::no(BOOTSTRAP, unit.failed(), said.message.clone());
+    }
+    let (reason, what) = (unit.running(), unit.title());
+    Finding::no(BOOTSTRAP, reason, format!("{what} starts"))
+}
+
+/// A step failed and has not succeeded since.
+fn failed(unit: JobKind, failure: &Failure) -> Finding {
+    let reason = match failure.at.step.as_str() {
+        node::POST_KUBEADM => Reason::PostKubeadmCommandsFailed,
+        _ => unit.failed(),
     };
-    Plan::waiting(Finding::no(BOOTSTRAP, kind.running(), message))
+    Finding::no(BOOTSTRAP, reason, failure.message())
 }
 
 fn on_host(
@@ -260,25 +288,28 @@ fn was_reset_here(observed: &Observed, seen: &Observation, namesake: &Namesake) 
     Proof::of_host(&left, true, seen).is_ok_and(|proof| proof.evidence() == Evidence::Reset)
 }
 
-/// Starts a unit, attaches to it, or waits before it is tried again.
+/// Starts a unit, attaches to it, or waits before it is tried again. A step that failed stays the finding until it has
+/// succeeded, also while it is tried again.
 pub(super) fn run(observed: &Observed, seen: &Observation, unit: JobKind, now: Timestamp) -> Plan {
     let (reason, what) = (unit.running(), unit.title());
-    let go = |message: String| {
-        Plan::act(
-            Action::RunJob(unit),
-            Finding::no(BOOTSTRAP, reason, message),
-        )
-    };
-    let state = seen
-        .job(&observed.marker.job(unit))
-        .map(|status| &status.state);
-    if let (None, Some(error)) = (state, &observed.attempts.error) {
-        let message = format!("{what} could not be started: {error}");
-        return retry(observed, unit.failed(), unit, message, now);
-    }
-    match state {
-        None => go(format!("{what} starts")),
-        Some(UnitState::Running(at)) => go(format!("{}/{} {}", at.index, at.total, at.step)),
+    let act = |finding| Plan::act(Action::RunJob(unit), finding);
+    let go = |message: String| act(Finding::no(BOOTSTRAP, reason, message));
+    let status = seen.job(&observed.marker.job(unit));
+    let failure = status.and_then(UnitStatus::failure);
+    let unstarted = observed.attempts.unstarted(what);
+    match status.map(|status| &status.state) {
+        Some(UnitState::Running(at)) => {
+            act(failure.map_or_else(|| runs(unit, at), |failure| failed(unit, failure)))
+        }
+        Some(UnitState::Succeeded) if unit == JobKind::Prepare => {
+            go("the wanted preparation changed".into())
+        }
+        Some(UnitState::Succeeded) => waiting_for_node(observed),
+        _ if let Some(message) = unstarted => {
+            let finding = Finding::no(BOOTSTRAP, unit.failed(), message);
+            retry(observed, finding, unit, now)
+        }
+        _ if let Some(failure) = failure => retry(observed, failed(unit, failure), unit, now),
         Some(UnitState::Interrupted(at)) => {
             let message = format!(
                 "{what} was interrupted in step {} ({}/{}); starting again",
@@ -287,49 +318,17 @@ pub(super) fn run(observed: &Observed, seen: &Observation, unit: JobKind, now: T
             if observed.attempts.failed == 0 {
                 go(message)
             } else {
-                let message = with_error(observed, message);
-                retry(observed, unit.failed(), unit, message, now)
+                let finding = Finding::no(BOOTSTRAP, unit.failed(), message);
+                retry(observed, finding, unit, now)
             }
         }
-        Some(UnitState::Succeeded) if unit == JobKind::Prepare => {
-            go("the wanted preparation changed".into())
-        }
-        Some(UnitState::Succeeded) => waiting_for_node(observed),
-        Some(UnitState::Failed(failure)) => {
-            let message = format!(
-                "{}/{} {} failed with exit code {}: {}",
-                failure.at.index,
-                failure.at.total,
-                failure.at.step,
-                failure.exit_code,
-                failure.why()
-            );
-            let reason = match failure.at.step.as_str() {
-                node::POST_KUBEADM => Reason::PostKubeadmCommandsFailed,
-                _ => unit.failed(),
-            };
-            retry(observed, reason, unit, message, now)
-        }
+        Some(UnitState::Failed(_)) | None => act(starts(observed, unit)),
     }
 }
 
-fn with_error(observed: &Observed, message: String) -> String {
-    match &observed.attempts.error {
-        Some(error) => format!("{message}: {error}"),
-        None => message,
-    }
-}
-
-fn retry(
-    observed: &Observed,
-    reason: Reason,
-    unit: JobKind,
-    message: String,
-    now: Timestamp,
-) -> Plan {
+fn retry(observed: &Observed, finding: Finding, unit: JobKind, now: Timestamp) -> Plan {
     let attempts = &observed.attempts;
     let wait = backoff::left(attempts.failed, jitter(observed.uid()), attempts.last, now);
-    let finding = Finding::no(BOOTSTRAP, reason, message);
     if wait.is_zero() {
         Plan::act(Action::RunJob(unit), finding)
     } else {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::super::kind::PlaceKind;
 use super::super::observed::{Observed, Refusal};
-use crate::api::conditions::{ConditionType, Reason, Status, find, is_true};
+use crate::api::conditions::{ConditionType, Reason, Status, find, is_true, reason_of};
 use crate::api::host::HostFacts;
 use crate::api::machine_provider_spec::HostRequirements;
 use crate::api::names::{ANNOTATION_HOST, ANNOTATION_PAUSED};
@@ -30,6 +30,7 @@ enum Obstacle {
     Deleting,
     NotSeen,
     Unreachable,
+    Refusing,
     Dirty,
     TooSmall,
     Unavailable,
@@ -45,6 +46,7 @@ impl Obstacle {
             Self::Deleting => "being deleted",
             Self::NotSeen => "not looked at yet",
             Self::Unreachable => "unreachable",
+            Self::Refusing => "refusing the login",
             Self::Dirty => "not clean",
             Self::TooSmall => "below the requirements",
             Self::Unavailable => "not available",
@@ -183,7 +185,13 @@ fn obstacle(host: &Host, requirements: &HostRequirements) -> Option<Obstacle> {
     {
         Some(Obstacle::NotSeen)
     } else if !is_true(conditions, ConditionType::Reachable) && !rests(conditions) {
-        Some(Obstacle::Unreachable)
+        let why = reason_of(conditions, ConditionType::Reachable);
+        let is_refused = why.is_some_and(Reason::is_refused_login);
+        Some(if is_refused {
+            Obstacle::Refusing
+        } else {
+            Obstacle::Unreachable
+        })
     } else if !is_true(conditions, ConditionType::Clean) {
         Some(Obstacle::Dirty)
     } else if !status

@@ -31,14 +31,24 @@ pub struct Bootstrap<'a> {
 /// The unit that makes a cluster's first control plane. When it has succeeded, the marker says
 /// `initialized`, and running it again does nothing.
 pub fn init(input: Bootstrap<'_>) -> Result<Unit, UnitError> {
-    let kubeadm = step("init", "kubeadm init", "steps/init.sh", context! {})?;
+    let kubeadm = step(
+        "init",
+        "kubeadm init",
+        "steps/init.sh",
+        context! { init => true },
+    )?;
     unit(JobKind::Init, kubeadm, input)
 }
 
 /// The unit that makes a host a node of a cluster. When it has succeeded, the marker says `joined`, and
 /// running it again does nothing.
 pub fn join(input: Bootstrap<'_>) -> Result<Unit, UnitError> {
-    let kubeadm = step("join", "kubeadm join", "steps/join.sh", context! {})?;
+    let kubeadm = step(
+        "join",
+        "kubeadm join",
+        "steps/join.sh",
+        context! { init => false },
+    )?;
     unit(JobKind::Join, kubeadm, input)
 }
 

@@ -14,6 +14,7 @@ fn error(reason: Reason) -> ContactError {
 
 fn following(mut observed: Observed, unit: JobKind) -> Observed {
     observed.following = Some(Follow {
+        retried: None,
         job: Job::new(unit, "m"),
         progress: Some(step()),
         since: at(0),

@@ -131,6 +131,7 @@ fn with_unit(mut observed: Observed, unit: JobKind, state: UnitState) -> Observe
         panic!("it answers")
     };
     seen.units.push(UnitStatus {
+        retried: None,
         job: Job::new(unit, "m"),
         identity: String::new(),
         state,

@@ -5,6 +5,9 @@ use super::*;
 #[test]
 fn a_released_host_is_reset_until_it_is_clean() {
     let failed = UnitState::Failed(Failure {
+        attempt: 0,
+        since: None,
+        causes: Vec::new(),
         at: step(),
         exit_code: 1,
         findings: Vec::new(),
@@ -33,6 +36,7 @@ fn a_released_host_is_reset_until_it_is_clean() {
         };
         seen.units = unit
             .map(|state| UnitStatus {
+                retried: None,
                 job: Job::new(JobKind::Reset, "m"),
                 identity: String::new(),
                 state,
@@ -53,13 +57,62 @@ fn a_released_host_is_reset_until_it_is_clean() {
 }
 
 #[test]
+fn a_reset_that_failed_says_so_while_it_is_tried_again() {
+    let failure = Failure {
+        at: step(),
+        exit_code: 1,
+        attempt: 2,
+        since: None,
+        causes: vec!["why: /mnt is held by tar (7)".into(), "do: end it".into()],
+        findings: Vec::new(),
+        output: String::new(),
+    };
+    let mut told = saying(&claim("m", true), marked("here", "m"));
+    let Contact::Seen(seen) = &mut told.contact else {
+        panic!("it answers")
+    };
+    seen.units.push(UnitStatus {
+        retried: Some(Box::new(failure.clone())),
+        job: Job::new(JobKind::Reset, "m"),
+        identity: String::new(),
+        state: UnitState::Running(step()),
+    });
+    let mut followed = observed(&claim("m", true), Contact::NotAsked);
+    followed.following = Some(crate::core::node::Follow {
+        job: Job::new(JobKind::Reset, "m"),
+        progress: Some(step()),
+        since: at(0),
+        retried: Some(Box::new(failure)),
+    });
+    let reset = [Action::Reset(marker("here", "m"))];
+    for (case, observed, actions) in [
+        ("found running", told, &reset[..]),
+        ("followed", followed, &[]),
+    ] {
+        let now = plan(&observed, at(0));
+        let says = ["/mnt is held by tar (7). End it. ", "(attempt 2)"];
+        expect(
+            case,
+            &now,
+            State::Quarantined,
+            actions,
+            "ResetFailed",
+            &says,
+        );
+    }
+}
+
+#[test]
 fn a_reset_that_cannot_start_or_is_interrupted_again_pauses_and_says_why() {
     let reset = [Action::Reset(marker("here", "m"))];
     for (unit, why) in [
-        (None, "reset could not be started: exit code 1: disk full"),
+        (
+            None,
+            "reset could not be started (attempt 3): exit code 1: disk full",
+        ),
         (
             Some(UnitState::Interrupted(step())),
-            "reset was interrupted in step",
+            "reset could not be started (attempt 3): exit code 1: disk full",
         ),
     ] {
         let mut observed = saying(&claim("m", true), marked("here", "m"));
@@ -67,11 +120,13 @@ fn a_reset_that_cannot_start_or_is_interrupted_again_pauses_and_says_why() {
             panic!("it answers")
         };
         seen.units.extend(unit.map(|state| UnitStatus {
+            retried: None,
             job: Job::new(JobKind::Reset, "m"),
             identity: String::new(),
             state,
         }));
         observed.attempts = Attempts {
+            since: None,
             failed: 3,
             last: Some(at(0)),
             error: Some("exit code 1: disk full".into()),

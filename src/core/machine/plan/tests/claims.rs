@@ -108,6 +108,17 @@ fn a_host_is_taken_only_when_nothing_speaks_against_it() {
             Some("1 not looked at yet"),
         ),
         ("unreachable", lacks(&a, "Reachable"), Some("1 unreachable")),
+        (
+            "no sudo",
+            {
+                let mut host = a.clone();
+                let conditions = &mut host.status.as_mut().expect("a status").conditions;
+                conditions[0].status = "False".into();
+                conditions[0].reason = "SudoRefused".into();
+                Arc::new(host)
+            },
+            Some("1 refusing the login"),
+        ),
         ("dirty", lacks(&a, "Clean"), Some("1 not clean")),
         (
             "small",

@@ -18,6 +18,9 @@ fn with_command(mut observed: Observed) -> Observed {
 
 fn failed_in(step: &str) -> UnitState {
     UnitState::Failed(Failure {
+        attempt: 0,
+        since: None,
+        causes: Vec::new(),
         at: Progress {
             step: step.into(),
             index: 3,
@@ -74,6 +77,7 @@ fn a_command_that_failed_is_said_beside_the_node_and_tried_again_later_each_time
 
     let mut again = joined(failed_in("post-kubeadm"));
     again.attempts = Attempts {
+        since: None,
         failed: 3,
         last: Some(at(0)),
         error: None,
@@ -89,7 +93,8 @@ fn a_machine_with_commands_is_bootstrapped_once_they_have_succeeded() {
     let mut follows = joined(UnitState::Running(step("post-kubeadm")));
     follows.placement = held(Contact::NotAsked);
     follows.follow = Some(crate::core::node::Follow {
-        job: Job::new(JobKind::Join, ME),
+        retried: None,
+        job: Job::new(JobKind::Join, "m"),
         progress: Some(step("post-kubeadm")),
         since: at(0),
     });

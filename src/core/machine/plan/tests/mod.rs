@@ -221,6 +221,7 @@ fn unmarked(units: Vec<UnitStatus>) -> Observation {
 /// What a host says that was reset for a Machine.
 fn reset_of(uid: &str) -> Observation {
     unmarked(vec![UnitStatus {
+        retried: None,
         job: Job::new(JobKind::Reset, uid),
         identity: String::new(),
         state: UnitState::Succeeded,
@@ -299,6 +300,7 @@ fn unit(observed: &Observed, kind: JobKind, state: UnitState) -> UnitStatus {
         _ => Ok(String::new()),
     };
     UnitStatus {
+        retried: None,
         job: observed.marker.job(kind),
         identity: identity.unwrap_or_default(),
         state,
@@ -325,6 +327,9 @@ fn step(name: &str) -> Progress {
 
 fn failure(output: &str) -> UnitState {
     UnitState::Failed(Failure {
+        attempt: 0,
+        since: None,
+        causes: Vec::new(),
         at: step("containerd"),
         exit_code: 1,
         findings: Vec::new(),

@@ -32,6 +32,7 @@ impl Server {
             });
         }
         let units = self.units.iter().map(|(machine, name, end)| UnitStatus {
+            retried: None,
             job: Job::new(*name, UIDS[*machine]),
             identity: String::new(),
             state: match end {

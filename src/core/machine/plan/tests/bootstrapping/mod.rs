@@ -1,6 +1,7 @@
 //! From nothing to a Node.
 
 mod another_cluster;
+mod kept;
 mod running;
 
 use super::*;
@@ -301,6 +302,7 @@ fn a_unit_that_failed_waits_longer_each_time() {
 fn waits_longer_each_time(state: fn() -> UnitState) {
     let waits = [1, 3, 20].map(|failed| {
         let failed = Attempts {
+            since: None,
             failed,
             last: Some(at(0)),
             error: None,

@@ -162,7 +162,8 @@ fn observed_of(case: &Case) -> Observed {
     };
     if case.follows {
         observed.follow = Some(Follow {
-            job: Job::new(JobKind::Prepare, ME),
+            retried: None,
+            job: Job::new(JobKind::Prepare, "m"),
             progress: None,
             since: at(0),
         });
