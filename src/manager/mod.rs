@@ -17,8 +17,10 @@ mod metrics;
 mod run;
 mod unreadable;
 
-pub use args::ManagerArgs;
+pub use args::{DEFAULT_LEASE_NAMESPACE, ManagerArgs};
 pub use context::{Context, member_key};
 pub use error::ManagerError;
+pub use leader::LEASE_NAME;
+pub use lease::LEASE_SECONDS;
 pub use metrics::Metrics;
 pub use run::run;
