@@ -4,7 +4,7 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::super::observed::Observed;
 use super::{ASK_AGAIN, Plan, State, consumer, is_deleted, owned, unavailable};
-use crate::api::conditions::Reason;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::Next;
 use crate::core::node::{Follow, UnitName};
 
@@ -28,7 +28,7 @@ fn followed(observed: &Observed, follow: &Follow) -> Plan {
         None => format!("{unit} starts"),
     };
     let is_released = consumer(observed).is_some_and(|consumer| consumer.releasing);
-    match follow.unit {
+    let mut plan = match follow.unit {
         UnitName::Reset => unavailable(State::Releasing, Reason::Resetting, far, Next::OnChange),
         _ if is_released => unavailable(
             State::Releasing,
@@ -42,7 +42,13 @@ fn followed(observed: &Observed, follow: &Follow) -> Plan {
             next: Next::OnChange,
             ..by_machine(observed)
         },
+    };
+    if follow.progress.is_some() {
+        // it told of the step on the connection on which the unit is followed
+        let answers = Finding::yes(ConditionType::Reachable, Reason::Answers, "");
+        plan.findings.insert(0, answers);
     }
+    plan
 }
 
 /// A Machine has it.
