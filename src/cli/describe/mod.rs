@@ -91,8 +91,10 @@ pub enum Error {
         second: String,
     },
     /// The arguments name no object.
-    #[error("which {kind}? {instead}")]
+    #[error("which {kind}? In namespace {namespace}, {instead}")]
     NotNamed {
+        /// Where it would be looked for.
+        namespace: String,
         /// The kind.
         kind: Kind,
         /// What there is, or what to do.
@@ -170,7 +172,12 @@ impl Args {
         let caller = Caller::from_environment(self.namespace.as_deref()).await?;
         let Some(name) = name else {
             let instead = instead(&caller, kind).await?;
-            return Err(Error::NotNamed { kind, instead });
+            let namespace = caller.namespace;
+            return Err(Error::NotNamed {
+                namespace,
+                kind,
+                instead,
+            });
         };
         let watch = Watch::start(&caller, kind, name, &self.lease_namespace).await?;
         let Some(object) = watch.snapshot.described() else {
@@ -224,10 +231,10 @@ async fn instead(caller: &Caller, kind: Kind) -> Result<String, ApiError> {
     };
     let namespace = &caller.namespace;
     Ok(match names.len() {
-        0 => format!("it has no {all}: apply one, or name another namespace with --namespace"),
-        ..=NAMED => format!("its {all} are {}", names.join(", ")),
+        0 => format!("there are no {all}: apply one, or name another namespace with --namespace"),
+        ..=NAMED => format!("the {all} are {}", names.join(", ")),
         many => format!(
-            "it has {many} {all}: kubectl -n {namespace} get {}",
+            "there are {many} {all}: kubectl -n {namespace} get {}",
             all.to_lowercase()
         ),
     })

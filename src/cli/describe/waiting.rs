@@ -77,6 +77,8 @@ fn reason(standing: &Standing, now: Timestamp) -> String {
         (false, Mark::Trouble) if !reason.is_empty() => format!("{reason}: {message}"),
         (false, _) => message.clone(),
     };
+    // what follows in the next lines is not repeated here
+    let why = why.trim_end_matches(':');
     format!("{why}{}", lasting(standing, now))
 }
 

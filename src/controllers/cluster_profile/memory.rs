@@ -226,7 +226,10 @@ impl Remembered {
     pub(super) fn take_account(&mut self, problem: Option<String>) -> bool {
         let is_news = self.account != problem;
         self.account = problem;
-        self.is_changed |= is_news;
+        if is_news {
+            self.settled = None;
+            self.is_changed = true;
+        }
         is_news
     }
 

@@ -25,3 +25,10 @@ pub struct Attempts {
     /// What was wrong, where the host keeps no record of it.
     pub error: Option<String>,
 }
+
+impl Attempts {
+    /// Ends the pause after the last one. One that fails again waits longer than it did.
+    pub fn at_once(&mut self) {
+        self.last = None;
+    }
+}
