@@ -103,9 +103,10 @@ fn judge(condition: &Condition) -> Mark {
 }
 
 fn happened(event: &Happened, now: Timestamp, style: Style) -> Vec<String> {
-    let mark_of = match event.is_warning {
-        true => Mark::Trouble,
-        false => Mark::Ready,
+    let mark_of = if event.is_warning {
+        Mark::Trouble
+    } else {
+        Mark::Ready
     };
     let times = match event.times {
         ..2 => String::new(),

@@ -100,7 +100,9 @@ mod tests {
             ),
         ] {
             let mut leader = Leader::default();
-            events.into_iter().for_each(|event| leader.take(event));
+            for event in events {
+                leader.take(event);
+            }
             let now = Timestamp::from_second(NOW).expect("a time");
             let notice = leader.notice("tatara-system", now);
             match (notice, says) {
@@ -117,9 +119,9 @@ mod tests {
     #[test]
     fn what_cannot_be_read_any_more_is_not_reported() {
         let mut leader = Leader::default();
-        listed(renewed(3600))
-            .into_iter()
-            .for_each(|event| leader.take(event));
+        for event in listed(renewed(3600)) {
+            leader.take(event);
+        }
         leader.forget();
         let now = Timestamp::from_second(NOW).expect("a time");
         assert_eq!(leader.notice("tatara-system", now), None);

@@ -232,7 +232,7 @@ async fn instead(caller: &Caller, kind: Kind) -> Result<String, ApiError> {
     let namespace = &caller.namespace;
     Ok(match names.len() {
         0 => format!("there are no {all}: apply one, or name another namespace with --namespace"),
-        ..=NAMED => format!("the {all} are {}", names.join(", ")),
+        1..=NAMED => format!("the {all} are {}", names.join(", ")),
         many => format!(
             "there are {many} {all}: kubectl -n {namespace} get {}",
             all.to_lowercase()

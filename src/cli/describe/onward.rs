@@ -79,12 +79,8 @@ fn paused(snapshot: &Snapshot, rows: &[Row]) -> Option<Command> {
         let annotations = object.meta.annotations.as_ref();
         annotations.is_some_and(|all| all.contains_key(ANNOTATION_PAUSED))
     });
-    let row = match is_own {
-        true => rows.iter().find(|row| row.is_focus)?,
-        false => rows
-            .iter()
-            .find(|row| row.standing.mark == Mark::Paused && !row.is_focus)?,
-    };
+    let mut paused = rows.iter().filter(|row| row.standing.mark == Mark::Paused);
+    let row = paused.find(|row| row.is_focus == is_own)?;
     let (kind, name, namespace) = (row.kind.to_lowercase(), &row.name, &snapshot.namespace);
     Some(Command {
         text: format!("kubectl annotate {kind} {name} -n {namespace} {ANNOTATION_PAUSED}-"),

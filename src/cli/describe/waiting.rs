@@ -35,7 +35,7 @@ pub fn sentence(snapshot: &Snapshot, rows: &[Row], now: Timestamp) -> String {
 /// The object that holds up the rest: failed ones before those on their way, the control plane
 /// before workers, Machines before what counts them.
 pub fn blocking(rows: &[Row]) -> Option<&Row> {
-    rows.iter().filter(is_open).min_by_key(|row| {
+    rows.iter().filter(|row| is_open(row)).min_by_key(|row| {
         let depth = std::cmp::Reverse(row.rails.len());
         (
             row.kind != Kind::Machine.as_str(),
@@ -46,14 +46,14 @@ pub fn blocking(rows: &[Row]) -> Option<&Row> {
     })
 }
 
-fn is_open(row: &&Row) -> bool {
+fn is_open(row: &Row) -> bool {
     matches!(row.standing.mark, Mark::Working | Mark::Trouble)
 }
 
 fn blocked_by(first: &Row, rows: &[Row], now: Timestamp) -> String {
     let same = rows
         .iter()
-        .filter(is_open)
+        .filter(|row| is_open(row))
         .filter(|row| row.kind == first.kind);
     let more = match same.count() - 1 {
         0 => String::new(),

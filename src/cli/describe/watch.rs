@@ -147,7 +147,7 @@ fn leader(caller: &Caller, namespace: &str) -> Changes {
     let one = watcher::Config::default().fields(&format!("metadata.name={LEASE_NAME}"));
     let unknown: fn() -> Change = || {
         change(Event::<Lease>::InitDone, |snapshot, _| {
-            snapshot.leader.forget()
+            snapshot.leader.forget();
         })
     };
     let caller = caller.clone();

@@ -198,9 +198,10 @@ impl Remembered {
     pub(super) fn asks(&self, given: &Given, now: Timestamp) -> Next {
         if self.is_old(now) {
             // one that cannot be expected to answer is asked when that changes
-            return match can_answer(given) {
-                true => Next::After(self.pause(now).max(ASK_AGAIN)),
-                false => Next::OnChange,
+            return if can_answer(given) {
+                Next::After(self.pause(now).max(ASK_AGAIN))
+            } else {
+                Next::OnChange
             };
         }
         Next::at(self.told_at.map(|at| at + REFRESH), now)

@@ -84,9 +84,10 @@ async fn make_account(memory: &Memory, seen: &Seen) -> Done {
     memory.update(&seen.input.cluster, |remembered| {
         is_news = remembered.take_account(problem);
     });
-    match is_news {
-        true => Done::LookAgain(Duration::ZERO),
-        false => Done::Yes,
+    if is_news {
+        Done::LookAgain(Duration::ZERO)
+    } else {
+        Done::Yes
     }
 }
 

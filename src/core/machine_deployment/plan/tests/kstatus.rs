@@ -65,9 +65,10 @@ fn creation_roll_and_failure_are_told_apart() {
 #[test]
 fn a_roll_says_what_the_worst_machine_of_its_sets_says() {
     let machine = |name: &str, reason: &str, message: &str, is_leaving: bool| -> Machine {
-        let (condition, status) = match is_leaving {
-            true => ("Deleting", "True"),
-            false => ("Ready", "False"),
+        let (condition, status) = if is_leaving {
+            ("Deleting", "True")
+        } else {
+            ("Ready", "False")
         };
         let machine = json!({"metadata": {"name": name,
                 "deletionTimestamp": is_leaving.then_some("2026-01-01T00:00:00Z")},
