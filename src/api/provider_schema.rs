@@ -72,6 +72,7 @@ pub fn provider_config(generator: &mut SchemaGenerator) -> Schema {
     let mut value = provider_object(generator).to_value();
     value["description"] =
         json!("The other provider's object; Tatara reads its apiVersion and kind only.");
+    value["properties"]["kind"]["description"] = json!("Kind of the object.");
     json_schema!({
         "type": "object", "x-kubernetes-preserve-unknown-fields": true,
         "properties": { "value": value },

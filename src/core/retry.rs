@@ -10,9 +10,9 @@ use crate::api::names::ANNOTATION_RETRY;
 
 /// The value that each object had when it was last looked at, by UID.
 #[derive(Debug, Default)]
-pub struct Asked(HashMap<String, Option<String>>);
+pub struct Retries(HashMap<String, Option<String>>);
 
-impl Asked {
+impl Retries {
     /// Whether an object asks for it with a value that it did not have before. What it has when it is seen for the first
     /// time was acted upon by the start of this process.
     pub fn take(&mut self, object: &impl ResourceExt) -> bool {
@@ -44,7 +44,7 @@ mod tests {
             let metadata = json!({"name": "m", "uid": uid, "annotations": annotations});
             serde_json::from_value(json!({"metadata": metadata, "spec": {}})).expect("a Machine")
         };
-        let mut asked = Asked::default();
+        let mut retries = Retries::default();
         for (uid, value, expected) in [
             ("a", None, false),
             ("a", Some("1"), true),
@@ -57,12 +57,12 @@ mod tests {
             ("a", Some("1"), false),
         ] {
             assert_eq!(
-                asked.take(&machine(uid, value)),
+                retries.take(&machine(uid, value)),
                 expected,
                 "{uid} {value:?}"
             );
         }
-        asked.forget("a");
-        assert!(!asked.take(&machine("a", Some("3"))), "it is new");
+        retries.forget("a");
+        assert!(!retries.take(&machine("a", Some("3"))), "it is new");
     }
 }

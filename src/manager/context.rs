@@ -16,7 +16,7 @@ use crate::controllers::machine::Outcomes;
 use crate::controllers::machine_set::InFlight;
 use crate::controllers::whose::Regarded;
 use crate::core::machine::PendingClaim;
-use crate::core::retry::Asked;
+use crate::core::retry::Retries;
 use crate::engine::{Engine, ReconcileError};
 use crate::gateway;
 use crate::media::Media;
@@ -81,7 +81,7 @@ pub struct Context {
     /// What was done about objects that are not ours.
     pub regarded: Regarded,
     /// Who asked that what failed is tried again at once.
-    pub asked: Mutex<Asked>,
+    pub retries: Mutex<Retries>,
     /// UID of the management cluster: of its namespace kube-system.
     pub management: String,
     /// Namespaces beside a Cluster's own in which ClusterProfiles may be published.
@@ -105,8 +105,8 @@ impl Context {
 
     /// Whether a person asks, by a new value of the annotation, that what failed of an object is tried again at once.
     pub fn is_retry_asked(&self, object: &impl ResourceExt) -> bool {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        asked.take(object)
+        let mut retries = self.retries.lock().unwrap_or_else(PoisonError::into_inner);
+        retries.take(object)
     }
 
     /// Forgets what is remembered of a Machine that is gone.

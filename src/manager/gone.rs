@@ -33,8 +33,8 @@ pub fn forgetting<K: Remembered + 'static>(context: Arc<Context>, hook: Hook<K>)
             let uid = object.uid().unwrap_or_default();
             context.unreadable.forget(&uid);
             context.regarded.forget(&uid);
-            let asked = context.asked.lock();
-            asked.unwrap_or_else(PoisonError::into_inner).forget(&uid);
+            let retries = context.retries.lock();
+            retries.unwrap_or_else(PoisonError::into_inner).forget(&uid);
             for controller in K::CONTROLLERS {
                 let namespace = object.namespace().unwrap_or_default();
                 let key = (*controller, namespace, object.name_any());

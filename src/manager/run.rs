@@ -176,7 +176,7 @@ fn context(
         tokens: std::sync::Mutex::default(),
         unreadable: Default::default(),
         regarded: Default::default(),
-        asked: Default::default(),
+        retries: Default::default(),
         profile_namespaces: args.profile_namespaces.clone(),
         stop: stop.clone(),
         started: clock::now(),

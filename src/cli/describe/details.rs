@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
 
 use super::age::age;
-use super::events::Happened;
+use super::events::Occurrence;
 use super::onward::commands;
 use super::render::{Style, colour, faint, line, mark, padded};
 use super::snapshot::Snapshot;
@@ -15,7 +15,7 @@ use crate::api::conditions::{ConditionType, Status};
 /// Conditions, Events and commands as lines.
 pub fn details(
     snapshot: &Snapshot,
-    events: &[Happened],
+    events: &[Occurrence],
     now: Timestamp,
     style: Style,
 ) -> Vec<String> {
@@ -80,7 +80,7 @@ fn conditions(all: &[Condition], now: Timestamp, style: Style) -> Vec<String> {
         .collect()
 }
 
-/// A reason that asks for somebody is trouble, whatever the polarity of its condition.
+/// A reason that asks a person to act is trouble, whatever the polarity of its condition.
 fn judge(condition: &Condition) -> Mark {
     let is_true = condition.status == Status::True;
     let is = |types: &[ConditionType]| types.iter().any(|type_| condition.type_ == *type_);
@@ -102,7 +102,7 @@ fn judge(condition: &Condition) -> Mark {
     }
 }
 
-fn happened(event: &Happened, now: Timestamp, style: Style) -> Vec<String> {
+fn happened(event: &Occurrence, now: Timestamp, style: Style) -> Vec<String> {
     let mark_of = if event.is_warning {
         Mark::Trouble
     } else {

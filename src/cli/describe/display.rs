@@ -8,7 +8,7 @@ use super::Error;
 use super::age::age;
 use super::changes::Changes;
 use super::details::details;
-use super::events::Happened;
+use super::events::Occurrence;
 use super::render::{Style, fit, render};
 use super::screen::Screen;
 use super::snapshot::Snapshot;
@@ -42,7 +42,7 @@ impl Display {
     pub fn once(
         &self,
         snapshot: &Snapshot,
-        events: &[Happened],
+        events: &[Occurrence],
         now: Timestamp,
     ) -> Result<(), Error> {
         // what is cut to fit would be missing here; only what is written over has to fit

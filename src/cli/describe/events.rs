@@ -12,12 +12,12 @@ const SHOWN: usize = 10;
 
 /// One Event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Happened {
+pub struct Occurrence {
     /// When it last was.
     pub last: Timestamp,
     /// How often.
     pub times: i32,
-    /// Whether it asks for somebody.
+    /// Whether it asks a person to act.
     pub is_warning: bool,
     /// Why, as one word.
     pub reason: String,
@@ -27,27 +27,27 @@ pub struct Happened {
 
 /// The last Events of the object with this UID, oldest first. None where the caller may not read Events: what they say
 /// is in the conditions as well.
-pub async fn events(caller: &Caller, uid: &str) -> Vec<Happened> {
+pub async fn events(caller: &Caller, uid: &str) -> Vec<Occurrence> {
     let api: Api<Event> = Api::namespaced(caller.client.clone(), &caller.namespace);
     let of_object = ListParams::default().fields(&format!("involvedObject.uid={uid}"));
     let list = api.list(&of_object).await;
     last(list.map(|list| list.items).unwrap_or_default())
 }
 
-fn last(events: Vec<Event>) -> Vec<Happened> {
-    let mut all: Vec<Happened> = events.into_iter().filter_map(happened).collect();
+fn last(events: Vec<Event>) -> Vec<Occurrence> {
+    let mut all: Vec<Occurrence> = events.into_iter().filter_map(happened).collect();
     all.sort_by_key(|event| event.last);
     let old = all.len().saturating_sub(SHOWN);
     all.split_off(old)
 }
 
 /// An Event was written in the old form or in the new one, which keep times and counts in other fields.
-fn happened(event: Event) -> Option<Happened> {
+fn happened(event: Event) -> Option<Occurrence> {
     let series = event.series.unwrap_or_default();
     let last = series.last_observed_time.or(event.event_time);
     let last = last.map(|time| time.0);
     let last = last.or(event.last_timestamp.map(|time| time.0));
-    Some(Happened {
+    Some(Occurrence {
         last: last.or(event.metadata.creation_timestamp.map(|time| time.0))?,
         times: series.count.or(event.count).unwrap_or(1),
         is_warning: event.type_.as_deref() == Some("Warning"),

@@ -118,7 +118,7 @@ pub struct Snapshot {
 
 /// The object that is described, as far as it is the same for all kinds.
 #[derive(Debug)]
-pub struct Described<'a> {
+pub struct Focus<'a> {
     /// Its metadata.
     pub meta: &'a ObjectMeta,
     /// Its conditions; none of a kind without a status.
@@ -127,7 +127,7 @@ pub struct Described<'a> {
 
 macro_rules! described {
     ($object:expr) => {
-        $object.map(|object| Described {
+        $object.map(|object| Focus {
             meta: &object.metadata,
             conditions: object
                 .status
@@ -149,7 +149,7 @@ impl Snapshot {
     }
 
     /// The object, if it is there.
-    pub fn described(&self) -> Option<Described<'_>> {
+    pub fn described(&self) -> Option<Focus<'_>> {
         let name = self.name.as_str();
         match self.kind {
             Kind::Cluster => described!(self.clusters.get(name)),
@@ -158,7 +158,7 @@ impl Snapshot {
             Kind::MachineDeployment => described!(self.deployments.get(name)),
             Kind::Host => described!(self.hosts.get(name)),
             Kind::Hypervisor => described!(self.hypervisors.get(name)),
-            Kind::MachineClass => self.classes.get(name).map(|class| Described {
+            Kind::MachineClass => self.classes.get(name).map(|class| Focus {
                 meta: &class.metadata,
                 conditions: &[],
             }),

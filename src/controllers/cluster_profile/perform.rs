@@ -60,6 +60,7 @@ pub async fn perform(
             let Some(written) = written else {
                 return Ok(Done::Yes);
             };
+            // what is not kept would differ in every pass
             let lost = Owned::of(&written).lost(parts.0, parts.1);
             if !lost.is_empty() {
                 // the watch shows this write as well, and must not wake us to repeat it

@@ -10,18 +10,18 @@ use super::fixture::{Fixture, ago, bootstrapping, condition, ready, rolling};
 use super::{UTF8, now, shown};
 use crate::api::names::{ANNOTATION_HYPERVISOR, ANNOTATION_PAUSED};
 use crate::cli::describe::details::details;
-use crate::cli::describe::events::Happened;
+use crate::cli::describe::events::Occurrence;
 use crate::cli::describe::kind::Kind;
 use crate::cli::describe::onward::commands;
 
-fn whole(fixture: &Fixture, events: &[Happened]) -> String {
+fn whole(fixture: &Fixture, events: &[Occurrence]) -> String {
     let snapshot = &fixture.snapshot;
     let details = details(snapshot, events, now(), UTF8).join("\n");
     format!("{}\n{details}", shown(snapshot, UTF8))
 }
 
-fn event(seconds: i64, times: i32, is_warning: bool, reason: &str, message: &str) -> Happened {
-    Happened {
+fn event(seconds: i64, times: i32, is_warning: bool, reason: &str, message: &str) -> Occurrence {
+    Occurrence {
         last: now() - SignedDuration::from_secs(seconds),
         times,
         is_warning,

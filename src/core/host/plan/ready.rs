@@ -1,6 +1,6 @@
 //! Whether a Host is as its owner asks: free, in use, or kept back.
 
-use super::super::observed::Observed;
+use super::super::observed::{Contact, Observed};
 use super::Plan;
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Status};
 
@@ -16,10 +16,8 @@ pub fn tell(observed: &Observed, plan: &mut Plan) {
     let trouble = if available.status == Status::True || is_kept {
         let parts = [ConditionType::Reachable, ConditionType::Clean];
         let said = parts.into_iter().filter_map(find).find(is_no).cloned();
-        said.or_else(|| match find(ConditionType::Reachable) {
-            Some(_) => None,
-            None => unreachable(observed),
-        })
+        let is_said = find(ConditionType::Reachable).is_some();
+        said.or_else(|| unreachable(observed).filter(|_| !is_said))
     } else {
         Some(available.clone())
     };
@@ -36,6 +34,9 @@ pub fn tell(observed: &Observed, plan: &mut Plan) {
 
 /// That it did not answer when it was last asked: of a host that is not asked in this pass the condition stays as it is.
 fn unreachable(observed: &Observed) -> Option<Finding> {
+    let Contact::NotAsked = observed.contact else {
+        return None;
+    };
     let status = observed.host.status.as_ref()?;
     let said = conditions::find(&status.conditions, ConditionType::Reachable)?;
     let reason = Reason::parse(&said.reason)?;
