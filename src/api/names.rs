@@ -33,6 +33,8 @@ pub const ANNOTATION_EXCLUDE_DRAIN: &str = "machine.cluster.k8s.io/exclude-node-
 pub const LABEL_DRAIN: &str = "tatara.dev/drain";
 /// Value of [`LABEL_DRAIN`]: leave the pod alone.
 pub const DRAIN_SKIP: &str = "skip";
+/// Annotation on a Machine or a Host: with each new value, what failed is tried again at once instead of after its pause.
+pub const ANNOTATION_RETRY: &str = "tatara.dev/retry";
 /// Annotation on a MachineSet: create no Machines (OnDelete keeps old sets from refilling).
 pub const ANNOTATION_DISABLE_CREATE: &str = "cluster.k8s.io/disable-machine-create";
 /// Annotation on a MachineSet: its revision (2019 API).

@@ -50,6 +50,11 @@ pub fn no_full_version(version: &str) -> String {
     )
 }
 
+/// What `kubectl explain` says of the kind: the fields of each are kept as they were written, and no schema names them.
+const KINDS: &str = "Kind of the object. Those of Tatara: of a Cluster ClusterProviderSpec; of a Machine \
+    SSHMachineProviderSpec (a Host), LibvirtMachineProviderSpec (a virtual machine on a Hypervisor) or \
+    SimulatedMachineProviderSpec (nothing, for tests). Their fields: docs/api.md, or tatara crds --markdown.";
+
 /// A provider's object: rules may look at what it says that it is; the rest is kept as the user wrote it.
 pub fn provider_object(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
@@ -57,7 +62,7 @@ pub fn provider_object(_: &mut SchemaGenerator) -> Schema {
         "properties": {
             "apiVersion": { "type": "string", "maxLength": 253,
                 "description": "Group and version of the object: those of Tatara's own are tatara.dev/v1alpha1." },
-            "kind": { "type": "string", "maxLength": 253, "description": "Kind of the object." },
+            "kind": { "type": "string", "maxLength": 253, "description": KINDS },
         },
     })
 }
@@ -67,6 +72,7 @@ pub fn provider_config(generator: &mut SchemaGenerator) -> Schema {
     let mut value = provider_object(generator).to_value();
     value["description"] =
         json!("The other provider's object; Tatara reads its apiVersion and kind only.");
+    value["properties"]["kind"]["description"] = json!("Kind of the object.");
     json_schema!({
         "type": "object", "x-kubernetes-preserve-unknown-fields": true,
         "properties": { "value": value },

@@ -7,7 +7,7 @@ use kube::api::ListParams;
 use kube::config::InferConfigError;
 use kube::core::NamespaceResourceScope;
 use kube::runtime::watcher;
-use kube::{Api, Client, Config, Resource};
+use kube::{Api, Client, Config, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 
 use crate::api::conditions::{ConditionType, find};
@@ -131,6 +131,18 @@ impl Caller {
         let list = api.list(&named).await;
         let list = list.map_err(|error| self.explain::<K>(error))?;
         Ok(list.items.into_iter().next())
+    }
+
+    /// Names of all objects of a kind, in order.
+    pub async fn names<K>(&self) -> Result<Vec<String>, ApiError>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+        K: Clone + Debug + DeserializeOwned,
+    {
+        let api: Api<K> = Api::namespaced(self.client.clone(), &self.namespace);
+        let list = api.list_metadata(&ListParams::default()).await;
+        let list = list.map_err(|error| self.explain::<K>(error))?;
+        Ok(list.items.iter().map(ResourceExt::name_any).collect())
     }
 
     /// What a failed request for objects of kind `K` means to the caller. A `get` must have ruled

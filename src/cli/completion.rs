@@ -22,12 +22,26 @@ impl Args {
     pub fn run(&self) -> Result<(), Error> {
         // written to memory first: clap_complete panics where it cannot write
         let mut script = Vec::new();
-        clap_complete::generate(
-            self.shell,
-            &mut super::Cli::command(),
-            "tatara",
-            &mut script,
-        );
+        let mut command = super::Cli::command();
+        clap_complete::generate(self.shell, &mut command, "tatara", &mut script);
+        if self.shell == Shell::Fish {
+            script.extend(values(&command).into_bytes());
+        }
         std::io::stdout().write_all(&script).map_err(Error)
     }
+}
+
+/// What `clap_complete` leaves out for fish: the values that arguments without a name take.
+fn values(command: &clap::Command) -> String {
+    let lines = command.get_subcommands().filter_map(|command| {
+        let all = command.get_positionals();
+        let values = all.flat_map(clap::Arg::get_possible_values);
+        let values: Vec<String> = values.map(|value| value.get_name().to_owned()).collect();
+        let (name, values) = (command.get_name(), values.join(" "));
+        let line = format!(
+            "complete -c tatara -n \"__fish_seen_subcommand_from {name}\" -f -a \"{values}\"\n"
+        );
+        (!values.is_empty()).then_some(line)
+    });
+    lines.collect()
 }

@@ -18,3 +18,10 @@ pub struct Tried {
     /// Hypervisors that a Machine has left, since it could not be made there.
     pub left: BTreeSet<String>,
 }
+
+impl Tried {
+    /// Ends the pause after the last one. One that fails again waits longer than it did.
+    pub fn at_once(&mut self) {
+        self.last = None;
+    }
+}

@@ -112,12 +112,6 @@ pub fn beside(counts: impl Into<String>, worst: Option<String>) -> String {
     }
 }
 
-/// What the worst says, of a text that [`beside`] made.
-pub fn repeated(text: &str) -> Option<&str> {
-    let (_, worst) = text.split_once(". ")?;
-    worst.starts_with("Machine ").then_some(worst)
-}
-
 #[cfg(test)]
 #[path = "trouble_tests.rs"]
 mod tests;

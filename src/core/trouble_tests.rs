@@ -69,15 +69,6 @@ fn the_worst_is_said_by_name_in_its_own_words_with_how_many_more() {
 }
 
 #[test]
-fn what_was_said_beside_counts_is_found_again() {
-    for worst in [None, Some("Machine a: no. power. 2 more".to_owned())] {
-        let text = beside("0/3 ready, 1 without a Node yet", worst.clone());
-        assert_eq!(repeated(&text).map(str::to_owned), worst);
-    }
-    assert_eq!(repeated("spec.selector is empty. Set it"), None);
-}
-
-#[test]
 fn a_machine_says_why_it_is_not_ready_or_what_keeps_it() {
     let machine = |conditions: &serde_json::Value| -> Machine {
         let of = |(name, status, reason): (&str, &str, &str)| {

@@ -3,6 +3,9 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+/// Namespace of the leader election Lease, unless another is named.
+pub const DEFAULT_LEASE_NAMESPACE: &str = "tatara-system";
+
 /// Settings of `tatara manager`. Each may come from the environment instead.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ManagerArgs {
@@ -16,7 +19,7 @@ pub struct ManagerArgs {
     #[arg(long, env = "TATARA_HTTP_ADDRESS", default_value = "0.0.0.0:8080")]
     pub http_address: SocketAddr,
     /// Namespace of the leader election Lease.
-    #[arg(long, env = "TATARA_LEASE_NAMESPACE", default_value = "tatara-system")]
+    #[arg(long, env = "TATARA_LEASE_NAMESPACE", default_value = DEFAULT_LEASE_NAMESPACE)]
     pub lease_namespace: String,
     /// Who this manager is in the leader election. No two living managers may have the same: with the name of
     /// its Pod it leads again at once after a crash. Without it every start is somebody else.

@@ -14,6 +14,7 @@ use crate::controllers::cluster_profile::Memory;
 use crate::controllers::machine::Outcomes;
 use crate::controllers::machine_set::InFlight;
 use crate::controllers::whose::Regarded;
+use crate::core::retry::Retries;
 use crate::engine::{Engine, ReconcileError};
 use crate::gateway;
 use crate::metrics::Metrics;
@@ -70,6 +71,8 @@ pub struct Context {
     pub unreadable: crate::controllers::unreadable::Said,
     /// What was done about objects that are not ours.
     pub regarded: Regarded,
+    /// Who asked that what failed is tried again at once.
+    pub retries: Mutex<Retries>,
     /// UID of the management cluster: of its namespace kube-system.
     pub management: String,
     /// Namespaces beside a Cluster's own in which ClusterProfiles may be published.
@@ -89,6 +92,12 @@ impl Context {
     /// Refuses to go on when another process may lead.
     pub fn must_lead(&self) -> Result<(), ReconcileError> {
         self.engine.must_lead()
+    }
+
+    /// Whether a person asks, by a new value of the annotation, that what failed of an object is tried again at once.
+    pub fn is_retry_asked(&self, object: &impl ResourceExt) -> bool {
+        let mut retries = self.retries.lock().unwrap_or_else(PoisonError::into_inner);
+        retries.take(object)
     }
 
     /// Forgets what is remembered of a Machine that is gone.

@@ -1,4 +1,4 @@
-//! What the manager remembers of an object beside the stores goes when the object does.
+//! What the manager remembers of an object beside the stores goes when the object does, or when a person asks for that.
 
 use std::sync::{Arc, PoisonError};
 
@@ -11,7 +11,7 @@ use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeploy
 use crate::controllers::cluster;
 use crate::gateway::ConnectionKey;
 use crate::providers::ssh::target::place;
-use crate::store::{Change, Hook};
+use crate::store::{Change, Hook, Key};
 
 /// An object of which more is remembered than the stores hold.
 pub trait Remembered: Resource<DynamicType = ()> + Sized {
@@ -33,6 +33,8 @@ pub fn forgetting<K: Remembered + 'static>(context: Arc<Context>, hook: Hook<K>)
             let uid = object.uid().unwrap_or_default();
             context.unreadable.forget(&uid);
             context.regarded.forget(&uid);
+            let retries = context.retries.lock();
+            retries.unwrap_or_else(PoisonError::into_inner).forget(&uid);
             for controller in K::CONTROLLERS {
                 let namespace = object.namespace().unwrap_or_default();
                 let key = (*controller, namespace, object.name_any());
@@ -66,6 +68,14 @@ impl Remembered for Machine {
             }
             drop(in_flight);
             context.forget_machine(&self.uid().unwrap_or_default());
+        } else if context.is_retry_asked(self) {
+            let uid = self.uid().unwrap_or_default();
+            context.follows.retry(&uid);
+            context.providers.libvirt.tries.retry(&uid);
+            // the reset of its host is the Host's to try again
+            for host in context.stores.hosts.by(&Key::Claim(uid)) {
+                context.wakers.hosts.wake_object(&host);
+            }
         }
     }
 }
@@ -80,6 +90,11 @@ impl Remembered for Host {
             context.bmcs.forget(&uid);
             if let Some(media) = &context.installs.media {
                 media.revoke(&uid);
+            }
+        } else if context.is_retry_asked(self) {
+            context.hosts.retry(self);
+            if let Some(consumer) = &self.spec.consumer_ref {
+                context.follows.retry(&consumer.uid);
             }
         }
         let Some(before) = before else { return };

@@ -19,7 +19,8 @@ use super::error::ManagerError;
 use super::lease::{LEASE_SECONDS, Seen, first};
 use crate::clock;
 
-const NAME: &str = "tatara";
+/// Name of the Lease.
+pub const LEASE_NAME: &str = "tatara";
 /// How often the Lease is renewed.
 const RENEW: Duration = Duration::from_secs(10);
 /// How long a renewal is relied on, from its start: it leaves ten seconds until another may lead to what is
@@ -52,7 +53,7 @@ impl Leadership {
         let start = Instant::now();
         let seen = election.attempt(None, start).await;
         let seen = seen.map_err(|source| ManagerError::Api {
-            what: format!("take part in leader election with Lease {namespace}/{NAME}"),
+            what: format!("take part in leader election with Lease {namespace}/{LEASE_NAME}"),
             source,
         })?;
         let end = CancellationToken::new();
@@ -151,7 +152,7 @@ impl Election {
     async fn attempt(&self, seen: Option<Seen>, now: Instant) -> Result<Seen, kube::Error> {
         let seen = match seen {
             Some(seen) => seen,
-            None => match self.leases.get_opt(NAME).await? {
+            None => match self.leases.get_opt(LEASE_NAME).await? {
                 Some(lease) => Seen::new(lease, None, now),
                 None => return self.create(now).await,
             },
@@ -164,7 +165,7 @@ impl Election {
     }
 
     async fn create(&self, now: Instant) -> Result<Seen, kube::Error> {
-        let lease = first(NAME, &self.identity, clock::now());
+        let lease = first(LEASE_NAME, &self.identity, clock::now());
         match self.leases.create(&PostParams::default(), &lease).await {
             Err(kube::Error::Api(status)) if status.is_already_exists() => {
                 self.look(None, now).await
@@ -182,7 +183,7 @@ impl Election {
     ) -> Result<Seen, kube::Error> {
         match self
             .leases
-            .replace(NAME, &PostParams::default(), lease)
+            .replace(LEASE_NAME, &PostParams::default(), lease)
             .await
         {
             Err(kube::Error::Api(status)) if status.is_conflict() => self.look(seen, now).await,
@@ -191,12 +192,12 @@ impl Election {
     }
 
     async fn look(&self, seen: Option<&Seen>, now: Instant) -> Result<Seen, kube::Error> {
-        Ok(Seen::new(self.leases.get(NAME).await?, seen, now))
+        Ok(Seen::new(self.leases.get(LEASE_NAME).await?, seen, now))
     }
 
     /// Waits until another's Lease has run out, is given back or deleted; then there is none.
     async fn until_free(&self, mut seen: Seen) -> Option<Seen> {
-        let changes = watch_object(self.leases.clone(), NAME).default_backoff();
+        let changes = watch_object(self.leases.clone(), LEASE_NAME).default_backoff();
         let mut changes = std::pin::pin!(changes);
         loop {
             let free = seen.free_at(&self.identity);
@@ -216,7 +217,7 @@ impl Election {
         if seen.holder() == Some(&self.identity) {
             let given_back = seen.given_back();
             self.leases
-                .replace(NAME, &PostParams::default(), &given_back)
+                .replace(LEASE_NAME, &PostParams::default(), &given_back)
                 .await?;
         }
         Ok(())

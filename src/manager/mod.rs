@@ -17,7 +17,9 @@ mod run;
 mod sources;
 mod unreadable;
 
-pub use args::ManagerArgs;
+pub use args::{DEFAULT_LEASE_NAMESPACE, ManagerArgs};
 pub use context::{Context, member_key};
 pub use error::ManagerError;
+pub use leader::LEASE_NAME;
+pub use lease::LEASE_SECONDS;
 pub use run::run;

@@ -188,6 +188,7 @@ fn context(
         tokens: std::sync::Mutex::default(),
         unreadable: Default::default(),
         regarded: Default::default(),
+        retries: Default::default(),
         profile_namespaces: args.profile_namespaces.clone(),
         stop: stop.clone(),
         started: clock::now(),

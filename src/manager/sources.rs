@@ -94,7 +94,9 @@ where
             // what happened since that version is not known any more
             WatchEvent::Error(status) => {
                 FROM_NOW.clone_into(version);
-                told.iter().for_each(|sources| sources.lost(kind));
+                for sources in told {
+                    sources.lost(kind);
+                }
                 return Err(kube::Error::Api(status));
             }
         }

@@ -1,4 +1,4 @@
-//! `tatara describe cluster` and `tatara kubeconfig` on a real API server. No controllers run: the statuses that they would
+//! `tatara describe` and `tatara kubeconfig` on a real API server. No controllers run: the statuses that they would
 //! write are written by hand.
 
 use std::io::{BufRead, BufReader};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::core::v1::{Event, Secret};
 use k8s_openapi::api::rbac::v1::{ClusterRole, RoleBinding};
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::core::NamespaceResourceScope;
@@ -101,6 +101,11 @@ fn tatara(kubeconfig: &Path, namespace: &str, arguments: &[&str]) -> Command {
     command
         .args(["describe", "cluster", "demo", "-n", namespace])
         .args(arguments);
+    prepared(command, kubeconfig)
+}
+
+/// With this kubeconfig, and output that is read.
+fn prepared(mut command: Command, kubeconfig: &Path) -> Command {
     command
         .env("KUBECONFIG", kubeconfig)
         .env("LC_ALL", "C.UTF-8");
@@ -139,7 +144,9 @@ async fn a_cluster_is_shown_as_a_tree_with_what_it_waits_for() {
         .await;
     let (code, out, error) = run(site.tatara(&[]));
     assert_eq!((code, error.as_str()), (Some(0), ""));
-    let lines: Vec<&str> = out.lines().collect();
+    let notice = "no manager is running: Lease tatara-system/tatara does not exist; what follows is what was last reported";
+    let mut lines: Vec<&str> = out.lines().collect();
+    assert!(lines.remove(0).starts_with(notice), "{out}");
     assert!(lines[0].starts_with("… Cluster/demo "), "{out}");
     assert!(
         lines[1].starts_with("└─ … Machine/demo-0  Bootstrapping "),
@@ -154,6 +161,78 @@ async fn a_cluster_is_shown_as_a_tree_with_what_it_waits_for() {
         lines[3].starts_with("waiting for Machine demo-0: 2/3 kubeadm-init, for "),
         "{out}"
     );
+    assert!(lines.contains(&"conditions:"), "{out}");
+    let command = "  tatara describe machine demo-0 -n tree   # why it is Bootstrapping";
+    assert!(lines.contains(&command), "{out}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a management plane"]
+async fn every_kind_is_described_by_the_names_that_kubectl_takes() {
+    let site = Site::new("kinds").await;
+    site.cluster("False", "Initializing").await;
+    site.machine("Bootstrapping", "False", "KubeadmInit", "2/3 kubeadm-init")
+        .await;
+    let machine = site.api::<Machine>().get("demo-0").await;
+    let uid = machine.expect("the Machine").uid().expect("a UID");
+    let event = json!({"metadata": {"name": "demo-0.1"}, "reason": "KubeadmInit", "type": "Normal",
+        "message": "1/3 images", "lastTimestamp": "2026-01-01T00:00:00Z",
+        "involvedObject": {"kind": "Machine", "name": "demo-0", "namespace": "kinds", "uid": uid}});
+    make(site.api::<Event>(), event).await;
+    let described = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tatara"));
+        command
+            .arg("describe")
+            .args(arguments)
+            .args(["-n", "kinds"]);
+        let kubeconfig = site.plane.dir().join("admin.kubeconfig");
+        run(prepared(command, &kubeconfig))
+    };
+    for (arguments, says) in [
+        (
+            &["machine", "demo-0"][..],
+            &[
+                "└─ … Machine/demo-0  Bootstrapping ",
+                "   └─ ✓ Host/a       Claimed ",
+                "events:",
+                "KubeadmInit: 1/3 images",
+                "next:\n  tatara describe cluster demo -n kinds ",
+            ][..],
+        ),
+        (&["MA/demo-0"], &["└─ … Machine/demo-0  Bootstrapping "]),
+        (&["Hosts", "a"], &["   └─ ✓ Host/a       Claimed "]),
+        (&["ho/b"], &["✓ Host/b  Available "]),
+    ] {
+        let (code, out, error) = described(arguments);
+        assert_eq!((code, error.as_str()), (Some(0), ""), "{arguments:?}");
+        for part in says {
+            assert!(out.contains(part), "{arguments:?}: no {part:?} in {out}");
+        }
+    }
+    for (arguments, says) in [
+        (
+            &["machine", "none"][..],
+            "error: namespace kinds has no Machine none; the Machines are demo-0\n",
+        ),
+        (
+            &["md"],
+            "error: which MachineDeployment? In namespace kinds, there are no MachineDeployments: apply one",
+        ),
+        (
+            &["mc/small"],
+            "error: namespace kinds has no MachineClass small; there are no MachineClasses: ",
+        ),
+        (&["hv/a", "b"], "error: Hypervisor/a and b are two names; "),
+        (
+            &["pod", "a"],
+            "error: \"pod\" is no kind of Tatara's; name one of cluster, machine, machineset, ",
+        ),
+    ] {
+        let (code, out, error) = described(arguments);
+        assert_ne!(code, Some(0), "{arguments:?}");
+        assert_eq!(out, "");
+        assert!(error.starts_with(says), "{arguments:?}: {error}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -216,7 +295,7 @@ async fn a_missing_cluster_and_refused_access_each_give_one_sentence_with_the_re
     let site = Site::new("empty").await;
     let (code, out, error) = run(site.tatara(&[]));
     assert_eq!((code, out.as_str()), (Some(1), ""));
-    let wanted = "error: namespace empty has no Cluster demo; it has no Clusters: apply one, or name another namespace with --namespace\n";
+    let wanted = "error: namespace empty has no Cluster demo; there are no Clusters: apply one, or name another namespace with --namespace\n";
     assert_eq!(error, wanted);
 
     let mut kubeconfig_of = site.plane.command(&["kubeconfig"], &["default", "empty"]);

@@ -183,6 +183,7 @@ fn people_get_their_rights_through_view_edit_and_admin() {
             true,
             true,
         ),
+        ("get leases.coordination.k8s.io/tatara", true, true, true),
         ("create clusters.cluster.k8s.io", false, true, true),
         (
             "patch machinedeployments.cluster.k8s.io --subresource=scale",

@@ -21,6 +21,8 @@ fn bash_zsh_and_fish_are_told_every_command_and_its_options() {
             "kubeconfig",
             "logs",
             "machine",
+            "machinedeployment",
+            "hypervisor",
             "crds",
             "until-ready",
             "follow",
@@ -35,7 +37,13 @@ fn bash_completes_a_command_and_an_option() {
     for (words, expected) in [
         ("tatara desc", "describe"),
         ("tatara logs mach", "machine"),
+        ("tatara describe clus", "cluster"),
+        (
+            "tatara describe machine",
+            "machine machineset machinedeployment machineclass",
+        ),
         ("tatara describe cluster --until", "--until-ready"),
+        ("tatara describe machine a --until", "--until-ready"),
     ] {
         let script = format!(
             "source <({TATARA} completion bash)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
-use super::render::{Style, plain};
+use super::render::{Style, fit, notice, plain};
 use super::snapshot::Snapshot;
 use super::tree::{free_hosts, rows};
 
@@ -13,6 +13,7 @@ use super::tree::{free_hosts, rows};
 pub struct Changes {
     started: Timestamp,
     said: BTreeMap<String, String>,
+    is_unmanaged: bool,
 }
 
 impl Changes {
@@ -21,6 +22,7 @@ impl Changes {
         Self {
             started,
             said: BTreeMap::new(),
+            is_unmanaged: false,
         }
     }
 
@@ -33,7 +35,14 @@ impl Changes {
             .map(|row| (object(row), plain(row, style)))
             .collect();
         order.extend(free_hosts(snapshot).map(|text| (String::new(), text)));
+        let notice = notice(snapshot, now);
         let mut changed = Vec::new();
+        match (&notice, self.is_unmanaged) {
+            (Some(notice), false) => changed.push(fit(notice.clone(), style)),
+            (None, true) => changed.push("a manager is running".into()),
+            _ => {}
+        }
+        self.is_unmanaged = notice.is_some();
         for (object, line) in &order {
             if self.said.get(object) != Some(line) {
                 changed.push(line.clone());

@@ -1,4 +1,4 @@
-//! Shows a cluster on standard output: in place on a terminal, line by line elsewhere.
+//! Shows an object on standard output: in place on a terminal, line by line elsewhere.
 
 use std::io::Write;
 
@@ -7,7 +7,9 @@ use k8s_openapi::jiff::Timestamp;
 use super::Error;
 use super::age::age;
 use super::changes::Changes;
-use super::render::{fit, render};
+use super::details::details;
+use super::events::Occurrence;
+use super::render::{Style, fit, render};
 use super::screen::Screen;
 use super::snapshot::Snapshot;
 use super::terminal::Terminal;
@@ -36,9 +38,21 @@ impl Display {
         self.terminal.can_redraw
     }
 
-    /// Shows the whole tree.
-    pub fn once(&self, snapshot: &Snapshot, now: Timestamp) -> Result<(), Error> {
-        write(&(render(snapshot, now, self.terminal.style()).join("\n") + "\n"))
+    /// Shows the whole tree, and what is said of the object alone.
+    pub fn once(
+        &self,
+        snapshot: &Snapshot,
+        events: &[Occurrence],
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        // what is cut to fit would be missing here; only what is written over has to fit
+        let style = Style {
+            width: None,
+            ..self.terminal.style()
+        };
+        let mut lines = render(snapshot, now, self.terminal.style());
+        lines.extend(details(snapshot, events, now, style));
+        write_lines(&lines)
     }
 
     /// Shows how things stand now, in place of what was shown before. A tree that is higher than the

@@ -2,7 +2,9 @@
 
 use super::standing::{Judged, Mark, Standing, stand};
 use crate::api::conditions::{ConditionType, Status, find};
-use crate::api::{Cluster, ClusterProfile, Host, Machine, MachineDeployment, MachineSet};
+use crate::api::{
+    Cluster, ClusterProfile, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet,
+};
 
 /// How a Cluster stands.
 pub fn cluster(cluster: &Cluster) -> Standing {
@@ -109,6 +111,42 @@ pub fn host(host: &Host) -> Standing {
             failed: ["Quarantined", "Unreachable"].contains(&state.as_str()),
             state,
             facts: Vec::new(),
+        },
+    )
+}
+
+/// How a Hypervisor stands.
+pub fn hypervisor(hypervisor: &Hypervisor) -> Standing {
+    let status = hypervisor.status.clone().unwrap_or_default();
+    let ready = find(&status.conditions, ConditionType::Ready);
+    stand(
+        hypervisor,
+        Judged {
+            conditions: &status.conditions,
+            headline: ready,
+            ready: ready.is_some_and(|c| c.status == Status::True),
+            failed: status.state.as_deref() == Some("Unreachable"),
+            state: status.state.unwrap_or_default(),
+            facts: status.acceleration.into_iter().collect(),
+        },
+    )
+}
+
+/// How a MachineClass stands: it has no status, and `users` objects name it.
+pub fn class(class: &MachineClass, users: usize) -> Standing {
+    let kind = class.value().get("kind").and_then(|kind| kind.as_str());
+    stand(
+        class,
+        Judged {
+            conditions: &[],
+            headline: None,
+            ready: true,
+            failed: false,
+            state: match users {
+                0 => "not in use".into(),
+                users => format!("used by {users}"),
+            },
+            facts: kind.map(str::to_owned).into_iter().collect(),
         },
     )
 }

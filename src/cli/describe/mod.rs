@@ -1,9 +1,15 @@
-//! `tatara describe cluster`: a Cluster, everything below it, and what it waits for.
+//! `tatara describe`: an object, what it is part of, everything below it, and what it waits for.
 
 mod age;
 mod changes;
+mod details;
 mod display;
+mod events;
+mod forest;
+mod kind;
 mod kinds;
+mod lease;
+mod onward;
 mod provider;
 mod render;
 mod screen;
@@ -11,6 +17,7 @@ mod snapshot;
 mod standing;
 mod terminal;
 mod tree;
+mod users;
 mod waiting;
 mod watch;
 
@@ -22,73 +29,108 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures::future::Either;
-use kube::api::ListParams;
-use kube::{Api, ResourceExt};
 use tokio::signal::unix::{SignalKind, signal};
 
 use self::display::Display;
+use self::events::events;
+use self::kind::{Kind, What, WhatParser};
 use self::snapshot::Snapshot;
 use self::watch::Watch;
 use super::caller::{ApiError, Caller};
-use crate::api::Cluster;
 use crate::api::conditions::Status;
+use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
+use crate::manager::DEFAULT_LEASE_NAMESPACE;
+
+/// How many names are listed in place of one that does not exist.
+const NAMED: usize = 20;
 
 /// Arguments of `tatara describe`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    #[command(subcommand)]
+    /// Kind of the object as kubectl takes it, also KIND/NAME
+    #[arg(value_name = "KIND", value_parser = WhatParser)]
     what: What,
-}
-
-#[derive(Debug, clap::Subcommand)]
-enum What {
-    /// A Cluster as a tree of its objects, each with its reason and progress
-    Cluster(ClusterArgs),
-}
-
-#[derive(Debug, clap::Args)]
-struct ClusterArgs {
-    /// Name of the Cluster
-    name: String,
+    /// Name of the object
+    name: Option<String>,
     /// Its namespace; that of the kubeconfig's context by default
     #[arg(short, long)]
     namespace: Option<String>,
     /// Go on showing what changes: in place on a terminal, line by line elsewhere. Ends with Ctrl-C
     #[arg(short, long)]
     watch: bool,
-    /// End once the Cluster's condition Ready is True
+    /// End once the object's condition Ready is True
     #[arg(long, requires = "watch")]
     until_ready: bool,
     /// Give up after this time, say what was waited for, and exit with 1
     #[arg(long, value_name = "SECONDS", requires = "until_ready")]
     timeout: Option<u64>,
+    /// Namespace of the manager's Lease, which shows whether a manager runs
+    #[arg(
+        long,
+        value_name = "NAMESPACE",
+        env = "TATARA_LEASE_NAMESPACE",
+        default_value = DEFAULT_LEASE_NAMESPACE
+    )]
+    lease_namespace: String,
 }
 
-/// Why a Cluster could not be described, or did not get ready.
+/// Why an object could not be described, or did not get ready.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The management cluster gave no answer.
     #[error(transparent)]
     Api(#[from] ApiError),
-    /// There is no such Cluster.
-    #[error("namespace {namespace} has no Cluster {name}; {instead}")]
+    /// The arguments name two objects.
+    #[error("{kind}/{first} and {second} are two names; leave one out")]
+    TwoNames {
+        /// The kind.
+        kind: Kind,
+        /// The name after the slash.
+        first: String,
+        /// The name that is an argument of its own.
+        second: String,
+    },
+    /// The arguments name no object.
+    #[error("which {kind}? In namespace {namespace}, {instead}")]
+    NotNamed {
+        /// Where it would be looked for.
+        namespace: String,
+        /// The kind.
+        kind: Kind,
+        /// What there is, or what to do.
+        instead: String,
+    },
+    /// There is no such object.
+    #[error("namespace {namespace} has no {kind} {name}; {instead}")]
     NotFound {
         /// Where it was looked for.
         namespace: String,
+        /// Its kind.
+        kind: Kind,
         /// The name that was asked for.
         name: String,
         /// What there is, or what to do.
         instead: String,
     },
-    /// The Cluster was deleted before it got ready.
-    #[error("Cluster {name} was deleted before it was ready")]
+    /// A MachineClass has no conditions.
+    #[error("a {kind} has no condition Ready; leave out --until-ready")]
+    NeverReady {
+        /// The kind.
+        kind: Kind,
+    },
+    /// The object was deleted before it got ready.
+    #[error("{kind} {name} was deleted before it was ready")]
     Deleted {
+        /// Its kind.
+        kind: Kind,
         /// Its name.
         name: String,
     },
     /// The time is over.
-    #[error("Cluster {name} is not ready after {seconds} s; {waiting}")]
+    #[error("{kind} {name} is not ready after {seconds} s; {waiting}")]
     NotReady {
+        /// Its kind.
+        kind: Kind,
         /// Its name.
         name: String,
         /// The time that the caller gave it.
@@ -104,26 +146,53 @@ pub enum Error {
 impl Args {
     /// Describes what the arguments name.
     pub async fn run(&self) -> Result<(), Error> {
-        let What::Cluster(cluster) = &self.what;
-        match cluster.run().await {
+        match self.describe().await {
             // who reads has seen enough, as `head` has
             Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
             result => result,
         }
     }
-}
 
-impl ClusterArgs {
-    async fn run(&self) -> Result<(), Error> {
+    async fn describe(&self) -> Result<(), Error> {
         let started = crate::clock::now();
-        let caller = Caller::from_environment(self.namespace.as_deref()).await?;
-        let watch = Watch::start(&caller, &self.name).await?;
-        if watch.snapshot.cluster().is_none() {
-            return Err(self.not_found(&caller).await?);
+        let kind = self.what.kind;
+        let name = match (&self.what.name, &self.name) {
+            (Some(first), Some(second)) => {
+                return Err(Error::TwoNames {
+                    kind,
+                    first: first.clone(),
+                    second: second.clone(),
+                });
+            }
+            (first, second) => first.as_ref().or(second.as_ref()),
+        };
+        if kind == Kind::MachineClass && self.until_ready {
+            return Err(Error::NeverReady { kind });
         }
+        let caller = Caller::from_environment(self.namespace.as_deref()).await?;
+        let Some(name) = name else {
+            let instead = instead(&caller, kind).await?;
+            let namespace = caller.namespace;
+            return Err(Error::NotNamed {
+                namespace,
+                kind,
+                instead,
+            });
+        };
+        let watch = Watch::start(&caller, kind, name, &self.lease_namespace).await?;
+        let Some(object) = watch.snapshot.described() else {
+            return Err(Error::NotFound {
+                namespace: caller.namespace.clone(),
+                kind,
+                name: name.clone(),
+                instead: instead(&caller, kind).await?,
+            });
+        };
         let display = Display::new(started);
         if !self.watch {
-            return display.once(&watch.snapshot, crate::clock::now());
+            let uid = object.meta.uid.clone().unwrap_or_default();
+            let events = events(&caller, &uid).await;
+            return display.once(&watch.snapshot, &events, crate::clock::now());
         }
         let limit = self.timeout.map(Duration::from_secs);
         let limit = limit.map_or(Either::Left(pending()), |limit| {
@@ -135,28 +204,40 @@ impl ClusterArgs {
             result = follow.until(self.until_ready) => return result,
             () = &mut limit => {}
         }
+        let snapshot = &follow.watch.snapshot;
         Err(Error::NotReady {
-            name: self.name.clone(),
+            kind,
+            name: name.clone(),
             seconds: self.timeout.unwrap_or_default(),
-            waiting: waiting::sentence(&tree::rows(&follow.watch.snapshot), crate::clock::now()),
+            waiting: waiting::sentence(snapshot, &tree::rows(snapshot), crate::clock::now()),
         })
     }
+}
 
-    async fn not_found(&self, caller: &Caller) -> Result<Error, ApiError> {
-        let api: Api<Cluster> = Api::namespaced(caller.client.clone(), &caller.namespace);
-        let list = api.list_metadata(&ListParams::default()).await;
-        let list = list.map_err(|error| caller.explain::<Cluster>(error))?;
-        let names: Vec<String> = list.items.iter().map(ResourceExt::name_any).collect();
-        Ok(Error::NotFound {
-            namespace: caller.namespace.clone(),
-            name: self.name.clone(),
-            instead: if names.is_empty() {
-                "it has no Clusters: apply one, or name another namespace with --namespace".into()
-            } else {
-                format!("its Clusters are {}", names.join(", "))
-            },
-        })
-    }
+/// What there is of a kind, where what was asked for is not.
+async fn instead(caller: &Caller, kind: Kind) -> Result<String, ApiError> {
+    let names = match kind {
+        Kind::Cluster => caller.names::<Cluster>().await,
+        Kind::Machine => caller.names::<Machine>().await,
+        Kind::MachineSet => caller.names::<MachineSet>().await,
+        Kind::MachineDeployment => caller.names::<MachineDeployment>().await,
+        Kind::MachineClass => caller.names::<MachineClass>().await,
+        Kind::Host => caller.names::<Host>().await,
+        Kind::Hypervisor => caller.names::<Hypervisor>().await,
+    }?;
+    let all = match kind {
+        Kind::MachineClass => "MachineClasses".to_owned(),
+        kind => format!("{kind}s"),
+    };
+    let namespace = &caller.namespace;
+    Ok(match names.len() {
+        0 => format!("there are no {all}: apply one, or name another namespace with --namespace"),
+        1..=NAMED => format!("the {all} are {}", names.join(", ")),
+        many => format!(
+            "there are {many} {all}: kubectl -n {namespace} get {}",
+            all.to_lowercase()
+        ),
+    })
 }
 
 struct Follow {
@@ -165,7 +246,7 @@ struct Follow {
 }
 
 impl Follow {
-    /// Shows every change until the Cluster was deleted, or ready if that is what is waited for.
+    /// Shows every change until the object was deleted, or ready if that is what is waited for.
     async fn until(&mut self, ready: bool) -> Result<(), Error> {
         let mut second = tokio::time::interval(Duration::from_secs(1));
         let mut resized = signal(SignalKind::window_change()).map_err(Error::Output)?;
@@ -177,10 +258,12 @@ impl Follow {
                 ..
             } = &self.watch;
             self.display.show(snapshot, interrupted.as_ref(), now)?;
-            if snapshot.cluster().is_none() {
-                self.display.say("the Cluster was deleted", now)?;
+            if snapshot.described().is_none() {
+                let kind = snapshot.kind;
+                self.display.say(&format!("the {kind} was deleted"), now)?;
                 return if ready {
                     Err(Error::Deleted {
+                        kind,
                         name: snapshot.name.clone(),
                     })
                 } else {
@@ -188,7 +271,8 @@ impl Follow {
                 };
             }
             if ready && is_ready(snapshot) {
-                return self.display.say("the Cluster is ready", now);
+                let text = format!("the {} is ready", snapshot.kind);
+                return self.display.say(&text, now);
             }
             tokio::select! {
                 taken = self.watch.next() => taken?,
@@ -201,10 +285,12 @@ impl Follow {
 
 /// Whether Ready was said of the Cluster as it is now, and not of an earlier spec.
 fn is_ready(snapshot: &Snapshot) -> bool {
-    let Some(cluster) = snapshot.cluster() else {
+    let Some(object) = snapshot.described() else {
         return false;
     };
-    let conditions = cluster.status.iter().flat_map(|status| &status.conditions);
-    let mut ready = conditions.filter(|c| c.type_ == "Ready" && c.status == Status::True);
-    ready.any(|c| c.observed_generation >= cluster.metadata.generation)
+    let mut ready = object
+        .conditions
+        .iter()
+        .filter(|c| c.type_ == "Ready" && c.status == Status::True);
+    ready.any(|c| c.observed_generation >= object.meta.generation)
 }

@@ -4,47 +4,51 @@ use super::standing::{Mark, Standing};
 use crate::api::whose::{Place, Whose, of_cluster, of_machines};
 use crate::api::{Cluster, Machine, MachineDeployment, MachineSet, MachineSpec};
 
-/// Whose an object is, below a Cluster.
+/// Whose an object is, below its Cluster, if there is one.
 pub(super) trait Provided {
-    fn whose(&self, cluster: &Cluster) -> Whose;
+    fn whose(&self, cluster: Option<&Cluster>) -> Whose;
 }
 
 impl Provided for Cluster {
-    fn whose(&self, _: &Cluster) -> Whose {
+    fn whose(&self, _: Option<&Cluster>) -> Whose {
         of_cluster(self)
     }
 }
 
 impl Provided for Machine {
-    fn whose(&self, cluster: &Cluster) -> Whose {
+    fn whose(&self, cluster: Option<&Cluster>) -> Whose {
         of_spec(&self.spec, Place::Machine, cluster)
     }
 }
 
 impl Provided for MachineSet {
-    fn whose(&self, cluster: &Cluster) -> Whose {
+    fn whose(&self, cluster: Option<&Cluster>) -> Whose {
         of_spec(&self.spec.template.spec, Place::Template, cluster)
     }
 }
 
 impl Provided for MachineDeployment {
-    fn whose(&self, cluster: &Cluster) -> Whose {
+    fn whose(&self, cluster: Option<&Cluster>) -> Whose {
         of_spec(&self.spec.template.spec, Place::Template, cluster)
     }
 }
 
-fn of_spec(spec: &MachineSpec, place: Place, cluster: &Cluster) -> Whose {
+fn of_spec(spec: &MachineSpec, place: Place, cluster: Option<&Cluster>) -> Whose {
     let from = spec.provider_spec.value_from.as_ref();
     let is_classed = from.is_some_and(|from| from.machine_class.is_some());
     if is_classed && spec.provider_spec.value.is_none() {
         // classes are not read here
         return Whose::Ours;
     }
-    of_machines(spec, place, None, Some(cluster))
+    of_machines(spec, place, None, cluster)
 }
 
 /// How an object stands; of one that Tatara leaves alone, that and why.
-pub(super) fn told(object: &impl Provided, cluster: &Cluster, standing: Standing) -> Standing {
+pub(super) fn judged(
+    object: &impl Provided,
+    cluster: Option<&Cluster>,
+    standing: Standing,
+) -> Standing {
     let message = match object.whose(cluster) {
         Whose::Ours => return standing,
         Whose::Foreign(which) => {
@@ -93,7 +97,7 @@ mod tests {
             (unknown, "nothing tells which provider it is for"),
         ] {
             let machine = machine(&provider);
-            let standing = told(&machine, &cluster, kinds::machine(&machine, None));
+            let standing = judged(&machine, Some(&cluster), kinds::machine(&machine, None));
             assert!(standing.message.contains(says), "{}", standing.message);
         }
     }

@@ -1,4 +1,4 @@
-//! The tree as lines of text.
+//! What is described as lines of text.
 
 use clap::builder::styling::{AnsiColor, Effects, Style as Colour};
 use k8s_openapi::jiff::Timestamp;
@@ -21,7 +21,7 @@ pub struct Style {
     pub width: Option<usize>,
 }
 
-/// A cluster as lines: the tree, the hosts that are free, what is waited for.
+/// An object as lines: whether a manager runs, the tree, the hosts that are free, what is waited for.
 pub fn render(snapshot: &Snapshot, now: Timestamp, style: Style) -> Vec<String> {
     let rows = rows(snapshot);
     let names: Vec<String> = rows.iter().map(|row| name(row, style)).collect();
@@ -30,38 +30,41 @@ pub fn render(snapshot: &Snapshot, now: Timestamp, style: Style) -> Vec<String> 
     };
     let name_width = widest(&mut names.iter().map(String::as_str));
     let state_width = widest(&mut rows.iter().map(|row| row.standing.state.as_str()));
-    let mut lines: Vec<String> = rows
-        .iter()
-        .zip(&names)
-        .map(|(row, name)| {
-            let standing = &row.standing;
-            let since = standing
-                .since
-                .map(|since| age(since, now))
-                .unwrap_or_default();
-            let rails = rails(&row.rails, style);
-            let padding = name_width - name.width();
-            let pieces = [
-                (Colour::new(), rails),
-                (colour(standing.mark), mark(standing.mark, style).to_owned()),
-                (
-                    Colour::new(),
-                    format!(" {}/{}{:padding$}  ", row.kind, row.name, ""),
-                ),
-                (Colour::new(), padded(&standing.state, state_width)),
-                (faint(), format!("  {since:>5}  ")),
-                (Colour::new(), note(standing, style)),
-            ];
-            line(&pieces, style)
-        })
-        .collect();
-    let waiting = waiting::sentence(&rows, now);
+    let bold = Colour::new().effects(Effects::BOLD);
+    let warning = AnsiColor::Red.on_default().effects(Effects::BOLD);
+    let notice = notice(snapshot, now).map(|text| line(&[(warning, text)], style));
+    let mut lines: Vec<String> = notice.into_iter().collect();
+    lines.extend(rows.iter().zip(&names).map(|(row, name)| {
+        let standing = &row.standing;
+        let since = standing
+            .since
+            .map(|since| age(since, now))
+            .unwrap_or_default();
+        let rails = rails(&row.rails, style);
+        let padding = name_width - name.width();
+        let weight = if row.is_focus { bold } else { Colour::new() };
+        let pieces = [
+            (Colour::new(), rails),
+            (colour(standing.mark), mark(standing.mark, style).to_owned()),
+            (
+                weight,
+                format!(" {}/{}{:padding$}  ", row.kind, row.name, ""),
+            ),
+            (Colour::new(), padded(&standing.state, state_width)),
+            (faint(), format!("  {since:>5}  ")),
+            (Colour::new(), note(standing, style)),
+        ];
+        line(&pieces, style)
+    }));
+    let waiting = waiting::sentence(snapshot, &rows, now);
     lines.extend(free_hosts(snapshot).map(|text| fit(text, style)));
-    lines.push(line(
-        &[(Colour::new().effects(Effects::BOLD), waiting)],
-        style,
-    ));
+    lines.push(line(&[(bold, waiting)], style));
     lines
+}
+
+/// That no manager runs, if so.
+pub fn notice(snapshot: &Snapshot, now: Timestamp) -> Option<String> {
+    snapshot.leader.notice(&snapshot.lease_namespace, now)
 }
 
 /// One object on a line of its own, without the tree and without its age.
@@ -86,7 +89,7 @@ pub fn fit(text: String, style: Style) -> String {
     line(&[(Colour::new(), text)], style)
 }
 
-fn padded(text: &str, width: usize) -> String {
+pub(super) fn padded(text: &str, width: usize) -> String {
     format!("{text}{:1$}", "", width.saturating_sub(text.width()))
 }
 
@@ -110,7 +113,7 @@ fn rails(rails: &[bool], style: Style) -> String {
     above.chain([own]).collect()
 }
 
-fn mark(mark: Mark, style: Style) -> &'static str {
+pub(super) fn mark(mark: Mark, style: Style) -> &'static str {
     match (mark, style.unicode) {
         (Mark::Ready, true) => "✓",
         (Mark::Working, true) => "…",
@@ -123,7 +126,7 @@ fn mark(mark: Mark, style: Style) -> &'static str {
     }
 }
 
-fn colour(mark: Mark) -> Colour {
+pub(super) fn colour(mark: Mark) -> Colour {
     match mark {
         Mark::Ready => AnsiColor::Green.on_default(),
         Mark::Working => AnsiColor::Yellow.on_default(),
@@ -132,7 +135,7 @@ fn colour(mark: Mark) -> Colour {
     }
 }
 
-fn faint() -> Colour {
+pub(super) fn faint() -> Colour {
     Colour::new().effects(Effects::DIMMED)
 }
 
@@ -157,7 +160,7 @@ fn note(standing: &Standing, style: Style) -> String {
 
 /// Puts pieces together, cut to the width. Messages carry what hosts printed: control characters
 /// in them would move the cursor, or worse, and are taken out.
-fn line(pieces: &[(Colour, String)], style: Style) -> String {
+pub(super) fn line(pieces: &[(Colour, String)], style: Style) -> String {
     let clean = |text: &str| text.chars().filter(|c| !c.is_control()).collect::<String>();
     let pieces: Vec<(Colour, String)> = pieces
         .iter()

@@ -1,18 +1,24 @@
-//! The objects of one cluster, kept equal to the API server by watch events.
+//! The objects that describe one, kept equal to the API server by watch events.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kube::ResourceExt;
 use kube::runtime::watcher::Event;
 
-use crate::api::{Cluster, ClusterProfile, Host, Machine, MachineDeployment, MachineSet};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::api::ObjectMeta;
+
+use super::kind::Kind;
+use super::lease::Leader;
+use crate::api::{
+    Cluster, ClusterProfile, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet,
+};
 
 /// The objects of one kind in one namespace, by name.
 #[derive(Debug)]
 pub struct Objects<K> {
     known: BTreeMap<String, K>,
     listing: BTreeMap<String, K>,
-    listed: bool,
 }
 
 impl<K> Default for Objects<K> {
@@ -20,7 +26,6 @@ impl<K> Default for Objects<K> {
         Self {
             known: BTreeMap::new(),
             listing: BTreeMap::new(),
-            listed: false,
         }
     }
 }
@@ -35,7 +40,6 @@ impl<K: ResourceExt> Objects<K> {
             }
             Event::InitDone => {
                 self.known = std::mem::take(&mut self.listing);
-                self.listed = true;
             }
             Event::Apply(object) => {
                 self.known.insert(object.name_any(), object);
@@ -79,47 +83,86 @@ fn natural(name: &str) -> Vec<(String, u64)> {
     parts
 }
 
-/// One cluster, and the hosts of its namespace.
+/// What is known of the object that is described, and of those around it.
 #[derive(Debug, Default)]
 pub struct Snapshot {
-    /// Name of the Cluster.
+    /// Its kind.
+    pub kind: Kind,
+    /// Its name.
     pub name: String,
-    /// The Cluster, if it is there.
+    /// Its namespace.
+    pub namespace: String,
+    /// Kinds that were listed.
+    pub listed: BTreeSet<String>,
+    /// Where the Lease of the manager is.
+    pub lease_namespace: String,
+    /// That Lease.
+    pub leader: Leader,
+    /// Clusters; the one, where that is described.
     pub clusters: Objects<Cluster>,
-    /// Its MachineDeployments.
+    /// MachineDeployments; its own, where a Cluster is described.
     pub deployments: Objects<MachineDeployment>,
-    /// Its MachineSets.
+    /// MachineSets, in the same way.
     pub sets: Objects<MachineSet>,
-    /// Its Machines.
+    /// Machines, in the same way.
     pub machines: Objects<Machine>,
     /// All Hosts of the namespace.
     pub hosts: Objects<Host>,
-    /// Its ClusterProfile, if it is published in the same namespace.
+    /// All Hypervisors of the namespace; none, where a Cluster is described.
+    pub hypervisors: Objects<Hypervisor>,
+    /// The MachineClass that is described.
+    pub classes: Objects<MachineClass>,
+    /// The Cluster's ClusterProfile, if that is described and published in the same namespace.
     pub profiles: Objects<ClusterProfile>,
 }
 
+/// The object that is described, as far as it is the same for all kinds.
+#[derive(Debug)]
+pub struct Focus<'a> {
+    /// Its metadata.
+    pub meta: &'a ObjectMeta,
+    /// Its conditions; none of a kind without a status.
+    pub conditions: &'a [Condition],
+}
+
+macro_rules! described {
+    ($object:expr) => {
+        $object.map(|object| Focus {
+            meta: &object.metadata,
+            conditions: object
+                .status
+                .as_ref()
+                .map_or(&[], |status| &status.conditions),
+        })
+    };
+}
+
 impl Snapshot {
-    /// Nothing is known yet of the Cluster of this name.
-    pub fn of(name: &str) -> Self {
+    /// Nothing is known yet of the object of this kind and name.
+    pub fn of(kind: Kind, namespace: &str, name: &str) -> Self {
         Self {
+            kind,
             name: name.to_owned(),
+            namespace: namespace.to_owned(),
             ..Self::default()
         }
     }
 
-    /// The Cluster.
-    pub fn cluster(&self) -> Option<&Cluster> {
-        self.clusters.get(&self.name)
-    }
-
-    /// Whether every kind was listed.
-    pub fn is_complete(&self) -> bool {
-        self.clusters.listed
-            && self.deployments.listed
-            && self.sets.listed
-            && self.machines.listed
-            && self.hosts.listed
-            && self.profiles.listed
+    /// The object, if it is there.
+    pub fn described(&self) -> Option<Focus<'_>> {
+        let name = self.name.as_str();
+        match self.kind {
+            Kind::Cluster => described!(self.clusters.get(name)),
+            Kind::Machine => described!(self.machines.get(name)),
+            Kind::MachineSet => described!(self.sets.get(name)),
+            Kind::MachineDeployment => described!(self.deployments.get(name)),
+            Kind::Host => described!(self.hosts.get(name)),
+            Kind::Hypervisor => described!(self.hypervisors.get(name)),
+            Kind::MachineClass => self.classes.get(name).map(|class| Focus {
+                meta: &class.metadata,
+                conditions: &[],
+            }),
+        }
     }
 }
 

@@ -108,7 +108,7 @@ pub(super) fn stand(object: &impl Resource, judged: Judged<'_>) -> Standing {
 }
 
 /// Whether somebody must act. A reason that this release does not know asks for nothing.
-fn is_trouble(reason: &str) -> bool {
+pub(super) fn is_trouble(reason: &str) -> bool {
     Reason::parse(reason).is_some_and(|reason| reason.severity() == Severity::Warning)
 }
 

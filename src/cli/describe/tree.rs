@@ -1,15 +1,14 @@
 //! The objects of a cluster as a tree, in the order that people look for them.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
 use kube::ResourceExt;
 
-use super::kinds;
-use super::provider::told;
+use super::forest::{Forest, cluster_of};
+use super::kind::Kind;
 use super::snapshot::Snapshot;
 use super::standing::Standing;
-use crate::api::names::ANNOTATION_HYPERVISOR;
-use crate::api::{Cluster, Host, Machine, MachineSet};
+use super::{kinds, users};
 
 /// One object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,24 +21,87 @@ pub struct Row {
     pub control_plane: bool,
     /// How it stands.
     pub standing: Standing,
-    /// For itself and each ancestor but the Cluster, outermost first: whether a sibling follows.
+    /// Whether it is the one that is described.
+    pub is_focus: bool,
+    /// For itself and each ancestor but the outermost, outermost first: whether a sibling follows.
     pub rails: Vec<bool>,
 }
 
-/// All rows, outermost first; none while the Cluster is not there.
+/// All rows: what the object that is described is part of, itself, and what is below it. None while it is not there.
 pub fn rows(snapshot: &Snapshot) -> Vec<Row> {
-    let Some(cluster) = snapshot.cluster() else {
-        return Vec::new();
-    };
     let mut rows = Vec::new();
-    flatten(Forest::of(snapshot).root(cluster), &[], &mut rows);
+    if let Some(root) = root(snapshot) {
+        flatten(root, &[], &mut rows);
+    }
     rows
 }
 
-/// The Hosts of the namespace that nobody holds, in one line; none where there are no Hosts.
+/// The row of the object that is described, and those of its parts.
+pub fn parts(rows: &[Row]) -> Option<(&Row, &[Row])> {
+    let at = rows.iter().position(|row| row.is_focus)?;
+    let (focus, after) = rows[at..].split_first()?;
+    if [Kind::Hypervisor, Kind::MachineClass]
+        .map(Kind::as_str)
+        .contains(&focus.kind)
+    {
+        // those below use it, and are no parts of it
+        return Some((focus, &[]));
+    }
+    let is_below = |row: &&Row| row.rails.len() > focus.rails.len();
+    let end = after.iter().take_while(is_below).count();
+    Some((focus, &after[..end]))
+}
+
+fn root(snapshot: &Snapshot) -> Option<Branch> {
+    let name = snapshot.name.as_str();
+    let all_of = |cluster: Option<&str>, places| Forest::of(snapshot, cluster, places).roots();
+    let (roots, alone) = match snapshot.kind {
+        Kind::Cluster => {
+            snapshot.clusters.get(name)?;
+            (all_of(Some(name), false), None)
+        }
+        Kind::MachineDeployment => {
+            let cluster = cluster_of(snapshot.deployments.get(name)?);
+            (all_of(cluster, false), None)
+        }
+        Kind::MachineSet => {
+            let cluster = cluster_of(snapshot.sets.get(name)?);
+            (all_of(cluster, false), None)
+        }
+        Kind::Machine => {
+            let cluster = cluster_of(snapshot.machines.get(name)?);
+            (all_of(cluster, true), None)
+        }
+        Kind::Host => {
+            let host = snapshot.hosts.get(name)?;
+            let alone = branch(Kind::Host.as_str(), host, kinds::host(host));
+            let consumer = host.spec.consumer_ref.as_ref();
+            let roots = consumer.map(|consumer| all_of(Some(&consumer.cluster), true));
+            (roots.unwrap_or_default(), Some(alone))
+        }
+        Kind::MachineClass => return users::of_class(snapshot, name).map(Branch::focussed),
+        Kind::Hypervisor => return users::of_hypervisor(snapshot, name).map(Branch::focussed),
+    };
+    let path = |root| pruned(root, snapshot.kind.as_str(), name);
+    let alone = alone.map(Branch::focussed);
+    roots.into_iter().find_map(path).or(alone)
+}
+
+/// A branch with what leads to an object and what is below that, if it has the object.
+fn pruned(mut from: Branch, kind: &str, name: &str) -> Option<Branch> {
+    if from.row.kind == kind && from.row.name == name {
+        return Some(from.focussed());
+    }
+    let below = from.below.into_iter();
+    from.below = below.filter_map(|one| pruned(one, kind, name)).collect();
+    (!from.below.is_empty()).then_some(from)
+}
+
+/// The Hosts of the namespace that no Machine holds, in one line; none where there are no Hosts, and beside what is
+/// no Cluster.
 pub fn free_hosts(snapshot: &Snapshot) -> Option<String> {
     let hosts = snapshot.hosts.sorted();
-    if hosts.is_empty() {
+    if hosts.is_empty() || snapshot.kind != Kind::Cluster {
         return None;
     }
     let mut free = Vec::new();
@@ -70,17 +132,29 @@ pub fn free_hosts(snapshot: &Snapshot) -> Option<String> {
     Some(parts.join("; "))
 }
 
-struct Branch {
-    row: Row,
-    below: Vec<Branch>,
+/// An object and what is below it.
+pub struct Branch {
+    /// The object.
+    pub row: Row,
+    /// What is below it.
+    pub below: Vec<Branch>,
 }
 
-fn branch(kind: &'static str, object: &impl ResourceExt, standing: Standing) -> Branch {
+impl Branch {
+    fn focussed(mut self) -> Self {
+        self.row.is_focus = true;
+        self
+    }
+}
+
+/// An object with nothing below it.
+pub fn branch(kind: &'static str, object: &impl ResourceExt, standing: Standing) -> Branch {
     let row = Row {
         kind,
         name: object.name_any(),
         control_plane: false,
         standing,
+        is_focus: false,
         rails: Vec::new(),
     };
     Branch {
@@ -100,135 +174,4 @@ fn flatten(branch: Branch, rails: &[bool], rows: &mut Vec<Row>) {
         let rails: Vec<bool> = rails.iter().copied().chain([at < last]).collect();
         flatten(child, &rails, rows);
     }
-}
-
-/// Who is below whom.
-struct Forest<'a> {
-    snapshot: &'a Snapshot,
-    machines: HashMap<&'a str, Vec<&'a Machine>>,
-    sets: HashMap<&'a str, Vec<&'a MachineSet>>,
-    hosts: HashMap<&'a str, &'a Host>,
-}
-
-impl<'a> Forest<'a> {
-    fn of(snapshot: &'a Snapshot) -> Self {
-        let hosts = snapshot.hosts.sorted().into_iter();
-        let held =
-            hosts.filter_map(|host| Some((host.spec.consumer_ref.as_ref()?.uid.as_str(), host)));
-        Self {
-            snapshot,
-            machines: by_owner(snapshot.machines.sorted()),
-            sets: by_owner(snapshot.sets.sorted()),
-            hosts: held.collect(),
-        }
-    }
-
-    /// The control plane, MachineDeployments, sets and Machines of nobody, profile, hosts that are
-    /// still being given back.
-    fn root(&self, cluster: &Cluster) -> Branch {
-        let standing = told(cluster, cluster, kinds::cluster(cluster));
-        let mut root = branch("Cluster", cluster, standing);
-        let deployments = self.snapshot.deployments.sorted();
-        let known: HashSet<String> = deployments.iter().filter_map(|d| d.uid()).collect();
-        let deployments = deployments.into_iter().map(|deployment| {
-            let standing = told(deployment, cluster, kinds::deployment(deployment));
-            let mut below = branch("MachineDeployment", deployment, standing);
-            let uid = deployment.uid().unwrap_or_default();
-            let sets = self.sets.get(uid.as_str()).into_iter().flatten();
-            below.below = sets.map(|set| self.set(set, cluster)).collect();
-            below
-        });
-        let mut below: Vec<Branch> = deployments.collect();
-        let orphans = |set: &&MachineSet| !owner(*set).is_some_and(|uid| known.contains(uid));
-        let sets = self.snapshot.sets.sorted();
-        below.extend(
-            sets.iter()
-                .copied()
-                .filter(orphans)
-                .map(|set| self.set(set, cluster)),
-        );
-        let known: HashSet<String> = sets.iter().filter_map(|set| set.uid()).collect();
-        let machines = self.snapshot.machines.sorted().into_iter();
-        let orphans =
-            machines.filter(|machine| !owner(*machine).is_some_and(|uid| known.contains(uid)));
-        below.extend(orphans.map(|machine| self.machine(machine, cluster)));
-        below.iter_mut().for_each(mark_control_plane);
-        below.sort_by_key(|branch| !branch.row.control_plane);
-        let profiles = self.snapshot.profiles.sorted().into_iter();
-        below.extend(
-            profiles.map(|profile| branch("ClusterProfile", profile, kinds::profile(profile))),
-        );
-        below.extend(self.hosts_given_back(cluster));
-        root.below = below;
-        root
-    }
-
-    fn set(&self, set: &MachineSet, cluster: &Cluster) -> Branch {
-        let standing = told(set, cluster, kinds::set(set));
-        let mut below = branch("MachineSet", set, standing);
-        let uid = set.uid().unwrap_or_default();
-        let machines = self.machines.get(uid.as_str()).into_iter().flatten();
-        below.below = machines
-            .map(|machine| self.machine(machine, cluster))
-            .collect();
-        below
-    }
-
-    fn machine(&self, machine: &Machine, cluster: &Cluster) -> Branch {
-        let host = machine.uid().and_then(|uid| self.hosts.get(uid.as_str()));
-        let place = host.map(|host| match kinds::host(host).state.as_str() {
-            "Claimed" => host.name_any(),
-            state => format!("{} ({state})", host.name_any()),
-        });
-        let hypervisor = machine.annotations().get(ANNOTATION_HYPERVISOR);
-        let place = place.or_else(|| hypervisor.cloned());
-        let standing = told(machine, cluster, kinds::machine(machine, place));
-        let mut below = branch("Machine", machine, standing);
-        below.row.control_plane = machine.is_control_plane();
-        below
-    }
-
-    /// Hosts that a Machine of this cluster held that is gone.
-    fn hosts_given_back(&self, cluster: &Cluster) -> Vec<Branch> {
-        let machines: HashSet<String> = self
-            .snapshot
-            .machines
-            .sorted()
-            .iter()
-            .filter_map(|m| m.uid())
-            .collect();
-        let hosts = self.snapshot.hosts.sorted().into_iter().filter(|host| {
-            let consumer = host.spec.consumer_ref.as_ref();
-            consumer.is_some_and(|c| c.cluster == cluster.name_any() && !machines.contains(&c.uid))
-        });
-        hosts
-            .map(|host| branch("Host", host, kinds::host(host)))
-            .collect()
-    }
-}
-
-/// What has a control-plane Machine below it belongs to the control plane.
-fn mark_control_plane(branch: &mut Branch) {
-    branch.below.iter_mut().for_each(mark_control_plane);
-    branch.row.control_plane |= branch.below.iter().any(|below| below.row.control_plane);
-}
-
-fn owner<K: ResourceExt>(object: &K) -> Option<&str> {
-    let mut owners = object.owner_references().iter();
-    Some(
-        owners
-            .find(|owner| owner.controller == Some(true))?
-            .uid
-            .as_str(),
-    )
-}
-
-fn by_owner<K: ResourceExt>(objects: Vec<&K>) -> HashMap<&str, Vec<&K>> {
-    let mut by_owner: HashMap<&str, Vec<&K>> = HashMap::new();
-    for object in objects {
-        if let Some(uid) = owner(object) {
-            by_owner.entry(uid).or_default().push(object);
-        }
-    }
-    by_owner
 }

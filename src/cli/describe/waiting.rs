@@ -1,57 +1,61 @@
-//! What a cluster waits for, in one sentence.
+//! What an object waits for, in one sentence.
 
 use k8s_openapi::jiff::Timestamp;
 
 use super::age::age;
+use super::kind::Kind;
+use super::snapshot::Snapshot;
 use super::standing::{Mark, Standing};
-use super::tree::Row;
+use super::tree::{Row, parts};
 
-/// What the cluster waits for, and since when.
-pub fn sentence(rows: &[Row], now: Timestamp) -> String {
-    let Some((cluster, below)) = rows.split_first() else {
-        return "the Cluster was deleted".into();
+/// What the object that is described waits for, and since when.
+pub fn sentence(snapshot: &Snapshot, rows: &[Row], now: Timestamp) -> String {
+    let Some((focus, below)) = parts(rows) else {
+        return format!("the {} was deleted", snapshot.kind);
     };
-    let standing = &cluster.standing;
+    let standing = &focus.standing;
     match standing.mark {
         Mark::Paused => format!(
             "paused{}: nothing is done until the annotation is removed",
             lasting(standing, now)
         ),
-        Mark::Trouble => format!(
-            "{}/{}: {}",
-            cluster.kind,
-            cluster.name,
-            reason(standing, now)
-        ),
-        mark => match (mark == Mark::Ready, blocking(below, now)) {
-            (true, None) => format!("ready{}", lasting(standing, now)),
-            (true, Some(what)) => format!("ready; {what}"),
-            (false, Some(what)) => what,
-            (false, None) => format!("waiting: {}", reason(standing, now)),
-        },
+        Mark::Trouble => format!("{}/{}: {}", focus.kind, focus.name, reason(standing, now)),
+        mark => {
+            let blocking = blocking(below).map(|row| blocked_by(row, below, now));
+            match (mark == Mark::Ready, blocking) {
+                (true, None) => format!("ready{}", lasting(standing, now)),
+                (true, Some(what)) => format!("ready; {what}"),
+                (false, Some(what)) => what,
+                (false, None) => format!("waiting: {}", reason(standing, now)),
+            }
+        }
     }
 }
 
 /// The object that holds up the rest: failed ones before those on their way, the control plane
 /// before workers, Machines before what counts them.
-fn blocking(rows: &[Row], now: Timestamp) -> Option<String> {
-    let open = |row: &&Row| matches!(row.standing.mark, Mark::Working | Mark::Trouble);
-    let first = rows.iter().filter(open).min_by_key(|row| {
+pub fn blocking(rows: &[Row]) -> Option<&Row> {
+    rows.iter().filter(|row| is_open(row)).min_by_key(|row| {
         let depth = std::cmp::Reverse(row.rails.len());
         (
-            row.kind != "Machine",
+            row.kind != Kind::Machine.as_str(),
             row.standing.mark != Mark::Trouble,
             !row.control_plane,
             depth,
         )
-    })?;
-    let more = rows
+    })
+}
+
+fn is_open(row: &Row) -> bool {
+    matches!(row.standing.mark, Mark::Working | Mark::Trouble)
+}
+
+fn blocked_by(first: &Row, rows: &[Row], now: Timestamp) -> String {
+    let same = rows
         .iter()
-        .filter(open)
-        .filter(|row| row.kind == first.kind)
-        .count()
-        - 1;
-    let more = match more {
+        .filter(|row| is_open(row))
+        .filter(|row| row.kind == first.kind);
+    let more = match same.count() - 1 {
         0 => String::new(),
         n => format!(" and {n} more"),
     };
@@ -61,10 +65,7 @@ fn blocking(rows: &[Row], now: Timestamp) -> Option<String> {
         standing,
         ..
     } = first;
-    Some(format!(
-        "waiting for {kind} {name}{more}: {}",
-        reason(standing, now)
-    ))
+    format!("waiting for {kind} {name}{more}: {}", reason(standing, now))
 }
 
 fn reason(standing: &Standing, now: Timestamp) -> String {
@@ -76,6 +77,8 @@ fn reason(standing: &Standing, now: Timestamp) -> String {
         (false, Mark::Trouble) if !reason.is_empty() => format!("{reason}: {message}"),
         (false, _) => message.clone(),
     };
+    // what follows in the next lines is not repeated here
+    let why = why.trim_end_matches(':');
     format!("{why}{}", lasting(standing, now))
 }
 

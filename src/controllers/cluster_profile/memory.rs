@@ -14,16 +14,16 @@ use super::observe::Seen;
 use super::profiles::Profiles;
 use crate::api::names::{LABEL_CLUSTER, LABEL_CLUSTER_NAMESPACE};
 use crate::api::{Cluster, ClusterProfile};
-use crate::core::Next;
 use crate::core::cluster::health::Verdict;
 use crate::core::cluster_profile::plan::Plan;
 use crate::core::cluster_profile::{Input, Server};
+use crate::core::{Next, backoff};
 
 /// How often a member is asked for its properties again. Profiles are to be written less than once in
 /// 30 s (KEP-4322), and properties are no readings.
 const REFRESH: SignedDuration = SignedDuration::from_mins(5);
-/// How soon a member is asked again that did not tell, or has no token for consumers yet.
-pub(super) const ASK_AGAIN: Duration = Duration::from_secs(2);
+/// How soon a member is asked again at the earliest that did not tell, or has no token for consumers yet.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Namespace and name of a Cluster.
 type Name = (String, String);
@@ -44,6 +44,9 @@ pub(super) struct Remembered {
     member: Option<(Option<String>, Server)>,
     /// When the member last told everything.
     told_at: Option<Timestamp>,
+    /// How often in a row it did not, and when it was last asked.
+    in_vain: u32,
+    asked_at: Option<Timestamp>,
     /// What it told.
     pub(super) told: Told,
     /// Why the account of consumers in it is not as it should be, for people.
@@ -178,29 +181,40 @@ impl Remembered {
 
     /// Whether the member is to be asked: what it told is old, and it can be expected to answer.
     pub(super) fn is_due(&self, given: &Given, now: Timestamp) -> bool {
-        let is_old = self
-            .told_at
-            .is_none_or(|at| now.duration_since(at) >= REFRESH);
-        is_old && given.has_member && given.server.is_ok() && given.verdict != Verdict::Unhealthy
+        self.is_old(now) && can_answer(given) && self.pause(now).is_zero()
+    }
+
+    fn is_old(&self, now: Timestamp) -> bool {
+        let age = self.told_at.map(|at| now.duration_since(at));
+        age.is_none_or(|age| age >= REFRESH)
+    }
+
+    /// What is left of the pause after it did not tell everything.
+    fn pause(&self, now: Timestamp) -> Duration {
+        backoff::left(self.in_vain, 1.0, self.asked_at, now)
     }
 
     /// When the member is asked next.
     pub(super) fn asks(&self, given: &Given, now: Timestamp) -> Next {
-        if self.is_due(given, now) {
-            return Next::After(ASK_AGAIN);
-        }
-        let age = self.told_at.map(|at| now.duration_since(at));
-        match age.map(|age| REFRESH - age) {
-            Some(left) if left > SignedDuration::ZERO => Next::After(left.unsigned_abs()),
+        if self.is_old(now) {
             // one that cannot be expected to answer is asked when that changes
-            _ => Next::OnChange,
+            return if can_answer(given) {
+                Next::After(self.pause(now).max(ASK_AGAIN))
+            } else {
+                Next::OnChange
+            };
         }
+        Next::at(self.told_at.map(|at| at + REFRESH), now)
     }
 
     /// Takes in what the member tells now; what it does not tell stays as it was told.
     pub(super) fn take(&mut self, told: Told, now: Timestamp) {
+        self.asked_at = Some(now);
         if told.properties.is_some() && told.token.is_some() {
             self.told_at = Some(now);
+            self.in_vain = 0;
+        } else {
+            self.in_vain += 1;
         }
         if told.properties.is_some() {
             self.told = told;
@@ -209,9 +223,26 @@ impl Remembered {
         }
     }
 
-    /// What it told counts as old.
-    pub(super) fn ask_anew(&mut self) {
-        self.told_at = None;
+    /// Takes in what came of making the account of consumers. Returns whether that is news, which the next pass says.
+    pub(super) fn take_account(&mut self, problem: Option<String>) -> bool {
+        let is_news = self.account != problem;
+        self.account = problem;
+        if is_news {
+            self.settled = None;
+            self.is_changed = true;
+        }
+        is_news
+    }
+
+    /// What keeps the profile from being up to date, for people.
+    pub(super) fn problem(&self) -> Option<&String> {
+        self.told.problem.as_ref().or(self.account.as_ref())
+    }
+
+    /// Takes in what we wrote of the profile in a namespace: no change of another's.
+    pub(super) fn wrote(&mut self, namespace: &str, version: Option<String>) {
+        let version = version.map(|version| (namespace.to_owned(), version));
+        self.versions.extend(version);
     }
 
     /// Takes in which profiles there are.
@@ -219,6 +250,11 @@ impl Remembered {
         self.served = profiles.served;
         self.versions.clone_from(&profiles.versions);
     }
+}
+
+/// Whether a member can be expected to answer.
+fn can_answer(given: &Given) -> bool {
+    given.has_member && given.server.is_ok() && given.verdict != Verdict::Unhealthy
 }
 
 #[cfg(test)]

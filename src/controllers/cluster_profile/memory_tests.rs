@@ -77,23 +77,30 @@ fn a_settled_cluster_is_looked_at_again_when_a_profile_changes_even_while_a_pass
 }
 
 #[test]
-fn a_member_is_asked_every_five_minutes_and_soon_where_it_did_not_tell() {
+fn a_member_is_asked_every_five_minutes_and_with_growing_pauses_where_it_did_not_tell() {
     let mut input = input();
     let given = Given::of(&input);
     let mut remembered = Remembered::default();
-    let soon = Next::After(ASK_AGAIN);
-    remembered.take(told(None), at("10:00:00"));
-    assert_eq!(remembered.asks(&given, at("10:00:00")), soon, "no token");
-    remembered.take(told(Some("t")), at("10:00:02"));
-    let left = Next::After(Duration::from_mins(4));
-    assert_eq!(remembered.asks(&given, at("10:01:02")), left);
-    let problem = Some("no answer".to_owned());
+    let after = |seconds| Next::After(Duration::from_secs(seconds));
+    for (seconds, pause) in [(0, 1), (1, 2), (3, 4), (7, 8), (15, 16), (31, 32), (63, 60)] {
+        let now = at("10:00:00") + SignedDuration::from_secs(seconds);
+        assert!(remembered.is_due(&given, now), "after {seconds} s");
+        remembered.take(told(None), now);
+        assert_eq!(remembered.asks(&given, now), after(pause), "no token");
+        assert!(!remembered.is_due(&given, now), "after {seconds} s");
+    }
+    remembered.take(told(Some("t")), at("10:02:02"));
+    assert_eq!(remembered.asks(&given, at("10:03:02")), after(4 * 60));
+    let problem = Some("the API server answered 500".to_owned());
     let silent = Told {
-        problem,
+        problem: problem.clone(),
         ..Told::default()
     };
-    remembered.take(silent, at("10:05:02"));
-    assert_eq!(remembered.asks(&given, at("10:05:02")), soon);
+    remembered.take(silent.clone(), at("10:07:02"));
+    assert_eq!(remembered.asks(&given, at("10:07:02")), after(1));
+    remembered.take(silent, at("10:07:03"));
+    assert_eq!(remembered.asks(&given, at("10:07:03")), after(2));
+    assert_eq!(remembered.problem(), problem.as_ref());
     assert!(remembered.told.token.is_some(), "what it told before stays");
     input.verdict = Verdict::Unhealthy;
     let given = Given::of(&input);
@@ -132,4 +139,31 @@ fn what_one_member_told_is_never_anothers() {
     memory.forget(&cluster);
     memory.update(&cluster, |remembered| remembered.take(told(Some("v")), now));
     assert!(!token(&namesake), "forgotten while it was asked");
+}
+
+#[test]
+fn what_came_of_the_account_is_said_once_and_our_own_write_is_no_change() {
+    let (memory, input, now) = (Memory::default(), input(), at("10:00:00"));
+    let (cluster, given) = (input.cluster.as_ref(), Given::of(&input));
+    let refused = || Some("failed to make the account of its consumers: no".to_owned());
+    memory.begin(cluster, &given, now);
+    let made = |problem: Option<String>| {
+        let mut is_news = false;
+        memory.update(cluster, |remembered| {
+            remembered.take(told(Some("t")), now);
+            is_news = remembered.take_account(problem);
+        });
+        memory.settle(cluster, &given);
+        let before = memory.begin(cluster, &given, now);
+        (is_news, before.is_settled(&given, now))
+    };
+    assert_eq!(made(None), (false, true));
+    assert_eq!(made(refused()), (true, false), "the next pass says it");
+    assert_eq!(made(refused()), (false, true));
+    assert_eq!(made(None), (true, false));
+    memory.update(cluster, |remembered| {
+        remembered.wrote("argocd", Some("7".into()));
+    });
+    assert_eq!(memory.changed(&profile("7")), None);
+    assert!(memory.changed(&profile("8")).is_some());
 }

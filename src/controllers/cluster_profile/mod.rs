@@ -44,15 +44,13 @@ impl Controller for ClusterProfiles {
 
     const NAME: &'static str = "cluster-profile";
 
-    /// A mistake in the settings is the Cluster controller's to report; the profile stays as it is.
     async fn is_held(&self, cluster: &Cluster) -> bool {
         unreadable::holds(&self.context, cluster).await
-            || paused::itself(cluster).is_some()
-            || observe::settings(cluster).is_err()
     }
 
+    /// The profile of one that is left alone stays as it is; what ends that is a change of the Cluster, and wakes us.
     async fn is_ours(&self, cluster: &Arc<Cluster>) -> Result<bool, ReconcileError> {
-        Ok(cluster.is_ours(&self.context.stores))
+        Ok(cluster.is_ours(&self.context.stores) && !is_left_alone(cluster))
     }
 
     async fn observe(
@@ -107,5 +105,42 @@ impl Controller for ClusterProfiles {
 
     fn status(_: &Cluster, _: &Seen, _: &Plan, _: Timestamp) -> Option<()> {
         None
+    }
+}
+
+/// Whether it is paused, or its settings cannot be read, which its own controller reports.
+fn is_left_alone(cluster: &Cluster) -> bool {
+    paused::itself(cluster).is_some() || observe::settings(cluster).is_err()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::api::names::ANNOTATION_PAUSED;
+
+    #[test]
+    fn a_paused_cluster_and_one_with_a_mistake_in_its_settings_are_left_alone() {
+        let ours = json!({"apiVersion": "tatara.dev/v1alpha1", "kind": "ClusterProviderSpec"});
+        let mut wrong = ours.clone();
+        wrong["profile"] = json!("yes");
+        let foreign = json!({"apiVersion": "aws/v1", "kind": "AWSClusterProviderSpec"});
+        for (annotations, provider, is_deleted, expected) in [
+            (json!({}), json!(null), false, false),
+            (json!({}), ours.clone(), false, false),
+            (json!({(ANNOTATION_PAUSED): ""}), ours, false, true),
+            (json!({}), wrong.clone(), false, true),
+            (json!({}), foreign, false, true),
+            (json!({}), wrong, true, false),
+        ] {
+            let network = json!({"services": {"cidrBlocks": []}, "pods": {"cidrBlocks": []}, "serviceDomain": ""});
+            let deleted = is_deleted.then_some("2026-11-21T10:00:00Z");
+            let cluster = json!({
+                "metadata": {"name": "a", "annotations": annotations, "deletionTimestamp": deleted},
+                "spec": {"clusterNetwork": network, "providerSpec": {"value": provider}}});
+            let cluster: Cluster = serde_json::from_value(cluster).expect("a Cluster");
+            assert_eq!(is_left_alone(&cluster), expected, "{cluster:?}");
+        }
     }
 }

@@ -159,6 +159,7 @@ async fn asked(
         observed.unchanged = before.settled.as_ref() == Some(given)
             && !remembered.is_due(given, now)
             && before.told.properties == remembered.told.properties
+            && before.problem() == remembered.problem()
             && before.served
             && access::is_open(&observed);
     }
@@ -201,18 +202,13 @@ async fn secret(client: &Client, cluster: &Cluster) -> Result<Option<Found>, Rec
 
 /// What keeps consumers from getting a way in, for people.
 fn waits_for(input: &Input, remembered: &Remembered) -> String {
-    let problem = remembered.told.problem.as_ref();
     match &input.server {
         Err(why) => why.clone(),
         Ok(_) if !input.has_member => "the manager is not connected to its API yet".into(),
         Ok(_) if input.verdict == Verdict::Unhealthy => input.health.clone(),
-        Ok(_) => problem
-            .or(remembered.account.as_ref())
-            .cloned()
-            .unwrap_or_else(|| {
-                "its controller manager has made no token of the account of its consumers yet"
-                    .into()
-            }),
+        Ok(_) => remembered.problem().cloned().unwrap_or_else(|| {
+            "its controller manager has made no token of the account of its consumers yet".into()
+        }),
     }
 }
 
@@ -238,6 +234,7 @@ fn facts(input: &Input, remembered: &Remembered) -> Observed {
         server: input.server.as_ref().ok().cloned(),
         rival: input.rival.clone(),
         waits_for: waits_for(input, remembered),
+        problem: remembered.problem().cloned(),
         verdict: input.verdict,
         health: input.health.clone(),
         version: input.version.clone(),

@@ -8,13 +8,13 @@ use kube::{Api, Client, Resource, ResourceExt};
 use serde_json::{Value, json};
 
 use super::member;
-use super::memory::{ASK_AGAIN, Memory};
+use super::memory::Memory;
 use super::observe::Seen;
 use crate::api::conditions::{Finding, Reason};
 use crate::api::names::{FIELD_MANAGER, FINALIZER_PROFILE};
 use crate::api::{Cluster, ClusterProfile, ClusterProfileStatus};
-use crate::core::cluster_profile::access;
 use crate::core::cluster_profile::plan::{Action, CONDITION};
+use crate::core::cluster_profile::{Owned, access, not_kept};
 use crate::core::finalizers;
 use crate::engine::{Done, Engine, ReconcileError, patch};
 
@@ -53,31 +53,42 @@ pub async fn perform(
         } => {
             let parts = (object.as_deref(), status.as_ref());
             let published = publish(client, namespace, &name, uid.clone(), parts).await;
-            if let Some(refused) = refusal(namespace, &name, published)? {
-                return Ok(Done::Refused(refused, REFUSED_AGAIN));
+            let written = match refusal(namespace, &name, published)? {
+                Ok(written) => written,
+                Err(refused) => return Ok(Done::Refused(refused, REFUSED_AGAIN)),
+            };
+            let Some(written) = written else {
+                return Ok(Done::Yes);
+            };
+            // what is not kept would differ in every pass
+            let lost = Owned::of(&written).lost(parts.0, parts.1);
+            if !lost.is_empty() {
+                // the watch shows this write as well, and must not wake us to repeat it
+                let version = written.resource_version();
+                memory.update(cluster, |remembered| remembered.wrote(namespace, version));
+                let finding = not_kept(namespace, &name, &lost);
+                return Ok(Done::Refused(finding, REFUSED_AGAIN));
             }
         }
     }
     Ok(Done::LookAgain(Duration::ZERO))
 }
 
-/// What a member does not take is no failure of the pass: its profile goes on.
+/// What a member does not take is no failure of the pass: its profile stays, and says so. It is tried again when the member
+/// is asked the next time.
 async fn make_account(memory: &Memory, seen: &Seen) -> Done {
     let Some(member) = &seen.member else {
         return Done::Yes;
     };
-    let made = member::make_account(member).await;
-    let is_answered = made.is_ok();
+    let problem = member::make_account(member).await.unwrap_or_else(Some);
+    let mut is_news = false;
     memory.update(&seen.input.cluster, |remembered| {
-        remembered.account = made.unwrap_or_else(Some);
-        if !is_answered {
-            remembered.ask_anew();
-        }
+        is_news = remembered.take_account(problem);
     });
-    if is_answered {
-        Done::Yes
+    if is_news {
+        Done::LookAgain(Duration::ZERO)
     } else {
-        Done::LookAgain(ASK_AGAIN)
+        Done::Yes
     }
 }
 
@@ -94,13 +105,13 @@ async fn write_secret(client: &Client, secret: &Secret) -> Result<(), ReconcileE
 fn refusal(
     namespace: &str,
     name: &str,
-    result: kube::Result<()>,
-) -> Result<Option<Finding>, ReconcileError> {
+    result: kube::Result<Option<ClusterProfile>>,
+) -> Result<Result<Option<ClusterProfile>, Finding>, ReconcileError> {
     match result {
-        Ok(()) => Ok(None),
+        Ok(written) => Ok(Ok(written)),
         Err(kube::Error::Api(status)) if matches!(status.code, 400 | 403 | 404 | 422) => {
             let message = format!("ClusterProfile {namespace}/{name}: {}", status.message);
-            Ok(Some(Finding::no(CONDITION, Reason::Refused, message)))
+            Ok(Err(Finding::no(CONDITION, Reason::Refused, message)))
         }
         Err(error) => {
             let what = format!("apply ClusterProfile {namespace}/{name}");
@@ -109,28 +120,29 @@ fn refusal(
     }
 }
 
-/// The object, then its status: a status without an object is 404.
+/// The object, then its status: a status without an object is 404. Returns what is there then.
 async fn publish(
     client: &Client,
     namespace: &str,
     name: &str,
     mut uid: Option<String>,
     (object, status): (Option<&ClusterProfile>, Option<&ClusterProfileStatus>),
-) -> kube::Result<()> {
+) -> kube::Result<Option<ClusterProfile>> {
     let profiles: Api<ClusterProfile> = Api::namespaced(client.clone(), namespace);
     // ours alone are in what we send, so force takes nothing else over
     let params = PatchParams::apply(FIELD_MANAGER).force();
+    let mut written = None;
     if let Some(object) = object {
         let applied = profiles.patch(name, &params, &Patch::Apply(object)).await?;
-        uid = applied.metadata.uid;
+        uid.clone_from(&applied.metadata.uid);
+        written = Some(applied);
     }
     if let Some(status) = status {
         let body = status_body(name, namespace, uid.as_deref(), status);
-        profiles
-            .patch_status(name, &params, &Patch::Apply(body))
-            .await?;
+        let body = Patch::Apply(body);
+        written = Some(profiles.patch_status(name, &params, &body).await?);
     }
-    Ok(())
+    Ok(written)
 }
 
 fn status_body(

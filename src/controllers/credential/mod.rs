@@ -9,8 +9,8 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::unreadable;
-use crate::api::conditions::Finding;
-use crate::core::{self, Key, Next, finalizers};
+use crate::core::Key;
+use crate::core::credential::plan::{self, Action, Observed, Plan};
 use crate::engine::{COUNTS_TOGETHER, Controller, Done, ReconcileError, patch};
 use crate::manager::Context;
 
@@ -29,37 +29,6 @@ pub struct Credentials {
     pub context: Arc<Context>,
     /// Who uses them.
     pub of: Of,
-}
-
-/// What a pass over a Secret knows.
-#[derive(Clone, Debug)]
-pub struct Observed {
-    secret: Arc<Secret>,
-    is_needed: bool,
-}
-
-/// What is done next for a Secret.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan(Option<Hold>);
-
-/// Add the finalizer, or remove it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hold(bool);
-
-impl core::Plan for Plan {
-    type Action = Hold;
-
-    fn actions(&self) -> &[Hold] {
-        self.0.as_slice()
-    }
-
-    fn findings(&self) -> &[Finding] {
-        &[]
-    }
-
-    fn next(&self, _: Timestamp) -> Next {
-        Next::OnChange
-    }
 }
 
 impl Credentials {
@@ -107,15 +76,13 @@ impl Controller for Credentials {
     }
 
     fn plan(observed: &Observed, _: Timestamp) -> Plan {
-        let is_needed = observed.is_needed;
-        let change = finalizers::held(observed.secret.as_ref(), is_needed);
-        Plan(change.map(|_| Hold(is_needed)))
+        plan::plan(observed)
     }
 
     async fn perform(
         &self,
         observed: &Observed,
-        Hold(is_needed): &Hold,
+        Action::Hold(is_needed): &Action,
         _: Timestamp,
     ) -> Result<Done, ReconcileError> {
         patch::hold(&self.context.engine, observed.secret.as_ref(), *is_needed).await?;

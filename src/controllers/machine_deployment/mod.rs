@@ -1,6 +1,6 @@
 //! Steps MachineSets from one template to the next, and scales them.
 //!
-//! It looks at MachineSets only, never past them: what it knows of Machines is what the sets say.
+//! It decides by MachineSets only, never past them. Of Machines it repeats what the worst of them says.
 
 mod perform;
 
@@ -22,7 +22,7 @@ use crate::core::machine_deployment::{Observed, Unresolved, status};
 use crate::core::machine_set::Owner;
 use crate::engine::{COUNTS_TOGETHER, Confirmed, Controller, Done, ReconcileError, patch};
 use crate::manager::Context;
-use crate::store::Item;
+use crate::store::{Item, Key};
 
 /// The controller of MachineDeployments.
 pub struct MachineDeployments {
@@ -121,6 +121,11 @@ fn sight(context: &Context, deployment: &MachineDeployment, sets: Vec<Arc<Machin
     let others = sets.iter().filter(|set| !set.is_ours(&context.stores));
     let others: BTreeSet<String> = others.map(|set| set.name_any()).collect();
     observed.sets.retain(|set| !others.contains(&set.name));
+    for set in observed.sets.iter_mut().filter(|set| set.is_active()) {
+        let machines = context.stores.machines.by(&Key::Owner(set.uid.clone()));
+        let ours = machines.iter().filter(|one| one.is_ours(&context.stores));
+        set.take_in(ours.map(AsRef::as_ref));
+    }
     observed.paused_by = paused::paused_by(&context.stores, deployment);
     Sight { observed, sets }
 }

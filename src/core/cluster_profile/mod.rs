@@ -12,4 +12,4 @@ pub use access::{Found, Kubeconfig};
 pub use input::{Input, Server};
 pub use observed::{ClusterFacts, Existing, Observed, Ours};
 pub use owned::Owned;
-pub use problems::inventories;
+pub use problems::{inventories, not_kept};

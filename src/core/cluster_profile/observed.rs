@@ -29,6 +29,8 @@ pub struct Observed {
     pub rival: Option<String>,
     /// Why they cannot be given a way in yet, for people.
     pub waits_for: String,
+    /// Why what consumers find may be out of date or refused, for people.
+    pub problem: Option<String>,
     /// Their account in the member is to be looked after.
     pub account_due: bool,
     /// When the member is asked next.

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use serde_json::Value;
 
@@ -45,6 +47,42 @@ impl Owned {
             display_name: display_name.and_then(|_| profile.spec.display_name.clone()),
             status: owned_status(profile.status.clone().unwrap_or_default(), &of_status),
         }
+    }
+
+    /// The parts that came back from a write other than they were written, for people.
+    pub fn lost(
+        &self,
+        object: Option<&ClusterProfile>,
+        status: Option<&ClusterProfileStatus>,
+    ) -> Vec<&'static str> {
+        let is_lost = object.is_some_and(|object| !self.is_object(object));
+        let mut parts = vec![(is_lost, "labels, owner or spec")];
+        if let Some(status) = status {
+            let (kept, wanted) = (&self.status, status);
+            let is = |conditions: &[Condition]| -> Vec<Condition> {
+                let all = conditions.iter().cloned();
+                // whole seconds are kept of a time
+                all.map(|condition| Condition {
+                    last_transition_time: Time(Timestamp::UNIX_EPOCH),
+                    ..condition
+                })
+                .collect()
+            };
+            parts.extend([
+                (
+                    is(&kept.conditions) != is(&wanted.conditions),
+                    "status.conditions",
+                ),
+                (kept.version != wanted.version, "status.version"),
+                (kept.properties != wanted.properties, "status.properties"),
+                (
+                    kept.access_providers != wanted.access_providers,
+                    "status.accessProviders",
+                ),
+            ]);
+        }
+        let lost = parts.into_iter().filter(|(is_lost, _)| *is_lost);
+        lost.map(|(_, part)| part).collect()
     }
 
     /// Whether what we wrote of metadata and spec is what we would write. The manager's name cannot

@@ -63,3 +63,31 @@ fn what_nobody_applied_for_us_is_not_ours() {
     profile.metadata.managed_fields = None;
     assert_eq!(Owned::of(&profile), Owned::default());
 }
+
+#[test]
+fn what_an_api_server_does_not_keep_is_named() {
+    let mut written = Owned::of(&profile());
+    let mut object = profile();
+    object.metadata.labels = Some(written.labels.clone());
+    object
+        .metadata
+        .owner_references
+        .iter_mut()
+        .flatten()
+        .for_each(|owner| owner.uid = "ours".into());
+    let mut status = written.status.clone();
+    let lost = |written: &Owned, object: &ClusterProfile, status: &ClusterProfileStatus| {
+        written.lost(Some(object), Some(status)).join(", ")
+    };
+    assert_eq!(lost(&written, &object, &status), "");
+    status.conditions[0].last_transition_time = Time(Timestamp::UNIX_EPOCH);
+    assert_eq!(lost(&written, &object, &status), "", "times are rounded");
+    written.status.access_providers.clear();
+    written.status.conditions[0].reason = "Rewritten".into();
+    let said = lost(&written, &object, &status);
+    assert_eq!(said, "status.conditions, status.accessProviders");
+    object.spec.display_name = Some("another".into());
+    let said = written.lost(Some(&object), None).join(", ");
+    assert_eq!(said, "labels, owner or spec");
+    assert_eq!(written.lost(None, None), [] as [&str; 0]);
+}

@@ -4,7 +4,7 @@ use super::observed::{Observed, Ours};
 use super::plan::{CONDITION, PATIENCE};
 use crate::api::cluster_provider_spec::ProfileSettings;
 use crate::api::conditions::{Finding, Reason};
-use crate::api::names::profile_kubeconfig_secret;
+use crate::api::names::{PROFILE_MANAGER, profile_kubeconfig_secret};
 
 /// Longest namespace and name together that Argo CD integrations can make a label value of.
 const LONGEST_REFERENCE: usize = 62;
@@ -122,5 +122,21 @@ pub(super) fn finding(observed: &Observed, published: &[&str], problems: &[Probl
              integrations refuse",
         );
     }
+    if let Some(problem) = &observed.problem {
+        message.push_str("; what consumers find may be out of date, or refused to them: ");
+        message.push_str(problem);
+    }
     Finding::yes(CONDITION, Reason::Published, message)
+}
+
+/// What was written was taken in, and something else is there.
+pub fn not_kept(namespace: &str, name: &str, parts: &[&str]) -> Finding {
+    let message = format!(
+        "ClusterProfile {namespace}/{name}: the API server does not keep {} as written. Its definition lacks them, or an \
+         admission webhook changes them: install the definition of templates/install/if-missing, or exempt ClusterProfiles \
+         of {} from the webhook",
+        parts.join(", "),
+        PROFILE_MANAGER,
+    );
+    Finding::no(CONDITION, Reason::Refused, message)
 }

@@ -21,14 +21,12 @@ const TERMINAL: Reason = Reason::InvalidConfiguration;
 /// A condition tells news when its reason changed. What is said for the first time is news where it is trouble, the end of
 /// the way, or the beginning of the last one: that a Machine which was just made is on its way is what everybody expects.
 pub fn is_news(old: &MachineStatus, finding: &Finding) -> bool {
-    match conditions::find(&old.conditions, finding.condition) {
-        Some(before) => before.reason != finding.reason,
-        None => {
-            let is_ready = finding.reason == Reason::NodeReady;
-            let is_trouble = finding.reason.severity() == Severity::Warning;
-            is_ready || is_trouble || finding.condition == ConditionType::Deleting
-        }
+    if let Some(before) = conditions::find(&old.conditions, finding.condition) {
+        return before.reason != finding.reason;
     }
+    let is_ready = finding.reason == Reason::NodeReady;
+    let is_trouble = finding.reason.severity() == Severity::Warning;
+    is_ready || is_trouble || finding.condition == ConditionType::Deleting
 }
 
 /// Whether a Machine only passes through a status: it is under way, nothing asks for a person, and nothing was found out

@@ -1,9 +1,9 @@
 //! What a pass over a MachineDeployment knows, as plain data.
 
-use crate::api::conditions::{ConditionType, Reason, find};
+use crate::api::conditions::Reason;
 use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use serde_json::Value;
@@ -11,9 +11,10 @@ use serde_json::Value;
 use crate::api::machine_deployment::Strategy;
 use crate::api::names::{ANNOTATION_DESIRED_REPLICAS, ANNOTATION_REVISION, LABEL_TEMPLATE_HASH};
 use crate::api::readable::unreadable;
-use crate::api::{MachineDeployment, MachineSet, MachineTemplate};
+use crate::api::{Machine, MachineDeployment, MachineSet, MachineTemplate};
 use crate::core::machine_set::{Owner, creation};
-use crate::core::{paused, trouble};
+use crate::core::paused;
+use crate::core::trouble::{self, Trouble};
 
 /// What a pass over a MachineDeployment knows.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,7 +95,7 @@ pub struct ObservedSet {
     pub last_progress: Option<Timestamp>,
     /// Its counters are of before its last change: the set may have made and deleted Machines since.
     pub lagging: bool,
-    /// What the worst of its Machines says.
+    /// What the worst of its Machines says, once its Machines were looked at.
     pub says: Option<String>,
 }
 
@@ -115,15 +116,6 @@ pub struct Counts {
     pub starting: i32,
     /// Machines that are being deleted.
     pub deleting: i32,
-}
-
-/// What the worst Machine of a set says, by the set's own conditions: of those that stay, else of those that go.
-fn says(conditions: &[Condition]) -> Option<&str> {
-    let said = |type_, status: &str| {
-        let condition = find(conditions, type_).filter(|c| c.status == status);
-        condition.and_then(|c| trouble::repeated(&c.message))
-    };
-    said(ConditionType::MachinesReady, "False").or_else(|| said(ConditionType::ScalingDown, "True"))
 }
 
 impl ObservedSet {
@@ -156,8 +148,24 @@ impl ObservedSet {
             },
             last_progress: status.last_progress_time.map(|time| time.0),
             lagging: status.observed_generation != set.metadata.generation,
-            says: says(&status.conditions).map(str::to_owned),
+            says: None,
         }
+    }
+
+    /// Takes in what the worst of its Machines says: of those that stay, else of those that are being deleted. Of one
+    /// that has all its Machines ready nothing is said.
+    pub fn take_in<'a>(&mut self, machines: impl IntoIterator<Item = &'a Machine>) {
+        let Counts { wanted, ready, .. } = self.counts;
+        let is_short = self.counts.current != wanted || ready != wanted;
+        let all = machines.into_iter();
+        let (leaving, staying): (Vec<&Machine>, Vec<&Machine>) =
+            all.partition(|machine| machine.metadata.deletion_timestamp.is_some());
+        let worst = |machines: Vec<&Machine>| {
+            let troubles: Vec<Trouble> = machines.into_iter().filter_map(Trouble::of).collect();
+            trouble::worst(&troubles)
+        };
+        let staying = Some(staying).filter(|_| is_short);
+        self.says = staying.and_then(worst).or_else(|| worst(leaving));
     }
 
     /// Its revision; 0 when it has none.

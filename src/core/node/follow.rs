@@ -63,4 +63,9 @@ impl Attempts {
             format!("{causes} {what} could not be started{standing}")
         })
     }
+
+    /// Ends the pause after the last one. One that fails again waits longer than it did.
+    pub fn at_once(&mut self) {
+        self.last = None;
+    }
 }

@@ -33,6 +33,13 @@ impl Tries {
         entry.left.insert(hypervisor.to_owned());
     }
 
+    /// Ends the pause after the last try.
+    pub fn retry(&self, what: &str) {
+        if let Some(tried) = self.lock().get_mut(what) {
+            tried.at_once();
+        }
+    }
+
     /// It succeeded, or is not wanted any more.
     pub fn forget(&self, what: &str) {
         self.lock().remove(what);

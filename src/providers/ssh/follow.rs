@@ -63,6 +63,13 @@ impl Follows {
             .unwrap_or_default()
     }
 
+    /// Ends the pauses of a Machine after units that failed.
+    pub fn retry(&self, machine: &str) {
+        if let Some(machine) = self.lock().get_mut(machine) {
+            machine.attempts.values_mut().for_each(Attempts::at_once);
+        }
+    }
+
     /// Forgets a Machine that is gone.
     pub fn forget(&self, machine: &str) {
         let mut machines = self.lock();

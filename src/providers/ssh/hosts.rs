@@ -140,6 +140,11 @@ impl Hosts {
             .forget(&Server::namespace(host), &host.name_any());
     }
 
+    /// The next pass asks a Host, whatever it said a moment ago.
+    pub fn retry(&self, host: &Host) {
+        self.memory.forget(&target::place(host));
+    }
+
     /// Closes the connection to a virtual machine that is gone.
     pub fn forget_guest(&self, address: &str) {
         let stop = (

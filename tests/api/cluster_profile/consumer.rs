@@ -51,7 +51,7 @@ async fn consumers_may_view_and_lose_that_when_the_token_is_deleted() {
     .await;
     // the next look at the member makes another one
     eventually("another token", async || {
-        world.settle(&passes, at("10:06:00"), |_| {}).await;
+        world.settle(&passes, at("10:30:00"), |_| {}).await;
         (answer::<Pod>(&world.consumer().await).await == 200).then_some(())
     })
     .await;

@@ -1,7 +1,7 @@
 //! A Cluster in a namespace of its own, and passes over its profiles.
 
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Namespace, Secret};
@@ -10,6 +10,7 @@ use kube::api::PostParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 use serde_json::json;
+use tatara::api::conditions::{Finding, Reason};
 use tatara::api::{Cluster, ClusterProfile};
 use tatara::core::Next;
 use tatara::core::cluster::health::Verdict;
@@ -136,19 +137,29 @@ impl World {
     }
 
     /// Passes as the manager makes them, with the Cluster read anew each time, until nothing is to be
-    /// done at once.
+    /// done soon. The pauses between them pass at once.
     pub async fn settle(
         &self,
         profiles: &Profiles,
         now: Timestamp,
         change: impl Fn(&mut Input),
     ) -> Report {
+        let passed = Mutex::new(now);
         eventually("a pass that settles", async || {
+            let now = *passed.lock().expect("a time");
             let mut input = self.input().await;
             change(&mut input);
             let report = profiles.pass(&input, now).await.expect("a pass");
-            let soon = matches!(report.next, Next::After(next) if next <= Duration::from_secs(2));
-            (!soon).then_some(report)
+            let is_refused = |found: &Finding| found.reason == Reason::Refused;
+            let pause = match report.next {
+                Next::After(pause) if pause <= Duration::from_mins(1) => pause,
+                _ => return Some(report),
+            };
+            if report.findings.iter().any(is_refused) {
+                return Some(report);
+            }
+            *passed.lock().expect("a time") += pause;
+            None
         })
         .await
     }

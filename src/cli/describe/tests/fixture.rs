@@ -5,6 +5,7 @@ use kube::runtime::watcher::Event;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::cli::describe::kind::Kind;
 use crate::cli::describe::snapshot::Snapshot;
 
 pub const NOW: &str = "2026-11-21T12:00:00Z";
@@ -37,7 +38,8 @@ fn object<K: DeserializeOwned>(
 }
 
 fn meta(name: &str, uid: &str, owner: &str) -> Value {
-    let mut meta = json!({"name": name, "uid": uid});
+    let mut meta =
+        json!({"name": name, "uid": uid, "labels": {"cluster.k8s.io/cluster-name": "demo"}});
     if !owner.is_empty() {
         meta["ownerReferences"] = json!([{"apiVersion": "cluster.k8s.io/v1alpha1", "kind": "X",
             "name": "x", "uid": owner, "controller": true}]);
@@ -52,7 +54,7 @@ pub struct Fixture {
 impl Default for Fixture {
     fn default() -> Self {
         Self {
-            snapshot: Snapshot::of("demo"),
+            snapshot: Snapshot::of(Kind::Cluster, "default", "demo"),
         }
     }
 }
@@ -122,6 +124,32 @@ impl Fixture {
         self.snapshot
             .hosts
             .take(object(host, json!({"state": state}), conditions));
+    }
+
+    pub fn hypervisor(&mut self, name: &str, state: &str, conditions: &[Value]) {
+        let hypervisor = json!({
+            "apiVersion": "tatara.dev/v1alpha1", "kind": "Hypervisor", "metadata": meta(name, name, ""),
+            "spec": {"url": "https://10.0.0.5:8774", "credentialsRef": {"name": "gateway"}},
+        });
+        let status = json!({"state": state, "acceleration": "kvm"});
+        self.snapshot
+            .hypervisors
+            .take(object(hypervisor, status, conditions));
+    }
+
+    pub fn class(&mut self, name: &str) {
+        let class = json!({
+            "apiVersion": "cluster.k8s.io/v1alpha1", "kind": "MachineClass", "metadata": meta(name, name, ""),
+            "providerSpec": {"value": {"apiVersion": "tatara.dev/v1alpha1", "kind": "SSHMachineProviderSpec"}},
+        });
+        self.snapshot.classes.take(object(class, json!({}), &[]));
+    }
+
+    /// The same objects, and another one described.
+    pub fn of(mut self, kind: Kind, name: &str) -> Self {
+        self.snapshot.kind = kind;
+        name.clone_into(&mut self.snapshot.name);
+        self
     }
 
     pub fn profile(&mut self, conditions: &[Value]) {

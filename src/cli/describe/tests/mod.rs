@@ -1,5 +1,6 @@
 //! What people see of a cluster, from its first minute to its last.
 
+mod each_kind;
 mod fixture;
 
 use insta::assert_snapshot;
@@ -188,7 +189,12 @@ fn plain_lines_tell_each_change_once() {
 fn a_cluster_is_ready_only_when_that_was_said_of_its_newest_spec() {
     let mut fixture = ready();
     assert!(super::is_ready(&fixture.snapshot));
-    let mut cluster = fixture.snapshot.cluster().expect("a cluster").clone();
+    let mut cluster = fixture
+        .snapshot
+        .clusters
+        .get("demo")
+        .expect("a cluster")
+        .clone();
     cluster.metadata.generation = Some(2);
     fixture.snapshot.clusters.take(Event::Apply(cluster));
     assert!(!super::is_ready(&fixture.snapshot));

@@ -291,3 +291,16 @@ fn what_was_refused_is_said_instead_of_what_was_hoped_for() {
     plan.learn(Some(refused.clone()));
     assert_eq!(plan.findings, [refused]);
 }
+
+#[test]
+fn what_consumers_may_be_refused_is_said_while_the_profile_is_published() {
+    let mut observed = published();
+    observed.problem = Some("failed to make the account of its consumers: no".into());
+    let said = &plan(&observed, at("10:00:01")).findings[0];
+    assert_eq!(
+        (said.status, said.reason),
+        (Status::True, Reason::Published)
+    );
+    let expected = "refused to them: failed to make the account of its consumers: no";
+    assert!(said.message.ends_with(expected), "{}", said.message);
+}

@@ -4,7 +4,7 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::super::observed::Observed;
 use super::{ASK_AGAIN, Plan, State, consumer, is_deleted, owned, unavailable};
-use crate::api::conditions::{ConditionType, Reason, find};
+use crate::api::conditions::{ConditionType, Finding, Reason, find};
 use crate::core::Next;
 use crate::core::node::{Follow, JobKind};
 
@@ -28,7 +28,7 @@ fn followed(observed: &Observed, follow: &Follow) -> Plan {
         None => format!("{unit} starts"),
     };
     let is_released = consumer(observed).is_some_and(|consumer| consumer.releasing);
-    match follow.job.kind {
+    let mut plan = match follow.job.kind {
         JobKind::Reset if let Some(failure) = follow.failure() => owned::reset_failed(failure),
         JobKind::Reset if let Some(message) = still_unstarted(observed, follow) => {
             owned::failed(message)
@@ -46,7 +46,13 @@ fn followed(observed: &Observed, follow: &Follow) -> Plan {
             next: Next::OnChange,
             ..by_machine(observed)
         },
+    };
+    if follow.progress.is_some() {
+        // it told of the step on the connection on which the unit is followed
+        let answers = Finding::yes(ConditionType::Reachable, Reason::Answers, "");
+        plan.findings.insert(0, answers);
     }
+    plan
 }
 
 /// That a reset could not be started stays until its next attempt has begun.

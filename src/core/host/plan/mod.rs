@@ -150,7 +150,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let made = observed.unrecorded.clone().map(Action::RecordInitialized);
     plan.actions.extend(made);
     power::tell(observed, &mut plan);
-    ready::tell(&mut plan);
+    ready::tell(observed, &mut plan);
     if observed.is_missed {
         plan.next = plan.next.sooner(Next::After(ASK_AGAIN));
     }

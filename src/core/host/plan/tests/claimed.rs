@@ -181,3 +181,50 @@ fn a_host_that_was_given_its_claim_back_by_hand_is_kept_from_deletion() {
     let another = saying(&claim("m", false), marked("here", "m"));
     assert_eq!(plan(&another, at(0)).actions, [], "it is held");
 }
+
+#[test]
+fn a_claimed_host_is_never_ready_beside_being_unreachable() {
+    let said = |status: &str, reason: &str| {
+        let mut change = claim("m", false);
+        change["status"] = json!({"conditions": [{"type": "Reachable", "status": status, "reason": reason,
+            "message": "no route to host", "lastTransitionTime": at(0).to_string()}]});
+        observed(&change, Contact::NotAsked)
+    };
+    let unreachable = || said("False", "SshUnreachable");
+    let starting = |observed: Observed| {
+        let mut observed = following(observed, JobKind::Prepare);
+        if let Some(follow) = &mut observed.following {
+            follow.progress = None;
+        }
+        observed
+    };
+    let answers = Some(Status::True);
+    for (case, observed, reachable, ready) in [
+        ("not asked again yet", unreachable(), None, "SshUnreachable"),
+        (
+            "a unit starts",
+            starting(unreachable()),
+            None,
+            "SshUnreachable",
+        ),
+        (
+            "the unit goes on",
+            following(unreachable(), JobKind::Prepare),
+            answers,
+            "Claimed",
+        ),
+        ("it answered", said("True", "Answers"), None, "Claimed"),
+    ] {
+        let plan = plan(&observed, at(0));
+        let find = |name| plan.findings.iter().find(|found| found.condition == name);
+        let found = find(ConditionType::Reachable).map(|found| found.status);
+        assert_eq!(found, reachable, "{case}");
+        let said = finding(&plan, "Ready");
+        let is_ready = said.status == Status::True;
+        assert_eq!(
+            (said.reason.as_str(), is_ready),
+            (ready, ready == "Claimed"),
+            "{case}"
+        );
+    }
+}

@@ -85,7 +85,7 @@ fn observed(change: &Value, contact: Contact) -> Observed {
         "metadata": { "name": "h0", "namespace": "default", "uid": "h0" },
         "spec": { "ssh": { "address": "192.0.2.10", "credentialsRef": { "name": "fleet-key" } } },
     });
-    for part in ["metadata", "spec"] {
+    for part in ["metadata", "spec", "status"] {
         for (name, value) in change[part].as_object().into_iter().flatten() {
             manifest[part][name] = value.clone();
         }

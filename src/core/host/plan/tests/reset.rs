@@ -52,6 +52,9 @@ fn a_released_host_is_reset_until_it_is_clean() {
             let early = plan(&observed, at(0));
             expect("again later", &early, state, &[], reason, &["device busy"]);
             assert_ne!(early.next, Next::OnChange);
+            observed.attempts.at_once();
+            let asked = plan(&observed, at(0));
+            expect("asked for", &asked, state, &reset, reason, &["device busy"]);
         }
     }
 }

@@ -86,6 +86,8 @@ fn a_command_that_failed_is_said_beside_the_node_and_tried_again_later_each_time
     expect("waits", &waits, &[], says);
     assert_ne!(waits.next, Next::OnChange, "nothing would wake it");
     expect("waited", &plan(&again, at(61)), &join, says);
+    again.attempts.at_once();
+    expect("asked for", &plan(&again, at(0)), &join, says);
 }
 
 #[test]

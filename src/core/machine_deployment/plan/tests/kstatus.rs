@@ -1,7 +1,7 @@
 //! What programs that know no MachineDeployment make of its conditions, and what the worst Machine says.
 
 use super::*;
-use crate::api::MachineSet;
+use crate::api::Machine;
 use crate::api::conditions::Reason;
 use crate::core::kstatus::tests::check;
 
@@ -64,35 +64,37 @@ fn creation_roll_and_failure_are_told_apart() {
 
 #[test]
 fn a_roll_says_what_the_worst_machine_of_its_sets_says() {
-    let status = |type_: &str, value: &str, message: &str| {
-        let set = json!({"metadata": {"name": "new", "generation": 1}, "spec": {"selector": {}, "template": {"spec": {}}},
-            "status": {"observedGeneration": 1, "conditions": [{"type": type_, "status": value, "reason": "Any",
+    let machine = |name: &str, reason: &str, message: &str, is_leaving: bool| -> Machine {
+        let (condition, status) = if is_leaving {
+            ("Deleting", "True")
+        } else {
+            ("Ready", "False")
+        };
+        let machine = json!({"metadata": {"name": name,
+                "deletionTimestamp": is_leaving.then_some("2026-01-01T00:00:00Z")},
+            "spec": {}, "status": {"conditions": [{"type": condition, "status": status, "reason": reason,
                 "message": message, "lastTransitionTime": "2026-01-01T00:00:00Z"}]}});
-        let set: MachineSet = serde_json::from_value(set).expect("a MachineSet");
-        ObservedSet::from_api(&set, "md").says
+        serde_json::from_value(machine).expect("a Machine")
     };
-    let worst = "Machine m: no power supply. 2 more";
-    let of_set = status("MachinesReady", "False", &format!("0/3 ready. {worst}"));
-    assert_eq!(of_set.as_deref(), Some(worst));
-    assert_eq!(
-        status("MachinesReady", "False", "0/3 ready, 3 without a Node yet"),
-        None
-    );
-    assert_eq!(status("MachinesReady", "True", "3/3 ready"), None);
-    let leaving = status(
-        "ScalingDown",
-        "True",
-        "1 in deletion. Machine m: PodDisruptionBudget web",
-    );
-    assert_eq!(
-        leaving.as_deref(),
-        Some("Machine m: PodDisruptionBudget web")
-    );
+    let failed = machine("m", "PrepareFailed", "no power supply. See its rack", false);
+    let starts = machine("n", "Preparing", "1/9", false);
+    let leaves = machine("o", "DrainBlocked", "PodDisruptionBudget web", true);
+    let worst = "Machine m: no power supply. See its rack. 1 more";
+    let leaving = "Machine o: PodDisruptionBudget web";
+    for (set, machines, says) in [
+        (new((3, 2, 0)), vec![&failed, &starts, &leaves], Some(worst)),
+        (new((2, 2, 2)), vec![&failed, &leaves], Some(leaving)),
+        (new((3, 3, 2)), vec![&leaves], Some(leaving)),
+        (new((3, 3, 3)), vec![&starts], None),
+        (new((3, 0, 0)), vec![], None),
+    ] {
+        let mut heard = set.clone();
+        heard.take_in(machines);
+        assert_eq!(heard.says.as_deref(), says, "{:?}", set.counts);
+    }
 
-    let current = ObservedSet {
-        says: of_set,
-        ..new((1, 1, 0))
-    };
+    let mut current = new((1, 1, 0));
+    current.take_in([&failed, &starts]);
     let observed = deployment(
         3,
         rolling(Int(1), Int(0)),

@@ -104,7 +104,7 @@ fn an_installation_begins_only_for_who_names_the_disk_of_a_host_that_nobody_has(
         observed.twins.bmc = vec!["h9".into()];
         observed
     };
-    let cases: [(&str, Observed, Option<&str>); 17] = [
+    let cases: Vec<(&str, Observed, Option<&str>)> = vec![
         ("free", host(&asked(DISK), nobody()), None),
         (
             "named otherwise",

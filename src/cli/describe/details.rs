@@ -1,0 +1,141 @@
+//! What is said of the described object alone, below the tree: its conditions, its Events, and the command to go on.
+
+use clap::builder::styling::Style as Colour;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use k8s_openapi::jiff::Timestamp;
+
+use super::age::age;
+use super::events::Occurrence;
+use super::onward::commands;
+use super::render::{Style, colour, faint, line, mark, padded};
+use super::snapshot::Snapshot;
+use super::standing::{Mark, is_trouble};
+use crate::api::conditions::{ConditionType, Status};
+
+/// Conditions, Events and commands as lines.
+pub fn details(
+    snapshot: &Snapshot,
+    events: &[Occurrence],
+    now: Timestamp,
+    style: Style,
+) -> Vec<String> {
+    let Some(object) = snapshot.described() else {
+        return Vec::new();
+    };
+    let mut lines = section("conditions", conditions(object.conditions, now, style));
+    let events = events.iter().flat_map(|event| happened(event, now, style));
+    lines.extend(section("events", events.collect()));
+    let commands = commands(snapshot).into_iter().map(|command| {
+        let text = format!("  {}", command.text);
+        let why = format!("   # {}", command.why);
+        line(&[(Colour::new(), text), (faint(), why)], style)
+    });
+    lines.extend(section("next", commands.collect()));
+    lines
+}
+
+fn section(title: &str, lines: Vec<String>) -> Vec<String> {
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    let title = [String::new(), format!("{title}:")];
+    title.into_iter().chain(lines).collect()
+}
+
+fn conditions(all: &[Condition], now: Timestamp, style: Style) -> Vec<String> {
+    // those that say the same again, for programs that know none of our kinds
+    let repeats = [ConditionType::Reconciling, ConditionType::Stalled];
+    let mut all: Vec<(Mark, &Condition)> = all
+        .iter()
+        .filter(|condition| repeats.iter().all(|type_| condition.type_ != *type_))
+        .map(|condition| (judge(condition), condition))
+        .collect();
+    all.sort_by_key(|(mark, _)| match mark {
+        Mark::Trouble => 0,
+        Mark::Paused => 1,
+        Mark::Working => 2,
+        Mark::Ready => 3,
+    });
+    let widest = |text: fn(&Condition) -> &str| {
+        let widths = all.iter().map(|(_, condition)| text(condition).len());
+        widths.max().unwrap_or(0)
+    };
+    let (type_width, reason_width) = (widest(|c| &c.type_), widest(|c| &c.reason));
+    all.iter()
+        .flat_map(|(judged, condition)| {
+            let text = format!(
+                " {}  {}  {}",
+                padded(&condition.type_, type_width),
+                padded(&condition.status, "Unknown".len()),
+                padded(&condition.reason, reason_width),
+            );
+            let pieces = vec![
+                (Colour::new(), "  ".into()),
+                (colour(*judged), mark(*judged, style).to_owned()),
+                (Colour::new(), text),
+                since(condition.last_transition_time.0, now),
+            ];
+            with_message(pieces, &condition.message, style)
+        })
+        .collect()
+}
+
+/// A reason that asks a person to act is trouble, whatever the polarity of its condition.
+fn judge(condition: &Condition) -> Mark {
+    let is_true = condition.status == Status::True;
+    let is = |types: &[ConditionType]| types.iter().any(|type_| condition.type_ == *type_);
+    if is_trouble(&condition.reason) {
+        Mark::Trouble
+    } else if is(&[ConditionType::Paused]) && is_true {
+        Mark::Paused
+    } else if is(&[
+        ConditionType::Paused,
+        ConditionType::Deleting,
+        ConditionType::ScalingUp,
+        ConditionType::ScalingDown,
+        ConditionType::RollingOut,
+    ]) != is_true
+    {
+        Mark::Ready
+    } else {
+        Mark::Working
+    }
+}
+
+fn happened(event: &Occurrence, now: Timestamp, style: Style) -> Vec<String> {
+    let mark_of = if event.is_warning {
+        Mark::Trouble
+    } else {
+        Mark::Ready
+    };
+    let times = match event.times {
+        ..2 => String::new(),
+        times => format!(" ({times} times)"),
+    };
+    let pieces = vec![
+        (Colour::new(), "  ".into()),
+        (colour(mark_of), mark(mark_of, style).to_owned()),
+        since(event.last, now),
+        (Colour::new(), format!("{}{times}", event.reason)),
+    ];
+    with_message(pieces, &event.message, style)
+}
+
+fn since(time: Timestamp, now: Timestamp) -> (Colour, String) {
+    (faint(), format!("  {:>5}  ", age(time, now)))
+}
+
+/// A line that ends with the first line of a message, and the others below it.
+fn with_message(mut pieces: Vec<(Colour, String)>, message: &str, style: Style) -> Vec<String> {
+    let mut texts = message.lines().map(str::trim_end);
+    if let Some(first) = texts.next() {
+        let between = if pieces.last().is_some_and(|(_, text)| text.ends_with(' ')) {
+            ""
+        } else {
+            ": "
+        };
+        pieces.push((Colour::new(), format!("{between}{first}")));
+    }
+    let rest = texts.map(|text| line(&[(Colour::new(), format!("      {text}"))], style));
+    [line(&pieces, style)].into_iter().chain(rest).collect()
+}

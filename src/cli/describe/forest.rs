@@ -1,0 +1,180 @@
+//! Who is below whom, among the objects of one Cluster, or those without one.
+
+use std::collections::{HashMap, HashSet};
+
+use kube::ResourceExt;
+
+use super::kind::Kind;
+use super::kinds;
+use super::provider::judged;
+use super::snapshot::Snapshot;
+use super::tree::{Branch, branch};
+use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
+use crate::api::{Cluster, Host, Machine, MachineDeployment, MachineSet};
+
+/// Who is below whom.
+pub struct Forest<'a> {
+    snapshot: &'a Snapshot,
+    cluster: Option<&'a Cluster>,
+    deployments: Vec<&'a MachineDeployment>,
+    sets: Vec<&'a MachineSet>,
+    machines: Vec<&'a Machine>,
+    sets_of: HashMap<&'a str, Vec<&'a MachineSet>>,
+    machines_of: HashMap<&'a str, Vec<&'a Machine>>,
+    hosts: HashMap<&'a str, &'a Host>,
+    places: bool,
+}
+
+impl<'a> Forest<'a> {
+    /// The objects of the Cluster of this name, or those that name none; with `places` each Machine has what it
+    /// runs on below it.
+    pub fn of(snapshot: &'a Snapshot, cluster: Option<&str>, places: bool) -> Self {
+        let hosts = snapshot.hosts.sorted().into_iter();
+        let held =
+            hosts.filter_map(|host| Some((host.spec.consumer_ref.as_ref()?.uid.as_str(), host)));
+        let sets = labelled(snapshot.sets.sorted(), cluster);
+        let machines = labelled(snapshot.machines.sorted(), cluster);
+        Self {
+            snapshot,
+            cluster: cluster.and_then(|name| snapshot.clusters.get(name)),
+            deployments: labelled(snapshot.deployments.sorted(), cluster),
+            sets_of: by_owner(&sets),
+            machines_of: by_owner(&machines),
+            sets,
+            machines,
+            hosts: held.collect(),
+            places,
+        }
+    }
+
+    /// The Cluster with all that is below it; where there is none, what would be below it.
+    pub fn roots(&self) -> Vec<Branch> {
+        let Some(cluster) = self.cluster else {
+            return self.members();
+        };
+        let standing = judged(cluster, Some(cluster), kinds::cluster(cluster));
+        let mut root = branch(Kind::Cluster.as_str(), cluster, standing);
+        root.below = self.members();
+        let profiles = self.snapshot.profiles.sorted().into_iter();
+        root.below.extend(
+            profiles.map(|profile| branch("ClusterProfile", profile, kinds::profile(profile))),
+        );
+        root.below.extend(self.hosts_given_back(cluster));
+        vec![root]
+    }
+
+    /// The control plane, MachineDeployments, sets and Machines that nothing owns.
+    fn members(&self) -> Vec<Branch> {
+        let deployments = self.deployments.iter();
+        let mut below: Vec<Branch> = deployments.map(|one| self.deployment(one)).collect();
+        let known = uids(&self.deployments);
+        let sets = without_owner(&self.sets, &known);
+        below.extend(sets.map(|set| self.set(set)));
+        let known = uids(&self.sets);
+        let machines = without_owner(&self.machines, &known);
+        below.extend(machines.map(|machine| self.machine(machine)));
+        below.iter_mut().for_each(mark_control_plane);
+        below.sort_by_key(|branch| !branch.row.control_plane);
+        below
+    }
+
+    fn deployment(&self, deployment: &MachineDeployment) -> Branch {
+        let standing = judged(deployment, self.cluster, kinds::deployment(deployment));
+        let mut below = branch(Kind::MachineDeployment.as_str(), deployment, standing);
+        let uid = deployment.uid().unwrap_or_default();
+        let sets = self.sets_of.get(uid.as_str()).into_iter().flatten();
+        below.below = sets.map(|set| self.set(set)).collect();
+        below
+    }
+
+    fn set(&self, set: &MachineSet) -> Branch {
+        let standing = judged(set, self.cluster, kinds::set(set));
+        let mut below = branch(Kind::MachineSet.as_str(), set, standing);
+        let uid = set.uid().unwrap_or_default();
+        let machines = self.machines_of.get(uid.as_str()).into_iter().flatten();
+        below.below = machines.map(|machine| self.machine(machine)).collect();
+        below
+    }
+
+    /// A Machine, and what it runs on.
+    pub fn machine(&self, machine: &Machine) -> Branch {
+        let host = machine.uid().and_then(|uid| self.hosts.get(uid.as_str()));
+        let place = host.map(|host| match kinds::host(host).state.as_str() {
+            "Claimed" => host.name_any(),
+            state => format!("{} ({state})", host.name_any()),
+        });
+        let hypervisor = machine.annotations().get(ANNOTATION_HYPERVISOR);
+        let place = place.or_else(|| hypervisor.cloned());
+        let standing = judged(machine, self.cluster, kinds::machine(machine, place));
+        let mut below = branch(Kind::Machine.as_str(), machine, standing);
+        below.row.control_plane = machine.is_control_plane();
+        if self.places {
+            let host = host.map(|host| branch(Kind::Host.as_str(), *host, kinds::host(host)));
+            let hypervisor = hypervisor.and_then(|name| self.snapshot.hypervisors.get(name));
+            let hypervisor = hypervisor.map(|hypervisor| {
+                let standing = kinds::hypervisor(hypervisor);
+                branch(Kind::Hypervisor.as_str(), hypervisor, standing)
+            });
+            below.below = host.into_iter().chain(hypervisor).collect();
+        }
+        below
+    }
+
+    /// Hosts that a Machine of this cluster held that was deleted.
+    fn hosts_given_back(&self, cluster: &Cluster) -> Vec<Branch> {
+        let machines = uids(&self.machines);
+        let hosts = self.snapshot.hosts.sorted().into_iter().filter(|host| {
+            let consumer = host.spec.consumer_ref.as_ref();
+            consumer.is_some_and(|c| c.cluster == cluster.name_any() && !machines.contains(&c.uid))
+        });
+        hosts
+            .map(|host| branch(Kind::Host.as_str(), host, kinds::host(host)))
+            .collect()
+    }
+}
+
+/// What has a control-plane Machine below it belongs to the control plane.
+fn mark_control_plane(branch: &mut Branch) {
+    branch.below.iter_mut().for_each(mark_control_plane);
+    branch.row.control_plane |= branch.below.iter().any(|below| below.row.control_plane);
+}
+
+/// The Cluster that an object names.
+pub fn cluster_of<K: ResourceExt>(object: &K) -> Option<&str> {
+    object.labels().get(LABEL_CLUSTER).map(String::as_str)
+}
+
+/// UID of what an object is controlled by.
+pub fn owner<K: ResourceExt>(object: &K) -> Option<&str> {
+    let mut owners = object.owner_references().iter();
+    let owner = owners.find(|owner| owner.controller == Some(true))?;
+    Some(owner.uid.as_str())
+}
+
+fn labelled<'a, K: ResourceExt>(objects: Vec<&'a K>, cluster: Option<&str>) -> Vec<&'a K> {
+    let all = objects.into_iter();
+    all.filter(|object| cluster_of(*object) == cluster)
+        .collect()
+}
+
+fn uids<K: ResourceExt>(objects: &[&K]) -> HashSet<String> {
+    objects.iter().filter_map(|object| object.uid()).collect()
+}
+
+fn by_owner<'a, K: ResourceExt>(objects: &[&'a K]) -> HashMap<&'a str, Vec<&'a K>> {
+    let mut by_owner: HashMap<&str, Vec<&K>> = HashMap::new();
+    for object in objects.iter().copied() {
+        if let Some(uid) = owner(object) {
+            by_owner.entry(uid).or_default().push(object);
+        }
+    }
+    by_owner
+}
+
+fn without_owner<'a, K: ResourceExt>(
+    objects: &[&'a K],
+    owners: &HashSet<String>,
+) -> impl Iterator<Item = &'a K> {
+    let all = objects.iter().copied();
+    all.filter(|object| !owner(*object).is_some_and(|uid| owners.contains(uid)))
+}

@@ -1,0 +1,155 @@
+//! What people see of each kind: what it is part of, what is below it, its conditions and Events, how to go on.
+
+use insta::assert_snapshot;
+use k8s_openapi::jiff::SignedDuration;
+use kube::ResourceExt;
+use kube::runtime::watcher::Event;
+use serde_json::json;
+
+use super::fixture::{Fixture, ago, bootstrapping, condition, ready, rolling};
+use super::{UTF8, now, shown};
+use crate::api::names::{ANNOTATION_HYPERVISOR, ANNOTATION_PAUSED};
+use crate::cli::describe::details::details;
+use crate::cli::describe::events::Occurrence;
+use crate::cli::describe::kind::Kind;
+use crate::cli::describe::onward::commands;
+
+fn whole(fixture: &Fixture, events: &[Occurrence]) -> String {
+    let snapshot = &fixture.snapshot;
+    let details = details(snapshot, events, now(), UTF8).join("\n");
+    format!("{}\n{details}", shown(snapshot, UTF8))
+}
+
+fn event(seconds: i64, times: i32, is_warning: bool, reason: &str, message: &str) -> Occurrence {
+    Occurrence {
+        last: now() - SignedDuration::from_secs(seconds),
+        times,
+        is_warning,
+        reason: reason.into(),
+        message: message.into(),
+    }
+}
+
+fn failed() -> Fixture {
+    let mut fixture = bootstrapping();
+    let message =
+        "3/5 kubeadm-join failed with exit code 1:\nerror: port 10250 is taken\nby pid 77";
+    let conditions = [
+        condition("InfrastructureReady", "True", "HostClaimed", "", 170),
+        condition("BootstrapReady", "False", "KubeadmJoinFailed", message, 40),
+        condition("Deleting", "False", "Present", "", 170),
+        condition(
+            "NodeHealthy",
+            "Unknown",
+            "WaitingForNode",
+            "no Node yet",
+            170,
+        ),
+        condition("Ready", "False", "KubeadmJoinFailed", message, 40),
+        condition("Stalled", "True", "KubeadmJoinFailed", message, 40),
+    ];
+    let status = json!({"phase": "Bootstrapping", "lastUpdated": ago(7), "host": "c"});
+    fixture.machine("web-1", "set-web", status, &conditions);
+    fixture
+}
+
+#[test]
+fn a_failed_machine_is_shown_with_what_is_around_it_and_its_trouble_first() {
+    let events = [
+        event(60, 1, false, "Preparing", "9/9 kubelet"),
+        event(40, 3, true, "KubeadmJoinFailed", "3/5 kubeadm-join failed"),
+    ];
+    assert_snapshot!(whole(&failed().of(Kind::Machine, "web-1"), &events));
+}
+
+#[test]
+fn what_holds_up_a_deployment_is_named_with_the_command_that_describes_it() {
+    assert_snapshot!(whole(&failed().of(Kind::MachineDeployment, "web"), &[]));
+}
+
+#[test]
+fn a_set_that_gives_way_is_shown_below_its_deployment_alone() {
+    assert_snapshot!(whole(&rolling().of(Kind::MachineSet, "web"), &[]));
+}
+
+#[test]
+fn a_claimed_host_is_shown_below_its_machine_and_a_free_one_alone() {
+    let claimed = whole(&ready().of(Kind::Host, "b"), &[]);
+    let mut fixture = ready();
+    let occupied = condition(
+        "Available",
+        "False",
+        "Occupied",
+        "it runs a Kubernetes that is not Tatara's",
+        60,
+    );
+    fixture.host("d", None, "Quarantined", &[occupied]);
+    let free = whole(&fixture.of(Kind::Host, "d"), &[]);
+    let mut fixture = ready();
+    let machine = fixture.snapshot.machines.get("web-1").expect("one").clone();
+    fixture.snapshot.machines.take(Event::Delete(machine));
+    let left = whole(&fixture.of(Kind::Host, "c"), &[]);
+    assert_snapshot!([claimed, free, left].join("\n--\n"));
+}
+
+#[test]
+fn a_hypervisor_and_a_class_are_shown_with_what_uses_them() {
+    let mut fixture = ready();
+    let reached = condition("Ready", "True", "GatewayAnswers", "", 300);
+    fixture.hypervisor("rack-1", "Available", &[reached]);
+    let mut machine = fixture.snapshot.machines.get("web-0").expect("one").clone();
+    let on = (ANNOTATION_HYPERVISOR.to_owned(), "rack-1".to_owned());
+    machine.annotations_mut().extend([on]);
+    fixture.snapshot.machines.take(Event::Apply(machine));
+    fixture.class("small");
+    let set = fixture.snapshot.sets.get("web").expect("one");
+    let mut set = set.clone();
+    let named = json!({"valueFrom": {"machineClass": {"name": "small"}}});
+    let named = serde_json::from_value(named).expect("a provider spec");
+    set.spec.template.spec.provider_spec = named;
+    fixture.snapshot.sets.take(Event::Apply(set));
+    let hypervisor = fixture.of(Kind::Hypervisor, "rack-1");
+    let shown = whole(&hypervisor, &[]);
+    let class = whole(&hypervisor.of(Kind::MachineClass, "small"), &[]);
+    assert_snapshot!([shown, class].join("\n--\n"));
+}
+
+#[test]
+fn the_command_to_go_on_fits_how_the_object_is() {
+    let mut paused = ready();
+    let mut cluster = paused.snapshot.clusters.get("demo").expect("one").clone();
+    let pause = (ANNOTATION_PAUSED.to_owned(), String::new());
+    cluster.annotations_mut().extend([pause]);
+    paused.snapshot.clusters.take(Event::Apply(cluster));
+    for (fixture, expected) in [
+        (ready(), vec!["tatara kubeconfig demo -n default"]),
+        (
+            bootstrapping(),
+            vec!["tatara describe machine demo-cp-0 -n default"],
+        ),
+        (
+            paused,
+            vec!["kubectl annotate cluster demo -n default cluster.k8s.io/paused-"],
+        ),
+        (
+            ready().of(Kind::Machine, "web-0"),
+            vec!["tatara describe cluster demo -n default"],
+        ),
+        (
+            failed().of(Kind::Machine, "web-1"),
+            vec![
+                "tatara logs machine web-1 -n default",
+                "kubectl annotate machine web-1 -n default --overwrite tatara.dev/retry=\"$(date +%s)\"",
+            ],
+        ),
+        (
+            failed().of(Kind::MachineSet, "web"),
+            vec!["tatara describe machine web-1 -n default"],
+        ),
+        (ready().of(Kind::Machine, "none"), vec![]),
+    ] {
+        let commands = commands(&fixture.snapshot).into_iter();
+        let commands: Vec<String> = commands.map(|command| command.text).collect();
+        assert_eq!(commands, expected);
+    }
+}

@@ -1,0 +1,3 @@
+//! Credentials: what is observed and planned.
+
+pub mod plan;
