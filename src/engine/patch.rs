@@ -215,13 +215,13 @@ pub fn replacement(have: &Value, wanted: &Value) -> Value {
     Value::Object(patch)
 }
 
-/// Keeps an object from going while it is `needed`, and lets it go after.
-pub async fn hold<K>(engine: &Engine, known: &K, needed: bool) -> Result<(), ReconcileError>
+/// Keeps an object from going while it is `needed`, and lets it go after. Returns it as it was written, if it was.
+pub async fn hold<K>(engine: &Engine, known: &K, needed: bool) -> Result<Option<K>, ReconcileError>
 where
     K: Stored + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
 {
     if finalizers::held(known, needed).is_none() {
-        return Ok(());
+        return Ok(None);
     }
     let change = |object: &K| {
         let finalizers =
@@ -229,7 +229,7 @@ where
         json!({ "metadata": { "finalizers": finalizers } })
     };
     let deleted = |object: &K| object.meta().deletion_timestamp.clone();
-    swap(engine, known, deleted, change).await.map(drop)
+    swap(engine, known, deleted, change).await.map(Some)
 }
 
 #[cfg(test)]

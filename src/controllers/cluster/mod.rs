@@ -77,6 +77,10 @@ impl Controller for Clusters {
         cluster.status.as_ref()
     }
 
+    fn is_passing(old: &ClusterStatus, new: &ClusterStatus, plan: &Plan) -> bool {
+        status::is_passing(old, new, plan)
+    }
+
     fn status(
         cluster: &Cluster,
         observed: &Observed,

@@ -12,6 +12,7 @@ use kube::{Api, Resource, ResourceExt};
 use serde_json::json;
 
 use super::known::Kubeconfig;
+use super::sources::Now;
 use crate::api::Cluster;
 use crate::api::cluster_provider_spec::{Addon, AddonKind};
 use crate::api::conditions::{ConditionType, Reason, find};
@@ -261,7 +262,14 @@ pub async fn hold(
     needed: bool,
 ) -> Result<(), ReconcileError> {
     let namespace = cluster.namespace().unwrap_or_default();
+    let uid = cluster.uid().unwrap_or_default();
+    let is_external = context.known.get(&uid).kubeconfig.external;
+    let kubeconfig = kubeconfig_secret(&cluster.name_any());
     for name in names(&cluster.name_any()) {
+        // a control plane that is not ours has no others that we read
+        if needed && is_external && name != kubeconfig {
+            continue;
+        }
         let Some(mut secret) = read(context, &namespace, &name).await? else {
             continue;
         };
@@ -273,7 +281,12 @@ pub async fn hold(
                 json!({ "metadata": { "annotations": { (ANNOTATION_INITIALIZED): null } } });
             secret = patch::write(&context.engine, &secret, change).await?;
         }
-        patch::hold(&context.engine, &secret, needed).await?;
+        if let Some(held) = patch::hold(&context.engine, &secret, needed).await? {
+            let now = Now::At(held.resource_version().unwrap_or_default());
+            context
+                .secrets
+                .wrote(AddonKind::Secret, &namespace, &name, now);
+        }
     }
     Ok(())
 }

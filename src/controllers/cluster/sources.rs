@@ -128,6 +128,15 @@ impl Sources {
         }
     }
 
+    /// The manager wrote it so that nothing it reads there changed: the watch will tell of that, which is no news. A change of
+    /// somebody else's in between is told as well, and is.
+    pub fn wrote(&self, kind: AddonKind, namespace: &str, name: &str, now: Now) {
+        let source = (kind, namespace.to_owned(), name.to_owned());
+        if let Some(followed) = self.lock().by_source.get_mut(&source) {
+            followed.now = Some(now);
+        }
+    }
+
     /// The watch of a kind begins anew: anything may have happened since it told of the last change.
     pub fn lost(&self, kind: AddonKind) {
         let mut all = self.lock();

@@ -12,6 +12,7 @@ mod perform;
 mod profiles;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
@@ -43,6 +44,8 @@ impl Controller for ClusterProfiles {
     type Status = ();
 
     const NAME: &'static str = "cluster-profile";
+    /// What it publishes follows from many facts that come one after the other when a Cluster is made.
+    const TOGETHER: Duration = Duration::from_millis(500);
 
     async fn is_held(&self, cluster: &Cluster) -> bool {
         unreadable::holds(&self.context, cluster).await

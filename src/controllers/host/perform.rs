@@ -35,7 +35,7 @@ pub async fn perform(
     match action {
         Action::PinKeys(keys) => pin(context, observed, keys).await?,
         Action::Reset(marker) => return reset(context, observed, marker).await,
-        Action::Hold => patch::hold(&context.engine, observed.host.as_ref(), true).await?,
+        Action::Hold => drop(patch::hold(&context.engine, observed.host.as_ref(), true).await?),
         Action::Free(clean) => free(context, observed, clean).await?,
         Action::LetGo => let_go(context, observed).await?,
         Action::LeaveTo(other) => leave_to(context, observed, other).await?,

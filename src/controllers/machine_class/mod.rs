@@ -73,7 +73,7 @@ impl Controller for MachineClasses {
                 let change = json!({ "metadata": { "labels": { (LABEL_CLASS_IN_USE): value } } });
                 patch::write(engine, class, change).await?;
             }
-            Action::Hold(is_used) => patch::hold(engine, class, *is_used).await?,
+            Action::Hold(is_used) => drop(patch::hold(engine, class, *is_used).await?),
         }
         Ok(Done::Yes)
     }

@@ -97,6 +97,14 @@ impl Controller for MachineDeployments {
         deployment.status.as_ref()
     }
 
+    fn is_passing(
+        old: &MachineDeploymentStatus,
+        new: &MachineDeploymentStatus,
+        plan: &Plan,
+    ) -> bool {
+        status::is_passing(old, new, plan)
+    }
+
     fn status(
         deployment: &MachineDeployment,
         _: &Sight,

@@ -3,7 +3,7 @@
 use super::observed::{MachineFact, Observed};
 use super::plan::Plan;
 use crate::api::cluster::{ApiEndpoint, MachineCounts};
-use crate::api::conditions::ConditionType;
+use crate::api::conditions::{self, ConditionType, Finding, Severity, Status};
 use crate::api::{Cluster, ClusterStatus};
 
 /// Conditions whose news is worth an Event.
@@ -14,6 +14,31 @@ pub const EVENTS: &[ConditionType] = &[
     ConditionType::ControlPlaneHealthy,
     ConditionType::Deleting,
 ];
+
+/// Whether a Cluster only passes through a status: it is on its way, nothing asks for a person, and what Machines read of
+/// it is as it was.
+pub fn is_passing(old: &ClusterStatus, new: &ClusterStatus, plan: &Plan) -> bool {
+    let asks = |finding: &Finding| {
+        let (condition, status) = (finding.condition, finding.status);
+        finding.reason.severity() == Severity::Warning
+            || (condition == ConditionType::Paused && status == Status::True)
+    };
+    let is_ready = conditions::is_true(&new.conditions, ConditionType::Ready);
+    !is_ready && !plan.findings.iter().any(asks) && read_by_others(old) == read_by_others(new)
+}
+
+fn read_by_others(status: &ClusterStatus) -> impl PartialEq {
+    let said = [
+        ConditionType::CertificatesReady,
+        ConditionType::ControlPlaneInitialized,
+        ConditionType::ControlPlaneHealthy,
+    ];
+    let said = said.map(|name| {
+        let condition = conditions::find(&status.conditions, name);
+        condition.map(|condition| (condition.status.clone(), condition.reason.clone()))
+    });
+    (status.endpoint.clone(), status.version.clone(), said)
+}
 
 /// The status that follows from a plan; `None` where it says nothing.
 pub fn status(cluster: &Cluster, observed: &Observed, plan: &Plan) -> Option<ClusterStatus> {

@@ -2,8 +2,24 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::plan::Plan;
+use super::plan::{Phase, Plan};
+use crate::api::conditions::{Finding, Severity};
 use crate::api::{MachineDeployment, MachineDeploymentStatus};
+
+/// Whether a MachineDeployment only passes through a status: its sets are on their way, and nothing asks for a person. That
+/// there is something to do is written at once, for its deadline counts from there.
+pub fn is_passing(
+    old: &MachineDeploymentStatus,
+    new: &MachineDeploymentStatus,
+    plan: &Plan,
+) -> bool {
+    let begins = |status: &MachineDeploymentStatus| {
+        let since = status.work_since.as_ref().map(|since| since.0);
+        (status.observed_generation, since)
+    };
+    let asks = |finding: &Finding| finding.reason.severity() == Severity::Warning;
+    plan.phase != Phase::Running && !plan.findings.iter().any(asks) && begins(old) == begins(new)
+}
 
 /// The status that follows from a plan.
 pub fn status(deployment: &MachineDeployment, plan: &Plan) -> MachineDeploymentStatus {
