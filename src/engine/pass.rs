@@ -23,6 +23,8 @@ pub struct Failed<C: Controller> {
     pub error: ReconcileError,
     /// The object as it was last read or written, if it is ours.
     pub object: Option<Arc<C::Object>>,
+    /// When its status is to be written, although the pass failed.
+    pub held_back: Next,
 }
 
 /// Observes an object, plans, does what is planned, and reports. Returns when to do so again, beside on every change.
@@ -38,6 +40,7 @@ pub async fn pass<C: Controller>(
             return Err(Failed {
                 error,
                 object: None,
+                held_back: Next::OnChange,
             });
         }
     }
@@ -45,6 +48,7 @@ pub async fn pass<C: Controller>(
     let observed = observed.map_err(|error| Failed {
         error,
         object: Some(object.clone()),
+        held_back: Next::OnChange,
     })?;
     let mut pass = Pass {
         engine,
@@ -57,6 +61,7 @@ pub async fn pass<C: Controller>(
     pass.run().await.map_err(|error| Failed {
         error,
         object: Some(pass.object),
+        held_back: pass.held_back,
     })
 }
 

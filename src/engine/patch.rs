@@ -31,6 +31,7 @@ where
 {
     let decided_upon = part(known);
     let _alone = engine.alone.write(known.uid().unwrap_or_default()).await;
+    engine.must_lead()?;
     // what we wrote meanwhile is known already
     let mut current = engine.freshest(known);
     if part(&current) != decided_upon {
@@ -130,6 +131,7 @@ where
     K: Stored + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
 {
     let _alone = engine.alone.write(known.uid().unwrap_or_default()).await;
+    engine.must_lead()?;
     merge_alone(engine, known, guard, change, subresource).await
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::pass::Pass;
-use super::{Controller, Engine, ReconcileError, patch};
+use super::{Controller, Engine, PassKey, ReconcileError, patch};
 use crate::api::conditions::{self, ConditionType, Finding};
 use crate::api::crd::bounds::clip;
 use crate::api::reported::Reported;
@@ -37,6 +37,8 @@ impl<C: Controller> Pass<'_, C> {
         let Some(written) = self.write(&old, &new).await? else {
             return Ok(());
         };
+        // not before: one that could not be written is tried again at once, and counts as a failure each time
+        self.engine.unwritten.clear(&self.key());
         for finding in plan.findings() {
             if C::EVENTS.contains(&finding.condition) && C::is_news(&old, &new, finding) {
                 self.engine.events.publish(&written, finding).await;
@@ -48,6 +50,14 @@ impl<C: Controller> Pass<'_, C> {
         Ok(())
     }
 
+    fn key(&self) -> PassKey {
+        (
+            C::NAME,
+            self.object.namespace().unwrap_or_default(),
+            self.object.name_any(),
+        )
+    }
+
     /// Whether a status is not to be written yet. If it lasts, it is in a later pass.
     fn is_held_back(
         &mut self,
@@ -55,21 +65,18 @@ impl<C: Controller> Pass<'_, C> {
         new: &C::Status,
         plan: &C::Plan,
     ) -> Result<bool, ReconcileError> {
-        let key = (
-            C::NAME,
-            self.object.namespace().unwrap_or_default(),
-            self.object.name_any(),
-        );
+        let key = self.key();
         let unwritten = &self.engine.unwritten;
         self.held_back = Next::OnChange;
-        if new != old && C::is_passing(old, new, plan) && difference(old, new)?.is_some() {
+        if new == old || difference(old, new)?.is_none() {
+            unwritten.clear(&key);
+        } else if C::is_passing(old, new, plan) {
             let left = unwritten.hold_back(&key, self.now);
             if !left.is_zero() {
                 self.held_back = Next::After(left);
                 return Ok(true);
             }
         }
-        unwritten.clear(&key);
         Ok(false)
     }
 

@@ -77,7 +77,10 @@ async fn over<C: Controller>(engine: &Engine, controller: &C, object: Arc<C::Obj
             let delay = engine.failures.next_delay(&key);
             log(&failed.error, delay);
             report_failure(engine, object.as_ref(), &key, &failed).await;
-            Action::requeue(delay)
+            Action::requeue(match failed.held_back {
+                Next::OnChange => delay,
+                Next::After(left) => delay.min(left),
+            })
         }
     }
 }

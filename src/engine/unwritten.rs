@@ -1,5 +1,5 @@
 //! Statuses that are about to be others are not written: what is passed through in a moment costs a write and an Event, and
-//! nobody can read it. One that lasts is written, so none is older than [`LASTS`].
+//! nobody can read it. One that lasts is written by the next pass that begins or ends after [`LASTS`].
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

@@ -79,24 +79,37 @@ where
             sources.changed(kind, &namespace, &object.name_any(), now.clone());
         }
     };
+    // the objects as they are come in no order: until a bookmark, the next watch has to begin so again
+    let mut is_first = *version == FROM_NOW;
     let mut events = pin!(api.watch_metadata(&params, version).await?);
+    if is_first {
+        // what was deleted before is not among them
+        for sources in told {
+            sources.lost(kind);
+        }
+    }
     while let Some(event) = events.try_next().await? {
         match event {
             WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                *version = object.resource_version().unwrap_or_default();
-                tell(&object, Now::At(version.clone()));
+                let now = object.resource_version().unwrap_or_default();
+                tell(&object, Now::At(now.clone()));
+                if !is_first {
+                    *version = now;
+                }
             }
             WatchEvent::Deleted(object) => {
-                *version = object.resource_version().unwrap_or_default();
                 tell(&object, Now::Deleted);
+                if !is_first {
+                    *version = object.resource_version().unwrap_or_default();
+                }
             }
-            WatchEvent::Bookmark(mark) => *version = mark.metadata.resource_version,
+            WatchEvent::Bookmark(mark) => {
+                *version = mark.metadata.resource_version;
+                is_first = false;
+            }
             // what happened since that version is not known any more
             WatchEvent::Error(status) => {
                 FROM_NOW.clone_into(version);
-                for sources in told {
-                    sources.lost(kind);
-                }
                 return Err(kube::Error::Api(status));
             }
         }

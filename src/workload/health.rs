@@ -59,7 +59,7 @@ impl Health {
                     checks => format!(": {checks} failing"),
                 };
                 format!(
-                    "the API server is not ready{which} (since {since:.0}). Look at kube-apiserver and etcd{on_host}: crictl ps -a, crictl logs"
+                    "the API server is not ready{which} (since {since:.0}). Look at kube-apiserver and etcd{on_host}: tail -n 50 /var/log/pods/kube-system_kube-apiserver*/kube-apiserver/*.log, and the same for etcd"
                 )
             }
             Readiness::Refused => format!(
@@ -71,12 +71,12 @@ impl Health {
                     |endpoint| format!("https://{endpoint}/readyz"),
                 );
                 let holder = if place.is_virtual {
-                    ", which machine holds the virtual IP"
+                    ", the machine that holds the virtual IP"
                 } else {
                     ""
                 };
                 format!(
-                    "the manager gets no answer from {url} (since {since:.0}): {why}. Check the route and firewall from the manager{holder}, and kube-apiserver{on_host}"
+                    "the manager cannot use {url} (since {since:.0}): {why}. Check route and firewall between the manager and that address{holder}, and kube-apiserver{on_host}"
                 )
             }
         }

@@ -144,7 +144,7 @@ async fn a_cluster_is_shown_as_a_tree_with_what_it_waits_for() {
         .await;
     let (code, out, error) = run(site.tatara(&[]));
     assert_eq!((code, error.as_str()), (Some(0), ""));
-    let notice = "no manager is running: Lease tatara-system/tatara does not exist; what follows is what was last reported";
+    let notice = "Lease tatara-system/tatara does not exist: no manager runs, or its Lease is in another namespace (--lease-namespace). What follows is as last reported";
     let mut lines: Vec<&str> = out.lines().collect();
     assert!(lines.remove(0).starts_with(notice), "{out}");
     assert!(lines[0].starts_with("… Cluster/demo "), "{out}");
@@ -262,7 +262,7 @@ async fn a_watch_tells_changes_and_ends_with_the_cluster_ready() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a management plane"]
 async fn a_watch_of_a_deletion_ends_when_the_cluster_is_gone() {
-    let site = Site::new("gone").await;
+    let site = Site::new("deleted").await;
     site.cluster("True", "Ready").await;
     let mut child = site.tatara(&["--watch"]).spawn().expect("tatara");
     let mut lines = output(&mut child);

@@ -45,12 +45,12 @@ impl Display {
         events: &[Occurrence],
         now: Timestamp,
     ) -> Result<(), Error> {
-        // what is cut to fit would be missing here; only what is written over has to fit
+        // only what is written over has to fit
         let style = Style {
             width: None,
             ..self.terminal.style()
         };
-        let mut lines = render(snapshot, now, self.terminal.style());
+        let mut lines = render(snapshot, now, style);
         lines.extend(details(snapshot, events, now, style));
         write_lines(&lines)
     }

@@ -102,12 +102,19 @@ pub fn machine(machine: &Machine, host: Option<String>) -> Standing {
 pub fn host(host: &Host) -> Standing {
     let status = host.status.clone().unwrap_or_default();
     let state = status.state.unwrap_or_else(|| "Registering".into());
+    // one that is claimed may not answer, which Ready says
+    let ready = find(&status.conditions, ConditionType::Ready);
+    let is_ready = ready.map_or_else(
+        || ["Available", "Claimed"].contains(&state.as_str()),
+        |ready| ready.status == Status::True,
+    );
+    let trouble = ready.filter(|_| !is_ready);
     stand(
         host,
         Judged {
             conditions: &status.conditions,
-            headline: find(&status.conditions, ConditionType::Available),
-            ready: ["Available", "Claimed"].contains(&state.as_str()),
+            headline: trouble.or_else(|| find(&status.conditions, ConditionType::Available)),
+            ready: is_ready,
             failed: ["Quarantined", "Unreachable"].contains(&state.as_str()),
             state,
             facts: Vec::new(),

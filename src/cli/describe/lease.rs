@@ -32,28 +32,36 @@ impl Leader {
 
     /// That no manager runs, and what to do; None where one runs, or where that is not known.
     pub fn notice(&self, namespace: &str, now: Timestamp) -> Option<String> {
-        let why = match self.leases.get(LEASE_NAME) {
+        let lease = format!("Lease {namespace}/{LEASE_NAME}");
+        let what = match self.leases.get(LEASE_NAME) {
             _ if !self.is_known => return None,
-            None => "does not exist".to_owned(),
-            Some(lease) => expired(lease, now)?,
+            None => format!(
+                "{lease} does not exist: no manager runs, or its Lease is in another namespace (--lease-namespace)"
+            ),
+            Some(held) => expired(held, &lease, now)?,
         };
         Some(format!(
-            "no manager is running: Lease {namespace}/{LEASE_NAME} {why}; what follows is what was last reported. \
-             Start it: kubectl -n {namespace} get deployments,pods shows why it does not run"
+            "{what}. What follows is as last reported. See why: kubectl -n {namespace} describe pods; \
+             kubectl -n {namespace} logs deployment/tatara-manager"
         ))
     }
 }
 
-fn expired(lease: &Lease, now: Timestamp) -> Option<String> {
+fn expired(lease: &Lease, named: &str, now: Timestamp) -> Option<String> {
     let spec = lease.spec.clone().unwrap_or_default();
     if spec.holder_identity.is_none_or(|holder| holder.is_empty()) {
-        return Some("was given back".into());
+        return Some(format!(
+            "no manager leads: the last one stopped and gave {named} back"
+        ));
     }
     let seconds = spec.lease_duration_seconds.unwrap_or(LEASE_SECONDS);
     let renewed = spec.renew_time?.0;
     let end = renewed + SignedDuration::from_secs(seconds.into());
     let is_over = now.duration_since(end) > CLOCKS_DIFFER;
-    is_over.then(|| format!("expired {} ago", age(end, now)))
+    is_over.then(|| {
+        let ago = age(end, now);
+        format!("no manager runs: {named} expired {ago} ago")
+    })
 }
 
 #[cfg(test)]
@@ -86,17 +94,28 @@ mod tests {
         for (events, says) in [
             (vec![], None),
             (vec![Event::Init], None),
-            (vec![Event::Init, Event::InitDone], Some("does not exist; ")),
-            (deleted, Some("does not exist; ")),
-            (listed_again, Some("does not exist; ")),
+            (
+                vec![Event::Init, Event::InitDone],
+                Some("Lease tatara-system/tatara does not exist: "),
+            ),
+            (deleted, Some("Lease tatara-system/tatara does not exist: ")),
+            (
+                listed_again,
+                Some("Lease tatara-system/tatara does not exist: "),
+            ),
             (listed(renewed(5)), None),
             // a clock that differs, also one that is behind
             (listed(renewed(70)), None),
             (listed(renewed(-300)), None),
-            (listed(renewed(45 + 180)), Some("expired 3m ago; ")),
+            (
+                listed(renewed(45 + 180)),
+                Some("no manager runs: Lease tatara-system/tatara expired 3m ago. "),
+            ),
             (
                 listed(lease(&json!({"holderIdentity": ""}))),
-                Some("was given back; "),
+                Some(
+                    "no manager leads: the last one stopped and gave Lease tatara-system/tatara back. ",
+                ),
             ),
         ] {
             let mut leader = Leader::default();
@@ -108,8 +127,7 @@ mod tests {
             match (notice, says) {
                 (None, None) => {}
                 (Some(notice), Some(says)) => {
-                    let says = format!("no manager is running: Lease tatara-system/tatara {says}");
-                    assert!(notice.starts_with(&says), "{notice}");
+                    assert!(notice.starts_with(says), "{notice}");
                 }
                 (notice, says) => panic!("{notice:?}, but not {says:?}"),
             }

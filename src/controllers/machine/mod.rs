@@ -75,7 +75,11 @@ impl Controller for Machines {
         }
         let phase = plan.phase.as_str();
         let metrics = &self.context.metrics;
-        metrics.entered(observed.uid(), phase, clock::now());
+        // with its finalizer everything that is remembered of it is gone
+        let is_last = |action: &Action| matches!(action, Action::RemoveFinalizer(_));
+        if !plan.actions.iter().any(is_last) {
+            metrics.entered(observed.uid(), phase, clock::now());
+        }
         let outcomes = &self.context.outcomes;
         outcomes.remember(observed.uid(), &plan.actions, found.as_ref());
         plan.learn(observed, found)

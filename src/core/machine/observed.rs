@@ -1,5 +1,6 @@
 //! What a pass over a Machine knows, as plain data.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::jiff::Timestamp;
@@ -14,7 +15,7 @@ use crate::api::names::{
 use crate::api::{ClusterProviderSpec, Machine, MachineProviderSpec};
 use crate::core::host::PowerState;
 use crate::core::kubeadm::Endpoint;
-use crate::core::node::{Attempts, Follow, Marker, Observation, Owner};
+use crate::core::node::{Attempts, Follow, JobKind, Marker, Observation, Owner};
 use crate::core::proof::HostIsGone;
 use crate::core::{NodeView, Tried, wire};
 
@@ -64,8 +65,8 @@ pub struct Observed {
     pub follow: Option<Follow>,
     /// A bootstrap token of it may still be there.
     pub has_token: bool,
-    /// Failures in a row of the unit that is due.
-    pub attempts: Attempts,
+    /// Failures in a row, by job.
+    pub attempts: BTreeMap<JobKind, Attempts>,
 }
 
 /// Why a provider spec cannot be used.
@@ -263,6 +264,11 @@ pub enum Contact {
 }
 
 impl Observed {
+    /// How often a job has failed in a row.
+    pub fn attempts(&self, kind: JobKind) -> Attempts {
+        self.attempts.get(&kind).cloned().unwrap_or_default()
+    }
+
     /// UID of the Machine.
     pub fn uid(&self) -> &str {
         &self.marker.uid

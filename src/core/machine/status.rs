@@ -54,7 +54,10 @@ pub fn is_passing(old: &MachineStatus, new: &MachineStatus, plan: &Plan) -> bool
     let asks = |finding: &Finding| {
         let is_paused =
             finding.condition == ConditionType::Paused && finding.status == Status::True;
-        is_paused || finding.reason.severity() == Severity::Warning
+        // what was done to a server is said, however soon the Machine is deleted after it
+        is_paused
+            || finding.reason == Reason::HostFenced
+            || finding.reason.severity() == Severity::Warning
     };
     under_way && !plan.findings.iter().any(asks) && told(old) == told(new)
 }

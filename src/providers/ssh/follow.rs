@@ -179,8 +179,15 @@ fn result_of(event: Option<&Event>) -> &'static str {
 
 fn set_progress(machines: &Mutex<HashMap<String, Machine>>, machine: &str, progress: Progress) {
     let mut machines = machines.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(follow) = machines.get_mut(machine).and_then(|m| m.follow.as_mut()) {
+    let Some(entry) = machines.get_mut(machine) else {
+        return;
+    };
+    if let Some(follow) = entry.follow.as_mut() {
         follow.progress = Some(progress);
+        // it could be started this time
+        if let Some(attempts) = entry.attempts.get_mut(&follow.job.kind) {
+            attempts.error = None;
+        }
     }
 }
 

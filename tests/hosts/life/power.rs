@@ -144,7 +144,8 @@ async fn power_cut(world: &World, machine: &str) {
 async fn network_cut(world: &World, machine: &str) {
     let host = world.host_of(machine).await;
     world.fleet(&["cut", &host]);
-    eventually("a connection that is missed", 90, async || {
+    // a step may be silent: its host is looked at once a minute, for half a minute
+    eventually("a connection that is missed", 150, async || {
         let said = world.machine_says(machine, "InfrastructureReady").await;
         let bootstrap = world.machine_says(machine, "BootstrapReady").await;
         (said.contains("SshUnreachable") || bootstrap.contains("onnection")).then_some(())

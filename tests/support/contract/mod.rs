@@ -14,7 +14,7 @@ use tatara::api::conditions::Reason;
 use tatara::api::{Machine, MachineProviderSpec};
 use tatara::core::machine::plan::{Acquire, Power, Release};
 use tatara::core::machine::{Held, Observed, Placement, Refusal, Seen};
-use tatara::core::node::{Attempts, Marker};
+use tatara::core::node::Marker;
 use tatara::engine::{Engine, ReconcileError};
 use tatara::providers::{Place, Provider};
 use tatara::store::{Indexed, Kind, Scope, Stores, Wakers, watch};
@@ -213,7 +213,7 @@ pub fn observed(machine: Machine) -> Observed {
         node: Seen::Known(None),
         follow: None,
         has_token: false,
-        attempts: Attempts::default(),
+        attempts: [].into(),
         machine: Arc::new(machine),
     }
 }

@@ -287,10 +287,18 @@ fn what_kubeadm_says_is_explained_where_its_cause_is_known() {
         ),
         (
             "init",
+            "error execution phase wait-control-plane: failed while waiting for the control plane to start: [kube-apiserver check failed at https://10.0.0.1:6443/livez]",
+            &[
+                "does not become healthy: [kube-apiserver check failed",
+                "do: Look on",
+            ],
+        ),
+        (
+            "init",
             "error: error execution phase preflight: [preflight] Some fatal errors occurred:\n\t[ERROR Port-10259]: Port 10259 is in use\n\t[ERROR Swap]: running with swap on is not supported\n[preflight] If you know what you are doing",
             &[
                 "Port 10259 is in use; running with swap on",
-                "do: Mend that on",
+                "do: Fix that on",
             ],
         ),
         (
@@ -298,7 +306,7 @@ fn what_kubeadm_says_is_explained_where_its_cause_is_known() {
             "error: error execution phase preflight: couldn't validate the identity of the API Server: could not find a JWS signature in the cluster-info ConfigMap for token ID \"abcdef\"",
             &[
                 "does not accept the bootstrap token",
-                "do: The next attempt has a new one",
+                "do: The next attempt has a new token",
             ],
         ),
         (
@@ -333,7 +341,14 @@ fn a_download_says_what_answers_there() {
     let images = step_of(&unit, "images");
     for (curl, why) in [
         ("printf 404; exit 22", "why: http://x/y answers 404"),
-        ("printf 000; exit 7", "why: nothing answers at http://x/y"),
+        (
+            "printf 403; exit 22",
+            "why: http://x/y answers 403: access is refused",
+        ),
+        (
+            "printf 000; exit 7",
+            "why: curl gets no HTTP answer from http://x/y (curl exit code 7)",
+        ),
         (
             "printf 200; exit 23",
             "why: the download of http://x/y broke off, with ",
@@ -369,7 +384,8 @@ fn packages_are_not_begun_without_room_for_them() {
         "Need to get 0 B/12.5 kB of archives.\nAfter this operation, 3 kB disk space will be freed.",
     );
     assert!(
-        other.contains("does not install kubelet: Unable to locate package"),
+        other.contains("installing kubelet failed on ")
+            && other.contains(": Unable to locate package"),
         "{other}"
     );
 }

@@ -60,7 +60,9 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
         cluster: cluster
             .as_deref()
             .map(|cluster| observed_cluster(context, machine.as_ref(), cluster)),
-        attempts: context.follows.attempts(&marker.job(JobKind::Prepare)),
+        attempts: JobKind::ALL
+            .map(|kind| (kind, context.follows.attempts(&marker.job(kind))))
+            .into(),
         placement: Placement::None(Err(Refusal {
             reason: Reason::Starting,
             message: String::new(),
@@ -90,11 +92,6 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
     observed.chosen = place.chosen;
     observed.claiming = place.claiming;
     observed.namesake = namesake(context, cluster.as_deref(), &observed);
-    let due = [JobKind::Init, JobKind::Join]
-        .map(|kind| context.follows.attempts(&observed.marker.job(kind)));
-    if let Some(attempts) = due.into_iter().find(|attempts| attempts.failed > 0) {
-        observed.attempts = attempts;
-    }
     Ok(observed)
 }
 

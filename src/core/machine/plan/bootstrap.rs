@@ -296,7 +296,8 @@ pub(super) fn run(observed: &Observed, seen: &Observation, unit: JobKind, now: T
     let go = |message: String| act(Finding::no(BOOTSTRAP, reason, message));
     let status = seen.job(&observed.marker.job(unit));
     let failure = status.and_then(UnitStatus::failure);
-    let unstarted = observed.attempts.unstarted(what);
+    let attempts = observed.attempts(unit);
+    let unstarted = attempts.unstarted(what);
     match status.map(|status| &status.state) {
         Some(UnitState::Running(at)) => {
             act(failure.map_or_else(|| runs(unit, at), |failure| failed(unit, failure)))
@@ -315,7 +316,7 @@ pub(super) fn run(observed: &Observed, seen: &Observation, unit: JobKind, now: T
                 "{what} was interrupted in step {} ({}/{}); starting again",
                 at.step, at.index, at.total
             );
-            if observed.attempts.failed == 0 {
+            if attempts.failed == 0 {
                 go(message)
             } else {
                 let finding = Finding::no(BOOTSTRAP, unit.failed(), message);
@@ -327,7 +328,7 @@ pub(super) fn run(observed: &Observed, seen: &Observation, unit: JobKind, now: T
 }
 
 fn retry(observed: &Observed, finding: Finding, unit: JobKind, now: Timestamp) -> Plan {
-    let attempts = &observed.attempts;
+    let attempts = observed.attempts(unit);
     let wait = backoff::left(attempts.failed, jitter(observed.uid()), attempts.last, now);
     if wait.is_zero() {
         Plan::act(Action::RunJob(unit), finding)

@@ -14,7 +14,7 @@ use super::{Action, Plan, known_node};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::ANNOTATION_PAUSED;
 use crate::core::Next;
-use crate::core::node::Observation;
+use crate::core::node::{JobKind, Observation};
 use crate::core::proof::Proof;
 
 /// The host is being reset. One that does not answer, or whose reset fails, is not, and then nothing says
@@ -33,7 +33,13 @@ pub fn plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
         None => return resetting(observed, held, now),
     };
     let end = end(observed, since, now);
-    let has_passed = end.is_some_and(|end| end <= now);
+    // a reset that is under way proves itself when it ends
+    let is_tried = held.stuck == Some(Stuck::ResetFails)
+        && observed
+            .follow
+            .as_ref()
+            .is_some_and(|follow| follow.job.kind == JobKind::Reset);
+    let has_passed = !is_tried && end.is_some_and(|end| end <= now);
     if let Some(proof) = Proof::of_time_limit(observed.uid(), has_passed) {
         return gone(observed, &proof);
     }
@@ -56,8 +62,13 @@ pub fn plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
         ),
     };
     let finding = deleting(reason, not_reset(observed, held, &what, end));
+    let next = if is_tried {
+        Next::After(API_AGAIN)
+    } else {
+        Next::at(end, now)
+    };
     Plan {
-        next: Next::at(end, now),
+        next,
         ..Plan::waiting(finding)
     }
 }

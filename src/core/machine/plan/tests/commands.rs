@@ -76,17 +76,19 @@ fn a_command_that_failed_is_said_beside_the_node_and_tried_again_later_each_time
     assert_eq!(finding(&failed, "NodeHealthy").status, Status::True);
 
     let mut again = joined(failed_in("post-kubeadm"));
-    again.attempts = Attempts {
+    let mut attempts = Attempts {
         since: None,
         failed: 3,
         last: Some(at(0)),
         error: None,
     };
+    again.attempts = [(JobKind::Join, attempts.clone())].into();
     let waits = plan(&again, at(0));
     expect("waits", &waits, &[], says);
     assert_ne!(waits.next, Next::OnChange, "nothing would wake it");
     expect("waited", &plan(&again, at(61)), &join, says);
-    again.attempts.at_once();
+    attempts.at_once();
+    again.attempts = [(JobKind::Join, attempts)].into();
     expect("asked for", &plan(&again, at(0)), &join, says);
 }
 

@@ -134,7 +134,7 @@ fn observed(control_plane: bool) -> Observed {
         node: Seen::Known(None),
         follow: None,
         has_token: false,
-        attempts: Attempts::default(),
+        attempts: [].into(),
         paused_by: None,
         machine: Arc::new(machine),
     }

@@ -87,9 +87,10 @@ fn a_failure_is_said_the_same_while_it_is_tried_again_and_until_its_step_has_suc
 fn that_a_unit_cannot_be_started_stays_until_it_runs() {
     let no_room = "exit code 1: mkdir: No space left\nwhy: /var on host-a is full (0 of 459 MB free)\ndo: Free space there";
     let mut observed = ours(worker(), Vec::new());
-    observed.attempts = Attempts::default()
+    let attempts = Attempts::default()
         .and(None, at(-60))
         .and(Some(no_room.into()), at(-1));
+    observed.attempts = [(JobKind::Prepare, attempts)].into();
     let message = "/var on host-a is full (0 of 459 MB free). Free space there. \
         preparation could not be started (attempt 2, failing since 2027-01-15T07:59:00Z)";
     let fails = plan(&observed, at(0));
@@ -121,7 +122,8 @@ fn that_a_unit_cannot_be_started_stays_until_it_runs() {
     expect("it runs", &runs, &[], ("Ready", "Preparing", &["1/9"][..]));
 
     let mut bare = ours(worker(), Vec::new());
-    bare.attempts = Attempts::default().and(Some("exit code 255: ssh".into()), at(0));
+    let attempts = Attempts::default().and(Some("exit code 255: ssh".into()), at(0));
+    bare.attempts = [(JobKind::Prepare, attempts)].into();
     let says = [
         "preparation could not be started (attempt 1, failing since 2027-01-15T08:00:00Z): exit code 255: ssh",
     ];

@@ -309,7 +309,7 @@ fn waits_longer_each_time(state: fn() -> UnitState) {
         };
         let status = unit(&worker(), JobKind::Prepare, state());
         let mut observed = ours(worker(), vec![status]);
-        observed.attempts = failed;
+        observed.attempts = [(JobKind::Prepare, failed)].into();
         let early = plan(&observed, at(0));
         assert_eq!(early.actions, []);
         let late = plan(&observed, at(61));
