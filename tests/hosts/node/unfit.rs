@@ -55,8 +55,16 @@ fn a_host_that_is_not_fit_says_everything_that_is_wrong_with_it_at_once() {
     let expected = [
         ("os", "debian 11", "install Debian 12"),
         ("architecture", "riscv64", "x86_64"),
-        ("memory", "1024 MB", "1700 MB"),
-        ("cpus", "1 processors", "at least 2"),
+        (
+            "memory",
+            "1024 MB of memory, and a control-plane machine needs 1700 MB",
+            "use a larger host",
+        ),
+        (
+            "cpus",
+            "1 processors, and a control-plane machine needs 2",
+            "use a larger host",
+        ),
         ("swap", "/dev/sda2", "swapoff -a"),
         ("clock", "the clock is 36", "chrony"),
         ("hostname", "Not_A_Name", "spec.metadata.name"),
