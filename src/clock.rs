@@ -2,7 +2,7 @@
 
 use k8s_openapi::jiff::Timestamp;
 
-/// The time now.
+/// The current time.
 #[allow(clippy::disallowed_methods)]
 pub fn now() -> Timestamp {
     Timestamp::now()

@@ -3,23 +3,24 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`api`] | types of the API; no I/O |
-//! | [`core`] | what is decided; pure |
+//! | [`core`] | decisions, without I/O or clock |
 //! | [`core::kubeadm`] | kubeadm configuration and version rules |
 //! | [`core::node`] | the steps that run on a host, rendered from `templates/node/` |
-//! | [`core::installer`] | what an installer of an operating system is told, for one host |
+//! | [`core::installer`] | the answer file of an operating system's installer, for one host |
 //! | [`engine`] | runs controllers: one driver for all kinds |
 //! | [`controllers`] | one folder per kind: observe, and perform what was planned |
 //! | [`pki`] | certificate authorities, kubeconfigs, bootstrap tokens |
-//! | [`media`] | installers, served to BMCs for one host and one installation |
+//! | [`media`] | installation images, served to a BMC for one host and one installation |
 //! | [`gateway`] | libvirt hypervisors over HTTP: client and events of `tatara-gateway` |
 //! | [`providers`] | where machines come from, behind one contract: `ssh`, `libvirt`, `simulated`; BMCs, installing |
 //! | [`redfish`] | power, boot device and virtual media of servers, through their BMC |
-//! | [`remote`] | SSH: connections, commands, files, tunnels, following a step |
+//! | [`remote`] | SSH: connections, commands, files, tunnels, and the steps of a host |
 //! | [`store`] | one watch per kind, indexed; wakes controllers |
-//! | [`workload`] | the clusters that we made: client, nodes, drain, health |
-//! | [`metrics`] | counts, as Prometheus reads them |
-//! | [`manager`] | wiring: leader election, health, run |
-//! | [`cli`] | the commands for people |
+//! | [`workload`] | workload clusters: client, Nodes, drain, health |
+//! | [`memory`] | what this process knows of each object, by UID |
+//! | [`metrics`] | Prometheus metrics |
+//! | [`manager`] | wiring: leader election, health, start and shutdown |
+//! | [`cli`] | the commands of `tatara` |
 
 // tests/support names the crate from outside; the unit tier runs some of it
 #[cfg(test)]
@@ -34,6 +35,7 @@ pub mod engine;
 pub mod gateway;
 pub mod manager;
 pub mod media;
+pub mod memory;
 pub mod metrics;
 pub mod pki;
 pub mod providers;

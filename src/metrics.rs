@@ -12,7 +12,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
-/// Labels of reconciles: the controller, and how it went.
+/// Labels of reconciles: the controller and the result.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct ReconcileLabels {
     /// Name of the controller.
@@ -21,7 +21,7 @@ pub struct ReconcileLabels {
     pub result: &'static str,
 }
 
-/// Labels of steps on hosts.
+/// Labels of the units of steps that run on hosts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct StepLabels {
     /// prepare, init, join or reset.
@@ -30,41 +30,41 @@ pub struct StepLabels {
     pub result: &'static str,
 }
 
-/// Labels of time in a phase.
+/// Labels of the time that Machines spend in a phase.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct PhaseLabels {
     /// Phase of a Machine.
     pub phase: &'static str,
 }
 
-/// Labels of requests to the management cluster.
+/// Labels of requests to the management cluster's API server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct RequestLabels {
     /// GET, PATCH, POST or DELETE.
     pub method: String,
 }
 
-/// Labels of objects.
+/// Labels of counts of objects.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct KindLabels {
     /// Kind of the objects.
     pub kind: String,
 }
 
-/// What the manager counts.
+/// The metrics of the manager.
 #[derive(Clone)]
 pub struct Metrics {
     /// Reconciles by controller and result.
     pub reconciles: Family<ReconcileLabels, Counter>,
-    /// Units of steps that ended, by result.
+    /// Finished units of steps, by result.
     pub steps: Family<StepLabels, Counter>,
-    /// Seconds that Machines spent in a phase before the next.
+    /// Seconds that Machines spend in a phase before the next one.
     pub phases: Family<PhaseLabels, Histogram>,
     /// Requests to the API server of the management cluster, by method.
     pub requests: Family<RequestLabels, Counter>,
-    /// Objects that cannot be read, by kind.
+    /// Objects that fail to decode, by kind.
     pub unreadable: Family<KindLabels, Gauge>,
-    /// Since when Machines are in their phase, by UID.
+    /// When each Machine entered its phase, by UID.
     since: Arc<Mutex<HashMap<String, (&'static str, Timestamp)>>>,
     registry: Arc<Registry>,
 }
@@ -85,23 +85,23 @@ impl Default for Metrics {
         );
         registry.register(
             "steps",
-            "Units of steps on hosts that ended, by result",
+            "Finished units of steps on hosts, by result",
             steps.clone(),
         );
         registry.register(
             "machine_phase_seconds",
-            "Time of Machines in a phase",
+            "Seconds that Machines spend in a phase",
             phases.clone(),
         );
         registry.register(
             "api_requests",
-            "Requests to the management cluster's API server by method",
+            "Requests to the API server of the management cluster, by method",
             requests.clone(),
         );
         let unreadable = Family::<KindLabels, Gauge>::default();
         registry.register(
             "unreadable_objects",
-            "Objects that cannot be read and are left alone, by kind",
+            "Objects that fail to decode and are not reconciled, by kind",
             unreadable.clone(),
         );
         Self {
@@ -124,20 +124,20 @@ impl Metrics {
             .inc();
     }
 
-    /// Counts one request to the management cluster.
+    /// Counts one request to the API server of the management cluster.
     pub fn requested(&self, method: &str) {
         let method = method.to_owned();
         self.requests.get_or_create(&RequestLabels { method }).inc();
     }
 
-    /// So many objects of a kind cannot be read now.
+    /// Records how many objects of a kind fail to decode now.
     pub fn unreadable(&self, kind: &str, count: usize) {
         let kind = kind.to_owned();
         let gauge = self.unreadable.get_or_create(&KindLabels { kind });
         gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
-    /// A Machine is in this phase now: counts how long it was in the one before.
+    /// Records that a Machine enters this phase, and counts the seconds of the phase before.
     pub fn entered(&self, uid: &str, phase: &'static str, now: Timestamp) {
         let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
         match since.insert(uid.to_owned(), (phase, now)) {
@@ -153,21 +153,21 @@ impl Metrics {
         }
     }
 
-    /// A Machine is gone.
+    /// Forgets a Machine that is deleted.
     pub fn gone(&self, uid: &str) {
         let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
         since.remove(uid);
     }
 
-    /// Counts the end of a unit of steps.
+    /// Counts a finished unit of steps.
     pub fn step_ended(&self, unit: &'static str, result: &'static str) {
         self.steps.get_or_create(&StepLabels { unit, result }).inc();
     }
 
-    /// The text that Prometheus reads.
+    /// The metrics in the `OpenMetrics` text format.
     pub fn text(&self) -> String {
         let mut out = String::new();
-        // Writing into a String cannot fail; an empty answer would be seen by the scraper.
+        // Writing into a String cannot fail; an empty answer would show on the scraper.
         text::encode(&mut out, &self.registry).ok();
         out
     }

@@ -85,6 +85,6 @@ pub struct Args {
 fn factor(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() && value > 0.0 && value <= 1000.0 => Ok(value),
-        _ => Err("give a number above 0 and at most 1000".to_owned()),
+        _ => Err("it must be a number above 0 and at most 1000".to_owned()),
     }
 }

@@ -31,7 +31,7 @@ pub fn sha256(field: &str, value: &str) -> Result {
     }
     Err(bad(
         field,
-        "is no SHA-256: give 64 lower-case hexadecimal digits",
+        "is not a SHA-256; it must be 64 lower-case hexadecimal digits",
     ))
 }
 
@@ -66,7 +66,7 @@ pub fn word(
     }
     Err(bad(
         field,
-        format!("does not fit: give 1 to {longest} of {of}"),
+        format!("is invalid; it must be 1 to {longest} of {of}"),
     ))
 }
 
@@ -77,7 +77,7 @@ pub fn between(field: &str, value: u64, least: u64, most: u64) -> Result {
     }
     Err(bad(
         field,
-        format!("{value} does not fit: give {least} to {most}"),
+        format!("{value} is out of range; it must be {least} to {most}"),
     ))
 }
 
@@ -86,5 +86,8 @@ pub fn at_most(field: &str, count: usize, most: usize) -> Result {
     if count <= most {
         return Ok(());
     }
-    Err(bad(field, format!("has {count} entries: at most {most}")))
+    Err(bad(
+        field,
+        format!("has {count} entries; at most {most} are allowed"),
+    ))
 }

@@ -16,7 +16,7 @@ const OVERHEAD: usize = 1 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file system could not be made in memory.
-    #[error("failed to make the seed's file system")]
+    #[error("failed to create the seed's file system")]
     FileSystem(#[from] io::Error),
 }
 

@@ -140,7 +140,7 @@ down() {
   net_down
   rm -rf "${DIR:?}" || true
   name=$(left_over)
-  [[ -z $name ]] || die "fleet \"$FLEET\" is not gone; there still is: $name"
+  [[ -z $name ]] || die "failed to remove fleet \"$FLEET\"; still there: $name"
 }
 
 # what a fleet that is down must not leave on the machine

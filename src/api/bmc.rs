@@ -1,4 +1,4 @@
-//! The BMC (baseboard management controller) of a Host, which is spoken to in Redfish.
+//! The BMC (baseboard management controller) of a Host, accessed over Redfish.
 
 use kube::KubeSchema;
 use schemars::JsonSchema;
@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use super::host::SecretRef;
 
-/// How the power of a server is driven, through its BMC in Redfish.
+/// Access to the BMC of a server over Redfish.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BmcAccess {
-    /// URL of the BMC: https, its address, and nothing behind it.
+    /// URL of the BMC: `https://` and its address, without a path.
     #[schemars(schema_with = "super::schema::bmc_address")]
     pub address: String,
     /// Secret of type `kubernetes.io/basic-auth` (`username`, `password`). A login that is refused is not tried
     /// again before that Secret or `bmc` changes, so that the BMC does not lock the account.
     pub credentials_ref: SecretRef,
-    /// How its certificate is recognised; the system's roots are never asked.
+    /// How its certificate is verified; the trusted roots of the system are never used.
     pub tls: BmcTls,
-    /// Which of its systems is this host: Id, UUID or serial number. Needed where the BMC has several.
+    /// The Redfish system that is this host: its Id, UUID or serial number. Required if the BMC has several systems.
     #[serde(default, rename = "systemID", skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     pub system_id: Option<String>,
@@ -28,13 +28,14 @@ pub struct BmcAccess {
 }
 
 impl BmcAccess {
-    /// Where the BMC is, the same for each way to write its URL.
+    /// Address of the BMC in a normal form: the same for each way to write its URL.
     pub fn place(&self) -> String {
         let place = self.address.trim_end_matches('/').to_ascii_lowercase();
         place.strip_suffix(":443").unwrap_or(&place).to_owned()
     }
 
-    /// Whether this may be the system that another Host means: the only one, or the one of the same name.
+    /// Whether this may be the same system as that of another Host: the address is the same, and so is `systemID` where both
+    /// set it.
     pub fn may_be(&self, other: &Self) -> bool {
         let is_same = match (&self.system_id, &other.system_id) {
             (Some(one), Some(two)) => one.eq_ignore_ascii_case(two),
@@ -44,7 +45,7 @@ impl BmcAccess {
     }
 }
 
-/// How the certificate of a BMC is recognised.
+/// How the certificate of a BMC is verified.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new("has(self.certificateAuthorityRef) != has(self.fingerprint)")
@@ -59,14 +60,14 @@ pub struct BmcTls {
     pub fingerprint: Option<String>,
 }
 
-/// What a BMC said when it was last asked.
+/// What the BMC reported when it was last queried.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BmcStatus {
-    /// `On` or `Off`, as the BMC said, or as the host proves by answering; absent while unknown.
+    /// `On` or `Off`, as the BMC reports, or `On` because the host answers over SSH; absent while unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_state: Option<String>,
-    /// Names the settings and the version of the Secret that the BMC was last asked with.
+    /// Identifies the settings and the version of the Secret with which the BMC was last queried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_with: Option<String>,
 }

@@ -40,7 +40,7 @@ pub struct ClusterSpec {
     /// Tatara's settings: a `tatara.dev/v1alpha1 ClusterProviderSpec` in `value`.
     #[serde(default)]
     pub provider_spec: ProviderSpec,
-    /// What `providerSpec` was called until 2018. Accepted of other providers only.
+    /// Name of `providerSpec` until 2018. Accepted from other providers only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "super::provider_schema::provider_config")]
     pub provider_config: Option<Value>,
@@ -74,39 +74,39 @@ pub struct NetworkRanges {
     pub cidr_blocks: Vec<String>,
 }
 
-/// What was observed of a cluster.
+/// Observed state of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterStatus {
-    /// Where the cluster's API answers (2019 API).
+    /// Endpoints of the cluster's API (2019 API).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub api_endpoints: Vec<ApiEndpoint>,
     /// `host:port` of the API, for the column.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<String>,
-    /// Pending, Provisioning, Running or Deleting: a summary for people; conditions are the truth.
+    /// Pending, Provisioning, Running or Deleting: a summary for people; conditions are authoritative.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
     /// `gitVersion` of the cluster's API server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Control-plane Machines.
+    /// Counts of the control-plane Machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_plane: Option<MachineCounts>,
-    /// Worker Machines.
+    /// Counts of the worker Machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workers: Option<MachineCounts>,
     /// The newest `metadata.generation` that was acted upon.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// What holds and what does not, and why.
+    /// Conditions, each with a reason and a message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "super::schema::conditions")]
     pub conditions: Vec<Condition>,
-    /// Terminal error, as one word (2019 API).
+    /// Reason of a terminal error, in CamelCase (2019 API).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_reason: Option<String>,
-    /// Terminal error, for people (2019 API).
+    /// Human-readable message of a terminal error (2019 API).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
     /// Accepted as in 2019; Tatara writes nothing here.
@@ -124,10 +124,10 @@ pub struct ApiEndpoint {
     pub port: i32,
 }
 
-/// How many Machines there are, and how many of them are Ready.
+/// Number of Machines, and of those that are Ready.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineCounts {
-    /// Machines that are wanted.
+    /// Machines that are not being deleted.
     pub desired: i32,
     /// Machines whose Node is Ready.
     pub ready: i32,
@@ -143,11 +143,11 @@ pub struct Turn {
     pub machine: String,
     /// Its name, for people.
     pub name: String,
-    /// What it does with the turn.
+    /// The operation for which the Machine holds the turn.
     pub action: TurnAction,
 }
 
-/// What a turn is for.
+/// The operation that a turn permits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TurnAction {
@@ -155,6 +155,6 @@ pub enum TurnAction {
     Init,
     /// `kubeadm join --control-plane`.
     Join,
-    /// Removal of an etcd member before its machine goes.
+    /// Removal of an etcd member before its machine is deleted.
     Remove,
 }

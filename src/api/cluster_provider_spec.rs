@@ -1,4 +1,4 @@
-//! What stands in a Cluster's `providerSpec.value`: `tatara.dev/v1alpha1 ClusterProviderSpec`.
+//! The object in a Cluster's `providerSpec.value`: `tatara.dev/v1alpha1 ClusterProviderSpec`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use super::machine_provider_spec::strict;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClusterProviderSpec {
-    /// Where the cluster's API is served. Without it, at the first control-plane machine's address.
+    /// Endpoint of the cluster's API. Default: the address of the first control-plane machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_plane_endpoint: Option<ControlPlaneEndpoint>,
     /// Parts of kubeadm's configuration (v1beta4), merged over Tatara's.
@@ -32,7 +32,7 @@ pub struct ClusterProviderSpec {
     pub profile: ProfileSettings,
 }
 
-/// Where a cluster's API is served, and who holds that address.
+/// Endpoint of a cluster's API, and what holds that address.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ControlPlaneEndpoint {
@@ -41,7 +41,7 @@ pub struct ControlPlaneEndpoint {
     /// TCP port.
     #[serde(default = "api_port")]
     pub port: u16,
-    /// Who holds the address.
+    /// What holds the address.
     #[serde(default)]
     pub held_by: EndpointHolder,
     /// Settings of a virtual IP.
@@ -49,10 +49,10 @@ pub struct ControlPlaneEndpoint {
     pub virtual_ip: VirtualIp,
 }
 
-/// Who holds the endpoint's address.
+/// What holds the endpoint's address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum EndpointHolder {
-    /// Somebody else: a load balancer, or DNS.
+    /// A component outside Tatara: a load balancer, or DNS.
     #[default]
     #[serde(rename = "external")]
     External,
@@ -65,15 +65,16 @@ pub enum EndpointHolder {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VirtualIp {
-    /// Interface that carries the address; the one with the host's own address when absent.
+    /// Interface that carries the address. Default: the interface with the host's own address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
-    /// VRRP virtual router id (RFC 9568), 1 to 255; derived from the address when absent.
+    /// VRRP virtual router id (RFC 9568), 1 to 255. Default: derived from the address.
     #[serde(default, rename = "routerID", skip_serializing_if = "Option::is_none")]
     pub router_id: Option<u8>,
 }
 
-/// Parts of kubeadm's configuration, merged over Tatara's; a contradiction is refused by field name.
+/// Parts of kubeadm's configuration (v1beta4), merged over Tatara's. A field that contradicts Tatara's is refused, by its
+/// name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct KubeadmSettings {
@@ -129,14 +130,17 @@ pub enum AddonKind {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProfileSettings {
-    /// Inventory namespaces; the Cluster's own when empty. Others need the manager's
-    /// `--profile-namespaces` to name them.
+    /// Inventory namespaces. Default: the namespace of the Cluster. The manager's option `--profile-namespaces` must
+    /// name each other one.
     #[serde(default)]
     pub namespaces: Vec<String>,
 }
 
 impl ClusterProviderSpec {
-    /// Reads `spec.providerSpec.value`; absent means all defaults, a mistake is named by its field.
+    /// Decodes `spec.providerSpec.value`; absent means all defaults.
+    ///
+    /// # Errors
+    /// The field that is wrong, and what must be written, as a message.
     pub fn decode(value: Option<&Value>) -> Result<Self, String> {
         let Some(value) = value else {
             return Ok(Self::default());

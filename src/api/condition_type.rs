@@ -6,7 +6,7 @@ use super::words::word;
 
 macro_rules! condition_types {
     ($($word:ident),* $(,)?) => {
-        /// The question that a condition answers, as it stands in the API. Those of `Events alone` are the `action` of an
+        /// The question that a condition answers, as it is written in the API. Those of `Events alone` are the `action` of an
         /// Event about an object that has no such condition.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
         #[allow(missing_docs)]
@@ -18,7 +18,7 @@ macro_rules! condition_types {
             /// All of them.
             pub const ALL: &[Self] = &[$(Self::$word,)*];
 
-            /// As it stands in the API.
+            /// As it is written in the API.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$word => stringify!($word),)*

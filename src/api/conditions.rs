@@ -9,8 +9,11 @@ pub use super::condition_type::ConditionType;
 pub use super::reason::{Reason, Severity};
 use super::words::word;
 
-/// Reads conditions as far as they are metav1's: those that another provider of 2019 copied from a Node may lack what
-/// these need, and are left out.
+/// Deserializes the conditions that have all fields of `metav1.Condition`. Others, such as those that a provider of 2019
+/// copied from a Node, are left out.
+///
+/// # Errors
+/// The value is neither a list nor null.
 pub fn as_far_as_they_are<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Condition>, D::Error> {
     let all = Option::<Vec<Value>>::deserialize(from)?.unwrap_or_default();
     let read = |condition| serde_json::from_value(condition).ok();
@@ -24,7 +27,7 @@ pub enum Status {
     True,
     /// It does not hold.
     False,
-    /// Not known at the moment.
+    /// Not known at present.
     Unknown,
 }
 
@@ -32,7 +35,7 @@ impl Status {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::True, Self::False, Self::Unknown];
 
-    /// As it stands in the API.
+    /// As it is written in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::True => "True",
@@ -41,7 +44,7 @@ impl Status {
         }
     }
 
-    /// What is stored; a text that is none of them says nothing.
+    /// Parses a stored status; any other text is `Unknown`.
     pub fn parse(text: &str) -> Self {
         let mut all = Self::ALL.into_iter();
         all.find(|status| status.as_str() == text)
@@ -51,7 +54,7 @@ impl Status {
 
 word!(Status);
 
-/// What a plan found out about one condition: the only source of conditions, events and the log line.
+/// What a plan found out about one condition: the only source of conditions, Events and log lines.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Finding {
     /// The condition's type.
@@ -60,7 +63,7 @@ pub struct Finding {
     pub status: Status,
     /// Why.
     pub reason: Reason,
-    /// Why, for people: how far, and what to do.
+    /// Human-readable: the cause, then the remedy.
     pub message: String,
 }
 
@@ -83,7 +86,7 @@ impl Finding {
             message: message.into(),
         }
     }
-    /// Nobody knows at the moment.
+    /// It is not known whether the condition holds.
     pub fn unknown(condition: ConditionType, reason: Reason, message: impl Into<String>) -> Self {
         Self {
             condition,
@@ -98,7 +101,7 @@ impl Finding {
 const MAX_MESSAGE: usize = 4096;
 
 /// The conditions that follow from the old ones and the findings. `lastTransitionTime` moves only
-/// when the status does; conditions that no finding speaks of stay as they are.
+/// when the status does; conditions without a finding stay as they are.
 pub fn merge(
     old: &[Condition],
     findings: &[Finding],
@@ -154,7 +157,7 @@ pub fn is_false(conditions: &[Condition], type_: ConditionType) -> bool {
     find(conditions, type_).is_some_and(|c| c.status == Status::False)
 }
 
-/// The reason of the condition of this type; None also for a word that is not ours.
+/// The reason of the condition of this type; `None` also for a reason that is not Tatara's.
 pub fn reason_of(conditions: &[Condition], type_: ConditionType) -> Option<Reason> {
     find(conditions, type_).and_then(|c| Reason::parse(&c.reason))
 }

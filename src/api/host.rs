@@ -1,4 +1,4 @@
-//! Host: a server that exists, reached over SSH.
+//! Host: an existing server, reached over SSH.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::bmc::{BmcAccess, BmcStatus};
 use super::installation::{Installation, RootDeviceHints, WipePolicy};
 
-/// A server that exists. Machines claim Hosts; its labels are what `hostSelector` matches.
+/// An existing server. Machines claim Hosts; `hostSelector` of a Machine matches the labels of the Host.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[kube(
     group = "tatara.dev",
@@ -38,13 +38,13 @@ use super::installation::{Installation, RootDeviceHints, WipePolicy};
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new(
     "!has(oldSelf.consumerRef) || !has(self.consumerRef) || (self.consumerRef.uid == oldSelf.consumerRef.uid && self.consumerRef.name == oldSelf.consumerRef.name)"
-).message(Message::Expression("'consumerRef is the claim of Machine ' + oldSelf.consumerRef.name + ' and passes to no other. Keep it; only if that Machine itself is no longer wanted, delete it: its pods are evicted and its host is reset'".into())).field_path(".consumerRef"))]
+).message(Message::Expression("'consumerRef is the claim of Machine ' + oldSelf.consumerRef.name + ' and cannot pass to another. Keep it; only if that Machine itself is no longer wanted, delete it: its pods are evicted and its host is reset'".into())).field_path(".consumerRef"))]
 #[x_kube(validation = Rule::new(
     "!has(oldSelf.consumerRef) || has(self.consumerRef) || oldSelf.consumerRef.releasing"
 ).message(Message::Expression("'consumerRef cannot be removed while Machine ' + oldSelf.consumerRef.name + ' holds the host. Keep it; only if that Machine itself is no longer wanted, delete it: its pods are evicted and its host is reset; only if it does not exist any more, set consumerRef.releasing: true'".into())).field_path(".consumerRef"))]
 #[x_kube(validation = Rule::new(
     "!has(oldSelf.consumerRef) || !has(self.consumerRef) || !oldSelf.consumerRef.releasing || self.consumerRef.releasing"
-).message(Message::Expression("'consumerRef.releasing: true of Machine ' + oldSelf.consumerRef.name + ' cannot be taken back, the host may be half reset; wait until it is free'".into())).field_path(".consumerRef"))]
+).message(Message::Expression("'consumerRef.releasing: true of Machine ' + oldSelf.consumerRef.name + ' cannot be unset, because the host may be half reset; wait until it is free'".into())).field_path(".consumerRef"))]
 #[x_kube(validation = Rule::new("(has(self.ssh.hostKeys) && size(self.ssh.hostKeys) > 0) || self.ssh.trustOnFirstUse || has(self.installation)")
     .message("hostKeys is empty; pin the host's public keys (ssh-keyscan, compared on its console), or set trustOnFirstUse: true to pin what answers first, or spec.installation, which makes the key and pins it")
     .field_path(".ssh"))]
@@ -60,10 +60,10 @@ use super::installation::{Installation, RootDeviceHints, WipePolicy};
 pub struct HostSpec {
     /// How the host is reached.
     pub ssh: SshAccess,
-    /// How its power is driven; without it, Tatara never switches the host.
+    /// The BMC that controls its power; without it, Tatara never switches the host on or off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bmc: Option<BmcAccess>,
-    /// What becomes of the host when its Machine has released it.
+    /// What is done with the host after its Machine has released it.
     #[serde(default)]
     pub wipe_policy: WipePolicy,
     /// The disk that an installation overwrites.
@@ -73,20 +73,20 @@ pub struct HostSpec {
     /// `reinstall`, and when the annotation `tatara.dev/reinstall` names the disk of `rootDeviceHints`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub installation: Option<Installation>,
-    /// Where the host stands (a rack, a room); Machines of one set are spread over these.
+    /// Failure domain of the host, such as a rack or a room; the Machines of a Cluster are spread over them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 63))]
     pub failure_domain: Option<String>,
-    /// While true, the host is not handed out; a Machine that is on it stays.
+    /// While true, no Machine can claim the host; a Machine that runs on it stays.
     #[serde(default)]
     pub maintenance: bool,
-    /// The Machine that holds the host. Written by the controller, by compare-and-swap.
+    /// The Machine that holds the host. The controller writes it, with a compare-and-swap.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consumer_ref: Option<ConsumerRef>,
 }
 
 impl HostSpec {
-    /// Names of the Secrets that it takes to reach the host.
+    /// Names of the Secrets for SSH access to the host and its jump hosts.
     pub fn credentials(&self) -> impl Iterator<Item = &str> {
         let jumps = self.ssh.jump.iter();
         let of_jumps = jumps.filter_map(|jump| jump.credentials_ref.as_ref());
@@ -95,7 +95,7 @@ impl HostSpec {
             .map(|reference| reference.name.as_str())
     }
 
-    /// Those, and that of its BMC.
+    /// Names of the Secrets for SSH access and for the BMC.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         let of_bmc = self.bmc.iter();
         let of_bmc = of_bmc.map(|bmc| bmc.credentials_ref.name.as_str());
@@ -120,16 +120,16 @@ pub struct SshAccess {
     #[serde(default = "root")]
     #[schemars(length(min = 1, max = 32))]
     pub user: String,
-    /// Secret of type `kubernetes.io/ssh-auth` (`ssh-privatekey`, and `passphrase` where it has one).
+    /// Secret of type `kubernetes.io/ssh-auth`: `ssh-privatekey`, and `passphrase` if the key has one.
     pub credentials_ref: SecretRef,
     /// The host's public keys, as in a known-hosts file, without the name: `ssh-ed25519 AAAA…`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "super::schema::host_keys")]
     pub host_keys: Vec<String>,
-    /// Pin the keys that answer at first contact. Off unless you write it.
+    /// Pin the host keys that the server presents at first contact.
     #[serde(default)]
     pub trust_on_first_use: bool,
-    /// Hosts to go through, nearest to the manager first.
+    /// Jump hosts on the way to the host, nearest to the manager first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 4))]
     pub jump: Vec<JumpHost>,
@@ -138,7 +138,7 @@ pub struct SshAccess {
     pub privilege: Privilege,
 }
 
-/// A host on the way to another.
+/// A jump host on the way to a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct JumpHost {
@@ -153,10 +153,10 @@ pub struct JumpHost {
     #[serde(default = "root")]
     #[schemars(length(min = 1, max = 32))]
     pub user: String,
-    /// Secret of type `kubernetes.io/ssh-auth`; the host's own when absent.
+    /// Secret of type `kubernetes.io/ssh-auth`. Default: that of the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials_ref: Option<SecretRef>,
-    /// The jump host's public keys; required, they are never taken on trust.
+    /// The jump host's public keys; they are never trusted on first use.
     #[schemars(schema_with = "super::schema::jump_host_keys")]
     pub host_keys: Vec<String>,
 }
@@ -183,14 +183,14 @@ pub struct SecretRef {
     pub name: String,
 }
 
-/// The holder of a host.
+/// The Machine that holds a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConsumerRef {
     /// Name of the Machine, in the host's namespace.
     #[schemars(length(min = 1, max = 253))]
     pub name: String,
-    /// UID of the Machine; the claim is this UID's and no namesake's.
+    /// UID of the Machine: another Machine of the same name does not have the claim.
     #[schemars(length(min = 1, max = 64))]
     pub uid: String,
     /// Name of the Machine's Cluster.
@@ -203,27 +203,27 @@ pub struct ConsumerRef {
     pub releasing: bool,
 }
 
-/// What was observed of a host.
+/// Observed state of a host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HostStatus {
     /// Registering, Available, Claimed, Releasing, Installing, Quarantined, Maintenance or Unreachable: a summary
-    /// for people; conditions are the truth.
+    /// for people; conditions are authoritative.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// Why the host is not available, as one word.
+    /// Why the host is not available, in CamelCase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The same for people.
+    /// The same, human-readable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// What the host is made of.
+    /// Hardware and software of the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facts: Option<HostFacts>,
-    /// What its BMC said.
+    /// What its BMC reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bmc: Option<BmcStatus>,
-    /// What holds and what does not, and why: Ready, Reachable, Clean, Available; with a BMC also
+    /// Conditions: Ready, Reachable, Clean, Available; with a BMC also
     /// `BMCReachable`, `PowerOn`; with an installation `Installed`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "super::schema::conditions")]
@@ -233,15 +233,15 @@ pub struct HostStatus {
     pub observed_generation: Option<i64>,
 }
 
-/// What a host is made of, gathered over SSH in one round trip.
+/// Hardware and software of a host, gathered over SSH in one round trip.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HostFacts {
-    /// Host name as it calls itself.
+    /// Hostname that the host reports.
     pub hostname: String,
     /// `ID` and `VERSION_ID` of os-release, such as `debian 12`.
     pub os: String,
-    /// Go-style architecture: amd64, arm64.
+    /// Architecture as Go names it: amd64, arm64.
     pub architecture: String,
     /// Kernel release.
     pub kernel: String,
@@ -254,10 +254,10 @@ pub struct HostFacts {
     /// `/etc/machine-id`.
     #[serde(rename = "machineID")]
     pub machine_id: String,
-    /// Addresses of its interfaces, loopback apart.
+    /// Addresses of its interfaces, except loopback.
     #[serde(default)]
     pub addresses: Vec<String>,
-    /// Interface to the default route, if any.
+    /// Interface of the default route, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_interface: Option<String>,
     /// Version of systemd.
@@ -266,7 +266,7 @@ pub struct HostFacts {
     /// `v1` or `v2`.
     #[serde(default)]
     pub cgroup: String,
-    /// Further facts by name, for people.
+    /// Further facts by name, human-readable.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub extra: BTreeMap<String, String>,
 }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::host::SecretRef;
 
-/// A machine with libvirt, on which Machines are made as virtual machines. `tatara-gateway` runs beside
-/// its libvirtd and is what we talk to; its labels are what `hypervisorSelector` matches.
+/// A machine with libvirt, on which Machines are created as virtual machines. The manager talks to `tatara-gateway`,
+/// which runs beside its libvirtd; `hypervisorSelector` of a Machine matches the labels of the Hypervisor.
 #[derive(
     CustomResource, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, KubeSchema,
 )]
@@ -35,47 +35,47 @@ use super::host::SecretRef;
 )]
 #[serde(rename_all = "camelCase")]
 pub struct HypervisorSpec {
-    /// Where its gateway answers, such as `https://10.0.0.5:8774`.
+    /// URL of its gateway, such as `https://10.0.0.5:8774`.
     #[schemars(schema_with = "super::schema::https_url")]
     pub url: String,
     /// Secret of type `tatara.dev/gateway`: `ca.crt`, the authority of the gateway's certificate; and
-    /// `token`, or `tls.crt` and `tls.key`, which we show.
+    /// `token`, or `tls.crt` and `tls.key`, which the manager presents.
     pub credentials_ref: SecretRef,
-    /// Where it stands (a rack, a room); Machines of one cluster are spread over these.
+    /// Failure domain of the Hypervisor, such as a rack or a room; the Machines of a Cluster are spread over them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 63))]
     pub failure_domain: Option<String>,
-    /// While true, no virtual machine is put on it; those that are there stay.
+    /// While true, no virtual machine is created on it; existing ones stay.
     #[serde(default)]
     pub maintenance: bool,
 }
 
-/// What was observed of a hypervisor.
+/// Observed state of a hypervisor.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HypervisorStatus {
-    /// Registering, Available, Maintenance or Unreachable: a summary for people; conditions are the truth.
+    /// Registering, Available, Maintenance or Unreachable: a summary for people; conditions are authoritative.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// Why nothing is put on it, as one word.
+    /// Why no virtual machine is created on it, in CamelCase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The same for people.
+    /// The same, human-readable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// What may be given to virtual machines, overcommitment counted.
+    /// Resources that virtual machines may use, including overcommitment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocatable: Option<HypervisorResources>,
-    /// What is given to virtual machines, those of others as well.
+    /// Resources that virtual machines use, including those that Tatara did not create.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocated: Option<HypervisorResources>,
     /// `kvm`, or `none` where processors are emulated in software.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acceleration: Option<String>,
-    /// Virtual machines of ours on it.
+    /// Number of Machines that are placed on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machines: Option<i64>,
-    /// What holds and what does not, and why: Ready, Reachable, Available, `MachinesKnown`.
+    /// Conditions: Ready, Reachable, Available, `MachinesKnown`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "super::schema::conditions")]
     pub conditions: Vec<Condition>,

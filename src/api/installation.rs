@@ -9,23 +9,23 @@ use serde::{Deserialize, Serialize};
 use super::Host;
 use super::names::ANNOTATION_INSTALLATION;
 
-/// What becomes of a host when its Machine has released it.
+/// What is done with a host after its Machine has released it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum WipePolicy {
-    /// The kubelet is stopped, and the node leaves the cluster; nothing on the host is undone. The Host is not
-    /// handed out before this field says something else.
+    /// The kubelet is stopped, and the node leaves the cluster; nothing on the host is undone. No Machine
+    /// can claim the Host until this field is changed.
     Retain,
-    /// What its Machine left is removed, over SSH.
+    /// What its Machine left is removed over SSH.
     #[default]
     Reset,
-    /// Its operating system is installed anew, on the disk that `rootDeviceHints` names; everything on that disk
+    /// Its operating system is reinstalled, on the disk that `rootDeviceHints` names; everything on that disk
     /// is lost.
     Reinstall,
 }
 
-/// Which disk is installed on. Each hint that is set must hold, and for exactly one disk: where none or several
-/// match, nothing is written.
+/// The disk on which to install. Exactly one disk must match all hints that are set: if none or several do, nothing is
+/// written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new("has(self.serialNumber) || has(self.wwn)")
@@ -42,7 +42,7 @@ pub struct RootDeviceHints {
 }
 
 impl RootDeviceHints {
-    /// Whether a person who names a disk so means this one.
+    /// Whether this text is the serial number or WWN of a hint, in any notation.
     pub fn is_named(&self, disk: &str) -> bool {
         let disk = normal(disk);
         let hints = [&self.serial_number, &self.wwn];
@@ -66,11 +66,11 @@ fn normal(id: &str) -> String {
 pub struct Installation {
     /// The installer.
     pub iso: IsoImage,
-    /// ConfigMap of this namespace whose `preseed.cfg` holds further answers for the installer. They win over our
-    /// defaults (mirror, locale, partitions, packages), and not over what names the disk, the keys and the end.
+    /// ConfigMap of this namespace whose `preseed.cfg` holds further answers for the installer. They override the
+    /// defaults (mirror, locale, partitions, packages), but not what sets the disk, the keys and the end of the installation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preseed_ref: Option<ConfigMapRef>,
-    /// How long an installation may take, from power off to a login, in seconds.
+    /// How long an installation may take, from power-off to the first login, in seconds.
     #[serde(default = "an_hour")]
     #[schemars(range(min = 10, max = 86400))]
     pub timeout_seconds: i64,
@@ -80,10 +80,10 @@ pub struct Installation {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IsoImage {
-    /// Where the manager fetches it, once: http or https.
+    /// URL from which the manager downloads it, once: http or https.
     #[schemars(schema_with = "super::schema::image_url")]
     pub url: String,
-    /// SHA-256 of it, in hexadecimal digits.
+    /// SHA-256 of the image, in hexadecimal digits.
     #[schemars(schema_with = "super::schema::sha256")]
     pub sha256: String,
 }
@@ -97,7 +97,7 @@ pub struct ConfigMapRef {
     pub name: String,
 }
 
-/// How far an installation is.
+/// Progress of an installation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Phase {
@@ -107,7 +107,7 @@ pub enum Phase {
     Installing,
     /// The image is out of the drive, and the installed system boots.
     Starting,
-    /// It failed, and nothing more is done before somebody asks again.
+    /// It failed, and nothing more is done until it is requested again.
     Failed,
 }
 
@@ -121,13 +121,13 @@ pub enum Cause {
     ImageWrong,
     /// It has no embed area, or there is more to be put in than fits.
     ImageUnsuitable,
-    /// What it is to be told cannot be made: a key, a ConfigMap or a value is missing or unfit.
+    /// Its answers cannot be rendered: a key, a ConfigMap or a value is missing or invalid.
     AnswersUnfit,
-    /// The BMC could not be asked in time.
+    /// The BMC did not answer in time.
     BmcSilent,
-    /// The BMC would not take the image, or could not fetch it.
+    /// The BMC refused the image, or could not download it.
     MediaRefused,
-    /// The host could not be switched, or would not boot from CD.
+    /// The host could not be switched on or off, or could not be set to boot from CD.
     PowerRefused,
     /// The installer found no disk that matches.
     NoDisk,
@@ -139,19 +139,19 @@ pub enum Cause {
     InstallerSilent,
     /// The installed system did not answer in time.
     SystemSilent,
-    /// It was called off.
+    /// It was cancelled.
     Cancelled,
-    /// What stands on the Host cannot be read.
+    /// The record on the Host cannot be read.
     Unreadable,
 }
 
-/// What is under way, as it stands on the Host.
+/// An installation that is under way or failed, as recorded on the Host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Record {
-    /// Names this installation, and no other.
+    /// Unique ID of this installation.
     pub id: String,
-    /// How far it is.
+    /// Its progress.
     pub phase: Phase,
     /// When it began.
     pub started: Time,
@@ -166,13 +166,13 @@ pub struct Record {
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    /// The same for people.
+    /// The same, human-readable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
 impl Record {
-    /// What stands on a Host, if anything does. What cannot be read has failed.
+    /// The record on a Host, if any. One that cannot be read counts as failed.
     pub fn of(host: &Host) -> Option<Self> {
         let text = host.annotations().get(ANNOTATION_INSTALLATION)?;
         let read = serde_json::from_str(text).map_err(|error| Self {

@@ -1,4 +1,4 @@
-//! What stands in the `providerSpec.value` of a Machine that is a virtual machine.
+//! The object in the `providerSpec.value` of a Machine that is a virtual machine.
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::machine_provider_spec::NodeSettings;
 
-/// A virtual machine that Tatara makes on one of our Hypervisors.
+/// A virtual machine that Tatara creates on a Hypervisor.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LibvirtMachineProviderSpec {
-    /// On which Hypervisors it may be made, by their labels. Empty takes any.
+    /// Labels of the Hypervisors on which it may be created. Empty matches any.
     #[serde(default)]
     #[schemars(schema_with = "super::schema::label_selector")]
     pub hypervisor_selector: LabelSelector,
@@ -22,10 +22,10 @@ pub struct LibvirtMachineProviderSpec {
     pub cpus: u32,
     /// Memory, such as `4Gi`.
     pub memory: Quantity,
-    /// How it starts.
+    /// Firmware with which it boots.
     #[serde(default)]
     pub firmware: Firmware,
-    /// Where the operating system is.
+    /// Disk with the operating system.
     pub root_disk: RootDisk,
     /// Further disks, empty at first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -41,7 +41,7 @@ pub struct LibvirtMachineProviderSpec {
     pub node: NodeSettings,
 }
 
-/// How a virtual machine starts.
+/// Firmware with which a virtual machine boots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Firmware {
@@ -58,34 +58,34 @@ pub enum Firmware {
 pub struct RootDisk {
     /// Size, such as `20Gi`; not below the image's.
     pub size: Quantity,
-    /// What it is a copy of.
+    /// Image of which it is a copy.
     pub image: Image,
     /// Storage pool of the hypervisor.
     #[serde(default = "default_name")]
     pub pool: String,
 }
 
-/// An image, fetched once per hypervisor and checked.
+/// An image, downloaded once per storage pool of a hypervisor and verified.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Image {
-    /// Where the hypervisor gets it, by http or https.
+    /// URL from which the hypervisor downloads it: http or https.
     pub url: String,
     /// SHA-256 of the file, in hexadecimal digits.
     pub sha256: String,
-    /// What the file is.
+    /// Format of the file.
     #[serde(default)]
     pub format: ImageFormat,
 }
 
-/// What an image file is.
+/// Format of an image file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ImageFormat {
-    /// QEMU's own.
+    /// QEMU's copy-on-write format.
     #[default]
     Qcow2,
-    /// The bytes of the disk.
+    /// The bytes of the disk, without a format.
     Raw,
 }
 
@@ -122,7 +122,7 @@ impl LibvirtMachineProviderSpec {
         }
     }
 
-    /// The first thing that is wrong with its values: field, value and remedy.
+    /// The first invalid value, as a message with field, value and remedy.
     pub fn problem(&self) -> Option<String> {
         let bytes = super::quantity::bytes;
         if self.cpus == 0 || self.cpus > 512 {

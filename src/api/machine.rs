@@ -23,8 +23,8 @@ const ALIAS_CONTROL_PLANE: &str =
 const BLOCKS_AGREE: &str = "!has(self.versions) || !has(self.spec.versions) || \
 ((has(self.versions.kubelet) ? self.versions.kubelet : '') == (has(self.spec.versions.kubelet) ? self.spec.versions.kubelet : '') && \
 (has(self.versions.controlPlane) ? self.versions.controlPlane : '') == (has(self.spec.versions.controlPlane) ? self.spec.versions.controlPlane : ''))";
-/// What is said when they do not.
-const BLOCKS_DIFFER: &str = "'versions stands beside spec (kubelet ' + (has(self.versions.kubelet) ? self.versions.kubelet : '') + \
+/// CEL: the message if they differ.
+const BLOCKS_DIFFER: &str = "'versions is set beside spec (kubelet ' + (has(self.versions.kubelet) ? self.versions.kubelet : '') + \
 (has(self.versions.controlPlane) ? ', controlPlane ' + self.versions.controlPlane : '') + ') and inside it (kubelet ' + \
 (has(self.spec.versions.kubelet) ? self.spec.versions.kubelet : '') + \
 (has(self.spec.versions.controlPlane) ? ', controlPlane ' + self.spec.versions.controlPlane : '') + '), and they differ; \
@@ -56,12 +56,12 @@ pub struct Machine {
     /// Standard object metadata.
     #[schemars(schema_with = "super::schema::any_object")]
     pub metadata: ObjectMeta,
-    /// What the machine shall be.
+    /// Desired state of the machine.
     pub spec: MachineSpec,
     /// Alias of `spec.versions`, as widely published examples of 2019 have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub versions: Option<MachineVersions>,
-    /// What was observed of it.
+    /// Observed state of the machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<MachineStatus>,
 }
@@ -92,7 +92,7 @@ impl Machine {
         }
     }
 
-    /// The versions that are wanted: `spec.versions`, or the block beside `spec`.
+    /// The desired versions: `spec.versions`, or the block beside `spec`.
     pub fn versions(&self) -> Option<&MachineVersions> {
         self.spec.versions.as_ref().or(self.versions.as_ref())
     }
@@ -104,7 +104,7 @@ impl Machine {
     }
 }
 
-/// What a machine shall be.
+/// Desired state of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new(ours_only(OUR_SPEC, &format!("!has(self.versions) || {}", is_full(KUBELET))))
@@ -115,14 +115,14 @@ pub struct MachineSpec {
     /// Labels, annotations and name of the Node.
     #[serde(default)]
     pub metadata: EmbeddedMeta,
-    /// Taints that the Node shall have; others stay.
+    /// Taints that the Node must have; its other taints stay.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "super::schema::taints")]
     pub taints: Vec<Taint>,
     /// Where the machine comes from, and how it is prepared.
     #[serde(default)]
     pub provider_spec: ProviderSpec,
-    /// What `providerSpec` was called until 2018. Accepted of other providers only.
+    /// Name of `providerSpec` until 2018. Accepted from other providers only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "super::provider_schema::provider_config")]
     pub provider_config: Option<Value>,
@@ -141,12 +141,12 @@ pub struct MachineSpec {
     )]
     #[schemars(length(max = 512))]
     pub provider_id: Option<String>,
-    /// How long deletion waits for what.
+    /// Time limits of the deletion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deletion: Option<MachineDeletion>,
 }
 
-/// Versions of Kubernetes on a machine. `1.36.3` and `v1.36.3` mean the same; that of a vendor's build has a suffix, such as
+/// Versions of Kubernetes on a machine. `1.36.3` and `v1.36.3` mean the same; a vendor's build has a suffix, such as
 /// `v1.36.3+vendor`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -165,11 +165,11 @@ pub struct MachineVersions {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MachineDeletion {
-    /// How long eviction of pods may take before the machine is released all the same.
+    /// How long eviction of pods may take before the machine is released anyway.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 2_147_483_647))]
     pub node_drain_timeout_seconds: Option<i64>,
-    /// How long volumes may stay attached before the machine is released all the same.
+    /// How long volumes may stay attached before the machine is released anyway.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 2_147_483_647))]
     pub node_volume_detach_timeout_seconds: Option<i64>,
@@ -181,7 +181,7 @@ pub struct MachineDeletion {
     pub host_release_timeout_seconds: Option<i64>,
 }
 
-/// What was observed of a machine.
+/// Observed state of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MachineStatus {
@@ -191,19 +191,19 @@ pub struct MachineStatus {
     /// When the status last changed (2019 API).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_updated: Option<Time>,
-    /// Versions that were seen on the Node.
+    /// Versions that the Node reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub versions: Option<MachineVersions>,
-    /// Terminal error, as one word (2019 API).
+    /// Reason of a terminal error, in CamelCase (2019 API).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_reason: Option<String>,
-    /// Terminal error, for people (2019 API).
+    /// Human-readable message of a terminal error (2019 API).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
-    /// `errorReason` once more, under the name by which the stock cluster-autoscaler knows it.
+    /// Copy of `errorReason`, under the name that the stock cluster-autoscaler reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_reason: Option<String>,
-    /// `errorMessage` once more.
+    /// Copy of `errorMessage`, likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_message: Option<String>,
     /// Accepted as in 2019; Tatara writes nothing here.
@@ -213,7 +213,7 @@ pub struct MachineStatus {
     /// Addresses of the machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub addresses: Vec<NodeAddress>,
-    /// What holds and what does not, and why.
+    /// Conditions, each with a reason and a message.
     #[serde(
         default,
         deserialize_with = "super::conditions::as_far_as_they_are",
@@ -224,8 +224,8 @@ pub struct MachineStatus {
     /// The step that ran last (2019 API).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_operation: Option<LastOperation>,
-    /// Pending, Provisioning, Bootstrapping, Running, Deleting or Failed; `NotReady` or Unknown where its Node says so:
-    /// a summary for people; conditions are the truth.
+    /// Pending, Provisioning, Bootstrapping, Running, Deleting or Failed; `NotReady` or Unknown according to its Node:
+    /// a summary for people; conditions are authoritative.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
     /// Name of the Host or virtual machine that this Machine runs on.

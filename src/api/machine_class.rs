@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A provider spec with a name. It is copied into MachineSets and Machines when they are made; a
-/// changed class is a changed template, and rolls its MachineDeployments.
+/// A provider spec with a name. It is copied into MachineSets and Machines when they are created; a
+/// change of the class is a change of the template, and rolls out its MachineDeployments.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MachineClass {

@@ -40,27 +40,27 @@ use super::meta::MachineTemplate;
 #[x_kube(validation = Rule::new(super::schema::SELECTOR_NOT_EMPTY).message(super::schema::SELECTOR_EMPTY_MESSAGE).field_path(".selector"))]
 #[x_kube(validation = Rule::new(super::schema::CAN_ROLL).message(super::schema::CAN_ROLL_MESSAGE).field_path(".strategy.rollingUpdate"))]
 pub struct MachineDeploymentSpec {
-    /// How many Machines there shall be.
+    /// Desired number of Machines.
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 10000))]
     pub replicas: i32,
     /// Which Machines belong to the deployment; the template's labels must satisfy it.
     #[schemars(schema_with = "super::schema::fixed_selector")]
     pub selector: LabelSelector,
-    /// What Machines are made from.
+    /// Template from which Machines are created.
     pub template: MachineTemplate,
-    /// How Machines of an old template give way to new ones.
+    /// How Machines of an old template are replaced.
     #[serde(default)]
     pub strategy: Strategy,
     /// How long a Machine must be Ready before it counts as available, in seconds.
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub min_ready_seconds: i32,
-    /// How many old MachineSets without Machines are kept, to go back to.
+    /// Number of old MachineSets without Machines that are kept for a rollback.
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 100))]
     pub revision_history_limit: i32,
-    /// While true, nothing rolls; scaling continues.
+    /// While true, no rollout happens; scaling continues.
     #[serde(default)]
     pub paused: bool,
     /// Seconds without progress after which the condition `Progressing` turns False.
@@ -76,11 +76,11 @@ fn progress_deadline() -> i32 {
     600
 }
 
-/// How Machines of an old template give way to new ones.
+/// How Machines of an old template are replaced.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Strategy {
-    /// The kind of roll.
+    /// Kind of rollout.
     #[serde(default, rename = "type")]
     pub type_: StrategyType,
     /// Limits of a RollingUpdate.
@@ -88,31 +88,31 @@ pub struct Strategy {
     pub rolling_update: Option<RollingUpdate>,
 }
 
-/// The kind of roll.
+/// Kind of rollout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum StrategyType {
-    /// New Machines come and old ones go, within maxSurge and maxUnavailable.
+    /// New Machines are created and old ones deleted, within maxSurge and maxUnavailable.
     #[default]
     RollingUpdate,
-    /// A Machine is replaced when somebody deletes it.
+    /// A Machine is replaced when a user deletes it.
     OnDelete,
 }
 
-/// Limits of a RollingUpdate: numbers, or percentages of the wanted replicas.
+/// Limits of a RollingUpdate: numbers, or percentages of the desired replicas.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RollingUpdate {
-    /// How many Machines may be missing during the roll; a percentage is rounded down. Default 0.
+    /// How many Machines may be unavailable during the rollout; a percentage is rounded down. Default 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "super::schema::int_or_percent")]
     pub max_unavailable: Option<IntOrString>,
-    /// How many Machines may be there beyond the wanted number; a percentage is rounded up. Default 1.
+    /// How many Machines may exist beyond the desired number; a percentage is rounded up. Default 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "super::schema::int_or_percent")]
     pub max_surge: Option<IntOrString>,
 }
 
-/// What was observed of a deployment.
+/// Observed state of a deployment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MachineDeploymentStatus {
@@ -131,20 +131,20 @@ pub struct MachineDeploymentStatus {
     /// Machines that have been Ready for `minReadySeconds`.
     #[serde(default)]
     pub available_replicas: i32,
-    /// Machines that are wanted and not available.
+    /// Desired Machines that are not available.
     #[serde(default)]
     pub unavailable_replicas: i32,
     /// The selector in its string form, for the scale subresource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label_selector: Option<String>,
-    /// Since when there is something to do: `progressDeadlineSeconds` counts from here, or from the last
-    /// Machine that was made, became Ready or was deleted. Absent while all is as asked for.
+    /// Since when work is pending: `progressDeadlineSeconds` counts from here, or from the last Machine that was
+    /// created, became Ready or was deleted. Absent while the desired state is reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_since: Option<Time>,
     /// ScalingUp, ScalingDown, RollingOut or Running: a summary for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// What holds and what does not, and why.
+    /// Conditions, each with a reason and a message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "super::schema::conditions")]
     pub conditions: Vec<Condition>,

@@ -1,5 +1,4 @@
-//! What stands in a Machine's `providerSpec.value`: decoded strictly, so that a misspelt field is an
-//! error that names it.
+//! The object in a Machine's `providerSpec.value`, decoded strictly: a misspelt field is an error that names it.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +16,7 @@ use super::whose::is_our_group;
 pub enum MachineProviderSpec {
     /// A bare-metal server or ready-made virtual machine, reached over SSH.
     Ssh(Box<SshMachineProviderSpec>),
-    /// A virtual machine that we make on a Hypervisor.
+    /// A virtual machine that Tatara creates on a Hypervisor.
     Libvirt(Box<LibvirtMachineProviderSpec>),
     /// A machine in the manager's memory, for trials and scale tests.
     Simulated(SimulatedMachineProviderSpec),
@@ -60,7 +59,10 @@ pub enum ProviderSpecError {
 }
 
 impl MachineProviderSpec {
-    /// Reads a provider's object. `apiVersion` and `kind` decide what it is; unknown fields are errors.
+    /// Decodes a provider's object; `apiVersion` and `kind` determine its type.
+    ///
+    /// # Errors
+    /// It is not of a kind that this release knows, or a field is unknown, missing or invalid.
     pub fn decode(value: &Value) -> Result<Self, ProviderSpecError> {
         let text = |field: &str| {
             value
@@ -104,7 +106,7 @@ impl MachineProviderSpec {
         }
     }
 
-    /// The provider's name, as it stands in provider IDs.
+    /// The provider's name, as it is part of provider IDs.
     pub fn provider(&self) -> &'static str {
         match self {
             Self::Ssh(_) => "ssh",
@@ -132,15 +134,15 @@ pub(super) fn strict<T: serde::de::DeserializeOwned>(value: &Value) -> Result<T,
     })
 }
 
-/// A machine that is one of our Hosts.
+/// A machine that is a Host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SshMachineProviderSpec {
-    /// Which Hosts may be taken, by their labels. Empty takes any.
+    /// Labels of the Hosts that may be claimed. Empty matches any.
     #[serde(default)]
     #[schemars(schema_with = "super::schema::label_selector")]
     pub host_selector: LabelSelector,
-    /// What a Host must have.
+    /// Minimum requirements of a Host.
     #[serde(default)]
     pub requirements: HostRequirements,
     /// Only Hosts of this failure domain.
@@ -151,7 +153,7 @@ pub struct SshMachineProviderSpec {
     pub node: NodeSettings,
 }
 
-/// What a Host must at least have, checked against its facts.
+/// Minimum requirements of a Host, compared with `status.facts`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HostRequirements {
@@ -164,7 +166,7 @@ pub struct HostRequirements {
     /// Free space on the file system of /var/lib, such as `40Gi`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<Quantity>,
-    /// Go-style architecture: amd64, arm64.
+    /// Architecture as Go names it: amd64, arm64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub architecture: Option<String>,
 }
@@ -176,18 +178,18 @@ pub struct SimulatedMachineProviderSpec {
     /// Time from creation until its Node registers, in milliseconds.
     #[serde(default)]
     pub boot_milliseconds: u64,
-    /// Time from deletion until it is gone, in milliseconds.
+    /// Time from deletion until it no longer exists, in milliseconds.
     #[serde(default)]
     pub delete_milliseconds: u64,
     /// Time after registration until its Node is Ready, in milliseconds.
     #[serde(default)]
     pub ready_milliseconds: u64,
-    /// When set, the machine never boots and this is the error that it shows.
+    /// If set, the machine never boots and reports this error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fail: Option<String>,
 }
 
-/// How a node is prepared; every provider of real machines has this section.
+/// How a node is prepared; the specs of all providers of real machines have this section.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NodeSettings {
@@ -251,7 +253,7 @@ pub struct Proxy {
     /// Proxy for https.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub https_proxy: Option<String>,
-    /// Names and ranges that go direct; the cluster's own are added.
+    /// Names and ranges that are reached without the proxy; those of the cluster are added.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub no_proxy: Vec<String>,
 }

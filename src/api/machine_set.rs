@@ -1,4 +1,4 @@
-//! MachineSet: so many Machines of one template.
+//! MachineSet: a number of Machines of one template.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector, Time};
 use kube::{CustomResource, KubeSchema};
@@ -36,7 +36,7 @@ use super::meta::MachineTemplate;
 #[x_kube(validation = Rule::new(super::schema::SELECTOR_MATCHES).message(Message::Expression(super::schema::selector_message())).field_path(".selector"))]
 #[x_kube(validation = Rule::new(super::schema::SELECTOR_NOT_EMPTY).message(super::schema::SELECTOR_EMPTY_MESSAGE).field_path(".selector"))]
 pub struct MachineSetSpec {
-    /// How many Machines there shall be.
+    /// Desired number of Machines.
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 10000))]
     pub replicas: i32,
@@ -44,13 +44,13 @@ pub struct MachineSetSpec {
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub min_ready_seconds: i32,
-    /// Which Machines go first when the set shrinks.
+    /// Which Machines are deleted first when the set is scaled down.
     #[serde(default)]
     pub delete_policy: DeletePolicy,
     /// Which Machines belong to the set; the template's labels must satisfy it.
     #[schemars(schema_with = "super::schema::fixed_selector")]
     pub selector: LabelSelector,
-    /// What Machines are made from.
+    /// Template from which Machines are created.
     pub template: MachineTemplate,
 }
 
@@ -58,7 +58,7 @@ fn one() -> i32 {
     1
 }
 
-/// Which Machines go first when a set shrinks. Before any of these: those that are being deleted,
+/// Which Machines are deleted first when a set is scaled down. Before any of these: those that are being deleted,
 /// those marked `cluster.k8s.io/delete-machine`, and those that are not healthy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum DeletePolicy {
@@ -71,7 +71,7 @@ pub enum DeletePolicy {
     Oldest,
 }
 
-/// What was observed of a set.
+/// Observed state of a set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MachineSetStatus {
@@ -93,10 +93,10 @@ pub struct MachineSetStatus {
     /// Machines that have no Node yet.
     #[serde(default)]
     pub starting_replicas: i32,
-    /// Machines that are being deleted; no other counter has them.
+    /// Machines that are being deleted; the other counters do not include them.
     #[serde(default)]
     pub terminating_replicas: i32,
-    /// When a Machine of the set was last made, became Ready or was deleted.
+    /// When a Machine of the set was last created, became Ready or was deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_progress_time: Option<Time>,
     /// The selector in its string form, for the scale subresource.
@@ -105,14 +105,14 @@ pub struct MachineSetStatus {
     /// The newest `metadata.generation` that was acted upon.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// What holds and what does not, and why.
+    /// Conditions, each with a reason and a message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "super::schema::conditions")]
     pub conditions: Vec<Condition>,
-    /// Terminal error, as one word (2019 API).
+    /// Reason of a terminal error, in CamelCase (2019 API).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_reason: Option<String>,
-    /// Terminal error, for people (2019 API).
+    /// Human-readable message of a terminal error (2019 API).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
 }

@@ -21,7 +21,7 @@ pub struct EmbeddedMeta {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 253))]
     pub generate_name: Option<String>,
-    /// Accepted as in 2019, not used: what a set makes lives in the set's namespace.
+    /// Accepted as in 2019, not used: a set creates Machines in its own namespace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 63))]
     pub namespace: Option<String>,
@@ -39,7 +39,7 @@ pub struct EmbeddedMeta {
     pub creation_timestamp: Option<String>,
 }
 
-/// What a MachineSet or MachineDeployment makes Machines from.
+/// Template from which a MachineSet or MachineDeployment creates Machines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new(ours_only(is_ours!("self.spec"), "has(self.spec.versions)"))

@@ -6,8 +6,8 @@ pub const LABEL_CLUSTER: &str = "cluster.k8s.io/cluster-name";
 pub const LABEL_MACHINE_SET: &str = "cluster.k8s.io/set-name";
 /// Label on MachineSets and Machines: the MachineDeployment above them.
 pub const LABEL_MACHINE_DEPLOYMENT: &str = "cluster.k8s.io/deployment-name";
-/// Label on MachineSets: the same, under the name by which the stock cluster-autoscaler looks for it, whatever its
-/// `CAPI_GROUP` says.
+/// Label on MachineSets: the same, under the name that the stock cluster-autoscaler reads, whatever its
+/// `CAPI_GROUP` is.
 pub const LABEL_MACHINE_DEPLOYMENT_X: &str = "cluster.x-k8s.io/deployment-name";
 /// Label on Machines whose `versions.controlPlane` is set.
 pub const LABEL_CONTROL_PLANE: &str = "cluster.k8s.io/control-plane";
@@ -27,20 +27,20 @@ pub const ANNOTATION_PAUSED: &str = "cluster.k8s.io/paused";
 pub const ANNOTATION_DELETE_MACHINE: &str = "cluster.k8s.io/delete-machine";
 /// Annotation on a Node: `namespace/name` of its Machine (2019 API).
 pub const ANNOTATION_MACHINE: &str = "cluster.k8s.io/machine";
-/// Annotation on a Machine: do not cordon and drain its Node before it goes.
+/// Annotation on a Machine: do not cordon and drain its Node before it is released.
 pub const ANNOTATION_EXCLUDE_DRAIN: &str = "machine.cluster.k8s.io/exclude-node-draining";
-/// Label on a pod of a member cluster: what a drain does with it.
+/// Label on a pod of a workload cluster: what a drain does with it.
 pub const LABEL_DRAIN: &str = "tatara.dev/drain";
 /// Value of [`LABEL_DRAIN`]: leave the pod alone.
 pub const DRAIN_SKIP: &str = "skip";
-/// Annotation on a Machine or a Host: with each new value, what failed is tried again at once instead of after its pause.
+/// Annotation on a Machine or a Host: each new value retries at once what failed, without its back-off.
 pub const ANNOTATION_RETRY: &str = "tatara.dev/retry";
 /// Annotation on a MachineSet: create no Machines (OnDelete keeps old sets from refilling).
 pub const ANNOTATION_DISABLE_CREATE: &str = "cluster.k8s.io/disable-machine-create";
 /// Annotation on a MachineSet: its revision (2019 API).
 pub const ANNOTATION_REVISION: &str = "machinedeployment.clusters.k8s.io/revision";
 /// Annotation on a MachineSet: its revision, under the name by which the stock cluster-autoscaler sees that a deployment
-/// rolls, whatever its `CAPI_GROUP` says.
+/// rolls out, whatever its `CAPI_GROUP` is.
 pub const ANNOTATION_REVISION_X: &str = "machinedeployment.clusters.x-k8s.io/revision";
 /// Annotation on a MachineSet: earlier revisions that it stood for, comma-separated (2019 API).
 pub const ANNOTATION_REVISION_HISTORY: &str = "machinedeployment.clusters.k8s.io/revision-history";
@@ -52,41 +52,41 @@ pub const ANNOTATION_MAX_REPLICAS: &str = "machinedeployment.clusters.k8s.io/max
 /// ([`crate::api::cluster::Turn`]).
 pub const ANNOTATION_TURN: &str = "tatara.dev/control-plane-turn";
 /// Annotation on a Cluster, and on its CA Secret: UID of the Machine that ran `kubeadm init`. Its
-/// presence is the record that the control plane exists. It goes with the Cluster.
+/// presence is the record that the control plane exists. It is removed only with the Cluster.
 pub const ANNOTATION_INITIALIZED: &str = "tatara.dev/control-plane-initialized";
-/// Annotation on a Machine: the Host that it chose, written by compare-and-swap before that is claimed.
+/// Annotation on a Machine: the Host that it chose, written with a compare-and-swap before it claims that Host.
 pub const ANNOTATION_HOST: &str = "tatara.dev/host";
-/// Annotation on a Machine, or on its Cluster where the Machine is deleted: the user says that nothing of the Machine
-/// of this UID runs any more. It is removed once it was used.
+/// Annotation on a Machine, or on its Cluster where the Machine is deleted: the user confirms that nothing of the
+/// Machine of this UID runs any more. It is removed after use.
 pub const ANNOTATION_HOST_IS_GONE: &str = "tatara.dev/host-is-gone";
-/// Annotation on a Machine: the Hypervisor that its virtual machine is made on. Written by compare-and-swap
-/// before anything is made there, and never changed while a virtual machine may exist.
+/// Annotation on a Machine: the Hypervisor on which its virtual machine is created. Written with a
+/// compare-and-swap before anything is created there, and never changed while a virtual machine may exist.
 pub const ANNOTATION_HYPERVISOR: &str = "tatara.dev/hypervisor";
-/// Annotation on a Hypervisor: Machines that were given up while it could not end their virtual machines, as JSON
-/// ([`crate::api::given_up::GivenUp`]). It ends these when it can, and no others.
+/// Annotation on a Hypervisor: Machines that were removed while their virtual machines could not be deleted, as JSON
+/// ([`crate::api::given_up::GivenUp`]). Only these virtual machines are deleted once its gateway answers.
 pub const ANNOTATION_GIVEN_UP: &str = "tatara.dev/given-up";
 /// On a Machine: the Cluster's kubeadm settings that its node was made with, as JSON.
 pub const ANNOTATION_SETTINGS: &str = "tatara.dev/kubeadm-settings";
 /// Annotation on a Host: install its operating system. Its value is the serial number or WWN of the disk, as
-/// `rootDeviceHints` has it: whoever writes it says which data is lost. It goes when the installation begins.
+/// `rootDeviceHints` has it, so that it names the data that will be lost. It is removed when the installation begins.
 pub const ANNOTATION_REINSTALL: &str = "tatara.dev/reinstall";
 /// Annotation on a Host: the installation that is under way, or failed, as JSON
 /// ([`crate::api::installation::Record`]). Written by compare-and-swap.
 pub const ANNOTATION_INSTALLATION: &str = "tatara.dev/installation";
 
-/// The manager's account, as `templates/install/` makes it: what admission refuses to everybody else, an administrator
-/// corrects in its name (`kubectl --as`).
+/// The manager's account, as `templates/install/` makes it: an administrator corrects in its name
+/// (`kubectl --as`) what admission allows to no other account.
 pub const MANAGER_ACCOUNT: &str = "system:serviceaccount:tatara-system:tatara-manager";
 
-/// Whether an annotation is a record of one object, which another that is made from it must not have: where it runs, what it
-/// was made with, that its host is gone.
+/// Whether an annotation is a record of one object, which an object created from it must not have: where it runs, what it
+/// was created with, that its host does not exist any more.
 pub fn is_record(annotation: &str) -> bool {
     annotation.starts_with("tatara.dev/")
 }
 
 /// Finalizer of a Cluster (2019 API).
 pub const FINALIZER_CLUSTER: &str = "cluster.cluster.k8s.io";
-/// Finalizer on a Cluster while a ClusterProfile stands for it: the profile goes first.
+/// Finalizer on a Cluster that has a ClusterProfile: the profile is deleted first.
 pub const FINALIZER_PROFILE: &str = "clusterprofile.tatara.dev";
 /// Finalizer of a Machine (2019 API).
 pub const FINALIZER_MACHINE: &str = "machine.cluster.k8s.io";
@@ -119,15 +119,15 @@ pub fn machine_uid(provider_id: &str) -> Option<&str> {
         .map(|(_, uid)| uid)
 }
 
-/// All provider IDs that a Machine of this UID may have; no other is its own, whatever its spec says.
+/// All provider IDs that a Machine of this UID may have.
 pub fn provider_ids(machine_uid: &str) -> [String; 3] {
     ["ssh", "libvirt", "simulated"].map(|provider| provider_id(provider, machine_uid))
 }
 
-/// Type of the Secrets that hold what a gateway is reached with.
+/// Type of the Secrets with the credentials of a gateway.
 pub const SECRET_TYPE_GATEWAY: &str = "tatara.dev/gateway";
 
-/// Name of the Secret with the keys by which we and a virtual machine know each other.
+/// Name of the Secret with the SSH keys of a virtual machine: the login key of the manager, and the host key.
 pub fn ssh_secret(machine: &str) -> String {
     format!("{machine}-ssh")
 }

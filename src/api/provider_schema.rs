@@ -1,5 +1,5 @@
-//! Schema fragments of what other providers' objects may say: in 2019 more was optional, and the group is shared.
-//! Only our own need what Tatara needs.
+//! Schema fragments for objects of other providers: in 2019 more was optional, and the API group is shared. Tatara's
+//! requirements apply to its own objects only.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::json;
@@ -43,19 +43,19 @@ pub fn is_full(version: &str) -> String {
     )
 }
 
-/// CEL: what is said of a version that is no full one.
+/// CEL: the message for a version that is not a full one.
 pub fn no_full_version(version: &str) -> String {
     format!(
         "'\"' + {version} + '\" must be a full version, for example v1.36.3 (1.36.3 means the same)'"
     )
 }
 
-/// What `kubectl explain` says of the kind: the fields of each are kept as they were written, and no schema names them.
-const KINDS: &str = "Kind of the object. Those of Tatara: of a Cluster ClusterProviderSpec; of a Machine \
-    SSHMachineProviderSpec (a Host), LibvirtMachineProviderSpec (a virtual machine on a Hypervisor) or \
-    SimulatedMachineProviderSpec (nothing, for tests). Their fields: docs/api.md, or tatara crds --markdown.";
+/// What `kubectl explain` prints for the kind: the schema does not have the fields of the kinds.
+const KINDS: &str = "Kind of the object. In a Cluster, Tatara's kind is ClusterProviderSpec. In a Machine, Tatara's kinds are \
+    SSHMachineProviderSpec (a Host), LibvirtMachineProviderSpec (a virtual machine on a Hypervisor) and \
+    SimulatedMachineProviderSpec (no machine, for tests). Their fields are in docs/api.md; tatara crds --markdown prints them.";
 
-/// A provider's object: rules may look at what it says that it is; the rest is kept as the user wrote it.
+/// A provider's object: rules may read its `apiVersion` and `kind`; the rest is stored as the user wrote it.
 pub fn provider_object(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object", "x-kubernetes-preserve-unknown-fields": true,
@@ -67,7 +67,7 @@ pub fn provider_object(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// What `providerSpec` was called until 2018.
+/// The field `providerConfig`, the name of `providerSpec` until 2018.
 pub fn provider_config(generator: &mut SchemaGenerator) -> Schema {
     let mut value = provider_object(generator).to_value();
     value["description"] =
@@ -78,12 +78,12 @@ pub fn provider_config(generator: &mut SchemaGenerator) -> Schema {
         "properties": { "value": value },
         "x-kubernetes-validations": [rule(
             "!has(self.value) || !has(self.value.apiVersion) || !self.value.apiVersion.startsWith('tatara.dev/')",
-            "is accepted of other providers only; rename it to providerSpec",
+            "is accepted from other providers only; rename it to providerSpec",
         )],
     })
 }
 
-/// The conditions of a Machine: in 2019 they were copied from its Node, and say less, and more.
+/// The conditions of a Machine: in 2019 they were copied from its Node, and have fewer required fields, and one more field.
 pub fn machine_conditions(generator: &mut SchemaGenerator) -> Schema {
     let mut schema = conditions(generator);
     if let Some(items) = schema.get_mut("items") {

@@ -7,17 +7,17 @@ use super::words::word;
 /// How much a finding asks of people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Severity {
-    /// It is well, under way, or waits for something that comes by itself.
+    /// All is well, work is under way, or it waits for something that happens without a person.
     Normal,
-    /// Somebody must act, or should look.
+    /// A person must act, or should check.
     Warning,
 }
 
 /// Reasons by their severity.
 macro_rules! reasons {
     ($($severity:ident { $($word:ident),* $(,)? })*) => {
-        /// Why a condition has its status, as it stands in the API. One vocabulary for all kinds: a Machine repeats the
-        /// reason of its Host, a MachineDeployment that of its Machines. What each one means and who acts stands in
+        /// Why a condition has its status, as it is written in the API. One vocabulary for all kinds: a Machine repeats the
+        /// reason of its Host, a MachineDeployment that of its Machines. What each one means and who acts is in
         /// docs/troubleshooting.md, which a test compares with this list.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
         #[allow(missing_docs)]
@@ -29,7 +29,7 @@ macro_rules! reasons {
             /// All of them.
             pub const ALL: &[Self] = &[$($(Self::$word,)*)*];
 
-            /// As it stands in the API.
+            /// As it is written in the API.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $($(Self::$word => stringify!($word),)*)*
@@ -130,7 +130,7 @@ reasons! {
 }
 
 impl Reason {
-    /// The reason of this name; None for one that is not ours, or of another release.
+    /// The reason of this name; `None` for one that this release does not have.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL
             .iter()
@@ -138,7 +138,7 @@ impl Reason {
             .find(|reason| reason.as_str() == text)
     }
 
-    /// Whether an SSH server is there, and does not let us in as we need it.
+    /// Whether an SSH server answers, but refuses the login or the commands that Tatara needs.
     pub fn is_refused_login(self) -> bool {
         matches!(
             self,
@@ -150,9 +150,9 @@ impl Reason {
         )
     }
 
-    /// Whether what is asked for does not come about before a person changes something: a mistake in what was written,
-    /// in a Secret or on the server, or a time limit that has passed. What an attempt of ours may yet mend, or another
-    /// object that comes in the order in which people apply them, is none of these.
+    /// Whether the desired state cannot be reached before a person changes something: a mistake in a manifest, in a Secret
+    /// or on the server, or a time limit that has passed. What a retry may resolve, or an object that is applied later, does
+    /// not count.
     pub fn is_stalled(self) -> bool {
         matches!(
             self,

@@ -9,7 +9,7 @@ use super::{
 };
 
 /// A status with conditions.
-pub trait Reported: Clone + Default + PartialEq + Serialize + Send + Sync {
+pub trait ConditionedStatus: Clone + Default + PartialEq + Serialize + Send + Sync {
     /// Its conditions.
     fn conditions(&self) -> &[Condition];
 
@@ -22,7 +22,7 @@ pub trait Reported: Clone + Default + PartialEq + Serialize + Send + Sync {
 
 macro_rules! reported {
     ($($status:ty),*) => {$(
-        impl Reported for $status {
+        impl ConditionedStatus for $status {
             fn conditions(&self) -> &[Condition] {
                 &self.conditions
             }
@@ -49,7 +49,7 @@ reported!(
 );
 
 /// Of kinds without a status.
-impl Reported for () {
+impl ConditionedStatus for () {
     fn conditions(&self) -> &[Condition] {
         &[]
     }

@@ -1,13 +1,13 @@
 //! Schema fragments that derive macros cannot say.
 //!
-//! Rules stand at the field that they are about, so that the API server's answer names it.
+//! Rules are attached to the field that they are about, so that the API server's answer names it.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
 use super::conditions::Status;
 
-/// A CEL rule about a plain value, and what it says when it fails; the server adds field and value.
+/// A CEL rule about a plain value, and its message if it fails; the server adds field and value.
 pub fn rule(rule: &str, message: &str) -> Value {
     json!({ "rule": rule, "message": message })
 }
@@ -42,11 +42,11 @@ pub fn conditions(_: &mut SchemaGenerator) -> Schema {
                 "type": { "type": "string", "maxLength": 316,
                     "description": "What the condition is about, in CamelCase." },
                 "status": { "type": "string", "enum": Status::ALL.map(Status::as_str),
-                    "description": "Whether it holds." },
+                    "description": "Whether the condition holds." },
                 "reason": { "type": "string", "minLength": 1, "maxLength": 1024,
-                    "description": "Why, as one CamelCase word." },
+                    "description": "Reason of the status, in CamelCase." },
                 "message": { "type": "string", "maxLength": 32768,
-                    "description": "Why, for people: how far, and what to do." },
+                    "description": "Human-readable message: the cause, then the remedy." },
                 "lastTransitionTime": { "type": "string", "format": "date-time",
                     "description": "When the status last changed." },
                 "observedGeneration": { "type": "integer", "format": "int64", "minimum": 0,
@@ -64,7 +64,7 @@ pub fn int_or_percent(_: &mut SchemaGenerator) -> Schema {
         "minimum": 0, "maximum": 10000, "maxLength": 8,
         "x-kubernetes-validations": [rule(
             "type(self) == int ? self >= 0 : string(self).matches('^[0-9]+%$')",
-            "is neither a number nor a percentage; write one such as 1 or 25%",
+            "must be a number or a percentage, such as 1 or 25%",
         )],
     })
 }
@@ -105,7 +105,7 @@ pub fn fixed_selector(generator: &mut SchemaGenerator) -> Schema {
         "x-kubernetes-validations".into(),
         json!([rule(
             "self == oldSelf",
-            "cannot change, or Machines would be left that no set counts; set it back, or make another object \
+            "cannot change, because Machines would be left that no MachineSet counts; set it back, or create another object \
              with the new selector and delete this one",
         )]),
     );
@@ -129,7 +129,7 @@ pub fn labels(_: &mut SchemaGenerator) -> Schema {
         json!([rule_naming(
             &format!("self.all(k, self[k].matches('{values}'))"),
             &format!(
-                "'label ' + self.filter(k, !self[k].matches('{values}'))[0] + ' has a value that is no label value; \
+                "'label ' + self.filter(k, !self[k].matches('{values}'))[0] + ' has a value that is not a label value; \
                  use at most 63 letters, digits, dots, dashes and underscores'"
             ),
         )]),
@@ -169,7 +169,7 @@ pub fn cidr_blocks(_: &mut SchemaGenerator) -> Schema {
         "items": {
             "type": "string", "maxLength": 43,
             "x-kubernetes-validations": [
-                rule("isCIDR(self)", "is no range in CIDR notation; write one such as 10.244.0.0/16"),
+                rule("isCIDR(self)", "must be a range in CIDR notation, such as 10.244.0.0/16"),
                 rule(
                     "!isCIDR(self) || cidr(self) == cidr(self).masked()",
                     "has host bits set; write the address of the network itself, such as 10.244.0.0/16",
@@ -178,7 +178,7 @@ pub fn cidr_blocks(_: &mut SchemaGenerator) -> Schema {
         },
         "x-kubernetes-validations": [rule_naming(
             "size(self) < 2 || !self.all(c, isCIDR(c)) || cidr(self[0]).ip().family() != cidr(self[1]).ip().family()",
-            "'both ' + self[0] + ' and ' + self[1] + ' are of one family; two ranges are one of IPv4 and one of IPv6'",
+            "'both ' + self[0] + ' and ' + self[1] + ' are of the same family; two ranges must be one of IPv4 and one of IPv6'",
         )],
     })
 }
@@ -189,7 +189,7 @@ pub fn dns_domain(_: &mut SchemaGenerator) -> Schema {
         "type": "string", "minLength": 1, "maxLength": 253,
         "x-kubernetes-validations": [rule(
             "self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",
-            "is no DNS domain; write one such as cluster.local",
+            "must be a DNS domain, such as cluster.local",
         )],
     })
 }
@@ -200,8 +200,8 @@ pub fn address(_: &mut SchemaGenerator) -> Schema {
         "type": "string", "minLength": 1, "maxLength": 253,
         "x-kubernetes-validations": [rule(
             "isIP(self) || self.matches('^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$')",
-            "is neither an IP address nor a DNS name; write it alone, such as 192.0.2.10, \
-             with user and port in fields of their own",
+            "must be an IP address or a DNS name alone, such as 192.0.2.10, \
+             with user and port in their own fields",
         )],
     })
 }
@@ -212,7 +212,7 @@ pub fn https_url(_: &mut SchemaGenerator) -> Schema {
         "type": "string", "minLength": 1, "maxLength": 512,
         "x-kubernetes-validations": [rule(
             "self.matches('^https://[A-Za-z0-9.:_-]+/?$') || self.matches('^https://\\\\[[0-9A-Fa-f:.]+\\\\](:[0-9]+)?/?$')",
-            "is no https URL of a host and port; write it without path and user, such as https://10.0.0.5:8774",
+            "must be an https URL of a host and port, without path and user, such as https://10.0.0.5:8774",
         )],
     })
 }
@@ -223,7 +223,7 @@ pub fn bmc_address(_: &mut SchemaGenerator) -> Schema {
         "type": "string", "minLength": 1, "maxLength": 253,
         "x-kubernetes-validations": [rule(
             "self.matches('^https://([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|[[][0-9a-fA-F:.]+[]])(:[0-9]{1,5})?/?$')",
-            "is no https URL of a BMC; write https:// and its address, such as https://192.0.2.20, without user \
+            "must be the https URL of a BMC: https:// and its address, such as https://192.0.2.20, without user \
              and path (unencrypted http is not supported)",
         )],
     })
@@ -235,7 +235,7 @@ pub fn image_url(_: &mut SchemaGenerator) -> Schema {
         "type": "string", "minLength": 1, "maxLength": 2048,
         "x-kubernetes-validations": [rule(
             "self.matches('^https?://[^ /@]+/[^ ]*$')",
-            "is no http or https URL of an image; write one such as https://images.example.com/installer.iso, without a user",
+            "must be an http or https URL of an image, without a user, such as https://images.example.com/installer.iso",
         )],
     })
 }
@@ -246,7 +246,7 @@ pub fn sha256(_: &mut SchemaGenerator) -> Schema {
         "type": "string", "maxLength": 64,
         "x-kubernetes-validations": [rule(
             "self.matches('^[0-9a-f]{64}$')",
-            "is no SHA-256; write the 64 lower-case hexadecimal digits that sha256sum prints",
+            "must be a SHA-256: the 64 lower-case hexadecimal digits that sha256sum prints",
         )],
     })
 }
@@ -257,7 +257,7 @@ pub fn disk_id(_: &mut SchemaGenerator) -> Schema {
         "type": "string", "minLength": 1, "maxLength": 128,
         "x-kubernetes-validations": [rule(
             "self.matches('^[A-Za-z0-9._:+/ =-]*[A-Za-z0-9][A-Za-z0-9._:+/ =-]*$')",
-            "names no disk; write what lsblk -d -o NAME,SERIAL,WWN prints for it on the host",
+            "does not name a disk; write what lsblk -d -o NAME,SERIAL,WWN prints for it on the host",
         )],
     })
 }
@@ -268,7 +268,7 @@ pub fn fingerprint(_: &mut SchemaGenerator) -> Schema {
         "type": "string", "maxLength": 128,
         "x-kubernetes-validations": [rule(
             "self.matches('^sha256:([0-9A-Fa-f]{2}:?){31}[0-9A-Fa-f]{2}$')",
-            "is no SHA-256 fingerprint; write sha256: and the 64 hexadecimal digits that \
+            "must be a SHA-256 fingerprint: sha256: and the 64 hexadecimal digits that \
              openssl x509 -noout -fingerprint -sha256 prints",
         )],
     })
@@ -282,7 +282,7 @@ pub fn host_keys(_: &mut SchemaGenerator) -> Schema {
             "type": "string", "maxLength": 2048,
             "x-kubernetes-validations": [rule(
                 "self.matches('^(ssh-ed25519|ecdsa-sha2-nistp(256|384|521)|ssh-rsa) [A-Za-z0-9+/]{40,}={0,2}( .*)?$')",
-                "is no public host key; write what ssh-keyscan prints without the name, \
+                "must be a public host key, as ssh-keyscan prints it without the name, \
                  such as ssh-ed25519 AAAAC3Nza...",
             )],
         },
@@ -305,7 +305,7 @@ e.operator == 'Exists' ? has(self.template.metadata) && has(self.template.metada
 e.operator == 'DoesNotExist' ? !has(self.template.metadata) || !has(self.template.metadata.labels) || !(e.key in self.template.metadata.labels) : \
 e.operator == 'In' ? has(self.template.metadata) && has(self.template.metadata.labels) && e.key in self.template.metadata.labels && has(e.values) && self.template.metadata.labels[e.key] in e.values : \
 !has(self.template.metadata) || !has(self.template.metadata.labels) || !(e.key in self.template.metadata.labels) || !has(e.values) || !(self.template.metadata.labels[e.key] in e.values)))";
-/// A roll needs room for one Machine more, or one Machine that may be missing. Without a value `maxSurge` is 1
+/// A rollout needs room for one Machine more, or one Machine that may be missing. Without a value `maxSurge` is 1
 /// and `maxUnavailable` 0. OnDelete uses neither.
 pub const CAN_ROLL: &str = "\
 !has(self.strategy) || (has(self.strategy.type) && self.strategy.type == 'OnDelete') || !has(self.strategy.rollingUpdate) || \
@@ -313,10 +313,10 @@ pub const CAN_ROLL: &str = "\
 !(type(self.strategy.rollingUpdate.maxSurge) == int ? self.strategy.rollingUpdate.maxSurge == 0 : string(self.strategy.rollingUpdate.maxSurge).matches('^0+%$')) || \
 (has(self.strategy.rollingUpdate.maxUnavailable) && \
 !(type(self.strategy.rollingUpdate.maxUnavailable) == int ? self.strategy.rollingUpdate.maxUnavailable == 0 : string(self.strategy.rollingUpdate.maxUnavailable).matches('^0+%$')))";
-/// What [`CAN_ROLL`] says when it fails.
+/// Message of [`CAN_ROLL`].
 pub const CAN_ROLL_MESSAGE: &str = "maxSurge and maxUnavailable are both 0 (maxUnavailable is 0 when it is left out), so no \
 Machine could ever be replaced; write 1 or more for one of them";
-/// What [`SELECTOR_MATCHES`] says when it fails, as a CEL expression: the first label that is wanted in vain.
+/// Message of [`SELECTOR_MATCHES`], as a CEL expression that names the first label that the template lacks.
 /// Of expressions nothing is repeated: to name one costs the API server more than it lets a rule spend.
 pub fn selector_message() -> String {
     const LABELS: &str = "self.template.metadata.labels";
@@ -326,15 +326,15 @@ pub fn selector_message() -> String {
     let label = format!("{WANTED}.filter(k, {missing})[0]");
     format!(
         "(has({WANTED}) && {WANTED}.exists(k, {missing}) ? \
-         'selector wants label ' + {label} + '=' + {WANTED}[{label}] + ', which template.metadata.labels has not' : \
+         'selector wants label ' + {label} + '=' + {WANTED}[{label}] + ', but template.metadata.labels lacks it' : \
          'selector.matchExpressions do not match template.metadata.labels') + \
-         '; write the labels that it selects into template.metadata.labels'"
+         '; add the labels that it selects to template.metadata.labels'"
     )
 }
 /// CEL: a selector that selects everything is a mistake.
 pub const SELECTOR_NOT_EMPTY: &str = "\
 (has(self.selector.matchLabels) && size(self.selector.matchLabels) > 0) || \
 (has(self.selector.matchExpressions) && size(self.selector.matchExpressions) > 0)";
-/// What [`SELECTOR_NOT_EMPTY`] says when it fails.
+/// Message of [`SELECTOR_NOT_EMPTY`].
 pub const SELECTOR_EMPTY_MESSAGE: &str =
     "selector is empty; set selector.matchLabels to labels of the template";

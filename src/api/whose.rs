@@ -38,14 +38,14 @@ pub enum Whose {
     Ours,
     /// Another provider's, by this `apiVersion` and `kind`.
     Foreign(String),
-    /// Nothing tells: why, and what to write, for people.
+    /// Its provider is unknown: why, and what to write, as a message.
     Unknown(String),
 }
 
-/// What an object shows of whose it is.
+/// What shows to which provider an object belongs.
 #[derive(Clone, Debug)]
 pub struct Signs<'a> {
-    /// It bears what only Tatara writes, and what something runs behind: it stays ours, whatever its spec becomes.
+    /// It has marks that only Tatara writes, so something of Tatara's runs: it stays Tatara's, whatever its spec becomes.
     pub marked: bool,
     /// The provider's object that it holds itself.
     pub spec: Option<&'a Value>,
@@ -53,7 +53,7 @@ pub struct Signs<'a> {
     pub place: Place<'a>,
     /// The class that it names, and the provider's object there, if there is one.
     pub class: Option<(&'a str, Option<&'a Value>)>,
-    /// What it is when neither says: what its Cluster is, if there is one; ours, for a Cluster.
+    /// The provider if neither names one: that of its Cluster, if there is one; Tatara, for a Cluster.
     pub otherwise: Option<Whose>,
 }
 
@@ -112,6 +112,16 @@ pub fn of_class(class: &MachineClass) -> Whose {
     })
 }
 
+/// Whether a spec says by itself whose it is: neither its class nor its Cluster has to be looked at.
+pub fn says_itself(spec: &MachineSpec) -> bool {
+    is_marked(spec) || own(&spec.provider_spec, spec.provider_config.as_ref()).is_some()
+}
+
+fn is_marked(spec: &MachineSpec) -> bool {
+    let id = spec.provider_id.as_deref().unwrap_or_default();
+    id.starts_with("tatara://")
+}
+
 /// Whose a Machine is, or what makes Machines of this spec.
 pub fn of_machines(
     spec: &MachineSpec,
@@ -119,12 +129,11 @@ pub fn of_machines(
     class: Option<&MachineClass>,
     cluster: Option<&Cluster>,
 ) -> Whose {
-    let id = spec.provider_id.as_deref().unwrap_or_default();
     let source = &spec.provider_spec;
     let named = source.value_from.as_ref();
     let named = named.and_then(|from| from.machine_class.as_ref());
     whose(Signs {
-        marked: id.starts_with("tatara://"),
+        marked: is_marked(spec),
         spec: own(source, spec.provider_config.as_ref()),
         place,
         class: named.map(|named| (named.name.as_str(), class.map(MachineClass::value))),
@@ -157,7 +166,7 @@ fn says(value: &Value, place: Place) -> Whose {
             kind => format!("kind {kind} and no apiVersion"),
         };
         Whose::Unknown(format!(
-            "{} says {missing}, so nothing tells which provider it is for, and it is left alone; for Tatara write {}",
+            "{} has {missing}, so its provider is unknown, and it is left alone; for Tatara write {}",
             place.path(),
             place.example()
         ))
@@ -168,12 +177,12 @@ fn nothing_says(class: Option<&str>, place: Place) -> Whose {
     let (path, example) = (place.path(), place.example());
     Whose::Unknown(match class {
         Some(class) => format!(
-            "MachineClass {class} does not exist in this namespace, and no Cluster tells which provider this is for, so \
-             it is left alone; create the class"
+            "MachineClass {class} does not exist in this namespace, and no Cluster names the provider, so \
+             this object is left alone; create the class"
         ),
         None => format!(
-            "there is no {path}, and the label {LABEL_CLUSTER} names no Cluster of this namespace, so nothing tells \
-             which provider this is for, and it is left alone; for Tatara write {path} with {example}"
+            "there is no {path}, and the label {LABEL_CLUSTER} names no Cluster of this namespace, so the \
+             provider is unknown, and this object is left alone; for Tatara write {path} with {example}"
         ),
     })
 }
@@ -196,7 +205,7 @@ impl Place<'_> {
     }
 }
 
-/// The finalizers and labels of Tatara's on an object, if any: whether it is worth a look at who wrote them.
+/// Whether an object has finalizers or labels that Tatara writes, so that it is checked who wrote them.
 pub fn bears_ours(meta: &ObjectMeta) -> bool {
     let finalizers = meta.finalizers.iter().flatten();
     let labels = meta.labels.iter().flatten();
@@ -208,8 +217,8 @@ pub fn bears_ours(meta: &ObjectMeta) -> bool {
             .any(|(key, _)| LABELS.contains(&key.as_str()))
 }
 
-/// The merge patch that takes off what Tatara wrote, and nobody else: `metadata.managedFields` says who wrote what.
-/// `None` when there is nothing to take off.
+/// The merge patch that removes the finalizers and labels that Tatara alone wrote, according to `metadata.managedFields`.
+/// `None` if there is nothing to remove.
 pub fn taken_off(meta: &ObjectMeta) -> Option<Value> {
     let finalizers = meta.finalizers.clone().unwrap_or_default();
     let ours = |f: &String| {

@@ -256,24 +256,24 @@ fn what_is_unknown_is_told_with_what_to_write() {
     let cases = [
         (
             told(of_machines(&machine, Place::Machine, None, None)),
-            "spec.providerSpec.value says neither apiVersion nor kind",
+            "spec.providerSpec.value has neither apiVersion nor kind",
             "write apiVersion: tatara.dev/v1alpha1 and kind: SSHMachineProviderSpec or LibvirtMachineProviderSpec",
         ),
         (
             told(of_machines(&machine, Place::Template, None, None)),
-            "spec.template.spec.providerSpec.value says neither",
+            "spec.template.spec.providerSpec.value has neither",
             "apiVersion: tatara.dev/v1alpha1",
         ),
         (
             told(of_cluster(&cluster(Some(
                 json!({ "kind": "ClusterProviderSpec" }),
             )))),
-            "says kind ClusterProviderSpec and no apiVersion",
+            "has kind ClusterProviderSpec and no apiVersion",
             "write apiVersion: tatara.dev/v1alpha1 and kind: ClusterProviderSpec",
         ),
         (
             told(of_machines(&named, Place::Machine, Some(&bare), None)),
-            "providerSpec of MachineClass small says neither",
+            "providerSpec of MachineClass small has neither",
             "kind: SSHMachineProviderSpec",
         ),
         (

@@ -1,4 +1,4 @@
-//! The management cluster as the caller reaches it, and what it refuses, in sentences with a remedy.
+//! Client of the management cluster with the caller's credentials, and its errors: cause, then remedy.
 
 use std::fmt::Debug;
 
@@ -12,96 +12,105 @@ use serde::de::DeserializeOwned;
 
 use crate::api::conditions::{ConditionType, find};
 
-/// A client with the caller's own rights: from `KUBECONFIG`, `~/.kube/config`, or inside a pod.
+/// A client with the caller's credentials: from `KUBECONFIG`, `~/.kube/config`, or the pod's service account.
 #[derive(Clone)]
 pub struct Caller {
-    /// The client.
+    /// Client of the management cluster.
     pub client: Client,
-    /// The namespace that the caller named, else that of the kubeconfig's context.
+    /// The namespace from the command line, otherwise that of the kubeconfig's context.
     pub namespace: String,
     server: String,
 }
 
-/// Why the management cluster gave no answer.
+/// Why a request to the management cluster failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
-    /// Nothing says where the management cluster is.
-    #[error("found no usable kubeconfig; set KUBECONFIG to that of the management cluster")]
+    /// There is no usable kubeconfig.
+    #[error(
+        "found no usable kubeconfig; set KUBECONFIG to the kubeconfig of the management cluster"
+    )]
     NoKubeconfig(#[source] Box<InferConfigError>),
     /// The kubeconfig cannot be used.
-    #[error("failed to make a client for {server}; check certificates and users in the kubeconfig")]
+    #[error(
+        "failed to create a client for {server}; check the certificates and the user in the kubeconfig"
+    )]
     Unusable {
         /// URL of the API server.
         server: String,
-        /// What kube says.
+        /// Error of the `kube` library.
         #[source]
         source: Box<kube::Error>,
     },
     /// The API server does not answer.
     #[error(
-        "{server} does not answer; check that it runs, and that KUBECONFIG names the management cluster"
+        "{server} does not answer; check that it is running and that KUBECONFIG names the management cluster"
     )]
     Unreachable {
         /// URL of the API server.
         server: String,
-        /// What kube says.
+        /// Error of the `kube` library.
         #[source]
         source: Box<kube::Error>,
     },
-    /// The caller is nobody there.
-    #[error("{server} does not accept your credentials; renew those of the kubeconfig's user")]
+    /// The API server does not accept the credentials (401).
+    #[error(
+        "{server} does not accept your credentials; renew the credentials of the kubeconfig's user"
+    )]
     Unauthorized {
         /// URL of the API server.
         server: String,
     },
-    /// The caller may not read this.
+    /// The caller lacks the permission (403).
     #[error(
-        "you may not read {plural} in namespace {namespace}; ask an administrator for: \
+        "you are not allowed to read {plural} in namespace {namespace}; ask an administrator to run: \
          kubectl -n {namespace} create rolebinding NAME --clusterrole={role} --user=YOU ({said})"
     )]
     Forbidden {
-        /// What was asked for, such as `machines.cluster.k8s.io`.
+        /// The requested resource, such as `machines.cluster.k8s.io`.
         plural: String,
-        /// Where.
+        /// Namespace of the request.
         namespace: String,
-        /// A built-in role that allows it.
+        /// A built-in role that grants the permission.
         role: &'static str,
-        /// What the API server says.
+        /// Message of the API server.
         said: String,
     },
-    /// The kind is not installed.
+    /// The CustomResourceDefinition is not installed.
     #[error(
-        "{server} does not serve {plural}; install Tatara's definitions: \
+        "{server} does not serve {plural}; install Tatara's CustomResourceDefinitions: \
          tatara crds | kubectl apply --server-side --field-manager=tatara -f -"
     )]
     KindMissing {
         /// URL of the API server.
         server: String,
-        /// What was asked for, such as `machines.cluster.k8s.io`.
+        /// The requested resource, such as `machines.cluster.k8s.io`.
         plural: String,
     },
-    /// Anything else.
+    /// Any other failure.
     #[error("failed to read {plural} in namespace {namespace}")]
     Read {
-        /// What was asked for, such as `machines.cluster.k8s.io`.
+        /// The requested resource, such as `machines.cluster.k8s.io`.
         plural: String,
-        /// Where.
+        /// Namespace of the request.
         namespace: String,
-        /// What kube says.
+        /// Error of the `kube` library.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
 
 impl ApiError {
-    /// Whether asking again may help: everything but a refusal.
+    /// Whether the same request may succeed later: all failures but refusals.
     pub fn may_pass(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::Read { .. })
     }
 }
 
 impl Caller {
-    /// Reads the kubeconfig; nothing is asked yet.
+    /// Reads the kubeconfig. Sends no request.
+    ///
+    /// # Errors
+    /// There is no usable kubeconfig.
     pub async fn from_environment(namespace: Option<&str>) -> Result<Self, ApiError> {
         let config = Config::infer().await;
         let config = config.map_err(|source| ApiError::NoKubeconfig(Box::new(source)))?;
@@ -120,7 +129,10 @@ impl Caller {
         }
     }
 
-    /// The object of this name. It is listed: a `get` does not tell a missing object from a missing kind.
+    /// The object of this name. It is listed: a `get` answers 404 for a missing object and for a missing kind.
+    ///
+    /// # Errors
+    /// The API server cannot be reached, or refuses the request.
     pub async fn find<K>(&self, name: &str) -> Result<Option<K>, ApiError>
     where
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
@@ -133,7 +145,10 @@ impl Caller {
         Ok(list.items.into_iter().next())
     }
 
-    /// Names of all objects of a kind, in order.
+    /// Names of all objects of a kind, sorted.
+    ///
+    /// # Errors
+    /// The API server cannot be reached, or refuses the request.
     pub async fn names<K>(&self) -> Result<Vec<String>, ApiError>
     where
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
@@ -145,8 +160,8 @@ impl Caller {
         Ok(list.items.iter().map(ResourceExt::name_any).collect())
     }
 
-    /// What a failed request for objects of kind `K` means to the caller. A `get` must have ruled
-    /// out that the object alone is missing.
+    /// The error of a failed request for objects of kind `K`. With a `get`, the caller has excluded
+    /// that only the object is missing.
     pub fn explain<K: Resource<DynamicType = ()>>(&self, error: kube::Error) -> ApiError {
         let server = self.server.trim_end_matches('/').to_owned();
         let plural = plural::<K>();
@@ -154,7 +169,7 @@ impl Caller {
         match error {
             kube::Error::Api(status) if status.code == 401 => ApiError::Unauthorized { server },
             kube::Error::Api(status) if status.code == 403 => ApiError::Forbidden {
-                // view reads every kind of ours, and no Secrets
+                // the role view may read all our kinds, but not Secrets
                 role: if plural == "secrets" { "edit" } else { "view" },
                 plural,
                 namespace,
@@ -175,7 +190,7 @@ impl Caller {
         }
     }
 
-    /// As [`Caller::explain`], for what ends a watch.
+    /// Like [`Caller::explain`], for the error of a watch.
     pub fn explain_watch<K: Resource<DynamicType = ()>>(&self, error: watcher::Error) -> ApiError {
         match error {
             watcher::Error::InitialListFailed(error)
@@ -191,12 +206,12 @@ impl Caller {
     }
 }
 
-/// What an object's condition Ready says.
+/// Reason and message of an object's condition Ready.
 pub fn why_not_ready(conditions: &[Condition]) -> String {
     match find(conditions, ConditionType::Ready) {
         Some(ready) if ready.message.is_empty() => ready.reason.clone(),
         Some(ready) => format!("{}: {}", ready.reason, ready.message),
-        None => "no controller has reported on it yet".into(),
+        None => "no controller has reported a condition yet".into(),
     }
 }
 

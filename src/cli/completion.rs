@@ -1,4 +1,4 @@
-//! `tatara completion`: what a shell needs to complete our commands.
+//! `tatara completion`: completion scripts for shells.
 
 use std::io::Write;
 
@@ -12,15 +12,18 @@ pub struct Args {
     shell: Shell,
 }
 
-/// Standard output cannot be written to.
+/// Standard output cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to write to standard output")]
 pub struct Error(#[source] std::io::Error);
 
 impl Args {
     /// Writes the completion script to standard output.
+    ///
+    /// # Errors
+    /// Standard output cannot be written.
     pub fn run(&self) -> Result<(), Error> {
-        // written to memory first: clap_complete panics where it cannot write
+        // written to memory first: clap_complete panics when a write fails
         let mut script = Vec::new();
         let mut command = super::Cli::command();
         clap_complete::generate(self.shell, &mut command, "tatara", &mut script);
@@ -31,7 +34,7 @@ impl Args {
     }
 }
 
-/// What `clap_complete` leaves out for fish: the values that arguments without a name take.
+/// Completes values of positional arguments in fish, which `clap_complete` does not.
 fn values(command: &clap::Command) -> String {
     let lines = command.get_subcommands().filter_map(|command| {
         let all = command.get_positionals();

@@ -1,4 +1,4 @@
-//! `tatara kubeconfig`: the kubeconfig of a Cluster's administrator, from its Secret, by the caller's own rights.
+//! `tatara kubeconfig`: the admin kubeconfig of a Cluster, from its Secret, with the caller's permissions.
 
 use std::fs::{OpenOptions, Permissions};
 use std::io::Write;
@@ -21,32 +21,32 @@ const KEY: &str = "value";
 pub struct Args {
     /// Name of the Cluster
     cluster: String,
-    /// Its namespace; that of the kubeconfig's context by default
+    /// Namespace of the Cluster; by default that of the kubeconfig's context
     #[arg(short, long)]
     namespace: Option<String>,
-    /// Write it to this file, which only you can read then, instead of standard output
+    /// Write it to this file, readable by you alone, instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
-/// Why there is no kubeconfig to print.
+/// Why the kubeconfig cannot be printed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The management cluster gave no answer.
+    /// A request to the management cluster failed.
     #[error(transparent)]
     Api(#[from] ApiError),
-    /// There is no such Cluster.
+    /// The Cluster does not exist.
     #[error(
-        "namespace {namespace} has no Cluster {name}; these there are: \
+        "Cluster {name} does not exist in namespace {namespace}; list them: \
          kubectl -n {namespace} get clusters"
     )]
     NotFound {
-        /// Where it was looked for.
+        /// Namespace of the search.
         namespace: String,
-        /// The name that was asked for.
+        /// The given name.
         name: String,
     },
-    /// Its API does not exist yet.
+    /// Its control plane is not initialized.
     #[error(
         "Cluster {name} has no control plane yet ({why}); wait for it: \
          tatara describe cluster {name} -n {namespace} --watch --until-ready"
@@ -56,22 +56,22 @@ pub enum Error {
         namespace: String,
         /// Its name.
         name: String,
-        /// What its condition Ready says.
+        /// Reason and message of its condition Ready.
         why: String,
     },
-    /// Whether it has a control plane is in doubt.
-    #[error("Cluster {name} has no kubeconfig, for {why}")]
+    /// Whether it has a control plane is unknown.
+    #[error("Cluster {name} has no kubeconfig: {why}")]
     InDoubt {
         /// Its name.
         name: String,
-        /// What its condition says.
+        /// Message of its condition.
         why: String,
     },
-    /// The Secret is missing, or holds no kubeconfig.
+    /// The Secret does not exist, or has no kubeconfig.
     #[error(
-        "Secret {secret} in namespace {namespace} holds no kubeconfig (key {KEY}). The manager writes it for a control \
-         plane of its own: try again in a minute, then see its log: kubectl -n tatara-system logs deployment/tatara-manager. \
-         For an external control plane put it there: kubectl -n {namespace} create secret generic {secret} \
+        "Secret {secret} in namespace {namespace} has no kubeconfig (key {KEY}). For a control plane that Tatara manages, \
+         the manager creates it: retry in a minute, then check its log: kubectl -n tatara-system logs deployment/tatara-manager. \
+         For an external control plane, create it: kubectl -n {namespace} create secret generic {secret} \
          --from-file={KEY}=KUBECONFIG --dry-run=client -o yaml | kubectl apply -f -"
     )]
     Missing {
@@ -80,12 +80,12 @@ pub enum Error {
         /// Its name.
         secret: String,
     },
-    /// It cannot be written.
+    /// The kubeconfig cannot be written.
     #[error("failed to write to {to}")]
     Output {
         /// The file, or standard output.
         to: String,
-        /// Why.
+        /// Error of the operating system.
         #[source]
         source: std::io::Error,
     },
@@ -93,6 +93,9 @@ pub enum Error {
 
 impl Args {
     /// Prints the kubeconfig, or writes it to the file.
+    ///
+    /// # Errors
+    /// The Cluster or its kubeconfig does not exist, a request to the management cluster fails, or the output cannot be written.
     pub async fn run(&self) -> Result<(), Error> {
         let caller = Caller::from_environment(self.namespace.as_deref()).await?;
         let cluster = self.cluster(&caller).await?;
@@ -121,7 +124,7 @@ impl Args {
     }
 }
 
-/// Why its Secret holds none.
+/// Why its Secret has no kubeconfig.
 fn missing(cluster: &Cluster) -> Error {
     let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
     let status = cluster.status.as_ref();
@@ -143,7 +146,7 @@ fn missing(cluster: &Cluster) -> Error {
     }
 }
 
-/// What its Secret holds. That is good whatever is said of the Cluster: its control plane may well run.
+/// The kubeconfig of its Secret, whatever the Cluster's conditions: its control plane may run.
 async fn text(caller: &Caller, name: &str) -> Result<Option<Vec<u8>>, Error> {
     let api: Api<Secret> = Api::namespaced(caller.client.clone(), &caller.namespace);
     let secret = api.get_opt(name).await;
@@ -152,7 +155,7 @@ async fn text(caller: &Caller, name: &str) -> Result<Option<Vec<u8>>, Error> {
     Ok(text.map(|text| text.0))
 }
 
-/// A file that was there keeps neither its text nor its mode.
+/// Replaces an existing file, content and mode.
 fn write_privately(path: &Path, text: &[u8]) -> std::io::Result<()> {
     let mut file = OpenOptions::new()
         .write(true)
@@ -174,9 +177,9 @@ mod tests {
     fn a_cluster_in_doubt_is_not_to_be_waited_for() {
         for (status, reason, says) in [
             ("False", "Initializing", "wait for it: tatara describe"),
-            ("False", "ControlPlaneInDoubt", "for words"),
-            ("False", "TurnInDoubt", "for words"),
-            ("True", "Initialized", "holds no kubeconfig"),
+            ("False", "ControlPlaneInDoubt", "has no kubeconfig: words"),
+            ("False", "TurnInDoubt", "has no kubeconfig: words"),
+            ("True", "Initialized", "has no kubeconfig"),
         ] {
             let condition = json!({"type": "ControlPlaneInitialized", "status": status, "reason": reason,
                 "message": "words", "lastTransitionTime": "2027-01-15T08:00:00Z"});

@@ -1,5 +1,5 @@
-//! `tatara logs machine`: what the steps of a Machine wrote on its host, read over SSH by the
-//! caller's own rights. The manager has no part in it.
+//! `tatara logs machine`: the logs of a Machine's steps on its host, read over SSH with the
+//! caller's permissions, without the manager.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -28,7 +28,7 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// The steps of a Machine, read from its host over SSH with the Host's Secret
+    /// Print the logs of a Machine's steps, read from its host over SSH with the Host's Secret
     Machine(MachineArgs),
 }
 
@@ -36,43 +36,43 @@ enum What {
 struct MachineArgs {
     /// Name of the Machine
     name: String,
-    /// Its namespace; that of the kubeconfig's context by default
+    /// Namespace of the Machine; by default that of the kubeconfig's context
     #[arg(short, long)]
     namespace: Option<String>,
-    /// Only this step, such as containerd; `tatara describe` names the one that runs
+    /// Print only this step, such as containerd; `tatara describe` names the running one
     #[arg(short, long)]
     step: Option<String>,
-    /// Go on while steps run
+    /// Keep printing while steps are running
     #[arg(short, long)]
     follow: bool,
 }
 
-/// Why there is nothing to show.
+/// Why the logs cannot be printed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The management cluster gave no answer.
+    /// A request to the management cluster failed.
     #[error(transparent)]
     Api(#[from] ApiError),
-    /// There is no such Machine.
+    /// The Machine does not exist.
     #[error(
-        "namespace {namespace} has no Machine {name}; these there are: \
+        "Machine {name} does not exist in namespace {namespace}; list them: \
          kubectl -n {namespace} get machines"
     )]
     NotFound {
-        /// Where it was looked for.
+        /// Namespace of the search.
         namespace: String,
-        /// The name that was asked for.
+        /// The given name.
         name: String,
     },
-    /// The Machine holds no Host.
-    #[error("Machine {name} holds no Host, so there are no steps to read: {why}")]
+    /// The Machine has neither a Host nor a virtual machine.
+    #[error("Machine {name} has no host yet, so it has no logs: {why}")]
     NoHost {
         /// Name of the Machine.
         name: String,
-        /// What its condition Ready says.
+        /// Reason and message of its condition Ready.
         why: String,
     },
-    /// The Host's Secret holds no usable key.
+    /// The Host's Secret has no usable key.
     #[error(transparent)]
     Credential(#[from] ContactError),
     /// The host cannot be reached.
@@ -80,46 +80,49 @@ pub enum Error {
     Connect {
         /// Name of the Host.
         host: String,
-        /// What happened on the way.
+        /// Error of the connection.
         #[source]
         source: ConnectError,
     },
-    /// The host did not run the script to its end.
+    /// The script that reads the logs failed on the host.
     #[error("failed to read the logs on Host {host}")]
     Run {
         /// Name of the Host.
         host: String,
-        /// What happened.
+        /// Error of the script.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// Nothing was printed.
+    /// The host has no logs of the Machine.
     #[error(
-        "Host {host} has no logs of Machine {name}{step}; see what it does: tatara describe cluster {cluster} -n {namespace}"
+        "Host {host} has no logs of Machine {name}{step}; to see its state: tatara describe cluster {cluster} -n {namespace}"
     )]
     Nothing {
         /// Name of the Host.
         host: String,
         /// Name of the Machine.
         name: String,
-        /// The step that was asked for.
+        /// The given step.
         step: String,
         /// Its Cluster.
         cluster: String,
         /// Their namespace.
         namespace: String,
     },
-    /// Standard output cannot be written to.
+    /// Standard output cannot be written.
     #[error("failed to write to standard output")]
     Output(#[source] std::io::Error),
 }
 
 impl Args {
-    /// Prints what the arguments name.
+    /// Prints the logs that the arguments select.
+    ///
+    /// # Errors
+    /// The Machine does not exist or has no host or logs, or a request to the management cluster or the host fails.
     pub async fn run(&self) -> Result<(), Error> {
         let What::Machine(machine) = &self.what;
         match machine.run().await {
-            // who reads has seen enough, as `head` has
+            // the reader has closed the pipe, such as `head`
             Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
             result => result,
         }
@@ -178,7 +181,7 @@ impl MachineArgs {
     }
 }
 
-/// How a virtual machine is reached: at the address that its Machine was told, with the keys in its Secret.
+/// SSH target of a virtual machine: the address in its Machine's status, with the keys of its Secret.
 async fn guest_of(caller: &Caller, machine: &Machine) -> Result<(String, Target), Error> {
     let status = machine.status.as_ref();
     let address = status.and_then(|status| status.addresses.first());
@@ -228,7 +231,7 @@ fn no_host(machine: &Machine) -> Error {
     }
 }
 
-/// How the host is reached: as the manager reaches it, but never on trust.
+/// SSH target of a host: the manager's, but without trust on first use.
 async fn target_of(caller: &Caller, host: &Host) -> Result<Target, Error> {
     let api: Api<Secret> = Api::namespaced(caller.client.clone(), &caller.namespace);
     let decoded = Credentials::default();
@@ -245,7 +248,7 @@ async fn target_of(caller: &Caller, host: &Host) -> Result<Target, Error> {
     Ok(target)
 }
 
-/// Prints what a script prints, as it comes; how many lines there were.
+/// Prints the output of a script line by line, and returns the number of lines.
 async fn print(
     session: &Session,
     script: &node::Script,
@@ -270,6 +273,6 @@ async fn print(
         return Ok(count);
     }
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    let said = format!("the script ended with {}: {said}", output.end());
+    let said = format!("the script failed with {}: {said}", output.end());
     Err(failed(said.into()))
 }

@@ -7,8 +7,11 @@ use tracing_subscriber::EnvFilter;
 use crate::manager::{self, ManagerArgs, ManagerError};
 
 /// Sets up logging and the crypto backend, and runs the manager.
+///
+/// # Errors
+/// The manager cannot start, or stops because of a failure.
 pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
-    // With another provider installed already there is nothing to do.
+    // It fails if a provider is installed already, which is fine.
     rustls::crypto::ring::default_provider()
         .install_default()
         .ok();
@@ -17,7 +20,7 @@ pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal());
     if args.log_json {
-        // the span says what a line is about; there is one, so no list of them
+        // the span names the object of a line; there is one span, so no list of them
         logs.json().with_span_list(false).init();
     } else {
         logs.init();
@@ -25,8 +28,8 @@ pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
     Box::pin(manager::run(args)).await
 }
 
-/// What is logged, by a filter of `tracing-subscriber`. Never what kube's client and watcher say: the caller says it in
-/// its own words, and they would log the whole of a list that cannot be decoded, Secrets included.
+/// The filter of `tracing-subscriber`. It excludes the logs of kube's client and watcher: callers log their errors,
+/// and kube would log the whole of a list that cannot be decoded, Secrets included.
 fn filter(wanted: Option<&str>) -> String {
     let wanted = wanted.unwrap_or("tatara=info,warn").split(',');
     let is_kube = |directive: &str| {

@@ -1,4 +1,4 @@
-//! The commands for people. One file per sub-command: its arguments, and a `run` that does it.
+//! The command line. One file per sub-command: its arguments, and a `run` that does it.
 
 mod caller;
 pub mod completion;
@@ -10,14 +10,14 @@ pub mod manager;
 
 use clap::{Parser, Subcommand};
 
-/// What a sub-command may fail with; `main` prints it with its causes and exits with 1.
+/// Error of a sub-command; `main` prints it with its causes and exits with 1.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// Turns machines that you own into Kubernetes clusters.
 #[derive(Debug, Parser)]
 #[command(name = "tatara", version, disable_help_subcommand = true)]
 pub struct Cli {
-    /// What to do.
+    /// The sub-command.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -25,13 +25,13 @@ pub struct Cli {
 /// The sub-commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Print the definitions of Tatara's kinds, to be applied to a management cluster
+    /// Print Tatara's CustomResourceDefinitions, to be applied to a management cluster
     Crds(crds::Args),
-    /// Show an object with everything below it, and what it waits for
+    /// Show an object, everything below it, and what it waits for
     Describe(describe::Args),
-    /// Print the kubeconfig of a Cluster's administrator
+    /// Print the admin kubeconfig of a Cluster
     Kubeconfig(kubeconfig::Args),
-    /// Print what Tatara's steps wrote on a host
+    /// Print the logs of Tatara's steps on a host
     Logs(logs::Args),
     /// Run the controllers
     Manager(Box<crate::manager::ManagerArgs>),
@@ -40,7 +40,10 @@ pub enum Command {
 }
 
 impl Cli {
-    /// Does what the command line says.
+    /// Runs the sub-command.
+    ///
+    /// # Errors
+    /// The error of the sub-command.
     pub async fn run(self) -> Result<(), Error> {
         match self.command {
             Command::Crds(args) => Ok(args.run().await?),

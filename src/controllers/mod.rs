@@ -1,7 +1,11 @@
 //! One folder per kind: what is read, and how each action is done. What is decided stands in [`crate::core`].
 
+pub mod base;
+pub mod known;
 pub mod paused;
 pub mod unreadable;
+pub mod whose;
+pub mod workloads;
 
 pub mod cluster;
 pub mod cluster_profile;
@@ -12,4 +16,3 @@ pub mod machine;
 pub mod machine_class;
 pub mod machine_deployment;
 pub mod machine_set;
-pub mod whose;

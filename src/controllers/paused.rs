@@ -7,11 +7,11 @@ use kube::{Resource, ResourceExt};
 
 use crate::api::names::LABEL_CLUSTER;
 use crate::core::paused::itself;
-use crate::store::{Indexed, Kind, Stores};
+use crate::store::{IndexKeys, Kind, Stores};
 
 /// The object whose annotation stops this one, as "MachineDeployment pool": itself, the set or the
 /// deployment that controls it, or its Cluster.
-pub fn paused_by<K: Indexed>(stores: &Stores, object: &K) -> Option<String> {
+pub fn paused_by<K: IndexKeys>(stores: &Stores, object: &K) -> Option<String> {
     let set = controller(&stores.machine_sets, object);
     let deployment = match &set {
         Some(set) => controller(&stores.machine_deployments, set.as_ref()),

@@ -1,9 +1,6 @@
 //! Objects that cannot be read: nobody acts on them, nor on what leans on them; they are said once, and everything
 //! goes on when they are mended.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
-
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Resource, ResourceExt};
 
@@ -14,24 +11,23 @@ use crate::api::whose::Whose;
 use crate::api::{
     Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet, ProviderSpec,
 };
-use crate::controllers::whose::Shared;
-use crate::manager::Context;
+use crate::controllers::whose::ProviderObject;
+use crate::engine::Engine;
+use crate::memory::ByUid;
 use crate::store::{Key, Kind, Stores};
 
 /// What was said of which object, by its UID: once, until it changes.
 #[derive(Default)]
-pub struct Said(Mutex<HashMap<String, (Option<i64>, String)>>);
+pub struct UnreadableNotices(ByUid<(Option<i64>, String)>);
 
-impl Said {
+impl UnreadableNotices {
     fn is_news(&self, uid: String, said: (Option<i64>, String)) -> bool {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.insert(uid, said.clone()) != Some(said)
+        self.0.insert(uid, said.clone()) != Some(said)
     }
 
     /// It is read again, or gone.
     pub fn forget(&self, uid: &str) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.remove(uid);
+        self.0.remove(uid);
     }
 }
 
@@ -47,22 +43,19 @@ pub trait Leans: Resource<DynamicType = ()> + Sized {
 }
 
 /// Whether no pass may be made over an object at the moment. That is said, once, where it is ours.
-pub async fn holds<K: Leans>(context: &Context, object: &K) -> bool {
-    let Some(finding) = trouble_of(&context.stores, object) else {
-        context.unreadable.forget(&object.uid().unwrap_or_default());
+pub async fn holds<K: Leans>(engine: &Engine, said: &UnreadableNotices, object: &K) -> bool {
+    let Some(finding) = trouble_of(&engine.stores, object) else {
+        said.forget(&object.uid().unwrap_or_default());
         return false;
     };
-    if object.is_foreign(&context.stores) {
+    if object.is_foreign(&engine.stores) {
         return true;
     }
-    let said = (object.meta().generation, finding.message.clone());
-    if context
-        .unreadable
-        .is_news(object.uid().unwrap_or_default(), said)
-    {
+    let news = (object.meta().generation, finding.message.clone());
+    if said.is_news(object.uid().unwrap_or_default(), news) {
         let (kind, namespace) = (K::kind(&()), object.namespace().unwrap_or_default());
         tracing::warn!(%kind, namespace, object = object.name_any(), reason = %finding.reason, "{}", finding.message);
-        context.engine.events.publish(object, &finding).await;
+        engine.events.publish(object, &finding).await;
     }
     true
 }
@@ -86,7 +79,7 @@ fn trouble_of<K: Leans>(stores: &Stores, object: &K) -> Option<Finding> {
     Some(Finding::no(ConditionType::Readable, reason, message))
 }
 
-fn is_foreign<K: Shared>(object: &K, stores: &Stores) -> bool {
+fn is_foreign<K: ProviderObject>(object: &K, stores: &Stores) -> bool {
     matches!(object.whose(stores), Whose::Foreign(_))
 }
 
@@ -102,7 +95,7 @@ fn trouble<K: Resource<DynamicType = ()>>(object: &K) -> Option<String> {
 /// The first of a kind in a namespace that cannot be read, and is not another provider's.
 fn trouble_in<K>(stores: &Stores, all: &Kind<K>, namespace: &str) -> Option<String>
 where
-    K: Shared + Clone + 'static,
+    K: ProviderObject + Clone + 'static,
 {
     let found = all.by(&Key::UnreadableIn(namespace.to_owned()));
     let mut ours = found.iter().filter(|one| !is_foreign(one.as_ref(), stores));

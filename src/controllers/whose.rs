@@ -1,7 +1,6 @@
 //! Keeps Tatara's hands off what is not its own: every pass over an object of the group `cluster.k8s.io` begins here.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use kube::api::{Patch, PatchParams};
 use kube::core::NamespaceResourceScope;
@@ -14,13 +13,15 @@ use crate::api::names::{ANNOTATION_HYPERVISOR, FIELD_MANAGER, LABEL_CLUSTER};
 use crate::api::readable::unreadable;
 use crate::api::whose::{self, Place, Whose};
 use crate::api::{Cluster, Machine, MachineClass, MachineDeployment, MachineSet, MachineSpec};
-use crate::engine::ReconcileError;
-use crate::manager::Context;
+use crate::engine::{Engine, ReconcileError};
+use crate::memory::ByUid;
 use crate::providers::ssh::claims;
-use crate::store::{Indexed, Stores};
+use crate::store::{IndexKeys, Stores};
 
 /// An object that may be another provider's.
-pub trait Shared: Indexed + Resource<DynamicType = (), Scope = NamespaceResourceScope> {
+pub trait ProviderObject:
+    IndexKeys + Resource<DynamicType = (), Scope = NamespaceResourceScope>
+{
     /// Whose it is.
     fn whose(&self, stores: &Stores) -> Whose;
 
@@ -30,19 +31,19 @@ pub trait Shared: Indexed + Resource<DynamicType = (), Scope = NamespaceResource
     }
 }
 
-impl Shared for Cluster {
+impl ProviderObject for Cluster {
     fn whose(&self, _: &Stores) -> Whose {
         whose::of_cluster(self)
     }
 }
 
-impl Shared for MachineClass {
+impl ProviderObject for MachineClass {
     fn whose(&self, _: &Stores) -> Whose {
         whose::of_class(self)
     }
 }
 
-impl Shared for Machine {
+impl ProviderObject for Machine {
     fn whose(&self, stores: &Stores) -> Whose {
         let by_spec = of_machines(stores, self, &self.spec, Place::Machine);
         let is_placed = || self.annotations().contains_key(ANNOTATION_HYPERVISOR);
@@ -55,19 +56,27 @@ impl Shared for Machine {
     }
 }
 
-impl Shared for MachineSet {
+impl ProviderObject for MachineSet {
     fn whose(&self, stores: &Stores) -> Whose {
         of_machines(stores, self, &self.spec.template.spec, Place::Template)
     }
 }
 
-impl Shared for MachineDeployment {
+impl ProviderObject for MachineDeployment {
     fn whose(&self, stores: &Stores) -> Whose {
         of_machines(stores, self, &self.spec.template.spec, Place::Template)
     }
 }
 
-fn of_machines<K: Indexed>(stores: &Stores, object: &K, spec: &MachineSpec, place: Place) -> Whose {
+fn of_machines<K: IndexKeys>(
+    stores: &Stores,
+    object: &K,
+    spec: &MachineSpec,
+    place: Place,
+) -> Whose {
+    if whose::says_itself(spec) {
+        return whose::of_machines(spec, place, None, None);
+    }
     let namespace = object.namespace().unwrap_or_default();
     let source = spec.provider_spec.value_from.as_ref();
     let class = source.and_then(|source| source.machine_class.as_ref());
@@ -85,47 +94,46 @@ fn of_machines<K: Indexed>(stores: &Stores, object: &K, spec: &MachineSpec, plac
 /// What was done already about objects that are not ours: UID to generation. A restart forgets it; an Event that is
 /// there is then not written again, for its name says what it is about.
 #[derive(Default)]
-pub struct Regarded(Mutex<HashMap<String, Done>>);
+pub struct ForeignObjects(ByUid<ForeignRecord>);
 
 #[derive(Clone, Default)]
-struct Done {
+struct ForeignRecord {
     /// Generation of which an Event was written.
     told: Option<i64>,
     /// Generation at which it was looked at who wrote our finalizers and labels.
     looked: Option<i64>,
 }
 
-impl Regarded {
+impl ForeignObjects {
     /// Forgets an object.
     pub fn forget(&self, uid: &str) {
-        self.all().remove(uid);
-    }
-
-    fn all(&self) -> std::sync::MutexGuard<'_, HashMap<String, Done>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.remove(uid);
     }
 }
 
 /// Whether an object is ours, so that a pass over it may go on. About one of which nothing tells, an Event is written
 /// once for each generation; what an earlier Tatara wrote on another provider's is taken off.
-pub async fn is_ours<K>(context: &Context, object: &Arc<K>) -> Result<bool, ReconcileError>
+pub async fn is_ours<K>(
+    engine: &Engine,
+    regarded: &ForeignObjects,
+    object: &Arc<K>,
+) -> Result<bool, ReconcileError>
 where
-    K: Shared + Clone + DeserializeOwned + std::fmt::Debug,
+    K: ProviderObject + Clone + DeserializeOwned + std::fmt::Debug,
 {
     let uid = object.uid().unwrap_or_default();
     let now = Some(object.meta().generation.unwrap_or_default());
-    let done = context.regarded.all().get(&uid).cloned();
-    let done = done.unwrap_or_default();
-    match object.whose(&context.stores) {
+    let done = regarded.0.get(&uid).unwrap_or_default();
+    match object.whose(&engine.stores) {
         Whose::Ours => return Ok(true),
         Whose::Unknown(why) => {
             if done.told != now {
-                context.must_lead()?;
+                engine.must_lead()?;
                 let finding =
                     Finding::unknown(ConditionType::ProviderKnown, Reason::ProviderUnknown, why);
-                let events = &context.engine.events;
+                let events = &engine.events;
                 if events.publish_once(object.as_ref(), &finding).await {
-                    context.regarded.all().entry(uid.clone()).or_default().told = now;
+                    regarded.0.update(&uid, |done| done.told = now);
                 }
             }
             // a deletion must not wait for what we wrote before its provider was taken out
@@ -136,21 +144,21 @@ where
         Whose::Foreign(_) => {}
     }
     if done.looked != now && whose::bears_ours(object.meta()) {
-        context.must_lead()?;
-        take_off(context, object.as_ref()).await?;
-        context.regarded.all().entry(uid).or_default().looked = now;
+        engine.must_lead()?;
+        take_off(engine, object.as_ref()).await?;
+        regarded.0.update(&uid, |done| done.looked = now);
     }
     Ok(false)
 }
 
 /// Takes our finalizers and labels off, as far as the object, read live, says that we wrote them.
-async fn take_off<K>(context: &Context, known: &K) -> Result<(), ReconcileError>
+async fn take_off<K>(engine: &Engine, known: &K) -> Result<(), ReconcileError>
 where
-    K: Shared + Clone + DeserializeOwned + std::fmt::Debug,
+    K: ProviderObject + Clone + DeserializeOwned + std::fmt::Debug,
 {
     let (namespace, name) = (known.namespace().unwrap_or_default(), known.name_any());
     let what = |verb: &str| format!("{verb} {} {namespace}/{name}", K::kind(&()));
-    let api: Api<K> = Api::namespaced(context.client.clone(), &namespace);
+    let api: Api<K> = Api::namespaced(engine.client.clone(), &namespace);
     let live = api.get_metadata_opt(&name).await;
     let live = live.map_err(ReconcileError::api(what("read")))?;
     let Some(live) = live.filter(|live| live.uid() == known.uid()) else {

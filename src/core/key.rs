@@ -9,7 +9,7 @@ pub enum Key {
     Uid(String),
     /// UID of the controlling owner.
     Owner(String),
-    /// The namespace of an object that nobody controls.
+    /// The namespace of an object without a controlling owner.
     Orphan(String),
     /// Namespace and name of the Cluster that it belongs to.
     Cluster(String, String),
@@ -31,10 +31,10 @@ pub enum Key {
     MachineId(String),
     /// Namespace, and the name that it calls itself.
     Hostname(String, String),
-    /// It cannot be read.
+    /// It cannot be decoded.
     Unreadable,
     /// The same, by namespace.
     UnreadableIn(String),
-    /// Namespace of what cannot be read so far that nobody knows whose it is.
+    /// Namespace of an object of which not even owner, Cluster and claim can be decoded.
     UnknownIn(String),
 }

@@ -1,9 +1,8 @@
 //! Completes the conditions of an object for programs that know none of our kinds: kstatus of sigs.k8s.io/cli-utils, which
 //! Flux and kpt judge objects by.
 //!
-//! `Ready` is there as soon as anything is said. Where that is not so yet, one of two conditions says what is to be
-//! expected, and is removed when it is over: `Reconciling` while it comes about by itself, `Stalled` where somebody has to
-//! act first.
+//! `Ready` exists as soon as anything is reported. While the desired state is not reached, one of two conditions is added, and
+//! removed afterwards: `Reconciling` if it is reached without a person, `Stalled` if a person has to act first.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;
@@ -46,7 +45,7 @@ pub fn complete(
     conditions
 }
 
-/// What is to be expected, and the condition that says why; `None` where all is as it was asked for, or held still.
+/// Which of the two to add, and the condition that explains it; `None` if the desired state is reached, or it is paused.
 fn expected(conditions: &[Condition]) -> Option<(ConditionType, &Condition)> {
     // whoever paused it knows, and nothing comes of waiting; under spec.paused a MachineDeployment is scaled all the same
     let paused = find(conditions, ConditionType::Paused).filter(|c| c.status == "True");
@@ -67,13 +66,13 @@ fn expected(conditions: &[Condition]) -> Option<(ConditionType, &Condition)> {
     Some((ConditionType::Reconciling, why))
 }
 
-/// Nothing was said of it yet.
+/// `Ready` of an object about which nothing was reported yet.
 fn starting(generation: Option<i64>, now: Timestamp) -> Condition {
     Condition {
         type_: ConditionType::Ready.as_str().into(),
         status: "Unknown".into(),
         reason: Reason::Starting.as_str().into(),
-        message: "taken in; nothing has been done yet".into(),
+        message: "accepted; nothing has been done yet".into(),
         last_transition_time: Time(now),
         observed_generation: generation,
     }

@@ -7,7 +7,7 @@ use k8s_openapi::jiff::Timestamp;
 
 use crate::api::conditions::Status;
 
-/// A Node of a member cluster as plain data.
+/// A Node of a workload cluster as plain data.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeView {
     /// Name of the Node.
@@ -20,7 +20,7 @@ pub struct NodeView {
     pub deleting: bool,
     /// `spec.providerID`, by which its Machine is found.
     pub provider_id: Option<String>,
-    /// Condition Ready: `None` when the member's control plane does not know (`Unknown`, or not
+    /// Condition Ready: `None` when the workload cluster's control plane does not know (`Unknown`, or not
     /// reported yet).
     pub ready: Option<bool>,
     /// Since when Ready has its status.
@@ -87,7 +87,7 @@ impl NodeView {
         }
     }
 
-    /// Whether the member's control plane lost its kubelet: nothing on it can be told to stop.
+    /// Whether the workload cluster's control plane lost its kubelet: nothing on it can be told to stop.
     pub fn is_unreachable(&self) -> bool {
         self.ready.is_none() && self.ready_reason == "NodeStatusUnknown"
     }

@@ -5,13 +5,13 @@ use k8s_openapi::jiff::Timestamp;
 use super::Next;
 use crate::api::conditions::Finding;
 
-/// When the status says what a plan found.
+/// When the findings of a plan are written to the status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reports {
-    /// Before its actions, and again where these find something else.
+    /// Before its actions, and again if these find something else.
     #[default]
     First,
-    /// Only what its actions find: they are done in a moment.
+    /// After its actions, with their findings: they take only a moment.
     Outcome,
     /// After its actions, from what is observed then.
     Last,
@@ -31,7 +31,7 @@ pub trait Plan {
     /// When to plan again, beside on every change.
     fn next(&self, now: Timestamp) -> Next;
 
-    /// When the status says so.
+    /// When the findings are written to the status.
     fn reports(&self) -> Reports {
         Reports::First
     }

@@ -9,27 +9,27 @@
 //! | the control-plane turn is returned | [`Ended`] | these, powered off, ended at the gateway, the user's act, simulated |
 //! | the Node is deleted, the finalizer removed | [`Over`] | these, the user's time limit, kubelet stopped for good |
 //!
-//! There is no way to make the three but from a [`Proof`]. Its constructors take what was read; where one takes a
-//! `bool`, the caller has judged that, and its doc says what.
+//! These three can only be created from a [`Proof`]. Its constructors take what was read; where one takes a `bool`, the
+//! caller has determined it, and the comment of the constructor says what it means.
 
 use serde::Serialize;
 
-use crate::core::host::PowerState;
 use crate::core::node::{JobKind, Marker, Observation, Ownership, UnitState};
+use crate::core::power::PowerState;
 
 /// Why nothing of a Machine runs any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Evidence {
-    /// The host says that our reset of this Machine succeeded: its last step removes the marker after all
-    /// else was checked.
+    /// The record on the host shows that Tatara's reset of this Machine succeeded: its last step removes the marker, after
+    /// all else was checked.
     Reset,
     /// The host answers from an operating system that we installed after its release.
     Reinstalled,
-    /// The host has no marker, unit, kubelet or etcd data of this Machine, and kubeadm was never begun for it.
+    /// The host has no marker, unit, kubelet or etcd data of this Machine, and kubeadm was never started for it.
     NeverStarted,
-    /// Its BMC says, now, that the host is off.
+    /// Its BMC reports, in a live query, that the host is off.
     PoweredOff,
-    /// Its gateway says, now, that the virtual machine and its disks do not exist.
+    /// Its gateway reports, in a live query, that the virtual machine and its disks do not exist.
     VirtualMachineDeleted,
     /// The user wrote `tatara.dev/host-is-gone` with the UID of this Machine.
     UserSaysGone,
@@ -53,14 +53,16 @@ pub struct Proof {
 pub struct HostIsGone<'a> {
     /// Its value: the UID of a Machine.
     pub value: &'a str,
-    /// That UID holds the turn or a claim: else the annotation says nothing.
+    /// The Machine of that UID holds the turn or a claim; otherwise the annotation is ignored.
     pub counts: bool,
 }
 
 impl Proof {
-    /// What a host that was read just now says of this Machine; an error is what it lacks, for people.
-    /// `begun`: kubeadm was begun for it, by what is recorded elsewhere. A host that lost its disk shows
-    /// nothing either, and gets its disk back.
+    /// From the state of a host, read live. `begun`: kubeadm was started for the Machine, according to records elsewhere; a
+    /// host that lost its disk shows no trace either, and may get its disk back.
+    ///
+    /// # Errors
+    /// Why the host proves nothing, as a message.
     pub fn of_host(marker: &Marker, begun: bool, seen: &Observation) -> Result<Self, String> {
         let proven = |evidence| {
             Ok(Self {
@@ -70,11 +72,11 @@ impl Proof {
         };
         match &seen.owner {
             Ownership::Owner(owner) if owner.marker.is_same_machine(marker) => {
-                return Err("its marker names this Machine: it was not reset".into());
+                return Err("its marker names this Machine, so it was not reset".into());
             }
             Ownership::Unreadable(_) => {
                 return Err(
-                    "its marker /var/lib/tatara/owner.json cannot be read; look at it on the host"
+                    "its marker /var/lib/tatara/owner.json cannot be read; inspect it on the host"
                         .into(),
                 );
             }
@@ -98,12 +100,13 @@ impl Proof {
         }
         if has_units {
             return Err(
-                "it has steps of this Machine and no marker; look at it on the host".into(),
+                "it has steps of this Machine but no marker; inspect /var/lib/tatara on the host"
+                    .into(),
             );
         }
         if begun {
             return Err(
-                "kubeadm was begun for this Machine, and the host has neither a marker nor a record of its reset, as with another disk"
+                "kubeadm was started for this Machine, and the host has neither a marker nor a record of its reset, for example because its disk was replaced"
                     .into(),
             );
         }
@@ -122,7 +125,7 @@ impl Proof {
         Self::when(is_new && is_empty, machine_uid, Evidence::Reinstalled)
     }
 
-    /// What the BMC of its host says, read just now.
+    /// From the power state of its host, read live from the BMC.
     pub fn of_power(machine_uid: &str, power: PowerState) -> Option<Self> {
         Self::when(power == PowerState::Off, machine_uid, Evidence::PoweredOff)
     }
@@ -149,7 +152,7 @@ impl Proof {
         Self::when(has_passed, machine_uid, Evidence::TimeLimit)
     }
 
-    /// A host that is retained, by what its own controller says of it: its kubelet is stopped and disabled.
+    /// A host with `wipePolicy: retain`, whose controller reports that its kubelet is stopped and disabled.
     pub fn of_retained(machine_uid: &str, is_retained: bool) -> Option<Self> {
         Self::when(is_retained, machine_uid, Evidence::KubeletStopped)
     }
@@ -212,14 +215,14 @@ impl Clean {
     }
 }
 
-/// Evidence that a Machine made the control plane of a Cluster, where neither says so any more.
+/// Evidence that a Machine created the control plane of a Cluster, if neither object records it any more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Initialized(Marker);
+pub struct InitProof(Marker);
 
-impl Initialized {
-    /// What a host that was read just now says: its marker, which names the Cluster and a Machine, says that `kubeadm init`
-    /// succeeded, and the host has the key of the CA that the Cluster has now. A Cluster that was made again under the
-    /// same name has another.
+impl InitProof {
+    /// From the state of a host, read live: its marker, which names the Cluster and a Machine, records that `kubeadm init`
+    /// succeeded, and the host has the key of the Cluster's present CA. A Cluster that was created again under the same
+    /// name has another CA.
     pub fn of_host(management: &str, authority: Option<&str>, seen: &Observation) -> Option<Self> {
         let Ownership::Owner(owner) = &seen.owner else {
             return None;
@@ -238,7 +241,7 @@ impl Initialized {
 /// Why the control-plane turn of a Machine may be returned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum TurnIsOver {
-    /// The control plane is recorded as initialised: there is no second init, whoever has the turn.
+    /// The control plane is recorded as initialised: there is no second init, whichever Machine has the turn.
     Recorded,
     /// Nothing of the Machine runs, or will.
     Proven(Ended),

@@ -239,8 +239,8 @@ fn a_control_plane_is_proven_by_the_marker_and_the_key_of_the_clusters_own_ca() 
         ("no marker", "management", ca, unmarked(), false),
     ];
     for (case, management, authority, seen, is_proven) in cases {
-        let proof = Initialized::of_host(management, authority, &seen);
-        let by = proof.as_ref().map(Initialized::by);
+        let proof = InitProof::of_host(management, authority, &seen);
+        let by = proof.as_ref().map(InitProof::by);
         assert_eq!(by, is_proven.then(|| marker(OTHER)).as_ref(), "{case}");
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a person asks that what failed is tried again at once, by the annotation `tatara.dev/retry`.
+//! Whether a user requests an immediate retry, with the annotation `tatara.dev/retry`.
 //!
 //! Attempts and their pauses are kept in memory, and so is the value that was acted upon: a restart tries at once anyway.
 
@@ -8,13 +8,13 @@ use kube::ResourceExt;
 
 use crate::api::names::ANNOTATION_RETRY;
 
-/// The value that each object had when it was last looked at, by UID.
+/// The value of the annotation of each object in its last pass, by UID.
 #[derive(Debug, Default)]
 pub struct Retries(HashMap<String, Option<String>>);
 
 impl Retries {
-    /// Whether an object asks for it with a value that it did not have before. What it has when it is seen for the first
-    /// time was acted upon by the start of this process.
+    /// Whether the annotation has a value that it did not have before. The value at the first pass does not count, because
+    /// the start of this process has retried already.
     pub fn take(&mut self, object: &impl ResourceExt) -> bool {
         let value = object.annotations().get(ANNOTATION_RETRY).cloned();
         let is_asked = value.is_some();

@@ -1,4 +1,4 @@
-//! How often something was tried in vain at a hypervisor.
+//! Attempts at an operation of a Hypervisor's gateway that have not succeeded.
 
 use std::collections::BTreeSet;
 
@@ -6,21 +6,21 @@ use k8s_openapi::jiff::Timestamp;
 
 use crate::api::conditions::Finding;
 
-/// What came of the tries so far.
+/// The result of the attempts so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tried {
-    /// How many.
+pub struct AttemptRecord {
+    /// Number of attempts.
     pub times: u32,
-    /// When the last one was.
+    /// Time of the last attempt.
     pub last: Option<Timestamp>,
-    /// Why the last one was refused, if it was: said until another is answered, so that no condition goes to and fro.
+    /// Why the last one was refused, if it was; reported until another is answered, so that the condition does not flap.
     pub refused: Option<Finding>,
     /// Hypervisors that a Machine has left, since it could not be made there.
     pub left: BTreeSet<String>,
 }
 
-impl Tried {
-    /// Ends the pause after the last one. One that fails again waits longer than it did.
+impl AttemptRecord {
+    /// Ends the back-off after the last attempt. The back-off after the next one is longer.
     pub fn at_once(&mut self) {
         self.last = None;
     }

@@ -1,21 +1,21 @@
-//! What the worst of several Machines says, for those above it: people look at a Cluster or a pool first.
+//! The most urgent trouble of several Machines, for the conditions of the objects that own them.
 
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
-use crate::api::Machine;
 use crate::api::conditions::{ConditionType, Reason, Severity, find};
 use crate::api::readable::unreadable;
+use crate::api::{Machine, MachineDeployment};
 
 /// Longest part of a Machine's own words that is repeated, in characters; the rest is on the Machine.
 const LONGEST: usize = 512;
 
-/// Why a Machine is not ready, or not gone, in its own words.
+/// Why a Machine is not ready, or not deleted yet, according to its conditions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
     /// Name of the Machine.
     pub machine: String,
-    /// Its reason; None for a word of another release.
+    /// Its reason; `None` for one that this release does not have.
     pub reason: Option<Reason>,
     /// Its message.
     pub message: String,
@@ -24,7 +24,7 @@ pub struct Trouble {
 }
 
 impl Trouble {
-    /// What a Machine says; None of one that is well, or that nothing was said of.
+    /// The trouble of a Machine; `None` for one that is well, or has no conditions.
     pub fn of(machine: &Machine) -> Option<Self> {
         let name = machine.name_any();
         if let Some(why) = unreadable(machine) {
@@ -50,18 +50,20 @@ impl Trouble {
         })
     }
 
-    /// Whether somebody should look at it.
+    /// Whether a person should check it.
     pub fn is_warning(&self) -> bool {
         let severity = self.reason.map(Reason::severity);
         severity == Some(Severity::Warning)
     }
 
-    /// The worst first.
+    /// The worst first. One that finds no place may wait for what another one does not give back.
     fn rank(&self) -> impl Ord + use<> {
         let is_stalled = self.reason.is_some_and(Reason::is_stalled);
+        let waits = [Reason::NoHostAvailable, Reason::NoHypervisorAvailable];
         (
             !is_stalled,
             !self.is_warning(),
+            self.reason.is_some_and(|reason| waits.contains(&reason)),
             self.since,
             self.machine.clone(),
         )
@@ -88,8 +90,8 @@ fn shortened(line: &str) -> String {
     }
 }
 
-/// What the worst says, and how many more there are: "Machine cp66: port 6443 is in use by sshd; stop it. 2 more". The worst
-/// is the one that cannot go on without a person, then the one that somebody should look at, then the oldest.
+/// The most urgent trouble, and how many more there are: "Machine cp66: port 6443 is in use by sshd; stop it. 2 more". Most
+/// urgent is one that needs a person to continue, then a warning, then the oldest.
 pub fn worst<'a>(troubles: impl IntoIterator<Item = &'a Trouble>) -> Option<String> {
     let troubles: Vec<&Trouble> = troubles
         .into_iter()
@@ -103,7 +105,25 @@ pub fn worst<'a>(troubles: impl IntoIterator<Item = &'a Trouble>) -> Option<Stri
     })
 }
 
-/// How many of which kind, and what the worst of them says.
+/// What a MachineDeployment says whose template cannot be used: it has no Machine that could say it.
+pub fn of_pool(deployment: &MachineDeployment) -> Option<String> {
+    let status = deployment.status.as_ref()?;
+    let said = find(&status.conditions, ConditionType::Ready)?;
+    let is_unusable = matches!(
+        Reason::parse(&said.reason)?,
+        Reason::InvalidConfiguration | Reason::UnsupportedVersion | Reason::MachineClassMissing
+    );
+    (said.status == "False" && is_unusable).then(|| {
+        let line = said.message.lines().next().unwrap_or_default();
+        format!(
+            "MachineDeployment {}: {}",
+            deployment.name_any(),
+            shortened(line)
+        )
+    })
+}
+
+/// A summary of counts, followed by the most urgent trouble.
 pub fn beside(counts: impl Into<String>, worst: Option<String>) -> String {
     let counts = counts.into();
     match worst {

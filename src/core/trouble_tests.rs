@@ -28,7 +28,12 @@ fn the_worst_is_said_by_name_in_its_own_words_with_how_many_more() {
     let mistake = trouble("w-7", Reason::UnsupportedVersion, "v1.20.0 is too old", 90);
     let joins = trouble("w-1", Reason::KubeadmJoin, "1/2 join", 5);
     let silent = trouble("w-2", Reason::WaitingForTurn, "", 1);
-    let cases: [(&[&Trouble], Option<&str>); 7] = [
+    let homeless = trouble("w-3", Reason::NoHostAvailable, "2 claimed", 2);
+    let cases: [(&[&Trouble], Option<&str>); 8] = [
+        (
+            &[&homeless, &older],
+            Some("Machine w-9: containerd is masked. 1 more"),
+        ),
         (&[], None),
         (
             &[&failed],
@@ -114,4 +119,22 @@ fn a_machine_says_why_it_is_not_ready_or_what_keeps_it() {
         worst([&said]).as_deref(),
         Some("Machine m: cannot be read: spec: no")
     );
+}
+
+#[test]
+fn a_pool_says_that_its_template_cannot_be_used_and_nothing_that_its_machines_say() {
+    for (reason, is_said) in [
+        ("InvalidConfiguration", true),
+        ("MachineClassMissing", true),
+        ("ProgressDeadlineExceeded", false),
+        ("WaitingForMachines", false),
+    ] {
+        let deployment = json!({"metadata": {"name": "w"},
+            "spec": {"selector": {}, "template": {"metadata": {}, "spec": {}}},
+            "status": {"conditions": [{"type": "Ready", "status": "False", "reason": reason,
+                "message": "why\nmore", "lastTransitionTime": "1970-01-01T00:00:07Z"}]}});
+        let deployment = serde_json::from_value(deployment).expect("a MachineDeployment");
+        let expected = is_said.then(|| "MachineDeployment w: why".to_owned());
+        assert_eq!(of_pool(&deployment), expected, "{reason}");
+    }
 }

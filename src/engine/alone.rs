@@ -1,5 +1,5 @@
-//! Writes of ours to one object go one after the other: two controllers that write the same one at the same time would meet
-//! each other as conflicts.
+//! Serialises our writes to one object: two controllers that write the same object at the same time would cause
+//! conflicts (409).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ type Lock = Arc<tokio::sync::Mutex<()>>;
 #[derive(Default)]
 pub struct Alone(Arc<Mutex<HashMap<String, Lock>>>);
 
-/// As long as this lives, nobody else in this process writes the object.
+/// The write lock of an object within this process; dropping it releases the lock.
 pub struct Writing {
     all: Arc<Mutex<HashMap<String, Lock>>>,
     uid: String,
@@ -40,7 +40,7 @@ impl Drop for Writing {
     fn drop(&mut self) {
         self.guard.take();
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        // the map has it, and those that wait for it
+        // referenced by the map and by waiting writers
         if all
             .get(&self.uid)
             .is_some_and(|lock| Arc::strong_count(lock) == 1)

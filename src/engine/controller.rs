@@ -1,4 +1,4 @@
-//! What one kind's controller consists of.
+//! The parts of one kind's controller.
 
 use std::fmt::Debug;
 use std::future::{Future, ready};
@@ -10,18 +10,18 @@ use kube::Resource;
 use kube::core::NamespaceResourceScope;
 use serde::de::DeserializeOwned;
 
-use super::ReconcileError;
-use super::span::Traced;
-use crate::api::conditions::{self, ConditionType, Finding, Status};
-use crate::api::reported::Reported;
+use super::span::LogContext;
+use super::{Engine, ReconcileError};
+use crate::api::conditions::{self, ConditionType, Finding, Severity, Status};
+use crate::api::reported::ConditionedStatus;
 use crate::core::Plan;
-use crate::store::Stored;
+use crate::store::InStores;
 
-/// An object that passes are made over.
+/// An object that a controller reconciles.
 pub trait Object:
-    Stored
+    InStores
     + Resource<DynamicType = (), Scope = NamespaceResourceScope>
-    + Traced
+    + LogContext
     + Debug
     + DeserializeOwned
     + Send
@@ -31,9 +31,9 @@ pub trait Object:
 }
 
 impl<K> Object for K where
-    K: Stored
+    K: InStores
         + Resource<DynamicType = (), Scope = NamespaceResourceScope>
-        + Traced
+        + LogContext
         + Debug
         + DeserializeOwned
         + Send
@@ -42,46 +42,49 @@ impl<K> Object for K where
 {
 }
 
-/// What an action came to.
+/// The outcome of an action.
 #[derive(Debug)]
-pub enum Done {
-    /// It is done; the next may follow.
+pub enum ActionOutcome {
+    /// It succeeded; the next action follows.
     Yes,
-    /// The same, and what came of it is looked at after this time, for nothing tells of it.
+    /// It succeeded; the next pass comes after this time, because no watch reports its effect.
     LookAgain(Duration),
-    /// It has to be waited for: no further action.
+    /// Its effect must be waited for: no further action in this pass.
     NotYet(Finding),
-    /// It failed, and the actions after it do not depend on it.
+    /// It failed; the following actions do not depend on it.
     Failed(ReconcileError),
-    /// It was refused, which is said; it is tried again after this time, and the actions after it do not depend on it.
+    /// It was refused, which a finding reports. It is retried after this time; the following actions do not depend on it.
     Refused(Finding, Duration),
 }
 
-/// One kind's controller: what a pass over an object of it reads, decides, does and reports. The engine does the rest.
+/// One kind's controller: what a pass over an object reads, decides, does and reports. The engine does the rest.
 pub trait Controller: Send + Sync + 'static {
-    /// What passes are made over.
+    /// The kind that it reconciles.
     type Object: Object;
-    /// What a pass knows.
+    /// The facts that a pass reads.
     type Observed: Send + Sync;
-    /// What it decides.
+    /// The decision of a pass.
     type Plan: Plan + Send + Sync;
-    /// The object's status; `()` where it has none.
-    type Status: Reported;
+    /// The object's status; `()` for a kind without one.
+    type Status: ConditionedStatus;
 
-    /// Its name in logs, metrics and Events.
+    /// Name in logs, metrics and Events.
     const NAME: &'static str;
-    /// Wakes of an object within this time are one.
+    /// Wakes of an object within this time cause one pass.
     const TOGETHER: Duration = Duration::ZERO;
-    /// Conditions whose news is worth an Event.
+    /// Conditions whose changes are published as Events.
     const EVENTS: &'static [ConditionType] = &[];
 
-    /// Whether no pass may be made over the object at the moment. Who keeps it back says so.
+    /// The engine that runs its passes.
+    fn engine(&self) -> &Engine;
+
+    /// Whether the object may not be reconciled at the moment. The code that holds it back reports the cause.
     fn is_held(&self, object: &Self::Object) -> impl Future<Output = bool> + Send;
 
-    /// Whether the object is ours: nothing is written to one that is not.
+    /// Whether the object belongs to this provider: nothing is written to others.
     ///
     /// # Errors
-    /// What an earlier version wrote on another provider's object could not be removed.
+    /// Data that an earlier version wrote on another provider's object cannot be removed.
     fn is_ours(
         &self,
         _object: &Arc<Self::Object>,
@@ -89,57 +92,57 @@ pub trait Controller: Send + Sync + 'static {
         ready(Ok(true))
     }
 
-    /// Reads what a pass needs to know.
+    /// Reads the facts that a pass needs.
     ///
     /// # Errors
-    /// What is needed could not be read; the pass is repeated.
+    /// A fact cannot be read; the pass is repeated.
     fn observe(
         &self,
         object: &Arc<Self::Object>,
         now: Timestamp,
     ) -> impl Future<Output = Result<Self::Observed, ReconcileError>> + Send;
 
-    /// Decides. Pure.
+    /// Decides, without I/O.
     fn plan(observed: &Self::Observed, now: Timestamp) -> Self::Plan;
 
-    /// Reads live what a plan with actions rests on, where these must not be done by what the watch shows: the plan is
-    /// then made again by what is there.
+    /// Reads the object and the facts of a plan from the API server, for actions that must not rest on the watch's
+    /// cache: the plan is then made again from them.
     ///
     /// # Errors
-    /// It could not be read, or has changed; the pass is repeated.
+    /// A fact cannot be read, or has changed; the pass is repeated.
     fn confirm(
         &self,
         _object: &Arc<Self::Object>,
         _observed: &Self::Observed,
         _plan: &Self::Plan,
         _now: Timestamp,
-    ) -> impl Future<Output = Result<Option<Confirmed<Self>>, ReconcileError>> + Send {
+    ) -> impl Future<Output = Result<Option<LiveView<Self>>, ReconcileError>> + Send {
         ready(Ok(None))
     }
 
-    /// Whether an action may be done at the same time as others of which this is true.
+    /// Whether an action may run concurrently with other such actions.
     fn is_independent(_action: &<Self::Plan as Plan>::Action) -> bool {
         false
     }
 
-    /// Whether an action may be left to the next pass when this one has taken long: what was done is reported first.
+    /// Whether an action may be deferred to the next pass when this one takes long, so that its status is written first.
     fn may_wait(_action: &<Self::Plan as Plan>::Action) -> bool {
         false
     }
 
-    /// Does one action. It chooses nothing, and may be repeated.
+    /// Performs one action. It makes no choices and is idempotent.
     ///
     /// # Errors
-    /// The action failed: none after it is done, and the pass is repeated.
+    /// The action failed: the following ones are not performed, and the pass is repeated.
     fn perform(
         &self,
         observed: &Self::Observed,
         action: &<Self::Plan as Plan>::Action,
         now: Timestamp,
-    ) -> impl Future<Output = Result<Done, ReconcileError>> + Send;
+    ) -> impl Future<Output = Result<ActionOutcome, ReconcileError>> + Send;
 
-    /// Remembers what was found while acting, if anything, and adds it to the plan. Returns whether that is news. Comes
-    /// last, unless an error ended the pass: what another controller reports is handed over here.
+    /// Stores what the actions found and adds it to the plan. Returns whether it is new. Called
+    /// last, unless an error ended the pass: findings that another controller reports are passed on here.
     fn learn(
         &self,
         _observed: &Self::Observed,
@@ -149,17 +152,17 @@ pub trait Controller: Send + Sync + 'static {
         false
     }
 
-    /// A plan as it is announced, with what came of the same actions when they were last tried: what is hoped for is not
-    /// written over what is known to come of it, pass after pass.
+    /// The plan as it is announced, with the last outcome of the same actions: an intention does not overwrite
+    /// a known failure in every pass.
     fn announced(&self, _observed: &Self::Observed, _plan: &Self::Plan) -> Option<Self::Plan> {
         None
     }
 
-    /// The status of an object, as it was last read or written.
+    /// The status of an object as last read or written.
     fn reported(object: &Self::Object) -> Option<&Self::Status>;
 
-    /// The status that follows, with those of the old conditions that stay although no finding is about them; `None`
-    /// where nothing is to be said. Pure.
+    /// The new status, including the old conditions that remain without a finding; `None`
+    /// if there is nothing to report. No I/O.
     fn status(
         object: &Self::Object,
         observed: &Self::Observed,
@@ -167,23 +170,26 @@ pub trait Controller: Send + Sync + 'static {
         now: Timestamp,
     ) -> Option<Self::Status>;
 
-    /// Whether a status is one that an object passes through: it is written when it lasts.
+    /// Whether a status is transient: it is written only if it lasts.
     fn is_passing(_old: &Self::Status, _new: &Self::Status, _plan: &Self::Plan) -> bool {
         false
     }
 
-    /// Adds what changes with each write, and is no reason for one.
+    /// Adds fields that change with each write and do not cause one.
     fn stamp(_status: &mut Self::Status, _now: Timestamp) {}
 
-    /// Whether a finding of [`Self::EVENTS`] is worth an Event.
+    /// Whether a finding of [`Self::EVENTS`] is published as an Event. The first finding of a condition is, if it is True or
+    /// a warning: progress of an object that was just created is expected.
     fn is_news(old: &Self::Status, _new: &Self::Status, finding: &Finding) -> bool {
         match conditions::find(old.conditions(), finding.condition) {
             Some(old) => old.reason != finding.reason || old.status != finding.status.as_str(),
-            None => finding.status != Status::Unknown,
+            None => {
+                finding.status == Status::True || finding.reason.severity() == Severity::Warning
+            }
         }
     }
 
-    /// The status was written over `old`: this is the object since.
+    /// Called after the status was written over `old`, with the object as written.
     fn written(
         &self,
         _observed: &mut Self::Observed,
@@ -195,5 +201,5 @@ pub trait Controller: Send + Sync + 'static {
     }
 }
 
-/// An object, and what a pass over it knows, read live.
-pub type Confirmed<C> = (Arc<<C as Controller>::Object>, <C as Controller>::Observed);
+/// An object and the facts of a pass, read from the API server.
+pub type LiveView<C> = (Arc<<C as Controller>::Object>, <C as Controller>::Observed);

@@ -1,41 +1,41 @@
-//! Why a pass failed. What users did wrong is a condition, not an error.
+//! Why a pass failed. Mistakes of users are conditions, not errors.
 
 use std::error::Error;
 use std::fmt;
 
-/// Why a pass failed; it is repeated with back-off.
+/// Why a pass failed. It is repeated with back-off.
 #[derive(Debug, thiserror::Error)]
 pub enum ReconcileError {
-    /// The API server refused or did not answer.
+    /// The API server refused the request or did not answer.
     #[error("failed to {what}")]
     Api {
-        /// What was asked for.
+        /// The attempted operation, such as `write Machine ns/name`.
         what: String,
-        /// The server's answer.
+        /// Error of the `kube` library.
         #[source]
         source: Box<kube::Error>,
     },
-    /// Somebody else changed the object first; the next pass sees it.
+    /// The object was modified concurrently; the next pass reads the change.
     #[error("{what}: conflict: modified concurrently")]
     Conflict {
-        /// What was attempted.
+        /// The attempted operation.
         what: String,
     },
-    /// Something is wrong with us or with stored data.
+    /// An internal error, or invalid stored data.
     #[error("failed to {what}: {problem}")]
     Other {
-        /// What was attempted.
+        /// The attempted operation.
         what: String,
-        /// What went wrong.
+        /// The cause.
         problem: String,
     },
     /// Leadership was lost; nothing irreversible may be done.
-    #[error("not the leader any more")]
+    #[error("this process is no longer the leader")]
     NotLeading,
 }
 
 impl ReconcileError {
-    /// Wraps an answer of the API server. `what` completes "failed to …".
+    /// Wraps an error of a request to the API server. `what` completes "failed to …".
     pub fn api(what: impl Into<String>) -> impl FnOnce(kube::Error) -> Self {
         let what = what.into();
         move |source| match &source {
@@ -55,7 +55,7 @@ impl ReconcileError {
         }
     }
 
-    /// Whether the next pass will most likely just work.
+    /// Whether it is a conflict, after which the next pass most likely succeeds.
     pub fn is_conflict(&self) -> bool {
         matches!(self, Self::Conflict { .. })
     }
@@ -65,7 +65,7 @@ impl ReconcileError {
         matches!(self, Self::NotLeading)
     }
 
-    /// Whether the API server did not answer, or was not able to.
+    /// Whether the API server did not answer, or answered that it is unavailable.
     pub fn is_outage(&self) -> bool {
         let Self::Api { source, .. } = self else {
             return false;
@@ -77,7 +77,7 @@ impl ReconcileError {
         }
     }
 
-    /// What to do about it, as a sentence without its end.
+    /// The remedy, as a sentence without its full stop.
     pub fn remedy(&self) -> &'static str {
         let code = match self {
             Self::Api { source, .. } => match source.as_ref() {
@@ -88,12 +88,12 @@ impl ReconcileError {
         };
         match code {
             401 | 403 => {
-                "Grant the manager what templates/install/ grants it, or change what refuses it"
+                "Grant the manager the permissions of templates/install/, or correct the admission policy or webhook that refuses it"
             }
             400 | 404 | 422 => {
-                "Apply the definitions of this release (tatara crds), or change the admission policy or webhook that refuses it"
+                "Apply the CustomResourceDefinitions of this release (tatara crds), or correct the admission policy or webhook that refuses it"
             }
-            _ => "The manager's log has the passes before it",
+            _ => "See the manager's log for the earlier attempts",
         }
     }
 
@@ -108,7 +108,7 @@ impl ReconcileError {
     }
 }
 
-/// Shows an error with all its causes, for logs.
+/// Displays an error with all its causes, for logs.
 pub struct Chain<'a>(pub &'a dyn Error);
 
 impl fmt::Display for Chain<'_> {
@@ -116,7 +116,7 @@ impl fmt::Display for Chain<'_> {
         write!(f, "{}", self.0)?;
         let mut cause = self.0.source();
         while let Some(error) = cause {
-            // kube adds the whole answer as debug text, twice
+            // kube appends the debug form of the whole answer, twice
             let boxed = error.downcast_ref::<Box<kube::Error>>().map(AsRef::as_ref);
             if let Some(error) = error.downcast_ref::<kube::Error>().or(boxed) {
                 return write!(f, ": {}", crate::workload::error::reason(error));

@@ -1,4 +1,4 @@
-//! Events on objects: news for people.
+//! Events on objects.
 
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
@@ -10,18 +10,18 @@ use crate::api::conditions::{Finding, Severity};
 use crate::api::names::FIELD_MANAGER;
 use crate::workload::error::reason;
 
-/// Writes Events. Each is one of its own: kube's recorder would count a second one of the same reason as a repetition of
-/// the first, and keep the words of that one.
+/// Publishes Events, each as an object of its own: kube's recorder would count a second one of the same reason as a
+/// repetition of the first and keep the first message.
 pub struct Events(Client);
 
 impl Events {
-    /// Events of the manager.
+    /// A publisher of the manager's Events.
     pub fn new(client: Client) -> Self {
         Self(client)
     }
 
-    /// Writes an Event on an object for a finding that is news and has something to say. A failure to do so is logged: an
-    /// Event is worth no retry.
+    /// Publishes an Event on an object for a finding that is new and has a message. A failure is logged and not
+    /// retried.
     pub async fn publish<K: Resource<DynamicType = ()>>(&self, object: &K, finding: &Finding) {
         if !finding.message.is_empty() {
             let name = ObjectMeta {
@@ -32,8 +32,8 @@ impl Events {
         }
     }
 
-    /// Writes the one Event of this generation of an object: its name says so, and a second one is refused. Returns
-    /// whether it is there.
+    /// Publishes the only Event of this generation of an object: its name contains the generation, so that a second one
+    /// is refused. Returns whether the Event exists.
     pub async fn publish_once<K>(&self, object: &K, finding: &Finding) -> bool
     where
         K: Resource<DynamicType = ()>,
@@ -77,7 +77,7 @@ impl Events {
             Err(kube::Error::Api(status)) if status.code == 409 => true,
             Err(error) => {
                 if !is_refused_by_an_end(&error) {
-                    tracing::warn!(error = %reason(&error), object = %object.name_any(), reason = %finding.reason, "failed to write an Event");
+                    tracing::warn!(error = %reason(&error), object = %object.name_any(), reason = %finding.reason, "failed to publish an Event");
                 }
                 false
             }
@@ -85,17 +85,17 @@ impl Events {
     }
 }
 
-/// How many bytes the API server takes as the note of an Event.
+/// Limit of an Event's note in the API server, in bytes.
 const NOTE_LIMIT: usize = 1024;
 
-/// The message, or its first sentences: what was cut in the middle of a command could be pasted.
+/// The message, or its first whole sentences: a command that is cut in the middle could be pasted.
 fn note<K: Resource<DynamicType = ()>>(object: &K, finding: &Finding) -> String {
     let message = &finding.message;
     if message.len() <= NOTE_LIMIT {
         return message.clone();
     }
     let rest = format!(
-        " ... (whole text: kubectl -n {} describe {} {})",
+        " ... (full message: kubectl -n {} describe {} {})",
         object.namespace().unwrap_or_default(),
         K::kind(&()).to_lowercase(),
         object.name_any()
@@ -107,7 +107,7 @@ fn note<K: Resource<DynamicType = ()>>(object: &K, finding: &Finding) -> String 
     format!("{}{rest}", &head[..end.unwrap_or(room)])
 }
 
-/// A namespace that is being deleted takes nothing new, and nobody will read its Events.
+/// Whether the namespace is being deleted: it accepts no new objects.
 fn is_refused_by_an_end(error: &kube::Error) -> bool {
     let kube::Error::Api(status) = error else {
         return false;
@@ -136,7 +136,7 @@ mod tests {
         };
         let exact = "x".repeat(1024);
         assert_eq!(note(exact.clone()), exact);
-        let rest = " ... (whole text: kubectl -n n describe machine m)";
+        let rest = " ... (full message: kubectl -n n describe machine m)";
         let command = format!("The cause. {}", "kubectl -n n delete x ".repeat(60));
         assert_eq!(note(command), format!("The cause.{rest}"));
         let words = note("word ".repeat(400));

@@ -1,4 +1,4 @@
-//! How often the passes over an object have failed in a row. In memory: a restart tries at once.
+//! Consecutive failures of the passes over an object. In memory: after a restart they are retried at once.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -12,33 +12,33 @@ use crate::api::conditions::{ConditionType, Finding, Reason};
 /// Controller, namespace and name.
 pub type Key = (&'static str, String, String);
 
-/// First delay after a failure, doubled each time.
+/// First delay after a failure; it doubles each time.
 const BASE: Duration = Duration::from_millis(200);
 /// Longest delay.
 const MAX: Duration = Duration::from_mins(1);
 
-/// Failures in a row before the object says so, after six seconds: what passes by itself has passed.
+/// Consecutive failures (six seconds) before a condition reports them: transient ones are over by then.
 const QUIET: u32 = 6;
-/// The same where the API server did not answer, or could not: after a minute and a half.
+/// The same for an API server that is unavailable: a minute and a half.
 const OUTAGE: u32 = 10;
-/// How long a cause is reported at least, for some differ with each pass.
+/// How long a cause is reported at least: some causes differ in each pass.
 const STANDS: SignedDuration = SignedDuration::from_mins(1);
-/// An object that no pass may be made over is looked at again after this time, although the end of its trouble wakes it.
+/// Interval of checking an object that may not be reconciled, in addition to the wake when it may be.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_mins(1);
 
-/// Failures in a row, by object.
+/// Consecutive failures by object.
 #[derive(Default)]
 pub struct Failures(Mutex<HashMap<Key, Row>>);
 
 #[derive(Default)]
 struct Row {
     count: u32,
-    /// What is reported, and since when.
+    /// The reported cause, and since when.
     reported: Option<(String, Timestamp)>,
 }
 
 impl Failures {
-    /// Counts a failure, and returns how long to wait before the next pass.
+    /// Counts a failure, and returns the delay before the next pass.
     pub fn next_delay(&self, key: &Key) -> Duration {
         let mut failures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = &mut failures.entry(key.clone()).or_default().count;
@@ -47,7 +47,7 @@ impl Failures {
         delay
     }
 
-    /// What is reported of a pass that fails again and again, and whether that is news.
+    /// The finding about a pass that fails repeatedly, and whether it is new.
     pub fn report(
         &self,
         key: &Key,
@@ -75,7 +75,7 @@ impl Failures {
         Some((finding, is_news))
     }
 
-    /// The last pass went well.
+    /// Forgets the failures after a pass that succeeded.
     pub fn clear(&self, key: &Key) {
         self.0
             .lock()
@@ -107,7 +107,8 @@ mod tests {
         }
         let seconds: Vec<_> = news.iter().map(|(second, _)| *second).collect();
         assert_eq!(seconds, [6, 66, 126, 186]);
-        let remedy = "The manager's log has the passes before it; retried at least every minute";
+        let remedy =
+            "See the manager's log for the earlier attempts; retried at least every minute";
         let expected = format!("machine: failed to mend it: 1. {remedy}");
         assert_eq!(news[0].1, expected);
         let (same, is_news) = failures

@@ -2,13 +2,13 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `controller` | what a kind brings |
+//! | `controller` | the parts of a kind's controller |
 //! | `pass` | one pass over one object |
 //! | `report` | the status, in at most two writes a pass |
 //! | `events` | Events |
-//! | `unwritten` | which statuses are not worth a write yet |
-//! | `failures` | what a pass that fails again and again is repeated after, and says |
-//! | `wakes` | puts wakes of one object together |
+//! | `unwritten` | transient statuses, which are not written yet |
+//! | `failures` | delays and reports of passes that fail repeatedly |
+//! | `wakes` | coalesces wakes of one object |
 //! | `run` | passes over all objects of a kind |
 //! | `alone` | one write to an object at a time |
 //! | `patch` | writes to objects |
@@ -32,42 +32,42 @@ use std::time::Duration;
 use kube::Client;
 
 use alone::Alone;
-pub use controller::{Confirmed, Controller, Done};
+pub use controller::{ActionOutcome, Controller, LiveView};
 pub use error::{Chain, ReconcileError};
 pub use events::Events;
 pub use failures::{Failures, Key as PassKey};
 pub use pass::pass;
-pub use run::{Watched, run};
-use unwritten::Unwritten;
+pub use run::{ObjectFeed, run};
+use unwritten::PendingStatuses;
 
-use crate::store::{Stored, Stores};
+use crate::store::{InStores, Stores};
 
-/// Of controllers that count other objects: changes that come together are counted once.
+/// For controllers that count other objects: changes within this time cause one pass.
 pub const COUNTS_TOGETHER: Duration = Duration::from_millis(50);
 
-/// What the passes of all controllers share.
+/// What all controllers share.
 pub struct Engine {
     /// Client of the management cluster.
     pub client: Client,
-    /// What is watched there.
+    /// Cache of the watched objects.
     pub stores: Arc<Stores>,
-    /// Writes Events.
+    /// Publishes Events.
     pub events: Events,
-    /// Whether this process leads, at any moment.
+    /// Whether this process is the leader now.
     is_leading: Box<dyn Fn() -> bool + Send + Sync>,
     /// Counts a pass by controller and result.
     count: Box<dyn Fn(&'static str, &'static str) + Send + Sync>,
-    /// Failures in a row.
+    /// Consecutive failures.
     failures: Failures,
     /// Objects that are being written.
     alone: Alone,
     /// Statuses that are held back.
-    unwritten: Unwritten,
+    unwritten: PendingStatuses,
 }
 
 impl Engine {
-    /// Nothing has been passed over yet. `is_leading` tells whether this process leads, `count` counts a pass by controller
-    /// and result.
+    /// An engine without passes so far. `is_leading` returns whether this process is the leader, `count` counts a pass
+    /// by controller and result.
     pub fn new(
         client: Client,
         stores: Arc<Stores>,
@@ -82,34 +82,34 @@ impl Engine {
             count: Box::new(count),
             failures: Failures::default(),
             alone: Alone::default(),
-            unwritten: Unwritten::default(),
+            unwritten: PendingStatuses::default(),
         }
     }
 
-    /// Takes in what the API server answered to a write of ours, so that the next pass knows of it.
-    pub fn learn<K: Stored>(&self, written: &K) {
+    /// Adds the API server's answer to one of our writes to the cache, so that the next pass sees it.
+    pub fn learn<K: InStores>(&self, written: &K) {
         if let Some(kind) = written.kind_in(&self.stores) {
             kind.learn(written.clone());
         }
     }
 
-    /// The object as it was last read or written, whichever is newer.
-    pub fn freshest<K: Stored>(&self, known: &K) -> K {
+    /// The object as last read or written, whichever is newer.
+    pub fn freshest<K: InStores>(&self, known: &K) -> K {
         let kind = known.kind_in(&self.stores);
         let fresher = kind.and_then(|kind| kind.fresher(known));
         fresher.map_or_else(|| known.clone(), |fresher| fresher.as_ref().clone())
     }
 
-    /// Forgets what is remembered of passes over an object that is gone.
+    /// Forgets the passes over an object that is deleted.
     pub fn forget(&self, key: &PassKey) {
         self.failures.clear(key);
         self.unwritten.clear(key);
     }
 
-    /// Refuses to go on when another process may lead.
+    /// Checks that this process is the leader.
     ///
     /// # Errors
-    /// [`ReconcileError::NotLeading`].
+    /// [`ReconcileError::NotLeading`] if another process may be the leader.
     pub fn must_lead(&self) -> Result<(), ReconcileError> {
         if (self.is_leading)() {
             Ok(())

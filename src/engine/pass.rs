@@ -1,43 +1,46 @@
 //! One pass over one object.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::join_all;
+use futures::future::{Either, join, join_all, select};
 use k8s_openapi::jiff::Timestamp;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
-use super::{Controller, Done, Engine, ReconcileError};
+use super::{ActionOutcome, Controller, Engine, ReconcileError};
 use crate::api::conditions::Finding;
 use crate::clock;
 use crate::core::{Next, Plan, Reports};
 
-/// How many actions are done at the same time.
+/// Limit of concurrent actions.
 const AT_ONCE: usize = 16;
-/// How long a pass acts before it leaves to the next what may wait: the status moves meanwhile.
+/// After this time a pass defers the actions that may wait, so that the status is written meanwhile.
 const ACTS_FOR: Duration = Duration::from_secs(1);
 
-/// A pass that failed, and is to be repeated. What was done until then was reported as far as that could be written.
-pub struct Failed<C: Controller> {
-    /// Why.
+/// A pass that failed and will be repeated. What it did before is in the status, if that could be written.
+pub struct FailedPass<C: Controller> {
+    /// The cause.
     pub error: ReconcileError,
-    /// The object as it was last read or written, if it is ours.
+    /// The object as last read or written, if it is ours.
     pub object: Option<Arc<C::Object>>,
-    /// When its status is to be written, although the pass failed.
+    /// When its held-back status must be written, although the pass failed.
     pub held_back: Next,
 }
 
-/// Observes an object, plans, does what is planned, and reports. Returns when to do so again, beside on every change.
+/// Observes an object, plans, performs the actions, and reports. Returns when to do so again without a change.
+///
+/// # Errors
+/// The facts cannot be read, an action failed, the status cannot be written, or this process is no longer the leader.
 pub async fn pass<C: Controller>(
-    engine: &Engine,
     controller: &C,
     object: Arc<C::Object>,
-) -> Result<Next, Failed<C>> {
+) -> Result<Next, FailedPass<C>> {
     match controller.is_ours(&object).await {
         Ok(true) => {}
         Ok(false) => return Ok(Next::OnChange),
         Err(error) => {
-            return Err(Failed {
+            return Err(FailedPass {
                 error,
                 object: None,
                 held_back: Next::OnChange,
@@ -45,20 +48,20 @@ pub async fn pass<C: Controller>(
         }
     }
     let observed = controller.observe(&object, clock::now()).await;
-    let observed = observed.map_err(|error| Failed {
+    let observed = observed.map_err(|error| FailedPass {
         error,
         object: Some(object.clone()),
         held_back: Next::OnChange,
     })?;
     let mut pass = Pass {
-        engine,
+        engine: controller.engine(),
         controller,
         object,
         observed,
         now: clock::now(),
         held_back: Next::OnChange,
     };
-    pass.run().await.map_err(|error| Failed {
+    pass.run().await.map_err(|error| FailedPass {
         error,
         object: Some(pass.object),
         held_back: pass.held_back,
@@ -71,7 +74,7 @@ pub(super) struct Pass<'a, C: Controller> {
     pub object: Arc<C::Object>,
     pub observed: C::Observed,
     pub now: Timestamp,
-    /// When the status that was not worth a write yet is.
+    /// When the held-back status must be written.
     pub held_back: Next,
 }
 
@@ -83,17 +86,17 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// Takes in what an action came to. Returns whether those after it may follow.
-    fn take(&mut self, done: Done) -> bool {
+    /// Records the outcome of an action. Returns whether the next action may follow.
+    fn take(&mut self, done: ActionOutcome) -> bool {
         match done {
-            Done::Yes => {}
-            Done::LookAgain(after) => self.next = self.next.sooner(Next::After(after)),
-            Done::Failed(error) => self.failed = Some(error),
-            Done::Refused(finding, after) => {
+            ActionOutcome::Yes => {}
+            ActionOutcome::LookAgain(after) => self.next = self.next.sooner(Next::After(after)),
+            ActionOutcome::Failed(error) => self.failed = Some(error),
+            ActionOutcome::Refused(finding, after) => {
                 self.found.get_or_insert(finding);
                 self.next = self.next.sooner(Next::After(after));
             }
-            Done::NotYet(finding) => {
+            ActionOutcome::NotYet(finding) => {
                 self.found = Some(finding);
                 return false;
             }
@@ -109,11 +112,12 @@ impl<C: Controller> Pass<'_, C> {
             plan = C::plan(&self.observed, self.now);
         }
         let (reports, is_idle) = (plan.reports(), plan.actions().is_empty());
+        let announced = self.controller.announced(&self.observed, &plan);
+        let announced = announced.as_ref().unwrap_or(&plan);
         if is_idle || reports == Reports::First {
-            let announced = self.controller.announced(&self.observed, &plan);
-            self.report(announced.as_ref().unwrap_or(&plan)).await?;
+            self.report(announced).await?;
         }
-        let outcome = self.perform(&plan).await;
+        let outcome = self.perform_and_report(&plan, announced).await;
         if !is_idle && reports == Reports::Last {
             self.now = clock::now();
             self.observed = self.controller.observe(&self.object, self.now).await?;
@@ -135,7 +139,7 @@ impl<C: Controller> Pass<'_, C> {
         Ok(next.sooner(self.held_back))
     }
 
-    /// Returns whether something else is observed since.
+    /// Returns whether the observed facts have changed.
     async fn confirm(&mut self, plan: &C::Plan) -> Result<bool, ReconcileError> {
         let (object, observed) = (&self.object, &self.observed);
         let confirmed = self.controller.confirm(object, observed, plan, self.now);
@@ -146,8 +150,35 @@ impl<C: Controller> Pass<'_, C> {
         Ok(true)
     }
 
-    /// Does the actions in order, those that are independent of each other at the same time; each while this process leads,
-    /// until one has to be waited for.
+    /// Performs the actions. A status that is held back is written meanwhile if it lasts: an action may take long, and a
+    /// person must be able to read what it does.
+    async fn perform_and_report(
+        &mut self,
+        plan: &C::Plan,
+        announced: &C::Plan,
+    ) -> Result<Outcome, ReconcileError> {
+        let Next::After(left) = self.held_back else {
+            return self.perform(plan).await;
+        };
+        let (outcome, status, written) = {
+            let performing = pin!(self.perform(plan));
+            let performing = match select(performing, pin!(sleep(left))).await {
+                Either::Left((outcome, _)) => return outcome,
+                Either::Right(((), performing)) => performing,
+            };
+            let Some(status) = self.rendered(announced) else {
+                return performing.await;
+            };
+            let (outcome, written) = join(performing, self.publish(&status, announced)).await;
+            (outcome?, status, written?)
+        };
+        self.take(written, &status, announced);
+        self.held_back = Next::OnChange;
+        Ok(outcome)
+    }
+
+    /// Performs the actions in order, independent ones concurrently, each only as the leader, until the effect of one
+    /// must be waited for.
     async fn perform(&self, plan: &C::Plan) -> Result<Outcome, ReconcileError> {
         let mut outcome = Outcome::default();
         let started = Instant::now();
@@ -169,7 +200,10 @@ impl<C: Controller> Pass<'_, C> {
         Ok(outcome)
     }
 
-    async fn act(&self, action: &<C::Plan as Plan>::Action) -> Result<Done, ReconcileError> {
+    async fn act(
+        &self,
+        action: &<C::Plan as Plan>::Action,
+    ) -> Result<ActionOutcome, ReconcileError> {
         self.engine.must_lead()?;
         let done = self.controller.perform(&self.observed, action, self.now);
         done.await
@@ -185,7 +219,7 @@ mod tests {
     fn what_is_refused_keeps_nothing_back_and_the_first_is_said() {
         let refused = |why: &str, seconds| {
             let finding = Finding::no(ConditionType::ProfilePublished, Reason::Refused, why);
-            Done::Refused(finding, Duration::from_secs(seconds))
+            ActionOutcome::Refused(finding, Duration::from_secs(seconds))
         };
         let mut outcome = Outcome::default();
         assert!(outcome.take(refused("a", 30)) && outcome.take(refused("b", 20)));
@@ -193,6 +227,6 @@ mod tests {
         let said = outcome.found.take().map(|finding| finding.message);
         assert_eq!(said.as_deref(), Some("a"));
         let held = Finding::no(ConditionType::Ready, Reason::Starting, "c");
-        assert!(!outcome.take(Done::NotYet(held)));
+        assert!(!outcome.take(ActionOutcome::NotYet(held)));
     }
 }

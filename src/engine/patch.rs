@@ -1,5 +1,5 @@
 //! Writes to objects of the management cluster. Every write to an existing object carries its UID, so
-//! that nothing that was deleted is made again, and nothing lands on a namesake.
+//! that it neither recreates a deleted object nor changes another one of the same name.
 
 use kube::api::{Patch, PatchParams};
 use kube::core::NamespaceResourceScope;
@@ -11,15 +11,18 @@ use super::{Engine, ReconcileError};
 use crate::api::crd::bounds::clip;
 use crate::api::readable::unreadable;
 use crate::core::finalizers;
-use crate::store::Stored;
+use crate::store::InStores;
 
-/// How often somebody may come first with a change that does not matter to us.
+/// Limit of retries after concurrent changes that do not matter to us.
 const SWAPS: usize = 5;
 
-/// Merges a change into an object of which the `part` that was decided upon is still as we know it: a
-/// compare-and-swap. When somebody changed the object first, it is read again, live; a change of that
-/// part is [`ReconcileError::Conflict`], and any other (a status, an annotation of somebody else) does
-/// not keep us back.
+/// Merges a change into an object if its `part`, on which the decision rests, is unchanged: a
+/// compare-and-swap. After a concurrent change the object is read again from the API server; other changes
+/// than of that part (a status, an annotation) are ignored.
+///
+/// # Errors
+/// [`ReconcileError::Conflict`] if the part has changed or the object is deleted; [`ReconcileError::Api`] if the API
+/// server refuses the write or does not answer.
 pub async fn swap<K, P: PartialEq>(
     engine: &Engine,
     known: &K,
@@ -27,12 +30,12 @@ pub async fn swap<K, P: PartialEq>(
     change: impl Fn(&K) -> Value,
 ) -> Result<K, ReconcileError>
 where
-    K: Stored + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
+    K: InStores + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
 {
     let decided_upon = part(known);
     let _alone = engine.alone.write(known.uid().unwrap_or_default()).await;
     engine.must_lead()?;
-    // what we wrote meanwhile is known already
+    // our own writes since are in the cache
     let mut current = engine.freshest(known);
     if part(&current) != decided_upon {
         let (kind, namespace, name) = parts(known);
@@ -53,34 +56,40 @@ where
     swap_whole(engine, &current, change(&current)).await
 }
 
-/// Takes a finalizer of ours off an object, whatever else changed on it meanwhile.
+/// Removes a finalizer of ours, whatever else changed on the object.
+///
+/// # Errors
+/// The object is deleted, or the API server refuses the write or does not answer.
 pub async fn remove_finalizer<K>(
     engine: &Engine,
     known: &K,
     ours: &str,
 ) -> Result<K, ReconcileError>
 where
-    K: Stored + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
+    K: InStores + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
 {
     let change =
         |object: &K| json!({ "metadata": { "finalizers": finalizers::without(object, ours) } });
     swap(engine, known, |_| (), change).await
 }
 
-/// Merges `change` into an object that is still as we know it, whole.
+/// Merges `change` into an object that is unchanged as a whole (same resourceVersion).
 async fn swap_whole<K>(engine: &Engine, known: &K, change: Value) -> Result<K, ReconcileError>
 where
-    K: Stored + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
+    K: InStores + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
 {
     let guard =
         json!({ "metadata": { "uid": known.uid(), "resourceVersion": known.resource_version() } });
     merge_alone(engine, known, guard, change, "").await
 }
 
-/// Merges `change` into an object, whatever else changed on it meanwhile.
+/// Merges `change` into an object, whatever else changed on it.
+///
+/// # Errors
+/// The object is deleted, or the API server refuses the write or does not answer.
 pub async fn write<K>(engine: &Engine, known: &K, change: Value) -> Result<K, ReconcileError>
 where
-    K: Stored + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
+    K: InStores + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
 {
     merge(
         engine,
@@ -92,20 +101,26 @@ where
     .await
 }
 
-/// Merges `status` into the status of an object, cut to what its definition lets through.
+/// Merges `status` into the status of an object, cut to the limits of its definition.
+///
+/// # Errors
+/// The object is deleted, or the API server refuses the write or does not answer.
 pub async fn status<K>(engine: &Engine, known: &K, mut status: Value) -> Result<K, ReconcileError>
 where
-    K: Stored + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
+    K: InStores + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
 {
     let guard = json!({ "metadata": { "uid": known.uid() } });
     clip(&mut status);
     merge(engine, known, guard, json!({ "status": status }), "status").await
 }
 
-/// The object as the API server has it now.
+/// The object, read from the API server.
+///
+/// # Errors
+/// [`ReconcileError::Conflict`] if the object was deleted or recreated; [`ReconcileError::Api`] if it cannot be read.
 pub async fn live<K>(engine: &Engine, known: &K) -> Result<K, ReconcileError>
 where
-    K: Stored + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
+    K: InStores + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
 {
     let (kind, namespace, name) = parts(known);
     let api: Api<K> = Api::namespaced(engine.client.clone(), &namespace);
@@ -114,7 +129,7 @@ where
         object.map_err(|error| changed(format!("read {kind} {namespace}/{name}"), error))?;
     if object.uid() != known.uid() {
         return Err(ReconcileError::Conflict {
-            what: format!("{kind} {namespace}/{name} was deleted and made again"),
+            what: format!("{kind} {namespace}/{name} was deleted and created again"),
         });
     }
     Ok(object)
@@ -128,14 +143,14 @@ async fn merge<K>(
     subresource: &str,
 ) -> Result<K, ReconcileError>
 where
-    K: Stored + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
+    K: InStores + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
 {
     let _alone = engine.alone.write(known.uid().unwrap_or_default()).await;
     engine.must_lead()?;
     merge_alone(engine, known, guard, change, subresource).await
 }
 
-/// The same, for who writes the object alone already.
+/// The same, for callers that hold the object's write lock.
 async fn merge_alone<K>(
     engine: &Engine,
     known: &K,
@@ -144,7 +159,7 @@ async fn merge_alone<K>(
     subresource: &str,
 ) -> Result<K, ReconcileError>
 where
-    K: Stored + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
+    K: InStores + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
 {
     let (kind, namespace, name) = parts(known);
     if let Some(why) = unreadable(known) {
@@ -171,7 +186,7 @@ where
     Ok(written)
 }
 
-/// An object that is gone was changed by somebody else as well: the next pass sees it.
+/// The deletion of an object is a concurrent change as well: the next pass sees it.
 fn changed(what: String, error: kube::Error) -> ReconcileError {
     match &error {
         kube::Error::Api(status) if status.code == 404 => ReconcileError::Conflict { what },
@@ -198,7 +213,7 @@ fn deep_merge(into: &mut Value, from: Value) {
     }
 }
 
-/// The merge patch (RFC 7396) that makes `wanted` of what is there: a field that is left out would stay.
+/// The merge patch (RFC 7396) from `have` to `wanted`: removed fields are null, because omitted ones would remain.
 pub fn replacement(have: &Value, wanted: &Value) -> Value {
     let (Value::Object(have), Value::Object(wanted)) = (have, wanted) else {
         return wanted.clone();
@@ -217,10 +232,13 @@ pub fn replacement(have: &Value, wanted: &Value) -> Value {
     Value::Object(patch)
 }
 
-/// Keeps an object from going while it is `needed`, and lets it go after. Returns it as it was written, if it was.
+/// Adds our finalizer while an object is `needed`, and removes it afterwards. Returns the object if it was written.
+///
+/// # Errors
+/// The object is deleted, or the API server refuses the write or does not answer.
 pub async fn hold<K>(engine: &Engine, known: &K, needed: bool) -> Result<Option<K>, ReconcileError>
 where
-    K: Stored + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
+    K: InStores + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
 {
     if finalizers::held(known, needed).is_none() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Writes the status of an object, and the Events that go with it. Only what differs is written.
+//! Writes the status of an object and publishes its Events. Only differences are written.
 
 use std::sync::Arc;
 
@@ -11,19 +11,35 @@ use super::pass::Pass;
 use super::{Controller, Engine, PassKey, ReconcileError, patch};
 use crate::api::conditions::{self, ConditionType, Finding};
 use crate::api::crd::bounds::clip;
-use crate::api::reported::Reported;
+use crate::api::reported::ConditionedStatus;
 use crate::core::{Next, Plan, kstatus};
 
+/// The status that an object has, and the one that follows from a plan.
+pub(super) struct Rendered<C: Controller> {
+    old: C::Status,
+    new: C::Status,
+}
+
 impl<C: Controller> Pass<'_, C> {
-    /// Writes the status that follows from a plan, if it differs, and an Event for each finding that is news. The object
-    /// is from then on observed as it was written, so that what follows does not meet our own write as another's.
+    /// Writes the status of a plan if it differs and is not held back, and an Event for each new finding.
     pub(super) async fn report(&mut self, plan: &C::Plan) -> Result<(), ReconcileError> {
-        let object = self.object.as_ref();
-        let Some(mut new) = C::status(object, &self.observed, plan, self.now) else {
+        let Some(status) = self.rendered(plan) else {
             return Ok(());
         };
+        if self.is_held_back(&status.old, &status.new, plan)? {
+            return Ok(());
+        }
+        let written = self.publish(&status, plan).await?;
+        self.take(written, &status, plan);
+        Ok(())
+    }
+
+    /// What is written and what would be written; none for an object that has no status of ours.
+    pub(super) fn rendered(&self, plan: &C::Plan) -> Option<Rendered<C>> {
+        let object = self.object.as_ref();
+        let mut new = C::status(object, &self.observed, plan, self.now)?;
         let old = C::reported(object).cloned().unwrap_or_default();
-        // what became of passes is said at their end
+        // condition Reconciled is written at the end of a pass
         let of_passes = conditions::find(old.conditions(), ConditionType::Reconciled);
         let mut kept = without_reconciled(new.conditions());
         kept.extend(of_passes.cloned());
@@ -31,23 +47,48 @@ impl<C: Controller> Pass<'_, C> {
         let merged = conditions::merge(&kept, plan.findings(), generation, self.now);
         let complete = kstatus::complete(merged, old.conditions(), generation, self.now);
         new.report(complete, generation);
-        if self.is_held_back(&old, &new, plan)? {
-            return Ok(());
-        }
-        let Some(written) = self.write(&old, &new).await? else {
-            return Ok(());
+        Some(Rendered { old, new })
+    }
+
+    /// Writes a status if it differs, and its Events. Returns the written object.
+    pub(super) async fn publish(
+        &self,
+        status: &Rendered<C>,
+        plan: &C::Plan,
+    ) -> Result<Option<C::Object>, ReconcileError> {
+        let Rendered { old, new } = status;
+        let Some(written) = self.write(old, new).await? else {
+            return Ok(None);
         };
-        // not before: one that could not be written is tried again at once, and counts as a failure each time
+        // not before: a failed write is retried at once, and counts as a failure each time
         self.engine.unwritten.clear(&self.key());
         for finding in plan.findings() {
-            if C::EVENTS.contains(&finding.condition) && C::is_news(&old, &new, finding) {
+            if C::EVENTS.contains(&finding.condition) && C::is_news(old, new, finding) {
                 self.engine.events.publish(&written, finding).await;
             }
         }
+        Ok(Some(written))
+    }
+
+    /// Continues from the written object, so that our own write is not taken for a concurrent change.
+    pub(super) fn take(
+        &mut self,
+        written: Option<C::Object>,
+        status: &Rendered<C>,
+        plan: &C::Plan,
+    ) {
+        let Some(written) = written else {
+            return;
+        };
         self.object = Arc::new(written);
         let controller = self.controller;
-        controller.written(&mut self.observed, plan, &old, &self.object, self.now);
-        Ok(())
+        controller.written(
+            &mut self.observed,
+            plan,
+            &status.old,
+            &self.object,
+            self.now,
+        );
     }
 
     fn key(&self) -> PassKey {
@@ -58,7 +99,7 @@ impl<C: Controller> Pass<'_, C> {
         )
     }
 
-    /// Whether a status is not to be written yet. If it lasts, it is in a later pass.
+    /// Whether a status is held back. If it lasts, a later pass writes it.
     fn is_held_back(
         &mut self,
         old: &C::Status,
@@ -80,7 +121,7 @@ impl<C: Controller> Pass<'_, C> {
         Ok(false)
     }
 
-    /// A pass succeeded: what was said of those that failed is over.
+    /// Clears the report of failed passes after one that succeeded.
     pub(super) async fn succeeded(&mut self) -> Result<(), ReconcileError> {
         let Some(old) = C::reported(&self.object).cloned() else {
             return Ok(());
@@ -110,7 +151,7 @@ impl<C: Controller> Pass<'_, C> {
     }
 }
 
-/// Says on an object that passes over it fail. Its status stays about the generation that it was about.
+/// Reports on an object that its passes fail. `observedGeneration` of its status does not change.
 pub(super) async fn failure<C: Controller>(
     engine: &Engine,
     object: &C::Object,
@@ -135,8 +176,8 @@ fn without_reconciled(conditions: &[Condition]) -> Vec<Condition> {
     kept
 }
 
-/// The merge patch from one status to the next, as far as the definition lets it through; `None` where nothing differs.
-/// What is gone is named in it: a merge patch leaves alone what it does not name.
+/// The merge patch from one status to the next, within the limits of the definition; `None` if nothing differs.
+/// Removed fields are null in it: a merge patch keeps the fields that it omits.
 fn difference<S: Serialize>(old: &S, new: &S) -> Result<Option<Value>, ReconcileError> {
     let json = |status: &S| {
         serde_json::to_value(status)

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::failures::{Key, LOOK_AGAIN};
-use super::pass::{Failed, pass};
+use super::pass::{FailedPass, pass};
 use super::span::span;
 use super::wakes::together;
 use super::{Chain, Controller, Engine, ReconcileError, report};
@@ -20,41 +20,38 @@ use crate::clock;
 use crate::core::Next;
 use crate::store::Wake;
 
-/// Where a controller's objects come from.
-pub struct Watched<K: kube::Resource<DynamicType = ()> + 'static> {
-    /// The objects, as the watch shows them.
+/// The objects of a controller.
+pub struct ObjectFeed<K: kube::Resource<DynamicType = ()> + 'static> {
+    /// Cache of the objects, from the watch.
     pub objects: Store<K>,
-    /// Those to pass over.
+    /// The objects to reconcile.
     pub woken: UnboundedReceiver<Wake<K>>,
 }
 
-/// Runs one controller until it is stopped: each object that is woken is passed over, one pass at a time per object. A
-/// failed pass is repeated with back-off, and keeps no other object from its own.
+/// Runs one controller until it is stopped: each woken object gets a pass, one at a time per object. A
+/// failed pass is repeated with back-off and does not delay other objects.
 pub async fn run<C: Controller>(
-    engine: Arc<Engine>,
-    controller: C,
-    watched: Watched<C::Object>,
+    controller: Arc<C>,
+    watched: ObjectFeed<C::Object>,
     stop: CancellationToken,
 ) {
-    let controller = Arc::new(controller);
-    let reconcile = move |object: Arc<C::Object>, engine: Arc<Engine>| {
-        let controller = controller.clone();
+    let reconcile = |object: Arc<C::Object>, controller: Arc<C>| {
         let span = span(C::NAME, object.as_ref());
-        async move { Ok(over(&engine, controller.as_ref(), object).await) }.instrument(span)
+        async move { Ok(over(controller.as_ref(), object).await) }.instrument(span)
     };
-    // every failure is dealt with in `over`
-    let never =
-        |_: Arc<C::Object>, error: &std::convert::Infallible, _: Arc<Engine>| match *error {};
+    // `over` handles every failure
+    let never = |_: Arc<C::Object>, error: &std::convert::Infallible, _: Arc<C>| match *error {};
     runtime::Controller::for_shared_stream(stream::pending::<Arc<C::Object>>(), watched.objects)
         .reconcile_on(together(watched.woken, C::TOGETHER))
         .graceful_shutdown_on(stop.cancelled_owned())
-        .run(reconcile, never, engine)
+        .run(reconcile, never, controller)
         .for_each(|_| std::future::ready(()))
         .await;
 }
 
-/// One pass, and when the next is due.
-async fn over<C: Controller>(engine: &Engine, controller: &C, object: Arc<C::Object>) -> Action {
+/// Makes one pass, and returns when the next is due.
+async fn over<C: Controller>(controller: &C, object: Arc<C::Object>) -> Action {
+    let engine = controller.engine();
     if controller.is_held(object.as_ref()).await {
         return Action::requeue(LOOK_AGAIN);
     }
@@ -63,7 +60,7 @@ async fn over<C: Controller>(engine: &Engine, controller: &C, object: Arc<C::Obj
         object.namespace().unwrap_or_default(),
         object.name_any(),
     );
-    match pass(engine, controller, object.clone()).await {
+    match pass(controller, object.clone()).await {
         Ok(next) => {
             engine.failures.clear(&key);
             (engine.count)(C::NAME, "ok");
@@ -87,18 +84,18 @@ async fn over<C: Controller>(engine: &Engine, controller: &C, object: Arc<C::Obj
 
 fn log(error: &ReconcileError, retry_in: Duration) {
     if error.is_conflict() {
-        tracing::debug!(%error, "conflict, trying again");
+        tracing::debug!(%error, "retrying after a conflict");
     } else {
-        tracing::warn!(error = %Chain(error), ?retry_in, "reconcile failed");
+        tracing::warn!(error = %Chain(error), ?retry_in, "failed to reconcile");
     }
 }
 
-/// Of what lasts, the object says so: in an Event, and in a condition where it is ours and has any.
+/// Reports a lasting failure on the object: in an Event, and in a condition if it is ours and has conditions.
 async fn report_failure<C: Controller>(
     engine: &Engine,
     object: &C::Object,
     key: &Key,
-    failed: &Failed<C>,
+    failed: &FailedPass<C>,
 ) {
     let report = engine.failures.report(key, &failed.error, clock::now());
     let Some((finding, is_news)) = report else {

@@ -1,4 +1,4 @@
-//! What every line of the log says of the object that it is about.
+//! Fields of every log line that name the object of a pass.
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Resource, ResourceExt};
@@ -7,7 +7,7 @@ use tracing::Span;
 use crate::api::names::LABEL_CLUSTER;
 use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
 
-/// The objects that people look for in a log; None where there is none, or it is not known.
+/// The objects that a log line names; None if there is none or it is unknown.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct About {
     /// Name of the Cluster.
@@ -18,9 +18,9 @@ pub struct About {
     pub host: Option<String>,
 }
 
-/// An object that passes are made over, as log lines name it.
-pub trait Traced: Resource<DynamicType = ()> + Sized {
-    /// What a pass over it is about.
+/// An object that a controller reconciles, as log lines name it.
+pub trait LogContext: Resource<DynamicType = ()> + Sized {
+    /// The objects to name for a pass over it.
     fn about(&self) -> About {
         About {
             cluster: self.labels().get(LABEL_CLUSTER).cloned(),
@@ -29,14 +29,14 @@ pub trait Traced: Resource<DynamicType = ()> + Sized {
     }
 }
 
-/// The span of a pass over an object, with the fields `cluster`, `machine` and `host` where they are known.
-pub fn span<K: Traced>(controller: &'static str, object: &K) -> Span {
+/// The span of a pass over an object, with the fields `cluster`, `machine` and `host` if they are known.
+pub fn span<K: LogContext>(controller: &'static str, object: &K) -> Span {
     let about = object.about();
     tracing::info_span!(
         "reconcile",
         controller,
         namespace = object.namespace().unwrap_or_default(),
-        // `name` is what the log in JSON calls the span itself
+        // the JSON log uses `name` for the span itself
         object = object.name_any(),
         cluster = about.cluster,
         machine = about.machine,
@@ -44,7 +44,7 @@ pub fn span<K: Traced>(controller: &'static str, object: &K) -> Span {
     )
 }
 
-impl Traced for Cluster {
+impl LogContext for Cluster {
     fn about(&self) -> About {
         About {
             cluster: Some(self.name_any()),
@@ -53,7 +53,7 @@ impl Traced for Cluster {
     }
 }
 
-impl Traced for Machine {
+impl LogContext for Machine {
     fn about(&self) -> About {
         About {
             cluster: self.labels().get(LABEL_CLUSTER).cloned(),
@@ -63,7 +63,7 @@ impl Traced for Machine {
     }
 }
 
-impl Traced for Host {
+impl LogContext for Host {
     fn about(&self) -> About {
         let consumer = self.spec.consumer_ref.as_ref();
         About {
@@ -74,11 +74,11 @@ impl Traced for Host {
     }
 }
 
-impl Traced for Hypervisor {}
-impl Traced for MachineSet {}
-impl Traced for MachineDeployment {}
-impl Traced for MachineClass {}
-impl Traced for Secret {}
+impl LogContext for Hypervisor {}
+impl LogContext for MachineSet {}
+impl LogContext for MachineDeployment {}
+impl LogContext for MachineClass {}
+impl LogContext for Secret {}
 
 #[cfg(test)]
 mod tests {
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[allow(clippy::needless_pass_by_value)] // called with json! at every place
-    fn about<K: Traced + serde::de::DeserializeOwned>(object: Value) -> [Option<String>; 3] {
+    fn about<K: LogContext + serde::de::DeserializeOwned>(object: Value) -> [Option<String>; 3] {
         let object: K = serde_json::from_value(object).expect("an object");
         let about = object.about();
         [about.cluster, about.machine, about.host]

@@ -1,5 +1,5 @@
-//! Statuses that are about to be others are not written: what is passed through in a moment costs a write and an Event, and
-//! nobody can read it. One that lasts is written by the next pass that begins or ends after [`LASTS`].
+//! Holds back transient statuses: each would cost a write and an Event, and change before anyone could read it. One
+//! that lasts is written by the next pass that begins or ends after [`LASTS`].
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,20 +9,20 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 use super::failures::Key;
 
-/// How long a passing status is held back; the least time between two of them, too.
+/// How long a transient status is held back, and the least time between two of them.
 const LASTS: SignedDuration = SignedDuration::from_secs(2);
 
-/// Since when the status of an object differs from what is written, by object. In memory: a restart begins anew.
+/// Since when the status of an object differs from the written one, by object. In memory: a restart begins anew.
 #[derive(Default)]
-pub struct Unwritten(Mutex<HashMap<Key, Timestamp>>);
+pub struct PendingStatuses(Mutex<HashMap<Key, Timestamp>>);
 
-impl Unwritten {
-    /// The status of an object is a passing one, and differs from what is written. Returns how long it is held back still;
-    /// zero when it is to be written.
+impl PendingStatuses {
+    /// Records that the status of an object is transient and differs from the written one. Returns the time for which it
+    /// is still held back; zero if it must be written.
     pub(super) fn hold_back(&self, key: &Key, now: Timestamp) -> Duration {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let since = *all.entry(key.clone()).or_insert(now);
-        // a clock that was set back holds nothing back
+        // a clock that was set back does not hold a status back
         let age = now.duration_since(since);
         let left = if age.is_negative() {
             SignedDuration::ZERO
@@ -32,7 +32,7 @@ impl Unwritten {
         left.max(SignedDuration::ZERO).unsigned_abs()
     }
 
-    /// Its status is what is written, or it is gone.
+    /// Records that the status is written, or that the object is deleted.
     pub fn clear(&self, key: &Key) {
         self.0
             .lock()
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn a_passing_status_is_held_back_from_the_first_difference_on() {
-        let unwritten = Unwritten::default();
+        let unwritten = PendingStatuses::default();
         let key = ("machine", "n".to_owned(), "m".to_owned());
         let at = |millisecond| Timestamp::from_millisecond(millisecond).expect("a time");
         let left = |millisecond| {

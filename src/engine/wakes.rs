@@ -1,4 +1,4 @@
-//! Puts wakes of one object together. Unlike a debounce, which each new wake puts off, the time counts from the first.
+//! Coalesces wakes of one object. The time counts from the first wake; a debounce would count from the last.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -15,13 +15,13 @@ use crate::store::Wake;
 
 struct Wakes<K: Resource<DynamicType = ()> + 'static> {
     woken: UnboundedReceiver<Wake<K>>,
-    /// The least time that wakes are put together for.
+    /// The least time for which wakes are collected.
     least: Duration,
     due: DelayQueue<ObjectRef<K>>,
     waiting: HashMap<ObjectRef<K>, (Key, Instant)>,
 }
 
-/// The objects that are woken, each once for all wakes within the time that these allow, and at `least` that long.
+/// The woken objects, each once for all wakes within the time that they allow, which is at least `least`.
 pub fn together<K>(
     woken: UnboundedReceiver<Wake<K>>,
     least: Duration,
@@ -42,7 +42,7 @@ where
 }
 
 impl<K: Resource<DynamicType = ()> + 'static> Wakes<K> {
-    /// The next object that is due; `None` when nothing wakes any more.
+    /// The next object that is due; `None` after the last waker is dropped.
     async fn next(&mut self) -> Option<ObjectRef<K>> {
         loop {
             tokio::select! {
@@ -64,7 +64,7 @@ impl<K: Resource<DynamicType = ()> + 'static> Wakes<K> {
         }
     }
 
-    /// The earlier time counts.
+    /// Schedules an object; the earlier time counts.
     fn put(&mut self, object: ObjectRef<K>, at: Instant) {
         match self.waiting.get_mut(&object) {
             Some((_, known)) if *known <= at => {}

@@ -1,4 +1,4 @@
-//! Requests to a gateway. Each may be sent again: the gateway makes nothing twice.
+//! Requests to a gateway. All are idempotent and may be repeated.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use crate::core::wire::{
     Image, ImageRequest, Machine, MachineRequest, PowerAction, PowerRequest, Problem,
 };
 
-/// How long a connection may take to open.
+/// Time limit of connecting.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How long a request may take: libvirt may be busy with a disk.
+/// Time limit of a request: libvirt may be busy with a disk.
 const REQUEST: Duration = Duration::from_mins(1);
-/// Longest refusal that is read, and how many characters of it are said.
+/// Limit of an error's body in bytes, and of its characters in a message.
 const LONGEST_REFUSAL: (usize, usize) = (16 << 10, 1000);
-/// How long events may be silent.
+/// Time limit between two pieces of the event stream.
 const SILENCE: Duration = event::KEEP_ALIVE.saturating_mul(3);
 
 /// A client of one gateway.
@@ -30,13 +30,16 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client of the gateway at `url`, which begins with `https://`.
+    /// A client of the gateway at `url`, which must begin with `https://`.
+    ///
+    /// # Errors
+    /// The URL is not an https URL, or the client cannot be built.
     pub fn new(url: &str, credentials: Credentials) -> Result<Self, GatewayError> {
         let http = reqwest::Client::builder()
             .tls_backend_preconfigured(credentials.tls)
             .https_only(true)
             .no_proxy()
-            // no gateway sends anybody elsewhere
+            // gateways do not redirect
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(CONNECT)
             .read_timeout(SILENCE)
@@ -49,12 +52,15 @@ impl Client {
         })
     }
 
-    /// Where it is.
+    /// URL of the gateway.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Has an image fetched, unless it is there.
+    /// Makes the gateway download an image, unless it exists, and returns its state.
+    ///
+    /// # Errors
+    /// The gateway does not answer, refuses the request, or sends a malformed answer.
     pub async fn fetch_image(
         &self,
         sha256: &str,
@@ -68,13 +74,16 @@ impl Client {
         .await
     }
 
-    /// Makes a virtual machine, unless it is there.
+    /// Creates a virtual machine, unless it exists.
+    ///
+    /// # Errors
+    /// The gateway does not answer, refuses the request, or sends a malformed answer.
     pub async fn create(
         &self,
         id: &str,
         machine: &MachineRequest,
     ) -> Result<Machine, GatewayError> {
-        let what = format!("make virtual machine {}", machine.spec.name);
+        let what = format!("create virtual machine {}", machine.spec.name);
         self.ask(
             &what,
             self.with(Method::PUT, &format!("/v1/machines/{id}"), Some(machine)),
@@ -82,7 +91,10 @@ impl Client {
         .await
     }
 
-    /// The virtual machine, as it is now.
+    /// The current state of a virtual machine, if it exists.
+    ///
+    /// # Errors
+    /// The gateway does not answer, refuses the request, or sends a malformed answer.
     pub async fn machine(&self, id: &str) -> Result<Option<Machine>, GatewayError> {
         let what = format!("show virtual machine {id}");
         let answer = self
@@ -97,7 +109,10 @@ impl Client {
         }
     }
 
-    /// Ends a virtual machine and takes its disks away; well done too when there is none.
+    /// Deletes a virtual machine and its disks, if it exists.
+    ///
+    /// # Errors
+    /// The gateway does not answer or refuses the request.
     pub async fn delete(&self, id: &str) -> Result<(), GatewayError> {
         let what = format!("delete virtual machine {id}");
         self.tell(
@@ -107,10 +122,16 @@ impl Client {
         .await
     }
 
-    /// Switches a virtual machine.
+    /// Changes the power of a virtual machine.
+    ///
+    /// # Errors
+    /// The gateway does not answer or refuses the request.
     pub async fn power(&self, id: &str, action: PowerAction) -> Result<(), GatewayError> {
         let body = PowerRequest { action };
-        let what = format!("switch virtual machine {id} ({})", action.name());
+        let what = format!(
+            "change the power of virtual machine {id} ({})",
+            action.name()
+        );
         self.tell(
             &what,
             self.with(
@@ -122,7 +143,10 @@ impl Client {
         .await
     }
 
-    /// Takes the seed, with its keys, away from a virtual machine.
+    /// Removes the seed (cloud-init data), with its keys, from a virtual machine.
+    ///
+    /// # Errors
+    /// The gateway does not answer or refuses the request.
     pub async fn remove_seed(&self, id: &str) -> Result<(), GatewayError> {
         let what = format!("remove the seed of virtual machine {id}");
         self.tell(
@@ -136,12 +160,12 @@ impl Client {
         .await
     }
 
-    /// What happens, from what there is now on. The caller reads it until it ends.
+    /// The event stream, which begins with the current state. The caller reads it to its end.
     pub(super) async fn events(&self) -> Result<Response, GatewayError> {
         let request = self
             .request(Method::GET, "/v1/events")
             .header("accept", "text/event-stream");
-        self.send("tell its events", request).await
+        self.send("stream its events", request).await
     }
 
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
@@ -173,14 +197,14 @@ impl Client {
         let (answer, is_whole) = self.body(answer, LONGEST_ANSWER).await?;
         if !is_whole {
             return Err(unreadable(format!(
-                "it has more than {LONGEST_ANSWER} bytes"
+                "it is larger than {LONGEST_ANSWER} bytes"
             )));
         }
         serde_json::from_slice(&answer).map_err(|error| unreadable(error.to_string()))
     }
 
-    /// The body of an answer, up to `most` bytes, and whether that is all of it. A gateway that says more than any has
-    /// to say takes nothing from others.
+    /// The body of an answer, up to `most` bytes, and whether it is complete. The limit protects the manager from a
+    /// faulty gateway.
     async fn body(
         &self,
         mut answer: Response,

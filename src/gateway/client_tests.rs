@@ -66,7 +66,7 @@ async fn an_answer_without_end_is_read_no_further_than_answers_are_long() {
     let client = rogue("HTTP/1.1 200 OK\r\ncontent-length: 1000000000000\r\n\r\n").await;
     let error = client.machine("a").await.expect_err("no machine");
     assert_eq!(error.reason(), "UnreadableAnswer");
-    assert!(error.to_string().contains("more than"), "{error}");
+    assert!(error.to_string().contains("larger than"), "{error}");
 }
 
 #[tokio::test]

@@ -39,20 +39,20 @@ pub type WakeHypervisor = Arc<dyn Fn(&ConnectionKey) + Send + Sync>;
 /// Wakes by Hypervisor and by the id of a virtual machine.
 pub type WakeMachine = Arc<dyn Fn(&ConnectionKey, &str) + Send + Sync>;
 
-/// Whom to wake when a gateway tells something. All must return at once.
+/// The functions to call on events of a gateway. All must return at once.
 #[derive(Clone)]
 pub struct Wake {
-    /// The Machine of this UID; the Hypervisor where there is none: it says which virtual machines have no Machine.
+    /// Wakes the Machine of this UID, or the Hypervisor if there is none: it reports virtual machines without a Machine.
     pub machine: WakeMachine,
-    /// Machines that wait for an image, or for room.
+    /// Wakes Machines that wait for an image or for capacity.
     pub waiting: WakeHypervisor,
-    /// The Hypervisor itself.
+    /// Wakes the Hypervisor.
     pub hypervisor: WakeHypervisor,
-    /// The Hypervisor and every Machine that it may concern.
+    /// Wakes the Hypervisor and every Machine that may depend on it.
     pub all: WakeHypervisor,
 }
 
-/// A gateway that we are connected to. Dropping the last reference ends it.
+/// A connection to a gateway. Dropping the last reference closes it.
 pub struct Connection {
     client: Arc<Client>,
     view: Arc<RwLock<View>>,
@@ -60,7 +60,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Begins to follow the gateway's events. Must be called within a tokio runtime.
+    /// Starts to read the gateway's events. Must be called within a tokio runtime.
     pub(super) fn open(key: ConnectionKey, client: Client, wake: Wake) -> Self {
         let (client, view) = (Arc::new(client), Arc::new(RwLock::new(View::default())));
         let follow = tokio::spawn(follow::follow(key, client.clone(), view.clone(), wake));
@@ -71,12 +71,12 @@ impl Connection {
         }
     }
 
-    /// Sends requests.
+    /// The client for requests.
     pub fn client(&self) -> &Client {
         &self.client
     }
 
-    /// What it has told.
+    /// The state from its events.
     pub fn view(&self) -> View {
         self.view
             .read()

@@ -1,4 +1,4 @@
-//! What a gateway is reached with, from a Secret of type `tatara.dev/gateway`.
+//! Credentials of a gateway, from a Secret of type `tatara.dev/gateway`.
 
 use crate::api::conditions::Reason;
 use std::fmt;
@@ -13,11 +13,11 @@ use secrecy::SecretString;
 use super::GatewayError;
 use crate::api::names::SECRET_TYPE_GATEWAY;
 
-/// What a gateway is reached with.
+/// Credentials of a gateway.
 pub struct Credentials {
-    /// Trusts the gateway's authority and no other; shows our certificate where there is one.
+    /// Trusts the gateway's authority alone, and presents our certificate if there is one.
     pub tls: ClientConfig,
-    /// The token that we show, where there is one.
+    /// Our bearer token, if there is one.
     pub token: Option<SecretString>,
 }
 
@@ -28,7 +28,10 @@ impl fmt::Debug for Credentials {
 }
 
 impl Credentials {
-    /// Reads the Secret that a Hypervisor names.
+    /// Reads the Secret of a Hypervisor.
+    ///
+    /// # Errors
+    /// The Secret does not exist, or a key of it is missing or malformed.
     pub fn of(namespace: &str, name: &str, secret: Option<&Secret>) -> Result<Self, GatewayError> {
         let Some(secret) = secret else {
             return Err(GatewayError::Credentials {
@@ -52,13 +55,14 @@ impl Credentials {
         };
         let ca = data("ca.crt").ok_or_else(|| {
             malformed(
-                "has no key ca.crt; put the authority of the gateway's certificate there, as PEM",
+                "has no key ca.crt; store the authority of the gateway's certificate in it, in PEM form",
             )
         })?;
         let roots = roots(ca).map_err(|why| malformed(&format!("ca.crt {why}")))?;
         let token = match data("token") {
             Some(bytes) => {
-                let text = std::str::from_utf8(bytes).map_err(|_| malformed("token is no text"))?;
+                let text =
+                    std::str::from_utf8(bytes).map_err(|_| malformed("token is not UTF-8 text"))?;
                 Some(SecretString::from(text.trim()))
             }
             None => None,
@@ -70,10 +74,10 @@ impl Credentials {
             (None, None) if token.is_some() => None,
             (None, None) => {
                 return Err(malformed(
-                    "has neither token nor tls.crt and tls.key; put in what the gateway was set up with",
+                    "has neither token nor tls.crt and tls.key; store the credentials that the gateway is configured to accept",
                 ));
             }
-            _ => return Err(malformed("has one of tls.crt and tls.key; put in both")),
+            _ => return Err(malformed("has only one of tls.crt and tls.key; store both")),
         };
         let tls = config(roots, own).map_err(|why| malformed(&why))?;
         Ok(Self { tls, token })
@@ -85,25 +89,25 @@ type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 fn roots(pem: &[u8]) -> Result<RootCertStore, &'static str> {
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(pem) {
-        let certificate = certificate.map_err(|_| "is no PEM")?;
+        let certificate = certificate.map_err(|_| "is not PEM")?;
         roots
             .add(certificate)
-            .map_err(|_| "holds a certificate that cannot be an authority")?;
+            .map_err(|_| "contains a certificate that is not an authority")?;
     }
     if roots.is_empty() {
-        return Err("holds no certificate");
+        return Err("contains no certificate");
     }
     Ok(roots)
 }
 
 fn identity(certificate: &[u8], key: &[u8]) -> Result<Identity, String> {
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate).collect();
-    let chain = chain.map_err(|_| "tls.crt is no PEM".to_owned())?;
+    let chain = chain.map_err(|_| "tls.crt is not PEM".to_owned())?;
     if chain.is_empty() {
-        return Err("tls.crt holds no certificate".into());
+        return Err("tls.crt contains no certificate".into());
     }
     let key = PrivateKeyDer::from_pem_slice(key)
-        .map_err(|_| "tls.key is no private key in PEM".to_owned())?;
+        .map_err(|_| "tls.key is not a private key in PEM form".to_owned())?;
     Ok((chain, key))
 }
 
@@ -117,6 +121,6 @@ fn config(roots: RootCertStore, own: Option<Identity>) -> Result<ClientConfig, S
         None => Ok(builder.with_no_client_auth()),
         Some((chain, key)) => builder
             .with_client_auth_cert(chain, key)
-            .map_err(|error| format!("tls.crt and tls.key do not fit together: {error}")),
+            .map_err(|error| format!("tls.crt and tls.key do not match: {error}")),
     }
 }

@@ -1,4 +1,4 @@
-//! What can fail at a gateway, said for people.
+//! Errors of requests to a gateway.
 
 use std::error::Error;
 use std::io;
@@ -8,55 +8,55 @@ use tatara_gateway_wire::Code;
 
 use crate::api::conditions::Reason;
 
-/// A request to a gateway that did not succeed.
+/// A failed request to a gateway.
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayError {
-    /// There was no answer.
+    /// The gateway does not answer.
     #[error("the gateway at {url} does not answer: {why}")]
     Unreachable {
-        /// Its address.
+        /// URL of the gateway.
         url: String,
-        /// One CamelCase word.
+        /// The reason for a condition.
         reason: Reason,
-        /// The innermost reason.
+        /// The innermost cause.
         why: String,
     },
-    /// It answered, and refused.
+    /// It refused the request.
     #[error("the gateway at {url} refused to {what} ({status} {code}): {detail}")]
     Refused {
-        /// Its address.
+        /// URL of the gateway.
         url: String,
-        /// What was asked, as it follows "refused to".
+        /// The request, which completes "refused to …".
         what: String,
         /// HTTP status.
         status: u16,
-        /// The gateway's own word.
+        /// The gateway's error code.
         code: String,
-        /// The gateway's own words.
+        /// The gateway's message.
         detail: String,
     },
-    /// It answered something that is not in its description.
+    /// Its answer does not conform to its `OpenAPI` description.
     #[error(
-        "the gateway at {url} sent an answer that cannot be read: {why}; upgrade it to the release of the manager"
+        "the gateway at {url} sent a malformed answer: {why}; upgrade it to the release of the manager"
     )]
     Unreadable {
-        /// Its address.
+        /// URL of the gateway.
         url: String,
-        /// What is wrong with it.
+        /// What is wrong with the answer.
         why: String,
     },
-    /// We have nothing to reach it with.
+    /// Its credentials are missing or malformed.
     #[error("{message}")]
     Credentials {
-        /// One CamelCase word.
+        /// The reason for a condition.
         reason: Reason,
-        /// Which Secret, which key, what to do.
+        /// Secret, key, cause and remedy.
         message: String,
     },
 }
 
-/// What a code of the gateway is as the reason of a condition. Others, and those of a newer gateway, are said in its
-/// own words.
+/// The reason of a condition for an error code of the gateway. Other codes, and those of a newer gateway, are
+/// used as they are.
 fn reason_of(code: &str) -> Reason {
     match Code::parse(code) {
         Some(Code::TokenExpired) => Reason::TokenExpired,
@@ -75,7 +75,7 @@ fn reason_of(code: &str) -> Reason {
     }
 }
 
-/// What an error was made from. One of input and output names what its own maker has inside, and not that one.
+/// The cause of an error. The source of an I/O error is that of its inner error, so the inner one is taken first.
 fn inside<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
     match error
         .downcast_ref::<io::Error>()
@@ -86,7 +86,7 @@ fn inside<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stat
     }
 }
 
-/// Why there was no answer: TLS says whose certificate was not accepted.
+/// The reason for a missing answer: a TLS error tells whose certificate was not accepted.
 fn reason_of_silence(innermost: &(dyn Error + 'static)) -> Reason {
     use AlertDescription as Alert;
     match innermost.downcast_ref::<rustls::Error>() {
@@ -108,7 +108,7 @@ fn reason_of_silence(innermost: &(dyn Error + 'static)) -> Reason {
 }
 
 impl GatewayError {
-    /// A request that got no answer. Only the innermost cause says what is wrong.
+    /// The error of a request without an answer. Only the innermost cause is shown.
     pub fn from_request(url: &str, error: &reqwest::Error) -> Self {
         let mut inner: &(dyn Error + 'static) = error;
         while let Some(next) = inside(inner) {
@@ -121,7 +121,7 @@ impl GatewayError {
         }
     }
 
-    /// One CamelCase word, for a condition.
+    /// The reason for a condition.
     pub fn reason(&self) -> Reason {
         match self {
             Self::Unreadable { .. } => Reason::UnreadableAnswer,

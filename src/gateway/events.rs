@@ -1,4 +1,4 @@
-//! Server-sent events (WHATWG HTML, §9.2), as far as a gateway sends them. Pure.
+//! Server-sent events (WHATWG HTML, section 9.2), as far as gateways use them. No I/O.
 
 use std::fmt;
 
@@ -10,21 +10,21 @@ use tatara_gateway_wire::event::{self, ImageGone, MachineGone};
 use crate::core::hypervisor::Event;
 use crate::core::wire::Machine;
 
-/// Longest id of a virtual machine: a UUID.
+/// Limit of a virtual machine's id: a UUID.
 const LONGEST_ID: usize = 64;
 
-/// Puts events together from pieces of text. Whatever one of them is, the next is read.
+/// Assembles events from pieces of text. A malformed event does not affect the next.
 #[derive(Default)]
 pub struct Reader {
     rest: Vec<u8>,
     name: String,
     data: String,
-    /// More than is kept of the event has come.
+    /// The event exceeds the limit.
     is_cut: bool,
 }
 
 impl Reader {
-    /// Takes a piece of the stream, and returns the events that it completes.
+    /// Reads a piece of the stream, and returns the events that it completes.
     pub fn take(&mut self, piece: &[u8]) -> Vec<Event> {
         let mut events = Vec::new();
         let mut lines = piece.split(|byte| *byte == b'\n').peekable();
@@ -32,7 +32,7 @@ impl Reader {
             let room = LONGEST_ANSWER.saturating_sub(self.rest.len() + self.data.len());
             self.is_cut |= part.len() > room;
             self.rest.extend_from_slice(&part[..part.len().min(room)]);
-            // what stands behind the last line break is the beginning of a line
+            // the text after the last line break is the beginning of a line
             if lines.peek().is_some() {
                 let line = std::mem::take(&mut self.rest);
                 let line = String::from_utf8_lossy(&line);
@@ -78,12 +78,12 @@ fn decode(name: &str, data: &str, is_cut: bool) -> Option<Event> {
         }),
         event::CAPACITY => read(data, is_cut, Event::Capacity),
         event::SYNCED => return Some(Event::Synced),
-        // a newer gateway may tell more
+        // a newer gateway may send other events
         _ => return None,
     };
     Some(match (read, id_of(data)) {
         (Ok(told), _) => told,
-        // what cannot be read of a virtual machine says that it is there
+        // an unreadable virtual machine still exists
         (Err(_), Some(id)) if name == event::MACHINE => {
             Event::Machine(Box::new(Machine::unreadable(&id)))
         }
@@ -97,13 +97,13 @@ fn read<T: DeserializeOwned>(
     told: impl FnOnce(T) -> Event,
 ) -> Result<Event, String> {
     if is_cut {
-        return Err(format!("it has more than {LONGEST_ANSWER} bytes"));
+        return Err(format!("it is larger than {LONGEST_ANSWER} bytes"));
     }
     let read = serde_json::from_str(data);
     read.map(told).map_err(|error| error.to_string())
 }
 
-/// The `id` of a document that cannot be read whole.
+/// The `id` of a document that cannot be parsed as a whole.
 fn id_of(data: &str) -> Option<String> {
     struct Fields<'a>(&'a mut Option<String>);
     impl<'de> Visitor<'de> for Fields<'_> {
@@ -125,7 +125,7 @@ fn id_of(data: &str) -> Option<String> {
         }
     }
     let mut id = None;
-    // it ends with an error, at the latest where the document is cut
+    // it ends with an error, at the latest at the cut of the document
     serde_json::Deserializer::from_str(data)
         .deserialize_map(Fields(&mut id))
         .ok();

@@ -1,4 +1,4 @@
-//! Follows the events of a gateway for as long as its [`Connection`](super::Connection) lives.
+//! Reads the events of a gateway for the life of its [`Connection`](super::Connection).
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -11,10 +11,10 @@ use crate::clock;
 use crate::core::backoff;
 use crate::core::hypervisor::{Concerns, Connectivity, Event, View};
 
-/// Time between two pieces of a stream: one gateway that floods us costs the others nothing.
+/// Least time between two pieces of a stream, so that a gateway that floods us does not affect others.
 const BREATH: Duration = Duration::from_millis(5);
 
-/// Follows for ever. Each connection begins with all that there is, so that nothing is missed.
+/// Reads events until it is stopped. Each connection begins with the whole state, so that no event is missed.
 pub(super) async fn follow(
     key: ConnectionKey,
     client: Arc<Client>,
@@ -37,7 +37,7 @@ pub(super) async fn follow(
     }
 }
 
-/// The pause after this many failures in a row: a gateway that comes back is seen while people still look.
+/// The pause after this many consecutive failures, short enough to notice the recovery of a gateway soon.
 fn pause(failures: u32) -> Duration {
     backoff::delay(failures, 0.5).min(Duration::from_secs(10))
 }
@@ -50,7 +50,7 @@ struct Follower {
 }
 
 impl Follower {
-    /// One connection, until it ends. It always ends with an error.
+    /// Reads one connection to its end, which is always an error.
     async fn once(&self, was_synced: &mut bool) -> GatewayError {
         let mut answer = match self.client.events().await {
             Ok(answer) => answer,
@@ -74,7 +74,7 @@ impl Follower {
                     told.take(event);
                 }
             }
-            // whoever tells more than anybody can hear has to wait
+            // slows down a gateway that sends too much
             tokio::time::sleep(BREATH).await;
         }
     }
@@ -131,6 +131,6 @@ fn ended(url: &str) -> GatewayError {
     GatewayError::Unreachable {
         url: url.to_owned(),
         reason: Reason::HypervisorUnreachable,
-        why: "it ended the connection".into(),
+        why: "it closed the connection".into(),
     }
 }

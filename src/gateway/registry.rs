@@ -1,4 +1,4 @@
-//! Which gateways we are connected to.
+//! The connections to gateways.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,20 +10,20 @@ use k8s_openapi::jiff::Timestamp;
 use super::connection::{Connection, ConnectionKey, Wake};
 use super::{Client, Credentials, GatewayError};
 
-/// What a connection was made with, its URL and the data of its Secret; another is made when it differs. The version
-/// of the Secret says nothing: a finalizer changes it as well.
-type MadeWith = (String, Option<BTreeMap<String, ByteString>>);
+/// The parameters of a connection: its URL and the data of its Secret; if they differ, it is replaced. The version
+/// of the Secret is not compared: a finalizer changes it as well.
+type ConnectionInput = (String, Option<BTreeMap<String, ByteString>>);
 
 /// The gateways of all Hypervisors, each with one connection.
 pub struct Registry {
-    connections: Mutex<HashMap<ConnectionKey, (MadeWith, Arc<Connection>)>>,
-    /// Since when somebody wants a connection that there is not.
+    connections: Mutex<HashMap<ConnectionKey, (ConnectionInput, Arc<Connection>)>>,
+    /// Since when a missing connection is needed.
     missed: Mutex<HashMap<ConnectionKey, Timestamp>>,
     wake: Wake,
 }
 
 impl Registry {
-    /// No connections yet; `wake` is called for whatever a gateway tells.
+    /// A registry without connections; `wake` is called for events of gateways.
     pub fn new(wake: Wake) -> Self {
         Self {
             connections: Mutex::default(),
@@ -32,8 +32,11 @@ impl Registry {
         }
     }
 
-    /// Connects to a gateway, unless we are connected with these very credentials. Must be called within a
+    /// Connects to a gateway, unless there is a connection with the same credentials. Must be called within a
     /// tokio runtime.
+    ///
+    /// # Errors
+    /// The credentials or the URL cannot be used.
     pub fn connect(
         &self,
         key: &ConnectionKey,
@@ -68,13 +71,13 @@ impl Registry {
             .map(|(_, connection)| connection.clone())
     }
 
-    /// Since when a connection is asked for in vain: the first time that it was, since there was one.
+    /// Since when a missing connection is needed: the first request after the last connection.
     pub fn missed_since(&self, namespace: &str, name: &str) -> Timestamp {
         let key = ConnectionKey::new(namespace, name);
         *self.missed().entry(key).or_insert_with(crate::clock::now)
     }
 
-    /// Ends a connection and forgets it.
+    /// Closes a connection and removes it.
     pub fn disconnect(&self, key: &ConnectionKey) {
         if let Some((_, connection)) = self.connections().remove(key) {
             connection.close();
@@ -85,7 +88,9 @@ impl Registry {
         self.missed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn connections(&self) -> MutexGuard<'_, HashMap<ConnectionKey, (MadeWith, Arc<Connection>)>> {
+    fn connections(
+        &self,
+    ) -> MutexGuard<'_, HashMap<ConnectionKey, (ConnectionInput, Arc<Connection>)>> {
         self.connections
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

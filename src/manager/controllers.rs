@@ -6,8 +6,8 @@ use k8s_openapi::api::core::v1::Secret;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
-use super::context::Context;
 use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
+use crate::controllers::base::Base;
 use crate::controllers::cluster::Clusters;
 use crate::controllers::cluster_profile::ClusterProfiles;
 use crate::controllers::credential::{Credentials, Of};
@@ -17,11 +17,11 @@ use crate::controllers::machine::Machines;
 use crate::controllers::machine_class::MachineClasses;
 use crate::controllers::machine_deployment::MachineDeployments;
 use crate::controllers::machine_set::MachineSets;
-use crate::engine::{Watched, run};
+use crate::engine::{ObjectFeed, run};
 use crate::store::{Wake, Waker, Wakers};
 
 /// The objects to pass over, by controller.
-pub struct Woken {
+pub struct WakeQueues {
     clusters: UnboundedReceiver<Wake<Cluster>>,
     profiles: UnboundedReceiver<Wake<Cluster>>,
     machines: UnboundedReceiver<Wake<Machine>>,
@@ -36,11 +36,11 @@ pub struct Woken {
 }
 
 /// Channels to all controllers.
-pub fn channels() -> (Wakers, Woken) {
+pub fn channels() -> (Wakers, WakeQueues) {
     macro_rules! channels {
         ($($field:ident),*) => {{
             $(let $field = Waker::channel();)*
-            (Wakers { $($field: $field.0),* }, Woken { $($field: $field.1),* })
+            (Wakers { $($field: $field.0),* }, WakeQueues { $($field: $field.1),* })
         }};
     }
     channels!(
@@ -58,44 +58,49 @@ pub fn channels() -> (Wakers, Woken) {
     )
 }
 
+/// The controllers of which something is remembered, or that share it. The others have no more than the base.
+pub struct Controllers {
+    /// What all share.
+    pub base: Arc<Base>,
+    /// Clusters.
+    pub clusters: Arc<Clusters>,
+    /// ClusterProfiles.
+    pub profiles: Arc<ClusterProfiles>,
+    /// Machines.
+    pub machines: Arc<Machines>,
+    /// MachineSets.
+    pub machine_sets: Arc<MachineSets>,
+    /// Hosts.
+    pub hosts: Arc<Hosts>,
+    /// Hypervisors.
+    pub hypervisors: Arc<Hypervisors>,
+}
+
 /// Runs all controllers until they are stopped.
-pub async fn run_all(context: &Arc<Context>, woken: Woken, stop: &CancellationToken) {
-    let stores = &context.stores;
+pub async fn run_all(controllers: &Controllers, woken: WakeQueues, stop: &CancellationToken) {
+    let stores = controllers.base.stores();
     macro_rules! run {
         ($controller:expr, $store:ident, $woken:ident) => {{
-            let watched = Watched {
+            let watched = ObjectFeed {
                 objects: stores.$store.reader(),
                 woken: woken.$woken,
             };
-            run(context.engine.clone(), $controller, watched, stop.clone())
+            run($controller, watched, stop.clone())
         }};
     }
-    let context = || context.clone();
-    let credentials = |of| Credentials {
-        context: context(),
-        of,
-    };
+    let base = || controllers.base.clone();
+    let deployments = Arc::new(MachineDeployments { base: base() });
+    let classes = Arc::new(MachineClasses { base: base() });
+    let credentials = |of| Arc::new(Credentials { base: base(), of });
     tokio::join!(
-        run!(Clusters { context: context() }, clusters, clusters),
-        run!(ClusterProfiles { context: context() }, clusters, profiles),
-        run!(Machines { context: context() }, machines, machines),
-        run!(
-            MachineSets { context: context() },
-            machine_sets,
-            machine_sets
-        ),
-        run!(
-            MachineDeployments { context: context() },
-            machine_deployments,
-            machine_deployments
-        ),
-        run!(
-            MachineClasses { context: context() },
-            machine_classes,
-            machine_classes
-        ),
-        run!(Hosts { context: context() }, hosts, hosts),
-        run!(Hypervisors { context: context() }, hypervisors, hypervisors),
+        run!(controllers.clusters.clone(), clusters, clusters),
+        run!(controllers.profiles.clone(), clusters, profiles),
+        run!(controllers.machines.clone(), machines, machines),
+        run!(controllers.machine_sets.clone(), machine_sets, machine_sets),
+        run!(deployments, machine_deployments, machine_deployments),
+        run!(classes, machine_classes, machine_classes),
+        run!(controllers.hosts.clone(), hosts, hosts),
+        run!(controllers.hypervisors.clone(), hypervisors, hypervisors),
         run!(credentials(Of::Hosts), credentials, credentials),
         run!(credentials(Of::Hosts), bmc_credentials, bmc_credentials),
         run!(

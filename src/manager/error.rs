@@ -9,7 +9,7 @@ pub enum ManagerError {
     )]
     Config(#[from] kube::config::InferConfigError),
     /// A client could not be made.
-    #[error("failed to make a client for the management cluster")]
+    #[error("failed to create a client for the management cluster")]
     Client(#[source] kube::Error),
     /// The API server refused or did not answer.
     #[error("failed to {what}")]

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::error::ManagerError;
-use super::lease::{LEASE_SECONDS, Seen, first};
+use super::lease::{LEASE_SECONDS, LeaseView, first};
 use crate::clock;
 
 /// Name of the Lease.
@@ -109,7 +109,7 @@ struct Election {
 }
 
 impl Election {
-    async fn run(self, seen: Seen, start: Instant, end: CancellationToken) {
+    async fn run(self, seen: LeaseView, start: Instant, end: CancellationToken) {
         tokio::select! {
             () = self.take_part(seen, start) => {}
             () = end.cancelled() => {}
@@ -123,7 +123,7 @@ impl Election {
 
     /// Takes the Lease as soon as it is free and renews it; ends when another has it that was ours.
     /// `seen` is how it stood at `start`.
-    async fn take_part(&self, seen: Seen, mut start: Instant) {
+    async fn take_part(&self, seen: LeaseView, mut start: Instant) {
         let mut seen = Some(seen);
         loop {
             seen = match seen {
@@ -149,11 +149,15 @@ impl Election {
     }
 
     /// One step: takes or renews the Lease if that may be, and says how it stands then.
-    async fn attempt(&self, seen: Option<Seen>, now: Instant) -> Result<Seen, kube::Error> {
+    async fn attempt(
+        &self,
+        seen: Option<LeaseView>,
+        now: Instant,
+    ) -> Result<LeaseView, kube::Error> {
         let seen = match seen {
             Some(seen) => seen,
             None => match self.leases.get_opt(LEASE_NAME).await? {
-                Some(lease) => Seen::new(lease, None, now),
+                Some(lease) => LeaseView::new(lease, None, now),
                 None => return self.create(now).await,
             },
         };
@@ -164,13 +168,13 @@ impl Election {
         self.write(&wanted, Some(&seen), now).await
     }
 
-    async fn create(&self, now: Instant) -> Result<Seen, kube::Error> {
+    async fn create(&self, now: Instant) -> Result<LeaseView, kube::Error> {
         let lease = first(LEASE_NAME, &self.identity, clock::now());
         match self.leases.create(&PostParams::default(), &lease).await {
             Err(kube::Error::Api(status)) if status.is_already_exists() => {
                 self.look(None, now).await
             }
-            made => Ok(Seen::new(made?, None, now)),
+            made => Ok(LeaseView::new(made?, None, now)),
         }
     }
 
@@ -178,25 +182,29 @@ impl Election {
     async fn write(
         &self,
         lease: &Lease,
-        seen: Option<&Seen>,
+        seen: Option<&LeaseView>,
         now: Instant,
-    ) -> Result<Seen, kube::Error> {
+    ) -> Result<LeaseView, kube::Error> {
         match self
             .leases
             .replace(LEASE_NAME, &PostParams::default(), lease)
             .await
         {
             Err(kube::Error::Api(status)) if status.is_conflict() => self.look(seen, now).await,
-            written => Ok(Seen::new(written?, seen, now)),
+            written => Ok(LeaseView::new(written?, seen, now)),
         }
     }
 
-    async fn look(&self, seen: Option<&Seen>, now: Instant) -> Result<Seen, kube::Error> {
-        Ok(Seen::new(self.leases.get(LEASE_NAME).await?, seen, now))
+    async fn look(&self, seen: Option<&LeaseView>, now: Instant) -> Result<LeaseView, kube::Error> {
+        Ok(LeaseView::new(
+            self.leases.get(LEASE_NAME).await?,
+            seen,
+            now,
+        ))
     }
 
     /// Waits until another's Lease has run out, is given back or deleted; then there is none.
-    async fn until_free(&self, mut seen: Seen) -> Option<Seen> {
+    async fn until_free(&self, mut seen: LeaseView) -> Option<LeaseView> {
         let changes = watch_object(self.leases.clone(), LEASE_NAME).default_backoff();
         let mut changes = std::pin::pin!(changes);
         loop {
@@ -204,7 +212,7 @@ impl Election {
             tokio::select! {
                 () = sleep_until(free) => return Some(seen),
                 Some(change) = changes.next() => match change {
-                    Ok(Some(lease)) => seen = Seen::new(lease, Some(&seen), Instant::now()),
+                    Ok(Some(lease)) => seen = LeaseView::new(lease, Some(&seen), Instant::now()),
                     Ok(None) => return None,
                     Err(error) => tracing::warn!(%error, "failed to watch the Lease; trying again"),
                 },
@@ -224,7 +232,7 @@ impl Election {
     }
 }
 
-fn failed(error: &(dyn std::error::Error + 'static)) -> Option<Seen> {
+fn failed(error: &(dyn std::error::Error + 'static)) -> Option<LeaseView> {
     tracing::warn!(
         error,
         "failed to take part in leader election; trying again"

@@ -17,12 +17,12 @@ pub const LEASE_SECONDS: i32 = 45;
 
 /// The Lease as it was last seen, and since when it has stood so.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct LeaseView {
     lease: Lease,
     since: Instant,
 }
 
-impl Seen {
+impl LeaseView {
     /// `lease` as seen at `now`; `before` is what was seen earlier.
     pub fn new(lease: Lease, before: Option<&Self>, now: Instant) -> Self {
         let unchanged = before.filter(|seen| signs_of_life(&seen.lease) == signs_of_life(&lease));
@@ -126,30 +126,30 @@ mod tests {
     fn a_lease_runs_out_when_nobody_renewed_it_for_its_duration_by_our_clock() {
         let start = Instant::now();
         // renewed long ago by its own clock: what counts is what we have seen
-        let seen = Seen::new(first("tatara", "other", time(0)), None, start);
+        let seen = LeaseView::new(first("tatara", "other", time(0)), None, start);
         assert_eq!(seen.free_at("me"), start + DURATION);
-        let again = Seen::new(seen.lease.clone(), Some(&seen), start + DURATION / 2);
+        let again = LeaseView::new(seen.lease.clone(), Some(&seen), start + DURATION / 2);
         assert_eq!(again.free_at("me"), start + DURATION);
         let renewed = again.held_by("other", time(10));
-        let renewed = Seen::new(renewed, Some(&again), start + DURATION / 2);
+        let renewed = LeaseView::new(renewed, Some(&again), start + DURATION / 2);
         assert_eq!(renewed.free_at("me"), start + DURATION / 2 + DURATION);
     }
 
     #[test]
     fn a_lease_that_is_mine_or_nobodys_is_free_at_once() {
         let start = Instant::now();
-        let mine = Seen::new(first("tatara", "me", time(0)), None, start);
+        let mine = LeaseView::new(first("tatara", "me", time(0)), None, start);
         assert_eq!(mine.free_at("me"), start);
-        let given_back = Seen::new(mine.given_back(), Some(&mine), start);
+        let given_back = LeaseView::new(mine.given_back(), Some(&mine), start);
         assert_eq!(given_back.holder(), None);
         assert_eq!(given_back.free_at("other"), start);
-        let empty = Seen::new(Lease::default(), None, start);
+        let empty = LeaseView::new(Lease::default(), None, start);
         assert_eq!(empty.free_at("me"), start);
     }
 
     #[test]
     fn only_another_holder_is_a_transition() {
-        let mine = Seen::new(first("tatara", "me", time(0)), None, Instant::now());
+        let mine = LeaseView::new(first("tatara", "me", time(0)), None, Instant::now());
         let renewed = mine.held_by("me", time(10)).spec.unwrap();
         assert_eq!(renewed.lease_transitions, Some(0));
         assert_eq!(renewed.acquire_time, Some(MicroTime(time(0))));
@@ -164,7 +164,7 @@ mod tests {
     fn a_write_is_one_of_what_was_seen() {
         let mut lease = first("tatara", "other", time(0));
         lease.metadata.resource_version = Some("7".into());
-        let seen = Seen::new(lease, None, Instant::now());
+        let seen = LeaseView::new(lease, None, Instant::now());
         let version = |lease: Lease| lease.metadata.resource_version;
         assert_eq!(version(seen.held_by("me", time(60))).as_deref(), Some("7"));
         assert_eq!(version(seen.given_back()).as_deref(), Some("7"));

@@ -13,27 +13,25 @@ use tokio_util::task::TaskTracker;
 use tower::util::MapRequestLayer;
 
 use super::args::ManagerArgs;
-use super::context::Context;
-use super::controllers::{self, Woken};
+use super::build::{self, Start};
+use super::controllers::{Controllers, WakeQueues, run_all};
 use super::error::ManagerError;
+use super::gone::Memories;
 use super::leader::Leadership;
-use super::{definitions, gateways, gone, hooks, http, media, members, sources, unreadable};
+use super::{definitions, files, gone, hooks, http, media, sources, unreadable};
 use crate::api::names::SECRET_TYPE_GATEWAY;
 use crate::clock;
-use crate::controllers::{cluster, cluster_profile};
-use crate::engine::Engine;
-use crate::media::Media;
+use crate::controllers::cluster_profile;
 use crate::metrics::Metrics;
-use crate::providers::{Bmcs, Follows, Hosts, Installs, Libvirt, Providers, Simulated, Ssh};
 use crate::remote::{Route, kube_builder};
-use crate::store::{Scope, Stores, watch};
-use crate::workload::drain_watch::DrainWatches;
+use crate::store::{Scope, watch};
 
 /// How long the end of background work is waited for.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// Runs the manager until it is told to stop, or may not lead any more.
 pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
+    files::raise_limit();
     let config = kube::Config::infer().await?;
     let metrics = Metrics::default();
     let client = client(config, metrics.clone()).map_err(ManagerError::Client)?;
@@ -61,14 +59,18 @@ pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
     tracing::info!("leading");
     let tasks = TaskTracker::new();
     let media = media::start(&args.media, &tasks, &stop).await?;
-    let (context, woken) = context(
-        &args,
-        (client, management, leadership.clone()),
-        (metrics, media),
-        (tasks, &stop),
-    );
-    let tasks = context.tasks.clone();
-    let work = work(&args, context, woken, ready, stop.clone());
+    let start = Start {
+        client,
+        management,
+        leadership: leadership.clone(),
+        metrics: metrics.clone(),
+        media,
+        tasks: tasks.clone(),
+        stop: stop.clone(),
+    };
+    let (controllers, woken) = build::controllers(start, &args.profile_namespaces);
+    let controllers = Arc::new(controllers);
+    let work = work(&args, (controllers, woken), metrics, ready, stop.clone());
     let result = tokio::select! {
         () = work => Ok(()),
         () = leadership.lost() => Err(ManagerError::LeadershipLost),
@@ -127,107 +129,30 @@ async fn management_uid(client: &Client) -> Result<String, ManagerError> {
     Ok(system.uid().unwrap_or_default())
 }
 
-fn context(
-    args: &ManagerArgs,
-    (client, management, leadership): (Client, String, Leadership),
-    (metrics, media): (Metrics, Option<Arc<Media>>),
-    (tasks, stop): (TaskTracker, &CancellationToken),
-) -> (Arc<Context>, Woken) {
-    let (wakers, woken) = controllers::channels();
-    let stores = Arc::new(Stores::default());
-    let members = Arc::new(members::registry(stores.clone(), wakers.clone()));
-    let counted = metrics.clone();
-    let engine = Engine::new(
-        client.clone(),
-        stores.clone(),
-        move || leadership.is_held(),
-        move |controller, result| counted.reconciled(controller, result),
-    );
-    let sources = || cluster::Sources::new(wakers.clusters.clone());
-    let engine = Arc::new(engine);
-    let hosts = Arc::new(Hosts::new(stores.clone()));
-    let bmcs = Arc::new(Bmcs::new(client.clone(), stores.clone()));
-    let installs = Installs {
-        engine: engine.clone(),
-        media,
-        hosts: hosts.clone(),
-        bmcs: bmcs.clone(),
-        waker: wakers.hosts.clone(),
-    };
-    let gateways = Arc::new(gateways::registry(stores.clone(), wakers.clone()));
-    let providers = Providers {
-        ssh: Ssh::new(engine.clone(), hosts.clone(), bmcs.clone(), wakers.clone()),
-        libvirt: Libvirt::new(
-            engine.clone(),
-            hosts.clone(),
-            gateways.clone(),
-            wakers.clone(),
-        ),
-        simulated: Simulated::new(
-            engine.clone(),
-            members::find_api(stores.clone(), members.clone()),
-            members::wake_machine(wakers.clone()),
-            tasks.clone(),
-            stop.clone(),
-        ),
-    };
-    let context = Context {
-        engine,
-        hosts,
-        bmcs,
-        installs,
-        follows: Follows::new(tasks.clone(), stop.clone(), metrics.clone()),
-        gateways,
-        providers,
-        drains: DrainWatches::new(tasks.clone(), stop.clone()),
-        profiles: Default::default(),
-        known: cluster::KnownClusters::default(),
-        sources: sources(),
-        secrets: sources(),
-        in_flight: std::sync::Mutex::default(),
-        tokens: std::sync::Mutex::default(),
-        unreadable: Default::default(),
-        regarded: Default::default(),
-        retries: Default::default(),
-        profile_namespaces: args.profile_namespaces.clone(),
-        stop: stop.clone(),
-        started: clock::now(),
-        outcomes: Default::default(),
-        client,
-        stores,
-        wakers,
-        members,
-        metrics,
-        management,
-        tasks,
-    };
-    (Arc::new(context), woken)
-}
-
 /// All watches and controllers, until they are stopped.
 async fn work(
     args: &ManagerArgs,
-    context: Arc<Context>,
-    woken: Woken,
+    (controllers, woken): (Arc<Controllers>, WakeQueues),
+    metrics: Metrics,
     ready: http::Ready,
     stop: CancellationToken,
 ) {
-    let wakers = context.wakers.clone();
-    let touched = cluster_profile::changes(&context.client, &context.profiles);
+    let base = &controllers.base;
+    let touched = cluster_profile::changes(&base.engine.client, &controllers.profiles.memory);
     let touched = touched.for_each(|cluster| {
         let namespace = cluster.namespace.as_deref().unwrap_or_default();
-        wakers.profiles.wake(namespace, &cluster.name);
+        base.wakers.profiles.wake(namespace, &cluster.name);
         std::future::ready(())
     });
     tokio::select! {
-        () = watches(args, &context) => {}
-        () = run_listed(&context, woken, ready, &stop) => {}
+        () = watches(args, &controllers, &metrics) => {}
+        () = run_listed(&controllers, woken, ready, &stop) => {}
         () = touched => {}
     }
 }
 
 /// Keeps the stores equal to the API server.
-async fn watches(args: &ManagerArgs, context: &Arc<Context>) {
+async fn watches(args: &ManagerArgs, controllers: &Arc<Controllers>, metrics: &Metrics) {
     let all = Scope {
         namespace: args.namespace.clone(),
         fields: None,
@@ -239,13 +164,20 @@ async fn watches(args: &ManagerArgs, context: &Arc<Context>) {
     let ssh = secrets("kubernetes.io/ssh-auth");
     let gateway = secrets(SECRET_TYPE_GATEWAY);
     let basic = secrets("kubernetes.io/basic-auth");
-    let (client, stores, wakers) = (&context.client, &context.stores, &context.wakers);
+    let memories = Arc::new(Memories::new(controllers.clone()));
+    let (engine, wakers) = (&controllers.base.engine, &controllers.base.wakers);
+    let (client, stores) = (&engine.client, &engine.stores);
     let hook = || (stores.clone(), wakers.clone());
     macro_rules! watch {
         ($field:ident, $scope:expr, $hook:path) => {{
             let (stores, wakers) = hook();
-            let hook = gone::forgetting(context.clone(), $hook(stores.clone(), wakers));
-            let hook = unreadable::watching(context.clone(), |stores| &stores.$field, hook);
+            let hook = gone::forgetting(memories.clone(), $hook(stores.clone(), wakers.clone()));
+            let hook = unreadable::watching(
+                metrics.clone(),
+                (stores.clone(), wakers),
+                |stores| &stores.$field,
+                hook,
+            );
             watch(
                 client.clone(),
                 $scope.clone(),
@@ -269,22 +201,26 @@ async fn watches(args: &ManagerArgs, context: &Arc<Context>) {
         sources::watch(
             client,
             all.namespace.as_deref(),
-            &context.sources,
-            &context.secrets
+            &controllers.clusters.sources,
+            [
+                &controllers.clusters.secrets,
+                &controllers.profiles.consumers
+            ],
+            &controllers.clusters.secret_names
         ),
     );
 }
 
 /// Runs the controllers, once everything has been listed.
 async fn run_listed(
-    context: &Arc<Context>,
-    woken: Woken,
+    controllers: &Controllers,
+    woken: WakeQueues,
     ready: http::Ready,
     stop: &CancellationToken,
 ) {
-    if context.stores.ready().await.is_err() {
+    if controllers.base.stores().ready().await.is_err() {
         return;
     }
     ready.set(true);
-    controllers::run_all(context, woken, stop).await;
+    run_all(controllers, woken, stop).await;
 }

@@ -11,7 +11,7 @@ use kube::{Api, Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 
 use crate::api::cluster_provider_spec::AddonKind;
-use crate::controllers::cluster::{Now, Sources};
+use crate::controllers::cluster::{Names, Now, Sources};
 use crate::core::backoff;
 
 /// How long one watch lasts, in seconds: a connection that died unnoticed is missed no longer.
@@ -20,16 +20,60 @@ const WATCH_SECONDS: u32 = 290;
 const FROM_NOW: &str = "0";
 
 /// Watches both kinds, in one namespace or in all, until it is dropped.
-pub async fn watch(client: &Client, namespace: Option<&str>, addons: &Sources, secrets: &Sources) {
-    let all = [addons, secrets];
+pub async fn watch(
+    client: &Client,
+    namespace: Option<&str>,
+    addons: &Sources,
+    secrets: [&Sources; 2],
+    names: &Names,
+) {
+    let [clusters, consumers] = secrets;
+    let maps = Listeners {
+        kind: AddonKind::ConfigMap,
+        told: &[addons],
+        names: None,
+    };
+    let secrets = Listeners {
+        kind: AddonKind::Secret,
+        told: &[addons, clusters, consumers],
+        names: Some(names),
+    };
     tokio::join!(
-        follow(
-            api::<ConfigMap>(client, namespace),
-            AddonKind::ConfigMap,
-            &all[..1]
-        ),
-        follow(api::<Secret>(client, namespace), AddonKind::Secret, &all),
+        follow(api::<ConfigMap>(client, namespace), &maps),
+        follow(api::<Secret>(client, namespace), &secrets),
     );
+}
+
+/// Who is told of the objects of a kind.
+struct Listeners<'a> {
+    kind: AddonKind,
+    told: &'a [&'a Sources],
+    names: Option<&'a Names>,
+}
+
+impl Listeners<'_> {
+    fn tell<K: Resource>(&self, object: &PartialObjectMeta<K>, now: &Now) {
+        let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
+        if let Some(names) = self.names {
+            match now {
+                Now::At(_) => names.is_there(&namespace, &name),
+                Now::Deleted => names.is_gone(&namespace, &name),
+            }
+        }
+        for sources in self.told {
+            sources.changed(self.kind, &namespace, &name, now.clone());
+        }
+    }
+
+    /// What was deleted before is not among the objects that the watch begins with.
+    fn lost(&self) {
+        if let Some(names) = self.names {
+            names.lost();
+        }
+        for sources in self.told {
+            sources.lost(self.kind);
+        }
+    }
 }
 
 fn api<K>(client: &Client, namespace: Option<&str>) -> Api<K>
@@ -43,16 +87,21 @@ where
 }
 
 /// Each watch goes on where the one before ended.
-async fn follow<K>(api: Api<K>, kind: AddonKind, told: &[&Sources])
+async fn follow<K>(api: Api<K>, listeners: &Listeners<'_>)
 where
     K: Resource + Clone + DeserializeOwned + Debug,
 {
     let (mut version, mut failures) = (FROM_NOW.to_owned(), 0);
+    let mut marks_end = true;
     loop {
         let before = version.clone();
-        let ended = watch_once(&api, &mut version, kind, told).await;
+        let ended = watch_once(&api, &mut version, marks_end, listeners).await;
         if let Err(error) = &ended {
-            tracing::debug!(?kind, %error, "watch broken, taking it up again");
+            let kind = listeners.kind;
+            tracing::debug!(?kind, %error, "retrying a watch that failed");
+            // a server that does not know streaming lists begins with all objects as well, and marks no end of them
+            marks_end &=
+                !matches!(error, kube::Error::Api(status) if matches!(status.code, 400 | 422));
         }
         failures = if ended.is_ok() && version != before {
             0
@@ -66,39 +115,33 @@ where
 async fn watch_once<K>(
     api: &Api<K>,
     version: &mut String,
-    kind: AddonKind,
-    told: &[&Sources],
+    marks_end: bool,
+    listeners: &Listeners<'_>,
 ) -> Result<(), kube::Error>
 where
     K: Resource + Clone + DeserializeOwned + Debug,
 {
-    let params = WatchParams::default().timeout(WATCH_SECONDS);
-    let tell = |object: &PartialObjectMeta<K>, now: Now| {
-        let namespace = object.namespace().unwrap_or_default();
-        for sources in told {
-            sources.changed(kind, &namespace, &object.name_any(), now.clone());
-        }
-    };
     // the objects as they are come in no order: until a bookmark, the next watch has to begin so again
     let mut is_first = *version == FROM_NOW;
+    let mut params = WatchParams::default().timeout(WATCH_SECONDS);
+    if is_first && marks_end {
+        params = params.initial_events();
+    }
     let mut events = pin!(api.watch_metadata(&params, version).await?);
     if is_first {
-        // what was deleted before is not among them
-        for sources in told {
-            sources.lost(kind);
-        }
+        listeners.lost();
     }
     while let Some(event) = events.try_next().await? {
         match event {
             WatchEvent::Added(object) | WatchEvent::Modified(object) => {
                 let now = object.resource_version().unwrap_or_default();
-                tell(&object, Now::At(now.clone()));
+                listeners.tell(&object, &Now::At(now.clone()));
                 if !is_first {
                     *version = now;
                 }
             }
             WatchEvent::Deleted(object) => {
-                tell(&object, Now::Deleted);
+                listeners.tell(&object, &Now::Deleted);
                 if !is_first {
                     *version = object.resource_version().unwrap_or_default();
                 }
@@ -106,6 +149,9 @@ where
             WatchEvent::Bookmark(mark) => {
                 *version = mark.metadata.resource_version;
                 is_first = false;
+                if let Some(names) = listeners.names {
+                    names.complete();
+                }
             }
             // what happened since that version is not known any more
             WatchEvent::Error(status) => {

@@ -4,25 +4,25 @@ use std::sync::Arc;
 
 use kube::ResourceExt;
 
-use super::context::Context;
 use crate::api::readable::unreadable;
-use crate::store::{Hook, Indexed, Kind, Stores, Wakers};
+use crate::metrics::Metrics;
+use crate::store::{Hook, IndexKeys, Kind, Stores, Wakers};
 
 /// Counts what cannot be read, and wakes its namespace with every change of such an object, the last of which may be
 /// that it can be read.
-pub fn watching<K: Indexed + Clone + 'static>(
-    context: Arc<Context>,
+pub fn watching<K: IndexKeys + Clone + 'static>(
+    metrics: Metrics,
+    (stores, wakers): (Arc<Stores>, Wakers),
     of: fn(&Stores) -> &Kind<K>,
     hook: Hook<K>,
 ) -> Hook<K> {
     Box::new(move |object, before, change| {
         hook(object, before, change);
-        let (stores, wakers) = (&context.stores, &context.wakers);
-        let count = of(stores).unreadable();
-        context.metrics.unreadable(K::kind(&()).as_ref(), count);
+        let count = of(&stores).unreadable();
+        metrics.unreadable(K::kind(&()).as_ref(), count);
         let was = before.is_some_and(|before| unreadable(before).is_some());
         if was || unreadable(object).is_some() {
-            wake(stores, wakers, &object.namespace().unwrap_or_default());
+            wake(&stores, &wakers, &object.namespace().unwrap_or_default());
         }
     })
 }

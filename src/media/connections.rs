@@ -1,5 +1,5 @@
-//! Connections to the listener: a bounded number, each with a time limit on its handshake and on the head of every
-//! request, so that whoever can reach the address takes nothing from installers.
+//! Connections to the listener: a limited number, each with a time limit for its handshake and the head of every
+//! request, so that other clients of the address cannot starve installers.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -17,14 +17,14 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Connections that are served at once, those that have shown a token included.
+/// Limit of concurrent connections, including those with a valid token.
 const AT_ONCE: usize = 1024;
-/// How long a handshake or the head of a request may take.
+/// Time limit of a handshake and of the head of a request.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long nothing is accepted after the system said that it has no more of something.
+/// Pause of accepting connections after the system ran out of a resource, such as file descriptors.
 const BREATH: Duration = Duration::from_millis(100);
 
-/// Serves until `stop` is cancelled, and then until what was begun is at its end.
+/// Serves until `stop` is cancelled, and then until open requests are finished.
 pub(super) async fn serve(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
@@ -42,10 +42,10 @@ pub(super) async fn serve(
                 continue;
             }
         };
-        // one too many is closed: who has business here comes again
+        // above the limit it is closed: installers and BMCs retry
         let (Some(place), Ok(turn)) = (peers.admit(from.ip()), turns.clone().try_acquire_owned())
         else {
-            tracing::debug!(%from, "too many connections to the media listener: closed");
+            tracing::debug!(%from, "closed a connection to the media listener above its limit");
             continue;
         };
         let connection = Connection {
@@ -69,7 +69,7 @@ struct Connection {
     place: Place,
     router: Router,
     stop: CancellationToken,
-    /// How long its handshake, and the head of each request, may take.
+    /// Time limit of its handshake and of the head of each request.
     patience: Duration,
     _turn: OwnedSemaphorePermit,
 }
@@ -78,8 +78,12 @@ impl Connection {
     async fn handshake(self, stream: TcpStream, acceptor: TlsAcceptor) {
         match tokio::time::timeout(self.patience, acceptor.accept(stream)).await {
             Ok(Ok(stream)) => self.serve(stream).await,
-            Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
-            Err(_) => tracing::debug!("TLS handshake took too long"),
+            Ok(Err(error)) => {
+                tracing::debug!(%error, "failed to complete a TLS handshake with the media listener");
+            }
+            Err(_) => tracing::debug!(
+                "closed a connection to the media listener whose TLS handshake exceeded the time limit"
+            ),
         }
     }
 
@@ -101,7 +105,7 @@ impl Connection {
             }
         };
         if let Err(error) = ended {
-            tracing::debug!(%error, "a connection to the media listener broke");
+            tracing::debug!(%error, "failed to serve a connection to the media listener");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! An image with its embed area filled, piece by piece: the file is never changed, and never whole in memory.
+//! An image with its embed area filled, in pieces: the file is not changed, and never whole in memory.
 
 use core::ops::Range;
 use std::io::{self, SeekFrom};
@@ -9,14 +9,17 @@ use futures::stream::{self, Stream};
 use tokio::fs::File;
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 
-use super::served::Served;
+use super::served::ImageShare;
 
 /// Size of a piece.
 const PIECE: u64 = 256 * 1024;
 
-/// These bytes of what is served. It breaks off when that is revoked.
+/// A range of bytes of a served image, as a stream that ends with an error when the image is revoked.
+///
+/// # Errors
+/// The file of the image cannot be opened or read.
 pub async fn pieces(
-    served: Arc<Served>,
+    served: Arc<ImageShare>,
     range: Range<u64>,
 ) -> io::Result<impl Stream<Item = io::Result<Bytes>>> {
     let mut file = File::open(&served.base.file).await?;
@@ -45,7 +48,7 @@ pub async fn pieces(
     ))
 }
 
-/// Puts what lies at `offset` over what lies at `at`, as far as they meet.
+/// Overwrites the part of a piece that overlaps other bytes; `at` and `offset` are their positions in the image.
 fn lay_over(piece: &mut [u8], at: u64, offset: u64, over: &[u8]) {
     let begin = at.max(offset);
     let end = (at + piece.len() as u64).min(offset + over.len() as u64);

@@ -1,5 +1,5 @@
-//! The listener: images by GET, HEAD and Range, reports of installers by POST. Nothing else is answered, and no
-//! request is logged but by the Host that it is for.
+//! The listener: images by GET, HEAD and Range, reports of installers by POST. Other requests get 404, and log
+//! lines name only the Host of a request, never its URL.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -20,8 +20,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::connections;
 use super::content;
-use super::range::{Asked, asked};
-use super::served::{Media, Served};
+use super::range::{RangeRequest, asked};
+use super::served::{ImageShare, Media};
 use crate::core::installer::Report;
 
 /// Certificate and key of the listener.
@@ -31,22 +31,25 @@ pub struct Tls(TlsAcceptor);
 /// Why TLS cannot be offered.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file cannot be read, or holds no PEM of that kind.
+    /// A file cannot be read, or contains no PEM of the expected kind.
     #[error("failed to read {} as PEM", file.display())]
     File {
-        /// Which.
+        /// The file.
         file: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: rustls::pki_types::pem::Error,
     },
-    /// They do not belong together, or cannot be used.
+    /// Certificate and key do not belong together, or cannot be used.
     #[error("failed to use the certificate and key of the media listener")]
     Pair(#[from] rustls::Error),
 }
 
 impl Tls {
-    /// Reads a certificate chain and its private key, in PEM.
+    /// Reads a certificate chain and its private key from PEM files.
+    ///
+    /// # Errors
+    /// A file cannot be read, or the certificate and key cannot be used.
     pub fn read(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
         let failed = |file: &Path| {
             let file = file.to_owned();
@@ -65,7 +68,10 @@ impl Tls {
     }
 }
 
-/// Takes the address.
+/// Binds the address.
+///
+/// # Errors
+/// The address cannot be bound.
 pub async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     TcpListener::bind(address).await
 }
@@ -108,15 +114,15 @@ async fn image(
         .get(header::RANGE)
         .and_then(|value| value.to_str().ok());
     let (status, part) = match asked(range, size) {
-        Asked::Beyond => {
+        RangeRequest::Beyond => {
             let range = [(header::CONTENT_RANGE, format!("bytes */{size}"))];
             return (StatusCode::RANGE_NOT_SATISFIABLE, range).into_response();
         }
-        Asked::Part(part) => (StatusCode::PARTIAL_CONTENT, part),
-        Asked::Whole => (StatusCode::OK, 0..size),
+        RangeRequest::Part(part) => (StatusCode::PARTIAL_CONTENT, part),
+        RangeRequest::Whole => (StatusCode::OK, 0..size),
     };
     if part.start == 0 && method == Method::GET {
-        tracing::info!(host = %served.host, "media is read");
+        tracing::info!(host = %served.host, "serving media");
     }
     let mut answer = Response::builder()
         .status(status)
@@ -141,12 +147,12 @@ async fn image(
     }
 }
 
-async fn body(served: Arc<Served>, part: core::ops::Range<u64>) -> std::io::Result<Body> {
+async fn body(served: Arc<ImageShare>, part: core::ops::Range<u64>) -> std::io::Result<Body> {
     Ok(Body::from_stream(content::pieces(served, part).await?))
 }
 
-fn broken(served: &Served, error: &dyn std::error::Error) -> Response {
-    tracing::warn!(host = %served.host, error = %error, "media could not be read");
+fn broken(served: &ImageShare, error: &dyn std::error::Error) -> Response {
+    tracing::warn!(host = %served.host, error = %error, "failed to read media");
     StatusCode::INTERNAL_SERVER_ERROR.into_response()
 }
 
@@ -158,7 +164,7 @@ async fn report(
     match (media.by_token(&token), Report::read(&word)) {
         (Some(served), Some(report)) => {
             place.leave();
-            tracing::info!(host = %served.host, ?report, "the installer reports");
+            tracing::info!(host = %served.host, ?report, "received an installer's report");
             served.hear(report);
             StatusCode::NO_CONTENT
         }

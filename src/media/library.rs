@@ -1,4 +1,4 @@
-//! Images, fetched once and verified while they are received. A file in the folder is always whole.
+//! Images, downloaded once and verified meanwhile. A file in the folder is always complete.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -19,19 +19,19 @@ use crate::clock;
 use crate::core::installer::{Area, AreaError, Base, BaseState, Failure, Finder};
 use crate::engine::Chain;
 
-/// How long a connection may take.
+/// Time limit of connecting to the server.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How long the server may be silent.
+/// Time limit between two pieces of a download.
 const SILENCE: Duration = Duration::from_mins(1);
-/// How long all of it may take.
+/// Time limit of a download.
 const WHOLE: Duration = Duration::from_hours(2);
-/// The largest image: a Debian DVD is a quarter of it. The folder may be on the disk of a node.
+/// Limit of an image in bytes: a Debian DVD has a quarter of it. The folder may be on the disk of a node.
 const LARGEST: u64 = 16 << 30;
-/// An image that could not be fetched is tried again after this time.
+/// A failed download is retried after this time.
 const TRY_AGAIN: SignedDuration = SignedDuration::from_secs(10);
-/// How long an image is kept that nobody uses.
+/// How long an unused image is kept.
 const KEPT: Duration = Duration::from_hours(30 * 24);
-/// Size of a piece that is read back.
+/// Size of the pieces in which a file is read, in bytes.
 const PIECE: usize = 1024 * 1024;
 
 /// Images by their SHA-256.
@@ -45,7 +45,7 @@ pub struct Library {
 type State = (Timestamp, BaseState);
 
 impl Library {
-    /// Images are kept in `folder`, which is made when it is needed.
+    /// A library that keeps images in `folder`, which it creates when needed.
     pub fn new(folder: PathBuf, tasks: TaskTracker, stop: CancellationToken) -> Self {
         Self {
             folder,
@@ -55,7 +55,7 @@ impl Library {
         }
     }
 
-    /// Forgets that an image failed, when somebody asks for it anew.
+    /// Forgets a failed download, so that the next request retries it.
     pub fn forget_failure(&self, iso: &IsoImage) {
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         if matches!(states.get(&iso.sha256), Some((_, BaseState::Failed(_)))) {
@@ -63,7 +63,7 @@ impl Library {
         }
     }
 
-    /// How far an image is. One that is not here is fetched from now on, and `wake` is called at the end.
+    /// The state of an image. Starts the download of a missing one, and calls `wake` at its end.
     pub fn image(&self, iso: &IsoImage, wake: impl FnOnce() + Send + 'static) -> BaseState {
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         match states.get(&iso.sha256) {
@@ -85,7 +85,11 @@ impl Library {
             };
             let state = match result {
                 Ok(base) => {
-                    tracing::info!(sha256 = iso.sha256, bytes = base.size, "image is here");
+                    tracing::info!(
+                        sha256 = iso.sha256,
+                        bytes = base.size,
+                        "downloaded and verified an image"
+                    );
                     BaseState::Ready(base)
                 }
                 Err(failure) => BaseState::Failed(failure),
@@ -99,8 +103,8 @@ impl Library {
     }
 }
 
-/// Removes images, and pieces of images, that nobody has asked for since this manager started, and nobody used for
-/// `KEPT` before. What is wanted again is fetched again.
+/// Removes images and partial downloads that were not requested since this manager started, nor used for
+/// `KEPT` before. They are downloaded again when requested.
 async fn forget_old(folder: &Path, states: &Mutex<HashMap<String, State>>) {
     let Ok(mut entries) = fs::read_dir(folder).await else {
         return;
@@ -114,33 +118,36 @@ async fn forget_old(folder: &Path, states: &Mutex<HashMap<String, State>>) {
         let is_ours = sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
         let used = entry.metadata().await.and_then(|meta| meta.modified());
         let is_old = used.is_ok_and(|used| used.elapsed().is_ok_and(|age| age > KEPT));
-        // under the lock: nobody begins to want it meanwhile
+        // under the lock, so that it is not requested meanwhile
         let states = states.lock().unwrap_or_else(PoisonError::into_inner);
         if !is_ours || !is_old || states.contains_key(sha256.as_ref()) {
             continue;
         }
         match std::fs::remove_file(&file) {
-            Ok(()) => tracing::info!(file = %file.display(), "removed an old image"),
+            Ok(()) => tracing::info!(file = %file.display(), "removed an unused image"),
             Err(error) => {
-                tracing::warn!(file = %file.display(), error = %error, "failed to remove an old image");
+                tracing::warn!(file = %file.display(), error = %error, "failed to remove an unused image");
             }
         }
     }
 }
 
-/// The image in the folder, or else from its URL.
+/// The image from the folder, otherwise from its URL.
 async fn bring(folder: &Path, iso: &IsoImage) -> Result<Base, Failure> {
     let file = folder.join(format!("{}.iso", iso.sha256));
     let problem = |error: &dyn std::error::Error, place: &Path| {
-        Failure::Fetch(format!("failed to keep it in {}: {error}", place.display()))
+        Failure::Fetch(format!(
+            "failed to store the image in {}: {error}",
+            place.display()
+        ))
     };
     if let Ok(kept) = File::open(&file).await {
-        match Taken::again(kept).await {
+        match ImageScan::again(kept).await {
             Ok(taken) if hex(&taken.digest) == iso.sha256 => {
                 was_used(&file).await;
                 return taken.base(file);
             }
-            // damaged, or not to be read
+            // damaged or unreadable
             _ => fs::remove_file(&file)
                 .await
                 .map_err(|error| problem(&error, &file))?,
@@ -156,7 +163,7 @@ async fn bring(folder: &Path, iso: &IsoImage) -> Result<Base, Failure> {
             Err(error) => Err(problem(&error, &file)),
         },
         Ok(taken) => Err(Failure::Checksum(format!(
-            "installation.iso.sha256 is {}, and the {} bytes at {} have {}; correct one of them",
+            "installation.iso.sha256 is {}, but the {} bytes at {} have {}; correct one of them",
             iso.sha256,
             taken.size,
             iso.url,
@@ -168,7 +175,7 @@ async fn bring(folder: &Path, iso: &IsoImage) -> Result<Base, Failure> {
     result
 }
 
-/// Writes down that a kept image was used just now. Without it, it is fetched again some day.
+/// Records that a stored image is in use, by its modification time. If that fails, it may be downloaded again later.
 async fn was_used(file: &Path) {
     if let Ok(file) = File::options().append(true).open(file).await {
         let file = file.into_std().await;
@@ -176,14 +183,14 @@ async fn was_used(file: &Path) {
     }
 }
 
-/// What was learnt of an image while it went by.
-struct Taken {
+/// Digest, size and embed area of an image, computed while it is read.
+struct ImageScan {
     digest: Vec<u8>,
     size: u64,
     area: Result<Area, AreaError>,
 }
 
-impl Taken {
+impl ImageScan {
     fn base(self, file: PathBuf) -> Result<Base, Failure> {
         Ok(Base {
             file,
@@ -218,8 +225,8 @@ impl Look {
         self.size += piece.len() as u64;
     }
 
-    fn end(self) -> Taken {
-        Taken {
+    fn end(self) -> ImageScan {
+        ImageScan {
             digest: self.hash.finalize().to_vec(),
             size: self.size,
             area: self.finder.end(),
@@ -227,7 +234,7 @@ impl Look {
     }
 }
 
-async fn fetch(part: &Path, iso: &IsoImage) -> Result<Taken, Failure> {
+async fn fetch(part: &Path, iso: &IsoImage) -> Result<ImageScan, Failure> {
     let far = |error: &reqwest::Error| {
         Failure::Fetch(format!("failed to fetch {}: {}", iso.url, Chain(error)))
     };
@@ -245,7 +252,7 @@ async fn fetch(part: &Path, iso: &IsoImage) -> Result<Taken, Failure> {
     let mut answer = answer.map_err(|error| far(&error))?;
     let too_large = || {
         Failure::Fetch(format!(
-            "{} has more than {} GiB, which no installer has; correct installation.iso.url",
+            "{} is larger than {} GiB, the limit of an image; correct installation.iso.url",
             iso.url,
             LARGEST >> 30
         ))

@@ -1,14 +1,14 @@
-//! Installers, served to BMCs: the image that a Host names, with what its installer has to know put in. Behind a URL
-//! that nobody can guess, for one host and one installation.
+//! Serves installation images to BMCs: the image of a Host with the answers for its installer in it, at a URL
+//! with a random token, for one host and one installation.
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `library` | images, fetched once and verified while they are received |
-//! | `served` | what may be fetched now, and what installers said |
-//! | `range` | which part of an image is asked for; pure |
-//! | `content` | an image with its embed area filled, piece by piece |
-//! | `http` | what the listener answers |
-//! | `connections` | who may be connected to it, and for how long |
+//! | `library` | images, downloaded once and verified meanwhile |
+//! | `served` | images that are served now, and the reports of installers |
+//! | `range` | the requested range of an image; no I/O |
+//! | `content` | an image with its embed area filled, in pieces |
+//! | `http` | the listener |
+//! | `connections` | limits of its connections |
 
 mod connections;
 mod content;
@@ -21,4 +21,4 @@ mod tests;
 
 pub use http::{Tls, TlsError, listen, serve};
 pub use library::Library;
-pub use served::{Media, Served, Token};
+pub use served::{ImageShare, Media, Token};

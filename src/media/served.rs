@@ -1,4 +1,4 @@
-//! What may be fetched now, and what installers said.
+//! Images that are served now, and the reports of installers.
 
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
@@ -12,10 +12,10 @@ use sha2::{Digest as _, Sha256};
 use super::library::Library;
 use crate::core::installer::{Base, Report};
 
-/// Random bytes of a token.
+/// Number of random bytes in a token.
 const RANDOM: usize = 32;
 
-/// Opens one image, to one host, for one installation.
+/// Grants access to one image, for one host and one installation.
 #[derive(Clone)]
 pub struct Token(SecretString);
 
@@ -26,7 +26,7 @@ impl fmt::Debug for Token {
 }
 
 impl Token {
-    /// A new one, of 256 random bits. Nothing when the operating system has none.
+    /// A new token of 256 random bits. None if the operating system provides no random numbers.
     pub fn random() -> Option<Self> {
         let mut bytes = Zeroizing::new([0; RANDOM]);
         let random = rustls::crypto::ring::default_provider().secure_random;
@@ -34,13 +34,13 @@ impl Token {
         Some(Self(hex(bytes.as_ref()).into()))
     }
 
-    /// One that was made before.
+    /// A token from its text.
     pub fn from_text(text: &str) -> Option<Self> {
         let is_whole = text.len() == 2 * RANDOM && text.chars().all(|c| c.is_ascii_hexdigit());
         is_whole.then(|| Self(text.to_owned().into()))
     }
 
-    /// As it stands in the URL.
+    /// The text of the token, as in the URL.
     pub fn expose(&self) -> &str {
         self.0.expose_secret()
     }
@@ -50,7 +50,7 @@ impl Token {
     }
 }
 
-/// Tokens are looked up by their digest, so that the time it takes tells nothing of them.
+/// Tokens are looked up by their digest, so that timing reveals nothing about them.
 type Key = [u8; 32];
 
 fn key(token: &str) -> Key {
@@ -66,27 +66,27 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     text
 }
 
-/// One image that may be fetched.
-pub struct Served {
-    /// For whom, in the log: `namespace/name` of the Host.
+/// An image that is served.
+pub struct ImageShare {
+    /// `namespace/name` of the Host, for logs.
     pub host: String,
     pub(super) base: Base,
-    /// What its embed area holds.
+    /// Content of its embed area.
     pub(super) filled: Zeroizing<Vec<u8>>,
     revoked: AtomicBool,
     report: Mutex<Option<Report>>,
     wake: Box<dyn Fn() + Send + Sync>,
 }
 
-impl Served {
-    /// What its installer said last.
+impl ImageShare {
+    /// The last report of its installer.
     pub fn report(&self) -> Option<Report> {
         *self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn hear(&self, report: Report) {
         let mut last = self.report.lock().unwrap_or_else(PoisonError::into_inner);
-        // what ends it stands, whatever comes late
+        // a final report is kept, whatever comes later
         if matches!(*last, None | Some(Report::Started)) {
             *last = Some(report);
         }
@@ -105,22 +105,22 @@ impl Served {
 
 #[derive(Default)]
 struct Open {
-    by_token: HashMap<Key, Arc<Served>>,
-    /// UID of the Host to its token.
+    by_token: HashMap<Key, Arc<ImageShare>>,
+    /// Token by the UID of the Host.
     by_host: HashMap<String, Key>,
 }
 
-/// Everything that the manager serves to BMCs.
+/// The images that the manager serves to BMCs.
 pub struct Media {
-    /// Images that are fetched.
+    /// Downloaded images.
     pub library: Library,
-    /// Where BMCs reach the listener, without a slash at the end.
+    /// URL of the listener for BMCs, without a trailing slash.
     url: String,
     open: Mutex<Open>,
 }
 
 impl Media {
-    /// Nothing may be fetched yet. `url`: where BMCs reach the listener.
+    /// Serves no image yet. `url`: URL of the listener for BMCs.
     pub fn new(url: &str, library: Library) -> Self {
         Self {
             library,
@@ -134,19 +134,19 @@ impl Media {
         format!("{}/media/{}/installer.iso", self.url, token.expose()).into()
     }
 
-    /// URL at which its installer reports.
+    /// URL for the reports of its installer.
     pub fn report_url(&self, token: &Token) -> SecretString {
         format!("{}/media/{}/report", self.url, token.expose()).into()
     }
 
-    /// What is open for a Host.
-    pub fn of(&self, uid: &str) -> Option<Arc<Served>> {
+    /// The image that is served to a Host.
+    pub fn of(&self, uid: &str) -> Option<Arc<ImageShare>> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let key = open.by_host.get(uid)?;
         open.by_token.get(key).cloned()
     }
 
-    /// Opens an image to a Host, `(uid, namespace/name)`. What was open to it before is revoked. `wake` is called when
+    /// Serves an image to a Host, `(uid, namespace/name)`, and revokes the former one. `wake` is called when
     /// its installer reports.
     pub fn open(
         &self,
@@ -156,7 +156,7 @@ impl Media {
         wake: Box<dyn Fn() + Send + Sync>,
     ) {
         self.revoke(uid);
-        let served = Arc::new(Served {
+        let served = Arc::new(ImageShare {
             host,
             base,
             filled,
@@ -169,7 +169,7 @@ impl Media {
         open.by_host.insert(uid.to_owned(), token.key());
     }
 
-    /// Closes what is open to a Host, at once.
+    /// Revokes the image that is served to a Host, at once.
     pub fn revoke(&self, uid: &str) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(key) = open.by_host.remove(uid) else {
@@ -177,11 +177,11 @@ impl Media {
         };
         if let Some(served) = open.by_token.remove(&key) {
             served.revoked.store(true, Ordering::Relaxed);
-            tracing::info!(host = %served.host, "media closed");
+            tracing::info!(host = %served.host, "stopped serving media");
         }
     }
 
-    pub(super) fn by_token(&self, token: &str) -> Option<Arc<Served>> {
+    pub(super) fn by_token(&self, token: &str) -> Option<Arc<ImageShare>> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.by_token.get(&key(token)).cloned()
     }

@@ -1,4 +1,4 @@
-//! The authorities of a cluster: where their Secrets are, and which files a control-plane host gets.
+//! The certificate authorities of a cluster: their Secrets, and the files of a control-plane host.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::service_account::ServiceAccountKey;
 use crate::core::kubeadm::CERTIFICATES_DIR;
 use crate::core::node::ControlPlaneFile;
 
-/// What a Secret of a cluster's PKI holds.
+/// The Secrets of a cluster's PKI. Names and keys follow Cluster API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AuthoritySecret {
     /// The authority of API servers, kubelets and their clients.
@@ -26,7 +26,7 @@ pub enum AuthoritySecret {
 }
 
 impl AuthoritySecret {
-    /// All four.
+    /// All four Secrets.
     pub const ALL: [Self; 4] = [
         Self::Cluster,
         Self::Etcd,
@@ -45,7 +45,7 @@ impl AuthoritySecret {
         format!("{cluster}-{suffix}")
     }
 
-    /// Common name of the authority that we make, as kubeadm has it.
+    /// Common name of a generated authority, as kubeadm chooses it.
     fn common_name(self) -> &'static str {
         match self {
             Self::Cluster => "kubernetes",
@@ -70,9 +70,12 @@ pub struct Authorities {
 }
 
 impl Authorities {
-    /// Reads all four from the data of their Secrets. Where `found` has none, one is made, and told in
-    /// the second part of the answer, so that the caller can store it first, or refuse: after init
-    /// none may be made again. Nothing is used before it is stored.
+    /// Loads all four from the data of their Secrets, and generates those that `found` lacks. The second part of
+    /// the result names the generated ones: the caller must store them before using them, or refuse, because
+    /// none may be generated after init.
+    ///
+    /// # Errors
+    /// A Secret's data cannot be used, or a key or certificate cannot be generated.
     pub fn load_or_generate(
         cluster: &str,
         found: &BTreeMap<AuthoritySecret, BTreeMap<String, ByteString>>,
@@ -111,7 +114,7 @@ impl Authorities {
     }
 }
 
-/// The files that a control-plane host needs before kubeadm runs; kubeadm makes the rest from them.
+/// The files that a control-plane host needs before kubeadm runs; kubeadm generates the others from them.
 pub fn control_plane_files(authorities: &Authorities) -> Vec<ControlPlaneFile> {
     let mut files = Vec::new();
     let mut add = |public: &str, key: &str, public_pem: &str, key_pem: &SecretString| {

@@ -49,7 +49,7 @@ fn a_service_account_pair_that_does_not_fit_together_is_refused() {
         Authorities::load_or_generate("forge", &found, now())
             .unwrap_err()
             .to_string(),
-        "Secret forge-sa: the private key in tls.key does not belong to tls.crt; put the two parts of one pair there"
+        "Secret forge-sa: the private key in tls.key does not match tls.crt; store a matching pair"
     );
 }
 

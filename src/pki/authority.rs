@@ -1,4 +1,4 @@
-//! One certificate authority, made by us or brought by a user.
+//! One certificate authority, generated or provided by a user.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use super::error::PkiError;
 use super::keys::{KeyProblem, PRIVATE_KEY, private_key};
 use super::x509::{renew_at, set_validity, sha256, timestamp};
 
-/// Life of the authorities that we make: ten years, as kubeadm's.
+/// Validity of generated authorities: ten years, as with kubeadm.
 const AUTHORITY_LIFE: SignedDuration = SignedDuration::from_hours(10 * 365 * 24);
 /// Key of the certificate in a Secret's data.
 pub const TLS_CRT: &str = "tls.crt";
@@ -53,21 +53,24 @@ pub struct ClientCertificate {
     pub certificate_pem: String,
     /// Its private key, PEM.
     pub key_pem: SecretString,
-    /// From when on it is valid.
+    /// Start of its validity.
     pub not_before: Timestamp,
-    /// Until when it is valid.
+    /// End of its validity.
     pub not_after: Timestamp,
 }
 
 impl ClientCertificate {
-    /// When it is due for renewal: after two thirds of its life.
+    /// When it is due for renewal: after two thirds of its validity.
     pub fn renew_at(&self) -> Timestamp {
         renew_at(self.not_before, self.not_after)
     }
 }
 
 impl Authority {
-    /// Makes an authority with a new ECDSA P-256 key, valid for ten years.
+    /// Generates an authority with a new ECDSA P-256 key, valid for ten years.
+    ///
+    /// # Errors
+    /// The key or certificate cannot be generated.
     pub fn generate(common_name: &str, now: Timestamp) -> Result<Self, PkiError> {
         let failed = || PkiError::make("a certificate authority");
         let key = KeyPair::generate().map_err(failed())?;
@@ -92,8 +95,11 @@ impl Authority {
         })
     }
 
-    /// Reads an authority from the data of a Secret (`tls.crt`, `tls.key`) and checks that it can
-    /// sign. Of several certificates in `tls.crt` the first is the one that signs; all are trusted.
+    /// Loads an authority from the data of a Secret (`tls.crt`, `tls.key`) and checks that it can
+    /// sign. If `tls.crt` has several certificates, the first one signs, and all are trusted.
+    ///
+    /// # Errors
+    /// The certificate or key is missing, malformed, not a pair, not valid now, or may not sign.
     pub fn load(
         secret: &str,
         data: &BTreeMap<String, ByteString>,
@@ -128,7 +134,7 @@ impl Authority {
         Ok(authority)
     }
 
-    /// The certificate, or a bundle that begins with it, PEM.
+    /// The certificate, or the bundle that begins with it, in PEM.
     pub fn certificate_pem(&self) -> &str {
         &self.certificate_pem
     }
@@ -138,7 +144,7 @@ impl Authority {
         &self.key_pem
     }
 
-    /// Until when the certificate is valid.
+    /// End of the certificate's validity.
     pub fn not_after(&self) -> Timestamp {
         self.not_after
     }
@@ -148,15 +154,15 @@ impl Authority {
         public_key_hashes(&self.certificate_pem)
     }
 
-    /// Whether it is another one than these certificates: no public key is in both. A bundle with the former and the next
-    /// one is none, and what cannot be read says nothing.
+    /// Whether it differs from these certificates: no public key is in both. A bundle with the former and the next
+    /// authority does not differ from either, and unreadable text does not count as different.
     pub fn is_other_than(&self, certificates_pem: &str) -> bool {
         let theirs = public_key_hashes(certificates_pem);
         let mut own = self.public_key_hashes().into_iter();
         !theirs.is_empty() && !own.any(|hash| theirs.contains(&hash))
     }
 
-    /// `sha256:<hex>` of the file that holds its certificate on a control-plane host.
+    /// `sha256:<hex>` of its certificate file on a control-plane host.
     pub fn fingerprint(&self) -> String {
         sha256(self.certificate_pem.as_bytes())
     }
@@ -166,8 +172,11 @@ impl Authority {
         pair(&self.certificate_pem, &self.key_pem)
     }
 
-    /// Signs a certificate for a client, with a new ECDSA P-256 key. It does not outlive the
-    /// authority.
+    /// Signs a client certificate with a new ECDSA P-256 key. Its validity ends with the
+    /// authority's at the latest.
+    ///
+    /// # Errors
+    /// The key or certificate cannot be generated.
     pub fn client_certificate(
         &self,
         common_name: &str,
@@ -212,7 +221,7 @@ impl Authority {
         Issuer::from_ca_cert_der(&self.certificate, key).map_err(failed())
     }
 
-    /// Verifiers compare an issuer's name byte by byte, so a trial signature must carry the same one.
+    /// Verifiers compare an issuer's name byte by byte, so a trial signature must contain the same one.
     fn check_name(
         &self,
         secret: &str,

@@ -135,34 +135,34 @@ fn an_authority_that_cannot_be_used_is_refused_with_the_reason() {
         (
             "rsa.crt",
             "ec-pkcs8.key",
-            "the private key in tls.key does not belong to tls.crt; put the two parts of one pair there".to_owned(),
+            "the private key in tls.key does not match tls.crt; store a matching pair".to_owned(),
         ),
         (
             "rsa.crt",
             "ec-sec1.key",
-            "the private key in tls.key does not belong to tls.crt; put the two parts of one pair there".to_owned(),
+            "the private key in tls.key does not match tls.crt; store a matching pair".to_owned(),
         ),
-        ("rsa.crt", "rsa.crt", format!("tls.key does not hold {key}")),
-        ("rsa.crt", "encrypted.key", format!("tls.key does not hold {key}")),
+        ("rsa.crt", "rsa.crt", format!("tls.key is malformed; store {key} in it")),
+        ("rsa.crt", "encrypted.key", format!("tls.key is malformed; store {key} in it")),
         (
             "rsa-pkcs1.key",
             "rsa-pkcs1.key",
-            "tls.crt does not hold a certificate in PEM form".to_owned(),
+            "tls.crt is malformed; store a certificate in PEM form in it".to_owned(),
         ),
         (
             "leaf.crt",
             "ec-pkcs8.key",
-            "the certificate in tls.crt is no certificate authority (its basic constraints do not say CA:TRUE); bring one that may sign certificates".to_owned(),
+            "the certificate in tls.crt is not a certificate authority (its basic constraints do not say CA:TRUE); store one that may sign certificates".to_owned(),
         ),
         (
             "no-cert-sign.crt",
             "ec-pkcs8.key",
-            "the certificate in tls.crt is no certificate authority (its key usage does not include certificate signing); bring one that may sign certificates".to_owned(),
+            "the certificate in tls.crt is not a certificate authority (its key usage does not include certificate signing); store one that may sign certificates".to_owned(),
         ),
         (
             "repeated.crt",
             "ec-pkcs8.key",
-            "the subject of the certificate in tls.crt has an attribute more than once, or several in one place, and Tatara cannot sign with such a name; bring an authority whose subject has each attribute once".to_owned(),
+            "the subject of the certificate in tls.crt repeats an attribute, or has a multi-valued RDN, which Tatara cannot sign with; store an authority whose subject has each attribute once".to_owned(),
         ),
     ] {
         let told = load(certificate, private).unwrap_err();
@@ -184,11 +184,11 @@ fn an_authority_outside_its_life_is_refused_with_the_date() {
     };
     assert_eq!(
         at(now() + years(10)),
-        "Secret forge-ca: the certificate in tls.crt expired at 2036-11-18T12:00:00Z; bring one that is valid"
+        "Secret forge-ca: the certificate in tls.crt expired at 2036-11-18T12:00:00Z; store a valid one"
     );
     assert_eq!(
         at(now() - years(1)),
-        "Secret forge-ca: the certificate in tls.crt is not valid before 2026-11-21T11:55:00Z; bring one that is valid, or set the clock"
+        "Secret forge-ca: the certificate in tls.crt is not valid before 2026-11-21T11:55:00Z; store a valid one, or correct the clock"
     );
 }
 
@@ -204,10 +204,10 @@ fn an_incomplete_secret_says_what_is_missing() {
     };
     assert_eq!(
         without("tls.crt"),
-        "Secret forge-ca has no tls.crt; it must hold a certificate in PEM form"
+        "Secret forge-ca has no tls.crt; store a certificate in PEM form in it"
     );
     assert!(without("tls.key").starts_with(
-        "Secret forge-ca has no tls.key; it must hold an unencrypted private key in PEM form"
+        "Secret forge-ca has no tls.key; store an unencrypted private key in PEM form"
     ));
 }
 

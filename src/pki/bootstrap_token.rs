@@ -1,4 +1,4 @@
-//! Tokens that machines join with: one for each machine, for a short time.
+//! Bootstrap tokens of joining machines: one per machine, valid for a short time.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::error::PkiError;
 
-/// Group that kubeadm lets request certificates for new nodes.
+/// Group that kubeadm allows to request certificates for new nodes.
 const JOIN_GROUP: &str = "system:bootstrappers:kubeadm:default-node-token";
 const ALPHABET: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 const ID_LENGTH: usize = 6;
 const SECRET_LENGTH: usize = 16;
 
-/// A bootstrap token.
+/// A bootstrap token (Kubernetes documentation, "Authenticating with Bootstrap Tokens").
 #[derive(Clone, Debug)]
 pub struct BootstrapToken {
     id: String,
@@ -26,7 +26,10 @@ pub struct BootstrapToken {
 }
 
 impl BootstrapToken {
-    /// Makes one from the operating system's random numbers.
+    /// Generates a token from the operating system's random numbers.
+    ///
+    /// # Errors
+    /// The operating system provides no random numbers.
     pub fn generate() -> Result<Self, PkiError> {
         let random = rustls::crypto::ring::default_provider().secure_random;
         Ok(Self {
@@ -40,13 +43,13 @@ impl BootstrapToken {
         &self.id
     }
 
-    /// `id.secret`, as kubeadm takes it.
+    /// `id.secret`, the form that kubeadm accepts.
     pub fn text(&self) -> SecretString {
         format!("{}.{}", self.id, self.secret.expose_secret()).into()
     }
 
-    /// The Secret that makes the cluster accept it until `expires`, as `kubeadm token create` writes
-    /// it. The description names the machine that it is for.
+    /// The Secret with which the cluster accepts it until `expires`, in the form of `kubeadm token
+    /// create`. The description names its machine.
     pub fn secret(&self, machine: &str, expires: Timestamp) -> Secret {
         let data = [
             ("token-id", self.id.clone()),
@@ -85,7 +88,7 @@ pub fn secret_name(id: &str) -> String {
     format!("bootstrap-token-{id}")
 }
 
-/// Random characters, each as likely as any other: bytes beyond a multiple of 36 are thrown away.
+/// Random characters of equal probability: bytes beyond a multiple of 36 are discarded.
 fn characters(random: &dyn SecureRandom, count: usize) -> Result<Zeroizing<String>, PkiError> {
     let fair = u8::MAX - u8::MAX % 36;
     let mut text = Zeroizing::new(String::with_capacity(count));

@@ -1,33 +1,33 @@
-//! Why there is no certificate, key or token.
+//! Errors of certificates, keys and tokens.
 
 use k8s_openapi::jiff::Timestamp;
 
-/// Why something could not be made, or what a user brought cannot be used.
+/// Why a certificate, key or token cannot be generated, or a user's cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PkiError {
     /// The Secret lacks a field.
-    #[error("Secret {secret} has no {field}; it must hold {wanted}")]
+    #[error("Secret {secret} has no {field}; store {wanted} in it")]
     Missing {
         /// Name of the Secret.
         secret: String,
-        /// Key in its data.
+        /// Field of its data.
         field: &'static str,
-        /// What belongs there.
+        /// The expected content.
         wanted: &'static str,
     },
-    /// A field of the Secret does not hold what it must.
-    #[error("Secret {secret}: {field} does not hold {wanted}")]
+    /// A field of the Secret is malformed.
+    #[error("Secret {secret}: {field} is malformed; store {wanted} in it")]
     Malformed {
         /// Name of the Secret.
         secret: String,
-        /// Key in its data.
+        /// Field of its data.
         field: &'static str,
-        /// What belongs there.
+        /// The expected content.
         wanted: &'static str,
     },
-    /// Key and certificate are not a pair.
+    /// Private key and certificate do not match.
     #[error(
-        "Secret {secret}: the private key in tls.key does not belong to tls.crt; put the two parts of one pair there"
+        "Secret {secret}: the private key in tls.key does not match tls.crt; store a matching pair"
     )]
     KeyMismatch {
         /// Name of the Secret.
@@ -35,59 +35,59 @@ pub enum PkiError {
     },
     /// The certificate may not sign others.
     #[error(
-        "Secret {secret}: the certificate in tls.crt is no certificate authority ({lack}); bring one that may sign certificates"
+        "Secret {secret}: the certificate in tls.crt is not a certificate authority ({lack}); store one that may sign certificates"
     )]
     NotAnAuthority {
         /// Name of the Secret.
         secret: String,
-        /// What it lacks.
+        /// The missing property.
         lack: &'static str,
     },
-    /// The certificate is too old.
-    #[error("Secret {secret}: the certificate in tls.crt expired at {at}; bring one that is valid")]
+    /// The certificate has expired.
+    #[error("Secret {secret}: the certificate in tls.crt expired at {at}; store a valid one")]
     Expired {
         /// Name of the Secret.
         secret: String,
-        /// When it did.
+        /// End of its validity.
         at: Timestamp,
     },
-    /// The certificate is too young.
+    /// The certificate is not valid yet.
     #[error(
-        "Secret {secret}: the certificate in tls.crt is not valid before {at}; bring one that is valid, or set the clock"
+        "Secret {secret}: the certificate in tls.crt is not valid before {at}; store a valid one, or correct the clock"
     )]
     NotYetValid {
         /// Name of the Secret.
         secret: String,
-        /// From when on it is.
+        /// Start of its validity.
         at: Timestamp,
     },
-    /// The subject cannot be repeated byte by byte as the issuer of what we sign.
+    /// The subject cannot be repeated byte by byte as the issuer of signed certificates.
     #[error(
-        "Secret {secret}: the subject of the certificate in tls.crt has an attribute more than once, or several in one place, and Tatara cannot sign with such a name; bring an authority whose subject has each attribute once"
+        "Secret {secret}: the subject of the certificate in tls.crt repeats an attribute, or has a multi-valued RDN, which Tatara cannot sign with; store an authority whose subject has each attribute once"
     )]
     Subject {
         /// Name of the Secret.
         secret: String,
     },
-    /// A certificate or key could not be made.
-    #[error("failed to make {what}")]
+    /// A certificate or key cannot be generated.
+    #[error("failed to generate {what}")]
     Make {
-        /// What was to be made.
+        /// The certificate or key.
         what: &'static str,
-        /// What the library said.
+        /// Error of the library.
         #[source]
         source: rcgen::Error,
     },
-    /// A time that no certificate can hold.
-    #[error("failed to write {at} into a certificate; its years end at 9999")]
+    /// A time beyond the range of certificates.
+    #[error("failed to set {at} in a certificate: the last year of certificates is 9999")]
     Time {
         /// The time.
         at: Timestamp,
     },
-    /// A kubeconfig could not be written.
+    /// A kubeconfig cannot be written.
     #[error("failed to write the kubeconfig as YAML")]
     Yaml(#[source] serde_saphyr::SerializeError),
-    /// The operating system gave no random numbers.
+    /// The operating system provides no random numbers.
     #[error("failed to read random numbers from the operating system")]
     Random,
 }

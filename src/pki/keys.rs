@@ -10,8 +10,8 @@ const INTEGER_ZERO: [u8; 3] = [0x02, 0x01, 0x00];
 const OCTET_STRING: u8 = 0x04;
 const SEQUENCE: u8 = 0x30;
 
-/// The private key in a PEM text, if it is the one of this public key (`SubjectPublicKeyInfo`, DER).
-/// PKCS#8, and the older forms of RSA and EC keys, which lack the algorithm: it is the public key's.
+/// The private key in a PEM text, if it matches this public key (`SubjectPublicKeyInfo`, DER). Supports
+/// PKCS#8 and the older forms of RSA and EC keys, which lack the algorithm: the public key has it.
 pub(super) fn private_key(pem: &str, public_key: &[u8]) -> Result<KeyPair, KeyProblem> {
     let key = PrivateKeyDer::from_pem_slice(pem.as_bytes()).map_err(|_| KeyProblem::Unreadable)?;
     let pkcs8 = match &key {
@@ -32,16 +32,16 @@ pub(super) fn private_key(pem: &str, public_key: &[u8]) -> Result<KeyPair, KeyPr
     }
 }
 
-/// Why a private key is of no use.
+/// Why a private key cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeyProblem {
-    /// No key, an encrypted one, or one of a kind that is not supported.
+    /// Not a key, an encrypted one, or one of an unsupported kind.
     Unreadable,
-    /// Another public key's.
+    /// It belongs to another public key.
     Mismatch,
 }
 
-/// What a private key may be, for errors.
+/// The supported private keys, for messages.
 pub(super) const PRIVATE_KEY: &str =
     "an unencrypted private key in PEM form, RSA of 2048 to 4096 bits or ECDSA on P-256 or P-384";
 

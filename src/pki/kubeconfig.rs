@@ -1,5 +1,5 @@
-//! Kubeconfigs by client certificate or token: written for a Secret, and read back to see what they
-//! are worth.
+//! Kubeconfigs with a client certificate or token: written for a Secret, and parsed to check their
+//! validity.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -17,31 +17,31 @@ use super::x509::{renew_at, timestamp};
 
 /// The group that `kubeadm init` binds to cluster-admin; unlike `system:masters` it can be revoked.
 pub const ADMIN_GROUP: &str = "kubeadm:cluster-admins";
-/// Common name of our client certificates: what the cluster's audit log shows.
+/// Common name of our client certificates, which the cluster's audit log shows.
 pub const ADMIN_USER: &str = "tatara-admin";
-/// Life of our client certificates: a year.
+/// Validity of our client certificates: one year.
 pub const ADMIN_LIFE: SignedDuration = SignedDuration::from_hours(365 * 24);
 
-/// What a kubeconfig says.
+/// The content of a kubeconfig.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kubeconfig {
     /// URL of the API.
     pub server: String,
-    /// Certificates that the API is verified by, PEM.
+    /// Certificates that verify the API, in PEM.
     pub authority_pem: String,
-    /// From when on the client certificate is valid.
+    /// Start of the client certificate's validity.
     pub not_before: Timestamp,
-    /// Until when it is valid.
+    /// End of the client certificate's validity.
     pub not_after: Timestamp,
 }
 
-/// Why a kubeconfig cannot be read. No text of it is repeated.
+/// Why a kubeconfig cannot be parsed, without any text of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KubeconfigError {
     /// Not a kubeconfig.
-    #[error("failed to read the kubeconfig: it is not YAML of that kind")]
+    #[error("failed to read the kubeconfig: it is not YAML of a kubeconfig")]
     Malformed,
-    /// A part that ours always have.
+    /// A field that our kubeconfigs always have is missing or malformed.
     #[error("failed to read the kubeconfig: {0} is missing or malformed")]
     Part(&'static str),
 }
@@ -53,8 +53,11 @@ impl Kubeconfig {
     }
 }
 
-/// The text of a kubeconfig with this client certificate. `server` is a URL, `authority_pem` what it
-/// is verified by.
+/// The text of a kubeconfig with this client certificate. `server` is a URL, `authority_pem` the certificates
+/// that verify it.
+///
+/// # Errors
+/// The kubeconfig cannot be written as YAML.
 pub fn admin(
     cluster: &str,
     server: &str,
@@ -70,6 +73,9 @@ pub fn admin(
 }
 
 /// The text of a kubeconfig with this bearer token.
+///
+/// # Errors
+/// The kubeconfig cannot be written as YAML.
 pub fn with_token(
     cluster: &str,
     server: &str,
@@ -105,7 +111,10 @@ fn render(
         .map_err(PkiError::Yaml)
 }
 
-/// Reads a kubeconfig with one cluster and one user.
+/// Parses a kubeconfig with one cluster and one user.
+///
+/// # Errors
+/// It is not a kubeconfig, or a field is missing or malformed.
 pub fn parse(text: &str) -> Result<Kubeconfig, KubeconfigError> {
     use KubeconfigError::{Malformed, Part};
     let config = kube::config::Kubeconfig::from_yaml(text).map_err(|_| Malformed)?;

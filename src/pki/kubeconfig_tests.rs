@@ -36,7 +36,7 @@ fn a_kubeconfig_that_is_none_of_ours_is_refused_without_its_text() {
     for (text, told) in [
         (
             "canary: [",
-            "failed to read the kubeconfig: it is not YAML of that kind",
+            "failed to read the kubeconfig: it is not YAML of a kubeconfig",
         ),
         (
             "kind: Config\nusers: [{name: a, user: {token: canary}}]",

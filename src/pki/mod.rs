@@ -1,16 +1,16 @@
 //! Certificate authorities, kubeconfigs and bootstrap tokens.
 //!
-//! What we make is ECDSA P-256 (ring); authorities that users bring may be RSA as well. Time comes in
-//! as an argument, randomness from the operating system. Private keys and tokens are
-//! [`secrecy::SecretString`]s: no `Debug` and no error shows them.
+//! Generated keys are ECDSA P-256 (ring); authorities of users may be RSA as well. The time is
+//! an argument, random numbers come from the operating system. Private keys and tokens are
+//! [`secrecy::SecretString`]s: neither `Debug` nor an error shows them.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`authority`] | one certificate authority: made, loaded, and the client certificates that it signs |
+//! | [`authority`] | one certificate authority: generating, loading, signing client certificates |
 //! | [`authorities`] | the three authorities and the service-account key of a cluster, and their files |
 //! | [`service_account`] | the key pair that signs tokens of service accounts |
-//! | [`kubeconfig`] | kubeconfigs by client certificate |
-//! | [`bootstrap_token`] | the tokens that machines join with |
+//! | [`kubeconfig`] | kubeconfigs with a client certificate or token |
+//! | [`bootstrap_token`] | bootstrap tokens of joining machines |
 
 pub mod authorities;
 pub mod authority;

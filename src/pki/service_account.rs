@@ -14,7 +14,7 @@ use super::keys::{KeyProblem, PRIVATE_KEY, private_key};
 
 const PUBLIC_KEY: &str = "the public key in PEM form (BEGIN PUBLIC KEY)";
 
-/// A key pair without certificate; kube-apiserver takes RSA and ECDSA.
+/// A key pair without a certificate; kube-apiserver accepts RSA and ECDSA.
 #[derive(Clone, Debug)]
 pub struct ServiceAccountKey {
     public_pem: String,
@@ -22,7 +22,10 @@ pub struct ServiceAccountKey {
 }
 
 impl ServiceAccountKey {
-    /// Makes a new ECDSA P-256 pair.
+    /// Generates an ECDSA P-256 pair.
+    ///
+    /// # Errors
+    /// The key cannot be generated.
     pub fn generate() -> Result<Self, PkiError> {
         let key = KeyPair::generate().map_err(PkiError::make("a service-account key"))?;
         Ok(Self {
@@ -31,7 +34,10 @@ impl ServiceAccountKey {
         })
     }
 
-    /// Reads a pair from the data of a Secret: the public key in `tls.crt`, the private in `tls.key`.
+    /// Loads a pair from the data of a Secret: the public key in `tls.crt`, the private key in `tls.key`.
+    ///
+    /// # Errors
+    /// A key is missing or malformed, or they are not a pair.
     pub fn load(secret: &str, data: &BTreeMap<String, ByteString>) -> Result<Self, PkiError> {
         let public_pem = text(secret, data, TLS_CRT, PUBLIC_KEY)?;
         let key_pem = SecretString::from(text(secret, data, TLS_KEY, PRIVATE_KEY)?);

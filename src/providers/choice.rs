@@ -1,4 +1,4 @@
-//! What a Machine chose is written on it first, by compare-and-swap; then it is claimed, or made.
+//! Writes the choice of a Machine on it by compare-and-swap, before the place is claimed or created.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
@@ -11,7 +11,7 @@ use crate::core::machine::plan::claim::chosen;
 use crate::core::proof::Clean;
 use crate::engine::{Engine, ReconcileError, patch};
 
-/// What the choice of a place rests on.
+/// The fields that the choice of a place rests on.
 pub fn basis(machine: &Machine) -> (MachineSpec, Option<Time>, Option<String>) {
     (
         machine.spec.clone(),
@@ -20,8 +20,8 @@ pub fn basis(machine: &Machine) -> (MachineSpec, Option<Time>, Option<String>) {
     )
 }
 
-/// Writes down the place that the Machine chose, if that is not so yet. Another is chosen only where nothing of the
-/// Machine is on the one before.
+/// Writes the chosen place on the Machine, unless it is there. Another place is chosen only if nothing of the
+/// Machine is on the former one.
 pub(super) async fn choose(
     engine: &Engine,
     observed: &Observed,
@@ -34,7 +34,7 @@ pub(super) async fn choose(
     if before.is_some_and(|before| before != host) && !is_proven {
         return Err(ReconcileError::other(
             "choose another host for a Machine",
-            "nothing proves that the one before has nothing of it",
+            "there is no proof that the former host has nothing of it",
         ));
     }
     if is_known {

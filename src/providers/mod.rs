@@ -15,8 +15,8 @@ use futures::future::BoxFuture;
 
 use crate::core::machine::kind::PlaceKind;
 use crate::core::machine::plan::{Acquire, Power, Release};
-use crate::core::machine::{Chosen, Observed, Placement, VirtualMachine};
-use crate::engine::{Done, ReconcileError};
+use crate::core::machine::{HostChoice, Observed, Placement, VirtualMachine};
+use crate::engine::{ActionOutcome, ReconcileError};
 
 pub use bmc::Bmcs;
 pub use choice::basis;
@@ -25,9 +25,9 @@ pub use libvirt::Libvirt;
 pub use simulated::Simulated;
 pub use ssh::{Follows, Hosts, Server, Ssh};
 
-/// What came of a verb. An error is ours, or a conflict, and the pass is repeated; what its user can mend is the finding of
-/// [`Done::NotYet`].
-pub type Outcome = Result<Done, ReconcileError>;
+/// The result of a verb. An error is internal or a conflict, and the pass is repeated; a problem that a user can fix is the
+/// finding of [`Done::NotYet`].
+pub type Outcome = Result<ActionOutcome, ReconcileError>;
 
 /// A place for a Machine: acquire → observe → power → release, on what a pass over the Machine knows.
 ///
@@ -66,7 +66,7 @@ pub struct Place {
     /// Its virtual machine, once its Hypervisor is chosen.
     pub virtual_machine: Option<VirtualMachine>,
     /// The Host that it chose, and what is known of that where the Machine does not have it.
-    pub chosen: Option<Chosen>,
+    pub chosen: Option<HostChoice>,
     /// The Host that it has just claimed, and that the store does not show as claimed yet.
     pub claiming: Option<String>,
 }
@@ -114,7 +114,7 @@ impl Providers {
         place
     }
 
-    /// Forgets a Machine that does not exist any more.
+    /// Forgets a deleted Machine.
     pub fn forget(&self, uid: &str) {
         self.ssh.forget(uid);
         self.libvirt.forget(uid);

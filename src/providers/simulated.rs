@@ -24,8 +24,8 @@ use super::{Outcome, Place, Provider, Server};
 use crate::api::names::provider_id;
 use crate::api::{MachineProviderSpec, SimulatedMachineProviderSpec};
 use crate::core::machine::plan::{Acquire, Power, Release};
-use crate::core::machine::{Contact, Held, Observed, Placement, Refusal, Seen};
-use crate::engine::{Done, Engine, ReconcileError};
+use crate::core::machine::{Contact, Infrastructure, Lookup, Observed, Placement, Refusal};
+use crate::engine::{ActionOutcome, Engine, ReconcileError};
 
 /// A machine in memory.
 struct Simulation {
@@ -77,7 +77,7 @@ impl Simulated {
     fn placement(&self, observed: &Observed) -> Placement {
         let name = observed.marker.machine.clone();
         let held = |releasing, error| {
-            Placement::Held(Held {
+            Placement::Held(Infrastructure {
                 name: name.clone(),
                 address: None,
                 releasing,
@@ -94,8 +94,8 @@ impl Simulated {
         let status = machine.status.as_ref();
         let was_node = status.is_some_and(|status| status.node_ref.is_some());
         let is_node = match &observed.node {
-            Seen::Known(node) => node.is_some(),
-            Seen::Unknown(_) | Seen::NotYet(_) => was_node,
+            Lookup::Known(node) => node.is_some(),
+            Lookup::Unknown(_) | Lookup::NotYet(_) => was_node,
         };
         if is_node && machine.metadata.deletion_timestamp.is_none() {
             return held(false, None);
@@ -103,9 +103,9 @@ impl Simulated {
         let cluster = &observed.marker.cluster;
         let connected = (self.api)(&observed.marker.namespace, cluster).is_some();
         match &observed.node {
-            Seen::Known(_) if connected => Placement::None(Ok(name)),
+            Lookup::Known(_) if connected => Placement::None(Ok(name)),
             _ => Placement::None(Err(Refusal {
-                reason: Reason::WaitingForApi,
+                reason: Reason::WaitingForControlPlane,
                 message: format!(
                     "a simulated machine registers its Node by itself, and the API of Cluster {cluster} is not connected yet"
                 ),
@@ -202,20 +202,20 @@ impl Provider for Simulated {
             let (Acquire::Place { name, instead }, Ok(MachineProviderSpec::Simulated(spec))) =
                 (step, &machine.spec)
             else {
-                return Ok(Done::Yes);
+                return Ok(ActionOutcome::Yes);
             };
             if machine.machine.spec.provider_id.is_none() {
                 choose(&self.engine, machine, name, instead.as_ref()).await?;
             }
             self.make(machine, spec);
             (self.wake)(&machine.marker.namespace, &machine.marker.machine);
-            Ok(Done::Yes)
+            Ok(ActionOutcome::Yes)
         }
         .boxed()
     }
 
     fn power<'a>(&'a self, _: &'a Observed, _: Power) -> BoxFuture<'a, Outcome> {
-        ready(Ok(Done::Yes)).boxed()
+        ready(Ok(ActionOutcome::Yes)).boxed()
     }
 
     // there is no way in which it could not be ended now
@@ -225,7 +225,7 @@ impl Provider for Simulated {
             _ => SimulatedMachineProviderSpec::default(),
         };
         self.end(machine, &spec);
-        ready(Ok(Done::Yes)).boxed()
+        ready(Ok(ActionOutcome::Yes)).boxed()
     }
 
     fn server(&self, _: &Observed) -> Result<Arc<dyn Server>, ReconcileError> {

@@ -1,49 +1,52 @@
-//! What it takes to talk to a BMC.
+//! Address, credentials and trusted certificate of a BMC.
 
 use reqwest::Url;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use secrecy::SecretString;
 
-/// A user of a BMC. Its debug form has no password.
+/// A user of a BMC. The debug form omits the password.
 #[derive(Clone, Debug)]
 pub struct Login {
     /// Name of the user.
     pub username: String,
-    /// Its password.
+    /// Password of the user.
     pub password: SecretString,
 }
 
-/// How the certificate of a BMC is recognised. The system's roots have no say.
+/// How the certificate of a BMC is verified. The system's trust store is not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// It is signed, for the BMC's address, by one of these authorities.
+    /// One of these authorities signed it for the BMC's address.
     Authority(Vec<CertificateDer<'static>>),
-    /// The certificate itself has this SHA-256.
+    /// The DER form of the certificate has this SHA-256 digest.
     Fingerprint([u8; 32]),
 }
 
-/// Why what was given cannot be used.
+/// Why the settings of a BMC cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AccessError {
-    /// The address is no `https://` URL.
+    /// The address is not an `https://` URL of a host alone.
     #[error(
-        "spec.bmc.address {0:?} is no URL of a BMC; write one such as https://192.0.2.20, without user and path"
+        "spec.bmc.address {0:?} is not the URL of a BMC; it must be like https://192.0.2.20, without user and path"
     )]
     Address(String),
-    /// The fingerprint is none.
+    /// The fingerprint is malformed.
     #[error(
-        "spec.bmc.tls.fingerprint {0:?} is no SHA-256 fingerprint; write sha256: and the 64 hexadecimal digits \
+        "spec.bmc.tls.fingerprint {0:?} is not a SHA-256 fingerprint; it must be sha256: and the 64 hexadecimal digits \
          that openssl x509 -noout -fingerprint -sha256 prints"
     )]
     Fingerprint(String),
-    /// There is no certificate in what should be an authority.
-    #[error("ca.crt holds no certificate; put the authority's certificate there, in PEM")]
+    /// The authority's file contains no certificate.
+    #[error("ca.crt contains no certificate; store the authority's certificate there, in PEM form")]
     Authority,
 }
 
 impl Trust {
-    /// An authority's certificates, in PEM.
+    /// Reads the certificates of an authority from PEM.
+    ///
+    /// # Errors
+    /// [`AccessError`] if the text contains no certificate.
     pub fn authority(pem: &[u8]) -> Result<Self, AccessError> {
         let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
         match found {
@@ -52,7 +55,10 @@ impl Trust {
         }
     }
 
-    /// `sha256:` and 64 hexadecimal digits, with or without colons between the bytes.
+    /// Reads `sha256:` and 64 hexadecimal digits, with or without colons between the bytes.
+    ///
+    /// # Errors
+    /// [`AccessError`] if the text has another form.
     pub fn fingerprint(text: &str) -> Result<Self, AccessError> {
         let malformed = || AccessError::Fingerprint(text.into());
         let digits = text.strip_prefix("sha256:").ok_or_else(malformed)?;
@@ -68,21 +74,24 @@ impl Trust {
     }
 }
 
-/// What it takes to talk to a BMC.
+/// Address, credentials and trusted certificate of a BMC.
 #[derive(Clone, Debug)]
 pub struct Access {
-    /// Where it is.
+    /// URL of the BMC.
     pub(super) address: Url,
-    /// Who we are.
+    /// User and password.
     pub(super) login: Login,
-    /// How it is recognised.
+    /// How its certificate is verified.
     pub(super) trust: Trust,
-    /// Which of its systems is meant, when it has several: Id, UUID or serial number.
+    /// Id, UUID or serial number of the system, for a BMC with several.
     pub(super) system: Option<String>,
 }
 
 impl Access {
-    /// Checks the address: `https`, a host, and nothing behind it.
+    /// Checks the address: `https`, a host, and no path or user.
+    ///
+    /// # Errors
+    /// [`AccessError`] if the address has another form.
     pub fn new(
         address: &str,
         login: Login,

@@ -1,4 +1,4 @@
-//! A BMC that we are logged in to, and the system that is meant.
+//! A session with a BMC, and the system that it controls.
 
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
@@ -10,23 +10,26 @@ use super::{Access, Error, Pace};
 use crate::core::host::PowerState;
 
 const ROOT: &str = "/redfish/v1/";
-/// Systems of a BMC that are looked at: a blade chassis has some dozens.
+/// At most this many systems of a BMC are read: a blade chassis has some dozens.
 const MOST_SYSTEMS: usize = 64;
 
-/// A BMC that we are logged in to, and the system that is meant. End it with [`Bmc::close`].
+/// A session with a BMC, for one of its systems. Close it with [`Bmc::close`].
 pub struct Bmc {
     pub(super) http: Http,
     pub(super) root: ServiceRoot,
-    /// Path of the system.
+    /// Path of the system's resource.
     pub(super) system: String,
 }
 
 impl Bmc {
-    /// Logs in, and finds the system. Nothing is left behind when that fails.
+    /// Logs in and finds the system. If that fails, no session is left on the BMC.
+    ///
+    /// # Errors
+    /// The BMC cannot be reached or trusted, refuses the login, or does not have the system.
     pub async fn open(access: &Access, pace: Pace) -> Result<Self, Error> {
         let mut http = Http::new(access, pace)?;
         let root = match http.read(ROOT).await {
-            // it should be open to all; where it is not, nothing is known before the login
+            // DSP0266: the service root needs no login; where it does, nothing is known before the login
             Err(Error::Refused {
                 status: 401 | 403, ..
             }) => ServiceRoot::default(),
@@ -50,17 +53,20 @@ impl Bmc {
         }
     }
 
-    /// Ends the session.
+    /// Closes the session.
     pub async fn close(mut self) {
         self.http.log_out().await;
     }
 
-    /// Whether the system is on.
+    /// The power state of the system.
+    ///
+    /// # Errors
+    /// The BMC cannot be reached, or its answer is malformed.
     pub async fn power(&mut self) -> Result<PowerState, Error> {
         Ok(self.read_system().await?.0.power_state)
     }
 
-    /// The system now, and the version of what was read.
+    /// The system as it is now, and the version (`ETag`) of that answer.
     pub(super) async fn read_system(&mut self) -> Result<(System, Option<String>), Error> {
         let path = self.system.clone();
         let answer = self.http.get(&path).await?;
@@ -96,8 +102,8 @@ impl Bmc {
         Ok(system.path.clone())
     }
 
-    /// Changes a resource. `If-Match` is sent when the BMC gave a version; when somebody else changed the
-    /// resource meanwhile (412, 428) it is read again, and the change is made once more.
+    /// Changes a resource. `If-Match` is sent when the BMC gave a version; on a conflict (412, 428) the
+    /// resource is read again, and the change is made once more.
     pub(super) async fn patch(&mut self, path: &str, change: &Value) -> Result<(), Error> {
         let version = self.http.get(path).await?.etag();
         let version = version.as_deref();
@@ -119,13 +125,13 @@ impl Bmc {
         self.finished(answer).await
     }
 
-    /// Asks for an action, once: what came of it is the caller's to read back.
+    /// Requests an action once. The caller reads the result back.
     pub(super) async fn act(&mut self, path: &str, body: &Value) -> Result<(), Error> {
         let answer = self.http.once(Method::POST, path, Some(body), None).await?;
         self.finished(answer).await
     }
 
-    /// Waits for the task that an answer began, if it did.
+    /// Waits for the task that an answer started, if it did.
     async fn finished(&mut self, answer: Answer) -> Result<(), Error> {
         if answer.status == StatusCode::ACCEPTED {
             self.await_task(&answer).await

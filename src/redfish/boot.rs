@@ -1,26 +1,35 @@
-//! What a system boots from next. What was asked for is read back: some BMCs keep for ever what was to hold
-//! once.
+//! The boot source override of a system. It is read back after each change: some BMCs keep an override as
+//! `Continuous` that was requested as `Once`.
 
 use serde_json::json;
 
-use super::choose::NotAllowed;
+use super::choose::UnsupportedValue;
 use super::resources::{Boot, BootDevice, BootOverride};
 use super::{Bmc, Error};
 
 impl Bmc {
-    /// What overrides the boot order now; nothing when nothing does.
+    /// The boot source override that is in effect, if any.
+    ///
+    /// # Errors
+    /// The BMC cannot be reached, or its answer is malformed.
     pub async fn boot_override(&mut self) -> Result<Option<BootOverride>, Error> {
         Ok(current(&self.read_system().await?.0.boot))
     }
 
-    /// Has the system boot from this device once, and says how the BMC keeps that: what it keeps as
-    /// `Continuous` has to be taken back with [`Bmc::boot_from_disk`].
+    /// Makes the system boot from this device once, and returns the override as the BMC keeps it: one that it
+    /// keeps as `Continuous` must be removed with [`Bmc::boot_from_disk`].
+    ///
+    /// # Errors
+    /// The BMC cannot be reached, refuses the change, or accepts it and keeps the former value.
     pub async fn boot_once(&mut self, device: BootDevice) -> Result<BootOverride, Error> {
         self.set_boot(device.as_str(), "Once").await
     }
 
-    /// Has the system boot from its own disk, unless it does so anyway. Left to itself, an override by the
-    /// network or a CD could install something over what is on the disk.
+    /// Makes the system boot from its own disk, unless it does so already. An override that remains, to the
+    /// network or a CD, could install over the data on the disk.
+    ///
+    /// # Errors
+    /// The BMC cannot be reached, refuses the change, or accepts it and keeps the former value.
     pub async fn boot_from_disk(&mut self) -> Result<(), Error> {
         let (system, _) = self.read_system().await?;
         match current(&system.boot) {
@@ -44,7 +53,7 @@ impl Bmc {
         if enabled != "Disabled" && !targets.is_empty() && !targets.iter().any(|t| t == target) {
             return Err(Error::NotAllowed {
                 address: self.http.address(),
-                problem: NotAllowed {
+                problem: UnsupportedValue {
                     wanted: vec![target.into()],
                     allowed: targets.clone(),
                 },
@@ -54,7 +63,7 @@ impl Bmc {
             "BootSourceOverrideEnabled": enabled,
             "BootSourceOverrideTarget": target,
         });
-        // some forget the mode when it is not sent again
+        // some BMCs reset the mode unless it is sent again
         if let Some(mode) = &system.boot.mode {
             boot["BootSourceOverrideMode"] = mode.as_str().into();
         }

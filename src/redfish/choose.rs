@@ -1,24 +1,24 @@
-//! Which system is meant, which power action does what is wanted, which drive takes a CD. Pure.
+//! Chooses the system, the power action and the virtual CD drive. No I/O.
 
 use std::fmt;
 
 use super::resources::{System, VirtualMedia};
 
-/// What is wanted of a system's power.
+/// The requested change of a system's power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// It shall run.
+    /// Power on.
     On,
-    /// It shall not run, whatever is lost.
+    /// Power off at once, without a shutdown of the operating system.
     ForceOff,
-    /// It shall end what it does, and be off.
+    /// Shut the operating system down, then power off.
     Shutdown,
-    /// It shall start again, whatever is lost.
+    /// Restart at once, without a shutdown of the operating system.
     Restart,
 }
 
 impl Wish {
-    /// Power actions that do it, the best first.
+    /// Power actions (`ResetType`) that do it, the preferred one first.
     fn ways(self) -> &'static [&'static str] {
         match self {
             Self::On => &["On", "ForceOn"],
@@ -35,13 +35,13 @@ impl fmt::Display for Wish {
     }
 }
 
-/// The BMC does not offer what is wanted.
+/// The BMC does not offer the power action.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it offers none of {} for this system; it allows {}", .wanted.join(", "), or_nothing(.allowed))]
-pub struct NotAllowed {
-    /// What would do.
+#[error("it offers none of {} for this system; allowed are {}", .wanted.join(", "), or_nothing(.allowed))]
+pub struct UnsupportedValue {
+    /// Power actions that would do.
     pub wanted: Vec<String>,
-    /// What it allows.
+    /// Power actions that it allows.
     pub allowed: Vec<String>,
 }
 
@@ -53,9 +53,9 @@ fn or_nothing(list: &[String]) -> String {
     }
 }
 
-/// The power action to ask for. A BMC that does not say what it allows is asked for the usual one: some
-/// answer 204 to anything, and do nothing, so that the outcome is read back in any case.
-pub(super) fn reset_type(wish: Wish, allowed: &[String]) -> Result<&'static str, NotAllowed> {
+/// The power action to request. A BMC that does not list what it allows gets the usual one. Some BMCs
+/// answer 204 to any request and do nothing, so the power state is read back in any case.
+pub(super) fn reset_type(wish: Wish, allowed: &[String]) -> Result<&'static str, UnsupportedValue> {
     let ways = wish.ways();
     let mut offered = ways
         .iter()
@@ -67,35 +67,35 @@ pub(super) fn reset_type(wish: Wish, allowed: &[String]) -> Result<&'static str,
     }
 }
 
-fn none(ways: &[&str], allowed: &[String]) -> NotAllowed {
-    NotAllowed {
+fn none(ways: &[&str], allowed: &[String]) -> UnsupportedValue {
+    UnsupportedValue {
         wanted: ways.iter().map(ToString::to_string).collect(),
         allowed: allowed.to_vec(),
     }
 }
 
-/// Why none of the systems of a BMC is the one that is meant.
+/// Why the system cannot be found on a BMC.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoSystem {
-    /// It has none.
-    #[error("it has no system; is it a BMC?")]
+    /// The BMC has no system.
+    #[error("it has no system; check that spec.bmc.address is the address of a BMC")]
     None,
-    /// It has several, and none is named.
+    /// The BMC has several systems, and none is named.
     #[error("it has several systems; set spec.bmc.systemID to the Id, UUID or serial number of one: {}", .0.join("; "))]
     Several(Vec<String>),
-    /// The one that is named is not there, or there are several.
-    #[error("spec.bmc.systemID {wanted:?} fits {count} of its systems; set it to the Id, UUID or serial number of one: {}", .systems.join("; "))]
+    /// None or several systems match the name.
+    #[error("spec.bmc.systemID {wanted:?} matches {count} of its systems; set it to the Id, UUID or serial number of one: {}", .systems.join("; "))]
     Other {
-        /// What is named.
+        /// The configured name.
         wanted: String,
-        /// How many have it.
+        /// How many systems match.
         count: usize,
-        /// What there is.
+        /// The systems of the BMC.
         systems: Vec<String>,
     },
 }
 
-/// The system that is meant: the only one, or the one with that Id, UUID, serial number or path.
+/// The system to control: the only one, or the one with that Id, UUID, serial number or path.
 pub(super) fn system<'a>(
     systems: &'a [System],
     wanted: Option<&str>,
@@ -138,7 +138,7 @@ fn name(system: &System) -> String {
     )
 }
 
-/// The first drive that takes a CD.
+/// The first virtual drive that takes a CD or DVD.
 pub(super) fn drive(drives: &[VirtualMedia]) -> Option<&VirtualMedia> {
     let is_cd = |text: &String| {
         let text = text.to_ascii_lowercase();

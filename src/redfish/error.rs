@@ -1,164 +1,163 @@
-//! What can go wrong with a BMC, said for people.
+//! Errors of BMCs: cause, then remedy.
 
 use std::error::Error as StdError;
 
-use super::choose::{NoSystem, NotAllowed};
+use super::choose::{NoSystem, UnsupportedValue};
 
-/// Why a BMC did not do what it was asked for.
+/// Why a request to a BMC failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No connection, or it ended before the answer, each time.
+    /// Every attempt failed to connect, or lost the connection before the answer.
     #[error(
         "failed to reach the BMC at {address}; check spec.bmc.address, the network, and that its web service is on"
     )]
     Unreachable {
-        /// Its URL.
+        /// URL of the BMC.
         address: String,
-        /// What the network said.
+        /// Error of the connection.
         #[source]
         source: Box<dyn StdError + Send + Sync>,
     },
-    /// It shows another certificate than the pinned one.
+    /// Its certificate is not the pinned one.
     #[error(
-        "the BMC at {address} shows certificate {shown}, and {pinned} is pinned; if it was given a new certificate, \
-         compare that on its console and put it into spec.bmc.tls.fingerprint, otherwise something else answers \
+        "the BMC at {address} presents certificate {shown}, but {pinned} is pinned; if its certificate was replaced, \
+         verify the new one on its console and set spec.bmc.tls.fingerprint to it; otherwise another device answers \
          at that address"
     )]
     CertificateChanged {
-        /// Its URL.
+        /// URL of the BMC.
         address: String,
-        /// What it shows.
+        /// Fingerprint of the certificate that it presents.
         shown: String,
-        /// What is pinned.
+        /// The pinned fingerprint.
         pinned: String,
     },
-    /// Its certificate does not come from the authority.
+    /// The authority does not verify its certificate.
     #[error(
-        "the BMC at {address} shows certificate {shown}, which spec.bmc.tls.certificateAuthorityRef does not \
-         vouch for at that address ({problem}); give it a certificate of that authority with the address in it, \
-         or pin this one by spec.bmc.tls.fingerprint once you have compared it on the BMC's console"
+        "the BMC at {address} presents certificate {shown}, which the authority of spec.bmc.tls.certificateAuthorityRef \
+         does not verify ({problem}); install a certificate of that authority with the address in it, or verify this \
+         one on the BMC's console and set spec.bmc.tls.fingerprint to it"
     )]
     CertificateUntrusted {
-        /// Its URL.
+        /// URL of the BMC.
         address: String,
-        /// What it shows.
+        /// Fingerprint of the certificate that it presents.
         shown: String,
-        /// What the check found.
+        /// Why the verification fails.
         problem: String,
     },
-    /// User or password is wrong. Not tried again with the same, so that nobody is locked out.
+    /// User or password is wrong. They are not tried again, because a BMC may lock the user out.
     #[error(
         "the BMC at {address} refuses user {username} (HTTP {status}); correct the Secret of \
-         spec.bmc.credentialsRef: it is not tried again before that Secret or spec.bmc changes{said}"
+         spec.bmc.credentialsRef: the login is not retried before that Secret or spec.bmc changes{said}"
     )]
     LoginRefused {
-        /// Its URL.
+        /// URL of the BMC.
         address: String,
-        /// Who tried.
+        /// The user.
         username: String,
         /// HTTP status.
         status: u16,
-        /// What it said, with ": " before it, or nothing.
+        /// Message of the BMC with ": " before it, or empty.
         said: String,
     },
-    /// It answered with an error: 4xx, or 5xx each time.
+    /// It answered with an error: 4xx, or 5xx to every attempt.
     #[error("the BMC at {address} answered {what} with HTTP {status}{said}")]
     Refused {
-        /// Its URL.
+        /// URL of the BMC.
         address: String,
         /// Method and path.
         what: String,
         /// HTTP status.
         status: u16,
-        /// What it said, with ": " before it, or nothing.
+        /// Message of the BMC with ": " before it, or empty.
         said: String,
     },
-    /// It does not do the power action now.
+    /// It refuses the power action.
     #[error("the BMC at {address} refused {action} with HTTP {status}{said}")]
     PowerRefused {
-        /// Its URL.
+        /// URL of the BMC.
         address: String,
         /// The power action.
         action: &'static str,
         /// HTTP status.
         status: u16,
-        /// What it said, with ": " before it, or nothing.
+        /// Message of the BMC with ": " before it, or empty.
         said: String,
     },
-    /// What it answered is no Redfish.
-    #[error("the BMC at {address} answered {what} with something else than Redfish: {problem}")]
+    /// Its answer does not conform to Redfish.
+    #[error("the BMC at {address} answered {what} with malformed Redfish: {problem}")]
     Malformed {
-        /// Its URL.
+        /// URL of the BMC.
         address: String,
         /// Method and path.
         what: String,
-        /// What is wrong.
+        /// What is wrong with the answer.
         problem: String,
     },
-    /// None of its systems is the one that is meant.
+    /// The system cannot be chosen.
     #[error("the BMC at {address}: {problem}")]
     NoSystem {
-        /// Its URL.
+        /// URL of the BMC.
         address: String,
-        /// Which there are.
+        /// The systems that it has.
         problem: NoSystem,
     },
     /// It does not offer the power action.
     #[error("the BMC at {address}: {problem}")]
     NotAllowed {
-        /// Its URL.
+        /// URL of the BMC.
         address: String,
-        /// What it offers.
-        problem: NotAllowed,
+        /// Power actions that it offers.
+        problem: UnsupportedValue,
     },
-    /// It accepted a change, and the change did not come.
+    /// It accepted a change and did not apply it.
     #[error(
-        "the BMC at {address} accepted {wanted}, and after {seconds} s it still says {seen}; look at its console"
+        "the BMC at {address} accepted {wanted}, but still reports {seen} after {seconds} s; check its console"
     )]
     NotReached {
-        /// Its URL.
+        /// URL of the BMC.
         address: String,
-        /// What was wanted.
+        /// The requested value.
         wanted: String,
-        /// What it says.
+        /// The value that it reports.
         seen: String,
-        /// How long that was waited for.
+        /// Seconds of the wait.
         seconds: u64,
     },
-    /// A task of it ended badly, or not at all.
-    #[error("the BMC at {address}: its task {task} {problem}")]
+    /// One of its tasks failed or did not finish.
+    #[error("the BMC at {address}: task {task} {problem}")]
     TaskFailed {
-        /// Its URL.
+        /// URL of the BMC.
         address: String,
         /// Path of the task.
         task: String,
-        /// How it ended.
+        /// How the task failed.
         problem: String,
     },
-    /// It has no virtual drive for that.
+    /// It has no virtual CD drive.
     #[error(
-        "the BMC at {address} has no virtual media for a CD (looked under the system and its managers: {looked}); \
-         it may need a licence"
+        "the BMC at {address} has no virtual CD drive (virtual media under the system and its managers: {looked}); \
+         check whether virtual media needs a licence"
     )]
     NoVirtualMedia {
-        /// Its URL.
+        /// URL of the BMC.
         address: String,
-        /// What was there.
+        /// The virtual media that it has.
         looked: String,
     },
-    /// No client can be made with these settings.
-    #[error("failed to make a TLS client for the BMC at {address}: {problem}")]
+    /// The TLS settings cannot be used.
+    #[error("failed to configure TLS for the BMC at {address}: {problem}")]
     Client {
-        /// Its URL.
+        /// URL of the BMC.
         address: String,
-        /// What is wrong.
+        /// What is wrong with the answer.
         problem: String,
     },
 }
 
 impl Error {
-    /// Whether the same request may succeed when it is made again at once: the connection ended, or the BMC
-    /// is busy.
+    /// Whether the same request may succeed at once: the connection was lost, or the BMC is busy.
     pub(super) fn may_pass(&self) -> bool {
         match self {
             Self::Unreachable { .. } => true,

@@ -9,30 +9,30 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::login::Proof;
-use super::tls::{self, Refusal, Refused};
+use super::tls::{self, Refusal, RefusalSlot};
 use super::{Access, Error, Login, Pace};
 
-/// The largest answer that is read: a BMC that sends more is broken.
+/// Limit of an answer in bytes: a BMC that sends more is faulty.
 const LARGEST: usize = 4 << 20;
-/// Of what a BMC says with an error, this much is shown, in characters.
+/// Limit of a BMC's error text in messages, in characters.
 const SHOWN: usize = 400;
-/// A BMC that asks for more time than this is asked again earlier.
+/// Upper limit of a BMC's `Retry-After`.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// Redirections that are followed, all of them to the same server.
+/// Limit of redirections of one request, all to the same server.
 const REDIRECTIONS: usize = 4;
 
-/// Connections to one BMC.
+/// HTTP client of one BMC.
 pub(super) struct Http {
     client: Client,
     base: Url,
-    refused: Refused,
+    refused: RefusalSlot,
     pub(super) login: Login,
     pub(super) pace: Pace,
-    /// What each request shows; nothing before the login.
+    /// Authentication that each request carries; none before the login.
     pub(super) proof: Proof,
 }
 
-/// What a BMC answered; not an error.
+/// A successful answer of a BMC.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: StatusCode,
@@ -51,13 +51,13 @@ impl Answer {
         self.header(LOCATION).map(str::to_owned)
     }
 
-    /// How long the BMC wants to be left alone.
+    /// The pause that the BMC asks for (`Retry-After`).
     pub(super) fn retry_after(&self) -> Option<Duration> {
         let seconds = self.header(RETRY_AFTER)?.trim().parse().ok()?;
         Some(Duration::from_secs(seconds).min(LONGEST_PAUSE))
     }
 
-    /// The version of what was read, where the BMC gives any.
+    /// Version of the resource (`ETag`), if the BMC sends one.
     pub(super) fn etag(&self) -> Option<String> {
         let in_body = || {
             let body: Value = serde_json::from_slice(&self.body).ok()?;
@@ -69,7 +69,7 @@ impl Answer {
 
 impl Http {
     pub(super) fn new(access: &Access, pace: Pace) -> Result<Self, Error> {
-        let refused = Refused::default();
+        let refused = RefusalSlot::default();
         let problem = |problem: String| Error::Client {
             address: access.address.to_string(),
             problem,
@@ -82,7 +82,7 @@ impl Http {
             .no_proxy()
             .redirect(same_server())
             .timeout(pace.request)
-            // many BMCs hang or drop connections that are kept
+            // many BMCs hang or drop idle connections
             .pool_max_idle_per_host(0)
             .build()
             .map_err(|error| problem(error.to_string()))?;
@@ -120,8 +120,8 @@ impl Http {
         })
     }
 
-    /// A request that may be made twice: repeated with growing pauses while the BMC is busy or drops the
-    /// connection. A session that has ended is begun anew, once.
+    /// An idempotent request: repeated with back-off while the BMC is busy or drops the
+    /// connection. An expired session is renewed once.
     pub(super) async fn repeated(
         &mut self,
         method: Method,
@@ -147,7 +147,7 @@ impl Http {
         }
     }
 
-    /// One request.
+    /// One request, without repetition.
     pub(super) async fn once(
         &self,
         method: Method,
@@ -174,7 +174,7 @@ impl Http {
         while let Some(chunk) = response.chunk().await.map_err(|error| self.lost(error))? {
             body.extend_from_slice(&chunk);
             if body.len() > LARGEST {
-                return Err(self.malformed(what, format!("more than {LARGEST} bytes")));
+                return Err(self.malformed(what, format!("it is larger than {LARGEST} bytes")));
             }
         }
         if !status.is_success() {
@@ -204,11 +204,11 @@ impl Http {
         }
     }
 
-    /// A path that the BMC gave, on the BMC itself: our login goes nowhere else.
+    /// A path from the BMC as a URL on that BMC: credentials are sent to no other server.
     fn url(&self, path: &str, what: &str) -> Result<Url, Error> {
         let url = self.base.join(path).ok();
         url.filter(|url| url.origin() == self.base.origin())
-            .ok_or_else(|| self.malformed(what.into(), "it points to another server".into()))
+            .ok_or_else(|| self.malformed(what.into(), "it refers to another server".into()))
     }
 
     fn malformed(&self, what: String, problem: String) -> Error {
@@ -248,7 +248,7 @@ impl Http {
         }
     }
 
-    /// What came with an error, as it stands: text, for some BMCs send no JSON. Our password is not in it.
+    /// The body of an error, verbatim: as text, because some BMCs send no JSON. The password is removed from it.
     fn shown(&self, body: &[u8]) -> String {
         let text = String::from_utf8_lossy(body);
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -267,7 +267,7 @@ impl Http {
     }
 }
 
-/// Redirections within the BMC (an emulator's from a name to a UUID) are followed; our token goes to nobody else.
+/// Redirections within the BMC (an emulator's from a name to a UUID) are followed; the token is sent to no other server.
 fn same_server() -> redirect::Policy {
     redirect::Policy::custom(|attempt| {
         let first = attempt.previous().first().map(Url::origin);

@@ -1,5 +1,5 @@
-//! Session or basic authentication. A password is tried once: whoever is refused is not asked again here,
-//! so that no BMC locks its user out on our account.
+//! Session or basic authentication. A refused password is not tried again here, because a BMC may lock
+//! its user out after several attempts.
 
 use reqwest::Method;
 use reqwest::header::HeaderValue;
@@ -10,22 +10,22 @@ use super::Error;
 use super::http::{Answer, Http};
 use super::resources::ServiceRoot;
 
-/// Where sessions are made, when the BMC has a `SessionService` and does not say.
+/// Path of the sessions of a BMC whose `SessionService` does not link them.
 const SESSIONS: &str = "/redfish/v1/SessionService/Sessions";
 
-/// What each request shows.
+/// Authentication that each request carries.
 pub(super) enum Proof {
-    /// Nothing: the service root is open to all.
+    /// None: the service root needs no login.
     None,
-    /// User and password.
+    /// User and password (HTTP Basic).
     Basic,
     /// The token of a session.
     Token {
-        /// The token; marked sensitive.
+        /// Value of `X-Auth-Token`, marked sensitive.
         token: HeaderValue,
-        /// Where the session was made.
+        /// Path of the collection where the session is created.
         sessions: String,
-        /// The session itself, where it is ended.
+        /// Path of the session, for its deletion.
         session: Option<String>,
     },
 }
@@ -37,7 +37,7 @@ impl Proof {
 }
 
 impl Http {
-    /// Begins a session where the BMC has them, else takes basic authentication.
+    /// Creates a session if the BMC supports it, otherwise uses basic authentication.
     pub(super) async fn log_in(&mut self, root: &ServiceRoot) -> Result<(), Error> {
         let named = root.links.sessions.as_ref().map(|link| link.id.clone());
         let sessions = named.or_else(|| root.session_service.is_some().then(|| SESSIONS.into()));
@@ -48,7 +48,7 @@ impl Http {
         Ok(())
     }
 
-    /// A session that the BMC has ended before us is begun anew, with a password that it has accepted.
+    /// Renews a session that expired on the BMC, with the password that it accepted before.
     pub(super) async fn begin_session_again(&mut self) -> Result<(), Error> {
         if let Proof::Token { sessions, .. } = &self.proof {
             let sessions = sessions.clone();
@@ -61,24 +61,24 @@ impl Http {
     async fn session(&mut self, sessions: String) -> Result<Proof, Error> {
         let password = self.login.password.expose_secret();
         let body = json!({ "UserName": self.login.username, "Password": password });
-        // once: an attempt that was lost on the way may have been counted
+        // once: the BMC may have counted an attempt whose answer was lost
         match self.once(Method::POST, &sessions, Some(&body), None).await {
             Ok(answer) => Ok(token(&answer, sessions)),
             Err(Error::Refused { status, said, .. }) if matches!(status, 400 | 401 | 403) => {
-                // a few answer 400 to a wrong password
+                // some BMCs answer 400 to a wrong password
                 Err(self.login_refused(status, said))
             }
-            // no such service after all, or it has no room for one more session
+            // sessions are not supported after all, or their limit is reached
             Err(Error::Refused {
                 status: 404 | 405 | 500..=599,
                 ..
             }) => Ok(Proof::Basic),
-            // busy, or too many sessions or attempts (408, 409, 429): nothing was said of the password
+            // busy, or too many sessions or attempts (408, 409, 429): the password was not checked
             Err(error) => Err(error),
         }
     }
 
-    /// 401 and 403 to what needs a login are about the login.
+    /// After a login, 401 and 403 mean that the login is refused.
     pub(super) fn login_refused(&self, status: u16, said: String) -> Error {
         Error::LoginRefused {
             address: self.address(),
@@ -88,7 +88,7 @@ impl Http {
         }
     }
 
-    /// Ends the session: BMCs have room for a few only.
+    /// Deletes the session: BMCs allow few.
     pub(super) async fn log_out(&mut self) {
         let Proof::Token {
             session: Some(session),
@@ -98,9 +98,9 @@ impl Http {
             return;
         };
         let session = session.clone();
-        // a session that has ended by itself is no trouble, and one that stays ends later
+        // a session that cannot be deleted expires by itself
         if let Err(error) = self.once(Method::DELETE, &session, None, None).await {
-            tracing::debug!(%error, "a session was not ended");
+            tracing::debug!(%error, "failed to delete the session of a BMC; it expires by itself");
         }
         self.proof = Proof::None;
     }
@@ -108,7 +108,7 @@ impl Http {
 
 fn token(answer: &Answer, sessions: String) -> Proof {
     let Some(token) = answer.headers.get("X-Auth-Token") else {
-        // a service that gives no token has begun no session
+        // without a token there is no session
         return Proof::Basic;
     };
     let mut token = token.clone();

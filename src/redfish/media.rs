@@ -1,4 +1,4 @@
-//! Virtual media: an image behind a URL becomes a CD of the system.
+//! Virtual media: inserts the image at a URL as the system's CD.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,10 @@ use super::resources::{ActionTarget, Collection, Link, Manager, System, VirtualM
 use super::{Bmc, Error};
 
 impl Bmc {
-    /// Puts the image at this URL into the virtual CD drive, and takes out first what is in it.
+    /// Inserts the image at this URL into the virtual CD drive, after ejecting what is in it.
+    ///
+    /// # Errors
+    /// The BMC cannot be reached, has no virtual CD drive, refuses the image, or does not report it as inserted.
     pub async fn insert_cd(&mut self, image: &str) -> Result<(), Error> {
         let drive = self.drive().await?;
         if drive.inserted == Some(true) {
@@ -16,19 +19,22 @@ impl Bmc {
         let whole = json!({ "Image": image, "Inserted": true, "WriteProtected": true });
         match target(drive.actions.insert.as_ref()) {
             Some(target) => match self.act(&target, &whole).await {
-                // a few take nothing but the image
+                // some BMCs accept the field Image alone
                 Err(Error::Refused { status: 400, .. }) => {
                     self.act(&target, &json!({ "Image": image })).await?;
                 }
                 result => result?,
             },
-            // and a few have no action for it
+            // and some have no action for it
             None => self.patch(&drive.path, &whole).await?,
         }
         self.await_drive(&drive.path, true).await
     }
 
-    /// Takes out what is in the virtual CD drive; an empty one is left alone.
+    /// Ejects the image of the virtual CD drive, if it has one.
+    ///
+    /// # Errors
+    /// The BMC cannot be reached, has no virtual CD drive, or still reports an image.
     pub async fn eject_cd(&mut self) -> Result<(), Error> {
         let drive = self.drive().await?;
         if drive.inserted == Some(false) {
@@ -37,7 +43,10 @@ impl Bmc {
         self.eject(&drive).await
     }
 
-    /// The image in the virtual CD drive, if there is one.
+    /// URL of the image in the virtual CD drive, if there is one.
+    ///
+    /// # Errors
+    /// The BMC cannot be reached, or has no virtual CD drive.
     pub async fn cd(&mut self) -> Result<Option<String>, Error> {
         let drive = self.drive().await?;
         let is_in = drive.inserted != Some(false);
@@ -58,7 +67,7 @@ impl Bmc {
         let pace = self.http.pace;
         for _ in 0..pace.looks(pace.change) {
             let drive: VirtualMedia = self.http.read(path).await?;
-            // one that does not say is believed
+            // a drive without the field Inserted counts as done
             if drive.inserted.is_none_or(|is| is == inserted) {
                 return Ok(());
             }
@@ -77,7 +86,7 @@ impl Bmc {
         })
     }
 
-    /// The drive for CDs: under the system with some BMCs, under a manager with others.
+    /// The virtual CD drive: some BMCs have it under the system, others under a manager.
     async fn drive(&mut self) -> Result<VirtualMedia, Error> {
         let (system, _) = self.read_system().await?;
         let mut places: Vec<Link> = system.virtual_media.iter().cloned().collect();
@@ -88,7 +97,7 @@ impl Bmc {
         let mut drives = Vec::new();
         for place in places {
             let found: Collection = match self.http.read(&place.id).await {
-                // named, and not there
+                // linked, but it does not exist
                 Err(Error::Refused { status: 404, .. }) => continue,
                 result => result?,
             };

@@ -1,18 +1,18 @@
 //! Redfish: power, boot device and virtual media of a server, through its BMC (baseboard management
 //! controller).
 //!
-//! A thin client for the few resources that are needed. BMCs differ, and none keeps to the standard in
-//! everything: each field may be missing or of another type, each answer is read back, and what a BMC says of
-//! an error is shown as it stands.
+//! A client for the few resources that Tatara needs (DMTF DSP0266, DSP2046). No BMC conforms to the standard
+//! in everything: each field may be missing or of another type, each change is read back, and the text of a
+//! BMC's error is shown verbatim.
 //!
 //! | file | what it holds |
 //! |---|---|
 //! | `access` | address, credential and trust in the certificate |
-//! | `tls` | the certificate that is pinned, and no other |
+//! | `tls` | verifies the certificate: the pinned one, or one of the given authority |
 //! | `http` | one request, repeated where that is safe |
 //! | `login` | session or basic authentication; a wrong password is tried once |
 //! | `resources`, `choose` | decoding and decisions; pure |
-//! | `bmc`, `power`, `boot`, `media`, `task` | what a BMC is asked to do |
+//! | `bmc`, `power`, `boot`, `media`, `task` | the session, and what it does |
 
 mod access;
 mod bmc;

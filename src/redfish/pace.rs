@@ -1,21 +1,21 @@
-//! How long a BMC is given.
+//! Time limits and attempts of requests to a BMC.
 
 use std::time::Duration;
 
-/// How long a BMC is given. BMCs are slow, and a few answer an error before they answer.
+/// Time limits and attempts. BMCs are slow, and some answer a few requests with errors first.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// Limit of one request.
+    /// Time limit of one request.
     pub request: Duration,
-    /// Attempts of a request that is safe to repeat, and of a power action.
+    /// Attempts of an idempotent request, and of a power action.
     pub attempts: u32,
     /// Pause after the first failed attempt; doubled each time.
     pub pause: Duration,
-    /// Between two looks at a power state, a drive or a task.
+    /// Interval of reading a power state, a drive or a task.
     pub poll: Duration,
-    /// Longest wait for a power state, and for a drive.
+    /// Time limit until a power state or a drive changes.
     pub change: Duration,
-    /// Longest wait for a task.
+    /// Time limit of a task.
     pub task: Duration,
 }
 
@@ -33,7 +33,7 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// How often one may look within a limit.
+    /// Number of reads within a time limit.
     pub(super) fn looks(self, limit: Duration) -> u32 {
         let looks = limit.as_millis() / self.poll.as_millis().max(1);
         u32::try_from(looks).unwrap_or(u32::MAX).max(1)

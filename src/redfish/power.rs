@@ -1,4 +1,4 @@
-//! Power: asked for, and read back until it is so. An answer of 204 proves nothing.
+//! Power: requested, then read back until it is reached. An answer of 204 proves nothing.
 
 use serde_json::json;
 
@@ -8,8 +8,11 @@ use super::{Bmc, Error};
 use crate::core::host::PowerState;
 
 impl Bmc {
-    /// Brings the power to what is wished, and waits until the BMC says that it is so. A system that is there
-    /// already is left alone, but for [`Wish::Restart`].
+    /// Changes the power as requested, and waits until the BMC reports it. Does nothing if the power is so
+    /// already, except for [`Wish::Restart`].
+    ///
+    /// # Errors
+    /// The BMC cannot be reached, does not offer or refuses the action, or does not report the power state in time.
     pub async fn bring(&mut self, wish: Wish) -> Result<(), Error> {
         let mut failures = 0;
         loop {
@@ -19,8 +22,8 @@ impl Bmc {
             }
             match self.ask(wish, &system).await {
                 Ok(()) => return self.await_power(wish).await,
-                // busy, the connection was lost, or (409) in the middle of another change: what came of it is
-                // read back before it is asked for again
+                // busy, the connection was lost, or another change is under way (409): the power state is
+                // read before the next attempt
                 Err(error) if failures + 1 < self.http.pace.attempts && may_pass(&error) => {
                     tokio::time::sleep(self.http.pace.pause * 2_u32.pow(failures.min(8))).await;
                     failures += 1;
@@ -62,7 +65,7 @@ impl Bmc {
         })
     }
 
-    /// What the reset action takes: written beside it, or in a resource of its own.
+    /// Values that the reset action allows: listed beside it, or in an `ActionInfo` resource.
     async fn allowed(&mut self, action: &ActionTarget) -> Result<Vec<String>, Error> {
         let (true, Some(info)) = (action.reset_types.is_empty(), &action.info) else {
             return Ok(action.reset_types.clone());
@@ -96,7 +99,7 @@ impl Bmc {
     }
 }
 
-/// Whether nothing is left to be done.
+/// Whether the power state is reached.
 fn is_there(wish: Wish, state: PowerState) -> bool {
     match wish {
         Wish::On => state == PowerState::On,

@@ -1,12 +1,12 @@
-//! What BMCs answer, decoded as far as it can be: every field may be missing, or of another type than the
-//! standard says, and is then as if it were missing.
+//! Resources of BMCs, decoded leniently: a field may be missing; one of another type than the standard's
+//! counts as missing.
 
 use crate::core::host::PowerState;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// A value of the right type, or the default.
+/// A value of the expected type, or the default.
 fn tolerant<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -16,7 +16,7 @@ where
     Ok(serde_json::from_value(value).unwrap_or_default())
 }
 
-/// Text, also where it was written as a number.
+/// Text; a number becomes text.
 fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
         Value::String(text) if !text.trim().is_empty() => Some(text.trim().to_owned()),
@@ -25,7 +25,7 @@ fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D:
     })
 }
 
-/// A list of texts; what is none is left out.
+/// A list of texts; other items are skipped.
 fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let Value::Array(values) = Value::deserialize(deserializer)? else {
         return Ok(Vec::new());
@@ -36,7 +36,7 @@ fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::E
     Ok(texts.collect())
 }
 
-/// A list of resources; what is none is left out.
+/// A list of resources; other items are skipped.
 fn list<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -56,7 +56,7 @@ pub(super) struct Link {
     pub(super) id: String,
 }
 
-/// `/redfish/v1/`.
+/// The service root, `/redfish/v1/`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "PascalCase")]
 pub(super) struct ServiceRoot {
@@ -77,7 +77,7 @@ pub(super) struct RootLinks {
     pub(super) sessions: Option<Link>,
 }
 
-/// A list of resources.
+/// A collection of resources.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "PascalCase")]
 pub(super) struct Collection {
@@ -85,11 +85,11 @@ pub(super) struct Collection {
     pub(super) members: Vec<Link>,
 }
 
-/// A computer.
+/// A `ComputerSystem`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "PascalCase")]
 pub(super) struct System {
-    /// Where it was read.
+    /// Path that it was read from.
     #[serde(skip)]
     pub(super) path: String,
     #[serde(deserialize_with = "text")]
@@ -124,7 +124,7 @@ pub(super) struct SystemActions {
     pub(super) reset: Option<ActionTarget>,
 }
 
-/// Where an action is asked for, and what it takes.
+/// Target of an action, and the values that it allows.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ActionTarget {
@@ -139,7 +139,7 @@ pub(super) struct ActionTarget {
     pub(super) info: Option<String>,
 }
 
-/// What an action takes, where it is written elsewhere.
+/// An `ActionInfo`: the parameters of an action.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "PascalCase")]
 pub(super) struct ActionInfo {
@@ -156,7 +156,7 @@ pub(super) struct Parameter {
     pub(super) allowable_values: Vec<String>,
 }
 
-/// What a system boots from.
+/// The boot source override of a system.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Boot {
@@ -173,16 +173,16 @@ pub(super) struct Boot {
     pub(super) targets: Vec<String>,
 }
 
-/// What a system is told to boot from.
+/// A boot source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BootDevice {
-    /// Its own disk.
+    /// The system's disk.
     Hdd,
-    /// The network.
+    /// The network (PXE).
     Pxe,
-    /// A CD, also a virtual one.
+    /// A CD, real or virtual.
     Cd,
-    /// A URL that UEFI fetches.
+    /// A URL that UEFI boots from (HTTP boot).
     UefiHttp,
 }
 
@@ -198,20 +198,20 @@ impl BootDevice {
     }
 }
 
-/// A boot override as it was read back.
+/// A boot source override as the BMC reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BootOverride {
-    /// `Once`, `Continuous` or `Disabled`: some BMCs keep what was asked for once.
+    /// `Once`, `Continuous` or `Disabled`. Some BMCs turn `Once` into `Continuous`.
     pub enabled: String,
-    /// What is booted from.
+    /// The boot source.
     pub target: String,
 }
 
-/// A virtual drive.
+/// A `VirtualMedia` resource.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "PascalCase")]
 pub(super) struct VirtualMedia {
-    /// Where it was read.
+    /// Path that it was read from.
     #[serde(skip)]
     pub(super) path: String,
     #[serde(deserialize_with = "text")]
@@ -235,7 +235,7 @@ pub(super) struct MediaActions {
     pub(super) eject: Option<ActionTarget>,
 }
 
-/// A manager, as far as its drives go.
+/// A `Manager`, with its virtual drives.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "PascalCase")]
 pub(super) struct Manager {
@@ -243,7 +243,7 @@ pub(super) struct Manager {
     pub(super) virtual_media: Option<Link>,
 }
 
-/// A task, or the body of its monitor.
+/// A `Task`, or the body of its monitor.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "PascalCase")]
 pub(super) struct Task {

@@ -1,4 +1,4 @@
-//! Work that a BMC does after it has answered 202.
+//! Tasks: work that a BMC does after answering 202.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::resources::Task;
 use super::{Bmc, Error};
 
 impl Bmc {
-    /// Follows a task to its end. A BMC that names none is taken at its word: what it did is read back.
+    /// Waits for the end of a task. If the BMC names none there is nothing to wait for: callers read the result back.
     pub(super) async fn await_task(&mut self, accepted: &Answer) -> Result<(), Error> {
         let named = self.http.decode::<Task>(accepted).ok();
         let named = named.and_then(|task| task.path);
@@ -30,7 +30,7 @@ impl Bmc {
                         State::Failed(problem) => return Err(self.task_failed(path, problem)),
                     }
                 }
-                // a monitor may be gone once it has told the end
+                // a monitor may not exist any more after it reported the end
                 Err(Error::Refused {
                     status: 404 | 410, ..
                 }) => return Ok(()),
@@ -51,7 +51,7 @@ impl Bmc {
 }
 
 fn not_ended(limit: Duration) -> String {
-    format!("has not ended after {} s", limit.as_secs())
+    format!("has not finished after {} s", limit.as_secs())
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ enum State {
     Failed(String),
 }
 
-/// How far a task is: by the status of its monitor, and by its own word, where it says any.
+/// The state of a task: from the HTTP status of its monitor, and from `TaskState` if there is one.
 fn state(status: StatusCode, task: &Task) -> State {
     let said = task.messages.iter().filter_map(|m| m.message.as_deref());
     let said = said.collect::<Vec<_>>().join("; ");

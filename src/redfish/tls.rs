@@ -1,4 +1,4 @@
-//! The certificate of a BMC: the one that is pinned, or one that its own authority signed. No system roots.
+//! Verifies the certificate of a BMC: the pinned one, or one of the given authority. The system's trust store is not used.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,22 +14,22 @@ use sha2::{Digest as _, Sha256};
 
 use super::Trust;
 
-/// Why a certificate was not accepted.
+/// Why a certificate was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
-    /// `sha256:` and the digits of what was shown.
+    /// `sha256:` and the digest of the presented certificate.
     pub(super) shown: String,
-    /// The same of what is pinned; none when an authority is.
+    /// The pinned fingerprint; none with an authority.
     pub(super) pinned: Option<String>,
-    /// What an authority's check found.
+    /// Why the verification by the authority fails.
     pub(super) problem: String,
 }
 
-/// The last refusal, for the error: what comes out of a handshake does not say what was shown.
-pub(super) type Refused = Arc<Mutex<Option<Refusal>>>;
+/// The last refusal, for messages: the error of a handshake lacks the presented certificate.
+pub(super) type RefusalSlot = Arc<Mutex<Option<Refusal>>>;
 
-/// A TLS client that trusts just this.
-pub(super) fn client(trust: &Trust, refused: Refused) -> Result<ClientConfig, Error> {
+/// A TLS client that trusts nothing else.
+pub(super) fn client(trust: &Trust, refused: RefusalSlot) -> Result<ClientConfig, Error> {
     let provider = Arc::new(ring::default_provider());
     let check = match trust {
         Trust::Fingerprint(pinned) => Check::Fingerprint(*pinned),
@@ -67,7 +67,7 @@ enum Check {
 struct Verifier {
     provider: Arc<CryptoProvider>,
     check: Check,
-    refused: Refused,
+    refused: RefusalSlot,
 }
 
 impl ServerCertVerifier for Verifier {

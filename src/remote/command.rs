@@ -1,4 +1,4 @@
-//! A script on a host: how it gets there whole, and what comes back.
+//! A script on a host: its complete transfer, and its output.
 
 use std::fmt;
 
@@ -6,9 +6,9 @@ use russh::ChannelMsg;
 
 use crate::api::host::Privilege;
 
-/// Bytes kept of each of stdout and stderr.
+/// Limit of stdout and of stderr, in bytes.
 pub const OUTPUT_LIMIT: usize = 4 << 20;
-/// Longest line handed out while following; a longer one comes in pieces.
+/// Limit of a line in bytes while following; a longer one is passed on in pieces.
 const LINE_LIMIT: usize = 64 << 10;
 /// Output of login scripts that is searched for [`GREETING`]; older bytes are dropped.
 const NOISE_LIMIT: usize = 64 << 10;
@@ -16,12 +16,12 @@ const NOISE_LIMIT: usize = 64 << 10;
 const GREETING: &str = "tatara-shell uid=";
 const END: &str = "# tatara: end of script";
 
-/// What a script left behind.
+/// Output and exit status of a script.
 ///
 /// `Debug` shows sizes only: scripts print secrets.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Output {
-    /// Exit code; absent where a signal ended it.
+    /// Exit code; absent if a signal ended it.
     pub code: Option<u32>,
     /// Signal that ended it, such as `KILL`.
     pub signal: Option<String>,
@@ -29,12 +29,12 @@ pub struct Output {
     pub stdout: Vec<u8>,
     /// Standard error, at most [`OUTPUT_LIMIT`] bytes.
     pub stderr: Vec<u8>,
-    /// True where one of the two was longer than the limit; its end is missing.
+    /// Whether one of the two exceeds the limit and is cut.
     pub truncated: bool,
 }
 
 impl Output {
-    /// How it ended, for people.
+    /// The exit status, for messages.
     pub fn end(&self) -> String {
         match (self.code, &self.signal) {
             (Some(code), _) => format!("exit code {code}"),
@@ -61,7 +61,7 @@ impl fmt::Debug for Output {
     }
 }
 
-/// The only thing that appears on a command line.
+/// The command line: nothing else appears on it.
 pub(super) fn shell(privilege: Privilege) -> &'static str {
     match privilege {
         Privilege::Root => "/bin/bash --norc --noprofile -s",
@@ -69,11 +69,11 @@ pub(super) fn shell(privilege: Privilege) -> &'static str {
     }
 }
 
-/// What is fed to [`shell`]: `script` between a prologue and an end mark.
+/// The input of [`shell`]: `script` between a prologue and an end mark.
 ///
-/// The prologue takes in the whole script before it runs any of it, so that a connection lost on
-/// the way runs nothing, and no command can eat the rest of the script as its input. Its greeting
-/// proves that bash runs, and as whom; the script runs as root or not at all.
+/// The prologue reads the whole script before running any of it, so that a lost connection
+/// runs nothing, and no command can consume the rest of the script as its input. Its greeting
+/// proves that bash is running and as which user; the script runs as root or not at all.
 pub(super) fn envelope(script: &str) -> String {
     // Bash reads up to the closing brace before it runs any of it; the rest is left to `cat`.
     format!(
@@ -94,21 +94,21 @@ pub(super) fn envelope(script: &str) -> String {
 pub(super) enum Outcome {
     /// The script ran to its end.
     Done(Output),
-    /// The shell ended before it greeted: what it said, for people.
+    /// The shell ended before the greeting; its output, for messages.
     NoShell(String),
-    /// The shell is not root's; nothing was run.
+    /// The shell does not run as root; the script was not run.
     NotRoot(String),
-    /// The end was not seen.
+    /// The connection ended before the script.
     Lost,
 }
 
-/// Takes a channel's messages and gives the lines of stdout to `on_line` as they come.
+/// Reads a channel's messages and passes the lines of stdout to `on_line`.
 pub(super) struct Transcript<F> {
     output: Output,
     noise: Vec<u8>,
     uid: Option<String>,
     line: Vec<u8>,
-    /// All output has come.
+    /// All output was received.
     whole: bool,
     /// The server did not start the shell.
     refused: bool,
@@ -128,7 +128,7 @@ impl<F: FnMut(&str)> Transcript<F> {
         }
     }
 
-    /// Takes one message; false after the last.
+    /// Reads one message; returns false after the last.
     pub(super) fn take(&mut self, message: ChannelMsg) -> bool {
         match message {
             ChannelMsg::Data { data } => self.take_stdout(&data),
@@ -153,7 +153,7 @@ impl<F: FnMut(&str)> Transcript<F> {
         true
     }
 
-    /// Judges what came, once the channel is closed or lost.
+    /// The outcome, after the channel is closed or lost.
     pub(super) fn finish(mut self) -> Outcome {
         let ended = self.output.code.is_some() || self.output.signal.is_some();
         match self.uid.take() {
@@ -185,7 +185,7 @@ impl<F: FnMut(&str)> Transcript<F> {
         self.take_script_output(&rest);
     }
 
-    /// Finds the greeting after whatever login scripts printed; returns what follows it.
+    /// Finds the greeting after the output of login scripts; returns the output after it.
     fn find_greeting(&mut self) -> Option<Vec<u8>> {
         let length = GREETING.len();
         let start = self
@@ -219,7 +219,7 @@ impl<F: FnMut(&str)> Transcript<F> {
         self.line.clear();
     }
 
-    /// The last line of stderr, else of stdout, else the exit code: what login scripts say is before.
+    /// The last line of stderr, otherwise of stdout, otherwise the exit code: the output of login scripts is before it.
     fn complaint(&self) -> String {
         let last = |bytes: &[u8]| {
             let text = String::from_utf8_lossy(bytes);
@@ -236,7 +236,7 @@ impl<F: FnMut(&str)> Transcript<F> {
     }
 }
 
-/// Keeps what fits; true where something did not.
+/// Keeps the bytes within the limit; returns whether any exceeded it.
 fn keep(kept: &mut Vec<u8>, data: &[u8]) -> bool {
     let room = OUTPUT_LIMIT - kept.len();
     kept.extend_from_slice(&data[..data.len().min(room)]);

@@ -12,24 +12,24 @@ use tokio_util::sync::CancellationToken;
 use super::host_key::{HostKeys, fingerprint};
 use super::login::log_in;
 use super::transport::{ByteStream, Transport};
-use super::verifier::{HandshakeError, Seen, Verifier};
+use super::verifier::{HandshakeError, PeerRecord, Verifier};
 use super::{ConnectError, Hop, Session};
 
-/// Until TCP is up, or the tunnel through a jump host.
+/// Time limit of the TCP connection, or of the tunnel through a jump host.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
-/// Handshake and login together. A slow machine computes keys for many seconds, and whoever gives up early and comes
-/// again leaves it with both computations, until sshd lets nobody in (`MaxStartups`).
+/// Time limit of handshake and login together. A slow machine computes keys for many seconds; a client that gives up
+/// early and retries leaves it with both computations, until sshd refuses connections (`MaxStartups`).
 const LOGIN_TIMEOUT: Duration = Duration::from_mins(1);
-/// Silence before the peer is asked whether it lives; after [`KEEPALIVE_MISSES`] it does not.
+/// Interval of keep-alive requests on a silent connection, which is closed after [`KEEPALIVE_MISSES`] without an answer.
 const KEEPALIVE: Duration = Duration::from_secs(15);
 const KEEPALIVE_MISSES: usize = 3;
-/// A write without progress for so long has no peer: what keep-alive grants it.
+/// Time limit of a write without progress, the same as of keep-alive.
 const WRITE_STALL: Duration = Duration::from_secs(45);
 
-/// A connection that is logged in.
-pub(super) struct Connected {
+/// A connection after login.
+pub(super) struct SshConnection {
     pub(super) handle: Handle<Verifier>,
-    /// The key that was taken on trust, if one was.
+    /// The host key that was trusted on first use, if any.
     pub(super) first_contact: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ pub(super) async fn connect(
     hop: &Hop,
     trust_on_first_use: bool,
     via: Option<&Session>,
-) -> Result<Connected, ConnectError> {
+) -> Result<SshConnection, ConnectError> {
     let host_keys = HostKeys::of(hop, trust_on_first_use)?;
     let stream = within(DIAL_TIMEOUT, hop, dial(hop, via)).await?;
     let attempt = async {
@@ -51,7 +51,7 @@ pub(super) async fn connect(
         guard.disarm();
         Ok(greeted)
     };
-    let Greeted {
+    let Greeting {
         handle,
         seen,
         pinned,
@@ -61,7 +61,7 @@ pub(super) async fn connect(
         .get()
         .filter(|_| !pinned)
         .and_then(|key| key.to_openssh().ok());
-    Ok(Connected {
+    Ok(SshConnection {
         handle,
         first_contact: shown.into_iter().collect(),
     })
@@ -101,9 +101,9 @@ async fn dial(hop: &Hop, via: Option<&Session>) -> Result<Box<dyn ByteStream>, C
         })
 }
 
-struct Greeted {
+struct Greeting {
     handle: Handle<Verifier>,
-    seen: Arc<Seen>,
+    seen: Arc<PeerRecord>,
     pinned: bool,
 }
 
@@ -111,7 +111,7 @@ async fn handshake(
     hop: &Hop,
     host_keys: HostKeys,
     transport: Transport,
-) -> Result<Greeted, ConnectError> {
+) -> Result<Greeting, ConnectError> {
     let config = client::Config {
         keepalive_interval: Some(KEEPALIVE),
         keepalive_max: KEEPALIVE_MISSES,
@@ -122,13 +122,13 @@ async fn handshake(
         ..client::Config::default()
     };
     let expected = host_keys.fingerprints();
-    let seen = Arc::new(Seen::default());
+    let seen = Arc::new(PeerRecord::default());
     let verifier = Verifier {
         host_keys,
         seen: Arc::clone(&seen),
     };
     match client::connect_stream(Arc::new(config), transport, verifier).await {
-        Ok(handle) => Ok(Greeted {
+        Ok(handle) => Ok(Greeting {
             handle,
             seen,
             pinned: !expected.is_empty(),
@@ -145,7 +145,7 @@ async fn handshake(
 fn handshake_error(
     hop: &Hop,
     expected: Vec<String>,
-    seen: &Seen,
+    seen: &PeerRecord,
     error: russh::Error,
 ) -> ConnectError {
     let host = hop.to_string();

@@ -1,49 +1,49 @@
-//! Why a host could not be reached, in the words of a condition.
+//! Why a host cannot be reached over SSH, for conditions.
 
 use crate::api::conditions::Reason;
 use std::error::Error;
 use std::sync::Arc;
 
-/// Why there is no session. Cloneable, because callers that share an attempt share its error.
+/// Why a session cannot be opened. Cloneable, because callers that share an attempt share its error.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// No TCP connection, or it ended before SSH was up.
+    /// The TCP connection failed, or was lost before login.
     #[error("failed to reach {host} over SSH; check the address, the port, the network and sshd")]
     Unreachable {
         /// `user@address:port`.
         host: String,
-        /// What the network said.
+        /// Error of the connection.
         #[source]
         source: Arc<dyn Error + Send + Sync>,
     },
-    /// TCP, or handshake and login, did not end in time.
+    /// The connection, or handshake and login, exceeded the time limit.
     #[error(
         "failed to reach {host} over SSH within {seconds} s; check the address, the network and sshd"
     )]
     Timeout {
         /// `user@address:port`.
         host: String,
-        /// The limit.
+        /// The time limit.
         seconds: u64,
     },
-    /// The host showed a key that is not pinned.
+    /// The host presented a key that is not pinned.
     #[error(
-        "failed to verify the key of {host}: expected {}, but it showed {shown}; if the host was \
-         reinstalled, compare the new key on its console and put it into hostKeys, otherwise \
-         something else answers at that address", .expected.join(" or ")
+        "failed to verify the key of {host}: expected {}, but it presented {shown}; if the host was \
+         reinstalled, verify the new key on its console and add it to hostKeys, otherwise \
+         another server answers at that address", .expected.join(" or ")
     )]
     HostKeyChanged {
         /// `user@address:port`.
         host: String,
         /// Fingerprints of the pinned keys.
         expected: Vec<String>,
-        /// Fingerprint of the key that was shown.
+        /// Fingerprint of the presented key.
         shown: String,
     },
     /// The host has no key of any pinned type.
     #[error(
         "failed to verify the key of {host}: expected {}, but it offers only {}; if the host was \
-         reinstalled, compare its new key on its console and put it into hostKeys",
+         reinstalled, verify its new key on its console and add it to hostKeys",
         .expected.join(" or "), .offered.join(", ")
     )]
     HostKeyNotOffered {
@@ -51,32 +51,32 @@ pub enum ConnectError {
         host: String,
         /// Fingerprints of the pinned keys.
         expected: Vec<String>,
-        /// Types of key that the host has.
+        /// Key types that the host offers.
         offered: Vec<String>,
     },
-    /// No key is pinned, and the user did not ask for first use.
+    /// No key is pinned, and trust on first use is not enabled.
     #[error(
-        "hostKeys of {host} is empty; pin the host's public keys (ssh-keyscan, compared on its \
+        "hostKeys of {host} is empty; add the host's public keys (from ssh-keyscan, verified on its \
          console), or set trustOnFirstUse: true on the host (jump hosts must be pinned)"
     )]
     HostKeyMissing {
         /// `user@address:port`.
         host: String,
     },
-    /// A pinned key cannot be read.
+    /// A pinned key is malformed.
     #[error(
-        "hostKeys[{index}] of {host} is not a public key: {value:?}; write it as in known_hosts \
+        "hostKeys[{index}] of {host} is not a public key: {value:?}; use the form of known_hosts \
          without the name, such as ssh-ed25519 AAAA…"
     )]
     HostKeyMalformed {
         /// `user@address:port`.
         host: String,
-        /// Its place in `hostKeys`.
+        /// Its index in `hostKeys`.
         index: usize,
         /// Its beginning.
         value: String,
     },
-    /// The server did not let the user in.
+    /// The server refused the login.
     #[error(
         "failed to log in to {host} as {user} with key {key}; add the public key to \
          ~{user}/.ssh/authorized_keys there, or correct user or credentialsRef{}", .detail
@@ -84,35 +84,37 @@ pub enum ConnectError {
     AuthenticationFailed {
         /// `user@address:port`.
         host: String,
-        /// Who tried.
+        /// The user.
         user: String,
-        /// Type and fingerprint of the key that was tried.
+        /// Type and fingerprint of the offered key.
         key: String,
-        /// What the server said, in parentheses, or nothing.
+        /// Message of the server in parentheses, or empty.
         detail: String,
     },
     /// A jump host on the way failed.
-    #[error("failed to go through jump host {hop}")]
+    #[error("failed to connect through jump host {hop}")]
     JumpFailed {
         /// `user@address:port` of the jump host.
         hop: String,
-        /// What failed there.
+        /// Error of the jump host.
         #[source]
         source: Box<ConnectError>,
     },
-    /// The other side does not speak SSH as it should.
-    #[error("failed to negotiate SSH with {host}; check that sshd listens there and is current")]
+    /// The SSH negotiation failed.
+    #[error(
+        "failed to negotiate SSH with {host}; check that the port is sshd's and that its release is supported"
+    )]
     Protocol {
         /// `user@address:port`.
         host: String,
-        /// What was wrong.
+        /// Error of the negotiation.
         #[source]
         source: Arc<russh::Error>,
     },
 }
 
 impl ConnectError {
-    /// One word for a condition.
+    /// The reason for a condition.
     pub fn reason(&self) -> Reason {
         match self {
             Self::Unreachable { .. } | Self::Timeout { .. } => Reason::SshUnreachable,
@@ -125,7 +127,7 @@ impl ConnectError {
         }
     }
 
-    /// Whether the same attempt may succeed later with nothing changed by anybody.
+    /// Whether the same attempt may succeed later without a change of the configuration.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Timeout { .. } | Self::Protocol { .. } => true,

@@ -1,4 +1,4 @@
-//! A private key that opens hosts: decoded once, shown never.
+//! A private SSH key: decoded once, never displayed.
 
 use crate::api::conditions::Reason;
 use std::fmt;
@@ -18,50 +18,50 @@ pub struct Credential {
     fingerprint: String,
 }
 
-/// Why a Secret of type `kubernetes.io/ssh-auth` holds no usable key.
+/// Why the key of a Secret of type `kubernetes.io/ssh-auth` cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CredentialError {
-    /// Not a private key, or damaged.
+    /// It is not a private key, or it is damaged.
     #[error(
-        "ssh-privatekey is not a private key: {detail}; store the file that ssh-keygen wrote, \
-         the one without .pub"
+        "ssh-privatekey is not a private key: {detail}; store the file that ssh-keygen creates \
+         without the extension .pub"
     )]
     NotAPrivateKey {
-        /// What was found instead; never a part of the key.
+        /// What it is instead, without any part of the key.
         detail: &'static str,
     },
-    /// Encrypted, and the Secret has no passphrase.
-    #[error("ssh-privatekey is encrypted; add its passphrase to the Secret under key passphrase")]
+    /// The key is encrypted, and the Secret has no passphrase.
+    #[error("ssh-privatekey is encrypted; add its passphrase to the Secret as key passphrase")]
     PassphraseRequired,
-    /// The passphrase does not open the key.
-    #[error("passphrase does not open ssh-privatekey; correct key passphrase of the Secret")]
+    /// The passphrase does not decrypt the key.
+    #[error("the passphrase does not decrypt ssh-privatekey; correct key passphrase of the Secret")]
     WrongPassphrase,
-    /// Opening it would take longer than anybody waits.
+    /// Decrypting it would take too long.
     #[error(
-        "ssh-privatekey asks for {found} {what} to open it, and at most {most} are tried; write it anew with fewer: \
+        "ssh-privatekey needs {found} {what} to decrypt, but the limit is {most}; rewrite it with fewer: \
          ssh-keygen -p -a 24 -f <file>"
     )]
     TooCostly {
-        /// What its header asks for.
+        /// The number in its header.
         found: u64,
         /// The limit.
         most: u64,
-        /// What is counted.
+        /// The unit.
         what: &'static str,
     },
-    /// A type that cannot be used.
+    /// The type of key is not supported.
     #[error(
         "ssh-privatekey is of the unsupported type {found}; use ed25519, ECDSA or RSA, in the \
          format that ssh-keygen writes (ssh-keygen -p -f <file> rewrites an old one)"
     )]
     UnsupportedType {
-        /// The type or encryption that was found.
+        /// The type or encryption.
         found: String,
     },
 }
 
 impl CredentialError {
-    /// One word for a condition.
+    /// The reason for a condition.
     pub fn reason(&self) -> Reason {
         match self {
             Self::NotAPrivateKey { .. } => Reason::CredentialMalformed,
@@ -74,11 +74,14 @@ impl CredentialError {
 }
 
 impl Credential {
-    /// Decodes `pem` (OpenSSH, PKCS#8, PKCS#1 or SEC1), with `passphrase` where it is encrypted.
+    /// Decodes `pem` (OpenSSH, PKCS#8, PKCS#1 or SEC1), with `passphrase` if it is encrypted.
     ///
-    /// A line end after the passphrase is dropped (files have one), and a passphrase that the key
-    /// does not need is ignored. An encrypted key takes CPU time for its key derivation, seconds at most, which is
-    /// the purpose of that: keep the result, and call this where blocking is allowed.
+    /// A line end after the passphrase is removed (files have one), and a passphrase that the key
+    /// does not need is ignored. Deriving the key of an encrypted one takes CPU time by design, seconds at
+    /// most: keep the result, and call this where blocking is allowed.
+    ///
+    /// # Errors
+    /// The key cannot be decoded or decrypted, or its type is not supported.
     pub fn parse(pem: &[u8], passphrase: Option<&[u8]>) -> Result<Self, CredentialError> {
         let pem = text(pem).ok_or(CredentialError::NotAPrivateKey { detail: "not text" })?;
         let pem = pem.expose_secret();
@@ -110,7 +113,10 @@ impl Credential {
         self.key.algorithm().to_string()
     }
 
-    /// The public key, as in `authorized_keys`.
+    /// The public key, in the form of `authorized_keys`.
+    ///
+    /// # Errors
+    /// The public key cannot be encoded.
     pub fn public(&self) -> Result<String, SshKeyError> {
         self.key.public_key().to_openssh()
     }

@@ -57,10 +57,7 @@ fn an_encrypted_key_opens_with_its_passphrase_and_a_line_end_after_it() {
 fn an_encrypted_key_without_passphrase_says_which_key_of_the_secret_is_missing() {
     let error = refusal(&encrypted("geheim"), None);
     assert_eq!(error, CredentialError::PassphraseRequired);
-    assert!(
-        error.to_string().contains("under key passphrase"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("as key passphrase"), "{error}");
 }
 
 #[test]

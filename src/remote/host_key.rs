@@ -1,21 +1,21 @@
-//! Host keys: what is pinned, what may be negotiated, and whether a shown key is one of them.
+//! Host keys: the pinned ones, the algorithms to negotiate, and the check of a presented key.
 
 use russh::keys::{Algorithm, EcdsaCurve, HashAlg, PublicKey};
 
 use super::{ConnectError, Hop};
 
-/// The keys that a server may show.
+/// The keys that a server may present.
 #[derive(Clone, Debug)]
 pub(super) enum HostKeys {
-    /// One of these.
+    /// One of these keys.
     Pinned(Vec<PublicKey>),
-    /// Whatever it shows: first contact, where the user asked for it.
+    /// Any key: trust on first use, if the user enabled it.
     FirstContact,
 }
 
 impl HostKeys {
-    /// Reads the pins of `hop`. Without pins it is first contact where `trust_on_first_use`, and
-    /// an error otherwise.
+    /// Reads the pinned keys of `hop`. Without any, every key is accepted if `trust_on_first_use`, otherwise
+    /// it is an error.
     pub(super) fn of(hop: &Hop, trust_on_first_use: bool) -> Result<Self, ConnectError> {
         if hop.host_keys.is_empty() {
             return if trust_on_first_use {
@@ -44,7 +44,7 @@ impl HostKeys {
             .map(Self::Pinned)
     }
 
-    /// Host-key algorithms to offer, so that a server with several keys shows a pinned one.
+    /// Host-key algorithms to offer, so that a server with several keys presents a pinned one.
     pub(super) fn algorithms(&self) -> Vec<Algorithm> {
         let Self::Pinned(keys) = self else {
             return every_algorithm();
@@ -59,7 +59,7 @@ impl HostKeys {
             .collect()
     }
 
-    /// Whether the server may show `key`. Comments do not count.
+    /// Whether `key` is accepted. Comments are ignored.
     pub(super) fn accept(&self, key: &PublicKey) -> bool {
         match self {
             Self::FirstContact => true,
@@ -67,7 +67,7 @@ impl HostKeys {
         }
     }
 
-    /// Fingerprints of the pinned keys, for people.
+    /// Fingerprints of the pinned keys, for messages.
     pub(super) fn fingerprints(&self) -> Vec<String> {
         match self {
             Self::FirstContact => Vec::new(),
@@ -98,7 +98,7 @@ fn rsa() -> [Algorithm; 2] {
     [HashAlg::Sha512, HashAlg::Sha256].map(|hash| Algorithm::Rsa { hash: Some(hash) })
 }
 
-/// What a key of this type can be negotiated as; empty where it is not supported.
+/// The algorithms of a key type; empty if it is not supported.
 fn negotiable(key: &Algorithm) -> Vec<Algorithm> {
     match key {
         Algorithm::Rsa { .. } => rsa().to_vec(),

@@ -1,4 +1,4 @@
-//! What it costs to open an encrypted key: its own header says, and a typing error there is years of computing.
+//! The cost of decrypting a key, from its header: a wrong number there would mean years of computing.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -16,7 +16,7 @@ const PBKDF2_ITERATIONS: u64 = 10_000_000;
 /// N · r · p of scrypt in PKCS#8: openssl writes 2¹⁷; eight times that takes 128 MiB and seconds.
 const SCRYPT_COST: u64 = 1 << 20;
 
-/// Refuses a key that would take longer to open than anybody waits.
+/// Refuses a key that would take too long to decrypt.
 pub(super) fn check(pem: &str) -> Result<(), CredentialError> {
     let (found, most, what) = if pem.contains("-----BEGIN ENCRYPTED PRIVATE KEY-----") {
         match pkcs8(pem) {
@@ -35,7 +35,7 @@ pub(super) fn check(pem: &str) -> Result<(), CredentialError> {
     Err(CredentialError::TooCostly { found, most, what })
 }
 
-/// Cost, limit and name of the key derivation (RFC 8018, PBES2); nothing where it is none that can be opened.
+/// Cost, limit and name of the key derivation (RFC 8018, PBES2); none if it is not supported.
 fn pkcs8(pem: &str) -> Option<(u64, u64, &'static str)> {
     let body: String = pem
         .lines()
@@ -52,7 +52,7 @@ fn pkcs8(pem: &str) -> Option<(u64, u64, &'static str)> {
         return None;
     };
     let numbers = parameters.as_sequence().ok()?.iter();
-    // one that does not fit is too much for sure
+    // a number that does not fit exceeds the limit
     let mut numbers = numbers
         .filter(|part| matches!(part.content, DerObjectContent::Integer(_)))
         .map(|part| part.as_u64().unwrap_or(u64::MAX));

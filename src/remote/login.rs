@@ -6,14 +6,14 @@ use russh::client::{AuthResult, Handle};
 use russh::keys::{Algorithm, HashAlg, PrivateKeyWithHashAlg};
 use russh::{MethodKind, MethodSet};
 
-use super::verifier::{Seen, Verifier};
+use super::verifier::{PeerRecord, Verifier};
 use super::{ConnectError, Hop};
 
-/// Logs in to `hop` with its credential, or says why not.
+/// Logs in to `hop` with its credential.
 pub(super) async fn log_in(
     hop: &Hop,
     handle: &mut Handle<Verifier>,
-    seen: &Seen,
+    seen: &PeerRecord,
 ) -> Result<(), ConnectError> {
     let (mut remaining, mut partial) = (MethodSet::empty(), false);
     for hash in hashes(hop, handle).await {
@@ -43,9 +43,9 @@ pub(super) async fn log_in(
     Err(refusal(hop, &remaining, partial))
 }
 
-/// Signature hashes to try. For RSA these are SHA-2 only, what the server names first before the
-/// other: servers name what they can, which may be more than what they are configured to accept.
-/// One that knows only SHA-1 refuses the login, as it should.
+/// Signature hashes to try. For RSA these are SHA-2 only, the server's first choice before the
+/// other: servers list what they support, which may be more than they are configured to accept.
+/// A server that supports only SHA-1 refuses the login.
 async fn hashes(hop: &Hop, handle: &Handle<Verifier>) -> Vec<Option<HashAlg>> {
     if !matches!(hop.credential.key().algorithm(), Algorithm::Rsa { .. }) {
         return vec![None];
@@ -62,7 +62,7 @@ async fn hashes(hop: &Hop, handle: &Handle<Verifier>) -> Vec<Option<HashAlg>> {
     }
 }
 
-fn lost(hop: &Hop, seen: &Seen) -> ConnectError {
+fn lost(hop: &Hop, seen: &PeerRecord) -> ConnectError {
     ConnectError::Unreachable {
         host: hop.to_string(),
         source: Arc::new(seen.closed("the connection was closed during login")),

@@ -1,10 +1,10 @@
-//! SSH: connections, commands, tunnels, and following a step.
+//! SSH: connections, commands, and tunnels.
 //!
-//! A [`Target`] says where a host is, whose keys it must show, and which key opens it. The
-//! [`Pool`] turns it into a [`Session`], one per host, shared by everybody; a session runs
-//! scripts as root and opens TCP tunnels. [`kube_client`] reaches an API server through one, or directly.
+//! A [`Target`] has the address of a host, its host keys, and the key to log in with. The
+//! [`Pool`] opens a [`Session`] for it, one per host, shared by all callers; a session runs
+//! scripts as root and opens TCP tunnels. [`kube_client`] reaches an API server through a session, or directly.
 //!
-//! Nothing here retries: callers wait (`controllers::backoff`) and keep the attempt count themselves.
+//! Nothing here retries: callers do, with back-off, and count the attempts.
 
 mod command;
 mod connect;

@@ -1,5 +1,5 @@
-//! How long an API server may take. A server that takes a request and never answers, or a network that drops packets,
-//! must not hold whoever asked: kube's client waits for ever.
+//! Time limits of requests to an API server. kube's client waits forever for a server that accepts a request and does
+//! not answer, or for a network that drops packets.
 
 use std::fmt;
 use std::pin::Pin;
@@ -15,13 +15,14 @@ use kube::client::{Body, DynBody};
 use tokio::time::{Instant, Sleep, sleep_until, timeout_at};
 use tower::{BoxError, Service};
 
-/// A call, to the last byte of its answer; the first byte of a watch. A server's own limit for webhooks is 30 s.
+/// Time limit of a request, up to the last byte of its answer, or the first byte of a watch. An API server's limit for
+/// webhooks is 30 s.
 const CALL: Duration = Duration::from_secs(40);
-/// Silence of a watch. A server ends each after the five minutes that kube asks for, and usually sends a bookmark
-/// every minute.
+/// Time limit between two pieces of a watch. A server ends each watch after the five minutes that kube requests, and
+/// usually sends a bookmark every minute.
 const SILENCE: Duration = Duration::from_secs(330);
 
-/// It took too long.
+/// The time limit was exceeded.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Silent(Duration);
 
@@ -33,7 +34,7 @@ impl fmt::Display for Silent {
 
 impl std::error::Error for Silent {}
 
-/// A service that gives up on an API that does not answer.
+/// A service with time limits for an API server.
 pub(super) struct Patience<S> {
     service: S,
     call: Duration,
@@ -41,7 +42,7 @@ pub(super) struct Patience<S> {
 }
 
 impl<S> Patience<S> {
-    /// With `service`, as long as an API server may take.
+    /// Adds the time limits to `service`.
     pub(super) fn with(service: S) -> Self {
         Self {
             service,
@@ -87,7 +88,7 @@ where
     }
 }
 
-/// Whether the answer has no end of its own.
+/// Whether the answer is a stream without an end, such as a watch.
 fn is_watch(uri: &Uri) -> bool {
     let query = uri.query().unwrap_or_default();
     query
@@ -95,7 +96,7 @@ fn is_watch(uri: &Uri) -> bool {
         .any(|pair| matches!(pair, "watch=true" | "watch=1" | "follow=true"))
 }
 
-/// The body of an answer that is waited for until `end`; each piece of a watch puts that off by `limit`.
+/// The body of an answer with the deadline `end`, which each piece of a watch extends by `limit`.
 struct Patient<B> {
     inner: B,
     limit: Duration,

@@ -1,4 +1,4 @@
-//! One shared connection per host, made when it is first needed and again when it was lost.
+//! One shared connection per host, opened when first needed and again after a loss.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -13,9 +13,9 @@ use crate::api::host::Privilege;
 
 /// The connections to all hosts. Clones share them.
 ///
-/// Callers who ask for the same target at once share one attempt; it goes on while one of them
-/// waits. Hops on the way are shared by all who go the same way, and close behind the last. The
-/// pool does not retry: an error is each caller's, and the next call tries again.
+/// Concurrent callers of the same target share one attempt, which continues while one of them
+/// waits. Connections to jump hosts are shared as well, and closed after their last user. The
+/// pool does not retry: each caller gets the error, and the next call tries again.
 #[derive(Clone, Default)]
 pub struct Pool {
     shelves: Arc<Mutex<Shelves>>,
@@ -24,7 +24,7 @@ pub struct Pool {
 #[derive(Default)]
 struct Shelves {
     lines: HashMap<Key, Line>,
-    /// Sessions that stay open between callers, by place: at most one for each.
+    /// Sessions that stay open between callers, by place: at most one each.
     kept: HashMap<Place, Arc<Session>>,
     attempts: u64,
 }
@@ -36,7 +36,7 @@ enum Line {
 
 type Attempt = BoxFuture<'static, Result<Arc<Session>, ConnectError>>;
 
-/// All that a connection is made with; with anything else it is another connection.
+/// All parameters of a connection; other parameters need another connection.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Key {
     way: Vec<(Stop, String, Vec<String>)>,
@@ -45,7 +45,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// Of the connection to `target`.
+    /// The key of the connection to `target`.
     pub fn of(target: &Target) -> Self {
         Leg::to(target).key()
     }
@@ -57,10 +57,13 @@ impl Pool {
         Self::default()
     }
 
-    /// The connection to `target`, new where there is none or it was lost.
+    /// The connection to `target`, opened anew if there is none or it was lost.
     ///
-    /// A changed credential, pinned key or way makes another connection at once; the one before
-    /// closes when its last user ends.
+    /// A changed credential, host key or jump host opens another connection at once; the former one
+    /// closes after its last user.
+    ///
+    /// # Errors
+    /// The host or a jump host cannot be reached or verified, or refuses the login.
     pub async fn session(&self, target: &Target) -> Result<Arc<Session>, ConnectError> {
         let leg = Leg::to(target);
         if let Some(session) = self.lock().open(&leg.key()) {
@@ -91,7 +94,7 @@ impl Pool {
         Ok(session)
     }
 
-    /// Lets go of the connection to a place, whatever opened it: it closes when its last user ends.
+    /// Removes the connection to a place from the pool: it closes after its last user.
     pub fn forget(&self, place: &Place) {
         let mut shelves = self.lock();
         let is_there = |key: &Key| key.way.iter().map(|(stop, ..)| stop).eq(place);
@@ -107,22 +110,22 @@ impl Pool {
         via: Option<Arc<Session>>,
     ) -> Result<Arc<Session>, ConnectError> {
         let attempt = match self.find(leg, via) {
-            Found::Open(session) => return Ok(session),
-            Found::Attempt(attempt) => attempt,
+            Slot::Open(session) => return Ok(session),
+            Slot::Attempt(attempt) => attempt,
         };
         attempt.await
     }
 
-    fn find(&self, leg: &Leg<'_>, via: Option<Arc<Session>>) -> Found {
+    fn find(&self, leg: &Leg<'_>, via: Option<Arc<Session>>) -> Slot {
         let key = leg.key();
         let mut shelves = self.lock();
         if let Some(session) = shelves.open(&key) {
-            return Found::Open(session);
+            return Slot::Open(session);
         }
         if let Some(Line::Connecting(_, attempt)) = shelves.lines.get(&key)
             && let Some(attempt) = attempt.upgrade()
         {
-            return Found::Attempt(attempt);
+            return Slot::Attempt(attempt);
         }
         shelves.attempts += 1;
         let number = shelves.attempts;
@@ -131,7 +134,7 @@ impl Pool {
         if let Some(weak) = attempt.downgrade() {
             shelves.lines.insert(key, Line::Connecting(number, weak));
         }
-        Found::Attempt(attempt)
+        Slot::Attempt(attempt)
     }
 
     fn attempt(&self, number: u64, key: Key, leg: &Leg<'_>, via: Option<Arc<Session>>) -> Attempt {
@@ -147,7 +150,7 @@ impl Pool {
         .boxed()
     }
 
-    /// Notes how attempt `number` ended, unless another has taken its place.
+    /// Records the result of attempt `number`, unless another one replaced it.
     fn settle(&self, number: u64, key: Key, session: Option<&Arc<Session>>) {
         let mut shelves = self.lock();
         if !matches!(shelves.lines.get(&key), Some(Line::Connecting(n, _)) if *n == number) {
@@ -175,7 +178,7 @@ impl Shelves {
     }
 }
 
-enum Found {
+enum Slot {
     Open(Arc<Session>),
     Attempt(Shared<Attempt>),
 }
@@ -189,7 +192,7 @@ impl Line {
     }
 }
 
-/// One hop with the hops before it.
+/// Connects to one hop through the hops before it.
 struct Leg<'a> {
     hop: &'a Hop,
     before: &'a [Hop],

@@ -1,23 +1,23 @@
-//! Why a script or a tunnel failed on a host that was reached.
+//! Why a script or a tunnel fails on a connected host.
 
 use crate::api::conditions::Reason;
 use std::sync::Arc;
 
-/// Why a script gave no [`Output`](super::Output), or a tunnel did not open.
+/// Why a script has no [`Output`](super::Output), or a tunnel cannot be opened.
 ///
-/// A script that ran and failed is an output with its exit code, not an error.
+/// A script that runs and fails is an output with its exit code, not an error.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum RunError {
-    /// The connection ended; whether the script did is unknown. Connect again and re-attach.
-    #[error("failed to keep the SSH connection to {host}; what was running there may still be")]
+    /// The connection was lost; whether the script still runs is unknown. Connect again and re-attach.
+    #[error("lost the SSH connection to {host}; its command may still be running there")]
     Disconnected {
         /// `user@address:port`.
         host: String,
     },
-    /// A script did not end in time, and sshd answers all the same.
+    /// A script exceeded its time limit, although sshd answers.
     #[error(
-        "failed to get an answer from {host} within {seconds} s: sshd is there, and a script hangs; look on its \
-         console for a disk or a mount that does not answer (dmesg, findmnt), or for a machine out of memory"
+        "a script on {host} did not finish within {seconds} s, although sshd answers; check on its \
+         console for a disk or mount that does not answer (dmesg, findmnt), or for lack of memory"
     )]
     Hangs {
         /// `user@address:port`.
@@ -25,9 +25,9 @@ pub enum RunError {
         /// The limit.
         seconds: u64,
     },
-    /// Other commands of ours hold all that the server opens at a time.
+    /// Our other commands use all channels that the server allows.
     #[error(
-        "failed to open a command on {host} within {seconds} s: others of Tatara are under way, and sshd allows no \
+        "failed to start a command on {host} within {seconds} s: other commands of Tatara are running, and sshd allows no \
          more; raise MaxSessions in its sshd_config"
     )]
     Busy {
@@ -36,7 +36,7 @@ pub enum RunError {
         /// The limit.
         seconds: u64,
     },
-    /// `sudo -n` did not start a shell.
+    /// `sudo -n` failed to start a shell.
     #[error(
         "failed to become root on {host} by sudo: {said:?}; allow it without a password \
          (/etc/sudoers.d/tatara: `{user} ALL=(ALL) NOPASSWD: ALL`), or log in as root"
@@ -44,12 +44,12 @@ pub enum RunError {
     SudoRefused {
         /// `user@address:port`.
         host: String,
-        /// Who asked.
+        /// The user.
         user: String,
-        /// The last line of what it said.
+        /// The last line of its output.
         said: String,
     },
-    /// The login gave no bash.
+    /// The login failed to start bash.
     #[error(
         "failed to start /bin/bash on {host}: {said:?}; install bash, and give {user} a login \
          shell without a forced command"
@@ -57,12 +57,12 @@ pub enum RunError {
     ShellUnavailable {
         /// `user@address:port`.
         host: String,
-        /// Who logged in.
+        /// The user.
         user: String,
-        /// The last line of what it said.
+        /// The last line of its output.
         said: String,
     },
-    /// A shell started, but not as root.
+    /// The shell does not run as root.
     #[error(
         "failed to become root on {host}: commands run as uid {uid}; set privilege: sudo, or \
          user: root, and check sudo's runas_default"
@@ -73,35 +73,35 @@ pub enum RunError {
         /// Effective user ID of the shell.
         uid: String,
     },
-    /// The server opens no further command, though none of ours runs on this connection.
+    /// The server opens no channel, although no other command uses this connection.
     #[error(
-        "failed to open a command on {host}; check MaxSessions and the user's limits in sshd_config"
+        "failed to start a command on {host}; check MaxSessions and the user's limits in sshd_config"
     )]
     CommandRefused {
         /// `user@address:port`.
         host: String,
-        /// What the server said.
+        /// Message of the server.
         #[source]
         source: Arc<russh::Error>,
     },
-    /// The server did not open the tunnel.
+    /// The server refused to open the tunnel.
     #[error(
-        "failed to reach {to} through {host}; check that it listens there, and AllowTcpForwarding \
+        "failed to reach {to} through {host}; check that a server listens on {to}, and AllowTcpForwarding \
          and PermitOpen in sshd_config"
     )]
     TunnelRefused {
-        /// `user@address:port` of the server that was to connect.
+        /// `user@address:port` of the SSH server.
         host: String,
-        /// `address:port` that it was to connect to.
+        /// `address:port` of the destination.
         to: String,
-        /// What the server said.
+        /// Message of the server.
         #[source]
         source: Arc<russh::Error>,
     },
 }
 
 impl RunError {
-    /// One word for a condition.
+    /// The reason for a condition.
     pub fn reason(&self) -> Reason {
         match self {
             Self::Disconnected { .. } => Reason::SshDisconnected,

@@ -1,4 +1,4 @@
-//! A command under way: its slot, and what becomes of it when its caller goes away.
+//! A running command: its slot, and its end when its caller drops it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,15 +8,15 @@ use russh::client::Msg;
 use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
 
-/// Commands of one connection: those that run, and those whose callers went away.
+/// Commands of one connection: the running ones, and the abandoned ones.
 #[derive(Default)]
 pub(super) struct Counts {
     pub(super) running: AtomicUsize,
-    /// They may still run on the host, and the server counts them against `MaxSessions`.
+    /// Abandoned commands: they may still run on the host, and count against `MaxSessions`.
     pub(super) abandoned: AtomicUsize,
 }
 
-/// Counts a command as running, holds its slot, and closes its channel when dropped early.
+/// Counts a command as running, keeps its slot, and closes its channel if it is dropped early.
 pub(super) struct Running {
     _slot: OwnedSemaphorePermit,
     counts: Arc<Counts>,
@@ -25,7 +25,7 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Takes a channel into care, with the slot that it fills.
+    /// Wraps a channel and its slot.
     pub(super) fn new(
         slot: OwnedSemaphorePermit,
         counts: Arc<Counts>,
@@ -45,7 +45,7 @@ impl Running {
         Arc::clone(&self.write)
     }
 
-    /// The server closed the channel, or the connection is lost: nothing is left to close.
+    /// Records that the server closed the channel or the connection was lost, so that there is nothing to close.
     pub(super) fn ended(&mut self) {
         self.ended = true;
     }

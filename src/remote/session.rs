@@ -1,4 +1,4 @@
-//! A connection to a host that is logged in: runs scripts as root, opens tunnels.
+//! A session on a host: runs scripts as root, opens tunnels.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -15,24 +15,24 @@ use tokio::sync::{Mutex, Semaphore};
 use tokio::time::timeout;
 
 use super::command::{Outcome, Output, Transcript, envelope, shell};
-use super::connect::Connected;
+use super::connect::SshConnection;
 use super::running::{Counts, Running};
 use super::verifier::Verifier;
 use super::{Hop, RunError, TcpTunnel};
 use crate::api::host::Privilege;
 
-/// Commands at a time on one connection: sshd's default of `MaxSessions`. Further ones wait. A
-/// server that allows fewer is found out and respected. Tunnels do not count.
+/// Limit of concurrent commands on one connection: sshd's default of `MaxSessions`. Further ones wait. The
+/// lower limit of a server is detected and respected. Tunnels do not count.
 const COMMANDS: usize = 10;
-/// Commands whose callers went away, after which the connection is replaced: they may hold half of
-/// what the server allows.
+/// Number of abandoned commands after which the connection is replaced: half of
+/// the server's limit.
 const ABANDONED: usize = COMMANDS / 2;
-/// How long sshd may take to say that it is there, when a script has not ended in time.
+/// Time limit of sshd's answer to a check after a script exceeded its own.
 const PONG: Duration = Duration::from_secs(5);
 
-/// A connection to a host, shared by all who work on it.
+/// A connection to a host, shared by all callers.
 ///
-/// It closes when its last user is gone; a tunnel is a user too.
+/// It closes after its last user; a tunnel is a user too.
 pub struct Session {
     handle: Arc<Handle<Verifier>>,
     host: String,
@@ -42,15 +42,15 @@ pub struct Session {
     slots: Arc<Semaphore>,
     opening: Arc<Mutex<()>>,
     counts: Arc<Counts>,
-    /// It is of no more use: the server opens no command on it, or is silent.
+    /// Whether it is unusable: the server opens no channel on it, or does not answer.
     refused: AtomicBool,
-    /// The hop before; others who go the same way share it while somebody holds it.
+    /// The jump host before it, shared with other sessions.
     _via: Option<Arc<Session>>,
 }
 
 impl Session {
     pub(super) fn new(
-        connected: Connected,
+        connected: SshConnection,
         hop: &Hop,
         privilege: Privilege,
         via: Option<Arc<Session>>,
@@ -71,16 +71,22 @@ impl Session {
 
     /// Runs a bash script as root and waits for its end.
     ///
-    /// The script goes in over stdin, so that it shows on no command line, and runs only if it
-    /// arrived whole; its own commands read from `/dev/null`. The end is that of the script *and of
-    /// all that hold its stdout or stderr*: a background process needs them redirected. Dropping this
-    /// future lets go of the script but does not end it (sshd signals no command of root's).
+    /// The script is sent over stdin, so that it appears on no command line, and runs only if it
+    /// arrived completely; its commands read from `/dev/null`. It returns after the script *and all
+    /// processes with its stdout or stderr* have ended: a background process must redirect them. Dropping this
+    /// future abandons the script and does not end it (sshd does not signal commands of root).
+    ///
+    /// # Errors
+    /// The connection was lost, or bash cannot be started as root.
     pub async fn run(&self, script: &str) -> Result<Output, RunError> {
         self.follow(script, |_| {}).await
     }
 
-    /// As [`Session::run`], for a script that takes moments: after `limit` it is let go of, and the error says
-    /// whether the host hangs or the connection was lost. The script itself may go on.
+    /// Like [`Session::run`], for a short script: after `limit` it is abandoned, and the error tells
+    /// a script that hangs from a lost connection. The script may continue to run.
+    ///
+    /// # Errors
+    /// As with [`Session::run`], and if the script does not end within `limit`.
     pub async fn run_within(&self, script: &str, limit: Duration) -> Result<Output, RunError> {
         let Ok(command) = timeout(limit, self.open_command()).await else {
             return Err(self.late(limit, self.slots.available_permits() == 0).await);
@@ -92,7 +98,7 @@ impl Session {
         }
     }
 
-    /// Why something did not happen within `limit`.
+    /// Why `limit` was exceeded.
     async fn late(&self, limit: Duration, is_busy: bool) -> RunError {
         let pong = timeout(PONG, self.handle.send_ping()).await;
         if pong.is_err() || self.handle.is_closed() {
@@ -107,9 +113,12 @@ impl Session {
         }
     }
 
-    /// As [`Session::run`], and hands every line of stdout to `on_line` when it comes, without its
-    /// line end. A line longer than 64 KiB comes in pieces; bytes that are not UTF-8 are replaced.
+    /// Like [`Session::run`], and passes every line of stdout to `on_line` at once, without its
+    /// line end. A line longer than 64 KiB is passed in pieces; bytes that are not UTF-8 are replaced.
     /// `on_line` must not block: the connection waits for it.
+    ///
+    /// # Errors
+    /// As with [`Session::run`].
     pub async fn follow(
         &self,
         script: &str,
@@ -119,7 +128,7 @@ impl Session {
         self.attend(command, script, on_line).await
     }
 
-    /// Feeds a script to an open command, and reads what comes back.
+    /// Sends a script to an open channel, and reads its output.
     async fn attend(
         &self,
         (mut read, mut running): (ChannelReadHalf, Running),
@@ -156,7 +165,10 @@ impl Session {
         }
     }
 
-    /// Lets the host open a TCP connection to `host:port`, as it sees that address.
+    /// Opens a TCP connection from the host to `host:port`, which the host resolves.
+    ///
+    /// # Errors
+    /// The connection was lost, or the server refuses to open the tunnel.
     pub async fn open_tcp(&self, host: &str, port: u16) -> Result<TcpTunnel, RunError> {
         match self
             .handle
@@ -173,26 +185,26 @@ impl Session {
         }
     }
 
-    /// The key that was taken on trust, as `ssh-ed25519 AAAA…`, to be pinned; empty where the
-    /// target pins keys.
+    /// The host key that was trusted on first use, as `ssh-ed25519 AAAA…`, to be pinned; empty if the
+    /// target has host keys.
     pub fn first_contact_keys(&self) -> &[String] {
         &self.first_contact
     }
 
-    /// Whether the connection is to be replaced: it was lost, the server opens no command on it, or
-    /// abandoned ones hold too much of what it allows. In the last case it still works.
+    /// Whether the connection must be replaced: it was lost, the server opens no channel on it, or
+    /// abandoned commands use too much of the server's limit. In the last case it still works.
     pub fn is_closed(&self) -> bool {
         self.handle.is_closed()
             || self.refused.load(Ordering::Relaxed)
             || self.counts.abandoned.load(Ordering::Relaxed) >= ABANDONED
     }
 
-    /// Opens a channel for a command, waiting while the server has as many as it allows.
+    /// Opens a channel for a command, and waits while the server's limit is reached.
     async fn open_command(&self) -> Result<(ChannelReadHalf, Running), RunError> {
         loop {
             let slot = Arc::clone(&self.slots).acquire_owned().await;
             let slot = slot.map_err(|_| self.disconnected())?;
-            // One after the other: what runs is known when the next is asked for.
+            // One at a time, so that the running ones are known when the next is requested.
             let turn = Arc::clone(&self.opening).lock_owned().await;
             let others_run = self.counts.running.load(Ordering::Acquire) > 0;
             let (handle, counts) = (Arc::clone(&self.handle), Arc::clone(&self.counts));
@@ -209,7 +221,7 @@ impl Session {
             });
             match opening.await {
                 Ok(Ok(opened)) => return Ok(opened),
-                // The server allows fewer than we thought: one slot less. Those that ran give
+                // The server's limit is lower than assumed: one slot less. Those that ran give
                 // theirs back, so that at least one is left.
                 Ok(Err((russh::Error::ChannelOpenFailure(_), slot))) if others_run => slot.forget(),
                 Ok(Err((source @ russh::Error::ChannelOpenFailure(_), _))) => {

@@ -1,9 +1,9 @@
 //! A TCP tunnel through an SSH connection (`direct-tcpip`), as a byte stream.
 //!
-//! russh's own channel stream hands its bounded buffer's back-pressure to the whole connection: one
-//! reader that pauses stops every command and keep-alive beside it, and two nested connections can
-//! stop each other for good. So a small task drains the channel at once, and a tunnel whose reader
-//! lets too much pile up is failed alone. It also tells a lost connection from an orderly end.
+//! russh's channel stream applies the back-pressure of its bounded buffer to the whole connection: one
+//! paused reader stops all other commands and keep-alive, and two nested connections can
+//! deadlock. So a small task drains the channel at once, and only the tunnel whose reader
+//! is too slow fails. It also distinguishes a lost connection from an orderly end.
 
 use std::io;
 use std::pin::Pin;
@@ -18,7 +18,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// Bytes that may wait for the reader of one tunnel.
+/// Limit of unread bytes of one tunnel.
 const BACKLOG: usize = 16 << 20;
 
 enum Piece {
@@ -29,16 +29,16 @@ enum Piece {
 
 const FELL_BEHIND: Piece = Piece::Failed(
     io::ErrorKind::TimedOut,
-    "the reader of the tunnel fell behind",
+    "the reader of the tunnel is too slow",
 );
 const LOST: Piece = Piece::Failed(
     io::ErrorKind::ConnectionReset,
     "the SSH connection was lost",
 );
 
-/// A TCP connection that a host opened for us. Dropping it closes it.
+/// A TCP connection from a host, tunnelled through SSH. Dropping it closes it.
 ///
-/// It holds the SSH connection open for as long as it lives, even when the session is gone.
+/// It keeps the SSH connection open, even after the session is dropped.
 pub struct TcpTunnel {
     pieces: UnboundedReceiver<Piece>,
     waiting: Arc<AtomicUsize>,

@@ -1,4 +1,4 @@
-//! Where a host is and how it is opened: plain data, made from a Host and its Secrets.
+//! Address, host keys and credentials of a host: plain data from a Host and its Secrets.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,55 +6,55 @@ use std::sync::Arc;
 use super::Credential;
 use crate::api::host::Privilege;
 
-/// One SSH server: where it is, who logs in, and the keys that it must show.
+/// One SSH server: its address, the user, and its host keys.
 #[derive(Clone, Debug)]
 pub struct Hop {
     /// IP address or DNS name, resolved by the hop before it.
     pub address: String,
     /// TCP port of sshd.
     pub port: u16,
-    /// User to log in as.
+    /// User of the login.
     pub user: String,
-    /// Public keys that the server may show: `ssh-ed25519 AAAA…`, a comment may follow.
+    /// Accepted host keys: `ssh-ed25519 AAAA…`, with an optional comment.
     pub host_keys: Vec<String>,
-    /// The key that opens it.
+    /// Private key of the login.
     pub credential: Arc<Credential>,
 }
 
-/// A host, how commands become root on it, and the hosts on the way to it.
+/// A host, how its commands become root, and the jump hosts to it.
 #[derive(Clone, Debug)]
 pub struct Target {
     /// The host itself.
     pub hop: Hop,
     /// How commands become root.
     pub privilege: Privilege,
-    /// Hosts to go through, nearest to the manager first. Their keys are always pinned.
+    /// Jump hosts, the nearest to the manager first. Their keys are always pinned.
     pub jump: Vec<Hop>,
-    /// Take the key that the host shows, when none is pinned. It never loosens a pinned key.
+    /// Accept the key that the host presents if none is pinned. Pinned keys are always verified.
     pub trust_on_first_use: bool,
 }
 
-/// Where a host is, whatever opens it: the hops on the way to it, and itself.
+/// The location of a host without credentials: the jump hosts and itself.
 pub type Place = Vec<Stop>;
 
 /// Address, port and user of one hop.
 pub type Stop = (String, u16, String);
 
 impl Hop {
-    /// Where it is.
+    /// The location.
     pub(super) fn stop(&self) -> Stop {
         (self.address.clone(), self.port, self.user.clone())
     }
 }
 
 impl Target {
-    /// Where it is.
+    /// The location.
     pub fn place(&self) -> Place {
         self.jump.iter().chain([&self.hop]).map(Hop::stop).collect()
     }
 }
 
-/// `user@address:port`, as people write it.
+/// `user@address:port`, for messages.
 impl fmt::Display for Hop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.address.contains(':') {

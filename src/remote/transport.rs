@@ -1,8 +1,8 @@
-//! The byte stream under an SSH connection, made safe to abandon.
+//! The byte stream of an SSH connection, which can be abandoned safely.
 //!
-//! russh runs a connection in a task of its own and gives up on a silent peer only where a
+//! russh runs a connection in its own task and closes one to a silent peer only when a
 //! keep-alive is due: not before login, and not while a write is stuck. Both would leak the task,
-//! its socket, and every caller behind it.
+//! its socket, and every waiting caller.
 
 use std::io;
 use std::pin::Pin;
@@ -13,11 +13,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// What SSH can run over: a TCP connection, or a tunnel through the hop before.
+/// The transport of SSH: a TCP connection, or a tunnel through the jump host.
 pub(super) trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for S {}
 
-/// A byte stream that fails when it is cut, and when a write is stuck.
+/// A byte stream that fails when it is cancelled or a write is stuck.
 pub(super) struct Transport {
     inner: Box<dyn ByteStream>,
     cut: Pin<Box<WaitForCancellationFutureOwned>>,
@@ -65,7 +65,7 @@ impl Transport {
         if stuck.as_mut().poll(cx).is_ready() {
             return Poll::Ready(Err(io::Error::new(
                 io::ErrorKind::TimedOut,
-                "peer takes no data",
+                "the peer accepts no data",
             )));
         }
         self.check_cut(cx)?;

@@ -1,7 +1,7 @@
-//! A client of a cluster's API, directly or through a host's SSH connection.
+//! A client of a cluster's API, directly or through the SSH connection of a host.
 //!
-//! TLS and identity are those of the `kube::Config` on every route: SSH carries bytes, it is not
-//! what the API server trusts.
+//! TLS and identity are those of the `kube::Config` on every route: SSH only transports bytes and does not
+//! authenticate to the API server.
 
 use std::io;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use http::{Request, Response, Uri};
 use hyper_timeout::TimeoutConnector;
 use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use kube::client::retry::RetryPolicy;
 use kube::client::{Body, ClientBuilder, ConfigExt, DynBody};
 use tokio::net::TcpStream;
@@ -23,48 +23,54 @@ use super::patience::Patience;
 use super::transport::ByteStream;
 use super::{Pool, Target};
 
-/// The way to an API server.
+/// The route to an API server.
 ///
-/// A route through SSH names a target and the pool, not a session: a connection that was lost is made again
-/// by the next request, and the client need not be.
+/// A route through SSH has a target and the pool, not a session: the next request replaces a lost connection,
+/// and the client remains usable.
 #[derive(Clone)]
 pub enum Route {
-    /// From here.
+    /// Directly.
     Direct,
-    /// From a host, to the address of the `kube::Config`.
+    /// Through a host, to the address of the `kube::Config`.
     Through {
-        /// Where the host's connection is.
+        /// The pool of connections.
         pool: Pool,
         /// The host.
         target: Target,
     },
-    /// From a host, to this address, whatever the `kube::Config` says; certificates are still
-    /// checked against the latter (or its `tls_server_name`).
+    /// Through a host, to this address instead of the `kube::Config`'s; certificates are still
+    /// verified for the latter (or its `tls_server_name`).
     Tunnel {
-        /// Where the host's connection is.
+        /// The pool of connections.
         pool: Pool,
         /// The host.
         target: Target,
-        /// Address as the host sees it, such as `127.0.0.1`.
+        /// Address that the host resolves, such as `127.0.0.1`.
         host: String,
-        /// Its port.
+        /// Port of the API.
         port: u16,
     },
 }
 
-/// A client for `config` that goes by `route`. Nothing is connected before the first request. Each request is given
-/// up when the server takes too long, and a connection to a peer that is gone is closed.
+/// A client for `config` over `route`. It connects with the first request. Each request has a time limit, and a
+/// connection to a peer that does not answer is closed.
 ///
-/// Errors are about `config`; those of the route come with the requests, with a
-/// [`ConnectError`](super::ConnectError) or [`RunError`](super::RunError) as source.
+/// Errors of the route are errors of requests, with a [`ConnectError`](super::ConnectError) or
+/// [`RunError`](super::RunError) as source.
+///
+/// # Errors
+/// `config` cannot be used.
 pub fn kube_client(config: kube::Config, route: Route) -> kube::Result<kube::Client> {
     Ok(kube_builder(config, route)?.build())
 }
 
-/// What [`kube_client`] makes a client of, for those who want to know of each request.
+/// The builder of [`kube_client`]'s client, for callers that wrap each request.
+///
+/// # Errors
+/// `config` cannot be used.
 pub fn kube_builder(config: kube::Config, route: Route) -> kube::Result<ClientBuilder<Api>> {
     if matches!(route, Route::Direct) && config.proxy_url.is_some() {
-        // says that proxies are not supported
+        // fails if the configuration has a proxy, which is not supported
         kube::Client::try_from(config.clone())?;
     }
     let way = Way::of(route);
@@ -78,7 +84,11 @@ pub fn kube_builder(config: kube::Config, route: Route) -> kube::Result<ClientBu
     connector.set_connect_timeout(connect_timeout);
     connector.set_read_timeout(config.read_timeout);
     connector.set_write_timeout(config.write_timeout);
-    let http: HttpClient<_, Body> = HttpClient::builder(TokioExecutor::new()).build(connector);
+    // without the timer, what a burst opened stays open until the server closes it, minutes later
+    let http: HttpClient<_, Body> = HttpClient::builder(TokioExecutor::new())
+        .pool_idle_timeout(IDLE)
+        .pool_timer(TokioTimer::new())
+        .build(connector);
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
         .option_layer(
@@ -94,17 +104,21 @@ pub fn kube_builder(config: kube::Config, route: Route) -> kube::Result<ClientBu
     Ok(ClientBuilder::new(service, config.default_namespace))
 }
 
-/// What answers requests to an API server.
+/// The service that sends requests to an API server.
 pub type Api = BoxService<Request<Body>, Response<Box<DynBody>>, BoxError>;
 
-/// TCP and TLS to a server that is reached directly.
+/// Time limit of TCP and TLS to a server on the direct route.
 const CONNECT: Duration = Duration::from_secs(10);
-/// Silence on a TCP connection before the peer is asked whether it is there.
+/// Idle time of a TCP connection before a keep-alive probe.
 const KEEPALIVE: Duration = Duration::from_secs(15);
-/// How long sent bytes, or that question, may go without an answer before the connection is closed.
+/// How long sent bytes, or a probe, may be unacknowledged before the connection is closed.
 const PEER_GONE: Duration = Duration::from_secs(20);
 
-/// How a connection is opened.
+/// How long an idle connection is kept: longer than the interval between two probes of a cluster, so that they share one.
+/// It is closed within twice this time.
+const IDLE: Duration = Duration::from_secs(20);
+
+/// Opens a connection.
 #[derive(Clone)]
 enum Way {
     Direct,
@@ -164,7 +178,7 @@ async fn direct(uri: Uri) -> Result<TcpStream, BoxError> {
     Ok(connector.oneshot(uri).await?.into_inner())
 }
 
-/// Host and port of `uri`; the port is the scheme's where it names none.
+/// Host and port of `uri`; by default the port of the scheme.
 fn address_of(uri: &Uri) -> io::Result<(&str, u16)> {
     let invalid = || io::Error::new(io::ErrorKind::InvalidInput, format!("no host in {uri}"));
     let host = uri.host().ok_or_else(invalid)?;

@@ -1,4 +1,4 @@
-//! What happens when a server shows its key: the only place where one is accepted.
+//! Verifies the key of a server: the only place where one is accepted.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -9,12 +9,12 @@ use russh::keys::{PublicKey, PublicKeyOrCertificate};
 
 use super::host_key::HostKeys;
 
-/// What the handler saw, for the errors.
+/// Observations of the handler, for errors.
 #[derive(Default)]
-pub(super) struct Seen {
-    /// The key that it showed.
+pub(super) struct PeerRecord {
+    /// The key that it presented.
     pub(super) key: OnceLock<PublicKey>,
-    /// Its last words.
+    /// Its disconnect message.
     pub(super) farewell: OnceLock<Farewell>,
 }
 
@@ -23,8 +23,8 @@ pub(super) struct Farewell {
     pub(super) about_login: bool,
 }
 
-impl Seen {
-    /// The end of the connection as an error: what the server said, or `otherwise`.
+impl PeerRecord {
+    /// The end of the connection as an error: the server's message, or `otherwise`.
     pub(super) fn closed(&self, otherwise: &str) -> io::Error {
         let text = self
             .farewell
@@ -34,10 +34,10 @@ impl Seen {
     }
 }
 
-/// Checks the host key; remembers what the server showed and said.
+/// Verifies the host key, and records the server's key and messages.
 pub(super) struct Verifier {
     pub(super) host_keys: HostKeys,
-    pub(super) seen: Arc<Seen>,
+    pub(super) seen: Arc<PeerRecord>,
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -1,7 +1,7 @@
-//! One object of a list or watch, decoded by itself. A mistake in one object is no mistake of the others: what
-//! cannot be decoded as a whole is read field by field, and stands in the store with all that could be read, so
-//! that its claim holds, its set counts it and its parent waits for it. It bears a mark that only this process
-//! sees, and nobody acts on it.
+//! One object of a list or watch, decoded by itself, so that a malformed object does not affect others. An object
+//! that cannot be decoded as a whole is decoded field by field and stored with all readable fields, so
+//! that its claim is kept, its set counts it and its parent waits for it. It carries a mark that only this process
+//! sees, and is not reconciled.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,18 +14,18 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::Indexed;
+use super::IndexKeys;
 use crate::api::readable::{UNKNOWN, UNREADABLE};
 
-/// Longest explanation, in characters.
+/// Limit of the explanation, in characters.
 const SHOWN: usize = 300;
 
-/// An object as it came from the API server. To take it never fails, whatever is in it.
+/// An object from the API server. Decoding it never fails, whatever its content.
 #[derive(Clone, Debug)]
 pub struct Item<K>(pub K);
 
 impl<K> Item<K> {
-    /// The event of a watch, about the object itself.
+    /// The event of a watch, with the object itself.
     pub fn opened(event: watcher::Event<Self>) -> watcher::Event<K> {
         match event {
             watcher::Event::Init => watcher::Event::Init,
@@ -37,9 +37,9 @@ impl<K> Item<K> {
     }
 }
 
-impl<'de, K: Indexed + DeserializeOwned> Deserialize<'de> for Item<K> {
-    /// From text alone: the objects of kube's lists and watch events are, for the API server writes the type of
-    /// an event before its object.
+impl<'de, K: IndexKeys + DeserializeOwned> Deserialize<'de> for Item<K> {
+    /// Decodes from text alone. The objects of kube's lists and watch events are text here, because the API server
+    /// writes the type of an event before its object.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = <&RawValue>::deserialize(deserializer)?;
         read(raw.get()).map(Self).map_err(D::Error::custom)
@@ -70,36 +70,39 @@ impl<K: Resource<DynamicType = ()>> Resource for Item<K> {
     }
 }
 
-fn read<K: Indexed + DeserializeOwned>(text: &str) -> Result<K, serde_json::Error> {
+fn read<K: IndexKeys + DeserializeOwned>(text: &str) -> Result<K, serde_json::Error> {
     let Ok(mut object) = serde_json::from_str::<K>(text) else {
         return salvage(text, problem::<K>(text));
     };
-    // whoever writes our marks into the API says nothing
+    // marks that someone wrote into the API are removed
     if let Some(marks) = &mut object.meta_mut().annotations {
         marks.retain(|mark, _| mark != UNREADABLE && mark != UNKNOWN);
     }
     Ok(object)
 }
 
-/// What is wrong with a text that cannot be decoded: the field, and why.
-fn problem<K: Indexed + DeserializeOwned>(text: &str) -> String {
+/// Why a text cannot be decoded: the field and the cause.
+fn problem<K: IndexKeys + DeserializeOwned>(text: &str) -> String {
     let decoder = &mut serde_json::Deserializer::from_str(text);
     let Err(error) = serde_path_to_error::deserialize::<_, K>(decoder) else {
         return String::new();
     };
     let path: String = error.path().to_string().chars().take(SHOWN / 2).collect();
-    // what stands in a Secret is not repeated
+    // the content of a Secret is not shown
     if K::kind(&()) == "Secret" {
         return path;
     }
-    // not where: nobody sees the text
+    // without the position, because the text is not shown
     let why = error.inner().to_string();
     let why = why.split(" at line ").next().unwrap_or_default();
     format!("{path}: {why}").chars().take(SHOWN).collect()
 }
 
-/// Takes each field by itself, as far as it can be read.
-fn salvage<K: Indexed + DeserializeOwned>(text: &str, why: String) -> Result<K, serde_json::Error> {
+/// Decodes each field by itself, and keeps the readable ones.
+fn salvage<K: IndexKeys + DeserializeOwned>(
+    text: &str,
+    why: String,
+) -> Result<K, serde_json::Error> {
     let mut tree = K::least();
     let mut lost = Vec::new();
     for (name, raw) in serde_json::from_str::<BTreeMap<String, &RawValue>>(text)? {
@@ -119,7 +122,7 @@ fn salvage<K: Indexed + DeserializeOwned>(text: &str, why: String) -> Result<K, 
     let mut object = K::deserialize(&tree)?;
     let marks = object.meta_mut().annotations.get_or_insert_default();
     marks.insert(UNREADABLE.into(), why);
-    // who wrote what repeats the fields of the spec, is as deep, and is not kept here
+    // managedFields repeat the fields of the spec, are as deep, and are not kept
     let is_kept =
         |field: &String| field.starts_with("metadata") && field != "metadata.managedFields";
     let vital = |field: &String| is_kept(field) || K::VITAL.contains(&field.as_str());
@@ -131,12 +134,12 @@ fn salvage<K: Indexed + DeserializeOwned>(text: &str, why: String) -> Result<K, 
     Ok(object)
 }
 
-/// The field at a path; it is made where it is missing.
+/// The field at a path; it is added if it is missing.
 fn at_path<'a>(tree: &'a mut Value, path: &[&str]) -> &'a mut Value {
     path.iter().fold(tree, |at, name| &mut at[*name])
 }
 
-/// Sets a field, if the object can still be decoded then.
+/// Sets a field if the object can be decoded with it.
 fn put<K: DeserializeOwned>(tree: &mut Value, path: &[&str], raw: &RawValue) -> bool {
     let Ok(value) = serde_json::from_str::<Value>(raw.get()) else {
         return false;

@@ -176,7 +176,7 @@ fn marks_that_somebody_wrote_into_the_api_say_nothing() {
 
 #[test]
 fn every_kind_is_read_whatever_stands_in_it() {
-    fn check<K: Indexed + DeserializeOwned>() {
+    fn check<K: IndexKeys + DeserializeOwned>() {
         let junk = json!({"metadata": meta("x"), "spec": 1, "status": [], "data": 1, "providerSpec": {"value": 1}});
         let deep = deep(300);
         let junk = junk

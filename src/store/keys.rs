@@ -1,4 +1,4 @@
-//! Which keys an object of each kind is filed under.
+//! The keys under which an object of each kind is found.
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Resource, ResourceExt};
@@ -14,16 +14,16 @@ use crate::api::{
 use crate::core::Key;
 
 /// Objects that a [`super::Kind`] can hold.
-pub trait Indexed: Resource<DynamicType = ()> + Sized {
-    /// Fields by which others know an object as theirs, beside its metadata.
+pub trait IndexKeys: Resource<DynamicType = ()> + Sized {
+    /// Fields besides metadata that assign an object to others.
     const VITAL: &'static [&'static str] = &[];
 
-    /// The least that can be decoded as one of these: what stays of an object of which nothing can be read.
+    /// The smallest decodable object of the kind: the rest of an object without readable fields.
     fn least() -> Value {
         json!({ "metadata": {}, "spec": {} })
     }
 
-    /// Keys of this kind only; namespace, UID and owner come by themselves.
+    /// Keys of this kind only; namespace, UID and owner are added.
     fn own_keys(&self, namespace: &str) -> Vec<Key>;
 
     /// All keys of the object.
@@ -66,7 +66,7 @@ fn hypervisor(machine: &Machine, namespace: &str) -> Option<Key> {
     Some(Key::Hypervisor(namespace.to_owned(), name.clone()))
 }
 
-impl Indexed for Cluster {
+impl IndexKeys for Cluster {
     fn least() -> Value {
         let none = json!({ "cidrBlocks": [] });
         let network = json!({ "services": none, "pods": none, "serviceDomain": "" });
@@ -78,7 +78,7 @@ impl Indexed for Cluster {
     }
 }
 
-impl Indexed for MachineClass {
+impl IndexKeys for MachineClass {
     fn least() -> Value {
         json!({ "metadata": {}, "providerSpec": {} })
     }
@@ -88,7 +88,7 @@ impl Indexed for MachineClass {
     }
 }
 
-impl Indexed for Secret {
+impl IndexKeys for Secret {
     fn least() -> Value {
         json!({ "metadata": {} })
     }
@@ -98,7 +98,7 @@ impl Indexed for Secret {
     }
 }
 
-impl Indexed for Machine {
+impl IndexKeys for Machine {
     const VITAL: &'static [&'static str] = &["spec.providerID"];
 
     fn own_keys(&self, namespace: &str) -> Vec<Key> {
@@ -112,7 +112,7 @@ impl Indexed for Machine {
     }
 }
 
-/// One whose spec says no longer that it is one may wait as one, as it says itself.
+/// A Machine whose spec no longer declares a control plane may still wait as one, as its status shows.
 fn control_plane(machine: &Machine, namespace: &str) -> Option<Key> {
     let status = machine.status.as_ref();
     let deleting = status.and_then(|status| find(&status.conditions, ConditionType::Deleting));
@@ -122,7 +122,7 @@ fn control_plane(machine: &Machine, namespace: &str) -> Option<Key> {
     (machine.is_control_plane() || waits).then(key)
 }
 
-impl Indexed for MachineSet {
+impl IndexKeys for MachineSet {
     fn least() -> Value {
         json!({ "metadata": {}, "spec": { "selector": {}, "template": { "spec": {} } } })
     }
@@ -136,7 +136,7 @@ impl Indexed for MachineSet {
     }
 }
 
-impl Indexed for MachineDeployment {
+impl IndexKeys for MachineDeployment {
     fn least() -> Value {
         json!({ "metadata": {}, "spec": { "selector": {}, "template": { "spec": {} } } })
     }
@@ -150,7 +150,7 @@ impl Indexed for MachineDeployment {
     }
 }
 
-impl Indexed for ClusterProfile {
+impl IndexKeys for ClusterProfile {
     fn least() -> Value {
         json!({ "metadata": {}, "spec": { "clusterManager": { "name": "" } } })
     }
@@ -160,7 +160,7 @@ impl Indexed for ClusterProfile {
     }
 }
 
-impl Indexed for Hypervisor {
+impl IndexKeys for Hypervisor {
     fn least() -> Value {
         json!({ "metadata": {}, "spec": { "url": "", "credentialsRef": { "name": "" } } })
     }
@@ -171,7 +171,7 @@ impl Indexed for Hypervisor {
     }
 }
 
-impl Indexed for Host {
+impl IndexKeys for Host {
     const VITAL: &'static [&'static str] = &["spec.consumerRef"];
 
     fn least() -> Value {

@@ -1,31 +1,32 @@
-//! Reads our own writes: what the API server answers to a write stands in the store at once, so that the next pass does
-//! not meet it as somebody's conflict, or act on what was before it.
+//! Reads our own writes: the API server's answer to a write is stored at once, so that the next pass neither
+//! conflicts with it nor acts on the state before it.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Secret;
+use kube::runtime::reflector::ObjectRef;
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::watcher::Event;
 use kube::{Resource, ResourceExt};
 
 use super::index::Name;
-use super::{Change, Hook, Indexed, Kind, Stores};
+use super::{Change, Hook, IndexKeys, Kind, Stores};
 use crate::api::names::SECRET_TYPE_GATEWAY;
 use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
 
-/// How many objects that are gone are remembered.
+/// Number of deleted objects that are remembered.
 const REMEMBERED: usize = 4096;
 
-/// Objects that a [`Stores`] may hold.
-pub trait Stored: Indexed + Clone + 'static {
-    /// Where an object is held, if it is watched at all.
+/// Kinds that a [`Stores`] may hold.
+pub trait InStores: IndexKeys + Clone + 'static {
+    /// The store of an object, if it is watched.
     fn kind_in<'a>(&self, stores: &'a Stores) -> Option<&'a Kind<Self>>;
 }
 
 macro_rules! stored {
     ($($kind:ty => $field:ident),*) => {$(
-        impl Stored for $kind {
+        impl InStores for $kind {
             fn kind_in<'a>(&self, stores: &'a Stores) -> Option<&'a Kind<Self>> {
                 Some(&stores.$field)
             }
@@ -43,7 +44,7 @@ stored!(
     Hypervisor => hypervisors
 );
 
-impl Stored for Secret {
+impl InStores for Secret {
     fn kind_in<'a>(&self, stores: &'a Stores) -> Option<&'a Kind<Self>> {
         match self.type_.as_deref() {
             Some("kubernetes.io/ssh-auth") => Some(&stores.credentials),
@@ -54,19 +55,19 @@ impl Stored for Secret {
     }
 }
 
-/// What writes a [`Kind`]: its watch, and the answers to our own writes.
+/// The write side of a [`Kind`]: its watch, and the answers to our own writes.
 pub(super) struct Writing<K: Resource<DynamicType = ()> + Clone + 'static> {
     pub(super) writer: Writer<K>,
-    /// Called for each change; there is one as soon as the kind is watched.
+    /// Called for each change; set when the watch starts.
     pub(super) hook: Option<Hook<K>>,
-    /// It was listed: before that, what is missing means nothing.
+    /// Whether the list is complete: before that, a missing object may exist.
     is_listed: bool,
-    /// The last objects that are gone, by UID: what comes late of one of them makes it no more.
+    /// The last deleted objects, by UID: a late event does not add one of them again.
     gone: HashSet<String>,
     gone_in_order: VecDeque<String>,
 }
 
-impl<K: Indexed + Clone> Writing<K> {
+impl<K: IndexKeys + Clone> Writing<K> {
     pub(super) fn new(writer: Writer<K>) -> Self {
         Self {
             writer,
@@ -77,7 +78,7 @@ impl<K: Indexed + Clone> Writing<K> {
         }
     }
 
-    /// An object is there, as of its resourceVersion. It may be older than what is known.
+    /// Adds an object as of its resourceVersion, which may be older than the stored one.
     pub(super) fn applied(&mut self, kind: &Kind<K>, object: &K) {
         let name = name_of(object);
         let before = kind.get(&name.0, &name.1);
@@ -87,14 +88,13 @@ impl<K: Indexed + Clone> Writing<K> {
         if is_known || self.gone.contains(&object.uid().unwrap_or_default()) {
             return;
         }
-        // the index first: what the store shows is found under its keys
-        kind.index_mut().insert(&name, object.keys());
         self.writer
             .apply_watcher_event(&Event::Apply(object.clone()));
+        kind.file(name, object);
         self.tell(object, before.as_deref(), Change::Applied);
     }
 
-    /// An object is gone.
+    /// Removes an object.
     pub(super) fn deleted(&mut self, kind: &Kind<K>, object: &K) {
         let uid = object.uid().unwrap_or_default();
         if !self.remember_gone(uid) {
@@ -102,7 +102,7 @@ impl<K: Indexed + Clone> Writing<K> {
         }
         let name = name_of(object);
         let before = kind.get(&name.0, &name.1);
-        // another of its name may be there already
+        // another one of the same name may exist already
         if before
             .as_ref()
             .is_none_or(|before| before.uid() == object.uid())
@@ -114,7 +114,7 @@ impl<K: Indexed + Clone> Writing<K> {
         self.tell(object, before.as_deref(), Change::Deleted);
     }
 
-    /// The kind was listed: these are there, also where they were gone once, as after a restore.
+    /// Applies a complete list: its objects exist, including deleted ones that a restore brought back.
     pub(super) fn listed(&mut self, objects: &[Arc<K>]) {
         self.is_listed = true;
         for object in objects {
@@ -130,7 +130,7 @@ impl<K: Indexed + Clone> Writing<K> {
         }
     }
 
-    /// Returns whether that is news.
+    /// Returns whether it changes anything.
     fn remember_gone(&mut self, uid: String) -> bool {
         let is_news = self.gone.insert(uid.clone());
         if is_news {
@@ -145,8 +145,17 @@ impl<K: Indexed + Clone> Writing<K> {
     }
 }
 
-impl<K: Stored> Kind<K> {
-    /// The same object, where it is held as of later than `known`.
+impl<K: IndexKeys + Clone> Kind<K> {
+    /// Files an object that kube's store has just taken in: the same in both, so that it is in memory once.
+    pub(super) fn file(&self, name: Name, object: &K) {
+        let held = self.reader.get(&ObjectRef::from_obj(object));
+        let held = held.unwrap_or_else(|| Arc::new(object.clone()));
+        self.index_mut().insert(name, object.keys(), held);
+    }
+}
+
+impl<K: InStores> Kind<K> {
+    /// The same object if the stored one is newer than `known`.
     pub fn fresher(&self, known: &K) -> Option<Arc<K>> {
         let (namespace, name) = name_of(known);
         let held = self.get(&namespace, &name)?;
@@ -154,7 +163,7 @@ impl<K: Stored> Kind<K> {
         (is_same && is_newer(held.as_ref(), known)).then_some(held)
     }
 
-    /// Takes in what the API server answered to a write of ours.
+    /// Stores the API server's answer to one of our writes.
     pub fn learn(&self, mut object: K) {
         object.managed_fields_mut().clear();
         let mut writing = self.writing();
@@ -170,8 +179,8 @@ impl<K: Stored> Kind<K> {
     }
 }
 
-/// Whether an object is newer than another of its name: resourceVersions of one kind are numbers in the order of writes
-/// (KEP-5504). Where they are not, whatever comes is.
+/// Whether an object is newer than another one of the same name: resourceVersions of one kind are numbers in the order
+/// of writes (KEP-5504). If they are not numbers, the incoming object counts as newer.
 fn is_newer<K: Resource>(object: &K, known: &K) -> bool {
     let version = |object: &K| {
         object

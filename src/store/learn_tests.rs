@@ -1,4 +1,4 @@
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use kube::runtime::watcher;
 use serde_json::json;
@@ -30,7 +30,9 @@ fn listed(version: u32) -> (Kind<Machine>, Said) {
 }
 
 fn relist(kind: &Kind<Machine>, writing: &mut Writing<Machine>, machine: Machine) {
-    kind.index_mut().insert(&name_of(&machine), machine.keys());
+    let held = Arc::new(machine.clone());
+    kind.index_mut()
+        .insert(name_of(&machine), machine.keys(), held);
     let list = [
         watcher::Event::Init,
         watcher::Event::InitApply(machine),

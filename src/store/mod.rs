@@ -1,9 +1,9 @@
 //! One watch per kind, indexed; wakes controllers.
 //!
-//! kube's own [`reflector::Store`] has no indexes: finding the Machines of a set would scan them
-//! all. Here each kind keeps, beside that store, the keys under which its objects are looked up.
-//! Reads never leave memory. What is read here may *refuse* an irreversible act, never permit one:
-//! that needs a live read.
+//! kube's [`reflector::Store`] has no indexes: finding the Machines of a set would scan them
+//! all. Here each kind has, besides that store, the same objects by name and by the keys under which they are found.
+//! Reads stay in memory. Cached data may *refuse* an irreversible action, but never permit one:
+//! that needs a read from the API server.
 
 #[cfg(test)]
 mod held;
@@ -13,7 +13,7 @@ mod keys;
 mod learn;
 mod watch;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Secret;
@@ -26,8 +26,8 @@ use learn::Writing;
 pub use crate::core::Key;
 pub use index::Index;
 pub use item::Item;
-pub use keys::Indexed;
-pub use learn::Stored;
+pub use keys::IndexKeys;
+pub use learn::InStores;
 pub use watch::{Change, Hook, Scope, watch};
 
 use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
@@ -36,10 +36,10 @@ use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeploy
 pub struct Kind<K: Resource<DynamicType = ()> + Clone + 'static> {
     pub(crate) reader: reflector::Store<K>,
     writing: Mutex<Writing<K>>,
-    index: RwLock<Index>,
+    index: RwLock<Index<K>>,
 }
 
-impl<K: Indexed + Clone> Default for Kind<K> {
+impl<K: IndexKeys + Clone> Default for Kind<K> {
     fn default() -> Self {
         let (reader, writer) = reflector::store();
         Self {
@@ -54,27 +54,25 @@ impl<K> Kind<K>
 where
     K: Resource<DynamicType = ()> + Clone + 'static,
 {
-    /// kube's own store of the kind, which controllers read their primary object from.
+    /// kube's store of the kind, from which controllers read their primary object.
     pub fn reader(&self) -> reflector::Store<K> {
         self.reader.clone()
     }
 
     /// The object of this name.
     pub fn get(&self, namespace: &str, name: &str) -> Option<Arc<K>> {
-        self.reader.get(&ObjectRef::new(name).within(namespace))
+        let name = (namespace.to_owned(), name.to_owned());
+        self.index().get(&name).cloned()
     }
 
     /// The objects under a key, sorted by name.
     pub fn by(&self, key: &Key) -> Vec<Arc<K>> {
-        let names = self
-            .index
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .find(key);
-        names
-            .iter()
-            .filter_map(|(namespace, name)| self.get(namespace, name))
-            .collect()
+        self.index().by(key).cloned().collect()
+    }
+
+    /// How many objects are under a key.
+    pub fn count(&self, key: &Key) -> usize {
+        self.index().count(key)
     }
 
     /// All objects of a namespace, sorted by name.
@@ -86,21 +84,23 @@ where
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn index_mut(&self) -> RwLockWriteGuard<'_, Index> {
+    fn index(&self) -> RwLockReadGuard<'_, Index<K>> {
+        self.index.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn index_mut(&self) -> RwLockWriteGuard<'_, Index<K>> {
         self.index.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many objects cannot be read.
+    /// Number of objects that fail to decode.
     pub fn unreadable(&self) -> usize {
-        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
-        index.find(&Key::Unreadable).len()
+        self.count(&Key::Unreadable)
     }
 
     /// The first object under a key, as kind and name.
     fn first(&self, key: &Key) -> Option<String> {
-        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
-        let (_, name) = index.find(key).into_iter().next()?;
-        Some(format!("{} {name}", K::kind(&())))
+        let first = self.index().by(key).next().cloned()?;
+        Some(format!("{} {}", K::kind(&()), first.name_any()))
     }
 
     /// The object with this UID.
@@ -109,7 +109,7 @@ where
     }
 }
 
-/// Everything that the manager watches in the management cluster.
+/// All kinds that the manager watches in the management cluster.
 #[derive(Default)]
 pub struct Stores {
     /// Clusters.
@@ -135,8 +135,8 @@ pub struct Stores {
 }
 
 impl Stores {
-    /// An object of the namespace of which nobody knows whose it is, as kind and name. While there is one,
-    /// nothing is done in that namespace.
+    /// An unreadable object of the namespace whose owner is unknown, as kind and name. While there is one,
+    /// nothing in that namespace is reconciled.
     pub fn unknown_in(&self, namespace: &str) -> Option<String> {
         let key = Key::UnknownIn(namespace.to_owned());
         let names = [
@@ -151,7 +151,10 @@ impl Stores {
         names.into_iter().flatten().next()
     }
 
-    /// Waits until every kind has been listed once: before that, what is missing means nothing.
+    /// Waits until every kind is listed: before that, a missing object may exist.
+    ///
+    /// # Errors
+    /// A watch ended before its list was complete.
     pub async fn ready(&self) -> Result<(), reflector::store::WriterDropped> {
         self.clusters.reader.wait_until_ready().await?;
         self.machines.reader.wait_until_ready().await?;
@@ -166,10 +169,10 @@ impl Stores {
     }
 }
 
-/// Wakes one controller: what is sent here is passed over soon, once.
+/// Wakes one controller: it makes a pass over each object that is sent.
 pub struct Waker<K: Resource<DynamicType = ()> + 'static>(mpsc::UnboundedSender<Wake<K>>);
 
-/// An object to pass over, and within which time.
+/// An object to reconcile, and the time within which other wakes of it are coalesced.
 pub type Wake<K> = (ObjectRef<K>, Duration);
 
 impl<K: Resource<DynamicType = ()> + 'static> Clone for Waker<K> {
@@ -179,24 +182,24 @@ impl<K: Resource<DynamicType = ()> + 'static> Clone for Waker<K> {
 }
 
 impl<K: Resource<DynamicType = ()> + 'static> Waker<K> {
-    /// A waker, and what its controller listens to.
+    /// A waker, and the receiver of its controller.
     pub fn channel() -> (Self, mpsc::UnboundedReceiver<Wake<K>>) {
         let (sender, receiver) = mpsc::unbounded_channel();
         (Self(sender), receiver)
     }
 
-    /// A pass over the object of this name, now. After the controller has stopped nothing happens.
+    /// Requests a pass over the object of this name now. Does nothing after the controller has stopped.
     pub fn wake(&self, namespace: &str, name: &str) {
         self.wake_within(namespace, name, Duration::ZERO);
     }
 
-    /// The same, together with whatever else wakes it within this time.
+    /// Requests a pass over the object, coalesced with its other wakes within this time.
     pub fn wake_within(&self, namespace: &str, name: &str, time: Duration) {
         let object = ObjectRef::new(name).within(namespace);
         self.0.send((object, time)).ok();
     }
 
-    /// A pass over this object, now.
+    /// Requests a pass over this object now.
     pub fn wake_object(&self, object: &K) {
         self.wake(&object.namespace().unwrap_or_default(), &object.name_any());
     }
@@ -207,7 +210,7 @@ impl<K: Resource<DynamicType = ()> + 'static> Waker<K> {
 pub struct Wakers {
     /// Clusters.
     pub clusters: Waker<Cluster>,
-    /// ClusterProfiles, by the Cluster that they stand for.
+    /// ClusterProfiles, by their Cluster.
     pub profiles: Waker<Cluster>,
     /// Machines.
     pub machines: Waker<Machine>,

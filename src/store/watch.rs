@@ -1,4 +1,4 @@
-//! Keeps a [`Kind`] equal to the API server, and tells hooks what changed.
+//! Keeps a [`Kind`] up to date by a watch, and calls hooks for each change.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -11,33 +11,33 @@ use serde::de::DeserializeOwned;
 
 use super::index::Index;
 use super::learn::{Writing, name_of};
-use super::{Indexed, Item, Kind};
+use super::{IndexKeys, Item, Kind};
 use crate::workload::error::reason;
 
-/// What happened to an object. After a broken watch everything is told again as `Applied`.
+/// A change of an object. After a watch breaks, every object is reported again as `Applied`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It is there, new or changed.
+    /// It is new or changed.
     Applied,
-    /// It is gone.
+    /// It is deleted.
     Deleted,
 }
 
 /// Called for each change, in order, after the store has it. Must not block.
-/// The second argument is the object as it was before, if it was known.
+/// The second argument is the former object, if it was known.
 pub type Hook<K> = Box<dyn Fn(&K, Option<&K>, Change) + Send + Sync>;
 
-/// What part of the API a watch covers.
+/// The objects that a watch covers.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
-    /// One namespace; all when absent.
+    /// One namespace; all if absent.
     pub namespace: Option<String>,
     /// Field selector.
     pub fields: Option<String>,
 }
 
-/// Watches a kind until the stream ends, which it does not by itself: errors are logged and the
-/// watch is taken up again with back-off.
+/// Watches a kind for the life of the process: errors are logged, and the watch resumes with
+/// back-off.
 pub async fn watch<K>(
     client: Client,
     scope: Scope,
@@ -45,7 +45,7 @@ pub async fn watch<K>(
     of: fn(&super::Stores) -> &Kind<K>,
     hook: Hook<K>,
 ) where
-    K: Indexed
+    K: IndexKeys
         + Resource<Scope = NamespaceResourceScope>
         + Clone
         + Debug
@@ -74,13 +74,12 @@ pub async fn watch<K>(
         .modify(|item| item.0.managed_fields_mut().clear())
         .default_backoff()
         .boxed();
-    let mut listing: Option<Index> = None;
     loop {
         let event = match events.try_next().await {
             Ok(Some(event)) => Item::opened(event),
             Ok(None) => return,
             Err(error) => {
-                tracing::warn!(kind = %K::kind(&()), error = said(&error), "watch broken, taking it up again");
+                tracing::warn!(kind = %K::kind(&()), error = said(&error), "retrying a watch that failed");
                 continue;
             }
         };
@@ -88,43 +87,39 @@ pub async fn watch<K>(
         match event {
             watcher::Event::Apply(object) => writing.applied(kind, &object),
             watcher::Event::Delete(object) => writing.deleted(kind, &object),
-            watcher::Event::Init => {
-                listing = Some(Index::default());
-                writing.writer.apply_watcher_event(&watcher::Event::Init);
-            }
-            watcher::Event::InitApply(object) => {
-                if let Some(index) = listing.as_mut() {
-                    index.insert(&name_of(&object), object.keys());
-                }
-                let event = watcher::Event::InitApply(object);
-                writing.writer.apply_watcher_event(&event);
-            }
-            watcher::Event::InitDone => {
-                listed(kind, &mut writing, listing.take().unwrap_or_default());
-            }
+            watcher::Event::InitDone => listed(kind, &mut writing),
+            event => writing.writer.apply_watcher_event(&event),
         }
     }
 }
 
-/// A list has come in whole: what is no longer in it was deleted while nobody watched.
-fn listed<K: Indexed + Clone>(kind: &Kind<K>, writing: &mut Writing<K>, fresh: Index) {
+/// Applies a complete list: objects that it lacks were deleted while the watch was interrupted.
+fn listed<K: IndexKeys + Clone>(kind: &Kind<K>, writing: &mut Writing<K>) {
     let known = kind.reader.state();
-    *kind.index_mut() = fresh;
+    // From here on the kind counts as listed, and its index is filled below: whoever waits for that is polled by the same
+    // task (manager/run.rs), and so after both.
     let event = watcher::Event::InitDone;
     writing.writer.apply_watcher_event(&event);
-    writing.listed(&kind.reader.state());
+    let listed = kind.reader.state();
+    let mut index = Index::default();
+    for object in &listed {
+        let keys = object.keys();
+        index.insert(name_of(object.as_ref()), keys, Arc::clone(object));
+    }
+    *kind.index_mut() = index;
+    writing.listed(&listed);
     for object in known {
         let (namespace, name) = name_of(object.as_ref());
         if kind.get(&namespace, &name).is_none() {
             writing.tell(&object, Some(&object), Change::Deleted);
         }
     }
-    for object in kind.reader.state() {
+    for object in listed {
         writing.tell(&object, None, Change::Applied);
     }
 }
 
-/// What the API server said, without the debug text that kube adds.
+/// The API server's message, without the debug text that kube adds.
 fn said(error: &watcher::Error) -> String {
     match error {
         watcher::Error::InitialListFailed(error)

@@ -1,4 +1,4 @@
-//! Server-side apply of manifests to a member cluster.
+//! Server-side apply of manifests to a workload cluster.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,20 +12,20 @@ use super::error::{Error, code, reason};
 use super::manifests::{Document, in_order};
 use crate::api::names::FIELD_MANAGER;
 
-/// What became of manifests.
+/// The result of applying manifests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Objects that are now as written.
+    /// Objects that are applied.
     pub applied: usize,
-    /// Objects that something is still missing for: a kind that the API does not know yet, or a
-    /// namespace. To be tried again.
+    /// Objects whose kind or namespace does not exist yet. They are to be
+    /// applied again.
     pub pending: Vec<Problem>,
     /// Objects that the API refused.
     pub failed: Vec<Problem>,
 }
 
 impl Outcome {
-    /// Whether everything is as written.
+    /// Whether all objects are applied.
     pub fn is_complete(&self) -> bool {
         self.pending.is_empty() && self.failed.is_empty()
     }
@@ -34,9 +34,9 @@ impl Outcome {
 /// An object that could not be applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Document, kind and name, for people.
+    /// Document, kind and name, for messages.
     pub object: String,
-    /// Why, in the API server's own words where it answered.
+    /// The cause: the API server's message, if it answered.
     pub message: String,
 }
 
@@ -46,10 +46,12 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Applies documents with field manager `tatara`, Namespaces and definitions of kinds first,
-/// and takes fields over from other managers. Waits for nothing: a kind whose definition is not
-/// served yet is `pending`. An object that is refused does not keep the others back; only a member
-/// that does not answer ends the call with an error. Applying the same again writes nothing.
+/// Applies documents (server-side apply) with field manager `tatara`, Namespaces and CustomResourceDefinitions
+/// first, and forces conflicts with other managers. Does not wait: a kind that is not
+/// served yet is `pending`. A refused object does not affect the others. Applying the same again changes nothing.
+///
+/// # Errors
+/// The workload cluster does not answer.
 pub async fn apply(client: &Client, documents: Vec<Document>) -> Result<Outcome, Error> {
     let mut kinds = Kinds::default();
     let mut outcome = Outcome::default();
@@ -75,7 +77,7 @@ pub async fn apply(client: &Client, documents: Vec<Document>) -> Result<Outcome,
     Ok(outcome)
 }
 
-/// `None` when the kind is not served.
+/// The resource of a kind; `None` if the kind is not served.
 async fn apply_one(
     client: &Client,
     kinds: &mut Kinds,
@@ -99,7 +101,7 @@ async fn apply_one(
         .map(Some)
 }
 
-/// Kinds that the member serves, asked once per group and version that the manifests name.
+/// Kinds that the workload cluster serves, read once per group and version that the manifests name.
 #[derive(Default)]
 struct Kinds(HashMap<GroupVersion, Vec<(ApiResource, Scope)>>);
 

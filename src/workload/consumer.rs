@@ -1,6 +1,6 @@
-//! The identity with which consumers of a ClusterProfile enter a member: an account of its own
-//! with a token that lives in a Secret of the member. Deleting that Secret revokes the token at once,
-//! which a client certificate would not allow.
+//! The identity of consumers of a ClusterProfile (KEP-4322) in a workload cluster: a `ServiceAccount`
+//! with a token in a Secret of the workload cluster. Deleting that Secret revokes the token at once,
+//! whereas a client certificate cannot be revoked.
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client};
@@ -10,23 +10,32 @@ use super::addons::{self, Outcome};
 use super::error::Error;
 use super::manifests::{self, Document, ManifestError};
 
-/// Namespace of the account and its token.
+/// Namespace of the `ServiceAccount` and its token.
 const NAMESPACE: &str = "kube-system";
 /// Name of the Secret with the token.
 const SECRET: &str = "tatara-profile-consumer";
 
-/// The objects that make up the identity.
+/// The manifests of the identity.
+///
+/// # Errors
+/// An embedded manifest is malformed.
 pub fn documents() -> Result<Vec<Document>, ManifestError> {
     let text = include_str!("../../templates/member/profile-consumer.yaml");
     manifests::parse("profile-consumer.yaml", text)
 }
 
-/// Makes the identity in a member, or repairs it; writes nothing when it is there.
+/// Creates or repairs the identity in a workload cluster; changes nothing if it exists.
+///
+/// # Errors
+/// The workload cluster does not answer.
 pub async fn ensure(client: &Client, documents: Vec<Document>) -> Result<Outcome, Error> {
     addons::apply(client, documents).await
 }
 
-/// The token of the identity; `None` until the member's controller has made one.
+/// The token of the identity; `None` until the workload cluster's token controller has created it.
+///
+/// # Errors
+/// The Secret cannot be read.
 pub async fn token(client: &Client) -> Result<Option<SecretString>, Error> {
     let secrets: Api<Secret> = Api::namespaced(client.clone(), NAMESPACE);
     let secret = secrets.get_opt(SECRET).await;

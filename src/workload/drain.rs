@@ -1,4 +1,4 @@
-//! Draining a node: the Eviction API, so that `PodDisruptionBudgets` are kept.
+//! Drains a node through the Eviction API, so that `PodDisruptionBudgets` are respected.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,28 +12,31 @@ use kube::core::{ObjectMeta, Selector, SelectorExt, Status};
 use kube::{Api, Client};
 
 use super::drain_plan::{Candidate, PodRef, plan};
-use super::drain_progress::{Blocked, Budget, DrainProgress};
+use super::drain_progress::{BlockedPod, Budget, DrainProgress};
 use super::error::{Error, code, reason};
 
-/// Evictions under way at a time: enough for a full node in a second, too few to crowd out others.
+/// Limit of concurrent evictions: enough for a full node in a second, too few to crowd out other clients.
 const CONCURRENCY: usize = 16;
 
-/// Grace period on a node whose kubelet does not answer (Cluster API: 1 s): nobody would use it.
+/// Grace period on a node whose kubelet does not answer, as in Cluster API (1 s): no kubelet would honour a longer one.
 const UNREACHABLE_GRACE_SECONDS: i64 = 1;
 
-/// What became of one eviction.
-enum Evicted {
+/// The result of one eviction.
+enum EvictionResult {
     Yes,
     Gone,
     No(String),
 }
 
-/// One pass over the pods of a node: evicts what may go, and says what still holds the rest. To be
+/// One pass over the pods of a node: evicts the pods that may be evicted, and reports what blocks the others. To be
 /// called again until [`DrainProgress::is_done`]. Cordon the node first. The client must not repeat
 /// requests by itself ([`client_config`](super::client_config)).
 ///
-/// A pod that the API server refuses to evict is no error but an entry of
-/// [`DrainProgress::blocked`]; an error means that the member does not answer.
+/// A pod that the API server refuses to evict is not an error but an entry of
+/// [`DrainProgress::blocked`].
+///
+/// # Errors
+/// The workload cluster does not answer.
 pub async fn drain(
     client: &Client,
     node: &str,
@@ -58,9 +61,9 @@ pub async fn drain(
     let mut refused = Vec::new();
     while let Some((result, candidate)) = results.next().await {
         match result? {
-            Evicted::Yes => progress.evicted.push(candidate.pod),
-            Evicted::Gone => {}
-            Evicted::No(message) => refused.push((candidate, message)),
+            EvictionResult::Yes => progress.evicted.push(candidate.pod),
+            EvictionResult::Gone => {}
+            EvictionResult::No(message) => refused.push((candidate, message)),
         }
     }
     progress.blocked = with_budgets(client, refused).await;
@@ -79,7 +82,7 @@ pub(super) async fn pods_on(client: &Client, node: &str) -> Result<(Vec<Pod>, St
     ))
 }
 
-async fn evict(client: &Client, pod: &PodRef, grace: Option<i64>) -> Result<Evicted, Error> {
+async fn evict(client: &Client, pod: &PodRef, grace: Option<i64>) -> Result<EvictionResult, Error> {
     // not kube's `Api::evict`, which spells `deleteOptions` so that the API server ignores it
     let eviction = Eviction {
         metadata: ObjectMeta {
@@ -89,7 +92,7 @@ async fn evict(client: &Client, pod: &PodRef, grace: Option<i64>) -> Result<Evic
         },
         delete_options: Some(DeleteOptions {
             grace_period_seconds: grace,
-            // not another pod that a StatefulSet has put in its place meanwhile
+            // not another pod of the same name that a StatefulSet created since
             preconditions: Some(Preconditions {
                 uid: Some(pod.uid.clone()),
                 ..Preconditions::default()
@@ -103,16 +106,16 @@ async fn evict(client: &Client, pod: &PodRef, grace: Option<i64>) -> Result<Evic
         .create_subresource::<_, Status>("eviction", &pod.name, &params, &eviction)
         .await;
     match answer {
-        Ok(_) => Ok(Evicted::Yes),
+        Ok(_) => Ok(EvictionResult::Yes),
         Err(error) => match code(&error) {
-            Some(404 | 409) => Ok(Evicted::Gone),
-            Some(_) => Ok(Evicted::No(refusal(&error))),
+            Some(404 | 409) => Ok(EvictionResult::Gone),
+            Some(_) => Ok(EvictionResult::No(refusal(&error))),
             None => Err(Error::new(format!("evict pod {pod}"), error)),
         },
     }
 }
 
-/// The API server's words, with the cause that names the budget and its count.
+/// The API server's message, with the cause that names the budget and its count.
 fn refusal(error: &kube::Error) -> String {
     let mut message = reason(error);
     if let kube::Error::Api(status) = error {
@@ -125,9 +128,9 @@ fn refusal(error: &kube::Error) -> String {
     message
 }
 
-/// Names the budgets that hold the refused pods. Budgets that cannot be read leave the API server's
-/// message to stand alone.
-async fn with_budgets(client: &Client, refused: Vec<(Candidate, String)>) -> Vec<Blocked> {
+/// Adds the budgets that block the refused pods. If they cannot be read, the API server's message is
+/// shown alone.
+async fn with_budgets(client: &Client, refused: Vec<(Candidate, String)>) -> Vec<BlockedPod> {
     let namespaces: BTreeSet<_> = refused
         .iter()
         .map(|(c, _)| c.pod.namespace.clone())
@@ -141,7 +144,7 @@ async fn with_budgets(client: &Client, refused: Vec<(Candidate, String)>) -> Vec
     let blocked = refused.into_iter().map(|(candidate, message)| {
         let of_namespace = budgets.get(&candidate.pod.namespace).into_iter().flatten();
         let holding = of_namespace.filter(|budget| selects(budget, &candidate));
-        Blocked {
+        BlockedPod {
             budgets: holding.map(budget).collect(),
             pod: candidate.pod,
             message,

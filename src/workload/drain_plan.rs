@@ -1,4 +1,4 @@
-//! What a drain does with each pod of a node. Pure: the rules of `kubectl drain` and of Cluster API.
+//! What a drain does with each pod of a node: the rules of `kubectl drain` and of Cluster API. No I/O.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,14 +8,14 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 use crate::api::names::{DRAIN_SKIP, LABEL_DRAIN};
 
-/// Annotation of the mirror of a static pod; the kubelet, not the API, decides about it.
+/// Annotation of the mirror of a static pod, which the kubelet controls, not the API.
 const MIRROR_POD: &str = "kubernetes.io/config.mirror";
 
-/// How long after its end a pod on an unreachable node is still waited for (Cluster API: 1 s). Its
-/// kubelet will not confirm the end, so the API would show it for ever.
+/// How long after its grace period a pod on an unreachable node is waited for, as in Cluster API (1 s). Its
+/// kubelet cannot confirm the end, so the API would show it forever.
 const UNREACHABLE_PATIENCE: SignedDuration = SignedDuration::from_secs(1);
 
-/// A pod, by the UID that keeps it apart from a later one of the same name.
+/// A pod; the UID distinguishes it from a later one of the same name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PodRef {
     /// Namespace.
@@ -32,25 +32,25 @@ impl fmt::Display for PodRef {
     }
 }
 
-/// Why a pod stays where it is.
+/// Why a pod is not evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Skip {
-    /// A DaemonSet would put it back at once.
+    /// Its DaemonSet would create it again at once.
     DaemonSet,
     /// A static pod: the kubelet runs it from a file.
     Static,
-    /// It succeeded or failed; nothing of it runs.
+    /// It succeeded or failed; no container runs.
     Finished,
-    /// Its label says so.
+    /// Its label excludes it.
     Label,
-    /// It should be gone already, and its node cannot confirm that.
+    /// Its grace period is over, and its node cannot confirm the end.
     Unconfirmed,
 }
 
-/// A pod that is to be evicted, with the labels by which its budgets are found.
+/// A pod to evict, with the labels that its budgets select.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// Which pod.
+    /// The pod.
     pub pod: PodRef,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
@@ -59,15 +59,15 @@ pub struct Candidate {
 /// What to do with the pods of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DrainPlan {
-    /// To be evicted.
+    /// Pods to evict.
     pub evict: Vec<Candidate>,
-    /// On their way out: nothing to do but wait. With the time at which they are killed.
+    /// Pods that are terminating, with the time at which they are killed.
     pub terminating: Vec<(PodRef, Timestamp)>,
-    /// Left alone.
+    /// Pods that are not evicted.
     pub skipped: Vec<(PodRef, Skip)>,
 }
 
-/// Sorts the pods of a node by what a drain does with them. `unreachable` says that the kubelet of
+/// Sorts the pods of a node by what a drain does with them. `unreachable`: the kubelet of
 /// the node does not answer its control plane.
 pub fn plan(pods: &[Pod], unreachable: bool, now: Timestamp) -> DrainPlan {
     let mut plan = DrainPlan::default();

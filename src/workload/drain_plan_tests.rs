@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::workload::drain_progress::{Blocked, Budget, DrainProgress};
+use crate::workload::drain_progress::{BlockedPod, Budget, DrainProgress};
 
 const NOW: &str = "2026-11-21T12:00:00Z";
 
@@ -111,8 +111,8 @@ fn pod(name: &str) -> PodRef {
     }
 }
 
-fn held(name: &str, budgets: &[(&str, i32)]) -> Blocked {
-    Blocked {
+fn held(name: &str, budgets: &[(&str, i32)]) -> BlockedPod {
+    BlockedPod {
         pod: pod(name),
         budgets: budgets
             .iter()
@@ -132,18 +132,20 @@ fn the_sentence_names_who_must_do_something_first_and_counts_the_rest() {
     progress.blocked = vec![held("web-1", &[("web", 0)])];
     assert_eq!(
         progress.to_string(),
-        "1 pod left: default/web-1 is held by PodDisruptionBudget default/web (0 disruptions allowed)"
+        "1 pod left: eviction of default/web-1 is blocked by PodDisruptionBudget default/web (0 disruptions allowed). \
+         Let the budget allow an eviction: more replicas, a higher maxUnavailable or a lower minAvailable; \
+         nodeDrainTimeoutSeconds of the Machine limits the wait"
     );
     progress.waiting = vec![(pod("job"), "is terminating".into())];
     assert!(
         progress
             .to_string()
-            .starts_with("2 pods left: default/web-1 is held")
+            .starts_with("2 pods left: eviction of default/web-1 is blocked")
     );
     assert!(
         progress
             .to_string()
-            .ends_with("; default/job is terminating")
+            .contains("; default/job is terminating. Let the budget allow")
     );
     progress.blocked.push(held("web-2", &[]));
     assert!(
@@ -161,7 +163,10 @@ fn the_sentence_names_who_must_do_something_first_and_counts_the_rest() {
     let sentence = progress.to_string();
     assert!(sentence.starts_with("7 pods left: "), "{sentence}");
     assert!(
-        sentence.ends_with("default/e0 was evicted and stops; and 2 more"),
+        sentence.contains(
+            "default/e0 was evicted and is terminating; and 2 more. \
+             Leave each pod to one PodDisruptionBudget: correct the selectors, or delete all but one. Let the budget"
+        ),
         "{sentence}"
     );
     assert!(!progress.is_done());

@@ -1,61 +1,61 @@
-//! How far a drain is, and a sentence about it for people. Pure.
+//! The progress of a drain, and a sentence about it. No I/O.
 
 use std::fmt;
 
 use super::drain_plan::{PodRef, Skip};
 
-/// How many pods a sentence names before it only counts.
+/// At most this many pods are named in a sentence; the others are counted.
 const NAMED: usize = 5;
 
-/// How far a drain is after one pass.
+/// The progress of a drain after one pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DrainProgress {
-    /// Pods that this pass evicted; their containers still stop.
+    /// Pods that this pass evicted and that are terminating.
     pub evicted: Vec<PodRef>,
-    /// Pods that are on their way out since an earlier pass, and what they wait for.
+    /// Pods that are terminating since an earlier pass, and what they wait for.
     pub waiting: Vec<(PodRef, String)>,
-    /// Pods that may not go yet.
-    pub blocked: Vec<Blocked>,
-    /// Pods that a drain leaves alone.
+    /// Pods that may not be evicted yet.
+    pub blocked: Vec<BlockedPod>,
+    /// Pods that a drain does not evict.
     pub skipped: Vec<(PodRef, Skip)>,
-    /// The resourceVersion of the list that this pass began with.
+    /// The resourceVersion of the list of pods of this pass.
     pub version: String,
 }
 
 /// A pod that the API server refused to evict.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Blocked {
+pub struct BlockedPod {
     /// Which pod.
     pub pod: PodRef,
-    /// The `PodDisruptionBudgets` that select it, as far as they could be read.
+    /// The `PodDisruptionBudgets` that select it, if they can be read.
     pub budgets: Vec<Budget>,
-    /// What the API server said.
+    /// Message of the API server.
     pub message: String,
 }
 
-/// A PodDisruptionBudget that holds a pod.
+/// A PodDisruptionBudget that blocks an eviction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// Its name; its namespace is the pod's.
     pub name: String,
-    /// How many pods it lets go now.
+    /// Number of disruptions that it allows now.
     pub disruptions_allowed: i32,
 }
 
 impl DrainProgress {
-    /// Whether no pod is left that had to go.
+    /// Whether no pod remains to be evicted.
     pub fn is_done(&self) -> bool {
         self.left() == 0
     }
 
-    /// How many pods still have to go.
+    /// Number of pods that remain to be evicted.
     pub fn left(&self) -> usize {
         self.evicted.len() + self.waiting.len() + self.blocked.len()
     }
 }
 
 impl fmt::Display for DrainProgress {
-    /// One sentence, those pods first that somebody must do something about.
+    /// One sentence; pods that require action come first.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_done() {
             return f.write_str("no pods left");
@@ -67,24 +67,31 @@ impl fmt::Display for DrainProgress {
         let evicted = self
             .evicted
             .iter()
-            .map(|pod| format!("{pod} was evicted and stops"));
+            .map(|pod| format!("{pod} was evicted and is terminating"));
         let named: Vec<_> = blocked.chain(waiting).chain(evicted).take(NAMED).collect();
         f.write_str(&named.join("; "))?;
         match self.left() - named.len() {
-            0 => Ok(()),
-            more => write!(f, "; and {more} more"),
+            0 => (),
+            more => write!(f, "; and {more} more")?,
         }
+        if self.blocked.iter().any(|pod| pod.budgets.len() > 1) {
+            f.write_str(". Leave each pod to one PodDisruptionBudget: correct the selectors, or delete all but one")?;
+        }
+        if self.blocked.iter().any(|pod| pod.budgets.len() == 1) {
+            f.write_str(". Let the budget allow an eviction: more replicas, a higher maxUnavailable or a lower minAvailable; nodeDrainTimeoutSeconds of the Machine limits the wait")?;
+        }
+        Ok(())
     }
 }
 
-impl fmt::Display for Blocked {
+impl fmt::Display for BlockedPod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pod = &self.pod;
         match self.budgets.as_slice() {
             [] => write!(f, "{pod} cannot be evicted: {}", self.message),
             [budget] => write!(
                 f,
-                "{pod} is held by PodDisruptionBudget {}/{} ({} disruptions allowed)",
+                "eviction of {pod} is blocked by PodDisruptionBudget {}/{} ({} disruptions allowed)",
                 pod.namespace, budget.name, budget.disruptions_allowed
             ),
             several => {

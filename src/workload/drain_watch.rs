@@ -1,4 +1,4 @@
-//! Tells when a pod has left a node: what a drain waits for.
+//! Reports when a pod of a node is deleted: what a drain waits for.
 
 use std::collections::HashSet;
 use std::pin::pin;
@@ -11,10 +11,10 @@ use kube::{Api, Client};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Called once, when it is time to look again.
+/// Called once, when the next pass of a drain is worth while.
 pub type LookAgain = Box<dyn FnOnce() + Send>;
 
-/// The nodes that are watched for their drain, by the UID of their Machine.
+/// The watches of nodes that are drained, by the UID of their Machine.
 #[derive(Clone)]
 pub struct DrainWatches {
     watched: Arc<Mutex<HashSet<String>>>,
@@ -23,7 +23,7 @@ pub struct DrainWatches {
 }
 
 impl DrainWatches {
-    /// Nothing is watched yet.
+    /// No watches yet.
     pub fn new(tasks: TaskTracker, stop: CancellationToken) -> Self {
         Self {
             watched: Arc::default(),
@@ -32,9 +32,9 @@ impl DrainWatches {
         }
     }
 
-    /// Says once when a pod has gone from the node since `version`, the resourceVersion of the drain's own
-    /// list. Does nothing for a Machine that is watched already. A watch that breaks says nothing: a drain
-    /// is looked at again from time to time all the same.
+    /// Calls `look_again` once when a pod of the node is deleted after `version`, the resourceVersion of the drain's
+    /// list. Does nothing if the Machine is watched already. A watch that fails does not call it: a drain
+    /// is repeated at intervals anyway.
     pub fn start(
         &self,
         machine: &str,
@@ -56,7 +56,9 @@ impl DrainWatches {
             match gone {
                 Ok(true) => look_again(),
                 Ok(false) => {}
-                Err(error) => tracing::debug!(node, %error, "watch of a drain broken"),
+                Err(error) => {
+                    tracing::debug!(node, %error, "failed to watch the pods of a drained node");
+                }
             }
         });
     }
@@ -66,7 +68,7 @@ impl DrainWatches {
     }
 }
 
-/// Whether a pod has gone from the node before the watch ended.
+/// Whether a pod of the node was deleted before the watch ended.
 async fn pod_gone(client: &Client, node: &str, version: &str) -> Result<bool, kube::Error> {
     let params = WatchParams::default().fields(&format!("spec.nodeName={node}"));
     let pods: Api<Pod> = Api::all(client.clone());

@@ -1,18 +1,18 @@
-//! What can fail in a member cluster, said for people.
+//! Errors of requests to a workload cluster.
 
-/// A request to a member cluster that did not succeed.
+/// A failed request to a workload cluster.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to {action}")]
 pub struct Error {
-    /// What was tried, as it follows "failed to".
+    /// The attempted operation, which completes "failed to …".
     pub action: String,
-    /// What came back.
+    /// Error of the `kube` library.
     #[source]
     pub source: kube::Error,
 }
 
 impl Error {
-    /// Wraps a failed request with what was tried.
+    /// Wraps the error of a request; `action` completes "failed to …".
     pub fn new(action: impl Into<String>, source: kube::Error) -> Self {
         Self {
             action: action.into(),
@@ -20,13 +20,13 @@ impl Error {
         }
     }
 
-    /// The error in one sentence, with the API server's own words.
+    /// The error as one sentence, with the API server's message.
     pub fn sentence(&self) -> String {
         format!("{self}: {}", reason(&self.source))
     }
 }
 
-/// What the API server, or the way to it, said: without the debug text that kube adds.
+/// Message of the API server, or cause of the failed connection, without the debug text that kube adds.
 pub fn reason(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) if status.message.is_empty() => {
@@ -34,14 +34,14 @@ pub fn reason(error: &kube::Error) -> String {
         }
         kube::Error::Api(status) => status.message.clone(),
         other => match innermost(other).to_string().as_str() {
-            // what a connector says whose time is over
-            "deadline has elapsed" => "no connection in time".into(),
+            // the timeout of hyper's connector
+            "deadline has elapsed" => "the connection timed out".into(),
             said => said.to_owned(),
         },
     }
 }
 
-/// The HTTP status code, when the API server answered at all.
+/// The HTTP status code, if the API server answered.
 pub fn code(error: &kube::Error) -> Option<u16> {
     match error {
         kube::Error::Api(status) => Some(status.code),
@@ -49,7 +49,7 @@ pub fn code(error: &kube::Error) -> Option<u16> {
     }
 }
 
-/// The last error of the chain: "connection refused" rather than five layers around it.
+/// The innermost cause, such as "connection refused".
 fn innermost(error: &dyn std::error::Error) -> &dyn std::error::Error {
     let mut inner = error;
     while let Some(next) = inner.source() {

@@ -1,17 +1,19 @@
-//! Kubeconfigs that somebody else wrote. What is in a Secret may name neither programs nor files: they
-//! would be the manager's own.
+//! Kubeconfigs from users. A kubeconfig in a Secret may name neither programs nor files: the manager
+//! would run or read its own.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use kube::config::{AuthInfo, Cluster, KubeConfigOptions, Kubeconfig};
 
-/// A client's settings from the text of a kubeconfig, or why it cannot be used, for people. No secret of it
-/// is repeated.
+/// The client configuration of a kubeconfig.
+///
+/// # Errors
+/// Why the kubeconfig cannot be used, without any secret of it.
 pub async fn config(text: &str) -> Result<kube::Config, String> {
-    let given = Kubeconfig::from_yaml(text).map_err(|_| "it is no kubeconfig".to_owned())?;
+    let given = Kubeconfig::from_yaml(text).map_err(|_| "it is not a kubeconfig".to_owned())?;
     if let Some(field) = refused(&given) {
         return Err(format!(
-            "it uses {field}, which would run or read something of the manager's own; put the data inline \
+            "it uses {field}, which would run a program or read a file of the manager; put the data inline \
              (kubectl config view --flatten --minify)"
         ));
     }
@@ -20,28 +22,31 @@ pub async fn config(text: &str) -> Result<kube::Config, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Where a kubeconfig says that the API is served, as `https://host:port`, and the certificates that it is verified by,
-/// PEM; or why others cannot be told, for people.
+/// The URL of the API in a kubeconfig, as `https://host:port`, and the certificates that verify it, in PEM, for
+/// a ClusterProfile.
+///
+/// # Errors
+/// Why they cannot be published in a ClusterProfile.
 pub fn server(config: &kube::Config) -> Result<(String, String), String> {
     let url = &config.cluster_url;
     let host = url.host().unwrap_or_default();
     if url.scheme_str() != Some("https") || host.is_empty() {
         return Err(
-            "its server is no https URL, and consumers of a ClusterProfile need one".into(),
+            "its server is not an https URL, which consumers of a ClusterProfile need".into(),
         );
     }
     let authorities = config.root_cert.as_deref().unwrap_or_default();
     if authorities.is_empty() || config.accept_invalid_certs {
         return Err(
-            "its cluster has no certificate-authority-data, or skips the verification, and consumers of a \
-             ClusterProfile verify the API; put the authority of the API server there"
+            "its cluster has no certificate-authority-data or sets insecure-skip-tls-verify, and consumers of a \
+ClusterProfile verify the API; set certificate-authority-data to the authority of the API server"
                 .into(),
         );
     }
     if config.tls_server_name.is_some() {
         return Err(
-            "its cluster has a tls-server-name, which consumers of a ClusterProfile do not use; name the server by \
-             what its certificate is for"
+            "its cluster has a tls-server-name, which consumers of a ClusterProfile do not use; set server to a \
+             name or address in its certificate"
                 .into(),
         );
     }

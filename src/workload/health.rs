@@ -1,43 +1,44 @@
-//! Whether a member's control plane is healthy, as it says itself.
+//! The health of a workload cluster's control plane, as its API server reports it.
 
 use std::time::Duration;
 
 use http::Request;
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
+use tokio::time::Instant;
 
 use super::error::reason;
 
-/// What one probe saw.
+/// The result of one probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Health {
-    /// What `/readyz` answered.
+    /// The result of `/readyz`.
     pub readiness: Readiness,
-    /// `gitVersion` of `/version`, such as `v1.36.3`; absent when it did not answer.
+    /// `gitVersion` of `/version`, such as `v1.36.3`; absent without an answer.
     pub git_version: Option<String>,
 }
 
-/// Where a control plane is, as far as that is known: what is said of one that does not answer names it.
+/// The known location of a control plane, for messages about one that does not answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// `host:port` at which its API is asked.
+    /// `host:port` of its API.
     pub endpoint: Option<String>,
-    /// That address moves between machines.
+    /// Whether the address is a virtual IP.
     pub is_virtual: bool,
     /// The Host that it runs on.
     pub host: Option<String>,
 }
 
-/// What `/readyz` answered.
+/// The result of `/readyz`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Readiness {
     /// Every check passed.
     Ready,
-    /// It answered that these checks fail, such as `etcd`; empty when it named none.
+    /// These checks fail, such as `etcd`; empty if the answer names none.
     Failing(Vec<String>),
-    /// It answered that it does not know us (401): our credentials are old, or were withdrawn.
+    /// It does not accept our credentials (401): they are expired or revoked.
     Refused,
-    /// It did not answer, or did not let us in.
+    /// It did not answer, or refused the request.
     Unreachable(String),
 }
 
@@ -47,7 +48,7 @@ impl Health {
         self.readiness == Readiness::Ready
     }
 
-    /// What was found, since when, and what helps, for a condition.
+    /// The finding, since when, and the remedy, for a condition.
     pub fn sentence(&self, place: &Place, since: Timestamp) -> String {
         let on_host = place.host.as_ref().map(|host| format!(" on Host {host}"));
         let on_host = on_host.unwrap_or_default();
@@ -59,11 +60,11 @@ impl Health {
                     checks => format!(": {checks} failing"),
                 };
                 format!(
-                    "the API server is not ready{which} (since {since:.0}). Look at kube-apiserver and etcd{on_host}: tail -n 50 /var/log/pods/kube-system_kube-apiserver*/kube-apiserver/*.log, and the same for etcd"
+                    "the API server is not ready{which} (since {since:.0}). Check kube-apiserver and etcd{on_host}: tail -n 50 /var/log/pods/kube-system_kube-apiserver*/kube-apiserver/*.log, and the same for etcd"
                 )
             }
             Readiness::Refused => format!(
-                "the API server does not accept the credentials of the kubeconfig Secret (401, since {since:.0}); put valid ones there"
+                "the API server does not accept the credentials of the kubeconfig Secret (401, since {since:.0}); store valid ones in it"
             ),
             Readiness::Unreachable(why) => {
                 let url = place.endpoint.as_ref().map_or_else(
@@ -76,25 +77,30 @@ impl Health {
                     ""
                 };
                 format!(
-                    "the manager cannot use {url} (since {since:.0}): {why}. Check route and firewall between the manager and that address{holder}, and kube-apiserver{on_host}"
+                    "requests to {url} fail (since {since:.0}): {why}. Check route and firewall between the manager and that address{holder}, and kube-apiserver{on_host}"
                 )
             }
         }
     }
 }
 
-/// Asks a member how it is; never takes longer than `timeout`.
+/// Probes the health of a workload cluster, within `timeout`. One request after the other: at the same time they would
+/// open two connections. If the first is not answered, the second is not sent.
 pub async fn probe(client: &Client, timeout: Duration) -> Health {
-    let both = futures::future::join(readyz(client), version(client));
-    match tokio::time::timeout(timeout, both).await {
-        Ok((readiness, git_version)) => Health {
-            readiness,
-            git_version,
-        },
-        Err(_) => Health {
-            readiness: Readiness::Unreachable(format!("no answer within {} s", timeout.as_secs())),
-            git_version: None,
-        },
+    let deadline = Instant::now() + timeout;
+    let readiness = tokio::time::timeout_at(deadline, readyz(client)).await;
+    let readiness = readiness.unwrap_or_else(|_| {
+        Readiness::Unreachable(format!("no answer within {} s", timeout.as_secs()))
+    });
+    let git_version = match readiness {
+        Readiness::Unreachable(_) => None,
+        _ => tokio::time::timeout_at(deadline, version(client))
+            .await
+            .unwrap_or_default(),
+    };
+    Health {
+        readiness,
+        git_version,
     }
 }
 
@@ -117,7 +123,7 @@ async fn version(client: &Client) -> Option<String> {
     Some(client.apiserver_version().await.ok()?.git_version)
 }
 
-/// The checks that a verbose health report marks as failed: lines such as
+/// The failed checks of a verbose health report: lines such as
 /// `[-]etcd failed: reason withheld`.
 fn failing_checks(report: &str) -> Vec<String> {
     let failed = report.lines().filter_map(|line| line.strip_prefix("[-]"));

@@ -19,7 +19,7 @@ fn a_verbose_report_names_the_checks_that_fail() {
     };
     assert_eq!(
         health.sentence(&place, since),
-        "the API server is not ready: etcd, poststarthook/rbac/bootstrap-roles failing (since 2027-01-15T08:00:00Z). Look at kube-apiserver and etcd on Host host-a: tail -n 50 /var/log/pods/kube-system_kube-apiserver*/kube-apiserver/*.log, and the same for etcd"
+        "the API server is not ready: etcd, poststarthook/rbac/bootstrap-roles failing (since 2027-01-15T08:00:00Z). Check kube-apiserver and etcd on Host host-a: tail -n 50 /var/log/pods/kube-system_kube-apiserver*/kube-apiserver/*.log, and the same for etcd"
     );
     let silent = Health {
         readiness: Readiness::Unreachable("no answer within 5 s".into()),
@@ -27,11 +27,11 @@ fn a_verbose_report_names_the_checks_that_fail() {
     };
     assert_eq!(
         silent.sentence(&place, since),
-        "the manager cannot use https://10.77.0.100:6443/readyz (since 2027-01-15T08:00:00Z): no answer within 5 s. Check route and firewall between the manager and that address, the machine that holds the virtual IP, and kube-apiserver on Host host-a"
+        "requests to https://10.77.0.100:6443/readyz fail (since 2027-01-15T08:00:00Z): no answer within 5 s. Check route and firewall between the manager and that address, the machine that holds the virtual IP, and kube-apiserver on Host host-a"
     );
     let nothing_known = silent.sentence(&Place::default(), since);
     assert!(
-        nothing_known.starts_with("the manager cannot use the API server (since "),
+        nothing_known.starts_with("requests to the API server fail (since "),
         "{nothing_known}"
     );
 }

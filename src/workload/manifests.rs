@@ -1,4 +1,4 @@
-//! Manifests as people write them: YAML streams of several documents, read and put in order. No I/O.
+//! Manifests: YAML streams of several documents, parsed and sorted. No I/O.
 
 use std::fmt;
 
@@ -9,17 +9,17 @@ use sha2::{Digest, Sha256};
 /// One object of a manifest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// Where it stands, for people: `document 2 of kube-flannel.yaml`.
+    /// Its origin, for messages: `document 2 of kube-flannel.yaml`.
     pub origin: String,
     /// API group and version.
     pub group_version: GroupVersion,
     /// Kind.
     pub kind: String,
-    /// Namespace, when one is given.
+    /// Namespace, if it has one.
     pub namespace: Option<String>,
     /// Name.
     pub name: String,
-    /// The object as it is sent.
+    /// The object.
     pub object: Value,
 }
 
@@ -33,39 +33,42 @@ impl fmt::Display for Document {
     }
 }
 
-/// A manifest that cannot be read.
+/// Why a manifest cannot be parsed.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
-    /// It is not YAML.
+    /// It is not valid YAML.
     #[error("{origin} is not valid YAML: {problem}")]
     Syntax {
-        /// Which stream.
+        /// The stream.
         origin: String,
-        /// What the parser says, with line and column.
+        /// Error of the parser, with line and column.
         problem: String,
     },
-    /// A document is no Kubernetes object.
+    /// A document is not a Kubernetes object.
     #[error(
         "{origin}: {field} is missing; every document needs apiVersion, kind and metadata.name"
     )]
     Missing {
-        /// Which document.
+        /// The document.
         origin: String,
-        /// Which field.
+        /// The missing field.
         field: &'static str,
     },
     /// A document's apiVersion has more than one slash.
     #[error("{origin}: apiVersion {value:?} is not a group and version such as apps/v1")]
     ApiVersion {
-        /// Which document.
+        /// The document.
         origin: String,
-        /// What stands there.
+        /// The value.
         value: String,
     },
 }
 
-/// Reads a YAML stream as kubectl does: YAML 1.1 booleans and octal numbers (file modes), empty
-/// documents skipped, the items of a `v1 List` taken one by one. `source` is what people call it.
+/// Parses a YAML stream as kubectl does: YAML 1.1 booleans and octal numbers (file modes); empty
+/// documents are skipped, and a `v1 List` becomes its items. `source` is its name in messages.
+///
+/// # Errors
+/// The stream is not valid YAML, or a document is not a Kubernetes object.
 pub fn parse(source: &str, stream: &str) -> Result<Vec<Document>, ManifestError> {
     let options = serde_saphyr::options! {
         legacy_octal_numbers: true,
@@ -122,7 +125,7 @@ fn read_one(origin: &str, object: Value) -> Result<Document, ManifestError> {
     })
 }
 
-/// Puts what others stand on first: Namespaces, then definitions of kinds, then the rest as written.
+/// Sorts prerequisites first: Namespaces, then CustomResourceDefinitions, then the rest in their order.
 pub fn in_order(mut documents: Vec<Document>) -> Vec<Document> {
     documents.sort_by_key(|document| {
         match (
@@ -137,12 +140,12 @@ pub fn in_order(mut documents: Vec<Document>) -> Vec<Document> {
     documents
 }
 
-/// A digest over named streams, for telling whether they changed since they were applied.
+/// A digest of named streams, which shows whether they changed since they were applied.
 pub fn digest<'a>(streams: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     use std::fmt::Write as _;
     let mut hash = Sha256::new();
     for (name, text) in streams {
-        // lengths keep ("a", "bc") and ("ab", "c") apart
+        // lengths distinguish ("a", "bc") from ("ab", "c")
         hash.update(name.len().to_be_bytes());
         hash.update(name);
         hash.update(text.len().to_be_bytes());

@@ -1,22 +1,23 @@
-//! The clusters that we made, seen through their own API: Nodes, health, drain, addons.
+//! Workload clusters, through their own API: Nodes, health, drain, addons.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`registry`] | which member clusters we are connected to |
-//! | [`member`] | one member: its client, a snapshot of its Nodes, whether it answers |
+//! | [`registry`] | the connected workload clusters |
+//! | [`cluster`] | one workload cluster: its client, a snapshot of its Nodes, its connectivity |
 //! | [`health`] | `/readyz` and `/version` |
-//! | [`given`] | kubeconfigs that somebody else wrote |
+//! | [`given`] | kubeconfigs from users |
 //! | [`nodes`] | writing to Nodes: labels, annotations, taints, cordon, deletion |
-//! | [`drain`] | evicting pods; [`drain_plan`] holds the rules; [`drain_watch`] tells when one has gone |
+//! | [`drain`] | evicting pods; [`drain_plan`] has the rules; [`drain_watch`] reports the deletion of pods |
 //! | [`volumes`] | whether volumes are still attached to a Node |
 //! | [`addons`] | server-side apply of [`manifests`] |
 //! | [`tokens`] | bootstrap tokens |
-//! | [`consumer`] | the identity of those who read a ClusterProfile |
+//! | [`consumer`] | the identity of consumers of a ClusterProfile |
 //! | [`properties`] | ClusterProperties |
 //!
-//! Everything here works on a [`kube::Client`] and knows nothing of how it reaches the member.
+//! Everything here uses a [`kube::Client`] and does not depend on how it reaches the workload cluster.
 
 pub mod addons;
+pub mod cluster;
 pub mod consumer;
 pub mod drain;
 pub mod drain_plan;
@@ -26,7 +27,6 @@ pub mod error;
 pub mod given;
 pub mod health;
 pub mod manifests;
-pub mod member;
 mod node_index;
 pub mod nodes;
 pub mod properties;
@@ -35,15 +35,15 @@ pub mod tokens;
 pub mod volumes;
 mod watch;
 
+pub use cluster::{ClusterKey, Connectivity, Wake, WorkloadCluster};
 pub use error::Error;
-pub use member::{Connectivity, Member, MemberKey, Wake};
 pub use registry::Registry;
 
-/// Settings that every client of a member cluster needs, over those of its kubeconfig.
+/// The configuration of a client of a workload cluster, from that of its kubeconfig.
 ///
-/// kube repeats a request that is answered with 429 up to 15 times, for minutes; but 429 is how the
-/// Eviction API says that a `PodDisruptionBudget` holds a pod, and 503 is an answer for a health
-/// probe. What failed is tried again by the pass that comes next.
+/// kube repeats a request that is answered with 429 up to 15 times, for minutes; but the Eviction API
+/// answers 429 if a `PodDisruptionBudget` blocks an eviction, and 503 is a valid answer to a health
+/// probe. The next pass repeats a failed request.
 pub fn client_config(mut config: kube::Config) -> kube::Config {
     config.default_retry = false;
     config

@@ -1,4 +1,4 @@
-//! The snapshot of a member's Nodes, indexed by name and by provider ID. No I/O.
+//! The snapshot of a workload cluster's Nodes, indexed by name and by provider ID. No I/O.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub(super) struct NodeIndex {
 }
 
 impl NodeIndex {
-    /// Takes a Node in; says whether somebody waits for such a change.
+    /// Stores a Node, and returns whether a controller waits for such a change.
     pub(super) fn apply(&mut self, view: &Arc<NodeView>) -> bool {
         let before = self.by_name.insert(view.name.clone(), Arc::clone(view));
         if let Some(before) = &before {
@@ -27,14 +27,14 @@ impl NodeIndex {
         before.is_none_or(|before| view.differs_meaningfully(&before))
     }
 
-    /// Drops a Node; returns what was known of it.
+    /// Removes a Node, and returns it.
     pub(super) fn remove(&mut self, name: &str) -> Option<Arc<NodeView>> {
         let view = self.by_name.remove(name)?;
         self.unlink(&view);
         Some(view)
     }
 
-    /// Makes `listed` all there is. Returns the Nodes that changed meaningfully or are gone.
+    /// Replaces all Nodes by `listed`. Returns the Nodes that changed meaningfully or were removed.
     pub(super) fn replace(&mut self, listed: Vec<NodeView>) -> Vec<Arc<NodeView>> {
         self.listed = true;
         let names: BTreeSet<&str> = listed.iter().map(|view| view.name.as_str()).collect();
@@ -49,7 +49,7 @@ impl NodeIndex {
         changed
     }
 
-    /// Whether there was ever a complete list.
+    /// Whether there was a complete list.
     pub(super) fn is_listed(&self) -> bool {
         self.listed
     }
@@ -59,7 +59,7 @@ impl NodeIndex {
     }
 
     /// The Node with this provider ID. A machine that registered again under another name leaves
-    /// its old Node behind: the Ready one counts, else the newest.
+    /// its old Node behind: the Ready one counts, otherwise the newest.
     pub(super) fn by_provider_id(&self, id: &str) -> Option<Arc<NodeView>> {
         let names = self.by_provider_id.get(id)?;
         let nodes = names.iter().filter_map(|name| self.by_name.get(name));

@@ -1,5 +1,5 @@
-//! Writing to Nodes of a member: labels, annotations, taints, cordon, deletion. Each write is made
-//! from what was just read, carries its UID and resourceVersion, and is left out when nothing differs.
+//! Writes to Nodes of a workload cluster: labels, annotations, taints, cordon, deletion. Each write follows
+//! a read, carries its UID and resourceVersion, and is skipped if nothing differs.
 
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
@@ -8,64 +8,76 @@ use kube::{Api, Client};
 use super::error::{Error, code};
 use crate::core::node_change::{NodeChange, patch_for};
 
-/// How often a write is tried anew because another writer came first. Kubelets and controllers
-/// write a Node in bursts at its birth; more than this is not chance.
+/// Limit of retries after concurrent writes. Kubelets and controllers
+/// write a new Node in bursts; more conflicts than this are not chance.
 const ATTEMPTS: usize = 8;
 
-/// What became of a write.
+/// The result of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Written {
-    /// Everything was as wanted.
+pub enum NodeWrite {
+    /// Nothing differed.
     Unchanged,
     /// The Node was changed.
     Changed,
-    /// There is no Node of this name and UID any more.
+    /// The Node with this name and UID does not exist any more.
     Gone,
 }
 
-/// Makes a Node as wanted. Taints are an atomic list that others write too, so the Node is read,
-/// changed and written under its resourceVersion, again when somebody else came first.
+/// Changes a Node. Taints are an atomic list that others write too, so the Node is read,
+/// changed and written under its resourceVersion, and again after a conflict.
+///
+/// # Errors
+/// The Node cannot be read or written, or conflicts persist.
 pub async fn change(
     client: &Client,
     name: &str,
     uid: &str,
     change: &NodeChange,
-) -> Result<Written, Error> {
+) -> Result<NodeWrite, Error> {
     let nodes = Api::<Node>::all(client.clone());
     let mut attempt = 1;
     loop {
         let read = nodes.get_opt(name).await;
         let read = read.map_err(|error| Error::new(format!("read node {name}"), error))?;
         let Some(node) = read.filter(|node| node.metadata.uid.as_deref() == Some(uid)) else {
-            return Ok(Written::Gone);
+            return Ok(NodeWrite::Gone);
         };
         let Some(patch) = patch_for(&node, change) else {
-            return Ok(Written::Unchanged);
+            return Ok(NodeWrite::Unchanged);
         };
         match nodes
             .patch(name, &PatchParams::default(), &Patch::Merge(patch))
             .await
         {
-            Ok(_) => return Ok(Written::Changed),
-            Err(error) if code(&error) == Some(404) => return Ok(Written::Gone),
+            Ok(_) => return Ok(NodeWrite::Changed),
+            Err(error) if code(&error) == Some(404) => return Ok(NodeWrite::Gone),
             Err(error) if code(&error) == Some(409) && attempt < ATTEMPTS => attempt += 1,
             Err(error) => return Err(Error::new(format!("change node {name}"), error)),
         }
     }
 }
 
-/// Keeps new pods from a Node.
-pub async fn cordon(client: &Client, name: &str, uid: &str) -> Result<Written, Error> {
+/// Marks a Node as unschedulable.
+///
+/// # Errors
+/// The Node cannot be read or written, or conflicts persist.
+pub async fn cordon(client: &Client, name: &str, uid: &str) -> Result<NodeWrite, Error> {
     change(client, name, uid, &NodeChange::schedulable(false)).await
 }
 
-/// Lets new pods onto a Node.
-pub async fn uncordon(client: &Client, name: &str, uid: &str) -> Result<Written, Error> {
+/// Marks a Node as schedulable.
+///
+/// # Errors
+/// The Node cannot be read or written, or conflicts persist.
+pub async fn uncordon(client: &Client, name: &str, uid: &str) -> Result<NodeWrite, Error> {
     change(client, name, uid, &NodeChange::schedulable(true)).await
 }
 
-/// Deletes the Node with this name and UID; one that registered anew under the name stays.
-pub async fn delete(client: &Client, name: &str, uid: &str) -> Result<Written, Error> {
+/// Deletes the Node with this name and UID, but not a later one of the same name.
+///
+/// # Errors
+/// The API server refuses the deletion or does not answer.
+pub async fn delete(client: &Client, name: &str, uid: &str) -> Result<NodeWrite, Error> {
     let only_this = DeleteParams::default().preconditions(Preconditions {
         uid: Some(uid.to_owned()),
         resource_version: None,
@@ -74,8 +86,8 @@ pub async fn delete(client: &Client, name: &str, uid: &str) -> Result<Written, E
         .delete(name, &only_this)
         .await
     {
-        Ok(_) => Ok(Written::Changed),
-        Err(error) if matches!(code(&error), Some(404 | 409)) => Ok(Written::Gone),
+        Ok(_) => Ok(NodeWrite::Changed),
+        Err(error) if matches!(code(&error), Some(404 | 409)) => Ok(NodeWrite::Gone),
         Err(error) => Err(Error::new(format!("delete node {name}"), error)),
     }
 }

@@ -1,4 +1,4 @@
-//! The ClusterProperties of a member (About API, KEP-2149): what it says about itself.
+//! The ClusterProperties of a workload cluster (About API, KEP-2149).
 
 use kube::api::ListParams;
 use kube::core::{ApiResource, DynamicObject};
@@ -6,22 +6,25 @@ use kube::{Api, Client};
 
 use super::error::{Error, code};
 
-/// Longest value, in bytes, that a ClusterProfile can carry.
+/// Limit of a property's value in a ClusterProfile (KEP-4322), in bytes.
 pub const MAX_VALUE: usize = 1024;
 
 /// Versions of the About API, newest first.
 const VERSIONS: [&str; 2] = ["v1beta1", "v1alpha1"];
 
-/// What a member says about itself.
+/// The ClusterProperties of a workload cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Properties {
-    /// Names and values as they stand there, sorted by name.
+    /// Names and values, sorted by name.
     pub values: Vec<(String, String)>,
     /// Names of properties whose value is empty or longer than [`MAX_VALUE`], sorted.
     pub skipped: Vec<String>,
 }
 
-/// Reads the ClusterProperties of a member; none when it does not serve the About API.
+/// Reads the ClusterProperties of a workload cluster; none if it does not serve the About API.
+///
+/// # Errors
+/// The workload cluster refuses the request or does not answer.
 pub async fn list(client: &Client) -> Result<Properties, Error> {
     for version in VERSIONS {
         let resource = ApiResource {

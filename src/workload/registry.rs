@@ -1,52 +1,58 @@
-//! Which member clusters we are connected to.
+//! The connected workload clusters.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kube::Client;
 
-use super::member::{Member, MemberKey, Wake};
+use super::cluster::{ClusterKey, Wake, WorkloadCluster};
 
-/// The member clusters, each with one watch of its Nodes.
+/// The connected workload clusters, each with one watch of its Nodes.
 pub struct Registry {
-    members: Mutex<HashMap<MemberKey, Arc<Member>>>,
+    workloads: Mutex<HashMap<ClusterKey, Arc<WorkloadCluster>>>,
     wake: Wake,
 }
 
 impl Registry {
-    /// An empty registry; `wake` is called for whatever happens in a member.
+    /// An empty registry; `wake` is called for changes in a workload cluster.
     pub fn new(wake: Wake) -> Self {
         Self {
-            members: Mutex::default(),
+            workloads: Mutex::default(),
             wake,
         }
     }
 
-    /// Connects to a member, in place of an earlier connection to it. Make the client from
+    /// Connects to a workload cluster, and replaces an earlier connection to it. Create the client with
     /// [`client_config`](super::client_config). Must be called within a tokio runtime.
-    pub fn connect(&self, key: MemberKey, client: Client) -> Arc<Member> {
-        let member = Arc::new(Member::connect(key.clone(), client, self.wake.clone()));
-        let earlier = self.members().insert(key, Arc::clone(&member));
+    pub fn connect(&self, key: ClusterKey, client: Client) -> Arc<WorkloadCluster> {
+        let workload = Arc::new(WorkloadCluster::connect(
+            key.clone(),
+            client,
+            self.wake.clone(),
+        ));
+        let earlier = self.workloads().insert(key, Arc::clone(&workload));
         if let Some(earlier) = earlier {
             earlier.stop();
         }
-        member
+        workload
     }
 
-    /// The member, if we are connected to it.
-    pub fn get(&self, key: &MemberKey) -> Option<Arc<Member>> {
-        self.members().get(key).cloned()
+    /// The workload cluster, if it is connected.
+    pub fn get(&self, key: &ClusterKey) -> Option<Arc<WorkloadCluster>> {
+        self.workloads().get(key).cloned()
     }
 
-    /// Ends the watch of a member and forgets it.
-    pub fn disconnect(&self, key: &MemberKey) {
-        let member = self.members().remove(key);
-        if let Some(member) = member {
-            member.stop();
+    /// Ends the watch of a workload cluster and removes it.
+    pub fn disconnect(&self, key: &ClusterKey) {
+        let workload = self.workloads().remove(key);
+        if let Some(workload) = workload {
+            workload.stop();
         }
     }
 
-    fn members(&self) -> MutexGuard<'_, HashMap<MemberKey, Arc<Member>>> {
-        self.members.lock().unwrap_or_else(PoisonError::into_inner)
+    fn workloads(&self) -> MutexGuard<'_, HashMap<ClusterKey, Arc<WorkloadCluster>>> {
+        self.workloads
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! Bootstrap tokens in a member: Secrets of type `bootstrap.kubernetes.io/token` in kube-system.
+//! Bootstrap tokens in a workload cluster: Secrets of type `bootstrap.kubernetes.io/token` in kube-system.
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{DeleteParams, Patch, PatchParams};
@@ -7,11 +7,14 @@ use kube::{Api, Client};
 use super::error::{Error, code};
 use crate::api::names::FIELD_MANAGER;
 
-/// Where kubeadm and the token authenticator look for bootstrap tokens.
+/// Namespace in which kubeadm and the token authenticator look for bootstrap tokens.
 const NAMESPACE: &str = "kube-system";
 
-/// Makes a bootstrap token valid, or sets a new end for it. `secret` is named
+/// Creates a bootstrap token, or changes its expiration. `secret` is named
 /// `bootstrap-token-<id>`.
+///
+/// # Errors
+/// The workload cluster refuses the request or does not answer.
 pub async fn apply(client: &Client, secret: &Secret) -> Result<(), Error> {
     let name = secret.metadata.name.as_deref().unwrap_or_default();
     let params = PatchParams::apply(FIELD_MANAGER).force();
@@ -23,7 +26,10 @@ pub async fn apply(client: &Client, secret: &Secret) -> Result<(), Error> {
     Ok(())
 }
 
-/// Ends a bootstrap token; one that is gone already is fine.
+/// Deletes a bootstrap token, if it exists.
+///
+/// # Errors
+/// The workload cluster refuses the request or does not answer.
 pub async fn delete(client: &Client, name: &str) -> Result<(), Error> {
     match secrets(client).delete(name, &DeleteParams::default()).await {
         Ok(_) => Ok(()),

@@ -1,5 +1,5 @@
-//! Whether volumes are still attached to a node: it must not go before they are let go, or they
-//! stay locked to it until the attach/detach controller gives up.
+//! Whether volumes are still attached to a node: it must not be deleted before they are detached, otherwise they
+//! stay attached until the attach/detach controller forces it.
 
 use std::collections::BTreeSet;
 
@@ -13,9 +13,12 @@ use super::drain::pods_on;
 use super::drain_plan::plan;
 use super::error::Error;
 
-/// Volumes that are attached to a node and not used by a pod that a drain leaves there (such as a
-/// DaemonSet's: they are never detached). Sorted names of `PersistentVolumes`; as the node reports
-/// them where no `VolumeAttachment` belongs to them. Empty when the node is gone.
+/// Volumes that are attached to a node, without those of pods that a drain does not evict (such as a
+/// DaemonSet's, which are never detached). Sorted names of `PersistentVolumes`; the name in the node's status
+/// if there is no `VolumeAttachment`. Empty if the node does not exist.
+///
+/// # Errors
+/// The workload cluster refuses a request or does not answer.
 pub async fn still_attached(
     client: &Client,
     node: &str,
@@ -74,7 +77,7 @@ async fn volume(client: &Client, name: &str) -> Result<Option<PersistentVolume>,
     volume.map_err(|error| Error::new(format!("read PersistentVolume {name}"), error))
 }
 
-/// Namespace and name of the claims that pods use which a drain does not touch.
+/// Namespace and name of the claims of pods that a drain does not evict.
 fn claims_left_by_drain(pods: &[Pod], now: Timestamp) -> BTreeSet<(String, String)> {
     let skipped = plan(pods, false, now).skipped;
     let stays: BTreeSet<_> = skipped.into_iter().map(|(pod, _)| pod.uid).collect();
@@ -110,7 +113,7 @@ fn claim_of(volume: &PersistentVolume) -> Option<(String, String)> {
     Some((claim.namespace.clone()?, claim.name.clone()?))
 }
 
-/// How `node.status.volumesAttached` names a CSI volume.
+/// The name of a CSI volume in `node.status.volumesAttached`.
 fn unique_name(volume: &PersistentVolume) -> Option<String> {
     let csi = volume.spec.as_ref()?.csi.as_ref()?;
     Some(format!(

@@ -1,4 +1,4 @@
-//! The watch of a member's Nodes: follows them for as long as the [`Member`](super::Member) lives.
+//! The watch of a workload cluster's Nodes, for as long as the [`WorkloadCluster`](super::WorkloadCluster) lives.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -9,25 +9,25 @@ use k8s_openapi::api::core::v1::Node;
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client};
 
+use super::cluster::{ClusterKey, Connectivity, State, Wake};
 use super::error;
-use super::member::{Connectivity, MemberKey, State, Wake};
 use crate::clock;
 use crate::core::NodeView;
 
-/// First and longest pause before a member that does not answer is asked again. A pause of five
-/// seconds costs an idle request, and a member that comes back is seen while people still look.
+/// First and longest pause before the next attempt to reach a workload cluster. Five
+/// seconds cost few requests, and the recovery of a workload cluster is noticed soon.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
 
 /// Why one watch ended.
 enum End {
-    /// Somebody asked for a new list.
+    /// A new list was requested.
     Relist,
-    /// The member did not answer.
+    /// The workload cluster did not answer.
     Failed(String),
 }
 
-/// Watches for ever; each failure is followed by a new list, so that nothing is missed.
-pub(super) async fn follow(key: MemberKey, client: Client, state: Arc<State>, wake: Wake) {
+/// Watches until it is stopped; a new list follows each failure, so that no change is missed.
+pub(super) async fn follow(key: ClusterKey, client: Client, state: Arc<State>, wake: Wake) {
     let mut follower = Follower {
         key,
         client,
@@ -50,7 +50,7 @@ pub(super) async fn follow(key: MemberKey, client: Client, state: Arc<State>, wa
     }
 }
 
-/// The pause after this many failures in a row.
+/// The pause after this many consecutive failures.
 fn pause(failures: u32) -> Duration {
     let (first, longest) = BACKOFF;
     first
@@ -59,7 +59,7 @@ fn pause(failures: u32) -> Duration {
 }
 
 struct Follower {
-    key: MemberKey,
+    key: ClusterKey,
     client: Client,
     state: Arc<State>,
     wake: Wake,
@@ -75,13 +75,13 @@ impl Follower {
         loop {
             let event = tokio::select! {
                 event = events.next() => event,
-                // a list that is under way is as good as another
+                // a list that is under way suffices
                 () = self.state.relist_wanted(), if is_listed => return End::Relist,
             };
             is_listed |= matches!(event, Some(Ok(Event::InitDone)));
             match event {
                 Some(Ok(event)) => self.take(event, &mut listed),
-                // the history that the watch stood on is compacted; the watcher lists again
+                // the resourceVersion of the watch is compacted; the watcher lists again
                 Some(Err(watcher::Error::WatchError(status))) if status.code == 410 => {}
                 Some(Err(failure)) => return End::Failed(explain(&failure)),
                 None => return End::Failed("the watch ended".to_owned()),
@@ -124,20 +124,20 @@ impl Follower {
             .state
             .set_connectivity(Connectivity::Connected { since })
         {
-            tracing::info!(cluster = %self.key, "connected to the member cluster");
+            tracing::info!(cluster = %self.key, "connected to the workload cluster");
             (self.wake.cluster)(&self.key);
         }
     }
 
     fn disconnected(&self, why: &str) {
-        tracing::debug!(cluster = %self.key, error = %why, "the member cluster does not answer");
+        tracing::debug!(cluster = %self.key, error = %why, "failed to reach the workload cluster");
         let since = clock::now();
         let new = Connectivity::Disconnected {
             since,
             why: why.to_owned(),
         };
         if self.state.set_connectivity(new) {
-            tracing::info!(cluster = %self.key, error = %why, "disconnected from the member cluster");
+            tracing::info!(cluster = %self.key, error = %why, "disconnected from the workload cluster");
             (self.wake.cluster)(&self.key);
         }
     }

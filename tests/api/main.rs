@@ -12,8 +12,9 @@
 )]
 
 mod admission;
+mod cli;
 mod cluster_profile;
-mod describe;
+mod engine;
 mod foreign_definitions;
 mod install;
 mod libvirt;

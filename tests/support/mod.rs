@@ -14,4 +14,5 @@ pub mod kinds;
 pub mod kubectl;
 mod left;
 pub mod plane;
+pub mod wait;
 pub mod world;

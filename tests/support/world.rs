@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::NamespaceResourceScope;
@@ -18,6 +17,7 @@ use super::commands::{both, done};
 use super::conditions::{is_true, of_host, said};
 
 use super::left;
+use super::wait::within;
 pub struct World {
     pub client: Client,
     name: &'static str,
@@ -166,7 +166,7 @@ impl World {
     {
         let api = self.api::<K>();
         // a kind that was defined a moment ago is answered with "try again" for a while
-        eventually("a list", 60, async || {
+        within("a list", 60, async || {
             match api.list(&Default::default()).await {
                 Ok(list) => Some(list.items),
                 Err(kube::Error::Api(status)) if status.code == 429 => None,
@@ -221,7 +221,7 @@ impl World {
 
     /// Waits until one of the lines of [`Self::progress`] contains `text`; returns the Machine's name.
     pub async fn until_one_says(&self, text: &str, seconds: u64) -> String {
-        let line = eventually(text, seconds, async || {
+        let line = within(text, seconds, async || {
             self.progress()
                 .await
                 .into_iter()
@@ -233,7 +233,7 @@ impl World {
 
     /// Waits until there are `count` Machines, and all are Ready.
     pub async fn until_ready(&self, count: usize, seconds: u64) {
-        eventually("Machines that are Ready", seconds, async || {
+        within("Machines that are Ready", seconds, async || {
             let machines = self.list::<Machine>().await;
             let ready = machines.iter().filter(|machine| {
                 let status = machine.status.as_ref();
@@ -290,7 +290,7 @@ impl World {
     /// `kill -9`, waited for.
     pub async fn kill_manager(&self) {
         self.signal_manager("-KILL");
-        eventually("the end of the manager", 10, async || {
+        within("the end of the manager", 10, async || {
             self.manager_ended().then_some(())
         })
         .await;
@@ -365,18 +365,4 @@ pub async fn client_of(kubeconfig: &std::path::Path) -> Client {
     let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
     let config = tatara::workload::client_config(config.expect("a configuration"));
     Client::try_from(config).expect("a client")
-}
-
-/// Asks until there is an answer; a test fails after `seconds`.
-pub async fn eventually<T>(what: &str, seconds: u64, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
-    let asking = async {
-        loop {
-            if let Some(answer) = ask().await {
-                return answer;
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-    };
-    let answer = tokio::time::timeout(Duration::from_secs(seconds), asking).await;
-    answer.unwrap_or_else(|_| panic!("{what}: not within {seconds} s"))
 }

@@ -3,4 +3,4 @@
 
 mod peers;
 
-pub use peers::{Peers, Place, Unproved};
+pub use peers::{Peers, PendingPeer, Place};

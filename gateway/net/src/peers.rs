@@ -15,14 +15,14 @@ pub struct Peers(Arc<Mutex<HashMap<IpAddr, usize>>>);
 
 /// One of them, counted for as long as this is there.
 #[derive(Debug)]
-pub struct Unproved {
+pub struct PendingPeer {
     peers: Peers,
     of: IpAddr,
 }
 
 impl Peers {
     /// Counts one more, unless there are too many.
-    pub fn admit(&self, from: IpAddr) -> Option<Unproved> {
+    pub fn admit(&self, from: IpAddr) -> Option<PendingPeer> {
         let of = network(from);
         let mut counts = self.counts();
         let all: usize = counts.values().sum();
@@ -31,7 +31,7 @@ impl Peers {
         }
         *counts.entry(of).or_default() += 1;
         let peers = self.clone();
-        Some(Unproved { peers, of })
+        Some(PendingPeer { peers, of })
     }
 
     fn counts(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
@@ -39,7 +39,7 @@ impl Peers {
     }
 }
 
-impl Drop for Unproved {
+impl Drop for PendingPeer {
     fn drop(&mut self) {
         let mut counts = self.peers.counts();
         if let Some(count) = counts.get_mut(&self.of) {
@@ -53,7 +53,7 @@ impl Drop for Unproved {
 
 /// The place of a connection among those that have proved nothing yet; by default it has none.
 #[derive(Clone, Debug, Default)]
-pub struct Place(Arc<Mutex<Option<Unproved>>>);
+pub struct Place(Arc<Mutex<Option<PendingPeer>>>);
 
 impl Place {
     /// The connection has proved itself.
@@ -62,8 +62,8 @@ impl Place {
     }
 }
 
-impl From<Unproved> for Place {
-    fn from(counted: Unproved) -> Self {
+impl From<PendingPeer> for Place {
+    fn from(counted: PendingPeer) -> Self {
         Self(Arc::new(Mutex::new(Some(counted))))
     }
 }
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn one_address_takes_no_place_of_another_and_all_together_only_so_many() {
         let peers = Peers::default();
-        let of = |from: &str, count| -> Vec<Unproved> {
+        let of = |from: &str, count| -> Vec<PendingPeer> {
             let admitted = (0..count).map_while(|_| peers.admit(address(from)));
             admitted.collect()
         };

@@ -30,7 +30,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
             return Err(Problem::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 Code::UnsupportedMediaType,
-                "the body must be JSON: send `content-type: application/json`",
+                "the body must be JSON; send `content-type: application/json`",
             ));
         }
         let bytes = Bytes::from_request(request, state)
@@ -41,6 +41,9 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
 }
 
 /// Reads a JSON document whole.
+///
+/// # Errors
+/// A [`Problem`] that names the malformed place or the unknown field.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let mut unknown = None;
     let mut json = serde_json::Deserializer::from_slice(bytes);
@@ -57,7 +60,7 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
             StatusCode::UNPROCESSABLE_ENTITY,
             Code::UnknownField,
             format!(
-                "{field} is no field of this gateway's API: leave it out, or upgrade the gateway"
+                "{field} is not a field of this gateway's API; omit it, or upgrade the gateway"
             ),
         )),
     }
@@ -65,7 +68,7 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
 
 fn unread(error: &BytesRejection) -> Problem {
     if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
-        let detail = "the body is larger than 1 MiB: send less user-data";
+        let detail = "the body is larger than 1 MiB; send less user-data";
         return Problem::new(StatusCode::PAYLOAD_TOO_LARGE, Code::BodyTooLarge, detail);
     }
     Problem::new(StatusCode::BAD_REQUEST, Code::BadRequest, error.body_text())
@@ -77,17 +80,17 @@ fn misread(path: &str, error: &serde_json::Error) -> Problem {
     if error.is_data() {
         let secret = path.starts_with("seed");
         let words = if secret {
-            "it is of the wrong type".to_owned()
+            "it has the wrong type".to_owned()
         } else {
             error.to_string()
         };
-        let detail = format!("{path} does not fit: {words} ({place})");
+        let detail = format!("{path} is invalid: {words} ({place})");
         return Problem::new(StatusCode::UNPROCESSABLE_ENTITY, Code::BadSpec, detail);
     }
     Problem::new(
         StatusCode::BAD_REQUEST,
         Code::BadRequest,
-        format!("the body is no JSON at {place}"),
+        format!("the body is not valid JSON at {place}"),
     )
 }
 
@@ -104,7 +107,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
             None => Err(Problem::new(
                 StatusCode::UNPROCESSABLE_ENTITY,
                 Code::BadSpec,
-                "id is no UUID: give one such as 3f2b7a52-66f4-4c4a-9d57-0c9d3c7d8e55",
+                "id is not a UUID; it must be like 3f2b7a52-66f4-4c4a-9d57-0c9d3c7d8e55",
             )),
         }
     }
@@ -130,9 +133,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Checksum {
 }
 
 /// What stands behind the question mark.
-pub struct Asked<T>(pub T);
+pub struct CheckedQuery<T>(pub T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for CheckedQuery<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {

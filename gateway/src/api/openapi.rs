@@ -93,11 +93,17 @@ pub(super) struct Full;
 impl IntoResponses for Failures {
     fn responses() -> Responses {
         problems(&[
-            ("401", "Unauthenticated, TokenExpired: nobody who may ask."),
-            ("500", "LibvirtFailed: libvirt did not do what was asked."),
+            (
+                "401",
+                "Unauthenticated, TokenExpired: the credentials are missing, unknown or expired.",
+            ),
+            (
+                "500",
+                "LibvirtFailed: libvirt failed to execute the request.",
+            ),
             (
                 "501",
-                "NotSupportedByDriver: this driver of libvirt cannot do that.",
+                "NotSupportedByDriver: libvirt's driver does not support the operation.",
             ),
             (
                 "503",
@@ -111,17 +117,20 @@ impl IntoResponses for Failures {
 impl IntoResponses for Invalid {
     fn responses() -> Responses {
         problems(&[
-            ("400", "BadRequest: the body is no JSON."),
+            ("400", "BadRequest: the body is not valid JSON."),
             ("413", "BodyTooLarge: the body is larger than 1 MiB."),
             ("415", "UnsupportedMediaType: the body must be JSON."),
-            ("422", "BadSpec, UnknownField: a field makes no sense here."),
+            (
+                "422",
+                "BadSpec, UnknownField: a field is invalid or unknown.",
+            ),
         ])
     }
 }
 
 impl IntoResponses for Missing {
     fn responses() -> Responses {
-        problems(&[("404", "MachineUnknown, ImageUnknown: there is none.")])
+        problems(&[("404", "MachineUnknown, ImageUnknown: it does not exist.")])
     }
 }
 
@@ -139,7 +148,7 @@ impl IntoResponses for Full {
     fn responses() -> Responses {
         problems(&[(
             "507",
-            "InsufficientCapacity, PoolFull: the hypervisor has not enough left.",
+            "InsufficientCapacity, PoolFull: the hypervisor lacks capacity.",
         )])
     }
 }

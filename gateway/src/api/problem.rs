@@ -83,7 +83,7 @@ impl From<libvirt::Error> for Problem {
         if error.is(Number::OperationInvalid) {
             return Self::new(StatusCode::CONFLICT, Code::OperationInvalid, words);
         }
-        tracing::error!(error = words, "libvirt failed");
+        tracing::error!(error = words, "failed to execute a request in libvirt");
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             Code::LibvirtFailed,
@@ -142,8 +142,8 @@ impl From<images::Error> for Problem {
     }
 }
 
-impl From<events::Ended> for Problem {
-    fn from(error: events::Ended) -> Self {
+impl From<events::StreamEnd> for Problem {
+    fn from(error: events::StreamEnd) -> Self {
         Self::unavailable(error.to_string())
     }
 }

@@ -52,11 +52,11 @@ impl Guard {
             Verdict::Good => Ok(()),
             Verdict::Expired => Err(refused(
                 Code::TokenExpired,
-                "the token has run out: use a new one",
+                "the token has expired; use a new one",
             )),
             Verdict::Unknown => Err(refused(
                 Code::Unauthenticated,
-                "the token is not known here",
+                "the gateway does not accept this token; use one from its token file; if it is there, see the gateway's log",
             )),
         }
     }

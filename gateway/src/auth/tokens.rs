@@ -25,7 +25,7 @@ pub enum Error {
         source: io::Error,
     },
     /// Others can read it.
-    #[error("{} can be read by group or others (mode {mode:o}): chmod 600 it", path.display())]
+    #[error("{} is readable by group or others (mode {mode:o}); run chmod 600 on it", path.display())]
     Open {
         /// The file.
         path: PathBuf,
@@ -73,6 +73,9 @@ type Stamp = (u64, u64, u64, i64, i64);
 
 impl Tokens {
     /// Reads a file of tokens.
+    ///
+    /// # Errors
+    /// The file cannot be read, is readable by others, or is malformed.
     pub fn open(path: PathBuf) -> Result<Self, Error> {
         let (stamp, tokens) = load(&path)?;
         Ok(Self {
@@ -103,11 +106,11 @@ impl Tokens {
         if now.is_none() || read.0 != now {
             *read = match load(&self.path) {
                 Ok((stamp, tokens)) => {
-                    tracing::info!(tokens = tokens.len(), "tokens were read again");
+                    tracing::info!(tokens = tokens.len(), "reloaded the tokens");
                     (Some(stamp), Arc::new(tokens))
                 }
                 Err(error) => {
-                    tracing::error!(%error, "nobody is let in by token");
+                    tracing::error!(%error, "failed to reload the tokens; all tokens are refused");
                     (now, Arc::default())
                 }
             };
@@ -152,6 +155,9 @@ fn stamp(file: &Metadata) -> Stamp {
 
 /// Reads lines `TOKEN [not-after as RFC 3339]`; empty ones and those that begin with `#` say nothing. What is wrong
 /// is said with the line's number and without the token.
+///
+/// # Errors
+/// Number of the malformed line, and what is wrong with it.
 pub fn parse(text: &str) -> Result<Vec<Token>, (usize, &'static str)> {
     let mut tokens = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -160,10 +166,11 @@ pub fn parse(text: &str) -> Result<Vec<Token>, (usize, &'static str)> {
             continue;
         };
         if token.len() < SHORTEST || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err((number, "has no token of at least 16 ASCII characters"));
+            return Err((number, "lacks a token of at least 16 ASCII characters"));
         }
         let not_after = words.next().map(str::parse).transpose();
-        let not_after = not_after.map_err(|_| (number, "has no RFC 3339 time after its token"))?;
+        let not_after =
+            not_after.map_err(|_| (number, "lacks an RFC 3339 time after its token"))?;
         if words.next().is_some() {
             return Err((number, "has more than a token and a time"));
         }

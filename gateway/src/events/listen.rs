@@ -13,7 +13,7 @@ use crate::app::App;
 
 /// What a listener hears.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum StreamEvent {
     /// Something is so, or is no more.
     Change(Change),
     /// All that there is was told.
@@ -22,8 +22,8 @@ pub enum Heard {
 
 /// The poll cannot see libvirt, or the gateway ends.
 #[derive(Debug, thiserror::Error)]
-#[error("failed to look at libvirt: {why}")]
-pub struct Ended {
+#[error("failed to read the state of libvirt: {why}")]
+pub struct StreamEnd {
     /// libvirt's words.
     pub why: String,
 }
@@ -32,12 +32,15 @@ struct Listener {
     app: Arc<App>,
     looks: watch::Receiver<Look>,
     heard: Option<Arc<Snapshot>>,
-    waiting: VecDeque<Heard>,
+    waiting: VecDeque<StreamEvent>,
 }
 
 /// Everything that there is, then what changes. It ends when libvirt does not answer, or the gateway ends: the
 /// listener comes again, and hears everything anew.
-pub async fn listen(app: Arc<App>) -> Result<impl Stream<Item = Heard>, Ended> {
+///
+/// # Errors
+/// The state of libvirt cannot be read, or the gateway is stopping.
+pub async fn listen(app: Arc<App>) -> Result<impl Stream<Item = StreamEvent>, StreamEnd> {
     let (mut looks, begun) = app.hub.join();
     let fresh = |look: &Look| look.number() > begun;
     let first = tokio::select! {
@@ -46,15 +49,18 @@ pub async fn listen(app: Arc<App>) -> Result<impl Stream<Item = Heard>, Ended> {
     };
     let first = match first {
         Look::Seen(snapshot) => snapshot,
-        Look::Failed(_, why) => return Err(Ended { why }),
+        Look::Failed(_, why) => return Err(StreamEnd { why }),
         Look::None => {
-            return Err(Ended {
-                why: "the gateway ends".to_owned(),
+            return Err(StreamEnd {
+                why: "the gateway is stopping".to_owned(),
             });
         }
     };
-    let mut waiting: VecDeque<_> = diff(None, &first).into_iter().map(Heard::Change).collect();
-    waiting.push_back(Heard::Synced);
+    let mut waiting: VecDeque<_> = diff(None, &first)
+        .into_iter()
+        .map(StreamEvent::Change)
+        .collect();
+    waiting.push_back(StreamEvent::Synced);
     let listener = Listener {
         app,
         looks,
@@ -68,7 +74,7 @@ pub async fn listen(app: Arc<App>) -> Result<impl Stream<Item = Heard>, Ended> {
 }
 
 impl Listener {
-    async fn next(&mut self) -> Option<Heard> {
+    async fn next(&mut self) -> Option<StreamEvent> {
         while self.waiting.is_empty() {
             tokio::select! {
                 () = self.app.hub.closed() => return None,
@@ -78,7 +84,8 @@ impl Listener {
                 return None;
             };
             let changes = diff(self.heard.as_deref(), &now);
-            self.waiting.extend(changes.into_iter().map(Heard::Change));
+            self.waiting
+                .extend(changes.into_iter().map(StreamEvent::Change));
             self.heard = Some(now);
         }
         self.waiting.pop_front()

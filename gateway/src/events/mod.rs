@@ -7,5 +7,5 @@ mod poll;
 
 pub use diff::{Change, Snapshot, diff};
 pub use hub::Hub;
-pub use listen::{Ended, Heard, listen};
+pub use listen::{StreamEnd, StreamEvent, listen};
 pub use poll::run;

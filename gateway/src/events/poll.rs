@@ -29,7 +29,7 @@ enum Error {
     Machines(#[from] machines::Error),
     #[error(transparent)]
     Images(#[from] images::Error),
-    #[error("libvirt does not answer in time")]
+    #[error("libvirt did not answer in time")]
     Hangs,
 }
 
@@ -86,7 +86,10 @@ async fn look(app: &Arc<App>, turns: &Arc<Mutex<()>>) {
         Err(error) => Look::Failed(number, words(&error)),
     };
     if let Look::Failed(_, error) = &look {
-        tracing::warn!(error, "listeners are sent away: libvirt does not answer");
+        tracing::warn!(
+            error,
+            "ended all event streams because libvirt does not answer"
+        );
     }
     app.hub.tell(look);
 }
@@ -124,7 +127,11 @@ fn or_last<T: Clone>(
         (Err(error), Some(last))
             if !libvirt_error(&error).is_some_and(libvirt::Error::is_unavailable) =>
         {
-            tracing::debug!(part, error = words(&error), "it stays as it was last seen");
+            tracing::debug!(
+                part,
+                error = words(&error),
+                "failed to read a part of the state; keeping the last one"
+            );
             Ok(last.clone())
         }
         (now, _) => now,

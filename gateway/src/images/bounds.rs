@@ -18,7 +18,7 @@ impl Bounds {
             return Ok(());
         }
         let detail = format!(
-            "it has more than {} bytes: is the url right? If it is, start the gateway with a larger --image-limit",
+            "it is larger than {} bytes; correct the url, or start the gateway with a larger --image-limit",
             self.most
         );
         Err(ImageError::new(ImageCode::ImageTooLarge, detail))

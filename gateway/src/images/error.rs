@@ -11,7 +11,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is none of that checksum.
-    #[error("there is no image {sha256} in pool {pool:?}")]
+    #[error("image {sha256} does not exist in pool {pool:?}")]
     Unknown {
         /// SHA-256.
         sha256: String,
@@ -19,7 +19,7 @@ pub enum Error {
         pool: String,
     },
     /// It is there, or under way, with another format.
-    #[error("image {sha256} is in pool {pool:?} with format {format}; ask for that, or delete it first", format = existing.name())]
+    #[error("image {sha256} exists in pool {pool:?} with format {format}; request that format, or delete the image first", format = existing.name())]
     Differs {
         /// SHA-256.
         sha256: String,
@@ -29,7 +29,7 @@ pub enum Error {
         existing: ImageFormat,
     },
     /// Disks are built upon it.
-    #[error("image {sha256} is used by {user}; delete that first")]
+    #[error("image {sha256} is in use by {user}; delete that first")]
     InUse {
         /// SHA-256.
         sha256: String,
@@ -40,7 +40,7 @@ pub enum Error {
     #[error(transparent)]
     BadField(#[from] BadField),
     /// The driver has no such thing.
-    #[error("this driver of libvirt has no {what}")]
+    #[error("libvirt's driver does not support {what}")]
     NotSupported {
         /// What it lacks.
         what: &'static str,

@@ -50,7 +50,7 @@ impl Progress {
     pub fn place(&self, rename: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         let given_up = self.given_up.lock().unwrap_or_else(PoisonError::into_inner);
         if *given_up {
-            return Err(io::Error::other("the fetch was given up"));
+            return Err(io::Error::other("the download was cancelled"));
         }
         rename()
     }
@@ -128,7 +128,7 @@ async fn get(url: Url) -> Result<Response, ImageError> {
     }
     Err(ImageError::new(
         ImageCode::FetchFailed,
-        format!("the image's server answers {status}"),
+        format!("the image's server answered {status}"),
     ))
 }
 
@@ -140,10 +140,7 @@ async fn receive(
     while let Some(bytes) = response.chunk().await.map_err(failed)? {
         let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         if pieces.send(Piece::Bytes(bytes)).await.is_err() {
-            return Err(ImageError::new(
-                ImageCode::PoolFailed,
-                "the pool takes no more",
-            ));
+            return Err(ImageError::new(ImageCode::PoolFailed, "the pool is full"));
         }
         progress.received.fetch_add(length, Ordering::Relaxed);
     }

@@ -109,6 +109,9 @@ impl Fetch {
 }
 
 /// Finds an image, or begins to fetch it. May be called any number of times: it is fetched once.
+///
+/// # Errors
+/// The request is invalid, the pool or its state cannot be read, or another format of the image exists.
 pub async fn request(app: &Arc<App>, sha256: String, request: ImageRequest) -> Result<Image> {
     field::sha256("sha256", &sha256)?;
     let url = url(&request.url)?;
@@ -117,8 +120,8 @@ pub async fn request(app: &Arc<App>, sha256: String, request: ImageRequest) -> R
     let wanted = key.1.clone();
     let look = move |link: &Link| look(&worker, link, &pool, &wanted, format);
     let place = match app.libvirt.run(look).await? {
-        Looked::Ready(image) => return Ok(image),
-        Looked::Missing(place) => place,
+        CacheEntry::Ready(image) => return Ok(image),
+        CacheEntry::Missing(place) => place,
     };
     let mut fetches = app.images.slot();
     if let Some(fetch) = fetches.get(&key)
@@ -147,7 +150,7 @@ pub async fn request(app: &Arc<App>, sha256: String, request: ImageRequest) -> R
     Ok(image)
 }
 
-enum Looked {
+enum CacheEntry {
     Ready(Image),
     /// Where it belongs.
     Missing(PathBuf),
@@ -159,7 +162,7 @@ fn look(
     pool_name: &str,
     sha256: &str,
     format: ImageFormat,
-) -> Result<Looked> {
+) -> Result<CacheEntry> {
     let pool = pool(link, pool_name)?;
     let place = pool.target.join(name(sha256, format));
     if unseen(&pool, sha256)? {
@@ -170,9 +173,9 @@ fn look(
     match volume(&pool, sha256)? {
         Some((image, existing)) => {
             same(&(pool.name.clone(), sha256.to_owned()), existing, format)?;
-            Ok(Looked::Ready(as_image(&pool.name, sha256, &image)?))
+            Ok(CacheEntry::Ready(as_image(&pool.name, sha256, &image)?))
         }
-        None => Ok(Looked::Missing(place)),
+        None => Ok(CacheEntry::Missing(place)),
     }
 }
 
@@ -199,7 +202,7 @@ async fn run(
 ) {
     let turn = app.images.turns.clone().acquire_owned().await;
     let host = url.host_str().unwrap_or_default().to_owned();
-    tracing::info!(sha256 = key.1, pool = key.0, host, "image is fetched");
+    tracing::info!(sha256 = key.1, pool = key.0, host, "downloading an image");
     let mut outcome = fetch(url, &place, &key.1, format, (app.bounds, progress)).await;
     if outcome.is_ok() {
         outcome = show(&app, &key).await;
@@ -208,12 +211,18 @@ async fn run(
     let mut fetches = app.images.slot();
     match outcome {
         Ok(()) => {
-            tracing::info!(sha256 = key.1, pool = key.0, "image is ready");
+            tracing::info!(sha256 = key.1, pool = key.0, "downloaded an image");
             fetches.remove(&key);
         }
         Err(error) => {
             let (code, detail) = (&error.code, &error.detail);
-            tracing::warn!(sha256 = key.1, pool = key.0, code, detail, "image failed");
+            tracing::warn!(
+                sha256 = key.1,
+                pool = key.0,
+                code,
+                detail,
+                "failed to download an image"
+            );
             if let Some(fetch) = fetches.get_mut(&key) {
                 fetch.state = State::Failed(error);
             }
@@ -236,7 +245,7 @@ async fn show(app: &Arc<App>, key: &(String, String)) -> std::result::Result<(),
         Ok(true) => Ok(()),
         Ok(false) => Err(ImageError::new(
             ImageCode::PoolFailed,
-            "libvirt does not see the image in the pool",
+            "libvirt does not list the image in the pool",
         )),
         Err(Error::Libvirt(error)) => Err(ImageError::new(
             ImageCode::PoolFailed,
@@ -255,13 +264,16 @@ fn url(text: &str) -> Result<Url> {
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url),
         _ => Err(field::bad(
             "url",
-            "is no address: give one that begins with https:// or http://",
+            "is not a URL; it must begin with https:// or http://",
         )
         .into()),
     }
 }
 
 /// Removes what a gateway that was killed has left in the pools.
+///
+/// # Errors
+/// libvirt fails to list the pools.
 pub fn sweep(link: &Link) -> libvirt::Result<()> {
     if link.facts.driver != Driver::Test {
         pools::all(&link.connect)?

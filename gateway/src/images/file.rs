@@ -51,7 +51,7 @@ impl Part {
         if file.try_lock().is_err() {
             return Err(ImageError::new(
                 ImageCode::PoolFailed,
-                "another gateway fetches this image into this pool",
+                "another gateway is downloading this image into this pool",
             ));
         }
         file.set_len(0)
@@ -95,8 +95,7 @@ impl Part {
     ) -> Result<(), ImageError> {
         let seen = hex(&self.hash.clone().finalize());
         if seen != sha256 {
-            let detail =
-                format!("the file's SHA-256 is {seen}; give the right one, or another url");
+            let detail = format!("the file's SHA-256 is {seen}; correct the SHA-256 or the url");
             return Err(ImageError::new(ImageCode::ChecksumMismatch, detail));
         }
         self.header(format)
@@ -115,7 +114,7 @@ impl Part {
 
     fn fits(&self, bytes: u64) -> Result<(), ImageError> {
         let system = rustix::fs::fstatvfs(&self.file)
-            .map_err(|error| failed("read what the pool has free", &error.into()))?;
+            .map_err(|error| failed("read the free space of the pool", &error.into()))?;
         let bytes_of = |blocks: u64| blocks.saturating_mul(system.f_frsize);
         let (free, size) = (bytes_of(system.f_bavail), bytes_of(system.f_blocks));
         self.bounds.fits(free, size, bytes)
@@ -139,7 +138,7 @@ impl Drop for Part {
         if !self.kept
             && let Err(error) = fs::remove_file(&self.path)
         {
-            tracing::warn!(%error, path = %self.path.display(), "part of an image stays");
+            tracing::warn!(%error, path = %self.path.display(), "failed to remove a partial image");
         }
     }
 }
@@ -163,7 +162,7 @@ pub fn header_problem(header: &[u8], format: ImageFormat) -> Option<&'static str
     };
     let (magic, version) = (start >> 32, start & 0xffff_ffff);
     if magic != 0x5146_49fb || !matches!(version, 2 | 3) {
-        return Some("it is no qcow2 image; give the right format");
+        return Some("it is not a qcow2 image; correct the format");
     }
     if backing != 0 {
         return Some("it has a backing file; flatten it with `qemu-img convert`");
@@ -186,8 +185,10 @@ pub fn sweep_folder(folder: &Path) {
         // one that is locked is being written
         if File::open(&path).is_ok_and(|file| file.try_lock().is_ok()) {
             match fs::remove_file(&path) {
-                Ok(()) => tracing::info!(path = %path.display(), "part of an image removed"),
-                Err(error) => tracing::warn!(%error, path = %path.display(), "part of an image"),
+                Ok(()) => tracing::info!(path = %path.display(), "removed a partial image"),
+                Err(error) => {
+                    tracing::warn!(%error, path = %path.display(), "failed to remove a partial image");
+                }
             }
         }
     }
@@ -198,7 +199,7 @@ fn failed(action: &str, error: &io::Error) -> ImageError {
     if full.contains(&error.kind()) {
         return ImageError::new(
             ImageCode::DiskFull,
-            "the pool's file system is full; free some room, and it is fetched again",
+            "the pool's file system is full; free space, and the download is retried",
         );
     }
     ImageError::new(

@@ -39,12 +39,13 @@ pub(super) fn unseen(pool: &Pool, sha256: &str) -> libvirt::Result<bool> {
 pub(super) fn pool(link: &Link, name: &str) -> Result<Pool> {
     if link.facts.driver == Driver::Test {
         return Err(Error::NotSupported {
-            what: "folders, which images need",
+            what: "pools with a folder, which images need",
         });
     }
     field::reference("pool", name)?;
     let Some(pool) = pools::by_name(&link.connect, name)? else {
-        let problem = format!("{name:?} is no active storage pool; `virsh pool-list` has them");
+        let problem =
+            format!("{name:?} is not an active storage pool; `virsh pool-list` lists them");
         return Err(field::bad("pool", problem).into());
     };
     if pool.has_folder() {

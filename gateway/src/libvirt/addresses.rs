@@ -45,7 +45,9 @@ pub fn leases(folder: &Path, now: Timestamp) -> ByMac {
     for file in files.filter(|file| file.path().extension().is_some_and(|end| end == "status")) {
         match fs::read_to_string(file.path()) {
             Ok(text) => parse_leases(&text, now, &mut found),
-            Err(error) => tracing::debug!(file = %file.path().display(), %error, "lease file"),
+            Err(error) => {
+                tracing::debug!(file = %file.path().display(), %error, "failed to read a lease file");
+            }
         }
     }
     found

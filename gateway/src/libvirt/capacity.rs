@@ -6,7 +6,7 @@ use std::path::Path;
 
 use virt::sys;
 
-use super::domains::{self, Allocated};
+use super::domains::{self, Allocation};
 use super::{Doing, Driver, Guest, Link, Result, pools};
 use crate::api::types::{Acceleration, Amount, Capacity};
 
@@ -25,7 +25,7 @@ pub struct Limits {
 const INTERFACES: &str = "/sys/class/net";
 
 /// CPUs and memory: what there is, may be given out, and is given out to all domains, foreign ones as well.
-pub fn amounts(link: &Link, limits: Limits, allocated: Allocated) -> Result<(Amount, Amount)> {
+pub fn amounts(link: &Link, limits: Limits, allocated: Allocation) -> Result<(Amount, Amount)> {
     let node = link
         .connect
         .node_info()

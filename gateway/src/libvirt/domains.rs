@@ -18,7 +18,7 @@ pub const ASLEEP: &str = "suspended by the guest";
 
 /// A domain, and what it does.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct DomainStatus {
     /// What it is.
     pub view: DomainView,
     /// What it does.
@@ -29,7 +29,7 @@ pub struct Seen {
 
 /// All domains, ours and others. One that goes away in between is left out; one that cannot be read is there, and
 /// nothing is known of it.
-pub fn all(link: &Link) -> Result<Vec<Seen>> {
+pub fn all(link: &Link) -> Result<Vec<DomainStatus>> {
     let mut all = Vec::new();
     for domain in link.connect.list_all_domains(0).doing("list the domains")? {
         let name = domain.name().unwrap_or_default();
@@ -45,13 +45,13 @@ pub fn all(link: &Link) -> Result<Vec<Seen>> {
 }
 
 /// A domain that cannot be read. It may be ours: who asks for the machine of this UUID is not to hear that it is gone.
-fn unread(uuid: Uuid, name: String) -> Seen {
+fn unread(uuid: Uuid, name: String) -> DomainStatus {
     let ours = Metadata {
         hash: String::new(),
         spec: None,
         creating: false,
     };
-    Seen {
+    DomainStatus {
         view: DomainView {
             uuid,
             name,
@@ -69,10 +69,10 @@ fn unread(uuid: Uuid, name: String) -> Seen {
 }
 
 /// What a domain is and does.
-pub fn see(domain: &Domain) -> Result<Seen> {
+pub fn see(domain: &Domain) -> Result<DomainStatus> {
     let xml = domain.xml_desc(0).doing("read a domain's description")?;
     let (state, reason) = state(domain)?;
-    Ok(Seen {
+    Ok(DomainStatus {
         view: domain_xml::read(&xml)?,
         state,
         reason,
@@ -208,7 +208,7 @@ fn ended(result: Result<()>) -> Result<()> {
 
 /// CPUs and bytes of memory that all domains have together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Allocated {
+pub struct Allocation {
     /// Virtual CPUs.
     pub cpus: u64,
     /// Bytes of memory.
@@ -218,8 +218,8 @@ pub struct Allocated {
 }
 
 /// CPUs and bytes of memory that all domains have together.
-pub fn allocated(link: &Link) -> Result<Allocated> {
-    let mut sum = Allocated::default();
+pub fn allocated(link: &Link) -> Result<Allocation> {
+    let mut sum = Allocation::default();
     for domain in link.connect.list_all_domains(0).doing("list the domains")? {
         let Some(info) = found(domain.info().doing("read a domain's size")).transpose() else {
             continue;

@@ -25,10 +25,10 @@ pub enum Error {
         source: VirtError,
     },
     /// All workers wait for libvirt.
-    #[error("failed to reach libvirt: all of its workers are busy")]
+    #[error("failed to reach libvirt: all workers are busy; retry later")]
     Busy,
     /// A worker waits for libvirt.
-    #[error("failed to get an answer from libvirt in time: what was begun goes on; ask again")]
+    #[error("libvirt did not answer in time; the operation continues, retry later")]
     Slow,
     /// A worker ended without an answer.
     #[error("failed to get an answer from a libvirt worker")]

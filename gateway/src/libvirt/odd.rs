@@ -23,7 +23,11 @@ impl Odd {
                 let said = format!("{name}: {}", error.words());
                 let mut odd = self.0.lock().unwrap_or_else(PoisonError::into_inner);
                 if odd.len() < MOST && odd.insert(said) {
-                    tracing::warn!(name, error = error.words(), "it is left out of the look");
+                    tracing::warn!(
+                        name,
+                        error = error.words(),
+                        "skipped an object that cannot be read"
+                    );
                 }
                 Ok(None)
             }

@@ -64,7 +64,7 @@ pub(super) fn remove_logs(log: &Path) {
         file.push(end);
         match fs::remove_file(&file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                tracing::warn!(%error, log = %file.display(), "console log stays");
+                tracing::warn!(%error, log = %file.display(), "failed to remove a console log");
             }
             _ => {}
         }

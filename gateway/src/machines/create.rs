@@ -15,7 +15,7 @@ use crate::libvirt::{self, Doing, Driver, Link, capacity, domains};
 use crate::seed;
 
 /// A machine, and whether it was made just now.
-pub struct Made {
+pub struct Creation {
     /// The machine.
     pub machine: Machine,
     /// It was made now; otherwise it was there.
@@ -23,17 +23,17 @@ pub struct Made {
 }
 
 /// Makes a machine, or finds it. May be called any number of times, within [`App::change`].
-pub fn create(app: &App, link: &Link, id: Uuid, request: &MachineRequest) -> Result<Made> {
+pub fn create(app: &App, link: &Link, id: Uuid, request: &MachineRequest) -> Result<Creation> {
     validate(&request.spec)?;
     if id.is_nil() {
-        return Err(Error::bad("id", "is the nil UUID: take another"));
+        return Err(Error::bad("id", "is the nil UUID; use another one"));
     }
     let hash = identity::spec_hash(&request.spec);
     let now = !exists(link, id, &hash, &request.spec.name)?;
     if now {
         make(app, link, id, &hash, request)?;
     }
-    Ok(Made {
+    Ok(Creation {
         machine: view::one(app, link, id)?,
         now,
     })
@@ -112,7 +112,7 @@ fn clean(app: &App, link: &Link, id: Uuid) {
         volumes::delete_all(&link.connect, id).map(drop)
     };
     if let Err(error) = cleaned() {
-        tracing::warn!(%id, error = error.words(), "failed to clean up after a create");
+        tracing::warn!(%id, error = error.words(), "failed to clean up after a failed creation");
     }
 }
 
@@ -155,7 +155,7 @@ fn fits(app: &App, link: &Link, spec: &MachineSpec) -> Result<()> {
     let allocated = domains::allocated(link)?;
     if allocated.unread > 0 {
         let problem = format!(
-            "{} cannot be read: nobody knows what is free",
+            "{} cannot be read, so the free capacity is unknown",
             allocated.unread
         );
         let what = "the sizes of the domains";

@@ -16,7 +16,7 @@ pub fn delete(app: &App, link: &Link, id: Uuid) -> Result<()> {
     if let Some(domain) = domains::by_uuid(&link.connect, id)? {
         let seen = domains::see(&domain)?;
         let Some(ours) = seen.view.ours else {
-            tracing::warn!(%id, "the domain of this UUID is not ours: it stays");
+            tracing::warn!(%id, "kept the domain of this UUID, which is not a machine of the gateway");
             return Ok(());
         };
         // without the domain nobody would know of the volumes that stay
@@ -26,11 +26,11 @@ pub fn delete(app: &App, link: &Link, id: Uuid) -> Result<()> {
         }
         domains::remove(link, &domain)?;
         console = seen.view.console;
-        tracing::info!(%id, name = seen.view.name, "machine deleted");
+        tracing::info!(%id, name = seen.view.name, "deleted a machine");
     }
     let _no_refresh = app.locks.volumes();
     let volumes = volumes::delete_all(&link.connect, id)?;
-    tracing::debug!(%id, volumes, "volumes deleted");
+    tracing::debug!(%id, volumes, "deleted the volumes of a machine");
     // it is elsewhere when the gateway had another --console-directory once
     for log in console
         .map(PathBuf::from)

@@ -12,14 +12,14 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is none of that id.
-    #[error("there is no machine {id}")]
+    #[error("machine {id} does not exist")]
     Unknown {
         /// The id.
         id: Uuid,
     },
     /// The machine exists, and is another.
     #[error(
-        "machine {id} exists with another spec (hash {existing}); a machine cannot change: delete it first, or take \
+        "machine {id} exists with another spec (hash {existing}); a machine cannot be changed: delete it first, or use \
          another id"
     )]
     SpecDiffers {
@@ -29,7 +29,7 @@ pub enum Error {
         existing: String,
     },
     /// A domain that is not this machine has the name or the UUID.
-    #[error("{field} {value:?} belongs to a domain that is not this machine; take another")]
+    #[error("{field} {value:?} belongs to a domain that is not this machine; use another one")]
     NameTaken {
         /// Field of the request.
         field: &'static str,
@@ -52,7 +52,7 @@ pub enum Error {
     BadSpec(#[from] BadField),
     /// The hypervisor has not enough left.
     #[error(
-        "{field} {wanted} does not fit: {free} are free; delete machines, or take another hypervisor"
+        "{field} {wanted} exceeds the free capacity of {free}; delete machines, or use another hypervisor"
     )]
     InsufficientCapacity {
         /// Path of the field.
@@ -63,15 +63,15 @@ pub enum Error {
         free: u64,
     },
     /// A pool has no room.
-    #[error("a storage pool of the machine is full: {words}; free some room, or take another pool")]
+    #[error("a storage pool of the machine is full: {words}; free space, or use another pool")]
     PoolFull {
         /// libvirt's words.
         words: String,
     },
     /// What is in a pool cannot be deleted.
     #[error(
-        "storage pool {pool:?} of machine {id} is not active, and what is in it cannot be deleted; start it (`virsh \
-         pool-start`), and ask again"
+        "storage pool {pool:?} of machine {id} is not active, so its volumes cannot be deleted; start it (`virsh \
+         pool-start`) and retry"
     )]
     PoolInactive {
         /// The machine's id.
@@ -80,31 +80,31 @@ pub enum Error {
         pool: String,
     },
     /// The action needs a machine that is on.
-    #[error("machine {id} is off; switch it on first")]
+    #[error("machine {id} is off; start it first")]
     Off {
         /// The id.
         id: Uuid,
     },
     /// An earlier change of the machine does not come to its end.
-    #[error("an earlier change of machine {id} is still under way; ask again later")]
+    #[error("an earlier change of machine {id} is still in progress; retry later")]
     Busy {
         /// The id.
         id: Uuid,
     },
     /// The guest has not let go of the seed.
-    #[error("the guest of machine {id} has not let go of the seed; ask again when it has booted")]
+    #[error("the guest of machine {id} has not released the seed; retry after it has booted")]
     SeedBusy {
         /// The id.
         id: Uuid,
     },
     /// The driver has no such thing.
-    #[error("this driver of libvirt has no {what}")]
+    #[error("libvirt's driver does not support {what}")]
     NotSupported {
         /// What it lacks.
         what: &'static str,
     },
     /// The console's log cannot be made or read.
-    #[error("failed to make or read the console log of machine {id}")]
+    #[error("failed to create or read the console log of machine {id}")]
     Console {
         /// The id.
         id: Uuid,
@@ -112,7 +112,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// The seed cannot be made.
-    #[error("failed to make the seed")]
+    #[error("failed to create the seed")]
     Seed(#[from] crate::seed::Error),
     /// libvirt did not do what was asked.
     #[error(transparent)]

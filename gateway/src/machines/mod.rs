@@ -14,7 +14,7 @@ mod validate;
 mod view;
 
 pub use console::{MOST_BYTES, console};
-pub use create::{Made, create};
+pub use create::{Creation, create};
 pub use delete::delete;
 pub use error::{Error, Result};
 pub(crate) use identity::hex;

@@ -32,7 +32,7 @@ pub fn power(link: &Link, id: Uuid, action: PowerAction) -> Result<()> {
         }
         PowerAction::Resume => domain.resume().doing("resume a domain"),
     };
-    tracing::info!(%id, ?action, ok = done.is_ok(), "power");
+    tracing::info!(%id, ?action, ok = done.is_ok(), "changed the power of a machine");
     Ok(done?)
 }
 

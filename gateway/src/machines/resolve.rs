@@ -38,7 +38,7 @@ pub(super) fn guest<'a>(link: &'a Link, spec: &MachineSpec) -> Result<&'a Guest>
             Error::bad(
                 "spec.architecture",
                 format!(
-                    "{wanted:?} is not run here: give one of {}",
+                    "{wanted:?} is not supported by this hypervisor; use one of {}",
                     known.join(", ")
                 ),
             )
@@ -61,7 +61,7 @@ pub(super) fn pool(link: &Link, field: &str, name: &str) -> Result<Pool> {
     pools::by_name(&link.connect, name)?.ok_or_else(|| {
         Error::bad(
             field,
-            format!("{name:?} is no active storage pool; `virsh pool-list` has them"),
+            format!("{name:?} is not an active storage pool; `virsh pool-list` lists them"),
         )
     })
 }
@@ -89,7 +89,7 @@ fn root(link: &Link, id: Uuid, spec: &MachineSpec) -> Result<PlannedDisk> {
     let size = image.info().doing("read an image's size")?.capacity;
     if disk.size_bytes < size {
         let problem = format!(
-            "{} is less than the image's: give at least {size}",
+            "{} is less than the image's size; it must be at least {size}",
             disk.size_bytes
         );
         return Err(Error::bad("spec.rootDisk.sizeBytes", problem));
@@ -174,7 +174,7 @@ fn known(field: &str, name: Option<&String>, names: &[String]) -> Result<()> {
         Some(name) if !names.contains(name) => Err(Error::bad(
             field,
             format!(
-                "{name:?} is not here, or not active: there are [{}]",
+                "{name:?} does not exist or is not active; available are [{}]",
                 names.join(", ")
             ),
         )),

@@ -29,7 +29,7 @@ pub fn remove_seed(app: &App, link: &Link, id: Uuid) -> Result<()> {
         if let Some(volume) = volumes::by_name(&pool, &name)? {
             volumes::wipe(&link.connect, &volume)?;
             volumes::delete(&volume)?;
-            tracing::info!(%id, "seed deleted");
+            tracing::info!(%id, "deleted a seed");
         }
     }
     Ok(())
@@ -60,7 +60,10 @@ fn detach(domain: &Domain, path: &str, target: &str) -> libvirt::Result<()> {
         {
             // an earlier request is under way in the guest
             Err(error) if error.is(virt::error::ErrorNumber::OperationFailed) => {
-                tracing::info!(error = error.words(), "the guest still has the seed");
+                tracing::info!(
+                    error = error.words(),
+                    "failed to detach the seed, which the guest has not released"
+                );
             }
             other => other?,
         }

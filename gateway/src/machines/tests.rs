@@ -83,7 +83,7 @@ fn a_plain_spec_passes() {
 
 #[test]
 fn what_makes_no_sense_is_refused_with_its_field_and_a_remedy() {
-    assert!(problem(|spec| spec.name = "Ä".to_owned()).starts_with("spec.name does not fit"));
+    assert!(problem(|spec| spec.name = "Ä".to_owned()).starts_with("spec.name is invalid"));
     assert!(problem(|spec| spec.name = "a".repeat(64)).contains("1 to 63"));
     assert!(problem(|spec| spec.cpus = 0).starts_with("spec.cpus 0"));
     assert!(problem(|spec| spec.memory_bytes = u64::MAX).starts_with("spec.memoryBytes"));
@@ -111,7 +111,7 @@ fn disks_of_one_name_are_refused_and_so_are_the_names_of_our_own() {
         pool: "default".to_owned(),
     };
     assert!(problem(|spec| spec.disks = vec![disk("a"), disk("a")]).contains("spec.disks[1].name"));
-    assert!(problem(|spec| spec.disks = vec![disk("seed")]).contains("is taken"));
-    assert!(problem(|spec| spec.disks = vec![disk("root")]).contains("is taken"));
+    assert!(problem(|spec| spec.disks = vec![disk("seed")]).contains("is reserved or used twice"));
+    assert!(problem(|spec| spec.disks = vec![disk("root")]).contains("is reserved or used twice"));
     assert!(problem(|spec| spec.disks = vec![disk("a"); 17]).contains("at most 16"));
 }

@@ -45,7 +45,8 @@ fn labels(spec: &MachineSpec) -> Result {
     at_most("spec.labels", spec.labels.len(), 32)?;
     for (key, value) in &spec.labels {
         if key.is_empty() || key.len() > 1024 || value.len() > 1024 {
-            let problem = "has a key or value that does not fit: at most 1024 bytes each";
+            let problem =
+                "has a key or value that is too long; at most 1024 bytes each are allowed";
             return Err(bad("spec.labels", problem));
         }
     }
@@ -65,7 +66,10 @@ fn disks(spec: &MachineSpec) -> Result {
         )?;
         reference(&format!("spec.disks[{i}].pool"), &disk.pool)?;
         if !names.insert(&disk.name) {
-            let problem = format!("{:?} is taken: give each disk a name of its own", disk.name);
+            let problem = format!(
+                "{:?} is reserved or used twice; each disk needs a unique name",
+                disk.name
+            );
             return Err(bad(format!("spec.disks[{i}].name"), problem));
         }
     }

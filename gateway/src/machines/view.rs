@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::clock;
 use crate::libvirt::addresses::{self, ByMac};
 use crate::libvirt::domain_xml::{DomainView, InterfaceView};
-use crate::libvirt::domains::{self, Seen};
+use crate::libvirt::domains::{self, DomainStatus};
 use crate::libvirt::{self, Driver, Link, volumes};
 
 /// How long a guest agent's answer is good.
@@ -34,7 +34,7 @@ pub struct Agents(Mutex<HashMap<Uuid, Answer>>);
 type Answer = (Instant, ByMac);
 
 /// What is looked up once for all machines: their seeds, and addresses that the hypervisor itself knows.
-struct Known {
+struct Lookups {
     seeds: BTreeSet<Uuid>,
     leases: ByMac,
     arp: ByMac,
@@ -43,7 +43,7 @@ struct Known {
 
 /// All machines, by id. Domains that are not ours are not among them.
 pub fn list(app: &App, link: &Link) -> Result<Vec<Machine>> {
-    let known = Known::look(app, link)?;
+    let known = Lookups::look(app, link)?;
     let all = domains::all(link)?;
     let machines = all.into_iter();
     let machines = machines.filter_map(|seen| machine(app, link, &known, seen));
@@ -60,12 +60,12 @@ pub fn list(app: &App, link: &Link) -> Result<Vec<Machine>> {
 /// One machine.
 pub fn one(app: &App, link: &Link, id: Uuid) -> Result<Machine> {
     let (_, seen) = lookup(link, id)?;
-    let known = Known::look(app, link)?;
+    let known = Lookups::look(app, link)?;
     machine(app, link, &known, seen).ok_or(Error::Unknown { id })
 }
 
 /// The domain of a machine; one that is not ours is unknown.
-pub(super) fn lookup(link: &Link, id: Uuid) -> Result<(Domain, Seen)> {
+pub(super) fn lookup(link: &Link, id: Uuid) -> Result<(Domain, DomainStatus)> {
     let Some(domain) = domains::by_uuid(&link.connect, id)? else {
         return Err(Error::Unknown { id });
     };
@@ -85,7 +85,7 @@ pub(super) fn seed_of(view: &DomainView) -> Option<(&str, &str)> {
     Some((&seed.0, &seed.1))
 }
 
-fn machine(app: &App, link: &Link, known: &Known, seen: Seen) -> Option<Machine> {
+fn machine(app: &App, link: &Link, known: &Lookups, seen: DomainStatus) -> Option<Machine> {
     seen.view.ours.as_ref()?;
     let addresses = addresses_of(app, link, known, &seen);
     // its volume may be there still when a slow guest has let go of it
@@ -95,7 +95,7 @@ fn machine(app: &App, link: &Link, known: &Known, seen: Seen) -> Option<Machine>
 
 /// What a domain, its addresses and its seed make; `None` where it is not ours. One whose metadata a newer gateway
 /// wrote, or somebody by hand, is shown as far as the domain itself tells: it may be a live node.
-fn machine_of(seen: Seen, addresses: Vec<Address>, has_seed: bool) -> Option<Machine> {
+fn machine_of(seen: DomainStatus, addresses: Vec<Address>, has_seed: bool) -> Option<Machine> {
     let told = spec_of(&seen.view);
     let ours = seen.view.ours?;
     let cards = seen
@@ -146,7 +146,7 @@ fn spec_of(view: &DomainView) -> MachineSpec {
 }
 
 /// Of each card what the hypervisor itself knows, and what the guest says where it knows nothing.
-fn addresses_of(app: &App, link: &Link, known: &Known, seen: &Seen) -> Vec<Address> {
+fn addresses_of(app: &App, link: &Link, known: &Lookups, seen: &DomainStatus) -> Vec<Address> {
     let view = &seen.view;
     if matches!(seen.state, MachineState::Off | MachineState::Crashed) {
         return Vec::new();
@@ -161,7 +161,7 @@ fn addresses_of(app: &App, link: &Link, known: &Known, seen: &Seen) -> Vec<Addre
     addresses::of_cards(view, &known.leases, &known.arp, agent)
 }
 
-impl Known {
+impl Lookups {
     fn look(app: &App, link: &Link) -> Result<Self> {
         let since = clock::instant();
         let seeds = volumes::seeds(link)?;
@@ -195,7 +195,7 @@ impl Agents {
         let (rest, answer) = match addresses::agent(&link.connect, view) {
             Ok(answer) => (AGENT_ANSWER, answer),
             Err(error) => {
-                tracing::debug!(id = %view.uuid, error = error.words(), "guest agent");
+                tracing::debug!(id = %view.uuid, error = error.words(), "failed to query a guest agent");
                 (AGENT_REST, ByMac::new())
             }
         };

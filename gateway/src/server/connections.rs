@@ -65,7 +65,10 @@ impl Connections {
             let from = accepted.as_ref().map(|(_, from)| from.ip()).ok();
             let place = from.map(|from| self.peers.admit(from));
             if let Some(None) = place {
-                tracing::debug!(?from, "too many connections that prove nothing: closed");
+                tracing::debug!(
+                    ?from,
+                    "closed an unauthenticated connection above the limit"
+                );
                 continue;
             }
             let place = place.flatten().map(Place::from).unwrap_or_default();
@@ -137,8 +140,10 @@ impl Connection {
                 };
                 self.serve(stream, trust, place).await;
             }
-            Ok(Err(error)) => tracing::info!(%error, "TLS handshake failed"),
-            Err(_) => tracing::info!("TLS handshake took too long"),
+            Ok(Err(error)) => tracing::info!(%error, "failed to complete a TLS handshake"),
+            Err(_) => {
+                tracing::info!("closed a connection whose TLS handshake exceeded the time limit");
+            }
         }
     }
 
@@ -153,7 +158,7 @@ impl Connection {
             .header_read_timeout(self.patience)
             .serve_connection(TokioIo::new(stream), service);
         if let Err(error) = self.watcher.watch(connection).await {
-            tracing::debug!(%error, "a connection broke");
+            tracing::debug!(%error, "failed to serve a connection");
         }
     }
 }

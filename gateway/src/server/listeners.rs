@@ -55,7 +55,7 @@ impl Socket {
 impl Drop for Socket {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_file(&self.path) {
-            tracing::debug!(%error, "the socket was gone");
+            tracing::debug!(%error, "failed to remove the socket");
         }
     }
 }

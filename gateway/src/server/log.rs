@@ -19,9 +19,9 @@ pub async fn log(request: Request, next: Next) -> Response {
         .get::<Code>()
         .map_or("", |code| code.as_str());
     if method.is_safe() && status < 400 {
-        tracing::debug!(%method, path, status, took_ms, "request");
+        tracing::debug!(%method, path, status, took_ms, "answered a request");
     } else {
-        tracing::info!(%method, path, status, took_ms, code, "request");
+        tracing::info!(%method, path, status, took_ms, code, "answered a request");
     }
     response
 }

@@ -48,7 +48,7 @@ pub async fn run(args: Args) -> Result<(), Error> {
     let poll = tokio::spawn(events::run(app.clone()));
     sweep(&app);
     end.asked().await;
-    tracing::info!("ending: what was begun is brought to its end");
+    tracing::info!("stopping after the requests in progress");
     for listener in listeners {
         listener.abort();
         // its socket is gone when it is
@@ -82,13 +82,16 @@ fn https(args: &Args) -> Result<Option<(std::net::SocketAddr, Tls)>, Error> {
     Ok(Some((address, Tls::open(files)?)))
 }
 
-/// Removes what a gateway that was killed has left. libvirt may come up later than the gateway: then it is done by
-/// whoever fetches the image again.
+/// Removes what a gateway that was killed has left. libvirt may start later than the gateway: then a partial image is
+/// removed when it is downloaded again.
 fn sweep(app: &Arc<App>) {
     let app = app.clone();
     tokio::spawn(async move {
         if let Err(error) = app.libvirt.run(|link: &Link| images::sweep(link)).await {
-            tracing::warn!(error = error.words(), "libvirt does not answer yet");
+            tracing::warn!(
+                error = error.words(),
+                "failed to remove partial images of an earlier run; each is removed when its image is downloaded again"
+            );
         }
     });
 }
@@ -99,7 +102,7 @@ async fn finish(app: &App, connections: Connections) {
         app.libvirt.finish().await;
     };
     if tokio::time::timeout(PATIENCE, quiet).await.is_err() {
-        tracing::warn!("some requests did not end in time");
+        tracing::warn!("stopped with unfinished requests after the time limit");
     }
 }
 

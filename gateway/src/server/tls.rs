@@ -46,10 +46,12 @@ impl Tls {
         if made.0 != now {
             match acceptor(&self.files) {
                 Ok(acceptor) => {
-                    tracing::info!("certificates were read again");
+                    tracing::info!("reloaded the certificates");
                     made.1 = acceptor;
                 }
-                Err(error) => tracing::error!(%error, "the old certificates stay in use"),
+                Err(error) => {
+                    tracing::error!(%error, "failed to reload the certificates; keeping the old ones");
+                }
             }
             made.0 = now;
         }

@@ -58,7 +58,7 @@ async fn log_lines_are_json_when_asked_for() {
         .client()
         .create(Uuid::from_u128(1), &spec("a"))
         .await;
-    let line = gateway.wait_for("machine made");
+    let line = gateway.wait_for("created a machine");
     let line: serde_json::Value = serde_json::from_str(&line).expect("JSON");
     assert_eq!(line["id"], Uuid::from_u128(1).to_string());
 }

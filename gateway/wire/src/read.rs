@@ -19,7 +19,7 @@ pub struct Machine {
     /// UUID: the UID of our Machine.
     pub id: String,
     /// What it was made as.
-    pub spec: Made,
+    pub spec: CreatedMachine,
     /// What it does.
     pub state: MachineState,
     /// Why, where libvirt knows, such as `ioerror`.
@@ -45,7 +45,7 @@ pub struct Machine {
 /// What a virtual machine was made as, as far as we look at it: a newer gateway may say more, and otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Made {
+pub struct CreatedMachine {
     /// Name of the domain.
     pub name: String,
     /// What we said of it; empty where the gateway cannot read it.
@@ -58,9 +58,9 @@ impl Machine {
     pub fn unreadable(id: &str) -> Self {
         Self {
             id: id.to_owned(),
-            spec: Made {
+            spec: CreatedMachine {
                 name: id.to_owned(),
-                ..Made::default()
+                ..CreatedMachine::default()
             },
             state: MachineState::Unknown,
             state_reason: None,

@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::api::reported::Reported;
+use crate::api::reported::ConditionedStatus;
 use crate::api::{
     ClusterStatus, HostStatus, HypervisorStatus, MachineDeploymentStatus, MachineSetStatus,
     MachineStatus,
@@ -92,7 +92,7 @@ fn reason_is_that_of_ready_and_ready_its_status_or_a_count() {
     }
 }
 
-fn read<T: DeserializeOwned + Reported>(seen: &Value) {
+fn read<T: DeserializeOwned + ConditionedStatus>(seen: &Value) {
     let status: T = serde_json::from_value(seen.clone()).expect("a status");
     let is_seen = (status.generation(), status.conditions().len());
     assert_eq!(is_seen, (Some(-1), 0));

@@ -1,4 +1,4 @@
-//! The reference of the API as Markdown, from the definitions.
+//! The API reference as Markdown, generated from the CustomResourceDefinitions.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
@@ -10,22 +10,22 @@ use crate::api::crd::bounds::WIDE;
 const HEAD: &str = "\
 # The API
 
-Made from the types by `tatara crds --markdown` (`make docs`); do not edit. `kubectl explain` says the same, but nothing of what
-is inside of `providerSpec.value`: that is described here only.
+Generated from the types by `tatara crds --markdown` (`make docs`); do not edit. `kubectl explain` shows the same, except for
+the content of `providerSpec.value`, which only this page describes.
 
-Fields marked **required** must be there. What stands in a MachineSet's or MachineDeployment's
-`spec.template.spec` is the `spec` of a Machine. Conditions have the form of every Kubernetes API: `type`,
+Fields marked **required** must be set. `spec.template.spec` of a MachineSet or MachineDeployment has the
+fields of a Machine's `spec`. Conditions have the form of every Kubernetes API: `type`,
 `status`, `reason`, `message`, `lastTransitionTime`, `observedGeneration`.
 ";
 
 const EMBEDDED: &str = "
 ## Provider specs
 
-They stand in `spec.providerSpec.value`, in a MachineClass, or in a template. The API server keeps them as they
-are; Tatara checks them, and an unknown or malformed field is named in a condition.
+A provider spec is the value of `spec.providerSpec.value`, of a MachineClass, or of a template. The API server stores it
+unchecked; Tatara checks it, and a condition names each unknown or malformed field.
 ";
 
-/// The whole reference.
+/// The whole API reference.
 pub fn reference() -> String {
     let mut parts = vec![HEAD.to_owned()];
     parts.extend(crd::all().iter().map(kind));
@@ -87,7 +87,7 @@ fn fields(rows: &mut Vec<String>, schema: &JSONSchemaProps, path: &str) {
         let path = format!("{path}{name}");
         let about = about(field, required.contains(name)).replace('|', "\\|");
         rows.push(format!("| `{path}` | {} | {about} |\n", type_of(field)));
-        // Said once, under Machine and in the head.
+        // Described once, under Machine and in the head.
         if path != "spec.template.spec" && name != "conditions" {
             fields(rows, field, &format!("{path}."));
             if let Some(JSONSchemaPropsOrArray::Schema(items)) = &field.items {
@@ -110,7 +110,7 @@ fn type_of(field: &JSONSchemaProps) -> String {
     field.type_.clone().unwrap_or_else(|| "any".into())
 }
 
-/// Description, then what is allowed.
+/// Description, then the allowed values.
 fn about(field: &JSONSchemaProps, required: bool) -> String {
     let mut parts = Vec::new();
     if required {
@@ -136,7 +136,7 @@ fn about(field: &JSONSchemaProps, required: bool) -> String {
     parts.join(" ")
 }
 
-/// The range of a number; what only its type bounds says nothing to people.
+/// The range of a number; the bounds of its type alone are not shown.
 fn range(field: &JSONSchemaProps) -> Option<String> {
     #[allow(clippy::cast_precision_loss)] // exact
     let wide = WIDE as f64;

@@ -1,4 +1,4 @@
-//! `tatara crds`: the definitions of our kinds, as YAML or as a reference for people.
+//! `tatara crds`: the CustomResourceDefinitions of Tatara, as YAML or as a reference in Markdown.
 
 mod markdown;
 
@@ -16,11 +16,11 @@ pub use markdown::reference;
 /// Arguments of `tatara crds`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Write one file per kind into this directory, instead of a stream to standard output
+    /// Write one file per kind into this directory instead of standard output
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
 
-    /// Print the reference of the API as Markdown instead
+    /// Print the API reference as Markdown instead
     #[arg(long, conflicts_with = "directory")]
     markdown: bool,
 }
@@ -28,28 +28,31 @@ pub struct Args {
 /// Why the definitions could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A definition has no YAML form.
+    /// A definition cannot be written as YAML.
     #[error("failed to write {name} as YAML")]
     Yaml {
-        /// The definition.
+        /// Name of the definition.
         name: String,
-        /// What the YAML writer says.
+        /// Error of the YAML writer.
         #[source]
         source: serde_saphyr::SerializeError,
     },
-    /// The disk, or whoever reads our output, did not take it.
+    /// A file or standard output cannot be written.
     #[error("failed to write {path}")]
     Write {
-        /// Where to.
+        /// The file, or standard output.
         path: String,
-        /// What the system says.
+        /// Error of the operating system.
         #[source]
         source: std::io::Error,
     },
 }
 
 impl Args {
-    /// Writes the definitions where the arguments say.
+    /// Writes the definitions to the directory or to standard output.
+    ///
+    /// # Errors
+    /// A file or standard output cannot be written.
     pub async fn run(&self) -> Result<(), Error> {
         match &self.directory {
             Some(directory) => write_files(directory).await,
@@ -60,6 +63,9 @@ impl Args {
 }
 
 /// One definition as a YAML document.
+///
+/// # Errors
+/// The definition cannot be written as YAML.
 pub fn yaml(crd: &CustomResourceDefinition) -> Result<String, Error> {
     serde_saphyr::to_string(crd).map_err(|source| Error::Yaml {
         name: crd.name_any(),

@@ -7,8 +7,8 @@ const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 const YEAR: i64 = 365 * DAY;
 
-/// The time from `since` to `now`, such as `12s`, `3m20s` or `5d`. Clocks that differ make no age
-/// less than `0s`.
+/// The time from `since` to `now`, such as `12s`, `3m20s` or `5d`, and `0s` if clocks differ so
+/// that `since` is later.
 pub fn age(since: Timestamp, now: Timestamp) -> String {
     let seconds = now.duration_since(since).as_secs().max(0);
     match seconds {

@@ -8,7 +8,7 @@ use super::render::{Style, fit, notice, plain};
 use super::snapshot::Snapshot;
 use super::tree::{free_hosts, rows};
 
-/// What was printed of each object.
+/// The last printed line of each object.
 #[derive(Debug)]
 pub struct Changes {
     started: Timestamp,
@@ -17,7 +17,7 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Nothing was printed yet; times count from `started`.
+    /// Starts with nothing printed; times count from `started`.
     pub fn since(started: Timestamp) -> Self {
         Self {
             started,
@@ -26,7 +26,7 @@ impl Changes {
         }
     }
 
-    /// The lines of objects that changed since they were last asked for, with the time since start.
+    /// The lines of objects that changed since the last call, each with the time since start.
     pub fn lines(&mut self, snapshot: &Snapshot, now: Timestamp, style: Style) -> Vec<String> {
         let rows = rows(snapshot);
         let object = |row: &super::tree::Row| format!("{}/{}", row.kind, row.name);
@@ -53,7 +53,7 @@ impl Changes {
             .said
             .keys()
             .filter(|object| !now_there.contains_key(*object));
-        changed.extend(gone.map(|object| format!("  {object}  gone")));
+        changed.extend(gone.map(|object| format!("  {object}  deleted")));
         self.said = now_there;
         let time = time(now.duration_since(self.started));
         changed
@@ -62,7 +62,7 @@ impl Changes {
             .collect()
     }
 
-    /// A line about the whole, with the time since start.
+    /// A line that concerns no single object, with the time since start.
     pub fn line(&self, text: &str, now: Timestamp) -> String {
         format!("{}  {text}", time(now.duration_since(self.started)))
     }

@@ -1,4 +1,4 @@
-//! What is said of the described object alone, below the tree: its conditions, its Events, and the command to go on.
+//! Details of the described object, below the tree: its conditions, its Events, and the next commands.
 
 use clap::builder::styling::Style as Colour;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -43,7 +43,7 @@ fn section(title: &str, lines: Vec<String>) -> Vec<String> {
 }
 
 fn conditions(all: &[Condition], now: Timestamp, style: Style) -> Vec<String> {
-    // those that say the same again, for programs that know none of our kinds
+    // duplicates for programs that do not know our kinds
     let repeats = [ConditionType::Reconciling, ConditionType::Stalled];
     let mut all: Vec<(Mark, &Condition)> = all
         .iter()
@@ -80,7 +80,7 @@ fn conditions(all: &[Condition], now: Timestamp, style: Style) -> Vec<String> {
         .collect()
 }
 
-/// A reason that asks a person to act is trouble, whatever the polarity of its condition.
+/// A reason that requires action is trouble, whatever the polarity of its condition.
 fn judge(condition: &Condition) -> Mark {
     let is_true = condition.status == Status::True;
     let is = |types: &[ConditionType]| types.iter().any(|type_| condition.type_ == *type_);

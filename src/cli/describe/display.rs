@@ -14,7 +14,7 @@ use super::screen::Screen;
 use super::snapshot::Snapshot;
 use super::terminal::Terminal;
 
-/// What is shown, and where.
+/// The shown state of an object, and the terminal.
 pub struct Display {
     terminal: Terminal,
     screen: Screen,
@@ -23,7 +23,7 @@ pub struct Display {
 }
 
 impl Display {
-    /// Nothing is shown yet; times count from `started`.
+    /// Starts with nothing shown; times count from `started`.
     pub fn new(started: Timestamp) -> Self {
         Self {
             terminal: Terminal::of_stdout(),
@@ -33,19 +33,22 @@ impl Display {
         }
     }
 
-    /// Whether what is shown ages, and fits a terminal that people may resize.
+    /// Whether the output has ages and depends on the terminal's size, so that it must be redrawn.
     pub fn shows_ages(&self) -> bool {
         self.terminal.can_redraw
     }
 
-    /// Shows the whole tree, and what is said of the object alone.
+    /// Shows the whole tree and the details of the object.
+    ///
+    /// # Errors
+    /// Standard output cannot be written.
     pub fn once(
         &self,
         snapshot: &Snapshot,
         events: &[Occurrence],
         now: Timestamp,
     ) -> Result<(), Error> {
-        // only what is written over has to fit
+        // only lines that are redrawn must fit
         let style = Style {
             width: None,
             ..self.terminal.style()
@@ -55,8 +58,11 @@ impl Display {
         write_lines(&lines)
     }
 
-    /// Shows how things stand now, in place of what was shown before. A tree that is higher than the
-    /// terminal cannot be written over: then its changes come line by line, and nothing is hidden.
+    /// Shows the current state in place of the former. A tree higher than the terminal cannot be
+    /// redrawn: its changes are printed line by line instead.
+    ///
+    /// # Errors
+    /// Standard output cannot be written.
     pub fn show(
         &mut self,
         snapshot: &Snapshot,
@@ -67,7 +73,7 @@ impl Display {
         if let Some((columns, height)) = self.terminal.size() {
             let mut lines = render(snapshot, now, style);
             lines.extend(interrupted.map(|(since, why)| {
-                fit(format!("no news for {}: {why}", age(*since, now)), style)
+                fit(format!("no updates for {}: {why}", age(*since, now)), style)
             }));
             if lines.len() < height {
                 return write(&self.screen.frame(&lines, columns));
@@ -81,7 +87,10 @@ impl Display {
         write_lines(&lines)
     }
 
-    /// Says something about the whole, where the tree does not say it.
+    /// Prints a line that concerns no single object.
+    ///
+    /// # Errors
+    /// Standard output cannot be written.
     pub fn say(&self, text: &str, now: Timestamp) -> Result<(), Error> {
         write(&format!("{}\n", self.changes.line(text, now)))
     }

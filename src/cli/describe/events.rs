@@ -7,26 +7,26 @@ use kube::api::ListParams;
 
 use crate::cli::caller::Caller;
 
-/// How many are shown.
+/// Number of Events that are shown.
 const SHOWN: usize = 10;
 
 /// One Event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Occurrence {
-    /// When it last was.
+    /// When it last occurred.
     pub last: Timestamp,
-    /// How often.
+    /// How often it occurred.
     pub times: i32,
-    /// Whether it asks a person to act.
+    /// Whether it is a warning.
     pub is_warning: bool,
-    /// Why, as one word.
+    /// Reason of the Event.
     pub reason: String,
-    /// The same for people.
+    /// Message of the Event.
     pub message: String,
 }
 
-/// The last Events of the object with this UID, oldest first. None where the caller may not read Events: what they say
-/// is in the conditions as well.
+/// The last Events of the object with this UID, oldest first. Empty if the caller may not read Events: the
+/// conditions have the same information.
 pub async fn events(caller: &Caller, uid: &str) -> Vec<Occurrence> {
     let api: Api<Event> = Api::namespaced(caller.client.clone(), &caller.namespace);
     let of_object = ListParams::default().fields(&format!("involvedObject.uid={uid}"));
@@ -41,7 +41,7 @@ fn last(events: Vec<Event>) -> Vec<Occurrence> {
     all.split_off(old)
 }
 
-/// An Event was written in the old form or in the new one, which keep times and counts in other fields.
+/// Reads either form of an Event (core/v1, events.k8s.io/v1): times and counts are in different fields.
 fn happened(event: Event) -> Option<Occurrence> {
     let series = event.series.unwrap_or_default();
     let last = series.last_observed_time.or(event.event_time);

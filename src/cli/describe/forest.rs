@@ -1,4 +1,4 @@
-//! Who is below whom, among the objects of one Cluster, or those without one.
+//! Ownership among the objects of one Cluster, or of those without a Cluster.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +12,7 @@ use super::tree::{Branch, branch};
 use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
 use crate::api::{Cluster, Host, Machine, MachineDeployment, MachineSet};
 
-/// Who is below whom.
+/// Ownership among the objects of one Cluster.
 pub struct Forest<'a> {
     snapshot: &'a Snapshot,
     cluster: Option<&'a Cluster>,
@@ -26,8 +26,8 @@ pub struct Forest<'a> {
 }
 
 impl<'a> Forest<'a> {
-    /// The objects of the Cluster of this name, or those that name none; with `places` each Machine has what it
-    /// runs on below it.
+    /// The objects of the Cluster of this name, or those without a Cluster. With `places` the Host or Hypervisor of
+    /// each Machine is below it.
     pub fn of(snapshot: &'a Snapshot, cluster: Option<&str>, places: bool) -> Self {
         let hosts = snapshot.hosts.sorted().into_iter();
         let held =
@@ -47,7 +47,7 @@ impl<'a> Forest<'a> {
         }
     }
 
-    /// The Cluster with all that is below it; where there is none, what would be below it.
+    /// The Cluster with its objects; without a Cluster, those objects alone.
     pub fn roots(&self) -> Vec<Branch> {
         let Some(cluster) = self.cluster else {
             return self.members();
@@ -63,7 +63,7 @@ impl<'a> Forest<'a> {
         vec![root]
     }
 
-    /// The control plane, MachineDeployments, sets and Machines that nothing owns.
+    /// The control plane, MachineDeployments, and MachineSets and Machines without an owner.
     fn members(&self) -> Vec<Branch> {
         let deployments = self.deployments.iter();
         let mut below: Vec<Branch> = deployments.map(|one| self.deployment(one)).collect();
@@ -96,7 +96,7 @@ impl<'a> Forest<'a> {
         below
     }
 
-    /// A Machine, and what it runs on.
+    /// A Machine with its Host or Hypervisor.
     pub fn machine(&self, machine: &Machine) -> Branch {
         let host = machine.uid().and_then(|uid| self.hosts.get(uid.as_str()));
         let place = host.map(|host| match kinds::host(host).state.as_str() {
@@ -120,7 +120,7 @@ impl<'a> Forest<'a> {
         below
     }
 
-    /// Hosts that a Machine of this cluster held that was deleted.
+    /// Hosts whose claim names a deleted Machine of this cluster.
     fn hosts_given_back(&self, cluster: &Cluster) -> Vec<Branch> {
         let machines = uids(&self.machines);
         let hosts = self.snapshot.hosts.sorted().into_iter().filter(|host| {
@@ -133,7 +133,7 @@ impl<'a> Forest<'a> {
     }
 }
 
-/// What has a control-plane Machine below it belongs to the control plane.
+/// A branch that has a control-plane Machine belongs to the control plane.
 fn mark_control_plane(branch: &mut Branch) {
     branch.below.iter_mut().for_each(mark_control_plane);
     branch.row.control_plane |= branch.below.iter().any(|below| below.row.control_plane);
@@ -144,7 +144,7 @@ pub fn cluster_of<K: ResourceExt>(object: &K) -> Option<&str> {
     object.labels().get(LABEL_CLUSTER).map(String::as_str)
 }
 
-/// UID of what an object is controlled by.
+/// UID of an object's controller (`ownerReferences`).
 pub fn owner<K: ResourceExt>(object: &K) -> Option<&str> {
     let mut owners = object.owner_references().iter();
     let owner = owners.find(|owner| owner.controller == Some(true))?;

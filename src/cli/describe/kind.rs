@@ -1,4 +1,4 @@
-//! The kinds that can be described, under every name that kubectl takes for them.
+//! The kinds that can be described, by every name that kubectl accepts.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -26,7 +26,7 @@ pub enum Kind {
 static DEFINITIONS: LazyLock<Vec<CustomResourceDefinition>> = LazyLock::new(crd::all);
 
 impl Kind {
-    /// All of them, in the order in which they are named to people.
+    /// All kinds, in the order of messages and help.
     pub const ALL: [Self; 7] = [
         Self::Cluster,
         Self::Machine,
@@ -37,7 +37,7 @@ impl Kind {
         Self::Hypervisor,
     ];
 
-    /// As it is written in manifests.
+    /// The name in manifests.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Cluster => "Cluster",
@@ -50,7 +50,7 @@ impl Kind {
         }
     }
 
-    /// As it is written in commands.
+    /// The name in commands.
     pub const fn singular(self) -> &'static str {
         match self {
             Self::Cluster => "cluster",
@@ -92,7 +92,7 @@ impl fmt::Display for Kind {
 pub struct What {
     /// The kind.
     pub kind: Kind,
-    /// The name, if it came with the kind.
+    /// The name after the slash, if any.
     pub name: Option<String>,
 }
 
@@ -103,11 +103,11 @@ impl What {
             None => (text, None),
         };
         if name.is_some_and(|name| name.is_empty() || name.contains('/')) {
-            return Err(format!("{text:?} names no object; write KIND/NAME\n"));
+            return Err(format!("{text:?} does not name an object; use KIND/NAME\n"));
         }
         let known = Kind::parse(kind).ok_or_else(|| {
             let all = Kind::ALL.map(Kind::singular).join(", ");
-            format!("{kind:?} is no kind of Tatara's; name one of {all}\n")
+            format!("{kind:?} is not a kind of Tatara; use one of {all}\n")
         })?;
         Ok(Self {
             kind: known,
@@ -116,7 +116,7 @@ impl What {
     }
 }
 
-/// Reads [`What`], and tells completions and the help which kinds there are.
+/// Parses [`What`], and lists the kinds for completion and help.
 #[derive(Clone, Copy, Debug)]
 pub struct WhatParser;
 
@@ -167,13 +167,13 @@ mod tests {
             ("machine", Ok((Kind::Machine, None))),
             ("ma/web-0", Ok((Kind::Machine, Some("web-0")))),
             ("Hosts/a", Ok((Kind::Host, Some("a")))),
-            ("machine/", Err("names no object")),
-            ("machine/a/b", Err("names no object")),
+            ("machine/", Err("does not name an object")),
+            ("machine/a/b", Err("does not name an object")),
             (
                 "pod/a",
-                Err("\"pod\" is no kind of Tatara's; name one of cluster, machine,"),
+                Err("\"pod\" is not a kind of Tatara; use one of cluster, machine,"),
             ),
-            ("machines.apps", Err("is no kind of Tatara's")),
+            ("machines.apps", Err("is not a kind of Tatara")),
         ] {
             match (What::parse(text), expected) {
                 (Ok(what), Ok((kind, name))) => {

@@ -1,18 +1,18 @@
-//! How an object of each kind stands, by its own conditions and counts.
+//! The summary of an object of each kind, from its conditions and counts.
 
-use super::standing::{Judged, Mark, Standing, stand};
+use super::standing::{KindStanding, Mark, Standing, stand};
 use crate::api::conditions::{ConditionType, Status, find};
 use crate::api::{
     Cluster, ClusterProfile, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet,
 };
 
-/// How a Cluster stands.
+/// Summary of a Cluster.
 pub fn cluster(cluster: &Cluster) -> Standing {
     let status = cluster.status.clone().unwrap_or_default();
     let ready = find(&status.conditions, ConditionType::Ready);
     stand(
         cluster,
-        Judged {
+        KindStanding {
             conditions: &status.conditions,
             headline: ready,
             ready: ready.is_some_and(|c| c.status == Status::True),
@@ -26,7 +26,7 @@ pub fn cluster(cluster: &Cluster) -> Standing {
     )
 }
 
-/// How a MachineDeployment stands.
+/// Summary of a MachineDeployment.
 pub fn deployment(deployment: &MachineDeployment) -> Standing {
     let status = deployment.status.clone().unwrap_or_default();
     let replicas = deployment.spec.replicas;
@@ -37,7 +37,7 @@ pub fn deployment(deployment: &MachineDeployment) -> Standing {
     ];
     stand(
         deployment,
-        Judged {
+        KindStanding {
             conditions: &status.conditions,
             headline: find(&status.conditions, ConditionType::Progressing),
             ready: complete == [replicas; 3]
@@ -49,7 +49,7 @@ pub fn deployment(deployment: &MachineDeployment) -> Standing {
     )
 }
 
-/// How a MachineSet stands.
+/// Summary of a MachineSet.
 pub fn set(set: &MachineSet) -> Standing {
     let status = set.status.clone().unwrap_or_default();
     let conditions = &status.conditions;
@@ -62,7 +62,7 @@ pub fn set(set: &MachineSet) -> Standing {
         .find(|c| c.status == Status::True);
     stand(
         set,
-        Judged {
+        KindStanding {
             conditions,
             headline: scaling.or(find(conditions, ConditionType::MachinesReady)),
             ready: [status.replicas, status.ready_replicas] == [replicas; 2]
@@ -74,7 +74,7 @@ pub fn set(set: &MachineSet) -> Standing {
     )
 }
 
-/// How a Machine stands; `host` is what it runs on, if anything.
+/// Summary of a Machine; `host` is the Host or virtual machine that it runs on, if any.
 pub fn machine(machine: &Machine, host: Option<String>) -> Standing {
     let status = machine.status.clone().unwrap_or_default();
     let ready = find(&status.conditions, ConditionType::Ready);
@@ -82,7 +82,7 @@ pub fn machine(machine: &Machine, host: Option<String>) -> Standing {
     let version = status.versions.map(|versions| versions.kubelet);
     let mut standing = stand(
         machine,
-        Judged {
+        KindStanding {
             conditions: &status.conditions,
             headline: ready,
             ready: ready.is_some_and(|c| c.status == Status::True),
@@ -91,18 +91,18 @@ pub fn machine(machine: &Machine, host: Option<String>) -> Standing {
             facts: [place, version].into_iter().flatten().collect(),
         },
     );
-    // Ready stays False from step to step: the step, and not the whole way, is what takes so long.
+    // Ready stays False from step to step: the time is that of the current step.
     if standing.mark != Mark::Ready {
         standing.since = status.last_updated.map(|time| time.0).or(standing.since);
     }
     standing
 }
 
-/// How a Host stands.
+/// Summary of a Host.
 pub fn host(host: &Host) -> Standing {
     let status = host.status.clone().unwrap_or_default();
     let state = status.state.unwrap_or_else(|| "Registering".into());
-    // one that is claimed may not answer, which Ready says
+    // a claimed host may be unreachable, which Ready shows
     let ready = find(&status.conditions, ConditionType::Ready);
     let is_ready = ready.map_or_else(
         || ["Available", "Claimed"].contains(&state.as_str()),
@@ -111,7 +111,7 @@ pub fn host(host: &Host) -> Standing {
     let trouble = ready.filter(|_| !is_ready);
     stand(
         host,
-        Judged {
+        KindStanding {
             conditions: &status.conditions,
             headline: trouble.or_else(|| find(&status.conditions, ConditionType::Available)),
             ready: is_ready,
@@ -122,13 +122,13 @@ pub fn host(host: &Host) -> Standing {
     )
 }
 
-/// How a Hypervisor stands.
+/// Summary of a Hypervisor.
 pub fn hypervisor(hypervisor: &Hypervisor) -> Standing {
     let status = hypervisor.status.clone().unwrap_or_default();
     let ready = find(&status.conditions, ConditionType::Ready);
     stand(
         hypervisor,
-        Judged {
+        KindStanding {
             conditions: &status.conditions,
             headline: ready,
             ready: ready.is_some_and(|c| c.status == Status::True),
@@ -139,12 +139,12 @@ pub fn hypervisor(hypervisor: &Hypervisor) -> Standing {
     )
 }
 
-/// How a MachineClass stands: it has no status, and `users` objects name it.
+/// Summary of a MachineClass, which has no status; `users` objects refer to it.
 pub fn class(class: &MachineClass, users: usize) -> Standing {
     let kind = class.value().get("kind").and_then(|kind| kind.as_str());
     stand(
         class,
-        Judged {
+        KindStanding {
             conditions: &[],
             headline: None,
             ready: true,
@@ -158,7 +158,7 @@ pub fn class(class: &MachineClass, users: usize) -> Standing {
     )
 }
 
-/// How a ClusterProfile stands.
+/// Summary of a ClusterProfile.
 pub fn profile(profile: &ClusterProfile) -> Standing {
     let status = profile.status.clone().unwrap_or_default();
     let parts = [ConditionType::ControlPlaneHealthy, ConditionType::Joined]
@@ -173,7 +173,7 @@ pub fn profile(profile: &ClusterProfile) -> Standing {
     let state = if healthy { "Healthy" } else { "NotHealthy" };
     stand(
         profile,
-        Judged {
+        KindStanding {
             conditions: &status.conditions,
             headline: blocking.or(parts[0]),
             ready: healthy,

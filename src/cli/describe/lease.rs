@@ -1,4 +1,4 @@
-//! Whether a manager runs: without one, what is described is what was last reported.
+//! Whether a manager is running: without one, the conditions are out of date.
 
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
@@ -8,10 +8,10 @@ use super::age::age;
 use super::snapshot::Objects;
 use crate::manager::{LEASE_NAME, LEASE_SECONDS};
 
-/// What a clock may differ from the manager's, whose time is in the Lease.
+/// Tolerated difference to the manager's clock, whose time is in the Lease.
 const CLOCKS_DIFFER: SignedDuration = SignedDuration::from_secs(30);
 
-/// The Lease of the manager, as far as the caller may read it.
+/// The Lease of the manager, if the caller may read it.
 #[derive(Debug, Default)]
 pub struct Leader {
     leases: Objects<Lease>,
@@ -19,29 +19,29 @@ pub struct Leader {
 }
 
 impl Leader {
-    /// Takes one event of the watch of this one Lease.
+    /// Applies one event of the watch of this Lease.
     pub fn take(&mut self, event: Event<Lease>) {
         self.is_known |= matches!(event, Event::InitDone);
         self.leases.take(event);
     }
 
-    /// It cannot be read; nothing is said of it.
+    /// Records that the Lease cannot be read; there is no notice then.
     pub fn forget(&mut self) {
         *self = Self::default();
     }
 
-    /// That no manager runs, and what to do; None where one runs, or where that is not known.
+    /// A notice that no manager leads, with the remedy. None if one leads, or if that is unknown.
     pub fn notice(&self, namespace: &str, now: Timestamp) -> Option<String> {
         let lease = format!("Lease {namespace}/{LEASE_NAME}");
         let what = match self.leases.get(LEASE_NAME) {
             _ if !self.is_known => return None,
             None => format!(
-                "{lease} does not exist: no manager runs, or its Lease is in another namespace (--lease-namespace)"
+                "{lease} does not exist: no manager is running, or its Lease is in another namespace (--lease-namespace)"
             ),
             Some(held) => expired(held, &lease, now)?,
         };
         Some(format!(
-            "{what}. What follows is as last reported. See why: kubectl -n {namespace} describe pods; \
+            "{what}. The state below is the last one reported. To find the cause: kubectl -n {namespace} describe pods; \
              kubectl -n {namespace} logs deployment/tatara-manager"
         ))
     }
@@ -51,7 +51,7 @@ fn expired(lease: &Lease, named: &str, now: Timestamp) -> Option<String> {
     let spec = lease.spec.clone().unwrap_or_default();
     if spec.holder_identity.is_none_or(|holder| holder.is_empty()) {
         return Some(format!(
-            "no manager leads: the last one stopped and gave {named} back"
+            "no manager leads: the last one stopped and released {named}"
         ));
     }
     let seconds = spec.lease_duration_seconds.unwrap_or(LEASE_SECONDS);
@@ -60,7 +60,7 @@ fn expired(lease: &Lease, named: &str, now: Timestamp) -> Option<String> {
     let is_over = now.duration_since(end) > CLOCKS_DIFFER;
     is_over.then(|| {
         let ago = age(end, now);
-        format!("no manager runs: {named} expired {ago} ago")
+        format!("no manager leads: {named} expired {ago} ago")
     })
 }
 
@@ -109,12 +109,12 @@ mod tests {
             (listed(renewed(-300)), None),
             (
                 listed(renewed(45 + 180)),
-                Some("no manager runs: Lease tatara-system/tatara expired 3m ago. "),
+                Some("no manager leads: Lease tatara-system/tatara expired 3m ago. "),
             ),
             (
                 listed(lease(&json!({"holderIdentity": ""}))),
                 Some(
-                    "no manager leads: the last one stopped and gave Lease tatara-system/tatara back. ",
+                    "no manager leads: the last one stopped and released Lease tatara-system/tatara. ",
                 ),
             ),
         ] {

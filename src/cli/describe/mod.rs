@@ -1,4 +1,4 @@
-//! `tatara describe`: an object, what it is part of, everything below it, and what it waits for.
+//! `tatara describe`: an object, its owners, everything below it, and what it waits for.
 
 mod age;
 mod changes;
@@ -41,30 +41,30 @@ use crate::api::conditions::Status;
 use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
 use crate::manager::DEFAULT_LEASE_NAMESPACE;
 
-/// How many names are listed in place of one that does not exist.
+/// At most this many names are listed if the given one does not exist.
 const NAMED: usize = 20;
 
 /// Arguments of `tatara describe`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Kind of the object as kubectl takes it, also KIND/NAME
+    /// Kind of the object as for kubectl, or KIND/NAME
     #[arg(value_name = "KIND", value_parser = WhatParser)]
     what: What,
     /// Name of the object
     name: Option<String>,
-    /// Its namespace; that of the kubeconfig's context by default
+    /// Namespace of the object; by default that of the kubeconfig's context
     #[arg(short, long)]
     namespace: Option<String>,
-    /// Go on showing what changes: in place on a terminal, line by line elsewhere. Ends with Ctrl-C
+    /// Keep showing changes until Ctrl-C: in place on a terminal, otherwise line by line
     #[arg(short, long)]
     watch: bool,
-    /// End once the object's condition Ready is True
+    /// Exit once the object's condition Ready is True
     #[arg(long, requires = "watch")]
     until_ready: bool,
-    /// Give up after this time, say what was waited for, and exit with 1
+    /// After this time, print what the object waits for and exit with 1
     #[arg(long, value_name = "SECONDS", requires = "until_ready")]
     timeout: Option<u64>,
-    /// Namespace of the manager's Lease, which shows whether a manager runs
+    /// Namespace of the manager's Lease, which shows whether a manager is running
     #[arg(
         long,
         value_name = "NAMESPACE",
@@ -74,51 +74,51 @@ pub struct Args {
     lease_namespace: String,
 }
 
-/// Why an object could not be described, or did not get ready.
+/// Why an object cannot be described, or is not ready in time.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The management cluster gave no answer.
+    /// A request to the management cluster failed.
     #[error(transparent)]
     Api(#[from] ApiError),
     /// The arguments name two objects.
-    #[error("{kind}/{first} and {second} are two names; leave one out")]
+    #[error("{kind}/{first} and {second} are two names; omit one")]
     TwoNames {
         /// The kind.
         kind: Kind,
         /// The name after the slash.
         first: String,
-        /// The name that is an argument of its own.
+        /// The name of the second argument.
         second: String,
     },
     /// The arguments name no object.
     #[error("which {kind}? In namespace {namespace}, {instead}")]
     NotNamed {
-        /// Where it would be looked for.
+        /// Namespace of the search.
         namespace: String,
         /// The kind.
         kind: Kind,
-        /// What there is, or what to do.
+        /// The existing names, or the remedy.
         instead: String,
     },
-    /// There is no such object.
-    #[error("namespace {namespace} has no {kind} {name}; {instead}")]
+    /// The object does not exist.
+    #[error("{kind} {name} does not exist in namespace {namespace}; {instead}")]
     NotFound {
-        /// Where it was looked for.
+        /// Namespace of the search.
         namespace: String,
         /// Its kind.
         kind: Kind,
-        /// The name that was asked for.
+        /// The given name.
         name: String,
-        /// What there is, or what to do.
+        /// The existing names, or the remedy.
         instead: String,
     },
     /// A MachineClass has no conditions.
-    #[error("a {kind} has no condition Ready; leave out --until-ready")]
+    #[error("a {kind} has no condition Ready; omit --until-ready")]
     NeverReady {
         /// The kind.
         kind: Kind,
     },
-    /// The object was deleted before it got ready.
+    /// The object was deleted before it became ready.
     #[error("{kind} {name} was deleted before it was ready")]
     Deleted {
         /// Its kind.
@@ -126,28 +126,31 @@ pub enum Error {
         /// Its name.
         name: String,
     },
-    /// The time is over.
+    /// The time limit is exceeded.
     #[error("{kind} {name} is not ready after {seconds} s; {waiting}")]
     NotReady {
         /// Its kind.
         kind: Kind,
         /// Its name.
         name: String,
-        /// The time that the caller gave it.
+        /// The time limit in seconds.
         seconds: u64,
-        /// What it waited for.
+        /// What the object waits for.
         waiting: String,
     },
-    /// Standard output cannot be written to.
+    /// Standard output cannot be written.
     #[error("failed to write to standard output")]
     Output(#[source] std::io::Error),
 }
 
 impl Args {
-    /// Describes what the arguments name.
+    /// Describes the object that the arguments name.
+    ///
+    /// # Errors
+    /// The object does not exist, a request to the management cluster fails, or the object is not ready in time.
     pub async fn run(&self) -> Result<(), Error> {
         match self.describe().await {
-            // who reads has seen enough, as `head` has
+            // the reader has closed the pipe, such as `head`
             Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
             result => result,
         }
@@ -214,7 +217,7 @@ impl Args {
     }
 }
 
-/// What there is of a kind, where what was asked for is not.
+/// The existing objects of a kind, or the remedy if there are none.
 async fn instead(caller: &Caller, kind: Kind) -> Result<String, ApiError> {
     let names = match kind {
         Kind::Cluster => caller.names::<Cluster>().await,
@@ -231,7 +234,9 @@ async fn instead(caller: &Caller, kind: Kind) -> Result<String, ApiError> {
     };
     let namespace = &caller.namespace;
     Ok(match names.len() {
-        0 => format!("there are no {all}: apply one, or name another namespace with --namespace"),
+        0 => {
+            format!("there are no {all}: create one, or select another namespace with --namespace")
+        }
         1..=NAMED => format!("the {all} are {}", names.join(", ")),
         many => format!(
             "there are {many} {all}: kubectl -n {namespace} get {}",
@@ -246,7 +251,7 @@ struct Follow {
 }
 
 impl Follow {
-    /// Shows every change until the object was deleted, or ready if that is what is waited for.
+    /// Shows every change until the object is deleted, or, if requested, until it is ready.
     async fn until(&mut self, ready: bool) -> Result<(), Error> {
         let mut second = tokio::time::interval(Duration::from_secs(1));
         let mut resized = signal(SignalKind::window_change()).map_err(Error::Output)?;
@@ -283,7 +288,7 @@ impl Follow {
     }
 }
 
-/// Whether Ready was said of the Cluster as it is now, and not of an earlier spec.
+/// Whether Ready is True for the current generation of the object's spec.
 fn is_ready(snapshot: &Snapshot) -> bool {
     let Some(object) = snapshot.described() else {
         return false;

@@ -1,4 +1,4 @@
-//! The command to go on with, for how an object stands.
+//! The next commands, for the state of an object.
 
 use super::kind::Kind;
 use super::snapshot::Snapshot;
@@ -7,16 +7,16 @@ use super::tree::{Row, parts, rows};
 use super::waiting::blocking;
 use crate::api::names::{ANNOTATION_PAUSED, ANNOTATION_RETRY};
 
-/// A command and what it is for.
+/// A command and its purpose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// As it is typed.
+    /// The command line.
     pub text: String,
-    /// What it does.
+    /// Its purpose.
     pub why: String,
 }
 
-/// The commands to go on with, the nearest first.
+/// The next commands, the most relevant first.
 pub fn commands(snapshot: &Snapshot) -> Vec<Command> {
     let rows = rows(snapshot);
     let Some((focus, below)) = parts(&rows) else {
@@ -48,17 +48,17 @@ pub fn commands(snapshot: &Snapshot) -> Vec<Command> {
             let is_broken = mark == Mark::Trouble;
             if has_logs(snapshot) && mark != Mark::Ready {
                 let text = format!("tatara logs machine {name} -n {namespace}");
-                commands.push(command(text, "what its steps printed"));
+                commands.push(command(text, "the output of its steps"));
             }
             if is_broken && [Kind::Machine, Kind::Host].contains(&snapshot.kind) {
                 let text = format!(
                     "kubectl annotate {kind} {name} -n {namespace} --overwrite {ANNOTATION_RETRY}=\"$(date +%s)\""
                 );
-                commands.push(command(text, "once it is mended: try again at once"));
+                commands.push(command(text, "after fixing the cause: retry at once"));
             }
             if snapshot.kind == Kind::Cluster && mark == Mark::Ready {
                 let text = format!("tatara kubeconfig {name} -n {namespace}");
-                commands.push(command(text, "access to it"));
+                commands.push(command(text, "its kubeconfig"));
             }
         }
     }
@@ -67,13 +67,13 @@ pub fn commands(snapshot: &Snapshot) -> Vec<Command> {
         commands.extend(above.map(|row| {
             let (kind, name, namespace) = of(row.kind, &row.name);
             let text = format!("tatara describe {kind} {name} -n {namespace}");
-            command(text, "what it is part of")
+            command(text, "its owner")
         }));
     }
     commands
 }
 
-/// How a pause ends: on the object itself, or on what is above it.
+/// The command that ends a pause: of the object itself, or of its owner.
 fn paused(snapshot: &Snapshot, rows: &[Row]) -> Option<Command> {
     let is_own = snapshot.described().is_some_and(|object| {
         let annotations = object.meta.annotations.as_ref();
@@ -84,11 +84,11 @@ fn paused(snapshot: &Snapshot, rows: &[Row]) -> Option<Command> {
     let (kind, name, namespace) = (row.kind.to_lowercase(), &row.name, &snapshot.namespace);
     Some(Command {
         text: format!("kubectl annotate {kind} {name} -n {namespace} {ANNOTATION_PAUSED}-"),
-        why: "ends the pause".into(),
+        why: "end the pause".into(),
     })
 }
 
-/// Whether it is a Machine with a place that steps ran on.
+/// Whether it is a Machine with a Host or virtual machine, where steps ran.
 fn has_logs(snapshot: &Snapshot) -> bool {
     let machine = match snapshot.kind {
         Kind::Machine => snapshot.machines.get(&snapshot.name),

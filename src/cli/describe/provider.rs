@@ -1,33 +1,33 @@
-//! Objects that Tatara leaves alone, because they are another provider's, or nothing tells whose they are.
+//! Objects that Tatara does not reconcile: they belong to another provider, or their provider is unknown.
 
 use super::standing::{Mark, Standing};
 use crate::api::whose::{Place, Whose, of_cluster, of_machines};
 use crate::api::{Cluster, Machine, MachineDeployment, MachineSet, MachineSpec};
 
-/// Whose an object is, below its Cluster, if there is one.
-pub(super) trait Provided {
+/// Which provider an object belongs to, given its Cluster, if there is one.
+pub(super) trait ProviderOf {
     fn whose(&self, cluster: Option<&Cluster>) -> Whose;
 }
 
-impl Provided for Cluster {
+impl ProviderOf for Cluster {
     fn whose(&self, _: Option<&Cluster>) -> Whose {
         of_cluster(self)
     }
 }
 
-impl Provided for Machine {
+impl ProviderOf for Machine {
     fn whose(&self, cluster: Option<&Cluster>) -> Whose {
         of_spec(&self.spec, Place::Machine, cluster)
     }
 }
 
-impl Provided for MachineSet {
+impl ProviderOf for MachineSet {
     fn whose(&self, cluster: Option<&Cluster>) -> Whose {
         of_spec(&self.spec.template.spec, Place::Template, cluster)
     }
 }
 
-impl Provided for MachineDeployment {
+impl ProviderOf for MachineDeployment {
     fn whose(&self, cluster: Option<&Cluster>) -> Whose {
         of_spec(&self.spec.template.spec, Place::Template, cluster)
     }
@@ -43,16 +43,16 @@ fn of_spec(spec: &MachineSpec, place: Place, cluster: Option<&Cluster>) -> Whose
     of_machines(spec, place, None, cluster)
 }
 
-/// How an object stands; of one that Tatara leaves alone, that and why.
+/// The summary of an object; for one that Tatara does not reconcile, the cause.
 pub(super) fn judged(
-    object: &impl Provided,
+    object: &impl ProviderOf,
     cluster: Option<&Cluster>,
     standing: Standing,
 ) -> Standing {
     let message = match object.whose(cluster) {
         Whose::Ours => return standing,
         Whose::Foreign(which) => {
-            format!("it is another provider's ({which}); Tatara leaves it alone")
+            format!("it belongs to another provider ({which}); Tatara does not reconcile it")
         }
         Whose::Unknown(why) => why,
     };
@@ -88,13 +88,13 @@ mod tests {
         let unknown = json!({"value": {"replicas": 1}});
         let of_class = json!({"valueFrom": {"machineClass": {"name": "small"}}});
         for (provider, says) in [
-            (ours, "no controller has said anything"),
-            (of_class, "no controller has said anything"),
+            (ours, "no controller has reported a condition"),
+            (of_class, "no controller has reported a condition"),
             (
                 foreign,
-                "another provider's (awsprovider.k8s.io/v1alpha1 AWSMachineProviderConfig)",
+                "another provider (awsprovider.k8s.io/v1alpha1 AWSMachineProviderConfig)",
             ),
-            (unknown, "nothing tells which provider it is for"),
+            (unknown, "so its provider is unknown"),
         ] {
             let machine = machine(&provider);
             let standing = judged(&machine, Some(&cluster), kinds::machine(&machine, None));

@@ -1,4 +1,4 @@
-//! What is described as lines of text.
+//! Renders a description as lines of text.
 
 use clap::builder::styling::{AnsiColor, Effects, Style as Colour};
 use k8s_openapi::jiff::Timestamp;
@@ -10,18 +10,18 @@ use super::standing::{Mark, Standing};
 use super::tree::{Row, free_hosts, rows};
 use super::waiting;
 
-/// What the reader's side can show.
+/// What the output supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
-    /// Marks and lines beyond ASCII.
+    /// Characters beyond ASCII.
     pub unicode: bool,
     /// Colours.
     pub colour: bool,
-    /// Columns; lines are cut to fit. None: lines are whole.
+    /// Width in columns, to which lines are cut. None: lines are not cut.
     pub width: Option<usize>,
 }
 
-/// An object as lines: whether a manager runs, the tree, the hosts that are free, what is waited for.
+/// An object as lines: a notice if no manager is running, the tree, the free hosts, and what the object waits for.
 pub fn render(snapshot: &Snapshot, now: Timestamp, style: Style) -> Vec<String> {
     let rows = rows(snapshot);
     let names: Vec<String> = rows.iter().map(|row| name(row, style)).collect();
@@ -62,12 +62,12 @@ pub fn render(snapshot: &Snapshot, now: Timestamp, style: Style) -> Vec<String> 
     lines
 }
 
-/// That no manager runs, if so.
+/// A notice that no manager leads, if so.
 pub fn notice(snapshot: &Snapshot, now: Timestamp) -> Option<String> {
     snapshot.leader.notice(&snapshot.lease_namespace, now)
 }
 
-/// One object on a line of its own, without the tree and without its age.
+/// One object as a line, without the tree and its age.
 pub fn plain(row: &Row, style: Style) -> String {
     let Row {
         kind,
@@ -84,7 +84,7 @@ pub fn plain(row: &Row, style: Style) -> String {
     fit(text, style)
 }
 
-/// A text of its own, such as a message about the whole.
+/// A line of text, cut to the width.
 pub fn fit(text: String, style: Style) -> String {
     line(&[(Colour::new(), text)], style)
 }
@@ -158,8 +158,8 @@ fn note(standing: &Standing, style: Style) -> String {
     parts.join(between)
 }
 
-/// Puts pieces together, cut to the width. Messages carry what hosts printed: control characters
-/// in them would move the cursor, or worse, and are taken out.
+/// Joins pieces into a line, cut to the width. Messages contain output of hosts: control characters
+/// in it could move the cursor, or worse, and are removed.
 pub(super) fn line(pieces: &[(Colour, String)], style: Style) -> String {
     let clean = |text: &str| text.chars().filter(|c| !c.is_control()).collect::<String>();
     let pieces: Vec<(Colour, String)> = pieces

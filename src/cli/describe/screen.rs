@@ -1,16 +1,16 @@
-//! Lines that are written over in place.
+//! Lines that are redrawn in place.
 
 use unicode_width::UnicodeWidthChar;
 
-/// What stands on the terminal, the cursor below it.
+/// The lines on the terminal, with the cursor below them.
 #[derive(Debug, Default)]
 pub struct Screen {
     drawn: Vec<usize>,
 }
 
 impl Screen {
-    /// What to write so that `lines` replace those drawn before. A line that the terminal broke in
-    /// two since, because it was made narrower, is taken for two.
+    /// The output that replaces the drawn lines with `lines`. A line that the terminal wrapped since,
+    /// because it became narrower, counts as several.
     pub fn frame(&mut self, lines: &[String], columns: usize) -> String {
         let rows: usize = self
             .drawn
@@ -31,13 +31,13 @@ impl Screen {
         frame
     }
 
-    /// Leaves what stands there; the next frame comes below it.
+    /// Keeps the drawn lines; the next frame is drawn below them.
     pub fn leave(&mut self) {
         self.drawn.clear();
     }
 }
 
-/// Columns that a line takes, colours apart.
+/// Width of a line in columns, without colour codes.
 fn width(line: &str) -> usize {
     let mut width = 0;
     let mut chars = line.chars();

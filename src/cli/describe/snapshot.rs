@@ -1,4 +1,4 @@
-//! The objects that describe one, kept equal to the API server by watch events.
+//! An object and the related objects, kept up to date by watches.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ impl<K> Default for Objects<K> {
 }
 
 impl<K: ResourceExt> Objects<K> {
-    /// Takes one event of a watch. A list counts only once it has come in whole.
+    /// Applies one event of a watch. A list takes effect once it is complete.
     pub fn take(&mut self, event: Event<K>) {
         match event {
             Event::Init => self.listing.clear(),
@@ -57,7 +57,7 @@ impl<K> Objects<K> {
         self.known.get(name)
     }
 
-    /// All of them, in the order that people count in: `web-2` comes before `web-10`.
+    /// All objects in natural order: `web-2` comes before `web-10`.
     pub fn sorted(&self) -> Vec<&K> {
         let mut objects: Vec<(&String, &K)> = self.known.iter().collect();
         objects.sort_by_cached_key(|(name, _)| natural(name));
@@ -83,7 +83,7 @@ fn natural(name: &str) -> Vec<(String, u64)> {
     parts
 }
 
-/// What is known of the object that is described, and of those around it.
+/// The described object and the related objects.
 #[derive(Debug, Default)]
 pub struct Snapshot {
     /// Its kind.
@@ -92,36 +92,36 @@ pub struct Snapshot {
     pub name: String,
     /// Its namespace.
     pub namespace: String,
-    /// Kinds that were listed.
+    /// Kinds whose list is complete.
     pub listed: BTreeSet<String>,
-    /// Where the Lease of the manager is.
+    /// Namespace of the manager's Lease.
     pub lease_namespace: String,
-    /// That Lease.
+    /// The Lease of the manager.
     pub leader: Leader,
-    /// Clusters; the one, where that is described.
+    /// Clusters; only the described one, if a Cluster is described.
     pub clusters: Objects<Cluster>,
-    /// MachineDeployments; its own, where a Cluster is described.
+    /// MachineDeployments; only those of the Cluster, if a Cluster is described.
     pub deployments: Objects<MachineDeployment>,
-    /// MachineSets, in the same way.
+    /// MachineSets; as with MachineDeployments.
     pub sets: Objects<MachineSet>,
-    /// Machines, in the same way.
+    /// Machines; as with MachineDeployments.
     pub machines: Objects<Machine>,
     /// All Hosts of the namespace.
     pub hosts: Objects<Host>,
-    /// All Hypervisors of the namespace; none, where a Cluster is described.
+    /// All Hypervisors of the namespace; empty if a Cluster is described.
     pub hypervisors: Objects<Hypervisor>,
-    /// The MachineClass that is described.
+    /// The described MachineClass.
     pub classes: Objects<MachineClass>,
-    /// The Cluster's ClusterProfile, if that is described and published in the same namespace.
+    /// The ClusterProfile of the described Cluster, if it is published in the same namespace.
     pub profiles: Objects<ClusterProfile>,
 }
 
-/// The object that is described, as far as it is the same for all kinds.
+/// The parts of the described object that all kinds have.
 #[derive(Debug)]
 pub struct Focus<'a> {
     /// Its metadata.
     pub meta: &'a ObjectMeta,
-    /// Its conditions; none of a kind without a status.
+    /// Its conditions; empty for a kind without a status.
     pub conditions: &'a [Condition],
 }
 
@@ -138,7 +138,7 @@ macro_rules! described {
 }
 
 impl Snapshot {
-    /// Nothing is known yet of the object of this kind and name.
+    /// An empty snapshot for the object of this kind and name.
     pub fn of(kind: Kind, namespace: &str, name: &str) -> Self {
         Self {
             kind,
@@ -148,7 +148,7 @@ impl Snapshot {
         }
     }
 
-    /// The object, if it is there.
+    /// The described object, if it exists.
     pub fn described(&self) -> Option<Focus<'_>> {
         let name = self.name.as_str();
         match self.kind {

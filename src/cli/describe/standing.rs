@@ -1,4 +1,4 @@
-//! How any object stands: a mark, a short state, and why it is not ready.
+//! The summary of an object: a mark, a short state, and why it is not ready.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
@@ -8,54 +8,54 @@ use crate::api::conditions::{ConditionType, Reason, Severity, Status, find, is_t
 use crate::api::names::ANNOTATION_PAUSED;
 use crate::api::readable::unreadable;
 
-/// The first thing that people look at.
+/// The mark in front of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// It is as it shall be.
+    /// Ready.
     Ready,
-    /// It is on its way, or waits for another.
+    /// In progress, or waiting for another object.
     Working,
-    /// It failed, and somebody should look at it.
+    /// Failed; action is required.
     Trouble,
-    /// Nothing is done to it.
+    /// Paused.
     Paused,
 }
 
-/// How an object stands.
+/// The summary of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// The first thing that people look at.
+    /// The mark in front of an object.
     pub mark: Mark,
     /// A phase, or counts such as `1/2 ready`.
     pub state: String,
-    /// What else is worth knowing: where it is, its version.
+    /// Further facts, such as its host and version.
     pub facts: Vec<String>,
-    /// Why it is not ready, as one word. Empty when it is.
+    /// Reason why it is not ready. Empty if it is.
     pub reason: String,
-    /// The first line of the message that goes with it.
+    /// First line of that reason's message.
     pub message: String,
-    /// Since when it stands so.
+    /// Since when it is in this state.
     pub since: Option<Timestamp>,
 }
 
-/// What a kind knows of its own object; what is common to all comes on top.
-pub(super) struct Judged<'a> {
+/// The part of a summary that depends on the kind.
+pub(super) struct KindStanding<'a> {
     /// All its conditions.
     pub conditions: &'a [Condition],
     /// The condition that says why it is not ready.
     pub headline: Option<&'a Condition>,
-    /// It is as it shall be.
+    /// Whether it is ready.
     pub ready: bool,
-    /// It cannot go on without help, whatever the reason says.
+    /// Whether it failed, whatever the reason.
     pub failed: bool,
     /// A phase, or counts.
     pub state: String,
-    /// What else is worth knowing.
+    /// Further facts.
     pub facts: Vec<String>,
 }
 
-/// How an object stands, by what its kind knows of it.
-pub(super) fn stand(object: &impl Resource, judged: Judged<'_>) -> Standing {
+/// The summary of an object, from the part that depends on its kind.
+pub(super) fn stand(object: &impl Resource, judged: KindStanding<'_>) -> Standing {
     let meta = object.meta();
     let created = meta.creation_timestamp.as_ref().map(|time| time.0);
     let deleted = meta.deletion_timestamp.as_ref().map(|time| time.0);
@@ -86,7 +86,7 @@ pub(super) fn stand(object: &impl Resource, judged: Judged<'_>) -> Standing {
         (Some(condition), _) => first_line(&condition.message),
         (None, Mark::Paused) => format!("annotation {ANNOTATION_PAUSED}"),
         (None, Mark::Ready) => String::new(),
-        (None, _) => "no controller has said anything of it yet".into(),
+        (None, _) => "no controller has reported a condition yet".into(),
     };
     let transition = why.or(judged.headline).map(|c| c.last_transition_time.0);
     let (mark, reason, message) = match unreadable(object) {
@@ -107,7 +107,7 @@ pub(super) fn stand(object: &impl Resource, judged: Judged<'_>) -> Standing {
     }
 }
 
-/// Whether somebody must act. A reason that this release does not know asks for nothing.
+/// Whether a reason requires action. A reason unknown to this release does not.
 pub(super) fn is_trouble(reason: &str) -> bool {
     Reason::parse(reason).is_some_and(|reason| reason.severity() == Severity::Warning)
 }

@@ -1,4 +1,4 @@
-//! What standard output is: its size, its characters, its colours.
+//! Properties of standard output: size, characters, colours.
 
 use std::ffi::OsStr;
 use std::io::IsTerminal;
@@ -8,14 +8,14 @@ use super::render::Style;
 /// Standard output.
 #[derive(Clone, Copy, Debug)]
 pub struct Terminal {
-    /// Whether lines that were written can be written over.
+    /// Whether lines can be redrawn.
     pub can_redraw: bool,
     unicode: bool,
     colour: bool,
 }
 
 impl Terminal {
-    /// Asks the environment: `TERM`, `NO_COLOR`, and the locale.
+    /// Reads the environment: `TERM`, `NO_COLOR`, and the locale.
     pub fn of_stdout() -> Self {
         let can_redraw = std::io::stdout().is_terminal() && !is("TERM", |term| term == "dumb");
         Self {
@@ -25,14 +25,14 @@ impl Terminal {
         }
     }
 
-    /// Columns and rows; none where it is no terminal.
+    /// Columns and rows; none if it is not a terminal.
     pub fn size(self) -> Option<(usize, usize)> {
         let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
         let (columns, rows) = (usize::from(size.ws_col), usize::from(size.ws_row));
         (self.can_redraw && columns > 0 && rows > 0).then_some((columns, rows))
     }
 
-    /// How lines look there.
+    /// The style of lines.
     pub fn style(self) -> Style {
         Style {
             unicode: self.unicode,
@@ -42,7 +42,7 @@ impl Terminal {
     }
 }
 
-/// Whether a variable is there, not empty, and satisfies the test.
+/// Whether a variable is set, not empty, and satisfies the test.
 fn is(variable: &str, test: impl Fn(&OsStr) -> bool) -> bool {
     std::env::var_os(variable).is_some_and(|value| !value.is_empty() && test(&value))
 }

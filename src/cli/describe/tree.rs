@@ -1,4 +1,4 @@
-//! The objects of a cluster as a tree, in the order that people look for them.
+//! The objects of a cluster as a tree: the control plane first, then workers.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::snapshot::Snapshot;
 use super::standing::Standing;
 use super::{kinds, users};
 
-/// One object.
+/// One object of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// Kind of the object.
@@ -19,15 +19,15 @@ pub struct Row {
     pub name: String,
     /// Whether it belongs to the control plane.
     pub control_plane: bool,
-    /// How it stands.
+    /// Its summary.
     pub standing: Standing,
-    /// Whether it is the one that is described.
+    /// Whether it is the described object.
     pub is_focus: bool,
     /// For itself and each ancestor but the outermost, outermost first: whether a sibling follows.
     pub rails: Vec<bool>,
 }
 
-/// All rows: what the object that is described is part of, itself, and what is below it. None while it is not there.
+/// All rows: the owners of the described object, itself, and everything below it. Empty if it does not exist.
 pub fn rows(snapshot: &Snapshot) -> Vec<Row> {
     let mut rows = Vec::new();
     if let Some(root) = root(snapshot) {
@@ -36,7 +36,7 @@ pub fn rows(snapshot: &Snapshot) -> Vec<Row> {
     rows
 }
 
-/// The row of the object that is described, and those of its parts.
+/// The row of the described object, and those of its parts.
 pub fn parts(rows: &[Row]) -> Option<(&Row, &[Row])> {
     let at = rows.iter().position(|row| row.is_focus)?;
     let (focus, after) = rows[at..].split_first()?;
@@ -44,7 +44,7 @@ pub fn parts(rows: &[Row]) -> Option<(&Row, &[Row])> {
         .map(Kind::as_str)
         .contains(&focus.kind)
     {
-        // those below use it, and are no parts of it
+        // the objects below use it and are not parts of it
         return Some((focus, &[]));
     }
     let is_below = |row: &&Row| row.rails.len() > focus.rails.len();
@@ -87,7 +87,7 @@ fn root(snapshot: &Snapshot) -> Option<Branch> {
     roots.into_iter().find_map(path).or(alone)
 }
 
-/// A branch with what leads to an object and what is below that, if it has the object.
+/// A branch reduced to the path to an object and everything below it, if the branch has the object.
 fn pruned(mut from: Branch, kind: &str, name: &str) -> Option<Branch> {
     if from.row.kind == kind && from.row.name == name {
         return Some(from.focussed());
@@ -97,8 +97,8 @@ fn pruned(mut from: Branch, kind: &str, name: &str) -> Option<Branch> {
     (!from.below.is_empty()).then_some(from)
 }
 
-/// The Hosts of the namespace that no Machine holds, in one line; none where there are no Hosts, and beside what is
-/// no Cluster.
+/// The unclaimed Hosts of the namespace, in one line. None if there are no Hosts, or if the described object is not a
+/// Cluster.
 pub fn free_hosts(snapshot: &Snapshot) -> Option<String> {
     let hosts = snapshot.hosts.sorted();
     if hosts.is_empty() || snapshot.kind != Kind::Cluster {
@@ -121,9 +121,9 @@ pub fn free_hosts(snapshot: &Snapshot) -> Option<String> {
         }
     }
     let mut parts = vec![match free.len() {
-        0 => "no host free".to_owned(),
-        1 => format!("1 host free: {}", free[0]),
-        n => format!("{n} hosts free: {}", free.join(", ")),
+        0 => "no free host".to_owned(),
+        1 => format!("1 free host: {}", free[0]),
+        n => format!("{n} free hosts: {}", free.join(", ")),
     }];
     let others = others
         .iter()
@@ -132,11 +132,11 @@ pub fn free_hosts(snapshot: &Snapshot) -> Option<String> {
     Some(parts.join("; "))
 }
 
-/// An object and what is below it.
+/// An object and the objects below it.
 pub struct Branch {
     /// The object.
     pub row: Row,
-    /// What is below it.
+    /// The objects below it.
     pub below: Vec<Branch>,
 }
 

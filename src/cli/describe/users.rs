@@ -1,4 +1,4 @@
-//! What uses an object that belongs to no Cluster.
+//! The users of an object that belongs to no Cluster.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use super::tree::{Branch, branch};
 use crate::api::names::ANNOTATION_HYPERVISOR;
 use crate::api::{Machine, ProviderSpec};
 
-/// A Hypervisor with the Machines on it.
+/// A Hypervisor with its Machines.
 pub fn of_hypervisor(snapshot: &Snapshot, name: &str) -> Option<Branch> {
     let hypervisor = snapshot.hypervisors.get(name)?;
     let standing = kinds::hypervisor(hypervisor);
@@ -29,7 +29,7 @@ pub fn of_hypervisor(snapshot: &Snapshot, name: &str) -> Option<Branch> {
     Some(root)
 }
 
-/// A MachineClass with the objects that name it, and no owner of which does.
+/// A MachineClass with the objects that refer to it, without those whose owner does so too.
 pub fn of_class(snapshot: &Snapshot, name: &str) -> Option<Branch> {
     let class = snapshot.classes.get(name)?;
     let names_it = |spec: &ProviderSpec| {

@@ -1,4 +1,4 @@
-//! What an object waits for, in one sentence.
+//! One sentence about what an object waits for.
 
 use k8s_openapi::jiff::Timestamp;
 
@@ -8,7 +8,7 @@ use super::snapshot::Snapshot;
 use super::standing::{Mark, Standing};
 use super::tree::{Row, parts};
 
-/// What the object that is described waits for, and since when.
+/// What the described object waits for, and for how long.
 pub fn sentence(snapshot: &Snapshot, rows: &[Row], now: Timestamp) -> String {
     let Some((focus, below)) = parts(rows) else {
         return format!("the {} was deleted", snapshot.kind);
@@ -16,7 +16,7 @@ pub fn sentence(snapshot: &Snapshot, rows: &[Row], now: Timestamp) -> String {
     let standing = &focus.standing;
     match standing.mark {
         Mark::Paused => format!(
-            "paused{}: nothing is done until the annotation is removed",
+            "paused{}: it is not reconciled until the annotation is removed",
             lasting(standing, now)
         ),
         Mark::Trouble => format!("{}/{}: {}", focus.kind, focus.name, reason(standing, now)),
@@ -32,8 +32,8 @@ pub fn sentence(snapshot: &Snapshot, rows: &[Row], now: Timestamp) -> String {
     }
 }
 
-/// The object that holds up the rest: failed ones before those on their way, the control plane
-/// before workers, Machines before what counts them.
+/// The object that the others wait for: failed ones before those in progress, the control plane
+/// before workers, Machines before their owners.
 pub fn blocking(rows: &[Row]) -> Option<&Row> {
     rows.iter().filter(|row| is_open(row)).min_by_key(|row| {
         let depth = std::cmp::Reverse(row.rails.len());
@@ -77,7 +77,7 @@ fn reason(standing: &Standing, now: Timestamp) -> String {
         (false, Mark::Trouble) if !reason.is_empty() => format!("{reason}: {message}"),
         (false, _) => message.clone(),
     };
-    // what follows in the next lines is not repeated here
+    // the details are in the next lines
     let why = why.trim_end_matches(':');
     format!("{why}{}", lasting(standing, now))
 }

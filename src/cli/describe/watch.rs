@@ -1,4 +1,4 @@
-//! The watches: one for each kind, taken up again by themselves.
+//! The watches, one per kind, which resume after interruptions.
 
 use std::fmt::Debug;
 
@@ -18,26 +18,29 @@ use crate::api::ClusterProfile;
 use crate::api::names::LABEL_CLUSTER;
 use crate::cli::caller::{ApiError, Caller};
 use crate::manager::LEASE_NAME;
-use crate::store::{Indexed, Item};
+use crate::store::{IndexKeys, Item};
 
-/// Changes that are taken together, so that a burst is drawn once.
+/// Number of changes that are applied together, so that a burst is drawn once.
 const BURST: usize = 512;
 
 type Change = Box<dyn FnOnce(&mut Snapshot) + Send>;
 type Changes = BoxStream<'static, Result<Change, ApiError>>;
 
-/// A snapshot that follows the API server.
+/// A snapshot that watches keep up to date.
 pub struct Watch {
-    /// What is known.
+    /// The current objects.
     pub snapshot: Snapshot,
-    /// Since when and why the API server does not answer, while it does not.
+    /// While the API server does not answer: since when, and the cause.
     pub interrupted: Option<(Timestamp, String)>,
     kinds: usize,
     changes: futures::stream::ReadyChunks<SelectAll<Changes>>,
 }
 
 impl Watch {
-    /// Starts the watches that describe an object, and returns when every kind was listed.
+    /// Starts the watches for an object, and returns when all lists are complete.
+    ///
+    /// # Errors
+    /// The API server cannot be reached, or refuses a request.
     pub async fn start(
         caller: &Caller,
         kind: Kind,
@@ -85,8 +88,11 @@ impl Watch {
         self.snapshot.listed.len() == self.kinds
     }
 
-    /// Waits for the next changes and takes them. Once everything was listed, only a refusal is an
-    /// error: what may pass is noted, and the watch is taken up again with back-off.
+    /// Waits for the next changes and applies them. After the lists are complete, a transient failure is
+    /// recorded in `interrupted`, and the watch resumes with back-off.
+    ///
+    /// # Errors
+    /// The API server refuses a request; before the lists are complete, any failure.
     pub async fn next(&mut self) -> Result<(), ApiError> {
         for change in self.changes.next().await.unwrap_or_default() {
             match change {
@@ -112,7 +118,7 @@ fn changes<K>(
     of: fn(&mut Snapshot) -> &mut Objects<K>,
 ) -> Changes
 where
-    K: Indexed + Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+    K: IndexKeys + Resource<DynamicType = (), Scope = NamespaceResourceScope>,
     K: Clone + Debug + DeserializeOwned + Send + 'static,
 {
     let api: Api<Item<K>> = Api::namespaced(caller.client.clone(), &caller.namespace);
@@ -141,7 +147,7 @@ where
     })
 }
 
-/// The Lease of the manager. Whoever may not read it is not troubled with that.
+/// The Lease of the manager. A caller who may not read it sees no error.
 fn leader(caller: &Caller, namespace: &str) -> Changes {
     let api: Api<Lease> = Api::namespaced(caller.client.clone(), namespace);
     let one = watcher::Config::default().fields(&format!("metadata.name={LEASE_NAME}"));
@@ -164,8 +170,8 @@ fn leader(caller: &Caller, namespace: &str) -> Changes {
         .boxed()
 }
 
-/// ClusterProfile is not our kind: where its definition is not installed, there are none. The watch is tried again
-/// with back-off, in case it is installed.
+/// ClusterProfile (KEP-4322) is not our kind: without its definition there are none. The watch is retried
+/// with back-off in case the definition is installed later.
 fn without_profiles(changes: Changes) -> Changes {
     let none = |result: Result<Change, ApiError>| match result {
         Err(ApiError::KindMissing { .. }) => {
@@ -179,7 +185,7 @@ fn without_profiles(changes: Changes) -> Changes {
     changes.map(none).boxed()
 }
 
-/// The API server no longer knows where the watch was: it makes a new list, and nothing is wrong.
+/// Whether the resourceVersion of a watch expired (410 Gone): the watch lists anew, which is not a failure.
 fn is_stale<K>(event: &watcher::Result<Event<K>>) -> bool {
     matches!(event, Err(watcher::Error::WatchError(status)) if status.code == 410)
 }

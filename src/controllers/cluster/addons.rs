@@ -5,12 +5,12 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::jiff::Timestamp;
 use kube::{Api, Client, ResourceExt};
 
+use super::Clusters;
 use crate::api::cluster_provider_spec::{Addon, AddonKind};
 use crate::api::{Cluster, ClusterProviderSpec};
 use crate::core::Next;
 use crate::core::cluster::{Addons, Attempt, ReadAt};
 use crate::engine::ReconcileError;
-use crate::manager::Context;
 use crate::workload::{addons, manifests};
 
 /// How the addons of a cluster stand.
@@ -26,7 +26,7 @@ pub struct Standing {
 
 /// How the addons of a cluster stand.
 pub fn observe(
-    context: &Context,
+    controller: &Clusters,
     cluster: &Cluster,
     spec: &ClusterProviderSpec,
     now: Timestamp,
@@ -34,11 +34,11 @@ pub fn observe(
     let uid = cluster.uid().unwrap_or_default();
     let standing = |state, due, next| Standing { state, due, next };
     if spec.addons.is_empty() {
-        context.sources.forget(&uid);
+        controller.sources.forget(&uid);
         return standing(Addons::Applied, false, Next::OnChange);
     }
-    let read = read_at(context, cluster);
-    match context.known.get(&uid).addons {
+    let read = read_at(controller, cluster);
+    match controller.workloads.known.get(&uid).addons {
         Some(last) => {
             let (due, next) = (last.is_due(read, now), last.again(read, now));
             standing(last.state, due, next)
@@ -47,48 +47,58 @@ pub fn observe(
     }
 }
 
-fn read_at(context: &Context, cluster: &Cluster) -> ReadAt {
+fn read_at(controller: &Clusters, cluster: &Cluster) -> ReadAt {
     ReadAt {
         generation: cluster.metadata.generation,
-        revision: context.sources.revision(&cluster.uid().unwrap_or_default()),
+        revision: controller
+            .sources
+            .revision(&cluster.uid().unwrap_or_default()),
     }
 }
 
 /// Applies the addons, if they differ from what was applied. The Cluster is woken by news only.
 pub async fn apply(
-    context: &Context,
+    controller: &Clusters,
     cluster: &Cluster,
     spec: &ClusterProviderSpec,
     now: Timestamp,
 ) -> Result<(), ReconcileError> {
-    let Some(member) = context.member(cluster) else {
+    let Some(workload) = controller.workloads.get(cluster) else {
         return Ok(());
     };
     let uid = cluster.uid().unwrap_or_default();
-    context.sources.follow(cluster, &spec.addons);
-    let read = read_at(context, cluster);
-    let before = context.known.get(&uid).addons;
-    let came = attempt(context, cluster, spec, member.client(), before.as_ref()).await?;
+    controller.sources.follow(cluster, &spec.addons);
+    let read = read_at(controller, cluster);
+    let before = controller.workloads.known.get(&uid).addons;
+    let came = attempt(
+        controller,
+        cluster,
+        spec,
+        workload.client(),
+        before.as_ref(),
+    )
+    .await?;
     let last = Attempt::new(before.as_ref(), came, read, now);
     let is_news = before.is_none_or(|before| before.state != last.state);
-    context
+    controller
+        .workloads
         .known
         .update(&uid, |known| known.addons = Some(last));
     if is_news {
-        context.wakers.clusters.wake_object(cluster);
+        controller.base.wakers.clusters.wake_object(cluster);
     }
     Ok(())
 }
 
 /// Digest of the addons' sources, and what came of applying them.
 async fn attempt(
-    context: &Context,
+    controller: &Clusters,
     cluster: &Cluster,
     spec: &ClusterProviderSpec,
-    member: &Client,
+    workload: &Client,
     before: Option<&Attempt>,
 ) -> Result<(String, Addons), ReconcileError> {
-    let streams = match sources(context, cluster, spec).await? {
+    let streams = match sources(controller, cluster, spec).await? {
         Ok(streams) => streams,
         Err(problem) => return Ok((String::new(), Addons::Failed(problem))),
     };
@@ -107,7 +117,7 @@ async fn attempt(
             Err(error) => return Ok((digest, Addons::Failed(error.to_string()))),
         }
     }
-    let state = match addons::apply(member, documents).await {
+    let state = match addons::apply(workload, documents).await {
         Err(error) => Addons::Pending(error.sentence()),
         Ok(outcome) if !outcome.failed.is_empty() => Addons::Failed(sentences(&outcome.failed)),
         Ok(outcome) if !outcome.pending.is_empty() => Addons::Pending(sentences(&outcome.pending)),
@@ -123,14 +133,14 @@ fn sentences(problems: &[addons::Problem]) -> String {
 
 /// The YAML streams, in order, each with its name for people.
 async fn sources(
-    context: &Context,
+    controller: &Clusters,
     cluster: &Cluster,
     spec: &ClusterProviderSpec,
 ) -> Result<Result<Vec<(String, String)>, String>, ReconcileError> {
     let namespace = cluster.namespace().unwrap_or_default();
     let mut streams = Vec::new();
     for addon in &spec.addons {
-        let Some(data) = read(context, &namespace, addon).await? else {
+        let Some(data) = read(controller, &namespace, addon).await? else {
             return Ok(Err(format!(
                 "{} {}, named by spec.providerSpec.value.addons, does not exist in namespace {namespace}; create it",
                 kind(addon),
@@ -153,19 +163,19 @@ fn kind(addon: &Addon) -> &'static str {
 }
 
 async fn read(
-    context: &Context,
+    controller: &Clusters,
     namespace: &str,
     addon: &Addon,
 ) -> Result<Option<Vec<(String, String)>>, ReconcileError> {
     let what = ReconcileError::api(format!("read {} {namespace}/{}", kind(addon), addon.name));
     match addon.kind {
         AddonKind::ConfigMap => {
-            let api: Api<ConfigMap> = Api::namespaced(context.client.clone(), namespace);
+            let api: Api<ConfigMap> = Api::namespaced(controller.base.client(), namespace);
             let found = api.get_opt(&addon.name).await.map_err(what)?;
             Ok(found.map(|map| map.data.unwrap_or_default().into_iter().collect()))
         }
         AddonKind::Secret => {
-            let api: Api<Secret> = Api::namespaced(context.client.clone(), namespace);
+            let api: Api<Secret> = Api::namespaced(controller.base.client(), namespace);
             let found = api.get_opt(&addon.name).await.map_err(what)?;
             let text =
                 |bytes: k8s_openapi::ByteString| String::from_utf8_lossy(&bytes.0).into_owned();

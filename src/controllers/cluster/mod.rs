@@ -1,10 +1,11 @@
 //! A Cluster: certificates → endpoint → control plane → kubeconfig → addons → health; and its end.
 
 mod addons;
-mod known;
+mod names;
 mod observe;
 mod perform;
 mod secrets;
+mod seen;
 mod sources;
 
 use std::sync::Arc;
@@ -12,22 +13,46 @@ use std::sync::Arc;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
-use super::{unreadable, whose};
+use super::base::Base;
+use super::machine::turn::Turns;
+use super::workloads::Workloads;
 use crate::api::conditions::ConditionType;
 use crate::api::{Cluster, ClusterStatus};
 use crate::core::cluster::plan::{self, Action, Plan};
 use crate::core::cluster::{Observed, status};
-use crate::engine::{Controller, Done, ReconcileError};
-use crate::manager::{Context, member_key};
+use crate::engine::{ActionOutcome, Controller, Engine, ReconcileError};
+use crate::providers::Hosts;
 
-pub use known::{Known, KnownClusters};
+pub use names::Names;
 pub use secrets::other_cluster;
 pub use sources::{Now, Sources};
 
 /// The controller of Clusters.
 pub struct Clusters {
-    /// What controllers share.
-    pub context: Arc<Context>,
+    /// What all controllers share.
+    pub base: Arc<Base>,
+    /// What is made of them.
+    pub workloads: Arc<Workloads>,
+    /// Hosts over SSH.
+    pub hosts: Arc<Hosts>,
+    /// Who may make their control planes.
+    pub turns: Arc<Turns>,
+    /// What addons are read from.
+    pub sources: Sources,
+    /// Their Secrets.
+    pub secrets: Sources,
+    /// Which Secrets there are.
+    pub secret_names: Arc<Names>,
+}
+
+impl Clusters {
+    /// Forgets what was found out about a Cluster that is gone, or not ours.
+    pub fn forget(&self, cluster: &Cluster) {
+        let uid = cluster.uid().unwrap_or_default();
+        self.workloads.forget(cluster);
+        self.sources.forget(&uid);
+        self.secrets.forget(&uid);
+    }
 }
 
 impl Controller for Clusters {
@@ -39,14 +64,18 @@ impl Controller for Clusters {
     const NAME: &'static str = "cluster";
     const EVENTS: &'static [ConditionType] = status::EVENTS;
 
+    fn engine(&self) -> &Engine {
+        &self.base.engine
+    }
+
     async fn is_held(&self, cluster: &Cluster) -> bool {
-        unreadable::holds(&self.context, cluster).await
+        self.base.is_held(cluster).await
     }
 
     async fn is_ours(&self, cluster: &Arc<Cluster>) -> Result<bool, ReconcileError> {
-        let is_ours = whose::is_ours(&self.context, cluster).await?;
+        let is_ours = self.base.is_ours(cluster).await?;
         if !is_ours {
-            forget(&self.context, cluster);
+            self.forget(cluster);
         }
         Ok(is_ours)
     }
@@ -56,7 +85,7 @@ impl Controller for Clusters {
         cluster: &Arc<Cluster>,
         _: Timestamp,
     ) -> Result<Observed, ReconcileError> {
-        observe::observe(&self.context, cluster.clone()).await
+        observe::observe(self, cluster.clone()).await
     }
 
     fn plan(observed: &Observed, _: Timestamp) -> Plan {
@@ -68,9 +97,9 @@ impl Controller for Clusters {
         observed: &Observed,
         action: &Action,
         now: Timestamp,
-    ) -> Result<Done, ReconcileError> {
-        perform::perform(&self.context, observed, action, now).await?;
-        Ok(Done::Yes)
+    ) -> Result<ActionOutcome, ReconcileError> {
+        perform::perform(self, observed, action, now).await?;
+        Ok(ActionOutcome::Yes)
     }
 
     fn reported(cluster: &Cluster) -> Option<&ClusterStatus> {
@@ -89,13 +118,4 @@ impl Controller for Clusters {
     ) -> Option<ClusterStatus> {
         status::status(cluster, observed, plan)
     }
-}
-
-/// Forgets what was found out about a Cluster that is gone, or not ours.
-pub fn forget(context: &Context, cluster: &Cluster) {
-    let uid = cluster.uid().unwrap_or_default();
-    context.members.disconnect(&member_key(cluster));
-    context.known.forget(&uid);
-    context.sources.forget(&uid);
-    context.secrets.forget(&uid);
 }

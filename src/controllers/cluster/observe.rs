@@ -7,22 +7,21 @@ use std::time::Duration;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::{Resource, ResourceExt};
 
-use super::{addons, secrets};
+use super::{Clusters, addons, secrets};
 use crate::api::cluster_provider_spec::EndpointHolder;
 use crate::api::conditions::{ConditionType, Status, find, is_true};
 use crate::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED};
 use crate::api::readable::unreadable;
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::controllers::machine::{self, cluster_endpoint, first_host, turn as live_turn};
-use crate::controllers::whose::Shared;
+use crate::controllers::whose::ProviderObject;
 use crate::core::cluster::health::{FAILURE_THRESHOLD, Verdict, judge};
-use crate::core::cluster::{Certificates, Health, MachineFact, Observed, cluster_input};
+use crate::core::cluster::{Certificates, Health, MachineFact, Observed};
 use crate::core::kubeadm;
 use crate::core::machine::plan::turn::{self, Both};
-use crate::core::trouble::Trouble;
+use crate::core::trouble::{self, Trouble};
 use crate::engine::ReconcileError;
-use crate::manager::Context;
-use crate::store::{Key, Stores};
+use crate::store::{IndexKeys, Key, Kind, Stores};
 use crate::workload::health::{self, Place};
 
 /// How long an API may take to say that it is ready.
@@ -31,47 +30,50 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 const PROBE_AGE: SignedDuration = SignedDuration::from_secs(9);
 
 /// Gathers what a pass over a Cluster needs.
-pub async fn observe(context: &Context, cluster: Arc<Cluster>) -> Result<Observed, ReconcileError> {
+pub async fn observe(
+    controller: &Clusters,
+    cluster: Arc<Cluster>,
+) -> Result<Observed, ReconcileError> {
     let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
     let uid = cluster.uid().unwrap_or_default();
     let annotation = |key: &str| cluster.annotations().get(key).cloned();
     let key = Key::Cluster(namespace.clone(), name.clone());
-    let mut machines = context.stores.machines.by(&key);
-    machines.retain(|machine| machine.is_ours(&context.stores));
+    let mut machines = controller.base.stores().machines.by(&key);
+    machines.retain(|machine| machine.is_ours(controller.base.stores()));
     let deleting = cluster.metadata.deletion_timestamp.is_some();
     let initialized_by = annotation(ANNOTATION_INITIALIZED);
     let spec = spec(&cluster, &machines);
     let now = crate::clock::now();
     if !deleting {
-        secrets::observe(context, &cluster, now).await?;
+        secrets::observe(controller, &cluster, now).await?;
     }
-    let known = context.known.get(&uid);
+    let known = controller.workloads.known.get(&uid);
     let settled = initialized_by.is_some() && !deleting;
     let certificates = if deleting || known.kubeconfig.external {
         Certificates::Ready
     } else {
         known.certificates
     };
-    let both = marks(context, &cluster, deleting).await?;
-    let exists = |uid: &str| context.stores.machines.by_uid(uid).is_some();
+    let both = marks(controller, &cluster, deleting).await?;
+    let exists = |uid: &str| controller.base.stores().machines.by_uid(uid).is_some();
     let health = if settled || known.kubeconfig.external {
         let place = place(
-            context,
+            controller.base.stores(),
             &cluster,
             spec.as_ref().ok(),
             initialized_by.as_ref(),
         );
-        probed(context, &cluster, &uid, &place, now).await
+        probed(controller, &cluster, &uid, &place, now).await
     } else {
         None
     };
     let addons = match &spec {
-        Ok(spec) => addons::observe(context, &cluster, spec, now),
+        Ok(spec) => addons::observe(controller, &cluster, spec, now),
         Err(_) => addons::Standing::default(),
     };
     let mut unlabelled = Vec::new();
     if deleting {
-        unlabelled = machine::unlabelled(context, &cluster);
+        unlabelled = machine::unlabelled(controller.base.stores(), &controller.workloads, &cluster);
         let leaves = |machine: &Arc<Machine>| machine.metadata.deletion_timestamp.is_some();
         machines.extend(unlabelled.extract_if(.., |machine| leaves(machine)));
     }
@@ -80,10 +82,11 @@ pub async fn observe(context: &Context, cluster: Arc<Cluster>) -> Result<Observe
             .iter()
             .map(|machine| machine.name_any())
             .collect(),
-        sets_left: sets_left(context, &key),
-        unreadable: unreadable_below(context, &key),
+        pool: pool(controller.base.stores(), &key),
+        sets_left: sets_left(controller.base.stores(), &key),
+        unreadable: unreadable_below(controller.base.stores(), &key),
         endpoint: cluster_endpoint(
-            context,
+            controller.base.stores(),
             &namespace,
             spec.as_ref().ok(),
             initialized_by.as_ref(),
@@ -91,13 +94,13 @@ pub async fn observe(context: &Context, cluster: Arc<Cluster>) -> Result<Observe
         kubeconfig_ready: known.kubeconfig.external
             || known.kubeconfig.renew_at.is_some_and(|renew| now < renew),
         secrets_held: known.secrets_held,
-        connected: context.member(&cluster).is_some()
+        connected: controller.workloads.get(&cluster).is_some()
             && (known.kubeconfig.digest.is_none()
                 || known.kubeconfig.digest == known.connected_with),
         external: known.kubeconfig.external,
         kubeconfig_problem: known.kubeconfig.problem,
         machines: machines.iter().map(|machine| fact(machine)).collect(),
-        profile: context.known.get(&uid).profile_findings,
+        profile: controller.workloads.known.get(&uid).profile_findings,
         certificates,
         initialized_by,
         turn: both.holder().cloned(),
@@ -105,7 +108,7 @@ pub async fn observe(context: &Context, cluster: Arc<Cluster>) -> Result<Observe
             .is_some_and(|uid| both.has_turn_of(&uid) && !exists(&uid)),
         is_holder_gone: both.holder().is_some_and(|turn| !exists(&turn.machine)),
         unused: annotation(ANNOTATION_HOST_IS_GONE)
-            .and_then(|uid| unused(context, &cluster, &both, &uid)),
+            .and_then(|uid| unused(controller.base.stores(), &cluster, &both, &uid)),
         doubt: both.doubt(),
         unsettled: turn::settle(&both) != turn::Step::Done,
         addons: addons.state,
@@ -118,11 +121,11 @@ pub async fn observe(context: &Context, cluster: Arc<Cluster>) -> Result<Observe
 }
 
 /// Why the annotation that the host of a Machine is gone does nothing on a Cluster. Nothing while its Secret is not read.
-fn unused(context: &Context, cluster: &Cluster, both: &Both, uid: &str) -> Option<String> {
+fn unused(stores: &Stores, cluster: &Cluster, both: &Both, uid: &str) -> Option<String> {
     let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
     let remove =
         format!("kubectl -n {namespace} annotate cluster {name} {ANNOTATION_HOST_IS_GONE}-");
-    let why = match context.stores.machines.by_uid(uid) {
+    let why = match stores.machines.by_uid(uid) {
         Some(machine) => format!(
             "Machine {} has that UID and exists. Only if its host is destroyed, erased or disconnected for good: kubectl -n {namespace} annotate machine {0} {ANNOTATION_HOST_IS_GONE}={uid}. Here, remove it: {remove}",
             machine.name_any()
@@ -140,13 +143,13 @@ fn unused(context: &Context, cluster: &Cluster, both: &Both, uid: &str) -> Optio
 /// What the Cluster and its CA Secret say of the control-plane turn. A contradiction may only be that one of the two
 /// was seen later than the other: it is looked at live.
 async fn marks(
-    context: &Context,
+    controller: &Clusters,
     cluster: &Cluster,
     deleting: bool,
 ) -> Result<Both, ReconcileError> {
-    match live_turn::known(context, cluster) {
+    match live_turn::known(&controller.workloads, cluster) {
         Some(both) if both.doubt().is_none() || deleting => Ok(both),
-        Some(_) => live_turn::now(context, cluster).await,
+        Some(_) => live_turn::now(&controller.turns, cluster).await,
         None => Ok(Both::of(None, cluster)),
     }
 }
@@ -170,28 +173,44 @@ fn fact(machine: &Machine) -> MachineFact {
     }
 }
 
-fn sets_left(context: &Context, key: &Key) -> usize {
-    let stores = &context.stores;
+/// What the first of its MachineDeployments says whose template cannot be used.
+fn pool(stores: &Stores, key: &Key) -> Option<String> {
+    let mut deployments = stores.machine_deployments.by(key);
+    deployments.retain(|deployment| deployment.is_ours(stores));
+    // sorted by name
+    deployments
+        .iter()
+        .find_map(|deployment| trouble::of_pool(deployment))
+}
+
+fn sets_left(stores: &Stores, key: &Key) -> usize {
     count(&stores.machine_sets.by(key), stores) + count(&stores.machine_deployments.by(key), stores)
 }
 
 /// How many of these are ours and not being deleted yet.
-fn count<K: Shared>(objects: &[Arc<K>], stores: &Stores) -> usize {
+fn count<K: ProviderObject>(objects: &[Arc<K>], stores: &Stores) -> usize {
     let left = |object: &&Arc<K>| object.meta().deletion_timestamp.is_none();
     let left = objects.iter().filter(left);
     left.filter(|object| object.is_ours(stores)).count()
 }
 
-fn unreadable_below(context: &Context, key: &Key) -> Vec<String> {
+fn unreadable_below(stores: &Stores, key: &Key) -> Vec<String> {
     fn names<K: Resource<DynamicType = ()>>(objects: &[Arc<K>]) -> impl Iterator<Item = String> {
         let bad = objects
             .iter()
             .filter(|object| unreadable(object.as_ref()).is_some());
         bad.map(|object| format!("{} {}", K::kind(&()), object.name_any()))
     }
-    let stores = &context.stores;
-    let deployments = stores.machine_deployments.by(key);
-    let (sets, machines) = (stores.machine_sets.by(key), stores.machines.by(key));
+    fn below<K: IndexKeys + Clone>(kind: &Kind<K>, key: &Key) -> Vec<Arc<K>> {
+        // mostly there are none, and a Cluster has thousands of Machines
+        if kind.unreadable() == 0 {
+            return Vec::new();
+        }
+        kind.by(key)
+    }
+    let deployments = below(&stores.machine_deployments, key);
+    let sets = below(&stores.machine_sets, key);
+    let machines = below(&stores.machines, key);
     let all = names(&deployments)
         .chain(names(&sets))
         .chain(names(&machines));
@@ -213,7 +232,7 @@ fn spec(cluster: &Cluster, machines: &[Arc<Machine>]) -> Result<ClusterProviderS
         return Ok(spec);
     };
     let endpoint = spec.control_plane_endpoint.as_ref();
-    let input = cluster_input(
+    let input = kubeadm::ClusterInput::of(
         &cluster.name_any(),
         &cluster.spec.cluster_network,
         version,
@@ -228,15 +247,15 @@ fn spec(cluster: &Cluster, machines: &[Arc<Machine>]) -> Result<ClusterProviderS
 
 /// Where its control plane is, as far as that is known.
 fn place(
-    context: &Context,
+    stores: &Stores,
     cluster: &Cluster,
     spec: Option<&ClusterProviderSpec>,
     by: Option<&String>,
 ) -> Place {
     let namespace = cluster.namespace().unwrap_or_default();
-    let endpoint = cluster_endpoint(context, &namespace, spec, by);
+    let endpoint = cluster_endpoint(stores, &namespace, spec, by);
     let written = spec.and_then(|spec| spec.control_plane_endpoint.as_ref());
-    let host = by.and_then(|uid| first_host(context, &namespace, uid));
+    let host = by.and_then(|uid| first_host(stores, &namespace, uid));
     Place {
         endpoint: endpoint.map(|endpoint| endpoint.to_string()),
         is_virtual: written.is_some_and(|written| written.held_by == EndpointHolder::VirtualIp),
@@ -245,25 +264,25 @@ fn place(
 }
 
 async fn probed(
-    context: &Context,
+    controller: &Clusters,
     cluster: &Cluster,
     uid: &str,
     place: &Place,
     now: Timestamp,
 ) -> Option<Health> {
-    let member = context.member(cluster)?;
-    let known = context.known.get(uid);
+    let workload = controller.workloads.get(cluster)?;
+    let known = controller.workloads.known.get(uid);
     if known
         .probed_at
         .is_none_or(|at| now.duration_since(at) > PROBE_AGE)
         || known.judgement.verdict == Verdict::Undecided
     {
-        let answer = health::probe(member.client(), PROBE_TIMEOUT).await;
+        let answer = health::probe(workload.client(), PROBE_TIMEOUT).await;
         if matches!(answer.readiness, health::Readiness::Unreachable(_)) {
             // what its watch shows may be old
-            member.relist();
+            workload.relist();
         }
-        context.known.update(uid, |known| {
+        controller.workloads.known.update(uid, |known| {
             if known.judgement.failures == 0 || answer.is_ready() {
                 known.failing_since = now;
             }
@@ -279,7 +298,7 @@ async fn probed(
             }
         });
     }
-    let known = context.known.get(uid);
+    let known = controller.workloads.known.get(uid);
     Some(Health {
         judgement: known.judgement,
         sentence: known.sentence,

@@ -14,8 +14,7 @@ use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::known::Kubeconfig;
-use super::{addons, secrets};
+use super::{Clusters, addons, secrets, seen};
 use crate::api::Cluster;
 use crate::api::names::{
     FIELD_MANAGER, FINALIZER_CLUSTER, FINALIZER_IN_USE, LABEL_CLUSTER, LABEL_MANAGED_BY,
@@ -23,19 +22,18 @@ use crate::api::names::{
 };
 use crate::api::readable::unreadable;
 use crate::controllers::machine::{first_host, turn};
-use crate::controllers::whose::Shared;
-use crate::core::cluster::Observed;
+use crate::controllers::whose::ProviderObject;
 use crate::core::cluster::plan::Action;
+use crate::core::cluster::{Certificates, Observed};
 use crate::core::{Key, finalizers};
 use crate::engine::{Chain, ReconcileError, patch};
-use crate::manager::{Context, member_key};
-use crate::pki::{Authorities, kubeconfig};
+use crate::pki::{Authorities, AuthoritySecret, kubeconfig};
 use crate::remote::{Route, kube_client};
 use crate::workload::{self, given};
 
 /// Does one action.
 pub async fn perform(
-    context: &Context,
+    controller: &Clusters,
     observed: &Observed,
     action: &Action,
     now: Timestamp,
@@ -45,27 +43,28 @@ pub async fn perform(
         Action::Adopt => {
             let change = |cluster: &Cluster| json!({ "metadata": { "finalizers": finalizers::with(cluster, FINALIZER_CLUSTER) } });
             let deleted = |cluster: &Cluster| cluster.metadata.deletion_timestamp.clone();
-            patch::swap(&context.engine, cluster, deleted, change).await?;
+            patch::swap(&controller.base.engine, cluster, deleted, change).await?;
         }
-        Action::ReturnTurn => turn::give_back_by_act(context, cluster).await?,
-        Action::SettleTurn => turn::settle(context, cluster).await?,
-        Action::MakeCertificates => make_certificates(context, cluster, now).await?,
-        Action::WriteKubeconfig => write_kubeconfig(context, observed, now).await?,
-        Action::Connect => connect(context, cluster).await?,
+        Action::ReturnTurn => turn::give_back_by_act(&controller.turns, cluster).await?,
+        Action::SettleTurn => turn::settle(&controller.turns, cluster).await?,
+        Action::MakeCertificates => make_certificates(controller, cluster, now).await?,
+        Action::WriteKubeconfig => write_kubeconfig(controller, observed, now).await?,
+        Action::Connect => connect(controller, cluster).await?,
         Action::ApplyAddons => {
             if let Ok(spec) = &observed.spec {
-                addons::apply(context, cluster, spec, now).await?;
+                addons::apply(controller, cluster, spec, now).await?;
             }
         }
         Action::HoldSecrets => {
-            secrets::hold(context, cluster, true).await?;
+            secrets::hold(controller, cluster, true).await?;
             let uid = cluster.uid().unwrap_or_default();
-            context
+            controller
+                .workloads
                 .known
                 .update(&uid, |known| known.secrets_held = true);
         }
-        Action::DeleteChildren => delete_children(context, cluster).await?,
-        Action::Finish => finish(context, cluster).await?,
+        Action::DeleteChildren => delete_children(controller, cluster).await?,
+        Action::Finish => finish(controller, cluster).await?,
     }
     Ok(())
 }
@@ -77,28 +76,61 @@ fn namespace(cluster: &Cluster) -> String {
 /// Makes the Secrets that are missing, each by a create: of two managers, one wins, and both read what
 /// is there.
 async fn make_certificates(
-    context: &Context,
+    controller: &Clusters,
     cluster: &Cluster,
     now: Timestamp,
 ) -> Result<(), ReconcileError> {
-    let name = cluster.name_any();
-    let found = secrets::read_authorities(context, &namespace(cluster), &name).await?;
+    let (name, uid) = (cluster.name_any(), cluster.uid().unwrap_or_default());
+    let none_is_there = match controller.workloads.known.get(&uid).certificates {
+        Certificates::Missing(names) => names.len() == AuthoritySecret::ALL.len(),
+        _ => false,
+    };
+    let found = if none_is_there {
+        secrets::AuthorityState::default()
+    } else {
+        secrets::read_authorities(controller, cluster, true).await?
+    };
     let (authorities, missing) =
         Authorities::load_or_generate(&name, &found.data, now).map_err(|error| {
             ReconcileError::other("make the certificate authorities", Chain(&error))
         })?;
-    let secrets: Api<Secret> = Api::namespaced(context.client.clone(), &namespace(cluster));
+    let mut made = Vec::new();
     for which in missing {
         let secret = secret(cluster, which.name(&name), authorities.secret_data(which));
-        let what = ReconcileError::api(format!("create Secret {}", which.name(&name)));
-        secrets
-            .create(&PostParams::default(), &secret)
-            .await
-            .map_err(what)?;
+        made.push(create(controller, cluster, &secret).await?);
     }
     tracing::info!(cluster = name, "certificate authorities made");
-    context.wakers.clusters.wake_object(cluster);
+    if none_is_there {
+        secrets::made(controller, cluster, authorities, &made);
+    }
+    controller.base.wakers.clusters.wake_object(cluster);
     Ok(())
+}
+
+/// Makes a Secret that was not there. One that is there all the same is read by the next pass.
+async fn create(
+    controller: &Clusters,
+    cluster: &Cluster,
+    secret: &Secret,
+) -> Result<Secret, ReconcileError> {
+    let (namespace, name) = (namespace(cluster), secret.name_any());
+    let secrets: Api<Secret> = Api::namespaced(controller.base.client(), &namespace);
+    let params = PostParams {
+        field_manager: Some(FIELD_MANAGER.into()),
+        ..PostParams::default()
+    };
+    let made = secrets.create(&params, secret).await;
+    if matches!(&made, Err(kube::Error::Api(status)) if status.code == 409) {
+        controller.secret_names.is_there(&namespace, &name);
+        let uid = cluster.uid().unwrap_or_default();
+        controller
+            .workloads
+            .known
+            .update(&uid, |known| known.secrets_at = None);
+    }
+    let made = made.map_err(ReconcileError::api(format!("create Secret {name}")))?;
+    seen::wrote(controller, cluster, &made);
+    Ok(made)
 }
 
 /// A Secret of the cluster: held until the cluster is gone, and gone with it.
@@ -134,15 +166,16 @@ fn secret(cluster: &Cluster, name: String, data: BTreeMap<String, ByteString>) -
 }
 
 async fn write_kubeconfig(
-    context: &Context,
+    controller: &Clusters,
     observed: &Observed,
     now: Timestamp,
 ) -> Result<(), ReconcileError> {
     let (cluster, name) = (observed.cluster.as_ref(), observed.cluster.name_any());
     let uid = cluster.uid().unwrap_or_default();
-    let (Some(endpoint), Some(authorities)) =
-        (&observed.endpoint, context.known.get(&uid).authorities)
-    else {
+    let (Some(endpoint), Some(authorities)) = (
+        &observed.endpoint,
+        controller.workloads.known.get(&uid).authorities,
+    ) else {
         return Ok(());
     };
     let failed =
@@ -167,73 +200,89 @@ async fn write_kubeconfig(
         "value".to_owned(),
         ByteString(text.expose_secret().as_bytes().to_vec()),
     )];
-    let secret = secret(cluster, kubeconfig_secret(&name), data.into());
-    let secrets: Api<Secret> = Api::namespaced(context.client.clone(), &namespace(cluster));
-    let present = secrets.get_opt(&kubeconfig_secret(&name)).await;
-    let present = present.map_err(ReconcileError::api("read the kubeconfig Secret"))?;
-    if let Some(other) = present.and_then(|present| secrets::other_cluster(&present, cluster)) {
-        return Err(ReconcileError::Conflict {
-            what: format!("the kubeconfig Secret is that of Cluster {other}"),
-        });
-    }
-    let params = PatchParams::apply(FIELD_MANAGER).force();
-    let what = ReconcileError::api(format!("apply Secret {}", kubeconfig_secret(&name)));
-    let apply = serde_json::to_value(&secret)
-        .map_err(|error| ReconcileError::other("make the kubeconfig", error))?;
-    secrets
-        .patch(&kubeconfig_secret(&name), &params, &Patch::Apply(&apply))
-        .await
-        .map_err(what)?;
-    context.known.update(&uid, |known| {
-        known.kubeconfig = Kubeconfig {
-            renew_at: Some(certificate.renew_at()),
-            digest: Some(secrets::digest(text.expose_secret())),
-            ..Kubeconfig::default()
-        };
+    let mut secret = secret(cluster, kubeconfig_secret(&name), data.into());
+    let written = match controller.workloads.known.get(&uid).kubeconfig.uid {
+        None => create(controller, cluster, &secret).await?,
+        present => {
+            secret.metadata.uid = present;
+            apply(controller, cluster, &secret).await?
+        }
+    };
+    let kubeconfig = secrets::understood(cluster, Some(&written)).await;
+    controller.workloads.known.update(&uid, |known| {
+        known.unused = secrets::text(&written).map(Into::into);
+        known.kubeconfig = kubeconfig;
     });
     Ok(())
 }
 
+/// Writes a Secret over the one that was read.
+async fn apply(
+    controller: &Clusters,
+    cluster: &Cluster,
+    secret: &Secret,
+) -> Result<Secret, ReconcileError> {
+    let name = secret.name_any();
+    let secrets: Api<Secret> = Api::namespaced(controller.base.client(), &namespace(cluster));
+    let params = PatchParams::apply(FIELD_MANAGER).force();
+    let applied = secrets.patch(&name, &params, &Patch::Apply(secret)).await;
+    if applied.is_err() {
+        // it may be another one than was read
+        seen::read_again(&controller.workloads.known, cluster);
+    }
+    let applied = applied.map_err(ReconcileError::api(format!("apply Secret {name}")))?;
+    seen::wrote(controller, cluster, &applied);
+    Ok(applied)
+}
+
 /// Makes a client from the kubeconfig Secret, the same that people use, and watches the Nodes.
-async fn connect(context: &Context, cluster: &Cluster) -> Result<(), ReconcileError> {
-    let secrets: Api<Secret> = Api::namespaced(context.client.clone(), &namespace(cluster));
-    let name = kubeconfig_secret(&cluster.name_any());
-    let secret = secrets
-        .get_opt(&name)
-        .await
-        .map_err(ReconcileError::api(format!("read Secret {name}")))?;
-    let Some(text) = secret.as_ref().and_then(secrets::text) else {
-        return Ok(());
+async fn connect(controller: &Clusters, cluster: &Cluster) -> Result<(), ReconcileError> {
+    let (uid, name) = (
+        cluster.uid().unwrap_or_default(),
+        kubeconfig_secret(&cluster.name_any()),
+    );
+    let mut unused = None;
+    controller
+        .workloads
+        .known
+        .update(&uid, |known| unused = known.unused.take());
+    let text = if let Some(text) = unused {
+        text.expose_secret().to_owned()
+    } else {
+        let secret = secrets::read(controller, &namespace(cluster), &name).await?;
+        let Some(text) = secret.as_ref().and_then(secrets::text) else {
+            return Ok(());
+        };
+        text
     };
     let failed = |error: String| ReconcileError::other(format!("use Secret {name}"), error);
     let config = given::config(&text).await.map_err(failed)?;
     let client = kube_client(
         workload::client_config(config),
-        route(context, cluster).await,
+        route(controller, cluster).await,
     )
     .map_err(|error| failed(error.to_string()))?;
-    context.members.connect(member_key(cluster), client);
+    controller.workloads.connect(cluster, client);
     let digest = Some(secrets::digest(&text));
-    let uid = cluster.uid().unwrap_or_default();
-    context.known.update(&uid, |known| {
+    controller.workloads.known.update(&uid, |known| {
         known.kubeconfig.digest.clone_from(&digest);
         known.connected_with = digest;
         known.probed_at = None;
     });
-    context.wakers.clusters.wake_object(cluster);
+    controller.base.wakers.clusters.wake_object(cluster);
     Ok(())
 }
 
 /// Straight, or over the SSH connection of the first control-plane host where that has jump hosts.
-async fn route(context: &Context, cluster: &Cluster) -> Route {
+async fn route(controller: &Clusters, cluster: &Cluster) -> Route {
     let by = cluster
         .annotations()
         .get(crate::api::names::ANNOTATION_INITIALIZED)
         .cloned();
-    let host = by.and_then(|uid| first_host(context, &namespace(cluster), &uid));
+    let host = by.and_then(|uid| first_host(controller.base.stores(), &namespace(cluster), &uid));
     match host {
         Some(host) if !host.spec.ssh.jump.is_empty() => {
-            let route = context.hosts.route(host.as_ref()).await;
+            let route = controller.hosts.route(host.as_ref()).await;
             route.unwrap_or(Route::Direct)
         }
         _ => Route::Direct,
@@ -242,35 +291,36 @@ async fn route(context: &Context, cluster: &Cluster) -> Route {
 
 /// Deletes what is left of the Cluster and is ours. What changed since it was last seen is looked at again first: it may
 /// have been made another provider's.
-async fn delete_children(context: &Context, cluster: &Cluster) -> Result<(), ReconcileError> {
+async fn delete_children(controller: &Clusters, cluster: &Cluster) -> Result<(), ReconcileError> {
     let key = Key::Cluster(namespace(cluster), cluster.name_any());
     let mut changed = Ok(());
-    for deployment in context.stores.machine_deployments.by(&key) {
-        changed = changed.and(delete(context, &deployment).await?);
+    for deployment in controller.base.stores().machine_deployments.by(&key) {
+        changed = changed.and(delete(controller, &deployment).await?);
     }
-    for set in context.stores.machine_sets.by(&key) {
-        changed = changed.and(delete(context, &set).await?);
+    for set in controller.base.stores().machine_sets.by(&key) {
+        changed = changed.and(delete(controller, &set).await?);
     }
-    for machine in context.stores.machines.by(&key) {
-        changed = changed.and(delete(context, &machine).await?);
+    for machine in controller.base.stores().machines.by(&key) {
+        changed = changed.and(delete(controller, &machine).await?);
     }
     changed
 }
 
 /// Deletes an object that is ours and as it was last seen; the inner error says that it is not.
 async fn delete<K>(
-    context: &Context,
+    controller: &Clusters,
     object: &Arc<K>,
 ) -> Result<Result<(), ReconcileError>, ReconcileError>
 where
-    K: Shared + Clone + DeserializeOwned + std::fmt::Debug,
+    K: ProviderObject + Clone + DeserializeOwned + std::fmt::Debug,
 {
-    let is_left_alone = unreadable(object.as_ref()).is_some() || !object.is_ours(&context.stores);
+    let is_left_alone =
+        unreadable(object.as_ref()).is_some() || !object.is_ours(controller.base.stores());
     if object.meta().deletion_timestamp.is_some() || is_left_alone {
         return Ok(Ok(()));
     }
     let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
-    let api: Api<K> = Api::namespaced(context.client.clone(), &namespace);
+    let api: Api<K> = Api::namespaced(controller.base.client(), &namespace);
     let params = DeleteParams {
         preconditions: Some(Preconditions {
             uid: object.uid(),
@@ -288,10 +338,10 @@ where
     }
 }
 
-async fn finish(context: &Context, cluster: &Cluster) -> Result<(), ReconcileError> {
-    secrets::hold(context, cluster, false).await?;
-    super::forget(context, cluster);
-    patch::remove_finalizer(&context.engine, cluster, FINALIZER_CLUSTER).await?;
+async fn finish(controller: &Clusters, cluster: &Cluster) -> Result<(), ReconcileError> {
+    secrets::hold(controller, cluster, false).await?;
+    controller.forget(cluster);
+    patch::remove_finalizer(&controller.base.engine, cluster, FINALIZER_CLUSTER).await?;
     tracing::info!(cluster = %cluster.name_any(), "cluster deleted");
     Ok(())
 }

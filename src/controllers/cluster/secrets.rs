@@ -11,54 +11,76 @@ use k8s_openapi::jiff::Timestamp;
 use kube::{Api, Resource, ResourceExt};
 use serde_json::json;
 
-use super::known::Kubeconfig;
-use super::sources::Now;
+use super::{Clusters, seen};
 use crate::api::Cluster;
 use crate::api::cluster_provider_spec::{Addon, AddonKind};
 use crate::api::conditions::{ConditionType, Reason, find};
 use crate::api::names::{
-    ANNOTATION_INITIALIZED, LABEL_CLUSTER, LABEL_MANAGED_BY, MANAGED_BY, kubeconfig_secret,
+    ANNOTATION_INITIALIZED, FINALIZER_CLUSTER, LABEL_CLUSTER, LABEL_MANAGED_BY, MANAGED_BY,
+    kubeconfig_secret,
 };
+use crate::controllers::known::Kubeconfig;
 use crate::controllers::machine::turn;
 use crate::core::cluster::Certificates;
 use crate::core::cluster_profile::Server;
 use crate::core::machine::plan::turn::Marks;
 use crate::engine::{Chain, ReconcileError, patch};
-use crate::manager::Context;
 use crate::pki::{Authorities, AuthoritySecret, kubeconfig};
 use crate::workload::{given, manifests};
 
 /// Reads the Secrets of a cluster that lives, unless they are known as they are now.
 pub async fn observe(
-    context: &Context,
+    controller: &Clusters,
     cluster: &Cluster,
     now: Timestamp,
 ) -> Result<(), ReconcileError> {
+    if !cluster.finalizers().iter().any(|f| f == FINALIZER_CLUSTER) {
+        return Ok(()); // nothing is done before it is written
+    }
     let uid = cluster.uid().unwrap_or_default();
-    context
+    controller
         .secrets
         .follow(cluster, &watched(&cluster.name_any()));
-    let revision = context.secrets.revision(&uid);
-    let known = context.known.get(&uid);
+    let revision = controller.secrets.revision(&uid);
+    let known = controller.workloads.known.get(&uid);
     if known.secrets_at == Some(revision) && known.certificates == Certificates::Ready {
         return Ok(());
     }
-    let kubeconfig = read_kubeconfig(context, cluster).await?;
+    let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
+    let secret = read(controller, &namespace, &kubeconfig_secret(&name)).await?;
+    seen::read(
+        &controller.workloads.known,
+        cluster,
+        &kubeconfig_secret(&name),
+        secret.as_ref(),
+    );
+    let kubeconfig = understood(cluster, secret.as_ref()).await;
     let is_external = kubeconfig.external;
-    context.known.update(&uid, |known| {
+    controller.workloads.known.update(&uid, |known| {
+        let is_new = kubeconfig.digest != known.connected_with;
+        known.unused = secret
+            .as_ref()
+            .and_then(text)
+            .filter(|_| is_new)
+            .map(Into::into);
         known.kubeconfig = kubeconfig;
         // one that was made anew is not held yet
         known.secrets_held &= known.secrets_at == Some(revision);
         known.secrets_at = Some(revision);
     });
     if is_external {
-        context
+        controller
+            .workloads
             .known
             .update(&uid, |known| known.certificates = Certificates::Ready);
-        turn::remember(context, cluster, None);
+        turn::remember(&controller.turns, cluster, None);
         return Ok(());
     }
-    certificates(context, cluster, now).await
+    let judged = certificates(controller, cluster, now).await;
+    if judged.is_err() {
+        seen::read_again(&controller.workloads.known, cluster);
+    }
+    judged
 }
 
 /// Names of the Secrets that a cluster has.
@@ -78,17 +100,16 @@ fn watched(cluster: &str) -> Vec<Addon> {
 /// Reads the authorities. What a control plane was made of stays known when its Secret is lost: only
 /// people can bring that back, and what runs goes on.
 async fn certificates(
-    context: &Context,
+    controller: &Clusters,
     cluster: &Cluster,
     now: Timestamp,
 ) -> Result<(), ReconcileError> {
     let name = cluster.name_any();
-    let namespace = cluster.namespace().unwrap_or_default();
     let uid = cluster.uid().unwrap_or_default();
     let is_made = cluster.annotations().contains_key(ANNOTATION_INITIALIZED);
-    let made_with = context.known.get(&uid).kubeconfig.made_with;
+    let made_with = controller.workloads.known.get(&uid).kubeconfig.made_with;
     let made_with = made_with.filter(|_| is_made);
-    let Found { data, marks } = read_authorities(context, &namespace, &name).await?;
+    let AuthorityState { data, marks } = read_authorities(controller, cluster, is_made).await?;
     let (state, authorities) = match Authorities::load_or_generate(&name, &data, now) {
         Err(error) => (Certificates::Broken(Chain(&error).to_string()), None),
         Ok((authorities, missing)) if missing.is_empty() => judged(&name, authorities, made_with),
@@ -98,13 +119,13 @@ async fn certificates(
         }
     };
     let is_replaced = matches!(state, Certificates::Replaced(_));
-    context.known.update(&uid, |known| {
+    controller.workloads.known.update(&uid, |known| {
         known.certificates = state;
         if authorities.is_some() || !is_made || is_replaced {
             known.authorities = authorities;
         }
     });
-    turn::remember(context, cluster, marks);
+    turn::remember(&controller.turns, cluster, marks);
     Ok(())
 }
 
@@ -123,24 +144,51 @@ fn judged(
     (Certificates::Ready, Some(Arc::new(authorities)))
 }
 
+/// The authorities were made of nothing: they are known without being read.
+pub fn made(
+    controller: &Clusters,
+    cluster: &Cluster,
+    authorities: Authorities,
+    secrets: &[Secret],
+) {
+    let (uid, name) = (cluster.uid().unwrap_or_default(), cluster.name_any());
+    controller.workloads.known.update(&uid, |known| {
+        known.certificates = Certificates::Ready;
+        known.authorities = Some(Arc::new(authorities));
+    });
+    let authority = AuthoritySecret::Cluster.name(&name);
+    let authority = secrets.iter().find(|secret| secret.name_any() == authority);
+    let marks = authority.map(|secret| Marks::of(secret.annotations()));
+    turn::remember(&controller.turns, cluster, marks);
+}
+
 /// The authorities' Secrets that exist.
 #[derive(Default)]
-pub struct Found {
+pub struct AuthorityState {
     /// What they hold.
     pub data: BTreeMap<AuthoritySecret, BTreeMap<String, ByteString>>,
     /// What the CA Secret says of the control-plane turn.
     pub marks: Option<Marks>,
 }
 
-/// Reads the authorities' Secrets that exist.
+/// Reads the authorities' Secrets that exist. Before a control plane is made of them, those that the watch does not show are
+/// not asked for: they are made by a create, which fails if one is there.
 pub async fn read_authorities(
-    context: &Context,
-    namespace: &str,
-    cluster: &str,
-) -> Result<Found, ReconcileError> {
-    let mut found = Found::default();
+    controller: &Clusters,
+    cluster: &Cluster,
+    is_made: bool,
+) -> Result<AuthorityState, ReconcileError> {
+    let namespace = cluster.namespace().unwrap_or_default();
+    let mut found = AuthorityState::default();
     for which in AuthoritySecret::ALL {
-        if let Some(secret) = read(context, namespace, &which.name(cluster)).await? {
+        let name = which.name(&cluster.name_any());
+        let secret = if !is_made && controller.secret_names.is_missing(&namespace, &name) {
+            None
+        } else {
+            read(controller, &namespace, &name).await?
+        };
+        seen::read(&controller.workloads.known, cluster, &name, secret.as_ref());
+        if let Some(secret) = secret {
             if which == AuthoritySecret::Cluster {
                 found.marks = Some(Marks::of(secret.annotations()));
             }
@@ -150,50 +198,53 @@ pub async fn read_authorities(
     Ok(found)
 }
 
-async fn read(
-    context: &Context,
+/// Reads a Secret, if it is there.
+pub async fn read(
+    controller: &Clusters,
     namespace: &str,
     name: &str,
 ) -> Result<Option<Secret>, ReconcileError> {
-    let secrets: Api<Secret> = Api::namespaced(context.client.clone(), namespace);
+    let secrets: Api<Secret> = Api::namespaced(controller.base.client(), namespace);
     let secret = secrets.get_opt(name).await;
-    secret.map_err(ReconcileError::api(format!("read Secret {name}")))
+    let secret = secret.map_err(ReconcileError::api(format!("read Secret {name}")))?;
+    if secret.is_some() {
+        // the watch may be behind
+        controller.secret_names.is_there(namespace, name);
+    }
+    Ok(secret)
 }
 
-/// Looks at the kubeconfig Secret: whose it is, and until when it is good. A control plane that was
+/// What the kubeconfig Secret says: whose it is, and until when it is good. A control plane that was
 /// somebody else's does not become ours when its kubeconfig is lost.
-async fn read_kubeconfig(
-    context: &Context,
-    cluster: &Cluster,
-) -> Result<Kubeconfig, ReconcileError> {
+pub async fn understood(cluster: &Cluster, secret: Option<&Secret>) -> Kubeconfig {
     let name = kubeconfig_secret(&cluster.name_any());
-    let namespace = cluster.namespace().unwrap_or_default();
-    let Some(secret) = read(context, &namespace, &name).await? else {
+    let Some(secret) = secret else {
         let external = was_external(cluster);
         let lost = || {
             format!(
                 "Secret {name}, by which the control plane is reached, is missing; create it again with the kubeconfig under the key value"
             )
         };
-        return Ok(Kubeconfig {
+        return Kubeconfig {
             external,
             problem: external.then(lost),
             server: Err(lost()),
             ..Kubeconfig::default()
-        });
+        };
     };
-    if let Some(other) = other_cluster(&secret, cluster) {
-        return Ok(Kubeconfig {
+    if let Some(other) = other_cluster(secret, cluster) {
+        return Kubeconfig {
+            uid: secret.uid(),
             problem: Some(format!(
                 "Secret {name}, in which this Cluster's kubeconfig would be, is that of Cluster {other} and is left alone; make this Cluster under another name"
             )),
             ..Kubeconfig::default()
-        });
+        };
     }
     let is_ours = secret.labels().get(LABEL_MANAGED_BY).map(String::as_str) == Some(MANAGED_BY);
     let is_made = cluster.annotations().contains_key(ANNOTATION_INITIALIZED);
     let external = !is_ours && !is_made;
-    let text = text(&secret);
+    let text = text(secret);
     let config = match &text {
         None => Err("it has no key value".to_owned()),
         Some(text) => given::config(text).await,
@@ -208,7 +259,8 @@ async fn read_kubeconfig(
     let parsed = text
         .as_deref()
         .and_then(|text| kubeconfig::parse(text).ok());
-    Ok(Kubeconfig {
+    Kubeconfig {
+        uid: secret.uid(),
         external,
         renew_at: parsed.as_ref().map(kubeconfig::Kubeconfig::renew_at),
         made_with: parsed
@@ -217,7 +269,7 @@ async fn read_kubeconfig(
         digest: text.as_deref().map(digest),
         problem: problem.map(named),
         server: server.map_err(named),
-    })
+    }
 }
 
 /// The other Cluster that a Secret was made for. The names of two Clusters can ask for one Secret:
@@ -257,20 +309,31 @@ fn was_external(cluster: &Cluster) -> bool {
 /// Holds them, those that users gave as well, or lets them go: then without the record that a control plane
 /// was made of them, for that is gone, and a Cluster of the same name and CA may be made again.
 pub async fn hold(
-    context: &Context,
+    controller: &Clusters,
     cluster: &Cluster,
     needed: bool,
 ) -> Result<(), ReconcileError> {
     let namespace = cluster.namespace().unwrap_or_default();
     let uid = cluster.uid().unwrap_or_default();
-    let is_external = context.known.get(&uid).kubeconfig.external;
+    let is_external = controller.workloads.known.get(&uid).kubeconfig.external;
     let kubeconfig = kubeconfig_secret(&cluster.name_any());
+    let known = controller.workloads.known.get(&uid);
+    let was_read = known.secrets_at.is_some();
     for name in names(&cluster.name_any()) {
         // a control plane that is not ours has no others that we read
         if needed && is_external && name != kubeconfig {
             continue;
         }
-        let Some(mut secret) = read(context, &namespace, &name).await? else {
+        // what this process neither read nor wrote, and the watch does not show, is none of ours
+        let is_none = was_read
+            && !known.secrets.contains_key(&name)
+            && controller.secret_names.is_missing(&namespace, &name);
+        let secret = if needed || is_none {
+            known.secrets.get(&name).cloned()
+        } else {
+            read(controller, &namespace, &name).await?
+        };
+        let Some(mut secret) = secret else {
             continue;
         };
         if other_cluster(&secret, cluster).is_some() {
@@ -279,13 +342,14 @@ pub async fn hold(
         if !needed && has_record_of(&secret, cluster) {
             let change =
                 json!({ "metadata": { "annotations": { (ANNOTATION_INITIALIZED): null } } });
-            secret = patch::write(&context.engine, &secret, change).await?;
+            secret = patch::write(&controller.base.engine, &secret, change).await?;
         }
-        if let Some(held) = patch::hold(&context.engine, &secret, needed).await? {
-            let now = Now::At(held.resource_version().unwrap_or_default());
-            context
-                .secrets
-                .wrote(AddonKind::Secret, &namespace, &name, now);
+        let held = patch::hold(&controller.base.engine, &secret, needed).await;
+        if held.is_err() {
+            seen::read_again(&controller.workloads.known, cluster);
+        }
+        if let Some(held) = held? {
+            seen::wrote(controller, cluster, &held);
         }
     }
     Ok(())
@@ -299,76 +363,5 @@ fn has_record_of(secret: &Secret, cluster: &Cluster) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn secret(record: Option<&str>) -> Secret {
-        let mut secret = Secret::default();
-        let record = record.map(|by| (ANNOTATION_INITIALIZED.to_owned(), by.to_owned()));
-        secret.annotations_mut().extend(record);
-        secret
-    }
-
-    fn cluster(record: Option<&str>) -> Cluster {
-        let network = json!({"services": {"cidrBlocks": []}, "pods": {"cidrBlocks": []}, "serviceDomain": ""});
-        let cluster = json!({"metadata": {"name": "c"}, "spec": {"clusterNetwork": network}});
-        let mut cluster: Cluster = serde_json::from_value(cluster).expect("a Cluster");
-        let record = record.map(|by| (ANNOTATION_INITIALIZED.to_owned(), by.to_owned()));
-        cluster.annotations_mut().extend(record);
-        cluster
-    }
-
-    #[test]
-    fn a_secret_of_another_cluster_is_known_by_its_owner_or_label() {
-        let mut secret = secret(None);
-        assert_eq!(other_cluster(&secret, &cluster(None)), None, "a user's own");
-        let labels = secret.labels_mut();
-        labels.insert(LABEL_CLUSTER.into(), "b".into());
-        assert_eq!(
-            other_cluster(&secret, &cluster(None)),
-            None,
-            "a user's label"
-        );
-        let labels = secret.labels_mut();
-        labels.insert(LABEL_MANAGED_BY.into(), MANAGED_BY.into());
-        let other = Some("b".to_owned());
-        assert_eq!(other_cluster(&secret, &cluster(None)), other);
-        secret.labels_mut().insert(LABEL_CLUSTER.into(), "c".into());
-        assert_eq!(other_cluster(&secret, &cluster(None)), None, "its own");
-        let owner = json!([{"apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Cluster", "name": "b", "uid": "1"}]);
-        secret.metadata.owner_references = serde_json::from_value(owner).expect("owners");
-        assert_eq!(other_cluster(&secret, &cluster(None)), other);
-    }
-
-    #[test]
-    fn a_ca_in_place_of_the_one_that_the_control_plane_was_made_with_is_not_used() {
-        let now = Timestamp::from_second(1_800_000_000).expect("a time");
-        let made = || Authorities::load_or_generate("c", &BTreeMap::new(), now).expect("a CA");
-        let (own, other) = (made().0, made().0);
-        let pem = |of: &Authorities| of.cluster.certificate_pem().to_owned();
-        let both = pem(&other) + &pem(&own);
-        for (case, made_with, is_used) in [
-            ("the same", Some(pem(&own)), true),
-            ("before there is a control plane", None, true),
-            ("a bundle with the former one", Some(both), true),
-            ("unreadable", Some("no certificate".into()), true),
-            ("another", Some(pem(&other)), false),
-        ] {
-            let (state, authorities) = judged("c", own.clone(), made_with);
-            assert_eq!(authorities.is_some(), is_used, "{case}");
-            let replaced = Certificates::Replaced("c-ca".into());
-            assert_eq!(state == replaced, !is_used, "{case}: {state:?}");
-        }
-    }
-
-    #[test]
-    fn only_the_record_of_the_cluster_itself_goes_with_it() {
-        assert!(has_record_of(&secret(Some("m")), &cluster(Some("m"))));
-        assert!(
-            !has_record_of(&secret(Some("m")), &cluster(None)),
-            "in doubt"
-        );
-        assert!(!has_record_of(&secret(Some("other")), &cluster(Some("m"))));
-        assert!(!has_record_of(&secret(None), &cluster(None)));
-    }
-}
+#[path = "secrets_tests.rs"]
+mod tests;

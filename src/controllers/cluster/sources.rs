@@ -18,13 +18,13 @@ pub struct Sources {
 }
 
 /// Kind, namespace and name of a ConfigMap or a Secret.
-type Source = (AddonKind, String, String);
+pub type Source = (AddonKind, String, String);
 
 #[derive(Default)]
 struct All {
     followers: HashMap<String, Follower>,
     /// UIDs of the Clusters that follow each.
-    by_source: HashMap<Source, Followed>,
+    by_source: HashMap<Source, SourceState>,
 }
 
 struct Follower {
@@ -36,7 +36,7 @@ struct Follower {
 }
 
 #[derive(Default)]
-struct Followed {
+struct SourceState {
     by: BTreeSet<String>,
     /// What the watch told of it last.
     now: Option<Now>,
@@ -104,6 +104,12 @@ impl Sources {
             .map_or(0, |follower| follower.revision)
     }
 
+    /// What the watch told last of what a Cluster or another one needs; None while it has told nothing.
+    pub fn now(&self, kind: AddonKind, namespace: &str, name: &str) -> Option<Now> {
+        let source = (kind, namespace.to_owned(), name.to_owned());
+        self.lock().by_source.get(&source)?.now.clone()
+    }
+
     /// Follows nothing for a Cluster any more.
     pub fn forget(&self, uid: &str) {
         let mut all = self.lock();
@@ -128,13 +134,12 @@ impl Sources {
         }
     }
 
-    /// The manager wrote it so that nothing it reads there changed: the watch will tell of that, which is no news. A change of
-    /// somebody else's in between is told as well, and is.
-    pub fn wrote(&self, kind: AddonKind, namespace: &str, name: &str, now: Now) {
-        let source = (kind, namespace.to_owned(), name.to_owned());
-        if let Some(followed) = self.lock().by_source.get_mut(&source) {
-            followed.now = Some(now);
-        }
+    /// The manager wrote it, and knows what it reads there: the watch will tell of that, which is no news. A change of
+    /// somebody else's in between is told as well, and is. Returns whether the watch has told of the write already.
+    pub fn wrote(&self, source: &Source, now: Now) -> bool {
+        let mut all = self.lock();
+        let followed = all.by_source.get_mut(source);
+        followed.is_some_and(|followed| followed.now.replace(now.clone()) == Some(now))
     }
 
     /// The watch of a kind begins anew: anything may have happened since it told of the last change.

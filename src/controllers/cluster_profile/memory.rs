@@ -9,20 +9,21 @@ use kube::ResourceExt;
 use kube::core::PartialObjectMeta;
 use kube::runtime::reflector::ObjectRef;
 
-use super::member::Told;
-use super::observe::Seen;
+use super::observe::ProfileView;
 use super::profiles::Profiles;
+use super::workload::WorkloadAnswer;
 use crate::api::names::{LABEL_CLUSTER, LABEL_CLUSTER_NAMESPACE};
 use crate::api::{Cluster, ClusterProfile};
 use crate::core::cluster::health::Verdict;
+use crate::core::cluster_profile::access::ExistingSecret;
 use crate::core::cluster_profile::plan::Plan;
-use crate::core::cluster_profile::{Input, Server};
+use crate::core::cluster_profile::{Input, SecretSeen, Server};
 use crate::core::{Next, backoff};
 
-/// How often a member is asked for its properties again. Profiles are to be written less than once in
+/// How often a workload cluster is asked for its properties again. Profiles are to be written less than once in
 /// 30 s (KEP-4322), and properties are no readings.
 const REFRESH: SignedDuration = SignedDuration::from_mins(5);
-/// How soon a member is asked again at the earliest that did not tell, or has no token for consumers yet.
+/// How soon a workload cluster is asked again at the earliest that did not tell, or has no token for consumers yet.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Namespace and name of a Cluster.
@@ -30,36 +31,48 @@ type Name = (String, String);
 
 /// What is remembered of all Clusters.
 #[derive(Default)]
-pub struct Memory(Mutex<HashMap<Name, Remembered>>);
+pub struct Memory(Mutex<HashMap<Name, ProfileRecord>>);
 
 /// What was seen and done for a Cluster.
 #[derive(Clone, Default)]
-pub(super) struct Remembered {
+pub(super) struct ProfileRecord {
     /// What the last pass was given, if it found nothing left to do.
-    pub(super) settled: Option<Given>,
+    pub(super) settled: Option<PublishInput>,
     /// Somebody changed a profile since that pass began.
     is_changed: bool,
-    /// UID of the Cluster, and the server, that it is remembered of. Another member is asked anew: what one told, its token
+    /// UID of the Cluster, and the server, that it is remembered of. Another workload cluster is asked anew: what one told, its token
     /// above all, is never another's.
-    member: Option<(Option<String>, Server)>,
-    /// When the member last told everything.
+    workload: Option<(Option<String>, Server)>,
+    /// When the workload cluster last told everything.
     told_at: Option<Timestamp>,
     /// How often in a row it did not, and when it was last asked.
     in_vain: u32,
     asked_at: Option<Timestamp>,
     /// What it told.
-    pub(super) told: Told,
+    pub(super) told: WorkloadAnswer,
     /// Why the account of consumers in it is not as it should be, for people.
     pub(super) account: Option<String>,
-    /// Whether the management cluster knew ClusterProfiles when they were last looked at.
-    pub(super) served: bool,
-    /// resourceVersions of the profiles then, by namespace.
-    versions: BTreeMap<String, String>,
+    /// The profiles as they were last read or written.
+    profiles: Option<Profiles>,
+    /// resourceVersions that the watch has told of since, by namespace.
+    changed: BTreeMap<String, String>,
+    /// The Secret of consumers as it was last read or written.
+    secret: Option<Kept>,
+}
+
+/// A Secret of consumers as it was read or written.
+#[derive(Clone)]
+pub(super) struct Kept {
+    /// What the watch showed then.
+    seen: SecretSeen,
+    version: Option<String>,
+    /// What there was.
+    pub(super) found: Option<ExistingSecret>,
 }
 
 /// The part of the input that decides what is published.
 #[derive(Clone, PartialEq)]
-pub(super) struct Given {
+pub(super) struct PublishInput {
     uid: Option<String>,
     labels: BTreeMap<String, String>,
     namespaces: Vec<String>,
@@ -67,10 +80,11 @@ pub(super) struct Given {
     server: Result<Server, String>,
     verdict: Verdict,
     version: Option<String>,
-    has_member: bool,
+    secret: Option<SecretSeen>,
+    is_connected: bool,
 }
 
-impl Given {
+impl PublishInput {
     pub(super) fn of(input: &Input) -> Self {
         Self {
             uid: input.cluster.uid(),
@@ -80,21 +94,27 @@ impl Given {
             server: input.server.clone(),
             verdict: input.verdict,
             version: input.version.clone(),
-            has_member: input.has_member,
+            secret: input.secret.clone(),
+            is_connected: input.is_connected,
         }
     }
 }
 
 impl Memory {
     /// A pass begins. Returns what was remembered before it; until it ends well, nothing counts as settled.
-    pub(super) fn begin(&self, cluster: &Cluster, given: &Given, now: Timestamp) -> Remembered {
+    pub(super) fn begin(
+        &self,
+        cluster: &Cluster,
+        given: &PublishInput,
+        now: Timestamp,
+    ) -> ProfileRecord {
         let mut all = self.all();
         let remembered = all.entry(name(cluster)).or_default();
         if remembered.is_of_another(given) {
-            *remembered = Remembered::default();
+            *remembered = ProfileRecord::default();
         }
         if let Ok(server) = &given.server {
-            remembered.member = Some((given.uid.clone(), server.clone()));
+            remembered.workload = Some((given.uid.clone(), server.clone()));
         }
         let before = remembered.clone();
         if !before.is_settled(given, now) {
@@ -105,7 +125,7 @@ impl Memory {
     }
 
     /// A pass found nothing left to do.
-    fn settle(&self, cluster: &Cluster, given: &Given) {
+    fn settle(&self, cluster: &Cluster, given: &PublishInput) {
         self.update(cluster, |remembered| {
             if !remembered.is_changed {
                 remembered.settled = Some(given.clone());
@@ -117,9 +137,9 @@ impl Memory {
     pub(super) fn update(
         &self,
         cluster: &Cluster,
-        change: impl FnOnce(&mut Remembered),
-    ) -> Remembered {
-        let mut forgotten = Remembered::default();
+        change: impl FnOnce(&mut ProfileRecord),
+    ) -> ProfileRecord {
+        let mut forgotten = ProfileRecord::default();
         let mut all = self.all();
         let remembered = all.get_mut(&name(cluster)).unwrap_or(&mut forgotten);
         change(remembered);
@@ -140,22 +160,24 @@ impl Memory {
         let name = (label(LABEL_CLUSTER_NAMESPACE)?, label(LABEL_CLUSTER)?);
         if let Some(remembered) = self.all().get_mut(&name) {
             let namespace = profile.namespace().unwrap_or_default();
-            if remembered.versions.get(&namespace) == profile.resource_version().as_ref() {
+            let version = profile.resource_version().unwrap_or_default();
+            if remembered.knows(&namespace, &version) {
                 return None;
             }
+            remembered.changed.insert(namespace, version);
             remembered.settled = None;
             remembered.is_changed = true;
         }
         Some(ObjectRef::new(&name.1).within(&name.0))
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<Name, Remembered>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<Name, ProfileRecord>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A pass over a Cluster ended well with this plan.
-pub fn remember(memory: &Memory, seen: &Seen, plan: &Plan) {
+pub fn remember(memory: &Memory, seen: &ProfileView, plan: &Plan) {
     if !seen.observed.cluster.deleting && plan.is_settled() {
         memory.settle(&seen.input.cluster, &seen.given);
     }
@@ -165,22 +187,22 @@ fn name(cluster: &Cluster) -> Name {
     (cluster.namespace().unwrap_or_default(), cluster.name_any())
 }
 
-impl Remembered {
+impl ProfileRecord {
     /// Whether it is remembered of another Cluster of that name, or of another server. One that is not known at the moment
     /// is no other.
-    fn is_of_another(&self, given: &Given) -> bool {
-        self.member.as_ref().is_some_and(|(uid, server)| {
+    fn is_of_another(&self, given: &PublishInput) -> bool {
+        self.workload.as_ref().is_some_and(|(uid, server)| {
             *uid != given.uid || given.server.as_ref().is_ok_and(|given| given != server)
         })
     }
 
     /// Whether nothing was left to do for the same input, and there is nothing to ask.
-    pub(super) fn is_settled(&self, given: &Given, now: Timestamp) -> bool {
+    pub(super) fn is_settled(&self, given: &PublishInput, now: Timestamp) -> bool {
         self.settled.as_ref() == Some(given) && !self.is_due(given, now)
     }
 
-    /// Whether the member is to be asked: what it told is old, and it can be expected to answer.
-    pub(super) fn is_due(&self, given: &Given, now: Timestamp) -> bool {
+    /// Whether the workload cluster is to be asked: what it told is old, and it can be expected to answer.
+    pub(super) fn is_due(&self, given: &PublishInput, now: Timestamp) -> bool {
         self.is_old(now) && can_answer(given) && self.pause(now).is_zero()
     }
 
@@ -194,8 +216,8 @@ impl Remembered {
         backoff::left(self.in_vain, 1.0, self.asked_at, now)
     }
 
-    /// When the member is asked next.
-    pub(super) fn asks(&self, given: &Given, now: Timestamp) -> Next {
+    /// When the workload cluster is asked next.
+    pub(super) fn asks(&self, given: &PublishInput, now: Timestamp) -> Next {
         if self.is_old(now) {
             // one that cannot be expected to answer is asked when that changes
             return if can_answer(given) {
@@ -207,8 +229,8 @@ impl Remembered {
         Next::at(self.told_at.map(|at| at + REFRESH), now)
     }
 
-    /// Takes in what the member tells now; what it does not tell stays as it was told.
-    pub(super) fn take(&mut self, told: Told, now: Timestamp) {
+    /// Takes in what the workload cluster tells now; what it does not tell stays as it was told.
+    pub(super) fn take(&mut self, told: WorkloadAnswer, now: Timestamp) {
         self.asked_at = Some(now);
         if told.properties.is_some() && told.token.is_some() {
             self.told_at = Some(now);
@@ -239,22 +261,85 @@ impl Remembered {
         self.told.problem.as_ref().or(self.account.as_ref())
     }
 
-    /// Takes in what we wrote of the profile in a namespace: no change of another's.
-    pub(super) fn wrote(&mut self, namespace: &str, version: Option<String>) {
-        let version = version.map(|version| (namespace.to_owned(), version));
-        self.versions.extend(version);
+    /// Whether the management cluster knew ClusterProfiles when they were last looked at.
+    pub(super) fn served(&self) -> bool {
+        self.profiles
+            .as_ref()
+            .is_some_and(|profiles| profiles.served)
     }
 
-    /// Takes in which profiles there are.
-    pub(super) fn see(&mut self, profiles: &Profiles) {
-        self.served = profiles.served;
-        self.versions.clone_from(&profiles.versions);
+    /// Whether a profile was read or written as it has this resourceVersion, or later.
+    fn knows(&self, namespace: &str, version: &str) -> bool {
+        let profiles = self.profiles.as_ref();
+        let known = profiles.and_then(|profiles| profiles.versions.get(namespace));
+        known.is_some_and(|known| !is_newer(version, known))
+    }
+
+    /// The profiles as they were last read or written, unless the watch has told of a later change.
+    pub(super) fn profiles(&self) -> Option<&Profiles> {
+        let mut changed = self.changed.iter();
+        let holds = changed.all(|(namespace, version)| self.knows(namespace, version));
+        self.profiles.as_ref().filter(|_| holds)
+    }
+
+    /// Takes in which profiles there are, read after the watch had told what was remembered `before`.
+    pub(super) fn see(&mut self, profiles: &Profiles, before: &Self) {
+        self.profiles = Some(profiles.clone());
+        self.changed
+            .retain(|namespace, version| before.changed.get(namespace) != Some(version));
+    }
+
+    /// Takes in a profile that we wrote: no change of another's.
+    pub(super) fn wrote(&mut self, cluster: &Cluster, profile: &ClusterProfile) {
+        if let Some(profiles) = &mut self.profiles {
+            profiles.take(cluster, profile);
+        }
+    }
+
+    /// A profile was deleted: which are there is to be read.
+    pub(super) fn withdrew(&mut self) {
+        self.profiles = None;
+    }
+
+    /// The Secret of consumers as it was last read or written, unless the watch shows another.
+    pub(super) fn secret(&self, seen: Option<&SecretSeen>) -> Option<&Kept> {
+        let (kept, seen) = (self.secret.as_ref()?, seen?);
+        let holds = match seen {
+            SecretSeen::Untold => true,
+            SecretSeen::At(version) if kept.version.as_ref() == Some(version) => true,
+            _ => kept.seen == *seen,
+        };
+        holds.then_some(kept)
+    }
+
+    /// Takes in that Secret, read or written when the watch showed this, with its resourceVersion. Where nobody watches,
+    /// nothing is kept.
+    pub(super) fn keep(
+        &mut self,
+        seen: Option<&SecretSeen>,
+        secret: Option<(String, ExistingSecret)>,
+    ) {
+        let (version, found) = secret.unzip();
+        self.secret = seen.cloned().map(|seen| Kept {
+            seen,
+            version,
+            found,
+        });
     }
 }
 
-/// Whether a member can be expected to answer.
-fn can_answer(given: &Given) -> bool {
-    given.has_member && given.server.is_ok() && given.verdict != Verdict::Unhealthy
+/// Whether a resourceVersion is newer than another: they are numbers in the order of writes (KEP-5504). Where they are not,
+/// any other is.
+fn is_newer(version: &str, known: &str) -> bool {
+    match (version.parse::<u128>(), known.parse::<u128>()) {
+        (Ok(version), Ok(known)) => version > known,
+        _ => version != known,
+    }
+}
+
+/// Whether a workload cluster can be expected to answer.
+fn can_answer(given: &PublishInput) -> bool {
+    given.is_connected && given.server.is_ok() && given.verdict != Verdict::Unhealthy
 }
 
 #[cfg(test)]

@@ -26,13 +26,14 @@ fn input() -> Input {
         verdict: Verdict::Healthy,
         health: String::new(),
         version: None,
+        secret: None,
         rival: None,
-        has_member: true,
+        is_connected: true,
     }
 }
 
-fn told(token: Option<&str>) -> Told {
-    Told {
+fn told(token: Option<&str>) -> WorkloadAnswer {
+    WorkloadAnswer {
         properties: Some(Properties::default()),
         token: token.map(SecretString::from),
         problem: None,
@@ -47,15 +48,24 @@ fn profile(version: &str) -> PartialObjectMeta<ClusterProfile> {
     serde_json::from_value(profile).expect("a profile")
 }
 
+/// The same, as it is read.
+fn profiles(version: &str) -> Profiles {
+    Profiles {
+        served: true,
+        versions: [("argocd".to_owned(), version.to_owned())].into(),
+        ..Profiles::default()
+    }
+}
+
 #[test]
 fn a_settled_cluster_is_looked_at_again_when_a_profile_changes_even_while_a_pass_ends() {
     let (memory, input, now) = (Memory::default(), input(), at("10:00:00"));
-    let (cluster, given) = (input.cluster.as_ref(), Given::of(&input));
+    let (cluster, given) = (input.cluster.as_ref(), PublishInput::of(&input));
     let settled = || memory.begin(cluster, &given, now).is_settled(&given, now);
     memory.begin(cluster, &given, now);
     memory.update(cluster, |remembered| {
         remembered.take(told(Some("t")), now);
-        remembered.versions = [("argocd".to_owned(), "7".to_owned())].into();
+        remembered.see(&profiles("7"), &ProfileRecord::default());
     });
     memory.settle(cluster, &given);
     assert!(settled());
@@ -79,8 +89,8 @@ fn a_settled_cluster_is_looked_at_again_when_a_profile_changes_even_while_a_pass
 #[test]
 fn a_member_is_asked_every_five_minutes_and_with_growing_pauses_where_it_did_not_tell() {
     let mut input = input();
-    let given = Given::of(&input);
-    let mut remembered = Remembered::default();
+    let given = PublishInput::of(&input);
+    let mut remembered = ProfileRecord::default();
     let after = |seconds| Next::After(Duration::from_secs(seconds));
     for (seconds, pause) in [(0, 1), (1, 2), (3, 4), (7, 8), (15, 16), (31, 32), (63, 60)] {
         let now = at("10:00:00") + SignedDuration::from_secs(seconds);
@@ -92,9 +102,9 @@ fn a_member_is_asked_every_five_minutes_and_with_growing_pauses_where_it_did_not
     remembered.take(told(Some("t")), at("10:02:02"));
     assert_eq!(remembered.asks(&given, at("10:03:02")), after(4 * 60));
     let problem = Some("the API server answered 500".to_owned());
-    let silent = Told {
+    let silent = WorkloadAnswer {
         problem: problem.clone(),
-        ..Told::default()
+        ..WorkloadAnswer::default()
     };
     remembered.take(silent.clone(), at("10:07:02"));
     assert_eq!(remembered.asks(&given, at("10:07:02")), after(1));
@@ -103,7 +113,7 @@ fn a_member_is_asked_every_five_minutes_and_with_growing_pauses_where_it_did_not
     assert_eq!(remembered.problem(), problem.as_ref());
     assert!(remembered.told.token.is_some(), "what it told before stays");
     input.verdict = Verdict::Unhealthy;
-    let given = Given::of(&input);
+    let given = PublishInput::of(&input);
     let never = remembered.asks(&given, at("11:00:00"));
     assert_eq!(
         never,
@@ -116,22 +126,22 @@ fn a_member_is_asked_every_five_minutes_and_with_growing_pauses_where_it_did_not
 fn what_one_member_told_is_never_anothers() {
     let (memory, mut input, now) = (Memory::default(), input(), at("10:00:00"));
     let cluster = input.cluster.clone();
-    let token = |given: &Given| memory.begin(&cluster, given, now).told.token.is_some();
-    let first = Given::of(&input);
+    let token = |given: &PublishInput| memory.begin(&cluster, given, now).told.token.is_some();
+    let first = PublishInput::of(&input);
     memory.begin(&cluster, &first, now);
     memory.update(&cluster, |remembered| remembered.take(told(Some("t")), now));
     assert!(token(&first));
     input.server = Err("its kubeconfig cannot be read".into());
-    assert!(token(&Given::of(&input)), "not known at the moment");
+    assert!(token(&PublishInput::of(&input)), "not known at the moment");
     input.server = Ok(Server {
         url: "https://10.0.0.2:6443".into(),
         authority_pem: String::new(),
     });
-    let second = Given::of(&input);
+    let second = PublishInput::of(&input);
     assert!(!token(&second), "another server");
     memory.update(&cluster, |remembered| remembered.take(told(Some("u")), now));
     assert!(token(&second));
-    let namesake = Given {
+    let namesake = PublishInput {
         uid: Some("another".into()),
         ..second
     };
@@ -144,7 +154,7 @@ fn what_one_member_told_is_never_anothers() {
 #[test]
 fn what_came_of_the_account_is_said_once_and_our_own_write_is_no_change() {
     let (memory, input, now) = (Memory::default(), input(), at("10:00:00"));
-    let (cluster, given) = (input.cluster.as_ref(), Given::of(&input));
+    let (cluster, given) = (input.cluster.as_ref(), PublishInput::of(&input));
     let refused = || Some("failed to make the account of its consumers: no".to_owned());
     memory.begin(cluster, &given, now);
     let made = |problem: Option<String>| {
@@ -162,8 +172,73 @@ fn what_came_of_the_account_is_said_once_and_our_own_write_is_no_change() {
     assert_eq!(made(refused()), (false, true));
     assert_eq!(made(None), (true, false));
     memory.update(cluster, |remembered| {
-        remembered.wrote("argocd", Some("7".into()));
+        remembered.see(&profiles("7"), &ProfileRecord::default());
     });
     assert_eq!(memory.changed(&profile("7")), None);
     assert!(memory.changed(&profile("8")).is_some());
+}
+
+#[test]
+fn what_was_read_holds_until_the_watch_tells_of_a_later_change() {
+    let (memory, input, now) = (Memory::default(), input(), at("10:00:00"));
+    let (cluster, given) = (input.cluster.as_ref(), PublishInput::of(&input));
+    memory.begin(cluster, &given, now);
+    let known = || memory.update(cluster, |_| ()).profiles().is_some();
+    assert!(!known(), "nobody has looked");
+    let before = memory.update(cluster, |_| ());
+    memory.update(cluster, |remembered| {
+        remembered.see(&profiles("7"), &before);
+    });
+    assert_eq!(
+        memory.changed(&profile("6")),
+        None,
+        "an earlier write of ours"
+    );
+    assert!(known());
+    assert!(memory.changed(&profile("9")).is_some());
+    assert!(!known());
+    let before = memory.update(cluster, |_| ());
+    assert!(memory.changed(&profile("10")).is_some(), "while it is read");
+    memory.update(cluster, |remembered| {
+        remembered.see(&profiles("9"), &before);
+    });
+    assert!(!known());
+    let before = memory.update(cluster, |_| ());
+    // it was deleted, and is not among those that were read
+    memory.update(cluster, |remembered| {
+        remembered.see(&Profiles::default(), &before);
+    });
+    assert!(known());
+}
+
+#[test]
+fn the_secret_of_consumers_is_read_again_when_the_watch_shows_another() {
+    use SecretSeen::{At, Deleted, Missing, Untold};
+    let found = ExistingSecret {
+        uid: None,
+        is_ours: true,
+        other: None,
+        kubeconfig: None,
+    };
+    let at = |version: &str| At(version.to_owned());
+    // with the revision at which the watch showed that
+    for (then, now, holds) in [
+        (Missing(1), Missing(1), true),
+        (Missing(1), Missing(2), false),
+        (Missing(1), at("5"), true),
+        (Missing(1), at("6"), false),
+        (Missing(1), Deleted(2), false),
+        (Deleted(1), Deleted(1), true),
+        (Deleted(1), Deleted(3), false),
+        (at("5"), Missing(2), false),
+        (at("5"), Untold, true),
+        (at("5"), at("6"), false),
+        (at("4"), at("5"), true),
+    ] {
+        let mut remembered = ProfileRecord::default();
+        remembered.keep(Some(&then), Some(("5".into(), found.clone())));
+        let kept = remembered.secret(Some(&now));
+        assert_eq!(kept.is_some(), holds, "{then:?} to {now:?}");
+        assert!(remembered.secret(None).is_none(), "nobody watches");
+    }
 }

@@ -5,11 +5,11 @@
 //! differs, `accessProviders` outlive outages, and each status is what was detected, never a wish.
 
 mod changes;
-mod member;
 mod memory;
 mod observe;
 mod perform;
 mod profiles;
+mod workload;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,29 +17,48 @@ use std::time::Duration;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
-use super::unreadable;
+use super::base::Base;
+use super::cluster::{Names, Sources};
+use super::workloads::Workloads;
 use crate::api::Cluster;
 use crate::api::conditions::Finding;
-use crate::controllers::whose::Shared;
+use crate::controllers::whose::ProviderObject;
 use crate::core::cluster_profile::plan::{self, Action, Plan};
 use crate::core::paused;
-use crate::engine::{Controller, Done, ReconcileError};
-use crate::manager::Context;
+use crate::engine::{ActionOutcome, Controller, Engine, ReconcileError};
 
 pub use changes::changes;
 pub use memory::{Memory, remember};
-pub use observe::{Seen, observe};
+pub use observe::{ProfileView, observe};
 pub use perform::perform;
 
 /// The controller of the ClusterProfiles of Clusters.
 pub struct ClusterProfiles {
-    /// What controllers share.
-    pub context: Arc<Context>,
+    /// What all controllers share.
+    pub base: Arc<Base>,
+    /// The clusters that are published.
+    pub workloads: Arc<Workloads>,
+    /// What was seen and done for their ClusterProfiles.
+    pub memory: Memory,
+    /// The Secrets of their consumers.
+    pub consumers: Sources,
+    /// Which Secrets there are.
+    pub secret_names: Arc<Names>,
+    /// Namespaces beside a Cluster's own in which ClusterProfiles may be published.
+    pub namespaces: Vec<String>,
+}
+
+impl ClusterProfiles {
+    /// Forgets what was seen and done for a Cluster that is gone.
+    pub fn forget(&self, cluster: &Cluster) {
+        self.memory.forget(cluster);
+        self.consumers.forget(&cluster.uid().unwrap_or_default());
+    }
 }
 
 impl Controller for ClusterProfiles {
     type Object = Cluster;
-    type Observed = Seen;
+    type Observed = ProfileView;
     type Plan = Plan;
     type Status = ();
 
@@ -47,49 +66,57 @@ impl Controller for ClusterProfiles {
     /// What it publishes follows from many facts that come one after the other when a Cluster is made.
     const TOGETHER: Duration = Duration::from_millis(500);
 
+    fn engine(&self) -> &Engine {
+        &self.base.engine
+    }
+
     async fn is_held(&self, cluster: &Cluster) -> bool {
-        unreadable::holds(&self.context, cluster).await
+        self.base.is_held(cluster).await
     }
 
     /// The profile of one that is left alone stays as it is; what ends that is a change of the Cluster, and wakes us.
     async fn is_ours(&self, cluster: &Arc<Cluster>) -> Result<bool, ReconcileError> {
-        Ok(cluster.is_ours(&self.context.stores) && !is_left_alone(cluster))
+        Ok(cluster.is_ours(self.base.stores()) && !is_left_alone(cluster))
     }
 
     async fn observe(
         &self,
         cluster: &Arc<Cluster>,
         now: Timestamp,
-    ) -> Result<Seen, ReconcileError> {
-        let context = &self.context;
+    ) -> Result<ProfileView, ReconcileError> {
         let settings = observe::settings(cluster);
         let settings = settings
             .map_err(|why| ReconcileError::other("read the settings of the Cluster", why))?;
-        let input = observe::input(context, cluster, &settings);
-        let member = context.member(cluster);
-        let member = member.map(|member| member.client().clone());
-        observe::observe(&context.client, &context.profiles, (input, member), now).await
+        let input = observe::input(self, cluster, &settings);
+        let workload = self.workloads.get(cluster);
+        let workload = workload.map(|workload| workload.client().clone());
+        observe::observe(
+            &self.base.engine.client,
+            &self.memory,
+            (input, workload),
+            now,
+        )
+        .await
     }
 
-    fn plan(seen: &Seen, now: Timestamp) -> Plan {
+    fn plan(seen: &ProfileView, now: Timestamp) -> Plan {
         plan::plan(&seen.observed, now)
     }
 
     async fn perform(
         &self,
-        seen: &Seen,
+        seen: &ProfileView,
         action: &Action,
         _: Timestamp,
-    ) -> Result<Done, ReconcileError> {
-        let context = &self.context;
-        perform::perform(&context.engine, &context.profiles, seen, action).await
+    ) -> Result<ActionOutcome, ReconcileError> {
+        perform::perform(&self.base.engine, &self.memory, seen, action).await
     }
 
     /// What was found is handed to the Cluster's own controller.
-    fn learn(&self, seen: &Seen, plan: &mut Plan, found: Option<Finding>) -> bool {
+    fn learn(&self, seen: &ProfileView, plan: &mut Plan, found: Option<Finding>) -> bool {
         plan.learn(found);
-        remember(&self.context.profiles, seen, plan);
-        let (known, cluster) = (&self.context.known, seen.input.cluster.as_ref());
+        remember(&self.memory, seen, plan);
+        let (known, cluster) = (&self.workloads.known, seen.input.cluster.as_ref());
         let uid = cluster.uid().unwrap_or_default();
         let is_news =
             !plan.findings.is_empty() && known.get(&uid).profile_findings != plan.findings;
@@ -97,7 +124,7 @@ impl Controller for ClusterProfiles {
             known.update(&uid, |known| {
                 known.profile_findings.clone_from(&plan.findings);
             });
-            self.context.wakers.clusters.wake_object(cluster);
+            self.base.wakers.clusters.wake_object(cluster);
         }
         false
     }
@@ -106,7 +133,7 @@ impl Controller for ClusterProfiles {
         None
     }
 
-    fn status(_: &Cluster, _: &Seen, _: &Plan, _: Timestamp) -> Option<()> {
+    fn status(_: &Cluster, _: &ProfileView, _: &Plan, _: Timestamp) -> Option<()> {
         None
     }
 }

@@ -8,35 +8,38 @@ use k8s_openapi::jiff::Timestamp;
 use kube::{Api, Client, ResourceExt};
 use secrecy::SecretString;
 
-use super::member;
-use super::memory::{Given, Memory, Remembered};
-use super::profiles::profiles;
+use super::ClusterProfiles;
+use super::memory::{Memory, ProfileRecord, PublishInput};
+use super::profiles::{Profiles, profiles};
+use super::workload;
+use crate::api::cluster_provider_spec::{Addon, AddonKind};
 use crate::api::names::{
     ANNOTATION_INITIALIZED, FINALIZER_PROFILE, LABEL_MANAGED_BY, MANAGED_BY,
     profile_kubeconfig_secret,
 };
 use crate::api::{Cluster, ClusterProviderSpec};
-use crate::controllers::cluster::other_cluster;
+use crate::controllers::cluster::{Now, other_cluster};
 use crate::controllers::machine::cluster_endpoint;
 use crate::core::cluster::health::Verdict;
-use crate::core::cluster_profile::access::{self, Found, Kubeconfig};
-use crate::core::cluster_profile::{ClusterFacts, Input, Observed, Server, inventories};
+use crate::core::cluster_profile::access::{self, ExistingSecret, Kubeconfig};
+use crate::core::cluster_profile::{
+    ClusterFacts, Input, Observed, SecretSeen, Server, inventories,
+};
 use crate::core::kubeadm::Endpoint;
 use crate::engine::{Chain, ReconcileError};
-use crate::manager::Context;
 use crate::pki::{Authorities, kubeconfig};
 
 /// User in the kubeconfig of consumers.
 const USER: &str = "tatara-profile-consumer";
 
 /// What a pass knows, and what it acts with.
-pub struct Seen {
+pub struct ProfileView {
     /// What the manager knows of the Cluster.
     pub input: Input,
     /// The part of it that decides what is published.
-    pub(super) given: Given,
-    /// The client of the member, once the manager is connected to it.
-    pub(super) member: Option<Client>,
+    pub(super) given: PublishInput,
+    /// The client of the workload cluster, once the manager is connected to it.
+    pub(super) workload: Option<Client>,
     /// What is planned by.
     pub observed: Observed,
 }
@@ -51,36 +54,64 @@ pub(super) fn settings(cluster: &Cluster) -> Result<ClusterProviderSpec, String>
 
 /// What the manager knows of a Cluster with these settings.
 pub(super) fn input(
-    context: &Context,
+    controller: &ClusterProfiles,
     cluster: &Arc<Cluster>,
     spec: &ClusterProviderSpec,
 ) -> Input {
     let uid = cluster.uid().unwrap_or_default();
     let own = cluster.namespace().unwrap_or_default();
-    let known = context.known.get(&uid);
-    let (namespaces, forbidden) = inventories(&spec.profile, &own, &context.profile_namespaces);
+    let known = controller.workloads.known.get(&uid);
+    let (namespaces, forbidden) = inventories(&spec.profile, &own, &controller.namespaces);
     let initialized_by = cluster.annotations().get(ANNOTATION_INITIALIZED);
     let server = if known.kubeconfig.external {
         known.kubeconfig.server
     } else if initialized_by.is_none() {
         Err("its control plane is not initialised yet".to_owned())
     } else {
-        let endpoint = cluster_endpoint(context, &own, Some(spec), initialized_by);
+        let endpoint = cluster_endpoint(controller.base.stores(), &own, Some(spec), initialized_by);
         own_server(endpoint, known.authorities.as_deref())
     };
     // the name of its administrators' Secret would be that of our consumers'
     let rival = format!("{}-profile", cluster.name_any());
-    let rival = context.stores.clusters.get(&own, &rival);
+    let rival = controller.base.stores().clusters.get(&own, &rival);
     Input {
+        secret: Some(secret_seen(controller, cluster)),
         rival: rival.map(|rival| rival.name_any()),
         server,
         verdict: known.judgement.verdict,
         health: known.sentence,
         version: known.version,
-        has_member: context.member(cluster).is_some(),
+        is_connected: controller.workloads.get(cluster).is_some(),
         cluster: cluster.clone(),
         namespaces,
         forbidden,
+    }
+}
+
+/// What the watch shows of the Secret of consumers, which it follows until the Cluster is deleted.
+fn secret_seen(controller: &ClusterProfiles, cluster: &Cluster) -> SecretSeen {
+    if cluster.metadata.deletion_timestamp.is_some() {
+        return SecretSeen::Untold;
+    }
+    let namespace = cluster.namespace().unwrap_or_default();
+    let (kind, name) = (
+        AddonKind::Secret,
+        profile_kubeconfig_secret(&cluster.name_any()),
+    );
+    let source = Addon {
+        kind,
+        name: name.clone(),
+    };
+    controller.consumers.follow(cluster, &[source]);
+    let uid = cluster.uid().unwrap_or_default();
+    let revision = controller.consumers.revision(&uid);
+    match controller.consumers.now(kind, &namespace, &name) {
+        Some(Now::At(version)) => SecretSeen::At(version),
+        Some(Now::Deleted) => SecretSeen::Deleted(revision),
+        None if controller.secret_names.is_missing(&namespace, &name) => {
+            SecretSeen::Missing(revision)
+        }
+        None => SecretSeen::Untold,
     }
 }
 
@@ -97,50 +128,63 @@ fn own_server(
     })
 }
 
-/// Looks at the member, the Secret of its consumers and its profiles, as far as one of them may have changed.
+/// Looks at the workload cluster, the Secret of its consumers and its profiles, as far as one of them may have changed.
 pub async fn observe(
     client: &Client,
     memory: &Memory,
-    (input, member): (Input, Option<Client>),
+    (input, workload): (Input, Option<Client>),
     now: Timestamp,
-) -> Result<Seen, ReconcileError> {
+) -> Result<ProfileView, ReconcileError> {
     let cluster = input.cluster.as_ref();
-    let given = Given::of(&input);
+    let given = PublishInput::of(&input);
     let mut observed = if cluster.metadata.deletion_timestamp.is_some() {
         memory.forget(cluster);
-        facts(&input, &Remembered::default())
+        facts(&input, &ProfileRecord::default())
     } else {
-        asked(client, memory, (&input, &given, member.as_ref()), now).await?
+        asked(client, memory, (&input, &given, workload.as_ref()), now).await?
     };
     if !observed.unchanged {
-        let found = profiles(client, cluster, &input.namespaces).await?;
+        let before = memory.update(cluster, |_| ());
+        let known = before
+            .profiles()
+            .filter(|known| !makes_one(&observed, known));
+        let found = match known {
+            Some(known) => known.clone(),
+            None => profiles(client, cluster, &input.namespaces).await?,
+        };
         if !observed.cluster.deleting {
-            memory.update(cluster, |remembered| remembered.see(&found));
+            memory.update(cluster, |remembered| remembered.see(&found, &before));
         }
         observed.served = found.served;
         observed.profiles = found.existing;
     }
-    Ok(Seen {
+    Ok(ProfileView {
         input,
         given,
-        member,
+        workload,
         observed,
     })
+}
+
+/// Whether a profile may have to be created: only a list tells whether another manager's is still there.
+fn makes_one(observed: &Observed, known: &Profiles) -> bool {
+    let is_open = observed.kubeconfig.is_some() || observed.secret.is_some();
+    is_open && !known.are_ours(&observed.namespaces)
 }
 
 /// What is known of a Cluster that stays, its profiles apart.
 async fn asked(
     client: &Client,
     memory: &Memory,
-    (input, given, member): (&Input, &Given, Option<&Client>),
+    (input, given, workload): (&Input, &PublishInput, Option<&Client>),
     now: Timestamp,
 ) -> Result<Observed, ReconcileError> {
     let cluster = input.cluster.as_ref();
     let before = memory.begin(cluster, given, now);
     let mut remembered = before.clone();
     let mut account_due = false;
-    if let Some(member) = member.filter(|_| before.is_due(given, now)) {
-        let told = member::ask(member).await;
+    if let Some(workload) = workload.filter(|_| before.is_due(given, now)) {
+        let told = workload::ask(workload).await;
         account_due = told.properties.is_some();
         remembered = memory.update(cluster, |remembered| remembered.take(told, now));
     }
@@ -154,13 +198,25 @@ async fn asked(
         let token = remembered.told.token.as_ref();
         let text = token.map(|token| text(cluster, server, token)).transpose();
         observed.kubeconfig = text?;
-        observed.secret = secret(client, cluster).await?;
-        // the member told the same, and the watch has told of no change
+        observed.secret = if let Some(kept) = remembered.secret(input.secret.as_ref()) {
+            kept.found.clone()
+        } else {
+            let secret = secret(client, input).await?;
+            let kept = secret.as_ref().map(|secret| kept(secret, cluster));
+            let found = kept.as_ref().map(|(_, found)| found.clone());
+            memory.update(cluster, |remembered| {
+                remembered.keep(input.secret.as_ref(), kept);
+            });
+            found
+        };
+        // the workload cluster told the same, and the watch has told of no change
         observed.unchanged = before.settled.as_ref() == Some(given)
             && !remembered.is_due(given, now)
             && before.told.properties == remembered.told.properties
             && before.problem() == remembered.problem()
-            && before.served
+            && before.served()
+            // the watch does not tell when another's profile is deleted
+            && before.profiles().is_some_and(|profiles| profiles.are_ours(&observed.namespaces))
             && access::is_open(&observed);
     }
     Ok(observed)
@@ -178,33 +234,43 @@ fn text(
         .map_err(|error| ReconcileError::other("make the kubeconfig of consumers", Chain(&error)))
 }
 
-/// The Secret that has the name of the one for consumers.
-async fn secret(client: &Client, cluster: &Cluster) -> Result<Option<Found>, ReconcileError> {
-    let namespace = cluster.namespace().unwrap_or_default();
-    let name = profile_kubeconfig_secret(&cluster.name_any());
+/// The Secret that has the name of the one for consumers. One that the watch does not show is made by a create, which fails
+/// if it is there.
+async fn secret(client: &Client, input: &Input) -> Result<Option<Secret>, ReconcileError> {
+    if matches!(
+        input.secret,
+        Some(SecretSeen::Missing(_) | SecretSeen::Deleted(_))
+    ) {
+        return Ok(None);
+    }
+    let namespace = input.cluster.namespace().unwrap_or_default();
+    let name = profile_kubeconfig_secret(&input.cluster.name_any());
     let secrets: Api<Secret> = Api::namespaced(client.clone(), &namespace);
     let found = secrets.get_opt(&name).await;
-    let found = found.map_err(ReconcileError::api(format!(
+    found.map_err(ReconcileError::api(format!(
         "read Secret {namespace}/{name}"
-    )))?;
-    Ok(found.map(|secret| {
-        let manager = secret.labels().get(LABEL_MANAGED_BY);
-        let text = secret.data.as_ref().and_then(|data| data.get(access::KEY));
-        let text = text.map(|text| String::from_utf8_lossy(&text.0).into_owned());
-        Found {
-            is_ours: manager.is_some_and(|manager| manager == MANAGED_BY),
-            other: other_cluster(&secret, cluster),
-            kubeconfig: text.map(|text| Kubeconfig(text.into())),
-            uid: secret.metadata.uid,
-        }
-    }))
+    )))
+}
+
+/// What is kept of that Secret: its resourceVersion, and what is planned by.
+pub(super) fn kept(secret: &Secret, cluster: &Cluster) -> (String, ExistingSecret) {
+    let manager = secret.labels().get(LABEL_MANAGED_BY);
+    let text = secret.data.as_ref().and_then(|data| data.get(access::KEY));
+    let text = text.map(|text| String::from_utf8_lossy(&text.0).into_owned());
+    let found = ExistingSecret {
+        is_ours: manager.is_some_and(|manager| manager == MANAGED_BY),
+        other: other_cluster(secret, cluster),
+        kubeconfig: text.map(|text| Kubeconfig(text.into())),
+        uid: secret.uid(),
+    };
+    (secret.resource_version().unwrap_or_default(), found)
 }
 
 /// What keeps consumers from getting a way in, for people.
-fn waits_for(input: &Input, remembered: &Remembered) -> String {
+fn waits_for(input: &Input, remembered: &ProfileRecord) -> String {
     match &input.server {
         Err(why) => why.clone(),
-        Ok(_) if !input.has_member => "the manager is not connected to its API yet".into(),
+        Ok(_) if !input.is_connected => "the manager is not connected to its API yet".into(),
         Ok(_) if input.verdict == Verdict::Unhealthy => input.health.clone(),
         Ok(_) => remembered.problem().cloned().unwrap_or_else(|| {
             "its controller manager has made no token of the account of its consumers yet".into()
@@ -213,7 +279,7 @@ fn waits_for(input: &Input, remembered: &Remembered) -> String {
 }
 
 /// What is known without asking.
-fn facts(input: &Input, remembered: &Remembered) -> Observed {
+fn facts(input: &Input, remembered: &ProfileRecord) -> Observed {
     let cluster = input.cluster.as_ref();
     let properties = remembered.told.properties.clone();
     let (properties, skipped) = properties.map(|told| (told.values, told.skipped)).unzip();

@@ -3,20 +3,20 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, Client, Resource, ResourceExt};
 use serde_json::{Value, json};
 
-use super::member;
 use super::memory::Memory;
-use super::observe::Seen;
+use super::observe::{self, ProfileView};
+use super::workload;
 use crate::api::conditions::{Finding, Reason};
 use crate::api::names::{FIELD_MANAGER, FINALIZER_PROFILE};
 use crate::api::{Cluster, ClusterProfile, ClusterProfileStatus};
 use crate::core::cluster_profile::plan::{Action, CONDITION};
-use crate::core::cluster_profile::{Owned, access, not_kept};
+use crate::core::cluster_profile::{OwnedFields, access, not_kept};
 use crate::core::finalizers;
-use crate::engine::{Done, Engine, ReconcileError, patch};
+use crate::engine::{ActionOutcome, Engine, ReconcileError, patch};
 
 /// How soon a profile is tried again that was refused: a namespace may be made meanwhile.
 const REFUSED_AGAIN: Duration = Duration::from_secs(30);
@@ -25,16 +25,20 @@ const REFUSED_AGAIN: Duration = Duration::from_secs(30);
 pub async fn perform(
     engine: &Engine,
     memory: &Memory,
-    seen: &Seen,
+    seen: &ProfileView,
     action: &Action,
-) -> Result<Done, ReconcileError> {
+) -> Result<ActionOutcome, ReconcileError> {
     let (client, cluster) = (&engine.client, seen.input.cluster.as_ref());
     let name = cluster.name_any();
     match action {
         Action::MakeAccount => return Ok(make_account(memory, seen).await),
         Action::WriteSecret { uid, kubeconfig } => {
             let secret = access::secret(&seen.observed.cluster, uid.clone(), kubeconfig);
-            write_secret(client, &secret).await?;
+            let written = write_secret(client, &secret).await?;
+            let kept = observe::kept(&written, cluster);
+            memory.update(cluster, |remembered| {
+                remembered.keep(seen.input.secret.as_ref(), Some(kept));
+            });
         }
         Action::Hold => {
             let change = |cluster: &Cluster| json!({ "metadata": { "finalizers": finalizers::with(cluster, FINALIZER_PROFILE) } });
@@ -44,7 +48,10 @@ pub async fn perform(
         Action::Release => {
             patch::remove_finalizer(engine, cluster, FINALIZER_PROFILE).await?;
         }
-        Action::Withdraw { namespace, uid } => withdraw(client, namespace, &name, uid).await?,
+        Action::Withdraw { namespace, uid } => {
+            memory.update(cluster, super::memory::ProfileRecord::withdrew);
+            withdraw(client, namespace, &name, uid).await?;
+        }
         Action::Publish {
             namespace,
             uid,
@@ -53,52 +60,64 @@ pub async fn perform(
         } => {
             let parts = (object.as_deref(), status.as_ref());
             let published = publish(client, namespace, &name, uid.clone(), parts).await;
+            if published.is_err() {
+                // it may be another one than was read: the next pass lists again
+                memory.update(cluster, super::memory::ProfileRecord::withdrew);
+            }
             let written = match refusal(namespace, &name, published)? {
                 Ok(written) => written,
-                Err(refused) => return Ok(Done::Refused(refused, REFUSED_AGAIN)),
+                Err(refused) => return Ok(ActionOutcome::Refused(refused, REFUSED_AGAIN)),
             };
             let Some(written) = written else {
-                return Ok(Done::Yes);
+                return Ok(ActionOutcome::Yes);
             };
+            // the watch shows this write as well, and must not wake us to repeat it
+            memory.update(cluster, |remembered| remembered.wrote(cluster, &written));
             // what is not kept would differ in every pass
-            let lost = Owned::of(&written).lost(parts.0, parts.1);
+            let lost = OwnedFields::of(&written).lost(parts.0, parts.1);
             if !lost.is_empty() {
-                // the watch shows this write as well, and must not wake us to repeat it
-                let version = written.resource_version();
-                memory.update(cluster, |remembered| remembered.wrote(namespace, version));
                 let finding = not_kept(namespace, &name, &lost);
-                return Ok(Done::Refused(finding, REFUSED_AGAIN));
+                return Ok(ActionOutcome::Refused(finding, REFUSED_AGAIN));
             }
         }
     }
-    Ok(Done::LookAgain(Duration::ZERO))
+    Ok(ActionOutcome::LookAgain(Duration::ZERO))
 }
 
-/// What a member does not take is no failure of the pass: its profile stays, and says so. It is tried again when the member
+/// What a workload cluster does not take is no failure of the pass: its profile stays, and says so. It is tried again when the workload cluster
 /// is asked the next time.
-async fn make_account(memory: &Memory, seen: &Seen) -> Done {
-    let Some(member) = &seen.member else {
-        return Done::Yes;
+async fn make_account(memory: &Memory, seen: &ProfileView) -> ActionOutcome {
+    let Some(workload) = &seen.workload else {
+        return ActionOutcome::Yes;
     };
-    let problem = member::make_account(member).await.unwrap_or_else(Some);
+    let problem = workload::make_account(workload).await.unwrap_or_else(Some);
     let mut is_news = false;
     memory.update(&seen.input.cluster, |remembered| {
         is_news = remembered.take_account(problem);
     });
     if is_news {
-        Done::LookAgain(Duration::ZERO)
+        ActionOutcome::LookAgain(Duration::ZERO)
     } else {
-        Done::Yes
+        ActionOutcome::Yes
     }
 }
 
-async fn write_secret(client: &Client, secret: &Secret) -> Result<(), ReconcileError> {
+/// Writes over the Secret that was read, or makes it where there was none.
+async fn write_secret(client: &Client, secret: &Secret) -> Result<Secret, ReconcileError> {
     let (namespace, name) = (secret.namespace().unwrap_or_default(), secret.name_any());
     let secrets: Api<Secret> = Api::namespaced(client.clone(), &namespace);
-    let params = PatchParams::apply(FIELD_MANAGER).force();
-    let applied = secrets.patch(&name, &params, &Patch::Apply(secret)).await;
-    let what = format!("apply Secret {namespace}/{name}");
-    applied.map(drop).map_err(ReconcileError::api(what))
+    let written = if secret.uid().is_some() {
+        let params = PatchParams::apply(FIELD_MANAGER).force();
+        secrets.patch(&name, &params, &Patch::Apply(secret)).await
+    } else {
+        let params = PostParams {
+            field_manager: Some(FIELD_MANAGER.into()),
+            ..PostParams::default()
+        };
+        secrets.create(&params, secret).await
+    };
+    let what = format!("write Secret {namespace}/{name}");
+    written.map_err(ReconcileError::api(what))
 }
 
 /// Answers that the next pass would get again are for people; the others are errors.

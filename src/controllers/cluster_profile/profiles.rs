@@ -8,12 +8,12 @@ use kube::{Api, Client, ResourceExt};
 use crate::api::names::{LABEL_CLUSTER, LABEL_CLUSTER_NAMESPACE, PROFILE_MANAGER};
 use crate::api::readable::unreadable;
 use crate::api::{Cluster, ClusterProfile};
-use crate::core::cluster_profile::{Existing, Ours, Owned};
+use crate::core::cluster_profile::{Existing, Ours, OwnedFields};
 use crate::engine::ReconcileError;
 use crate::store::Item;
 
 /// Profiles under the Cluster's name, by namespace, with their resourceVersions.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Profiles {
     /// Whether the management cluster knows ClusterProfiles at all.
     pub(super) served: bool,
@@ -21,45 +21,31 @@ pub(super) struct Profiles {
     pub(super) versions: BTreeMap<String, String>,
 }
 
-/// Reads those that carry the Cluster's labels, wherever they are, and those in `namespaces`.
+/// Reads those that carry the Cluster's labels, wherever they are, and those in `namespaces`: all have its name.
 pub(super) async fn profiles(
     client: &Client,
     cluster: &Cluster,
     namespaces: &[String],
 ) -> Result<Profiles, ReconcileError> {
     let (name, own) = (cluster.name_any(), cluster.namespace().unwrap_or_default());
-    let selector = format!("{LABEL_CLUSTER}={name},{LABEL_CLUSTER_NAMESPACE}={own}");
+    let params = ListParams::default().fields(&format!("metadata.name={name}"));
     let everywhere = Api::<Item<ClusterProfile>>::all(client.clone());
-    let listed = match everywhere
-        .list(&ListParams::default().labels(&selector))
-        .await
-    {
+    let listed = match everywhere.list(&params).await {
         Ok(listed) => listed,
         Err(kube::Error::Api(status)) if status.code == 404 => return Ok(Profiles::default()),
         Err(error) => return Err(ReconcileError::api("list the ClusterProfiles")(error)),
+    };
+    let is_labelled = |profile: &ClusterProfile| {
+        profile.labels().get(LABEL_CLUSTER) == Some(&name)
+            && profile.labels().get(LABEL_CLUSTER_NAMESPACE) == Some(&own)
     };
     let mut profiles = Profiles {
         served: true,
         ..Profiles::default()
     };
-    for profile in listed
-        .items
-        .into_iter()
-        .map(|Item(profile)| profile)
-        .filter(|profile| profile.name_any() == name)
-    {
-        profiles.take(cluster, &profile);
-    }
-    for namespace in namespaces {
-        if profiles.existing.contains_key(namespace) {
-            continue;
-        }
-        let found = Api::<Item<ClusterProfile>>::namespaced(client.clone(), namespace)
-            .get_opt(&name)
-            .await;
-        let what = format!("read ClusterProfile {namespace}/{name}");
-        let found = found.map_err(ReconcileError::api(what))?;
-        if let Some(Item(profile)) = found {
+    for Item(profile) in listed.items {
+        let namespace = profile.namespace().unwrap_or_default();
+        if is_labelled(&profile) || namespaces.contains(&namespace) {
             profiles.take(cluster, &profile);
         }
     }
@@ -67,7 +53,14 @@ pub(super) async fn profiles(
 }
 
 impl Profiles {
-    fn take(&mut self, cluster: &Cluster, profile: &ClusterProfile) {
+    /// Whether each of these namespaces has a profile of the Cluster's own.
+    pub(super) fn are_ours(&self, namespaces: &[String]) -> bool {
+        let mut namespaces = namespaces.iter();
+        namespaces.all(|namespace| matches!(self.existing.get(namespace), Some(Existing::Ours(_))))
+    }
+
+    /// Takes in a profile as it was read or written.
+    pub(super) fn take(&mut self, cluster: &Cluster, profile: &ClusterProfile) {
         let namespace = profile.namespace().unwrap_or_default();
         let version = profile.resource_version().unwrap_or_default();
         self.existing
@@ -100,6 +93,6 @@ fn existing(cluster: &Cluster, profile: &ClusterProfile) -> Existing {
             .as_ref()
             .map(|time| time.0),
         finalizers: profile.finalizers().to_vec(),
-        owned: Owned::of(profile),
+        owned: OwnedFields::of(profile),
     }))
 }

@@ -8,11 +8,10 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
-use super::unreadable;
+use super::base::Base;
 use crate::core::Key;
 use crate::core::credential::plan::{self, Action, Observed, Plan};
-use crate::engine::{COUNTS_TOGETHER, Controller, Done, ReconcileError, patch};
-use crate::manager::Context;
+use crate::engine::{ActionOutcome, COUNTS_TOGETHER, Controller, Engine, ReconcileError, patch};
 
 /// What a Secret is a credential of, by its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +24,8 @@ pub enum Of {
 
 /// The controller of Secrets of one type.
 pub struct Credentials {
-    /// What controllers share.
-    pub context: Arc<Context>,
+    /// What all controllers share.
+    pub base: Arc<Base>,
     /// Who uses them.
     pub of: Of,
 }
@@ -34,7 +33,7 @@ pub struct Credentials {
 impl Credentials {
     fn is_needed(&self, secret: &Secret) -> bool {
         let (namespace, name) = (secret.namespace().unwrap_or_default(), secret.name_any());
-        let (stores, key) = (&self.context.stores, Key::Secret(namespace.clone(), name));
+        let (stores, key) = (self.base.stores(), Key::Secret(namespace.clone(), name));
         match self.of {
             Of::Hosts => {
                 let hosts = stores.hosts.by(&key);
@@ -60,8 +59,12 @@ impl Controller for Credentials {
     const NAME: &'static str = "credential";
     const TOGETHER: Duration = COUNTS_TOGETHER;
 
+    fn engine(&self) -> &Engine {
+        &self.base.engine
+    }
+
     async fn is_held(&self, secret: &Secret) -> bool {
-        unreadable::holds(&self.context, secret).await
+        self.base.is_held(secret).await
     }
 
     async fn observe(
@@ -84,9 +87,9 @@ impl Controller for Credentials {
         observed: &Observed,
         Action::Hold(is_needed): &Action,
         _: Timestamp,
-    ) -> Result<Done, ReconcileError> {
-        patch::hold(&self.context.engine, observed.secret.as_ref(), *is_needed).await?;
-        Ok(Done::Yes)
+    ) -> Result<ActionOutcome, ReconcileError> {
+        patch::hold(&self.base.engine, observed.secret.as_ref(), *is_needed).await?;
+        Ok(ActionOutcome::Yes)
     }
 
     fn reported(_: &Secret) -> Option<&()> {

@@ -4,18 +4,18 @@
 use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 
+use super::Hosts;
 use crate::api::names::ANNOTATION_INITIALIZED;
 use crate::api::{Cluster, Host};
-use crate::controllers::machine::turn;
+use crate::controllers::machine::turn::{self, Turns};
 use crate::core::host::Contact;
 use crate::core::node::{Observation, Owner, Ownership};
 use crate::engine::ReconcileError;
-use crate::manager::Context;
 use crate::store::Item;
 
 /// What is known of a Cluster, and of who made its control plane.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Made {
+pub struct ControlPlaneOrigin {
     /// Its namespace.
     pub namespace: String,
     /// Its name.
@@ -32,7 +32,7 @@ pub struct Made {
     pub authority: Option<String>,
 }
 
-impl Made {
+impl ControlPlaneOrigin {
     fn of(cluster: &Cluster) -> Self {
         Self {
             namespace: cluster.namespace().unwrap_or_default(),
@@ -61,7 +61,7 @@ impl Made {
 }
 
 /// What is known of the Clusters of a host's namespace, and of that of its marker.
-pub fn known(context: &Context, host: &Host, contact: &Contact) -> Vec<Made> {
+pub fn known(controller: &Hosts, host: &Host, contact: &Contact) -> Vec<ControlPlaneOrigin> {
     let mut namespaces = vec![host.namespace().unwrap_or_default()];
     if let Some((owner, _)) = marked(contact) {
         namespaces.push(owner.marker.namespace.clone());
@@ -69,17 +69,20 @@ pub fn known(context: &Context, host: &Host, contact: &Contact) -> Vec<Made> {
     namespaces.dedup();
     let clusters = namespaces
         .iter()
-        .flat_map(|namespace| context.stores.clusters.within(namespace));
+        .flat_map(|namespace| controller.base.stores().clusters.within(namespace));
     clusters
         .map(|cluster| {
-            let known = context.known.get(&cluster.uid().unwrap_or_default());
+            let known = controller
+                .workloads
+                .known
+                .get(&cluster.uid().unwrap_or_default());
             let by_secret = known.turn.flatten().and_then(|marks| marks.initialized);
             let authority = known.authorities;
-            Made {
+            ControlPlaneOrigin {
                 is_external: known.kubeconfig.external,
                 by_secret,
                 authority: authority.map(|authorities| authorities.cluster.fingerprint()),
-                ..Made::of(&cluster)
+                ..ControlPlaneOrigin::of(&cluster)
             }
         })
         .collect()
@@ -91,14 +94,15 @@ pub fn guards(
     host: &Host,
     contact: &Contact,
     has_machine: bool,
-    clusters: &[Made],
+    clusters: &[ControlPlaneOrigin],
 ) -> Option<String> {
     let claim = host.spec.consumer_ref.as_ref();
     let is_over =
         |uid: &str| !has_machine && claim.is_some_and(|claim| claim.releasing && claim.uid == uid);
     let marked = marked(contact).filter(|(owner, _)| !is_over(&owner.marker.uid));
-    let recorded = |cluster: &Made| claim.is_some_and(|claim| cluster.is_by(&claim.uid));
-    let has = |cluster: &&Made| {
+    let recorded =
+        |cluster: &ControlPlaneOrigin| claim.is_some_and(|claim| cluster.is_by(&claim.uid));
+    let has = |cluster: &&ControlPlaneOrigin| {
         !cluster.is_deleting
             && (recorded(cluster) || marked.is_some_and(|(owner, seen)| cluster.is_on(owner, seen)))
     };
@@ -115,7 +119,7 @@ pub fn was_let_go(host: &Host, uid: &str) -> bool {
 }
 
 /// The Cluster that stays, and whose control plane may be on a host that says nothing: nobody is recorded.
-pub fn may_have(host: &Host, contact: &Contact, clusters: &[Made]) -> Option<String> {
+pub fn may_have(host: &Host, contact: &Contact, clusters: &[ControlPlaneOrigin]) -> Option<String> {
     if matches!(contact, Contact::Seen(_)) {
         return None;
     }
@@ -129,26 +133,20 @@ pub fn may_have(host: &Host, contact: &Contact, clusters: &[Made]) -> Option<Str
 }
 
 /// Refuses when the control plane of a Cluster that stays is recorded of the host's claim, by what the API server has now.
-pub async fn must_have_none(
-    context: &Context,
-    host: &Host,
-    what: &str,
-) -> Result<(), ReconcileError> {
+pub async fn must_have_none(turns: &Turns, host: &Host, what: &str) -> Result<(), ReconcileError> {
     let Some(claim) = &host.spec.consumer_ref else {
         return Ok(());
     };
     // one that cannot be read keeps no other from it, and its record can be read
-    let clusters: Api<Item<Cluster>> = Api::namespaced(
-        context.client.clone(),
-        &host.namespace().unwrap_or_default(),
-    );
+    let clusters: Api<Item<Cluster>> =
+        Api::namespaced(turns.base.client(), &host.namespace().unwrap_or_default());
     let clusters = clusters.list(&ListParams::default()).await;
     let clusters = clusters.map_err(ReconcileError::api("list the Clusters"))?;
     let mut all = Vec::new();
     for Item(cluster) in &clusters.items {
-        let mut made = Made::of(cluster);
+        let mut made = ControlPlaneOrigin::of(cluster);
         if made.name == claim.cluster && !made.is_deleting {
-            let both = turn::now(context, cluster).await?;
+            let both = turn::now(turns, cluster).await?;
             made.by = both.cluster.initialized;
             made.by_secret = both.secret.initialized;
         }

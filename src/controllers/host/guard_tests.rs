@@ -50,14 +50,14 @@ fn unmarked() -> Contact {
 }
 
 /// Cluster `a`, of which these are recorded: by the Cluster, and by its CA Secret.
-fn made(by: Option<&str>, by_secret: Option<&str>) -> Made {
-    Made {
+fn made(by: Option<&str>, by_secret: Option<&str>) -> ControlPlaneOrigin {
+    ControlPlaneOrigin {
         namespace: "n".into(),
         name: "a".into(),
         by: by.map(str::to_owned),
         by_secret: by_secret.map(str::to_owned),
         authority: CA.map(str::to_owned),
-        ..Made::default()
+        ..ControlPlaneOrigin::default()
     }
 }
 
@@ -84,7 +84,7 @@ fn what_is_recorded_counts_whatever_the_host_says_while_the_cluster_stays() {
                 );
                 assert_eq!(is.is_some(), expected, "{case}, {what}");
             }
-            let deleted = Made {
+            let deleted = ControlPlaneOrigin {
                 is_deleting: true,
                 ..record
             };
@@ -92,7 +92,7 @@ fn what_is_recorded_counts_whatever_the_host_says_while_the_cluster_stays() {
         }
         assert_eq!(guards(&host(true), &contact, true, &[]), None, "{case}");
     }
-    let renamed = Made {
+    let renamed = ControlPlaneOrigin {
         name: "b".into(),
         ..made(Some("m"), None)
     };
@@ -115,7 +115,7 @@ fn a_silent_host_of_which_nothing_is_recorded_has_none_that_could_keep_it_from_b
 
 #[test]
 fn by_its_marker_a_host_has_a_control_plane_whoever_is_recorded_if_it_has_the_key_of_the_ca() {
-    let unread = |record: Made| Made {
+    let unread = |record: ControlPlaneOrigin| ControlPlaneOrigin {
         authority: None,
         ..record
     };
@@ -149,7 +149,7 @@ fn by_its_marker_a_host_has_a_control_plane_whoever_is_recorded_if_it_has_the_ke
         (
             "of another Cluster",
             seen(true, CA),
-            Made {
+            ControlPlaneOrigin {
                 name: "b".into(),
                 ..made(None, None)
             },
@@ -158,7 +158,7 @@ fn by_its_marker_a_host_has_a_control_plane_whoever_is_recorded_if_it_has_the_ke
         (
             "of another namespace",
             seen(true, CA),
-            Made {
+            ControlPlaneOrigin {
                 namespace: "o".into(),
                 ..made(None, None)
             },
@@ -187,11 +187,11 @@ fn what_a_machine_let_go_of_that_is_gone_is_a_clusters_only_where_it_is_recorded
 
 #[test]
 fn a_host_that_says_nothing_may_have_the_control_plane_of_a_cluster_that_has_none_yet() {
-    let external = Made {
+    let external = ControlPlaneOrigin {
         is_external: true,
         ..made(None, None)
     };
-    let deleted = Made {
+    let deleted = ControlPlaneOrigin {
         is_deleting: true,
         ..made(None, None)
     };

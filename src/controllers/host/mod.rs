@@ -10,19 +10,70 @@ mod switch;
 use std::sync::Arc;
 
 use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
 
-use super::unreadable;
+use super::base::Base;
+use super::machine::turn::Turns;
+use super::workloads::Workloads;
 use crate::api::conditions::{ConditionType, Finding};
 use crate::api::{Host, HostStatus};
 use crate::core::host::plan::{self, Action, Plan};
 use crate::core::host::{Observed, status};
-use crate::engine::{Controller, Done, ReconcileError};
-use crate::manager::Context;
+use crate::engine::{ActionOutcome, Controller, Engine, ReconcileError};
+use crate::providers::ssh::target::place;
+use crate::providers::{self, Bmcs, Follows, Installs};
 
 /// The controller of Hosts.
 pub struct Hosts {
-    /// What controllers share.
-    pub context: Arc<Context>,
+    /// What all controllers share.
+    pub base: Arc<Base>,
+    /// The clusters that Hosts are part of.
+    pub workloads: Arc<Workloads>,
+    /// Hosts over SSH.
+    pub hosts: Arc<providers::Hosts>,
+    /// Who may make a control plane.
+    pub turns: Arc<Turns>,
+    /// Their BMCs.
+    pub bmcs: Arc<Bmcs>,
+    /// What their operating systems are installed with.
+    pub installs: Installs,
+    /// Units of steps that are followed.
+    pub follows: Arc<Follows>,
+}
+
+impl Hosts {
+    /// Forgets a Host that is gone.
+    pub fn forget(&self, host: &Host) {
+        self.hosts.forget(host);
+        let uid = host.uid().unwrap_or_default();
+        self.bmcs.forget(&uid);
+        if let Some(media) = &self.installs.media {
+            media.revoke(&uid);
+        }
+    }
+
+    /// What failed of a Host is tried again at once.
+    pub fn retry(&self, host: &Host) {
+        self.hosts.retry(host);
+        if let Some(consumer) = &host.spec.consumer_ref {
+            self.follows.retry(&consumer.uid);
+        }
+    }
+
+    /// Forgets what was about a Host as it was before, and does not hold any more.
+    pub fn changed(&self, before: &Host, host: &Host, is_gone: bool) {
+        if place(before) != place(host) {
+            self.hosts.forget(before);
+        }
+        // the reset of a host may outlive the Machine that let it go
+        let consumer = |host: &Host| host.spec.consumer_ref.as_ref().map(|c| c.uid.clone());
+        let has_let_go = is_gone || consumer(before) != consumer(host);
+        if let Some(uid) = consumer(before).filter(|_| has_let_go)
+            && self.base.stores().machines.by_uid(&uid).is_none()
+        {
+            self.follows.forget(&uid);
+        }
+    }
 }
 
 impl Controller for Hosts {
@@ -34,12 +85,16 @@ impl Controller for Hosts {
     const NAME: &'static str = "host";
     const EVENTS: &'static [ConditionType] = &[ConditionType::Available];
 
+    fn engine(&self) -> &Engine {
+        &self.base.engine
+    }
+
     async fn is_held(&self, host: &Host) -> bool {
-        unreadable::holds(&self.context, host).await
+        self.base.is_held(host).await
     }
 
     async fn observe(&self, host: &Arc<Host>, now: Timestamp) -> Result<Observed, ReconcileError> {
-        let observed = observe::observe(&self.context, host.clone(), now).await;
+        let observed = observe::observe(self, host.clone(), now).await;
         Ok(observed)
     }
 
@@ -52,8 +107,8 @@ impl Controller for Hosts {
         observed: &Observed,
         action: &Action,
         _: Timestamp,
-    ) -> Result<Done, ReconcileError> {
-        perform::perform(&self.context, observed, action).await
+    ) -> Result<ActionOutcome, ReconcileError> {
+        perform::perform(self, observed, action).await
     }
 
     fn reported(host: &Host) -> Option<&HostStatus> {

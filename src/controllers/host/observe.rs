@@ -5,8 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
-use super::guard;
-use super::power;
+use super::{Hosts, guard, power};
 use crate::api::conditions::{ConditionType, Reason, Status, find};
 use crate::api::host::HostFacts;
 use crate::api::names::{ANNOTATION_INITIALIZED, provider_ids};
@@ -17,26 +16,25 @@ use crate::core::host::plan::is_fresh;
 use crate::core::host::{Consumer, Contact, Observed, Owner, Twins, is_same_server};
 use crate::core::machine::is_begun;
 use crate::core::node::{self, Job, JobKind, Marker, Observation, Ownership};
-use crate::core::proof::Initialized;
-use crate::manager::Context;
+use crate::core::proof::InitProof;
 use crate::providers::install;
 use crate::providers::ssh::claims;
 
 /// What a pass over a Host knows.
-pub async fn observe(context: &Context, host: Arc<Host>, now: Timestamp) -> Observed {
+pub async fn observe(controller: &Hosts, host: Arc<Host>, now: Timestamp) -> Observed {
     let consumer = host.spec.consumer_ref.clone();
-    let machine = claims::machine(&context.stores.machines, &host);
-    let rivals = claims::rivals(&context.stores.hosts, &host);
+    let machine = claims::machine(&controller.base.stores().machines, &host);
+    let rivals = claims::rivals(&controller.base.stores().hosts, &host);
     let is_deleted = host.metadata.deletion_timestamp.is_some();
     let following = consumer
         .as_ref()
-        .and_then(|consumer| context.follows.current(&consumer.uid));
+        .and_then(|consumer| controller.follows.current(&consumer.uid));
     let is_missed = power::is_missed(&host, machine.as_deref());
     let is_claimed = consumer
         .as_ref()
         .is_some_and(|consumer| !consumer.releasing)
         && host.status.as_ref().is_some_and(|s| s.facts.is_some());
-    let heard_at = context.hosts.heard_at(&host).filter(|_| is_claimed);
+    let heard_at = controller.hosts.heard_at(&host).filter(|_| is_claimed);
     // what is said of a claim without its Machine rests on the marker
     let is_abandoned = consumer.is_some() && machine.is_none();
     let is_asked = is_missed
@@ -45,23 +43,26 @@ pub async fn observe(context: &Context, host: Arc<Host>, now: Timestamp) -> Obse
         || !rivals.is_empty()
         || is_of_before(&host, machine.as_deref());
     let is_fresh = heard_at.is_some_and(|at| is_fresh(at, now)) && !is_asked;
-    let twins =
-        |contact: &Contact| Twins::find(&host, facts(contact), |key| context.stores.hosts.by(key));
+    let twins = |contact: &Contact| {
+        Twins::find(&host, facts(contact), |key| {
+            controller.base.stores().hosts.by(key)
+        })
+    };
     let may_ask_bmc = host.spec.bmc.is_some() && twins(&Contact::NotAsked).bmc.is_empty();
     let stands = power::Stands::of(&host);
-    let installation = install::look(&context.installs, &host);
+    let installation = install::look(&controller.installs, &host);
     let (contact, first_contact_keys) = if let Some(underway) = &installation {
-        let contact = install::ask(&context.installs, &host, &underway.record, now).await;
+        let contact = install::ask(&controller.installs, &host, &underway.record, now).await;
         (contact, Vec::new())
     } else if following.is_some() || (is_fresh && !stands.is_off) {
         (Contact::NotAsked, Vec::new())
     } else if may_ask_bmc {
-        power::ask(context, &host, stands, now).await
+        power::ask(controller, &host, stands, now).await
     } else {
-        context.hosts.ask(&host).await
+        controller.hosts.ask(&host).await
     };
     if may_ask_bmc {
-        power::make_known(context, &host, now).await;
+        power::make_known(controller, &host, now).await;
     }
     let marker = match &contact {
         Contact::Seen(seen) => match &seen.owner {
@@ -70,32 +71,32 @@ pub async fn observe(context: &Context, host: Arc<Host>, now: Timestamp) -> Obse
         },
         _ => None,
     };
-    let clusters = guard::known(context, &host, &contact);
+    let clusters = guard::known(controller, &host, &contact);
     let guards = guard::guards(&host, &contact, machine.is_some(), &clusters);
     let may_guard = guard::may_have(&host, &contact, &clusters);
-    let owner_here = owner_here(context, marker.map(|owner| &owner.marker));
+    let owner_here = owner_here(controller, marker.map(|owner| &owner.marker));
     let unrecorded = match &contact {
-        Contact::Seen(seen) if owner_here == Owner::Unknown => unrecorded(context, &host, seen),
+        Contact::Seen(seen) if owner_here == Owner::Unknown => unrecorded(controller, &host, seen),
         _ => None,
     };
     let owner = marker.map(|owner| owner.marker.uid.clone());
     Observed {
         twins: twins(&contact),
         owner: owner_here,
-        consumer: consumer_of(context, machine.as_deref()),
-        stands_in: stands_in(context, &host, facts(&contact)),
+        consumer: consumer_of(controller, machine.as_deref()),
+        stands_in: stands_in(controller, &host, facts(&contact)),
         rivals,
         guards,
         may_guard,
         unrecorded,
         attempts: owner
-            .map(|uid| context.follows.attempts(&Job::new(JobKind::Reset, &uid)))
+            .map(|uid| controller.follows.attempts(&Job::new(JobKind::Reset, &uid)))
             .unwrap_or_default(),
-        management: context.management.clone(),
-        bmc: context.bmcs.last(&host).filter(|_| may_ask_bmc),
+        management: controller.base.management.clone(),
+        bmc: controller.bmcs.last(&host).filter(|_| may_ask_bmc),
         is_missed,
         heard_at,
-        has_media: context.installs.media.is_some(),
+        has_media: controller.installs.media.is_some(),
         installation,
         following,
         contact,
@@ -124,27 +125,27 @@ fn is_of_before(host: &Host, machine: Option<&Machine>) -> bool {
 }
 
 /// Another Host that stands for the server of one that is being deleted, and bears its claim.
-fn stands_in(context: &Context, host: &Host, seen: Option<&HostFacts>) -> Option<String> {
+fn stands_in(controller: &Hosts, host: &Host, seen: Option<&HostFacts>) -> Option<String> {
     host.metadata.deletion_timestamp.as_ref()?;
-    let machine = claim::claimant(host, &context.management)?;
-    let others = claims::of(&context.stores.hosts, &machine);
+    let machine = claim::claimant(host, &controller.base.management)?;
+    let others = claims::of(&controller.base.stores().hosts, &machine);
     let other = others
         .iter()
-        .find(|other| is_same_server(host, seen, other, |of| is_marked(context, of, &machine)));
+        .find(|other| is_same_server(host, seen, other, |of| is_marked(controller, of, &machine)));
     other.map(|other| other.name_any())
 }
 
 /// Whether the server of a Host showed the marker of this Machine when it was last asked.
-pub fn is_marked(context: &Context, host: &Host, machine: &Marker) -> bool {
+pub fn is_marked(controller: &Hosts, host: &Host, machine: &Marker) -> bool {
     let namespace = host.namespace().unwrap_or_default();
-    let sighting = context.hosts.sightings.get(&namespace, &host.name_any());
+    let sighting = controller.hosts.sightings.get(&namespace, &host.name_any());
     let owner = sighting.and_then(|sighting| sighting.owner);
     owner.is_some_and(|owner| owner.is_same_machine(machine))
 }
 
 /// What is known here of the Machine that a marker names.
-fn owner_here(context: &Context, marker: Option<&Marker>) -> Owner {
-    let stores = &context.stores;
+fn owner_here(controller: &Hosts, marker: Option<&Marker>) -> Owner {
+    let stores = controller.base.stores();
     match marker {
         Some(marker) if stores.machines.by_uid(&marker.uid).is_some() => {
             let host = claims::of(&stores.hosts, marker).pop();
@@ -154,36 +155,39 @@ fn owner_here(context: &Context, marker: Option<&Marker>) -> Owner {
     }
 }
 
-fn consumer_of(context: &Context, machine: Option<&Machine>) -> Consumer {
+fn consumer_of(controller: &Hosts, machine: Option<&Machine>) -> Consumer {
     let Some(machine) = machine else {
         return Consumer::Missing;
     };
     let uid = machine.uid().unwrap_or_default();
     let has_node = || {
         let ids = provider_ids(&uid);
-        let clusters = context
-            .stores
+        let clusters = controller
+            .base
+            .stores()
             .clusters
             .within(&machine.namespace().unwrap_or_default());
-        let members = clusters
+        let workloads = clusters
             .iter()
-            .filter_map(|cluster| context.member(cluster));
-        let mut members = members.into_iter();
-        members.any(|member| {
+            .filter_map(|cluster| controller.workloads.get(cluster));
+        let mut workloads = workloads.into_iter();
+        workloads.any(|workload| {
             ids.iter()
-                .any(|id| member.node_by_provider_id(id).is_some())
+                .any(|id| workload.node_by_provider_id(id).is_some())
         })
     };
     Consumer::Exists {
         is_deleting: machine.metadata.deletion_timestamp.is_some(),
-        is_begun: is_begun(machine) || recorded_cluster(context, machine).is_some() || has_node(),
+        is_begun: is_begun(machine)
+            || recorded_cluster(controller.base.stores(), &controller.workloads, machine).is_some()
+            || has_node(),
     }
 }
 
 /// The control plane that its server proves to be there, and that its Cluster does not know of. Where another host has the
 /// key of the CA as well, a person has to look which is the one. What its Machine has let go of is no Cluster's any more: one
 /// that was made again under the same name may have the same CA.
-fn unrecorded(context: &Context, host: &Host, seen: &Observation) -> Option<Initialized> {
+fn unrecorded(controller: &Hosts, host: &Host, seen: &Observation) -> Option<InitProof> {
     let Ownership::Owner(node::Owner { marker, .. }) = &seen.owner else {
         return None;
     };
@@ -191,18 +195,25 @@ fn unrecorded(context: &Context, host: &Host, seen: &Observation) -> Option<Init
         return None;
     }
     let namespace = host.namespace().filter(|of| *of == marker.namespace)?;
-    let cluster = context.stores.clusters.get(&namespace, &marker.cluster)?;
-    let known = context.known.get(&cluster.uid()?);
+    let cluster = controller
+        .base
+        .stores()
+        .clusters
+        .get(&namespace, &marker.cluster)?;
+    let known = controller.workloads.known.get(&cluster.uid()?);
     let is_recorded = cluster.annotations().contains_key(ANNOTATION_INITIALIZED);
     if is_recorded || known.kubeconfig.external || cluster.metadata.deletion_timestamp.is_some() {
         return None;
     }
     let authority = known.authorities?.cluster.fingerprint();
-    let made = Initialized::of_host(&context.management, Some(&authority), seen)?;
-    let hosts = context.stores.hosts.within(&namespace);
+    let made = InitProof::of_host(&controller.base.management, Some(&authority), seen)?;
+    let hosts = controller.base.stores().hosts.within(&namespace);
     let mut others = hosts.iter().filter(|other| other.uid() != host.uid());
     let is_alone = !others.any(|other| {
-        let sighting = context.hosts.sightings.get(&namespace, &other.name_any());
+        let sighting = controller
+            .hosts
+            .sightings
+            .get(&namespace, &other.name_any());
         sighting.is_some_and(|sighting| {
             let is_of_us = sighting
                 .owner

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::guard;
 use super::observe::is_marked;
 use super::released::must_be_released;
 use super::switch::{Switch, switch};
+use super::{Hosts, guard};
 use crate::api::Host;
 use crate::api::names::{ANNOTATION_INSTALLATION, FINALIZER_IN_USE, provider_id};
 use crate::controllers::machine::turn;
@@ -17,8 +17,7 @@ use crate::core::machine::kind::PlaceKind;
 use crate::core::node::{self, JobKind, Marker};
 use crate::core::proof::{Clean, TurnIsOver};
 use crate::core::{claim, finalizers};
-use crate::engine::{Chain, Done, ReconcileError, patch};
-use crate::manager::Context;
+use crate::engine::{ActionOutcome, Chain, ReconcileError, patch};
 use crate::providers::install;
 use crate::workload;
 use kube::{Api, ResourceExt};
@@ -28,65 +27,72 @@ const TRY_AGAIN: Duration = Duration::from_secs(10);
 
 /// Does one action.
 pub async fn perform(
-    context: &Context,
+    controller: &Hosts,
     observed: &Observed,
     action: &Action,
-) -> Result<Done, ReconcileError> {
+) -> Result<ActionOutcome, ReconcileError> {
     match action {
-        Action::PinKeys(keys) => pin(context, observed, keys).await?,
-        Action::Reset(marker) => return reset(context, observed, marker).await,
-        Action::Hold => drop(patch::hold(&context.engine, observed.host.as_ref(), true).await?),
-        Action::Free(clean) => free(context, observed, clean).await?,
-        Action::LetGo => let_go(context, observed).await?,
-        Action::LeaveTo(other) => leave_to(context, observed, other).await?,
-        Action::RecordInitialized(made) => turn::record_found(context, made).await?,
-        Action::SwitchOn => switch(context, observed, Switch::On).await?,
-        Action::SwitchOff => switch(context, observed, Switch::Off).await?,
-        Action::Fence => switch(context, observed, Switch::Fence).await?,
+        Action::PinKeys(keys) => pin(controller, observed, keys).await?,
+        Action::Reset(marker) => return reset(controller, observed, marker).await,
+        Action::Hold => {
+            patch::hold(&controller.base.engine, observed.host.as_ref(), true).await?;
+        }
+        Action::Free(clean) => free(controller, observed, clean).await?,
+        Action::LetGo => let_go(controller, observed).await?,
+        Action::LeaveTo(other) => leave_to(controller, observed, other).await?,
+        Action::RecordInitialized(made) => turn::record_found(&controller.turns, made).await?,
+        Action::SwitchOn => switch(controller, observed, Switch::On).await?,
+        Action::SwitchOff => switch(controller, observed, Switch::Off).await?,
+        Action::Fence => switch(controller, observed, Switch::Fence).await?,
         Action::StopKubelet(marker) => {
-            must_be_released(context, observed).await?;
-            return Ok(stop_kubelet(context, observed, marker).await);
+            must_be_released(controller, observed).await?;
+            return Ok(stop_kubelet(controller, observed, marker).await);
         }
         Action::BeginInstallation => {
             let host = observed.host.as_ref();
-            guard::must_have_none(context, host, "install the operating system").await?;
-            install::begin(&context.installs, observed).await?;
+            guard::must_have_none(&controller.turns, host, "install the operating system").await?;
+            install::begin(&controller.installs, observed).await?;
         }
-        Action::OpenInstaller => install::open_again(&context.installs, observed).await?,
-        Action::BootInstaller => install::boot(&context.installs, observed).await?,
-        Action::BootInstalled => install::boot_installed(&context.installs, observed).await?,
+        Action::OpenInstaller => install::open_again(&controller.installs, observed).await?,
+        Action::BootInstaller => install::boot(&controller.installs, observed).await?,
+        Action::BootInstalled => install::boot_installed(&controller.installs, observed).await?,
         Action::EndInstallation => {
             let free = async |clean: Option<&Clean>, key: &str| {
-                free_installed(context, observed, clean, key).await
+                free_installed(controller, observed, clean, key).await
             };
-            install::end(&context.installs, observed, free).await?;
+            install::end(&controller.installs, observed, free).await?;
         }
         Action::GiveUpInstallation(cause, why) => {
-            install::give_up(&context.installs, observed, *cause, why.clone()).await?;
+            install::give_up(&controller.installs, observed, *cause, why.clone()).await?;
         }
     }
-    Ok(Done::Yes)
+    Ok(ActionOutcome::Yes)
 }
 
 async fn pin(
-    context: &Context,
+    controller: &Hosts,
     observed: &Observed,
     keys: &[String],
 ) -> Result<(), ReconcileError> {
     let host = observed.host.as_ref();
     let change = |_: &Host| json!({ "spec": { "ssh": { "hostKeys": keys } } });
-    patch::swap(&context.engine, host, |host| host.spec.ssh.clone(), change)
-        .await
-        .map(drop)
+    patch::swap(
+        &controller.base.engine,
+        host,
+        |host| host.spec.ssh.clone(),
+        change,
+    )
+    .await
+    .map(drop)
 }
 
 async fn reset(
-    context: &Context,
+    controller: &Hosts,
     observed: &Observed,
     marker: &Marker,
-) -> Result<Done, ReconcileError> {
-    must_be_released(context, observed).await?;
-    let pod_cidrs = pod_cidrs(context, marker);
+) -> Result<ActionOutcome, ReconcileError> {
+    must_be_released(controller, observed).await?;
+    let pod_cidrs = pod_cidrs(controller, marker);
     let unit = node::reset(&node::Reset {
         pod_cidrs: &pod_cidrs,
     })
@@ -94,7 +100,7 @@ async fn reset(
     let script = node::start_and_follow(marker, &unit, crate::clock::now())
         .map_err(|error| ReconcileError::other("render the reset", error))?;
     // what was let go may have been given back since
-    let live = patch::live(&context.engine, observed.host.as_ref()).await?;
+    let live = patch::live(&controller.base.engine, observed.host.as_ref()).await?;
     let decided_on = &observed.host.spec;
     if live.spec.consumer_ref != decided_on.consumer_ref || live.spec.ssh != decided_on.ssh {
         return Err(ReconcileError::Conflict {
@@ -102,24 +108,27 @@ async fn reset(
         });
     }
     // A host that does not answer is the next pass's finding.
-    let Ok(session) = context.hosts.session(observed.host.as_ref()).await else {
-        return Ok(Done::LookAgain(TRY_AGAIN));
+    let Ok(session) = controller.hosts.session(observed.host.as_ref()).await else {
+        return Ok(ActionOutcome::LookAgain(TRY_AGAIN));
     };
-    let (waker, host) = (context.wakers.hosts.clone(), observed.host.clone());
+    let (waker, host) = (controller.base.wakers.hosts.clone(), observed.host.clone());
     let wake = Box::new(move || waker.wake_object(&host));
     let job = marker.job(JobKind::Reset);
     let failed = match &observed.contact {
         Contact::Seen(seen) => seen.failure(&job).cloned(),
         _ => None,
     };
-    context.follows.start(job, failed, (session, script), wake);
-    Ok(Done::Yes)
+    controller
+        .follows
+        .start(job, failed, (session, script), wake);
+    Ok(ActionOutcome::Yes)
 }
 
 /// The pod networks of the cluster that the host belonged to, as far as it still exists.
-fn pod_cidrs(context: &Context, marker: &Marker) -> Vec<String> {
-    let cluster = context
-        .stores
+fn pod_cidrs(controller: &Hosts, marker: &Marker) -> Vec<String> {
+    let cluster = controller
+        .base
+        .stores()
         .clusters
         .get(&marker.namespace, &marker.cluster);
     cluster
@@ -129,60 +138,64 @@ fn pod_cidrs(context: &Context, marker: &Marker) -> Vec<String> {
 
 /// A host that was switched on to be reset may have announced the Node of its Machine anew, which went while it
 /// was off: the reset has ended it for good.
-async fn delete_left_node(context: &Context, owner: &Marker) -> Result<(), ReconcileError> {
-    let stores = &context.stores;
+async fn delete_left_node(controller: &Hosts, owner: &Marker) -> Result<(), ReconcileError> {
+    let stores = controller.base.stores();
     if stores.machines.by_uid(&owner.uid).is_some() {
         return Ok(());
     }
     let cluster = stores.clusters.get(&owner.namespace, &owner.cluster);
-    let Some(member) = cluster.and_then(|cluster| context.member(&cluster)) else {
+    let Some(workload) = cluster.and_then(|cluster| controller.workloads.get(&cluster)) else {
         return Ok(());
     };
     let Some(node) =
-        member.node_by_provider_id(&provider_id(PlaceKind::Host.provider(), &owner.uid))
+        workload.node_by_provider_id(&provider_id(PlaceKind::Host.provider(), &owner.uid))
     else {
         return Ok(());
     };
-    let deleted = workload::nodes::delete(member.client(), &node.name, &node.uid).await;
+    let deleted = workload::nodes::delete(workload.client(), &node.name, &node.uid).await;
     deleted
         .map(drop)
         .map_err(|error| ReconcileError::other(format!("delete Node {}", node.name), Chain(&error)))
 }
 
 /// Stops the kubelet of a Machine that has let go of the host. A failure is the next pass's finding.
-async fn stop_kubelet(context: &Context, observed: &Observed, marker: &Marker) -> Done {
+async fn stop_kubelet(controller: &Hosts, observed: &Observed, marker: &Marker) -> ActionOutcome {
     let host = observed.host.as_ref();
-    if let Err(error) = context.hosts.run(host, node::retain(marker)).await {
+    if let Err(error) = controller.hosts.run(host, node::retain(marker)).await {
         tracing::warn!(host = %host.name_any(), error = %error, "its kubelet could not be stopped");
-        return Done::LookAgain(TRY_AGAIN);
+        return ActionOutcome::LookAgain(TRY_AGAIN);
     }
-    context.wakers.hosts.wake_object(host);
-    Done::Yes
+    controller.base.wakers.hosts.wake_object(host);
+    ActionOutcome::Yes
 }
 
 /// Clears the claim of a host on which nothing of its Machine is.
-async fn free(context: &Context, observed: &Observed, clean: &Clean) -> Result<(), ReconcileError> {
-    settle(context, observed, clean).await?;
+async fn free(
+    controller: &Hosts,
+    observed: &Observed,
+    clean: &Clean,
+) -> Result<(), ReconcileError> {
+    settle(controller, observed, clean).await?;
     let change = |host: &Host| {
         json!({
             "metadata": { "finalizers": finalizers::without(host, FINALIZER_IN_USE) },
             "spec": { "consumerRef": Value::Null },
         })
     };
-    clear(context, observed, change).await?;
+    clear(controller, observed, change).await?;
     tracing::info!(host = %observed.host.name_any(), "host freed");
     Ok(())
 }
 
 /// Clears the claim of a host that was installed anew, if it had one, and what stands of the installation; pins its key.
 async fn free_installed(
-    context: &Context,
+    controller: &Hosts,
     observed: &Observed,
     clean: Option<&Clean>,
     key: &str,
 ) -> Result<(), ReconcileError> {
     if let Some(clean) = clean {
-        settle(context, observed, clean).await?;
+        settle(controller, observed, clean).await?;
     } else if observed.host.spec.consumer_ref.is_some() {
         return Err(ReconcileError::other(
             "free a host that was installed",
@@ -198,22 +211,22 @@ async fn free_installed(
             "spec": { "consumerRef": Value::Null, "ssh": { "hostKeys": [key] } },
         })
     };
-    clear(context, observed, change).await?;
+    clear(controller, observed, change).await?;
     tracing::info!(host = %observed.host.name_any(), "host freed");
     Ok(())
 }
 
 /// Lets a Host go that is being deleted. Whoever claims it has nothing on its server.
-async fn let_go(context: &Context, observed: &Observed) -> Result<(), ReconcileError> {
+async fn let_go(controller: &Hosts, observed: &Observed) -> Result<(), ReconcileError> {
     let change = |host: &Host| json!({ "metadata": { "finalizers": finalizers::without(host, FINALIZER_IN_USE) } });
-    clear(context, observed, change).await?;
+    clear(controller, observed, change).await?;
     tracing::info!(host = %observed.host.name_any(), "finalizer removed from a Host that is being deleted");
     Ok(())
 }
 
 /// Lets a Host go whose server another Host stands for. That one is read live: of two that are deleted at once one stays.
 async fn leave_to(
-    context: &Context,
+    controller: &Hosts,
     observed: &Observed,
     other: &str,
 ) -> Result<(), ReconcileError> {
@@ -223,14 +236,14 @@ async fn leave_to(
         Contact::Seen(seen) => Some(&seen.facts),
         _ => None,
     };
-    let hosts: Api<Host> = Api::namespaced(context.client.clone(), &namespace);
+    let hosts: Api<Host> = Api::namespaced(controller.base.client(), &namespace);
     let live = hosts
         .get_opt(other)
         .await
         .map_err(ReconcileError::api(format!("read Host {other}")))?;
-    let claimant = claim::claimant(host, &context.management);
+    let claimant = claim::claimant(host, &controller.base.management);
     let stays = live.zip(claimant).is_some_and(|(live, claimant)| {
-        let is_marked = |of: &Host| is_marked(context, of, &claimant);
+        let is_marked = |of: &Host| is_marked(controller, of, &claimant);
         claim::is_of(&live, &claimant) && is_same_server(host, seen, &live, is_marked)
     });
     if !stays {
@@ -241,18 +254,18 @@ async fn leave_to(
             ),
         });
     }
-    context.must_lead()?;
-    let_go(context, observed).await
+    controller.base.engine.must_lead()?;
+    let_go(controller, observed).await
 }
 
 /// What its Machine may have left undone, as one whose host was not reset when it was deleted: its turn, and a Node
 /// that was announced anew when the host was switched on for its reset.
 async fn settle(
-    context: &Context,
+    controller: &Hosts,
     observed: &Observed,
     clean: &Clean,
 ) -> Result<(), ReconcileError> {
-    let Some(owner) = claim::claimant(&observed.host, &context.management) else {
+    let Some(owner) = claim::claimant(&observed.host, &controller.base.management) else {
         return Ok(());
     };
     let proven = clean.ended(&owner.uid).map(TurnIsOver::Proven);
@@ -262,13 +275,13 @@ async fn settle(
             "the proof is about another Machine",
         ));
     };
-    turn::give_back(context, &owner, &over).await?;
-    delete_left_node(context, &owner).await
+    turn::give_back(&controller.turns, &owner, &over).await?;
+    delete_left_node(controller, &owner).await
 }
 
 /// Changes a Host whose claim and installation are still as they were observed.
 async fn clear(
-    context: &Context,
+    controller: &Hosts,
     observed: &Observed,
     change: impl Fn(&Host) -> Value,
 ) -> Result<(), ReconcileError> {
@@ -277,7 +290,7 @@ async fn clear(
         let underway = host.annotations().get(ANNOTATION_INSTALLATION).cloned();
         (host.spec.consumer_ref.clone(), underway)
     };
-    patch::swap(&context.engine, host, claim, change)
+    patch::swap(&controller.base.engine, host, claim, change)
         .await
         .map(drop)
 }

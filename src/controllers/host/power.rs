@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
+use super::Hosts;
 use crate::api::conditions::{ConditionType, Reason, Status, find, is_true, reason_of};
 use crate::api::{Host, Machine};
 use crate::core::host::{Contact, PowerReading, PowerState};
-use crate::manager::Context;
 
 /// What a BMC said is good for this time; one that did not answer is left alone as long.
 const STANDS: Duration = Duration::from_mins(1);
@@ -70,7 +70,7 @@ pub fn is_missed(host: &Host, machine: Option<&Machine>) -> bool {
 
 /// Asks the host; and its BMC first when the host was off, or after it when the host is silent.
 pub async fn ask(
-    context: &Context,
+    controller: &Hosts,
     host: &Host,
     stands: Stands,
     now: Timestamp,
@@ -78,14 +78,14 @@ pub async fn ask(
     if stands.is_left {
         return (Contact::Off, Vec::new());
     }
-    let was_off = stands.is_off || fresh(context, host, now).is_some_and(|heard| is_off(&heard));
-    if was_off && is_off(&heard(context, host, now).await) {
+    let was_off = stands.is_off || fresh(controller, host, now).is_some_and(|heard| is_off(&heard));
+    if was_off && is_off(&heard(controller, host, now).await) {
         return (Contact::Off, Vec::new());
     }
-    let (contact, keys) = context.hosts.ask(host).await;
+    let (contact, keys) = controller.hosts.ask(host).await;
     match &contact {
         Contact::Failed(error) if error.is_silence() => {
-            let heard = heard(context, host, now).await;
+            let heard = heard(controller, host, now).await;
             let contact = if is_off(&heard) {
                 Contact::Off
             } else {
@@ -99,9 +99,9 @@ pub async fn ask(
 
 /// Asks a BMC once with settings that it was never asked with: whoever writes them hears whether they work
 /// before they are needed. One that could not be asked is asked again after a while.
-pub async fn make_known(context: &Context, host: &Host, now: Timestamp) {
-    let asked_with = context.bmcs.asked_with(host);
-    let is_due = match context.bmcs.last(host) {
+pub async fn make_known(controller: &Hosts, host: &Host, now: Timestamp) {
+    let asked_with = controller.bmcs.asked_with(host);
+    let is_due = match controller.bmcs.last(host) {
         Some(heard) if heard.asked_with == asked_with => {
             heard.power.is_err_and(|error| error.transient) && !is_younger(heard.at, TRY_AGAIN, now)
         }
@@ -109,7 +109,7 @@ pub async fn make_known(context: &Context, host: &Host, now: Timestamp) {
         None => !is_known(host, &asked_with),
     };
     if is_due {
-        context.bmcs.power(host, now).await;
+        controller.bmcs.power(host, now).await;
     }
 }
 
@@ -133,17 +133,17 @@ fn is_younger(at: Timestamp, than: Duration, now: Timestamp) -> bool {
 }
 
 /// What the BMC says: what it said a moment ago, or else now.
-async fn heard(context: &Context, host: &Host, now: Timestamp) -> PowerReading {
-    match fresh(context, host, now) {
+async fn heard(controller: &Hosts, host: &Host, now: Timestamp) -> PowerReading {
+    match fresh(controller, host, now) {
         Some(heard) => heard,
-        None => context.bmcs.power(host, now).await,
+        None => controller.bmcs.power(host, now).await,
     }
 }
 
 /// What the BMC said a moment ago, with the settings of now.
-fn fresh(context: &Context, host: &Host, now: Timestamp) -> Option<PowerReading> {
-    let asked_with = context.bmcs.asked_with(host);
-    let last = context.bmcs.last(host);
+fn fresh(controller: &Hosts, host: &Host, now: Timestamp) -> Option<PowerReading> {
+    let asked_with = controller.bmcs.asked_with(host);
+    let last = controller.bmcs.last(host);
     last.filter(|heard| heard.asked_with == asked_with && is_younger(heard.at, STANDS, now))
 }
 

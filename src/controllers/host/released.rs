@@ -2,23 +2,23 @@
 
 use kube::{Api, ResourceExt};
 
+use super::Hosts;
 use crate::api::{Host, Machine};
 use crate::core::host::Observed;
 use crate::engine::{ReconcileError, patch};
-use crate::manager::Context;
 
 /// Refuses when the host, as the API server has it now, is not released by its Machine any more, or that Machine is not
 /// being deleted.
 pub async fn must_be_released(
-    context: &Context,
+    controller: &Hosts,
     observed: &Observed,
 ) -> Result<(), ReconcileError> {
     let host = observed.host.as_ref();
-    let live = patch::live(&context.engine, host).await?;
+    let live = patch::live(&controller.base.engine, host).await?;
     let machine = match &live.spec.consumer_ref {
         Some(consumer) => {
             let namespace = host.namespace().unwrap_or_default();
-            let machines: Api<Machine> = Api::namespaced(context.client.clone(), &namespace);
+            let machines: Api<Machine> = Api::namespaced(controller.base.client(), &namespace);
             let what = format!("read Machine {}", consumer.name);
             let machine = machines.get_opt(&consumer.name).await;
             machine.map_err(ReconcileError::api(what))?

@@ -2,12 +2,11 @@
 
 use kube::ResourceExt;
 
-use super::guard;
+use super::{Hosts, guard};
 use crate::api::Host;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::host::{Observed, PowerState};
 use crate::engine::{ReconcileError, patch};
-use crate::manager::Context;
 use crate::redfish::Wish;
 
 /// What is done to the power of a host, and what for.
@@ -64,41 +63,43 @@ fn is_away(switch: Switch, power: Option<&PowerState>) -> bool {
 /// Has the BMC do it, and waits until it says that it is so. What came of it is remembered, and the next pass
 /// sees it.
 pub async fn switch(
-    context: &Context,
+    controller: &Hosts,
     observed: &Observed,
     switch: Switch,
 ) -> Result<(), ReconcileError> {
     let host = observed.host.as_ref();
     let name = host.name_any();
-    let live = patch::live(&context.engine, host).await?;
+    let live = patch::live(&controller.base.engine, host).await?;
     if !still_holds(host, &live) {
         return Err(ReconcileError::Conflict {
             what: format!("switch the power of Host {name}"),
         });
     }
     if switch == Switch::Fence {
-        guard::must_have_none(context, &live, "cut the power").await?;
-        context.must_lead()?;
+        guard::must_have_none(&controller.turns, &live, "cut the power").await?;
+        controller.base.engine.must_lead()?;
     }
-    let heard = context.bmcs.bring(host, switch.wish(), crate::clock::now());
+    let heard = controller
+        .bmcs
+        .bring(host, switch.wish(), crate::clock::now());
     let heard = heard.await;
     if is_away(switch, heard.power.as_ref().ok()) {
         // nobody is at the other end of its connection any more
-        context.hosts.forget(host);
+        controller.hosts.forget(host);
     }
     match &heard.power {
         Ok(_) => {
             let news = switch.news(&name);
             tracing::info!(host = %name, action = %news.reason, "host switched by its BMC");
-            context.engine.events.publish(host, &news).await;
+            controller.base.engine.events.publish(host, &news).await;
         }
         Err(error) => {
             tracing::warn!(host = %name, error = %error, "failed to switch a host by its BMC");
             let failed = Finding::no(ConditionType::PowerOn, error.reason, error.message.clone());
-            context.engine.events.publish(host, &failed).await;
+            controller.base.engine.events.publish(host, &failed).await;
         }
     }
-    context.wakers.hosts.wake_object(host);
+    controller.base.wakers.hosts.wake_object(host);
     Ok(())
 }
 

@@ -8,18 +8,23 @@ use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::unreadable;
+use super::base::Base;
 use crate::api::conditions::{ConditionType, Finding};
 use crate::api::{Hypervisor, HypervisorStatus};
 use crate::core::hypervisor::plan::{self, Action, Plan};
 use crate::core::hypervisor::{Observed, status};
-use crate::engine::{COUNTS_TOGETHER, Controller, Done, ReconcileError, patch};
-use crate::manager::Context;
+use crate::engine::{ActionOutcome, COUNTS_TOGETHER, Controller, Engine, ReconcileError, patch};
+use crate::gateway::Registry;
+use crate::providers::libvirt::Tries;
 
 /// The controller of Hypervisors.
 pub struct Hypervisors {
-    /// What controllers share.
-    pub context: Arc<Context>,
+    /// What all controllers share.
+    pub base: Arc<Base>,
+    /// Their gateways.
+    pub gateways: Arc<Registry>,
+    /// What was tried in vain at them.
+    pub tries: Arc<Tries>,
 }
 
 impl Controller for Hypervisors {
@@ -32,8 +37,12 @@ impl Controller for Hypervisors {
     const TOGETHER: Duration = COUNTS_TOGETHER;
     const EVENTS: &'static [ConditionType] = &[ConditionType::Available];
 
+    fn engine(&self) -> &Engine {
+        &self.base.engine
+    }
+
     async fn is_held(&self, hypervisor: &Hypervisor) -> bool {
-        unreadable::holds(&self.context, hypervisor).await
+        self.base.is_held(hypervisor).await
     }
 
     async fn observe(
@@ -41,7 +50,7 @@ impl Controller for Hypervisors {
         hypervisor: &Arc<Hypervisor>,
         _: Timestamp,
     ) -> Result<Observed, ReconcileError> {
-        let observed = observe::observe(&self.context, hypervisor.clone());
+        let observed = observe::observe(self, hypervisor.clone());
         Ok(observed)
     }
 
@@ -54,14 +63,14 @@ impl Controller for Hypervisors {
         observed: &Observed,
         action: &Action,
         _: Timestamp,
-    ) -> Result<Done, ReconcileError> {
+    ) -> Result<ActionOutcome, ReconcileError> {
         let hypervisor = observed.hypervisor.as_ref();
         match action {
             Action::Hold(held) => {
-                patch::hold(&self.context.engine, hypervisor, *held).await?;
-                Ok(Done::Yes)
+                patch::hold(&self.base.engine, hypervisor, *held).await?;
+                Ok(ActionOutcome::Yes)
             }
-            Action::End { uid, name } => perform::end(&self.context, hypervisor, (uid, name)).await,
+            Action::End { uid, name } => perform::end(self, hypervisor, (uid, name)).await,
         }
     }
 

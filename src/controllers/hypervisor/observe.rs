@@ -4,31 +4,31 @@ use std::sync::Arc;
 
 use kube::ResourceExt;
 
+use super::Hypervisors;
 use crate::api::Hypervisor;
 use crate::api::conditions::Reason;
-use crate::api::given_up::{self, GivenUp, GivenUpError};
+use crate::api::given_up::{self, AbandonError, AbandonedMachines};
 use crate::core::Key;
-use crate::core::hypervisor::{Abandoned, Observed, View};
+use crate::core::hypervisor::{AbandonedMachine, Observed, View};
 use crate::core::wire::Machine as VirtualMachine;
 use crate::gateway::{ConnectionKey, Credentials};
-use crate::manager::Context;
 use crate::providers::libvirt::LABEL_MANAGEMENT;
 
 /// What a pass over a Hypervisor knows.
-pub fn observe(context: &Context, hypervisor: Arc<Hypervisor>) -> Observed {
+pub fn observe(controller: &Hypervisors, hypervisor: Arc<Hypervisor>) -> Observed {
     let (namespace, name) = (
         hypervisor.namespace().unwrap_or_default(),
         hypervisor.name_any(),
     );
-    let gateway = view(context, &hypervisor, &namespace, &name);
-    let given_up = given_up(context, &hypervisor, gateway.as_ref().ok());
+    let gateway = view(controller, &hypervisor, &namespace, &name);
+    let given_up = given_up(controller, &hypervisor, gateway.as_ref().ok());
     let known = given_up.as_deref().unwrap_or_default();
     let orphans = match &gateway {
-        Ok(view) => orphans(context, view, known),
+        Ok(view) => orphans(controller, view, known),
         Err(_) => Vec::new(),
     };
     let placed = Key::Hypervisor(namespace, name);
-    let machines = context.stores.machines.by(&placed);
+    let machines = controller.base.stores().machines.by(&placed);
     Observed {
         orphans,
         given_up,
@@ -39,20 +39,21 @@ pub fn observe(context: &Context, hypervisor: Arc<Hypervisor>) -> Observed {
 }
 
 fn view(
-    context: &Context,
+    controller: &Hypervisors,
     hypervisor: &Hypervisor,
     namespace: &str,
     name: &str,
 ) -> Result<View, (Reason, String)> {
     let secret_name = &hypervisor.spec.credentials_ref.name;
-    let secret = context
-        .stores
+    let secret = controller
+        .base
+        .stores()
         .gateway_credentials
         .get(namespace, secret_name);
     let key = ConnectionKey::new(namespace, name);
     let credentials = || Credentials::of(namespace, secret_name, secret.as_deref());
     let connection =
-        context
+        controller
             .gateways
             .connect(&key, &hypervisor.spec.url, secret.as_deref(), credentials);
     match connection {
@@ -67,35 +68,46 @@ pub(super) fn tries_key(uid: &str) -> String {
 }
 
 /// Whether this management cluster made a virtual machine. Where that cannot be read, it did not.
-pub(super) fn is_ours(context: &Context, shown: &VirtualMachine) -> bool {
-    shown.spec.labels.get(LABEL_MANAGEMENT) == Some(&context.management)
+pub(super) fn is_ours(controller: &Hypervisors, shown: &VirtualMachine) -> bool {
+    shown.spec.labels.get(LABEL_MANAGEMENT) == Some(&controller.base.management)
 }
 
 fn given_up(
-    context: &Context,
+    controller: &Hypervisors,
     hypervisor: &Hypervisor,
     view: Option<&View>,
-) -> Result<Vec<Abandoned>, GivenUpError> {
-    let given_up = GivenUp::read(given_up::annotation(hypervisor).as_deref())?;
+) -> Result<Vec<AbandonedMachine>, AbandonError> {
+    let given_up = AbandonedMachines::read(given_up::annotation(hypervisor).as_deref())?;
     let abandoned = given_up.iter().map(|(uid, name)| {
         let shown = view.and_then(|view| view.machine(uid));
-        Abandoned {
+        AbandonedMachine {
             uid: uid.to_owned(),
             name: name.to_owned(),
-            is_machine: context.stores.machines.by_uid(uid).is_some(),
-            is_anothers: shown.is_some_and(|shown| !is_ours(context, &shown)),
-            tried: context.providers.libvirt.tries.of(&tries_key(uid)),
+            is_machine: controller.base.stores().machines.by_uid(uid).is_some(),
+            is_anothers: shown.is_some_and(|shown| !is_ours(controller, &shown)),
+            tried: controller.tries.of(&tries_key(uid)),
         }
     });
     Ok(abandoned.collect())
 }
 
-fn orphans(context: &Context, view: &View, given_up: &[Abandoned]) -> Vec<(String, String)> {
+fn orphans(
+    controller: &Hypervisors,
+    view: &View,
+    given_up: &[AbandonedMachine],
+) -> Vec<(String, String)> {
     let mut orphans: Vec<(String, String)> = view
         .machines()
-        .filter(|shown| is_ours(context, shown))
+        .filter(|shown| is_ours(controller, shown))
         .filter(|shown| given_up.iter().all(|abandoned| abandoned.uid != shown.id))
-        .filter(|shown| context.stores.machines.by_uid(&shown.id).is_none())
+        .filter(|shown| {
+            controller
+                .base
+                .stores()
+                .machines
+                .by_uid(&shown.id)
+                .is_none()
+        })
         .map(|shown| (shown.id.clone(), shown.spec.name.clone()))
         .collect();
     orphans.sort();

@@ -5,16 +5,16 @@ use std::time::Duration;
 use kube::{Api, ResourceExt};
 use serde_json::json;
 
+use super::Hypervisors;
 use super::observe::{is_ours, tries_key};
 use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::api::given_up::{self, GivenUp};
+use crate::api::given_up::{self, AbandonedMachines};
 use crate::api::names::ANNOTATION_GIVEN_UP;
 use crate::api::{Hypervisor, Machine};
 use crate::core::hypervisor::plan::NOT_OURS;
 use crate::core::proof::{Ended, Proof};
-use crate::engine::{Done, ReconcileError, patch};
+use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::gateway::Client;
-use crate::manager::Context;
 
 /// How soon a pass follows one that ended, or tried to end, something: it says what came of it.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -23,42 +23,38 @@ const EXISTS_AGAIN: Duration = Duration::from_secs(10);
 
 /// Deletes the virtual machine of a Machine that was given up, unless the Machine exists: its own deletion goes on then.
 pub async fn end(
-    context: &Context,
+    controller: &Hypervisors,
     hypervisor: &Hypervisor,
     (uid, name): (&str, &str),
-) -> Result<Done, ReconcileError> {
+) -> Result<ActionOutcome, ReconcileError> {
     let namespace = hypervisor.namespace().unwrap_or_default();
-    let connection = context.gateways.get(&namespace, &hypervisor.name_any());
+    let connection = controller.gateways.get(&namespace, &hypervisor.name_any());
     let Some(connection) = connection else {
-        return Ok(Done::Yes);
+        return Ok(ActionOutcome::Yes);
     };
-    if exists(context, &namespace, (uid, name)).await? {
-        return Ok(Done::LookAgain(EXISTS_AGAIN));
+    if exists(controller, &namespace, (uid, name)).await? {
+        return Ok(ActionOutcome::LookAgain(EXISTS_AGAIN));
     }
-    match ended(context, connection.client(), (uid, name)).await {
-        Ok(ended) => forget(context, hypervisor, &ended, uid).await?,
+    match ended(controller, connection.client(), (uid, name)).await {
+        Ok(ended) => forget(controller, hypervisor, &ended, uid).await?,
         Err(why) => {
             let why = Finding::no(ConditionType::MachinesKnown, Reason::EndingGivenUp, why);
-            context
-                .providers
-                .libvirt
-                .tries
-                .again(&tries_key(uid), Some(why));
+            controller.tries.again(&tries_key(uid), Some(why));
         }
     }
-    Ok(Done::LookAgain(AGAIN))
+    Ok(ActionOutcome::LookAgain(AGAIN))
 }
 
 /// Whether the Machine is still there, live. One of another namespace is seen as well.
 async fn exists(
-    context: &Context,
+    controller: &Hypervisors,
     namespace: &str,
     (uid, name): (&str, &str),
 ) -> Result<bool, ReconcileError> {
-    if context.stores.machines.by_uid(uid).is_some() {
+    if controller.base.stores().machines.by_uid(uid).is_some() {
         return Ok(true);
     }
-    let machines: Api<Machine> = Api::namespaced(context.client.clone(), namespace);
+    let machines: Api<Machine> = Api::namespaced(controller.base.client(), namespace);
     let live = machines.get_metadata_opt(name).await;
     let live = live.map_err(ReconcileError::api(format!("read Machine {name}")))?;
     Ok(live.is_some_and(|machine| machine.uid().as_deref() == Some(uid)))
@@ -66,13 +62,13 @@ async fn exists(
 
 /// Ends one virtual machine that is ours, with its disks, and reads that it is gone. An error says why it is not.
 async fn ended(
-    context: &Context,
+    controller: &Hypervisors,
     client: &Client,
     (uid, name): (&str, &str),
 ) -> Result<Ended, String> {
     let shown = client.machine(uid).await;
     let shown = shown.map_err(|error| error.to_string())?;
-    if shown.is_some_and(|shown| !is_ours(context, &shown)) {
+    if shown.is_some_and(|shown| !is_ours(controller, &shown)) {
         return Err(NOT_OURS.into());
     }
     let deleted = client.delete(uid).await;
@@ -96,7 +92,7 @@ async fn ended(
 
 /// It is gone for good: nothing has to be kept in mind.
 async fn forget(
-    context: &Context,
+    controller: &Hypervisors,
     hypervisor: &Hypervisor,
     ended: &Ended,
     uid: &str,
@@ -105,13 +101,19 @@ async fn forget(
         return Ok(());
     }
     // written a moment ago for another Machine, or for this one by a pass before
-    let current = patch::live(&context.engine, hypervisor).await?;
-    let Ok(given_up) = GivenUp::read(given_up::annotation(&current).as_deref()) else {
+    let current = patch::live(&controller.base.engine, hypervisor).await?;
+    let Ok(given_up) = AbandonedMachines::read(given_up::annotation(&current).as_deref()) else {
         return Ok(());
     };
     let without = given_up.without(uid);
     let change = |_: &Hypervisor| json!({ "metadata": { "annotations": { (ANNOTATION_GIVEN_UP): without } } });
-    patch::swap(&context.engine, &current, given_up::annotation, change).await?;
-    context.providers.libvirt.tries.forget(&tries_key(uid));
+    patch::swap(
+        &controller.base.engine,
+        &current,
+        given_up::annotation,
+        change,
+    )
+    .await?;
+    controller.tries.forget(&tries_key(uid));
     Ok(())
 }

@@ -15,20 +15,68 @@ use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
 
-use super::{unreadable, whose};
+use super::base::Base;
+use super::workloads::Workloads;
 use crate::api::conditions::{ConditionType, Finding};
 use crate::api::{Machine, MachineStatus};
 use crate::clock;
 use crate::core::machine::plan::{self, Action, Plan};
 use crate::core::machine::{Observed, status};
-use crate::engine::{Controller, Done, ReconcileError};
-use crate::manager::Context;
+use crate::engine::{ActionOutcome, Controller, Engine, ReconcileError};
+use crate::memory::ByUid;
+use crate::metrics::Metrics;
+use crate::providers::{Follows, Hosts, Providers};
+use crate::store::Key;
+use crate::workload::drain_watch::DrainWatches;
+use turn::Turns;
 
 /// The controller of Machines.
 pub struct Machines {
-    /// What controllers share.
-    pub context: Arc<Context>,
+    /// What all controllers share.
+    pub base: Arc<Base>,
+    /// The clusters that they join.
+    pub workloads: Arc<Workloads>,
+    /// Hosts over SSH.
+    pub hosts: Arc<Hosts>,
+    /// Who may make a control plane.
+    pub turns: Arc<Turns>,
+    /// Where machines come from.
+    pub providers: Providers,
+    /// Units of steps that are followed.
+    pub follows: Arc<Follows>,
+    /// Nodes that are being drained.
+    pub drains: DrainWatches,
+    /// What came of what Machines wanted.
+    pub outcomes: Outcomes,
+    /// Bootstrap tokens that were made: the name of the Secret in its cluster.
+    pub tokens: ByUid<String>,
+    /// Counts.
+    pub metrics: Metrics,
+}
+
+impl Machines {
+    /// Forgets what is remembered of a Machine that is gone.
+    pub fn forget(&self, uid: &str) {
+        self.metrics.gone(uid);
+        self.follows.forget(uid);
+        self.outcomes.forget(uid);
+        self.providers.forget(uid);
+        self.hosts.sightings.forget_ended(uid);
+        self.tokens.remove(uid);
+    }
+
+    /// What failed of a Machine is tried again at once.
+    pub fn retry(&self, machine: &Machine) {
+        let uid = machine.uid().unwrap_or_default();
+        self.follows.retry(&uid);
+        self.providers.libvirt.tries.retry(&uid);
+        // the reset of its host is the Host's to try again
+        for host in self.base.stores().hosts.by(&Key::Claim(uid)) {
+            self.base.wakers.hosts.wake_object(&host);
+        }
+    }
 }
 
 impl Controller for Machines {
@@ -40,12 +88,16 @@ impl Controller for Machines {
     const NAME: &'static str = "machine";
     const EVENTS: &'static [ConditionType] = status::EVENTS;
 
+    fn engine(&self) -> &Engine {
+        &self.base.engine
+    }
+
     async fn is_held(&self, machine: &Machine) -> bool {
-        unreadable::holds(&self.context, machine).await
+        self.base.is_held(machine).await
     }
 
     async fn is_ours(&self, machine: &Arc<Machine>) -> Result<bool, ReconcileError> {
-        whose::is_ours(&self.context, machine).await
+        self.base.is_ours(machine).await
     }
 
     async fn observe(
@@ -53,7 +105,7 @@ impl Controller for Machines {
         machine: &Arc<Machine>,
         _: Timestamp,
     ) -> Result<Observed, ReconcileError> {
-        observe::observe(&self.context, machine.clone()).await
+        observe::observe(self, machine.clone()).await
     }
 
     fn plan(observed: &Observed, now: Timestamp) -> Plan {
@@ -65,8 +117,8 @@ impl Controller for Machines {
         observed: &Observed,
         action: &Action,
         _: Timestamp,
-    ) -> Result<Done, ReconcileError> {
-        perform::perform(&self.context, observed, action).await
+    ) -> Result<ActionOutcome, ReconcileError> {
+        perform::perform(self, observed, action).await
     }
 
     fn learn(&self, observed: &Observed, plan: &mut Plan, found: Option<Finding>) -> bool {
@@ -74,19 +126,19 @@ impl Controller for Machines {
             return false;
         }
         let phase = plan.phase.as_str();
-        let metrics = &self.context.metrics;
+        let metrics = &self.metrics;
         // with its finalizer everything that is remembered of it is gone
         let is_last = |action: &Action| matches!(action, Action::RemoveFinalizer(_));
         if !plan.actions.iter().any(is_last) {
             metrics.entered(observed.uid(), phase, clock::now());
         }
-        let outcomes = &self.context.outcomes;
+        let outcomes = &self.outcomes;
         outcomes.remember(observed.uid(), &plan.actions, found.as_ref());
         plan.learn(observed, found)
     }
 
     fn announced(&self, observed: &Observed, plan: &Plan) -> Option<Plan> {
-        let known = self.context.outcomes.of(observed.uid(), &plan.actions);
+        let known = self.outcomes.of(observed.uid(), &plan.actions);
         let mut plan = plan.clone();
         plan.learn(observed, known).then_some(plan)
     }

@@ -3,68 +3,75 @@
 use k8s_openapi::api::core::v1::Node;
 use kube::Api;
 
+use super::Machines;
 use super::perform::must_be_about;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::NodeView;
 use crate::core::machine::Observed;
 use crate::core::machine::plan::{expired, running, unanswered};
 use crate::core::proof::Over;
-use crate::engine::{Chain, Done, ReconcileError};
-use crate::manager::Context;
+use crate::engine::{ActionOutcome, Chain, ReconcileError};
 use crate::workload;
 
 /// The API of the Machine's cluster.
-fn member(
-    context: &Context,
+fn connected(
+    controller: &Machines,
     observed: &Observed,
-) -> Result<std::sync::Arc<workload::Member>, ReconcileError> {
-    let cluster = context
-        .stores
+) -> Result<std::sync::Arc<workload::WorkloadCluster>, ReconcileError> {
+    let cluster = controller
+        .base
+        .stores()
         .clusters
         .get(&observed.marker.namespace, &observed.marker.cluster);
     cluster
-        .and_then(|cluster| context.member(&cluster))
+        .and_then(|cluster| controller.workloads.get(&cluster))
         .ok_or_else(|| ReconcileError::other("reach the cluster of a Machine", "not connected"))
 }
 
 /// Brings labels, annotations and taints of the Node to what the Machine says.
 pub async fn update_node(
-    context: &Context,
+    controller: &Machines,
     observed: &Observed,
     node: &str,
     uid: &str,
-) -> Result<Done, ReconcileError> {
-    let member = member(context, observed)?;
-    workload::nodes::change(member.client(), node, uid, &running::wanted(observed))
+) -> Result<ActionOutcome, ReconcileError> {
+    let workload = connected(controller, observed)?;
+    workload::nodes::change(workload.client(), node, uid, &running::wanted(observed))
         .await
         .map_err(|error| ReconcileError::other(format!("update Node {node}"), Chain(&error)))?;
-    Ok(Done::Yes)
+    Ok(ActionOutcome::Yes)
 }
 
 /// One look at a drain: cordons, evicts, and says what is left.
 pub async fn drain(
-    context: &Context,
+    controller: &Machines,
     observed: &Observed,
     node: &str,
     uid: &str,
-) -> Result<Done, ReconcileError> {
-    let member = member(context, observed)?;
+) -> Result<ActionOutcome, ReconcileError> {
+    let workload = connected(controller, observed)?;
     let failed =
         |error: workload::Error| ReconcileError::other(format!("drain Node {node}"), Chain(&error));
-    workload::nodes::cordon(member.client(), node, uid)
+    workload::nodes::cordon(workload.client(), node, uid)
         .await
         .map_err(failed)?;
-    let unreachable = member.node(node).is_some_and(|view| view.is_unreachable());
-    let progress = workload::drain::drain(member.client(), node, unreachable, crate::clock::now())
-        .await
-        .map_err(failed)?;
+    let unreachable = workload
+        .node(node)
+        .is_some_and(|view| view.is_unreachable());
+    let progress =
+        workload::drain::drain(workload.client(), node, unreachable, crate::clock::now())
+            .await
+            .map_err(failed)?;
     if progress.is_done() {
-        Ok(Done::Yes)
+        Ok(ActionOutcome::Yes)
     } else {
-        let (waker, machine) = (context.wakers.machines.clone(), observed.machine.clone());
-        context.drains.start(
+        let (waker, machine) = (
+            controller.base.wakers.machines.clone(),
+            observed.machine.clone(),
+        );
+        controller.drains.start(
             observed.uid(),
-            member.client().clone(),
+            workload.client().clone(),
             node,
             progress.version.clone(),
             Box::new(move || waker.wake_object(&machine)),
@@ -78,7 +85,7 @@ pub async fn drain(
         if unreachable {
             message.push_str(&unanswered(observed, node));
         }
-        Ok(Done::NotYet(Finding::yes(
+        Ok(ActionOutcome::NotYet(Finding::yes(
             ConditionType::Deleting,
             reason,
             message,
@@ -88,18 +95,18 @@ pub async fn drain(
 
 /// Whether volumes are still attached, and not given up waiting for.
 pub async fn await_volumes(
-    context: &Context,
+    controller: &Machines,
     observed: &Observed,
     node: &str,
-) -> Result<Done, ReconcileError> {
-    let member = member(context, observed)?;
-    let attached = workload::volumes::still_attached(member.client(), node, crate::clock::now())
+) -> Result<ActionOutcome, ReconcileError> {
+    let workload = connected(controller, observed)?;
+    let attached = workload::volumes::still_attached(workload.client(), node, crate::clock::now())
         .await
         .map_err(|error| {
             ReconcileError::other(format!("read the volumes of Node {node}"), Chain(&error))
         })?;
     if attached.is_empty() {
-        return Ok(Done::Yes);
+        return Ok(ActionOutcome::Yes);
     }
     let limit = observed
         .machine
@@ -108,41 +115,44 @@ pub async fn await_volumes(
         .as_ref()
         .and_then(|d| d.node_volume_detach_timeout_seconds);
     if expired(observed, limit, crate::clock::now()) {
-        return Ok(Done::Yes);
+        return Ok(ActionOutcome::Yes);
     }
     let mut message = format!("still attached to Node {node}: {}", attached.join(", "));
-    if member.node(node).is_some_and(|view| view.is_unreachable()) {
+    if workload
+        .node(node)
+        .is_some_and(|view| view.is_unreachable())
+    {
         message.push_str(&unanswered(observed, node));
     }
     let finding = Finding::yes(ConditionType::Deleting, Reason::WaitingForVolumes, message);
-    Ok(Done::NotYet(finding))
+    Ok(ActionOutcome::NotYet(finding))
 }
 
 /// Deletes the Node, if it is still this one.
 pub async fn delete_node(
-    context: &Context,
+    controller: &Machines,
     observed: &Observed,
     node: &str,
     uid: &str,
     over: &Over,
-) -> Result<Done, ReconcileError> {
+) -> Result<ActionOutcome, ReconcileError> {
     must_be_about(observed, over.is_about(observed.uid()))?;
-    let member = member(context, observed)?;
-    workload::nodes::delete(member.client(), node, uid)
+    let workload = connected(controller, observed)?;
+    workload::nodes::delete(workload.client(), node, uid)
         .await
         .map_err(|error| ReconcileError::other(format!("delete Node {node}"), Chain(&error)))?;
-    Ok(Done::Yes)
+    Ok(ActionOutcome::Yes)
 }
 
 /// Deletes the Node of a Machine that does not exist, if it is still this one, and not Ready as it is now.
 pub async fn delete_left_node(
-    context: &Context,
+    controller: &Machines,
     observed: &Observed,
     node: &str,
     uid: &str,
-) -> Result<Done, ReconcileError> {
-    let member = member(context, observed)?;
-    let nodes: Api<Node> = Api::all(member.client().clone());
+) -> Result<ActionOutcome, ReconcileError> {
+    let workload = connected(controller, observed)?;
+    let nodes: Api<Node> = Api::all(workload.client().clone());
     let live = nodes
         .get_opt(node)
         .await
@@ -154,10 +164,10 @@ pub async fn delete_left_node(
             Reason::NodeNameTaken,
             message,
         );
-        return Ok(Done::NotYet(finding));
+        return Ok(ActionOutcome::NotYet(finding));
     }
-    workload::nodes::delete(member.client(), node, uid)
+    workload::nodes::delete(workload.client(), node, uid)
         .await
         .map_err(|error| ReconcileError::other(format!("delete Node {node}"), Chain(&error)))?;
-    Ok(Done::Yes)
+    Ok(ActionOutcome::Yes)
 }

@@ -1,25 +1,19 @@
 //! What came of the actions of a plan when they were last tried, as long as it is not all that was wanted. Kept in
 //! memory: what a plan hopes for is not written over what is known to come of it, pass after pass.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use crate::api::conditions::Finding;
 use crate::core::machine::plan::Action;
+use crate::memory::ByUid;
 
-/// What was tried, and what was found, by UID of the Machine.
-type Tried = HashMap<String, (Vec<Action>, Finding)>;
-
-/// By UID of the Machine.
+/// What was tried, and what was found.
 #[derive(Default)]
-pub struct Outcomes(Mutex<Tried>);
+pub struct Outcomes(ByUid<(Vec<Action>, Finding)>);
 
 impl Outcomes {
     /// What was found when these actions were last tried.
     pub fn of(&self, machine: &str, actions: &[Action]) -> Option<Finding> {
-        let all = self.lock();
-        let (tried, found) = all.get(machine)?;
-        (tried == actions).then(|| found.clone())
+        let (tried, found) = self.0.get(machine)?;
+        (tried == actions).then_some(found)
     }
 
     /// Remembers what was found; nothing where all was done.
@@ -28,18 +22,14 @@ impl Outcomes {
             None => self.forget(machine),
             Some(found) => {
                 let outcome = (actions.to_vec(), found.clone());
-                self.lock().insert(machine.to_owned(), outcome);
+                self.0.insert(machine.to_owned(), outcome);
             }
         }
     }
 
     /// Forgets a Machine that is gone.
     pub fn forget(&self, machine: &str) {
-        self.lock().remove(machine);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Tried> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.remove(machine);
     }
 }
 

@@ -3,7 +3,7 @@
 use kube::ResourceExt;
 use serde_json::json;
 
-use super::{nodes, turn, units};
+use super::{Machines, nodes, turn, units};
 use crate::api::Machine;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding};
@@ -11,63 +11,64 @@ use crate::api::names::{ANNOTATION_SETTINGS, FINALIZER_MACHINE, LABEL_CONTROL_PL
 use crate::core::finalizers;
 use crate::core::machine::plan::Action;
 use crate::core::machine::plan::claim::chosen;
-use crate::core::machine::{Contact, Held, Observed, Placement, settings};
+use crate::core::machine::{Contact, Infrastructure, Observed, Placement, settings};
 use crate::core::node::{self, JobKind, Observation, Take, UnitState};
 use crate::core::proof::Over;
-use crate::engine::{Done, ReconcileError, patch};
-use crate::manager::Context;
+use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::providers::{Server, basis};
 
 /// Does one action.
 pub async fn perform(
-    context: &Context,
+    controller: &Machines,
     observed: &Observed,
     action: &Action,
-) -> Result<Done, ReconcileError> {
-    let provider = context.providers.of(observed);
+) -> Result<ActionOutcome, ReconcileError> {
+    let provider = controller.providers.of(observed);
     match action {
-        Action::Adopt { host } => adopt(context, observed, host.as_deref()).await,
+        Action::Adopt { host } => adopt(controller, observed, host.as_deref()).await,
         Action::Acquire(step) => provider.acquire(observed, step).await,
         Action::Power(power) => provider.power(observed, *power).await,
-        Action::TakeHost => take_host(context, observed).await,
-        Action::RunJob(kind) => run_job(context, observed, *kind).await,
+        Action::TakeHost => take_host(controller, observed).await,
+        Action::RunJob(kind) => run_job(controller, observed, *kind).await,
         Action::TakeTurn(action) => {
-            let doubt = turn::take(context, observed, *action).await?;
-            Ok(doubt.map_or(Done::Yes, Done::NotYet))
+            let doubt = turn::take(&controller.turns, observed, *action).await?;
+            Ok(doubt.map_or(ActionOutcome::Yes, ActionOutcome::NotYet))
         }
-        Action::ReturnTurn(over) => turn::give_back(context, &observed.marker, over)
+        Action::ReturnTurn(over) => turn::give_back(&controller.turns, &observed.marker, over)
             .await
-            .map(|()| Done::Yes),
+            .map(|()| ActionOutcome::Yes),
         Action::RecordInitialized => {
-            let doubt = turn::record_initialized(context, observed).await?;
-            Ok(doubt.map_or(Done::Yes, Done::NotYet))
+            let doubt = turn::record_initialized(&controller.turns, observed).await?;
+            Ok(doubt.map_or(ActionOutcome::Yes, ActionOutcome::NotYet))
         }
-        Action::UpdateNode { node, uid } => nodes::update_node(context, observed, node, uid).await,
-        Action::Drain { node, uid } => nodes::drain(context, observed, node, uid).await,
-        Action::AwaitVolumes { node } => nodes::await_volumes(context, observed, node).await,
+        Action::UpdateNode { node, uid } => {
+            nodes::update_node(controller, observed, node, uid).await
+        }
+        Action::Drain { node, uid } => nodes::drain(controller, observed, node, uid).await,
+        Action::AwaitVolumes { node } => nodes::await_volumes(controller, observed, node).await,
         Action::Release(how) => provider.release(observed, *how).await,
         Action::RemoveToken => {
-            units::remove_token(context, observed).await;
-            Ok(Done::Yes)
+            units::remove_token(controller, observed).await;
+            Ok(ActionOutcome::Yes)
         }
         Action::DeleteNode { node, uid, over } => {
-            nodes::delete_node(context, observed, node, uid, over).await
+            nodes::delete_node(controller, observed, node, uid, over).await
         }
         Action::DeleteLeftNode { node, uid } => {
-            nodes::delete_left_node(context, observed, node, uid).await
+            nodes::delete_left_node(controller, observed, node, uid).await
         }
-        Action::RemoveFinalizer(over) => remove_finalizer(context, observed, over).await,
+        Action::RemoveFinalizer(over) => remove_finalizer(controller, observed, over).await,
     }
 }
 
 async fn adopt(
-    context: &Context,
+    controller: &Machines,
     observed: &Observed,
     host: Option<&str>,
-) -> Result<Done, ReconcileError> {
+) -> Result<ActionOutcome, ReconcileError> {
     let machine = observed.machine.as_ref();
     if observed.spec.is_err() {
-        return Ok(Done::Yes);
+        return Ok(ActionOutcome::Yes);
     }
     let change = |machine: &Machine| {
         let finalizers = finalizers::with(machine, FINALIZER_MACHINE);
@@ -84,18 +85,21 @@ async fn adopt(
         }
         change
     };
-    patch::swap(&context.engine, machine, basis, change)
+    patch::swap(&controller.base.engine, machine, basis, change)
         .await
-        .map(|_| Done::Yes)
+        .map(|_| ActionOutcome::Yes)
 }
 
-async fn take_host(context: &Context, observed: &Observed) -> Result<Done, ReconcileError> {
-    let server = context.providers.of(observed).server(observed)?;
+async fn take_host(
+    controller: &Machines,
+    observed: &Observed,
+) -> Result<ActionOutcome, ReconcileError> {
+    let server = controller.providers.of(observed).server(observed)?;
     let take = node::take_host(&observed.marker);
-    let answer = match context.hosts.run(server.as_ref(), take).await {
+    let answer = match controller.hosts.run(server.as_ref(), take).await {
         Ok(answer) => answer,
         Err(error) => {
-            return Ok(Done::NotYet(Finding::no(
+            return Ok(ActionOutcome::NotYet(Finding::no(
                 ConditionType::InfrastructureReady,
                 error.reason,
                 error.message,
@@ -105,21 +109,21 @@ async fn take_host(context: &Context, observed: &Observed) -> Result<Done, Recon
     match node::parse_take(&answer).map_err(|error| ReconcileError::other("take a host", error))? {
         // where somebody was faster, the next pass sees whose it is, and says so
         Take::Taken | Take::AlreadyOurs | Take::OwnedBy(_) | Take::Occupied(_) => {
-            wake_again(context, observed);
-            Ok(Done::Yes)
+            wake_again(controller, observed);
+            Ok(ActionOutcome::Yes)
         }
     }
 }
 
 async fn run_job(
-    context: &Context,
+    controller: &Machines,
     observed: &Observed,
     name: JobKind,
-) -> Result<Done, ReconcileError> {
-    let server = context.providers.of(observed).server(observed)?;
+) -> Result<ActionOutcome, ReconcileError> {
+    let server = controller.providers.of(observed).server(observed)?;
     if is_running(observed, name) {
         follow(
-            context,
+            controller,
             observed,
             server.as_ref(),
             name,
@@ -127,7 +131,7 @@ async fn run_job(
         )
         .await
     } else {
-        start(context, observed, server.as_ref(), name).await
+        start(controller, observed, server.as_ref(), name).await
     }
 }
 
@@ -140,7 +144,7 @@ fn is_running(observed: &Observed, unit: JobKind) -> bool {
 /// What its host said in this pass.
 fn seen(observed: &Observed) -> Option<&Observation> {
     match &observed.placement {
-        Placement::Held(Held {
+        Placement::Held(Infrastructure {
             contact: Contact::Seen(seen),
             ..
         }) => Some(seen),
@@ -149,34 +153,34 @@ fn seen(observed: &Observed) -> Option<&Observation> {
 }
 
 async fn start(
-    context: &Context,
+    controller: &Machines,
     observed: &Observed,
     server: &dyn Server,
     name: JobKind,
-) -> Result<Done, ReconcileError> {
+) -> Result<ActionOutcome, ReconcileError> {
     let owner = observed.owner();
     // on a host that says so itself kubeadm is not run again, only what comes after it
     let is_node = owner.is_some_and(|owner| owner.initialized || owner.joined);
     if name == JobKind::Init
         && !is_node
-        && let Some(doubt) = turn::take(context, observed, TurnAction::Init).await?
+        && let Some(doubt) = turn::take(&controller.turns, observed, TurnAction::Init).await?
     {
-        return Ok(Done::NotYet(doubt));
+        return Ok(ActionOutcome::NotYet(doubt));
     }
-    let unit = match units::build(context, observed, name).await? {
+    let unit = match units::build(controller, observed, name).await? {
         Ok(unit) => unit,
-        Err(finding) => return Ok(Done::NotYet(finding)),
+        Err(finding) => return Ok(ActionOutcome::NotYet(finding)),
     };
     if !is_node {
-        record_settings(context, observed, name).await?;
+        record_settings(controller, observed, name).await?;
     }
     let script = node::start_and_follow(&observed.marker, &unit, crate::clock::now());
-    follow(context, observed, server, name, script).await
+    follow(controller, observed, server, name, script).await
 }
 
 /// Writes down what the node is about to be made with.
 async fn record_settings(
-    context: &Context,
+    controller: &Machines,
     observed: &Observed,
     name: JobKind,
 ) -> Result<(), ReconcileError> {
@@ -187,7 +191,7 @@ async fn record_settings(
     let Ok(spec) = &cluster.spec else {
         return Ok(());
     };
-    let machines = &context.stores.machines;
+    let machines = &controller.base.stores().machines;
     let initializer = cluster
         .initialized_by
         .as_deref()
@@ -198,24 +202,24 @@ async fn record_settings(
         return Ok(());
     }
     let change = json!({ "metadata": { "annotations": { (ANNOTATION_SETTINGS): settings } } });
-    patch::write(&context.engine, machine, change)
+    patch::write(&controller.base.engine, machine, change)
         .await
         .map(drop)
 }
 
 async fn follow(
-    context: &Context,
+    controller: &Machines,
     observed: &Observed,
     server: &dyn Server,
     name: JobKind,
     script: Result<node::Script, node::RenderError>,
-) -> Result<Done, ReconcileError> {
+) -> Result<ActionOutcome, ReconcileError> {
     let script = script
         .map_err(|error| ReconcileError::other(format!("render unit {}", name.as_str()), error))?;
-    let session = match context.hosts.session(server).await {
+    let session = match controller.hosts.session(server).await {
         Ok(session) => session,
         Err(error) => {
-            return Ok(Done::NotYet(Finding::no(
+            return Ok(ActionOutcome::NotYet(Finding::no(
                 ConditionType::InfrastructureReady,
                 error.reason,
                 error.message,
@@ -223,12 +227,12 @@ async fn follow(
         }
     };
     let (waker, namespace, machine) = (
-        context.wakers.machines.clone(),
+        controller.base.wakers.machines.clone(),
         observed.marker.namespace.clone(),
         observed.marker.machine.clone(),
     );
     // a host that was let go meanwhile is reset once the unit has ended
-    let (hosts, host) = (context.wakers.hosts.clone(), server.host());
+    let (hosts, host) = (controller.base.wakers.hosts.clone(), server.host());
     let wake = Box::new(move || {
         waker.wake(&namespace, &machine);
         if let Some(host) = &host {
@@ -237,27 +241,30 @@ async fn follow(
     });
     let job = observed.marker.job(name);
     let failed = seen(observed).and_then(|seen| seen.failure(&job)).cloned();
-    context.follows.start(job, failed, (session, script), wake);
-    Ok(Done::Yes)
+    controller
+        .follows
+        .start(job, failed, (session, script), wake);
+    Ok(ActionOutcome::Yes)
 }
 
-pub(super) fn wake_again(context: &Context, observed: &Observed) {
-    context
+pub(super) fn wake_again(controller: &Machines, observed: &Observed) {
+    controller
+        .base
         .wakers
         .machines
         .wake(&observed.marker.namespace, &observed.marker.machine);
 }
 
 async fn remove_finalizer(
-    context: &Context,
+    controller: &Machines,
     observed: &Observed,
     over: &Over,
-) -> Result<Done, ReconcileError> {
+) -> Result<ActionOutcome, ReconcileError> {
     let machine = observed.machine.as_ref();
     must_be_about(observed, over.is_about(observed.uid()))?;
-    patch::remove_finalizer(&context.engine, machine, FINALIZER_MACHINE).await?;
-    context.forget_machine(observed.uid());
-    Ok(Done::Yes)
+    patch::remove_finalizer(&controller.base.engine, machine, FINALIZER_MACHINE).await?;
+    controller.forget(observed.uid());
+    Ok(ActionOutcome::Yes)
 }
 
 /// Proof is about one Machine.

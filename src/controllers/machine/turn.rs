@@ -1,6 +1,8 @@
 //! The control-plane turn, and the record that a control plane exists: read live, and moved one write at a time
 //! as [`crate::core::machine::plan::turn`] says, each by compare-and-swap. Of two Machines, or two managers, one wins.
 
+use std::sync::Arc;
+
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
@@ -10,20 +12,32 @@ use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::Finding;
 use crate::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED, ANNOTATION_TURN};
 use crate::api::{Cluster, Machine};
-use crate::controllers::cluster::KnownClusters;
+use crate::controllers::base::Base;
+use crate::controllers::known::ClusterMemories;
+use crate::controllers::workloads::Workloads;
 use crate::core::machine::plan::BOOTSTRAP;
-use crate::core::machine::plan::doubt::{self, Named};
+use crate::core::machine::plan::doubt::{self, ClusterName};
 use crate::core::machine::plan::turn::{self, Both, Holder, Marks, Side, Step};
-use crate::core::machine::{Contact, Held, Observed, Placement};
+use crate::core::machine::{Contact, Infrastructure, Observed, Placement};
 use crate::core::node::Marker;
-use crate::core::proof::{Ended, HostIsGone, Initialized, Proof, TurnIsOver};
+use crate::core::proof::{Ended, HostIsGone, InitProof, Proof, TurnIsOver};
 use crate::engine::{ReconcileError, patch};
-use crate::manager::Context;
 use crate::pki::AuthoritySecret;
+use crate::providers::Hosts;
 use crate::store::{Key, Stores, Wakers};
 
 /// More writes than any of the ways through [`crate::core::machine::plan::turn`] takes.
 const STEPS: usize = 8;
+
+/// What it takes to move the turn.
+pub struct Turns {
+    /// What all controllers share.
+    pub base: Arc<Base>,
+    /// What is known of Clusters and their Secrets.
+    pub workloads: Arc<Workloads>,
+    /// Hosts over SSH: what they showed when they were last asked.
+    pub hosts: Arc<Hosts>,
+}
 
 /// Both objects as the API server has them now, and what they say.
 struct Live {
@@ -34,7 +48,7 @@ struct Live {
 
 /// Takes the turn, or makes sure that this Machine has it still. A finding says why it may not go on.
 pub async fn take(
-    context: &Context,
+    turns: &Turns,
     observed: &Observed,
     action: TurnAction,
 ) -> Result<Option<Finding>, ReconcileError> {
@@ -43,23 +57,23 @@ pub async fn take(
         name: observed.marker.machine.clone(),
         action,
     };
-    let Some(cluster) = stored(context, &observed.marker) else {
+    let Some(cluster) = stored(turns, &observed.marker) else {
         return Err(ReconcileError::other(
             "take the turn",
             "the Cluster was deleted",
         ));
     };
-    if let Some(doubt) = witness::ask(context, observed).await {
+    if let Some(doubt) = witness::ask(turns, observed).await {
         return Ok(Some(doubt));
     }
-    context.hosts.sightings.forget_ended(observed.uid());
-    let step = go(context, &cluster, |both| turn::take(both, &wanted)).await?;
+    turns.hosts.sightings.forget_ended(observed.uid());
+    let step = go(turns, &cluster, |both| turn::take(both, &wanted)).await?;
     outcome(&observed.marker, step, "take the control-plane turn")
 }
 
 /// Gives the turn back that this Machine has on the Cluster, the CA Secret, or both.
 pub async fn give_back(
-    context: &Context,
+    turns: &Turns,
     owner: &Marker,
     over: &TurnIsOver,
 ) -> Result<(), ReconcileError> {
@@ -70,31 +84,31 @@ pub async fn give_back(
         ));
     }
     if matches!(over, TurnIsOver::Proven(_)) {
-        let exists = context.stores.machines.by_uid(&owner.uid).is_some();
-        context.hosts.sightings.ended(&owner.uid, exists);
+        let exists = turns.base.stores().machines.by_uid(&owner.uid).is_some();
+        turns.hosts.sightings.ended(&owner.uid, exists);
     }
-    let Some(cluster) = stored(context, owner) else {
+    let Some(cluster) = stored(turns, owner) else {
         return Ok(());
     };
     // what is known may only be older than a turn that another process gave to this Machine
-    let known = known(context, &cluster);
+    let known = known(&turns.workloads, &cluster);
     if known.is_some_and(|known| !known.has_turn_of(&owner.uid)) {
         return Ok(());
     }
-    match go(context, &cluster, |both| turn::give_back(both, &owner.uid)).await {
+    match go(turns, &cluster, |both| turn::give_back(both, &owner.uid)).await {
         // a Cluster that is deleted meanwhile needs no turn
-        Err(error) if error.is_conflict() && stored(context, owner).is_none() => Ok(()),
+        Err(error) if error.is_conflict() && stored(turns, owner).is_none() => Ok(()),
         result => result.map(drop),
     }
 }
 
 /// Returns the turn of a Machine that does not exist any more, and of which the user says on the Cluster that its host
 /// is gone. The annotation is removed once it was used.
-pub async fn give_back_by_act(context: &Context, cluster: &Cluster) -> Result<(), ReconcileError> {
-    let live = read(context, cluster).await?;
+pub async fn give_back_by_act(turns: &Turns, cluster: &Cluster) -> Result<(), ReconcileError> {
+    let live = read(turns, cluster).await?;
     let says = live.cluster.annotations().get(ANNOTATION_HOST_IS_GONE);
-    let turns = [&live.both.secret.turn, &live.both.cluster.turn];
-    let turn = turns.into_iter().find_map(|holder| match holder {
+    let holders = [&live.both.secret.turn, &live.both.cluster.turn];
+    let turn = holders.into_iter().find_map(|holder| match holder {
         Holder::Of(turn) if Some(&turn.machine) == says => Some(turn),
         _ => None,
     });
@@ -102,13 +116,13 @@ pub async fn give_back_by_act(context: &Context, cluster: &Cluster) -> Result<()
         return Ok(());
     };
     let owner = Marker {
-        management: context.management.clone(),
+        management: turns.base.management.clone(),
         namespace: cluster.namespace().unwrap_or_default(),
         cluster: cluster.name_any(),
         machine: turn.name.clone(),
         uid: turn.machine.clone(),
     };
-    let machines: Api<Machine> = Api::namespaced(context.client.clone(), &owner.namespace);
+    let machines: Api<Machine> = Api::namespaced(turns.base.client(), &owner.namespace);
     let machine = machines
         .get_opt(&owner.machine)
         .await
@@ -124,45 +138,45 @@ pub async fn give_back_by_act(context: &Context, cluster: &Cluster) -> Result<()
     let Some(ended) = proof.and_then(|proof| Ended::from(&proof)) else {
         return Ok(());
     };
-    context.must_lead()?;
-    give_back(context, &owner, &TurnIsOver::Proven(ended)).await?;
+    turns.base.engine.must_lead()?;
+    give_back(turns, &owner, &TurnIsOver::Proven(ended)).await?;
     // the user may be wrong: a host with its claim is asked once more before the next init
-    for host in context.stores.hosts.by(&Key::Claim(owner.uid.clone())) {
+    for host in turns.base.stores().hosts.by(&Key::Claim(owner.uid.clone())) {
         let namespace = host.namespace().unwrap_or_default();
-        context.hosts.sightings.forget(&namespace, &host.name_any());
+        turns.hosts.sightings.forget(&namespace, &host.name_any());
     }
     let part = |cluster: &Cluster| cluster.annotations().get(ANNOTATION_HOST_IS_GONE).cloned();
     let change = json!({ "metadata": { "annotations": { (ANNOTATION_HOST_IS_GONE): null } } });
-    patch::swap(&context.engine, &live.cluster, part, |_| change.clone())
+    patch::swap(&turns.base.engine, &live.cluster, part, |_| change.clone())
         .await
         .map(drop)
 }
 
 /// Records that this Machine made the control plane, which ends its turn.
 pub async fn record_initialized(
-    context: &Context,
+    turns: &Turns,
     observed: &Observed,
 ) -> Result<Option<Finding>, ReconcileError> {
-    let Some(cluster) = stored(context, &observed.marker) else {
+    let Some(cluster) = stored(turns, &observed.marker) else {
         return Ok(None);
     };
-    if let Some(finding) = other_authority(context, &cluster, observed) {
+    if let Some(finding) = other_authority(turns, &cluster, observed) {
         return Ok(Some(finding));
     }
-    match go(context, &cluster, |both| turn::record(both, observed.uid())).await? {
+    match go(turns, &cluster, |both| turn::record(both, observed.uid())).await? {
         Step::Initialized(other) => Ok(Some(doubt::made_twice(
             BOOTSTRAP,
             observed.uid(),
             &other,
-            Named::of(&observed.marker),
+            ClusterName::of(&observed.marker),
         ))),
         step => outcome(&observed.marker, step, "record the control plane"),
     }
 }
 
 /// Whether the host that says so has the key of the CA that the Cluster has now, as far as it has one.
-fn other_authority(context: &Context, cluster: &Cluster, observed: &Observed) -> Option<Finding> {
-    let Placement::Held(Held {
+fn other_authority(turns: &Turns, cluster: &Cluster, observed: &Observed) -> Option<Finding> {
+    let Placement::Held(Infrastructure {
         contact: Contact::Seen(seen),
         ..
     }) = &observed.placement
@@ -170,8 +184,11 @@ fn other_authority(context: &Context, cluster: &Cluster, observed: &Observed) ->
         return None;
     };
     let has = seen.authority.as_ref()?;
-    let named = Named::of(&observed.marker);
-    let known = context.known.get(&cluster.uid().unwrap_or_default());
+    let named = ClusterName::of(&observed.marker);
+    let known = turns
+        .workloads
+        .known
+        .get(&cluster.uid().unwrap_or_default());
     let Some(authorities) = known.authorities else {
         return Some(doubt::unread(BOOTSTRAP, named));
     };
@@ -181,12 +198,12 @@ fn other_authority(context: &Context, cluster: &Cluster, observed: &Observed) ->
 
 /// Records the control plane that a host proves to be there, of a Machine that does not exist. What stands against it is
 /// said by the Cluster, and by the Machines that wait for it.
-pub async fn record_found(context: &Context, made: &Initialized) -> Result<(), ReconcileError> {
+pub async fn record_found(turns: &Turns, made: &InitProof) -> Result<(), ReconcileError> {
     let by = made.by();
-    let Some(cluster) = stored(context, by) else {
+    let Some(cluster) = stored(turns, by) else {
         return Ok(());
     };
-    let step = go(context, &cluster, |both| turn::record_found(both, &by.uid)).await?;
+    let step = go(turns, &cluster, |both| turn::record_found(both, &by.uid)).await?;
     if step == Step::Done {
         tracing::info!(cluster = %by.cluster, machine = %by.machine, uid = %by.uid, "recorded the control plane that a host has");
     }
@@ -194,47 +211,47 @@ pub async fn record_found(context: &Context, made: &Initialized) -> Result<(), R
 }
 
 /// Completes what anybody may complete: see [`turn::settle`].
-pub async fn settle(context: &Context, cluster: &Cluster) -> Result<(), ReconcileError> {
-    go(context, cluster, turn::settle).await.map(drop)
+pub async fn settle(turns: &Turns, cluster: &Cluster) -> Result<(), ReconcileError> {
+    go(turns, cluster, turn::settle).await.map(drop)
 }
 
 /// What both say, as far as it is known without asking: the Cluster from its watch, the Secret as it was last read.
-pub fn known(context: &Context, cluster: &Cluster) -> Option<Both> {
-    let known = context.known.get(&cluster.uid().unwrap_or_default());
+pub fn known(workloads: &Workloads, cluster: &Cluster) -> Option<Both> {
+    let known = workloads.known.get(&cluster.uid().unwrap_or_default());
     let secret = known.turn?;
     Some(Both::of(secret, cluster))
 }
 
 /// What both say now.
-pub async fn now(context: &Context, cluster: &Cluster) -> Result<Both, ReconcileError> {
-    read(context, cluster).await.map(|live| live.both)
+pub async fn now(turns: &Turns, cluster: &Cluster) -> Result<Both, ReconcileError> {
+    read(turns, cluster).await.map(|live| live.both)
 }
 
 /// Writes what `decide` says until nothing is left to write. Every round reads both anew.
 async fn go(
-    context: &Context,
+    turns: &Turns,
     cluster: &Cluster,
     decide: impl Fn(&Both) -> Step,
 ) -> Result<Step, ReconcileError> {
     for _ in 0..STEPS {
-        let live = read(context, cluster).await?;
+        let live = read(turns, cluster).await?;
         let Step::Write(side, marks) = decide(&live.both) else {
             return Ok(decide(&live.both));
         };
-        context.must_lead()?;
+        turns.base.engine.must_lead()?;
         match (side, &live.secret) {
             (Side::Secret, Some(secret)) => {
                 // any change at all: of two writes that were decided at once, one is decided again
                 let part = |secret: &Secret| secret.resource_version();
                 let change = change(&live.both.secret, &marks)?;
-                patch::swap(&context.engine, secret, part, |_| change.clone()).await?;
-                remember(context, &live.cluster, Some(marks));
+                patch::swap(&turns.base.engine, secret, part, |_| change.clone()).await?;
+                remember(turns, &live.cluster, Some(marks));
             }
             (Side::Secret, None) => break,
             (Side::Cluster, _) => {
                 let part = |cluster: &Cluster| Marks::of(cluster.annotations());
                 let change = change(&live.both.cluster, &marks)?;
-                patch::swap(&context.engine, &live.cluster, part, |_| change.clone()).await?;
+                patch::swap(&turns.base.engine, &live.cluster, part, |_| change.clone()).await?;
             }
         }
     }
@@ -244,19 +261,19 @@ async fn go(
 }
 
 /// The Secret first: see [`crate::core::machine::plan::turn`].
-async fn read(context: &Context, cluster: &Cluster) -> Result<Live, ReconcileError> {
+async fn read(turns: &Turns, cluster: &Cluster) -> Result<Live, ReconcileError> {
     let namespace = cluster.namespace().unwrap_or_default();
-    let secrets: Api<Secret> = Api::namespaced(context.client.clone(), &namespace);
+    let secrets: Api<Secret> = Api::namespaced(turns.base.client(), &namespace);
     let name = AuthoritySecret::Cluster.name(&cluster.name_any());
     let secret = secrets
         .get_opt(&name)
         .await
         .map_err(ReconcileError::api(format!("read Secret {name}")))?;
-    let cluster = patch::live(&context.engine, cluster).await?;
+    let cluster = patch::live(&turns.base.engine, cluster).await?;
     let marks = secret
         .as_ref()
         .map(|secret| Marks::of(secret.annotations()));
-    remember(context, &cluster, marks.clone());
+    remember(turns, &cluster, marks.clone());
     let both = Both::of(marks, &cluster);
     Ok(Live {
         cluster,
@@ -267,14 +284,14 @@ async fn read(context: &Context, cluster: &Cluster) -> Result<Live, ReconcileErr
 
 /// Takes down what the CA Secret says. Control-plane Machines that wait for a turn, or for the certificates, are woken by
 /// news: a change of the Cluster wakes them, and the Secret is written last when a turn is returned.
-pub fn remember(context: &Context, cluster: &Cluster, secret: Option<Marks>) {
-    let Context { stores, wakers, .. } = context;
-    take_down(&context.known, stores, wakers, cluster, secret);
+pub fn remember(turns: &Turns, cluster: &Cluster, secret: Option<Marks>) {
+    let (stores, wakers) = (turns.base.stores(), &turns.base.wakers);
+    take_down(&turns.workloads.known, stores, wakers, cluster, secret);
 }
 
 /// The same, of no more than it takes.
 pub fn take_down(
-    known: &KnownClusters,
+    known: &ClusterMemories,
     stores: &Stores,
     wakers: &Wakers,
     cluster: &Cluster,
@@ -295,14 +312,14 @@ pub fn take_down(
     }
 }
 
-fn stored(context: &Context, owner: &Marker) -> Option<std::sync::Arc<Cluster>> {
-    let clusters = &context.stores.clusters;
+fn stored(turns: &Turns, owner: &Marker) -> Option<Arc<Cluster>> {
+    let clusters = &turns.base.stores().clusters;
     clusters.get(&owner.namespace, &owner.cluster)
 }
 
 /// What a step that is no write means for the Machine that asked.
 fn outcome(marker: &Marker, step: Step, what: &str) -> Result<Option<Finding>, ReconcileError> {
-    let cluster = Named::of(marker);
+    let cluster = ClusterName::of(marker);
     match step {
         Step::Done => Ok(None),
         Step::Blocked(by) => Ok(Some(doubt::blocked(BOOTSTRAP, &by, cluster))),

@@ -1,15 +1,13 @@
 //! The units of steps of a Machine, with the keys and tokens that they are run with.
 
-use std::sync::PoisonError;
-
 use k8s_openapi::jiff::SignedDuration;
 
+use super::Machines;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::machine::Observed;
 use crate::core::machine::units::{init, join, prepare};
 use crate::core::node::{JobKind, Unit};
 use crate::engine::{Chain, ReconcileError};
-use crate::manager::Context;
 use crate::pki::{BootstrapToken, authorities};
 use crate::workload::tokens;
 
@@ -18,7 +16,7 @@ const TOKEN_LIFE: SignedDuration = SignedDuration::from_mins(15);
 
 /// The unit of this name, or what stands in its way.
 pub async fn build(
-    context: &Context,
+    controller: &Machines,
     observed: &Observed,
     name: JobKind,
 ) -> Result<Result<Unit, Finding>, ReconcileError> {
@@ -27,14 +25,15 @@ pub async fn build(
         return Ok(prepare(observed).map_err(|problem| no(Reason::InvalidConfiguration, problem)));
     }
     let cluster = observed.cluster.as_ref();
-    let known = cluster.and_then(|cluster| context.known.get(&cluster.uid).authorities);
+    let known =
+        cluster.and_then(|cluster| controller.workloads.known.get(&cluster.uid).authorities);
     let Some(known) = known else {
         let message = "the certificate authorities of the Cluster are not known; if this stays, its condition CertificatesReady says what to do".into();
         return Ok(Err(no(Reason::WaitingForCertificates, message)));
     };
     let made = match name {
         JobKind::Join => {
-            let Some(token) = token(context, observed).await? else {
+            let Some(token) = token(controller, observed).await? else {
                 let message = "the cluster's API is not connected yet".into();
                 return Ok(Err(no(Reason::WaitingForControlPlane, message)));
             };
@@ -52,28 +51,25 @@ pub async fn build(
 /// A new token for this Machine in its cluster, good for a quarter of an hour; none while its API is not
 /// connected.
 async fn token(
-    context: &Context,
+    controller: &Machines,
     observed: &Observed,
 ) -> Result<Option<BootstrapToken>, ReconcileError> {
-    let cluster = context
-        .stores
+    let cluster = controller
+        .base
+        .stores()
         .clusters
         .get(&observed.marker.namespace, &observed.marker.cluster);
-    let Some(member) = cluster.and_then(|cluster| context.member(&cluster)) else {
+    let Some(workload) = cluster.and_then(|cluster| controller.workloads.get(&cluster)) else {
         return Ok(None);
     };
     let token = BootstrapToken::generate()
         .map_err(|error| ReconcileError::other("make a bootstrap token", Chain(&error)))?;
     let machine = format!("{}/{}", observed.marker.namespace, observed.marker.machine);
     let secret = token.secret(&machine, crate::clock::now() + TOKEN_LIFE);
-    tokens::apply(member.client(), &secret)
+    tokens::apply(workload.client(), &secret)
         .await
         .map_err(|error| ReconcileError::other("write a bootstrap token", error.sentence()))?;
-    let mut names = context
-        .tokens
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
-    names.insert(
+    controller.tokens.insert(
         observed.uid().to_owned(),
         crate::pki::bootstrap_token::secret_name(token.id()),
     );
@@ -81,21 +77,20 @@ async fn token(
 }
 
 /// Removes the token that a Machine joined with.
-pub async fn remove_token(context: &Context, observed: &Observed) {
-    let name = context
-        .tokens
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .remove(observed.uid());
-    let cluster = context
-        .stores
+pub async fn remove_token(controller: &Machines, observed: &Observed) {
+    let name = controller.tokens.remove(observed.uid());
+    let cluster = controller
+        .base
+        .stores()
         .clusters
         .get(&observed.marker.namespace, &observed.marker.cluster);
-    let (Some(name), Some(member)) = (name, cluster.and_then(|cluster| context.member(&cluster)))
-    else {
+    let (Some(name), Some(workload)) = (
+        name,
+        cluster.and_then(|cluster| controller.workloads.get(&cluster)),
+    ) else {
         return;
     };
-    if let Err(error) = tokens::delete(member.client(), &name).await {
+    if let Err(error) = tokens::delete(workload.client(), &name).await {
         // It ends by itself in a quarter of an hour.
         tracing::warn!(error = %error.sentence(), "failed to remove a used bootstrap token");
     }

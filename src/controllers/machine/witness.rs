@@ -7,40 +7,42 @@ use futures::future::join_all;
 use kube::ResourceExt;
 
 use super::observe::recorded_cluster;
+use super::turn::Turns;
 use crate::api::conditions::Finding;
 use crate::api::names::{ANNOTATION_SETTINGS, LABEL_CLUSTER};
 use crate::api::{Host, Machine};
 use crate::core::machine::plan::BOOTSTRAP;
-use crate::core::machine::plan::doubt::{self, Named, Witness};
+use crate::core::machine::plan::doubt::{self, ClusterName, Witness};
 use crate::core::machine::{Observed, Placement};
 use crate::core::node::Marker;
-use crate::manager::Context;
 use crate::providers::ssh::Sighting;
 
 /// How many hosts are asked at once.
 const AT_ONCE: usize = 16;
 
 /// Why this Machine may not run `kubeadm init`, if something says that another did.
-pub async fn ask(context: &Context, observed: &Observed) -> Option<Finding> {
+pub async fn ask(turns: &Turns, observed: &Observed) -> Option<Finding> {
     let marker = &observed.marker;
-    let cluster = Named::of(marker);
+    let cluster = ClusterName::of(marker);
     let witnessed = |witness| Some(doubt::witnessed(BOOTSTRAP, &witness, cluster));
-    let machines = context.stores.machines.within(&marker.namespace);
-    let has_ended = |uid: &str| context.hosts.sightings.has_ended(uid);
-    let recorded = |machine: &Machine| recorded_cluster(context, machine).map(|of| of.name_any());
+    let machines = turns.base.stores().machines.within(&marker.namespace);
+    let has_ended = |uid: &str| turns.hosts.sightings.has_ended(uid);
+    let recorded = |machine: &Machine| {
+        recorded_cluster(turns.base.stores(), &turns.workloads, machine).map(|of| of.name_any())
+    };
     if let Some(machine) = machine(&machines, marker, has_ended, recorded) {
         return witnessed(machine);
     }
     let uid = &observed.cluster.as_ref()?.uid;
-    let authority = context.known.get(uid).authorities;
+    let authority = turns.workloads.known.get(uid).authorities;
     let authority = authority.map(|authorities| authorities.cluster.fingerprint());
-    let machine_of = |uid: &str| context.stores.machines.by_uid(uid);
-    let mut hosts = context.stores.hosts.within(&marker.namespace);
+    let machine_of = |uid: &str| turns.base.stores().machines.by_uid(uid);
+    let mut hosts = turns.base.stores().hosts.within(&marker.namespace);
     hosts.retain(|host| own(observed) != Some(&host.name_any()));
     if authority.is_some() {
-        ask_new(context, &to_ask(&hosts, marker, machine_of)).await;
+        ask_new(turns, &to_ask(&hosts, marker, machine_of)).await;
     }
-    let sighting = |name: &str| context.hosts.sightings.get(&marker.namespace, name);
+    let sighting = |name: &str| turns.hosts.sightings.get(&marker.namespace, name);
     match host(&hosts, marker, authority.as_deref(), sighting, machine_of) {
         Ok(host) => host.and_then(witnessed),
         Err(Unread) => Some(doubt::unread(BOOTSTRAP, cluster)),
@@ -153,17 +155,17 @@ fn host(
 
 /// Asks the hosts that were not asked yet since this process started. What one says, and that it does not answer, is taken
 /// down as it is asked.
-async fn ask_new(context: &Context, hosts: &[Arc<Host>]) {
+async fn ask_new(turns: &Turns, hosts: &[Arc<Host>]) {
     let mut new = hosts.to_vec();
     new.retain(|host| {
         let namespace = host.namespace().unwrap_or_default();
-        let sighting = context.hosts.sightings.get(&namespace, &host.name_any());
+        let sighting = turns.hosts.sightings.get(&namespace, &host.name_any());
         sighting.is_none()
     });
     for some in new.chunks(AT_ONCE) {
         let asked: Vec<_> = some
             .iter()
-            .map(|host| context.hosts.observe(host.as_ref()))
+            .map(|host| turns.hosts.observe(host.as_ref()))
             .collect();
         join_all(asked).await;
     }

@@ -9,20 +9,19 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use serde_json::{Value, json};
 
-use super::{unreadable, whose};
+use super::base::Base;
 use crate::api::MachineClass;
 use crate::api::names::LABEL_CLASS_IN_USE;
 use crate::core::Key;
 use crate::core::machine_class::plan::{self, Action, Observed, Plan};
-use crate::engine::{COUNTS_TOGETHER, Controller, Done, ReconcileError, patch};
-use crate::manager::Context;
+use crate::engine::{ActionOutcome, COUNTS_TOGETHER, Controller, Engine, ReconcileError, patch};
 
 pub use resolve::{resolve, usable};
 
 /// The controller of MachineClasses.
 pub struct MachineClasses {
-    /// What controllers share.
-    pub context: Arc<Context>,
+    /// What all controllers share.
+    pub base: Arc<Base>,
 }
 
 impl Controller for MachineClasses {
@@ -34,12 +33,16 @@ impl Controller for MachineClasses {
     const NAME: &'static str = "machine-class";
     const TOGETHER: Duration = COUNTS_TOGETHER;
 
+    fn engine(&self) -> &Engine {
+        &self.base.engine
+    }
+
     async fn is_held(&self, class: &MachineClass) -> bool {
-        unreadable::holds(&self.context, class).await
+        self.base.is_held(class).await
     }
 
     async fn is_ours(&self, class: &Arc<MachineClass>) -> Result<bool, ReconcileError> {
-        whose::is_ours(&self.context, class).await
+        self.base.is_ours(class).await
     }
 
     async fn observe(
@@ -48,7 +51,7 @@ impl Controller for MachineClasses {
         _: Timestamp,
     ) -> Result<Observed, ReconcileError> {
         let key = Key::Class(class.namespace().unwrap_or_default(), class.name_any());
-        let stores = &self.context.stores;
+        let stores = self.base.stores();
         let is_used = !stores.machine_deployments.by(&key).is_empty()
             || !stores.machine_sets.by(&key).is_empty()
             || !stores.machines.by(&key).is_empty();
@@ -65,8 +68,8 @@ impl Controller for MachineClasses {
         observed: &Observed,
         action: &Action,
         _: Timestamp,
-    ) -> Result<Done, ReconcileError> {
-        let (engine, class) = (&self.context.engine, observed.class.as_ref());
+    ) -> Result<ActionOutcome, ReconcileError> {
+        let (engine, class) = (&self.base.engine, observed.class.as_ref());
         match action {
             Action::Label(is_used) => {
                 let value = if *is_used { json!("true") } else { Value::Null };
@@ -75,7 +78,7 @@ impl Controller for MachineClasses {
             }
             Action::Hold(is_used) => drop(patch::hold(engine, class, *is_used).await?),
         }
-        Ok(Done::Yes)
+        Ok(ActionOutcome::Yes)
     }
 
     fn reported(_: &MachineClass) -> Option<&()> {

@@ -12,22 +12,24 @@ use k8s_openapi::jiff::Timestamp;
 use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 
-use super::whose::{self, Shared};
-use super::{machine_class, paused, unreadable};
+use super::base::Base;
+use super::whose::ProviderObject;
+use super::{machine_class, paused};
 use crate::api::conditions::ConditionType;
 use crate::api::readable::unreadable;
 use crate::api::{MachineDeployment, MachineDeploymentStatus, MachineSet};
 use crate::core::machine_deployment::plan::{self, Action, Plan};
-use crate::core::machine_deployment::{Observed, Unresolved, status};
+use crate::core::machine_deployment::{Observed, TemplateProblem, status};
 use crate::core::machine_set::Owner;
-use crate::engine::{COUNTS_TOGETHER, Confirmed, Controller, Done, ReconcileError, patch};
-use crate::manager::Context;
+use crate::engine::{
+    ActionOutcome, COUNTS_TOGETHER, Controller, Engine, LiveView, ReconcileError, patch,
+};
 use crate::store::{Item, Key};
 
 /// The controller of MachineDeployments.
 pub struct MachineDeployments {
-    /// What controllers share.
-    pub context: Arc<Context>,
+    /// What all controllers share.
+    pub base: Arc<Base>,
 }
 
 /// What a pass over a MachineDeployment knows.
@@ -48,12 +50,16 @@ impl Controller for MachineDeployments {
     const TOGETHER: Duration = COUNTS_TOGETHER;
     const EVENTS: &'static [ConditionType] = &[ConditionType::Ready];
 
+    fn engine(&self) -> &Engine {
+        &self.base.engine
+    }
+
     async fn is_held(&self, deployment: &MachineDeployment) -> bool {
-        unreadable::holds(&self.context, deployment).await
+        self.base.is_held(deployment).await
     }
 
     async fn is_ours(&self, deployment: &Arc<MachineDeployment>) -> Result<bool, ReconcileError> {
-        whose::is_ours(&self.context, deployment).await
+        self.base.is_ours(deployment).await
     }
 
     async fn observe(
@@ -62,8 +68,8 @@ impl Controller for MachineDeployments {
         _: Timestamp,
     ) -> Result<Sight, ReconcileError> {
         let namespace = deployment.namespace().unwrap_or_default();
-        let sets = self.context.stores.machine_sets.within(&namespace);
-        Ok(sight(&self.context, deployment, sets))
+        let sets = self.base.stores().machine_sets.within(&namespace);
+        Ok(sight(&self.base.engine, deployment, sets))
     }
 
     fn plan(sight: &Sight, now: Timestamp) -> Plan {
@@ -77,9 +83,9 @@ impl Controller for MachineDeployments {
         _: &Sight,
         _: &Plan,
         _: Timestamp,
-    ) -> Result<Option<Confirmed<Self>>, ReconcileError> {
-        let (deployment, sets) = look(&self.context, deployment).await?;
-        let sight = sight(&self.context, &deployment, sets);
+    ) -> Result<Option<LiveView<Self>>, ReconcileError> {
+        let (deployment, sets) = look(&self.base.engine, deployment).await?;
+        let sight = sight(&self.base.engine, &deployment, sets);
         Ok(Some((deployment, sight)))
     }
 
@@ -88,9 +94,9 @@ impl Controller for MachineDeployments {
         sight: &Sight,
         action: &Action,
         _: Timestamp,
-    ) -> Result<Done, ReconcileError> {
-        perform::perform(&self.context, sight, action).await?;
-        Ok(Done::Yes)
+    ) -> Result<ActionOutcome, ReconcileError> {
+        perform::perform(&self.base.engine, sight, action).await?;
+        Ok(ActionOutcome::Yes)
     }
 
     fn reported(deployment: &MachineDeployment) -> Option<&MachineDeploymentStatus> {
@@ -116,41 +122,41 @@ impl Controller for MachineDeployments {
 }
 
 /// What a pass over a MachineDeployment knows, of these sets of its namespace.
-fn sight(context: &Context, deployment: &MachineDeployment, sets: Vec<Arc<MachineSet>>) -> Sight {
+fn sight(engine: &Engine, deployment: &MachineDeployment, sets: Vec<Arc<MachineSet>>) -> Sight {
     let namespace = deployment.namespace().unwrap_or_default();
     let template = &deployment.spec.template.spec;
-    let usable = machine_class::usable(&context.stores, &namespace, template);
-    let usable = usable.map_err(|problem| Unresolved {
+    let usable = machine_class::usable(&engine.stores, &namespace, template);
+    let usable = usable.map_err(|problem| TemplateProblem {
         reason: problem.reason,
         message: problem.message,
     });
     let mut observed = Observed::from_api(deployment, usable, sets.iter().map(AsRef::as_ref));
     // the names of others stay taken
-    let others = sets.iter().filter(|set| !set.is_ours(&context.stores));
+    let others = sets.iter().filter(|set| !set.is_ours(&engine.stores));
     let others: BTreeSet<String> = others.map(|set| set.name_any()).collect();
     observed.sets.retain(|set| !others.contains(&set.name));
     for set in observed.sets.iter_mut().filter(|set| set.is_active()) {
-        let machines = context.stores.machines.by(&Key::Owner(set.uid.clone()));
-        let ours = machines.iter().filter(|one| one.is_ours(&context.stores));
+        let machines = engine.stores.machines.by(&Key::Owner(set.uid.clone()));
+        let ours = machines.iter().filter(|one| one.is_ours(&engine.stores));
         set.take_in(ours.map(AsRef::as_ref));
     }
-    observed.paused_by = paused::paused_by(&context.stores, deployment);
+    observed.paused_by = paused::paused_by(&engine.stores, deployment);
     Sight { observed, sets }
 }
 
 /// The deployment and the sets of its namespace as the API server has them now.
 async fn look(
-    context: &Context,
+    engine: &Engine,
     deployment: &MachineDeployment,
 ) -> Result<(Arc<MachineDeployment>, Vec<Arc<MachineSet>>), ReconcileError> {
-    let deployment = patch::live(&context.engine, deployment).await?;
-    if !deployment.is_ours(&context.stores) {
+    let deployment = patch::live(engine, deployment).await?;
+    if !deployment.is_ours(&engine.stores) {
         return Err(ReconcileError::Conflict {
             what: format!("step MachineDeployment {}", deployment.name_any()),
         });
     }
     let namespace = deployment.namespace().unwrap_or_default();
-    let sets: Api<Item<MachineSet>> = Api::namespaced(context.client.clone(), &namespace);
+    let sets: Api<Item<MachineSet>> = Api::namespaced(engine.client.clone(), &namespace);
     let sets = sets.list(&ListParams::default()).await;
     let sets = sets.map_err(ReconcileError::api("list MachineSets"))?;
     let sets = sets.items.into_iter().map(|Item(set)| Arc::new(set));

@@ -9,19 +9,18 @@ use serde_json::{Value, json};
 use super::Sight;
 use crate::api::MachineSet;
 use crate::core::machine_deployment::plan::{Action, SetUpdate, controller_reference, desired_set};
-use crate::engine::{ReconcileError, patch};
-use crate::manager::Context;
+use crate::engine::{Engine, ReconcileError, patch};
 
 /// Does one action.
 pub async fn perform(
-    context: &Context,
+    engine: &Engine,
     Sight {
         observed,
         sets: known,
     }: &Sight,
     action: &Action,
 ) -> Result<(), ReconcileError> {
-    let sets: Api<MachineSet> = Api::namespaced(context.client.clone(), &observed.namespace);
+    let sets: Api<MachineSet> = Api::namespaced(engine.client.clone(), &observed.namespace);
     match action {
         Action::AdoptSet { name, uid } => {
             let change = |set: &MachineSet| {
@@ -29,16 +28,14 @@ pub async fn perform(
                 owners.push(controller_reference(observed));
                 json!({ "metadata": { "ownerReferences": owners } })
             };
-            write(context, known, (name, uid), change).await?;
+            write(engine, known, (name, uid), change).await?;
         }
         Action::CreateSet(new) => {
             let made = sets
                 .create(&PostParams::default(), &desired_set(observed, new))
                 .await;
             let what = format!("create MachineSet {}", new.name);
-            context
-                .engine
-                .learn(&made.map_err(ReconcileError::api(what))?);
+            engine.learn(&made.map_err(ReconcileError::api(what))?);
             tracing::info!(
                 deployment = observed.name,
                 set = new.name,
@@ -59,7 +56,7 @@ pub async fn perform(
                 );
             }
             let named = (update.name.as_str(), update.uid.as_str());
-            write(context, known, named, |set| change(set, update)).await?;
+            write(engine, known, named, |set| change(set, update)).await?;
         }
         Action::DeleteSet { name, uid, because } => {
             tracing::info!(
@@ -88,7 +85,7 @@ pub async fn perform(
 }
 
 async fn write(
-    context: &Context,
+    engine: &Engine,
     known: &[Arc<MachineSet>],
     (name, uid): (&str, &str),
     change: impl Fn(&MachineSet) -> Value,
@@ -98,14 +95,9 @@ async fn write(
     let Some(set) = known.iter().find(is_it) else {
         return Ok(());
     };
-    patch::swap(
-        &context.engine,
-        set.as_ref(),
-        |set| set.spec.clone(),
-        change,
-    )
-    .await
-    .map(drop)
+    patch::swap(engine, set.as_ref(), |set| set.spec.clone(), change)
+        .await
+        .map(drop)
 }
 
 fn change(set: &MachineSet, update: &SetUpdate) -> Value {

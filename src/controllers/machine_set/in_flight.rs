@@ -27,17 +27,24 @@ struct Flight {
     /// By name: the Machine, and when it was last known to be there, or to be asked for.
     made: BTreeMap<String, (Arc<Machine>, Timestamp)>,
     /// By UID: Machines that were told to go.
-    deleted: HashMap<String, Deleted>,
+    deleted: HashMap<String, Deletion>,
     /// The generation of the set when it was last read live, to act by it.
     generation: Option<i64>,
 }
 
 /// A Machine that was told to go.
 #[derive(Clone, Debug)]
-struct Deleted {
+struct Deletion {
     name: String,
     /// When it was told, or last known to go.
     since: Timestamp,
+}
+
+impl Flight {
+    /// Whether the watch has to tell of anything yet.
+    fn awaits(&self) -> bool {
+        !self.made.is_empty() || !self.deleted.is_empty()
+    }
 }
 
 impl InFlight {
@@ -122,7 +129,7 @@ impl InFlight {
     /// knows whether it was carried out, and a Machine that may be leaving is not one that is available.
     pub fn deleting(&mut self, set: &str, (name, uid): (&str, &str), now: Timestamp) {
         let flight = self.0.entry(set.to_owned()).or_default();
-        let deleted = Deleted {
+        let deleted = Deletion {
             name: name.to_owned(),
             since: now,
         };
@@ -150,13 +157,17 @@ impl InFlight {
         mut listed: Vec<Arc<Machine>>,
         shows: impl Fn(&str) -> bool,
     ) -> Vec<Arc<Machine>> {
-        let Some(flight) = self.0.get(set) else {
+        let Some(flight) = self.0.get(set).filter(|flight| flight.awaits()) else {
             return listed;
         };
-        let names: HashSet<String> = listed.iter().map(|machine| machine.name_any()).collect();
+        let names = names(&listed);
         let unlisted = flight.made.iter();
-        let unlisted = unlisted.filter(|(name, _)| !names.contains(*name) && !shows(name));
-        listed.extend(unlisted.map(|(_, (machine, _))| machine.clone()));
+        let unlisted = unlisted.filter(|(name, _)| !names.contains(name.as_str()) && !shows(name));
+        let unlisted: Vec<Arc<Machine>> = unlisted.map(|(_, (one, _))| Arc::clone(one)).collect();
+        listed.extend(unlisted);
+        if flight.deleted.is_empty() {
+            return listed;
+        }
         for machine in &mut listed {
             let at = machine.uid().and_then(|uid| flight.deleted.get(&uid));
             if let Some(deleted) = at.filter(|_| stays(machine)) {
@@ -182,17 +193,20 @@ impl InFlight {
         watched: Vec<Arc<Machine>>,
         shows: impl Fn(&str) -> bool,
     ) -> Vec<Arc<Machine>> {
-        if let Some(flight) = self.0.get_mut(set) {
-            let names: HashSet<String> = watched.iter().map(|machine| machine.name_any()).collect();
-            let is_shown = |name: &String| names.contains(name) || shows(name);
-            flight.made.retain(|name, _| !is_shown(name));
+        if let Some(flight) = self.0.get_mut(set).filter(|flight| flight.awaits()) {
+            let names = names(&watched);
+            flight
+                .made
+                .retain(|name, _| !names.contains(name.as_str()) && !shows(name));
             let made = flight.made.values().map(|(machine, _)| machine);
-            let staying: HashSet<String> = made
+            let staying: HashSet<&str> = made
                 .chain(&watched)
                 .filter(|machine| stays(machine))
-                .filter_map(|machine| machine.uid())
+                .filter_map(|machine| machine.metadata.uid.as_deref())
                 .collect();
-            flight.deleted.retain(|uid, _| staying.contains(uid));
+            flight
+                .deleted
+                .retain(|uid, _| staying.contains(uid.as_str()));
         }
         self.count(set, watched, shows)
     }
@@ -228,6 +242,13 @@ impl InFlight {
 /// Of a clock that was set back, what is further ahead than that is due at once.
 fn is_overdue(since: Timestamp, now: Timestamp) -> bool {
     now >= after(since, UNSEEN) || since >= after(now, UNSEEN)
+}
+
+fn names(machines: &[Arc<Machine>]) -> HashSet<&str> {
+    let names = machines.iter();
+    names
+        .filter_map(|machine| machine.metadata.name.as_deref())
+        .collect()
 }
 
 fn stays(machine: &Machine) -> bool {

@@ -5,25 +5,42 @@ mod live;
 mod observe;
 mod perform;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 
 pub use in_flight::InFlight;
 
-use super::{unreadable, whose};
+use super::base::Base;
 use crate::api::conditions::ConditionType;
 use crate::api::{MachineSet, MachineSetStatus};
 use crate::core::machine_set::plan::{self, Action, Plan};
 use crate::core::machine_set::{Observed, status};
-use crate::engine::{COUNTS_TOGETHER, Confirmed, Controller, Done, ReconcileError};
-use crate::manager::Context;
+use crate::engine::{ActionOutcome, COUNTS_TOGETHER, Controller, Engine, LiveView, ReconcileError};
 
 /// The controller of MachineSets.
 pub struct MachineSets {
-    /// What controllers share.
-    pub context: Arc<Context>,
+    /// What all controllers share.
+    pub base: Arc<Base>,
+    in_flight: Mutex<InFlight>,
+}
+
+impl MachineSets {
+    /// Nothing was made or deleted yet.
+    pub fn new(base: Arc<Base>) -> Self {
+        Self {
+            base,
+            in_flight: Mutex::default(),
+        }
+    }
+
+    /// What this process did to Machines and the watch may not show yet.
+    pub fn in_flight(&self) -> MutexGuard<'_, InFlight> {
+        self.in_flight
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Controller for MachineSets {
@@ -36,12 +53,16 @@ impl Controller for MachineSets {
     const TOGETHER: Duration = COUNTS_TOGETHER;
     const EVENTS: &'static [ConditionType] = &[ConditionType::MachinesReady];
 
+    fn engine(&self) -> &Engine {
+        &self.base.engine
+    }
+
     async fn is_held(&self, set: &MachineSet) -> bool {
-        unreadable::holds(&self.context, set).await
+        self.base.is_held(set).await
     }
 
     async fn is_ours(&self, set: &Arc<MachineSet>) -> Result<bool, ReconcileError> {
-        whose::is_ours(&self.context, set).await
+        self.base.is_ours(set).await
     }
 
     async fn observe(
@@ -49,8 +70,8 @@ impl Controller for MachineSets {
         set: &Arc<MachineSet>,
         now: Timestamp,
     ) -> Result<Observed, ReconcileError> {
-        live::look_for_overdue(&self.context, set, now).await?;
-        observe::observe(&self.context, set, now)
+        live::look_for_overdue(self, set, now).await?;
+        observe::observe(self, set, now)
     }
 
     fn plan(observed: &Observed, now: Timestamp) -> Plan {
@@ -63,13 +84,13 @@ impl Controller for MachineSets {
         observed: &Observed,
         plan: &Plan,
         now: Timestamp,
-    ) -> Result<Option<Confirmed<Self>>, ReconcileError> {
+    ) -> Result<Option<LiveView<Self>>, ReconcileError> {
         let generation = set.metadata.generation;
-        let knows = live::in_flight(&self.context).knows(&observed.uid, generation);
+        let knows = self.in_flight().knows(&observed.uid, generation);
         if !plan.needs_look(knows) {
             return Ok(None);
         }
-        let (set, observed) = live::look(&self.context, set, plan, now).await?;
+        let (set, observed) = live::look(self, set, plan, now).await?;
         Ok(Some((set, observed)))
     }
 
@@ -86,8 +107,8 @@ impl Controller for MachineSets {
         observed: &Observed,
         action: &Action,
         _: Timestamp,
-    ) -> Result<Done, ReconcileError> {
-        perform::perform(&self.context, observed, action).await
+    ) -> Result<ActionOutcome, ReconcileError> {
+        perform::perform(self, observed, action).await
     }
 
     fn reported(set: &MachineSet) -> Option<&MachineSetStatus> {

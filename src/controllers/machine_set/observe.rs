@@ -6,57 +6,60 @@ use std::sync::Arc;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
-use super::live::in_flight;
+use super::MachineSets;
 use crate::api::names::LABEL_CLUSTER;
 use crate::api::{Machine, MachineSet};
-use crate::controllers::whose::Shared;
+use crate::controllers::whose::ProviderObject;
 use crate::controllers::{machine_class, paused};
 use crate::core::Key;
 use crate::core::kubeadm::{KubernetesVersion, version};
 use crate::core::machine_set::{Gate, Observed, Owner, Seed};
 use crate::engine::ReconcileError;
-use crate::manager::Context;
+use crate::store::Stores;
 
 /// Gathers what a pass over a MachineSet needs.
 pub fn observe(
-    context: &Context,
+    controller: &MachineSets,
     set: &MachineSet,
     now: Timestamp,
 ) -> Result<Observed, ReconcileError> {
     let namespace = set.namespace().unwrap_or_default();
     let uid = set.uid().unwrap_or_default();
-    let stored = &context.stores.machines;
-    let mut seen = in_flight(context).made(&uid);
+    let stored = &controller.base.stores().machines;
+    let mut seen = controller.in_flight().made(&uid);
     seen.retain(|name| stored.get(&namespace, name).is_some());
     let mut machines = stored.by(&Key::Owner(uid.clone()));
     machines.extend(stored.by(&Key::Orphan(namespace.clone())));
     let shows = |name: &str| seen.iter().any(|seen| seen == name);
-    let machines = in_flight(context).settle(&uid, machines, shows);
-    around(context, set, &machines, now)
+    let machines = controller.in_flight().settle(&uid, machines, shows);
+    around(controller, set, &machines, now)
 }
 
 /// The same, over these Machines.
 pub fn around(
-    context: &Context,
+    controller: &MachineSets,
     set: &MachineSet,
     machines: &[Arc<Machine>],
     now: Timestamp,
 ) -> Result<Observed, ReconcileError> {
-    let (stores, namespace) = (&context.stores, set.namespace().unwrap_or_default());
+    let (stores, namespace) = (
+        controller.base.stores(),
+        set.namespace().unwrap_or_default(),
+    );
     let resolved = machine_class::usable(stores, &namespace, &set.spec.template.spec);
     let resolved = resolved.map_err(|problem| Gate {
         reason: problem.reason,
         message: problem.message,
     });
     let all = machines.iter().map(AsRef::as_ref);
-    let mut observed = Observed::from_api(set, resolved, gate(context, set, &namespace), all);
+    let mut observed = Observed::from_api(set, resolved, gate(stores, set, &namespace), all);
     for (machine, observed) in machines.iter().zip(&mut observed.machines) {
         if !machine.is_ours(stores) {
             observed.owner = Owner::Other;
         }
     }
     observed.paused_by = paused::paused_by(stores, set);
-    observed.due = in_flight(context).due(&observed.uid, now);
+    observed.due = controller.in_flight().due(&observed.uid, now);
     observed.seed = seed()?;
     Ok(observed)
 }
@@ -71,9 +74,8 @@ fn seed() -> Result<Seed, ReconcileError> {
 }
 
 /// Creation is held back by version skew only: a worker ahead of the control plane would not work.
-fn gate(context: &Context, set: &MachineSet, namespace: &str) -> Option<Gate> {
-    let cluster = context
-        .stores
+fn gate(stores: &Stores, set: &MachineSet, namespace: &str) -> Option<Gate> {
+    let cluster = stores
         .clusters
         .get(namespace, set.labels().get(LABEL_CLUSTER)?)?;
     let versions = set.spec.template.spec.versions.as_ref()?;

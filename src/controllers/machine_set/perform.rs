@@ -4,24 +4,23 @@ use kube::api::{DeleteParams, PostParams, Preconditions};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-use super::live::in_flight;
+use super::MachineSets;
 use crate::api::Machine;
 use crate::clock;
 use crate::core::machine_set::Observed;
 use crate::core::machine_set::plan::{Action, InPlace, controller_reference, desired_machine};
-use crate::engine::{Done, ReconcileError, patch};
-use crate::manager::Context;
+use crate::engine::{ActionOutcome, ReconcileError, patch};
 
 /// Does one action. A name that is taken keeps no other Machine from being made; the next pass chooses another name.
 pub async fn perform(
-    context: &Context,
+    controller: &MachineSets,
     observed: &Observed,
     action: &Action,
-) -> Result<Done, ReconcileError> {
+) -> Result<ActionOutcome, ReconcileError> {
     match action {
         Action::Create { name, because } => {
-            match create(context, observed, name).await {
-                Err(error) if error.is_conflict() => return Ok(Done::Failed(error)),
+            match create(controller, observed, name).await {
+                Err(error) if error.is_conflict() => return Ok(ActionOutcome::Failed(error)),
                 made => made?,
             }
             tracing::info!(
@@ -38,7 +37,7 @@ pub async fn perform(
                 because,
                 "deleting a Machine"
             );
-            delete(context, observed, (name, uid)).await?;
+            delete(controller, observed, (name, uid)).await?;
         }
         Action::Adopt { name, uid } => {
             let change = |machine: &Machine| {
@@ -46,29 +45,37 @@ pub async fn perform(
                 owners.push(controller_reference(observed));
                 json!({ "metadata": { "ownerReferences": owners } })
             };
-            write(context, observed, name, uid, change).await?;
+            write(controller, observed, name, uid, change).await?;
         }
         Action::UpdateInPlace { name, uid, changes } => {
-            write(context, observed, name, uid, |machine| {
+            write(controller, observed, name, uid, |machine| {
                 in_place(machine, changes)
             })
             .await?;
         }
     }
-    Ok(Done::Yes)
+    Ok(ActionOutcome::Yes)
 }
 
-async fn create(context: &Context, observed: &Observed, name: &str) -> Result<(), ReconcileError> {
-    let machines: Api<Machine> = Api::namespaced(context.client.clone(), &observed.namespace);
+async fn create(
+    controller: &MachineSets,
+    observed: &Observed,
+    name: &str,
+) -> Result<(), ReconcileError> {
+    let machines: Api<Machine> = Api::namespaced(controller.base.client(), &observed.namespace);
     let machine = desired_machine(observed, name);
-    in_flight(context).making(&observed.uid, machine.clone(), clock::now());
+    controller
+        .in_flight()
+        .making(&observed.uid, machine.clone(), clock::now());
     let made = machines.create(&PostParams::default(), &machine).await;
     match &made {
         Ok(machine) => {
-            in_flight(context).found(&observed.uid, machine.clone(), clock::now());
-            context.engine.learn(machine);
+            controller
+                .in_flight()
+                .found(&observed.uid, machine.clone(), clock::now());
+            controller.base.engine.learn(machine);
         }
-        Err(error) if is_refusal(error) => in_flight(context).settled(&observed.uid, name),
+        Err(error) if is_refusal(error) => controller.in_flight().settled(&observed.uid, name),
         Err(_) => {}
     }
     made.map(drop)
@@ -76,11 +83,11 @@ async fn create(context: &Context, observed: &Observed, name: &str) -> Result<()
 }
 
 async fn delete(
-    context: &Context,
+    controller: &MachineSets,
     observed: &Observed,
     (name, uid): (&str, &str),
 ) -> Result<(), ReconcileError> {
-    let machines: Api<Machine> = Api::namespaced(context.client.clone(), &observed.namespace);
+    let machines: Api<Machine> = Api::namespaced(controller.base.client(), &observed.namespace);
     let only = Preconditions {
         uid: Some(uid.to_owned()),
         resource_version: None,
@@ -89,21 +96,23 @@ async fn delete(
         preconditions: Some(only),
         ..DeleteParams::background()
     };
-    in_flight(context).deleting(&observed.uid, (name, uid), clock::now());
+    controller
+        .in_flight()
+        .deleting(&observed.uid, (name, uid), clock::now());
     let result = machines.delete(name, &params).await;
     if let Some(machine) = result
         .as_ref()
         .ok()
         .and_then(|answer| answer.as_ref().left())
     {
-        context.engine.learn(machine);
+        controller.base.engine.learn(machine);
     }
     let mut result = result.map(drop);
     if matches!(&result, Err(kube::Error::Api(status)) if status.code == 404) {
         result = Ok(());
     }
     if result.as_ref().is_err_and(is_refusal) {
-        in_flight(context).kept(&observed.uid, uid);
+        controller.in_flight().kept(&observed.uid, uid);
     }
     result.map_err(ReconcileError::api(format!("delete Machine {name}")))
 }
@@ -115,13 +124,18 @@ fn is_refusal(error: &kube::Error) -> bool {
 }
 
 async fn write(
-    context: &Context,
+    controller: &MachineSets,
     observed: &Observed,
     name: &str,
     uid: &str,
     change: impl Fn(&Machine) -> Value,
 ) -> Result<(), ReconcileError> {
-    let Some(machine) = context.stores.machines.get(&observed.namespace, name) else {
+    let Some(machine) = controller
+        .base
+        .stores()
+        .machines
+        .get(&observed.namespace, name)
+    else {
         return Ok(());
     };
     if machine.uid().as_deref() != Some(uid) {
@@ -132,7 +146,7 @@ async fn write(
         let owned = (meta.labels.clone(), meta.owner_references.clone());
         (machine.spec.clone(), owned)
     };
-    patch::swap(&context.engine, machine.as_ref(), part, change)
+    patch::swap(&controller.base.engine, machine.as_ref(), part, change)
         .await
         .map(drop)
 }

@@ -12,7 +12,7 @@ const PENDING: SignedDuration = SignedDuration::from_secs(60);
 /// Longest delay after a refusal: what refused may be the cluster itself, which has only just been made.
 const FAILED: SignedDuration = SignedDuration::from_secs(300);
 
-/// What the sources of addons were read at; something else may say something else.
+/// The versions at which the sources of addons were read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadAt {
     /// The Cluster's generation.

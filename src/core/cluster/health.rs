@@ -7,7 +7,7 @@ pub const FAILURE_THRESHOLD: u32 = 3;
 /// What the probes so far add up to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verdict {
-    /// Too few probes since we started; what was said before stands.
+    /// Too few probes since the manager started; the condition stays as it is.
     #[default]
     Undecided,
     /// The last probe succeeded, or too few have failed since one did.

@@ -2,11 +2,9 @@
 
 mod attempt;
 pub mod health;
-mod input;
 mod observed;
 pub mod plan;
 pub mod status;
 
 pub use attempt::{Attempt, ReadAt};
-pub use input::cluster_input;
 pub use observed::{Addons, Certificates, Health, MachineFact, Observed};

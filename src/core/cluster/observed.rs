@@ -11,12 +11,12 @@ use crate::core::kubeadm::Endpoint;
 use crate::core::machine::plan::turn::Doubt;
 use crate::core::trouble::Trouble;
 
-/// A Machine, as its Cluster looks at it.
+/// A Machine, as its Cluster sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineFact {
     /// Its name.
     pub name: String,
-    /// Why it is not ready, or not deleted yet, as one word; empty where nothing was said.
+    /// Why it is not ready, or not deleted yet, in CamelCase; empty if there is no condition.
     pub reason: String,
     /// It is a control-plane machine.
     pub control_plane: bool,
@@ -24,7 +24,7 @@ pub struct MachineFact {
     pub ready: bool,
     /// It is being deleted.
     pub deleting: bool,
-    /// Why it is not ready, or not gone, in its own words.
+    /// Why it is not ready, or not deleted yet, according to its conditions.
     pub trouble: Option<Trouble>,
 }
 
@@ -42,13 +42,13 @@ pub enum Certificates {
 }
 
 impl Default for Certificates {
-    /// Nobody has looked yet.
+    /// Not read yet.
     fn default() -> Self {
         Self::Missing(Vec::new())
     }
 }
 
-/// How addons stand.
+/// State of the addons.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Addons {
     /// None are asked for, or all are applied as they are now.
@@ -67,10 +67,12 @@ pub enum Addons {
 pub struct Observed {
     /// The Cluster.
     pub cluster: Arc<Cluster>,
-    /// Tatara's settings, judged as far as that needs no machine.
+    /// Tatara's settings, validated as far as that needs no machine.
     pub spec: Result<ClusterProviderSpec, String>,
     /// Its Machines; while it is being deleted, also those that are, and that its label does not name.
     pub machines: Vec<MachineFact>,
+    /// What the first of its MachineDeployments says whose template cannot be used.
+    pub pool: Option<String>,
     /// MachineSets and MachineDeployments that are not being deleted yet.
     pub sets_left: usize,
     /// While it is being deleted: Machines that are not, and are its by their claim or Node although its label does not
@@ -82,19 +84,19 @@ pub struct Observed {
     pub certificates: Certificates,
     /// UID of the Machine that ran `kubeadm init`.
     pub initialized_by: Option<String>,
-    /// A kubeconfig was given for a control plane that is somebody else's.
+    /// The kubeconfig of a control plane that Tatara does not manage was supplied.
     pub external: bool,
     /// Who has the control-plane turn.
     pub turn: Option<Turn>,
     /// How the Cluster and its CA Secret contradict each other about it, by a live read of both.
     pub doubt: Option<Doubt>,
-    /// By the user's act, the host of the Machine that has the turn, and does not exist any more, is gone.
+    /// The user confirmed, by annotation, that the Machine which has the turn and does not exist no longer runs.
     pub host_is_gone: bool,
     /// The Machine that has the turn does not exist.
     pub is_holder_gone: bool,
-    /// Why the user's act is about nothing, and what to do.
+    /// Why that annotation has no effect, and what to do.
     pub unused: Option<String>,
-    /// One of the two lacks what the other says.
+    /// Cluster or CA Secret lacks what the other records.
     pub unsettled: bool,
     /// Where its API is served.
     pub endpoint: Option<Endpoint>,
@@ -102,28 +104,28 @@ pub struct Observed {
     pub kubeconfig_ready: bool,
     /// Why the kubeconfig that was given cannot be used.
     pub kubeconfig_problem: Option<String>,
-    /// Its Secrets are held until it is gone.
+    /// Its Secrets have a finalizer until it is deleted.
     pub secrets_held: bool,
     /// A client of its API exists, made from the kubeconfig as it is now.
     pub connected: bool,
-    /// What its API said when it was asked, and how that is to be judged.
+    /// The answer of its API to the probes, and the verdict over them.
     pub health: Option<Health>,
     /// Its addons.
     pub addons: Addons,
     /// They have to be applied.
     pub addons_due: bool,
-    /// When they have to be looked at again.
+    /// When they have to be checked again.
     pub addons_next: Next,
     /// What the ClusterProfile controller found.
     pub profile: Vec<Finding>,
 }
 
-/// What the API of a cluster said.
+/// Answer of a cluster's API to the probes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Health {
     /// The judgement over the last probes.
     pub judgement: Judgement,
-    /// For people.
+    /// Human-readable.
     pub sentence: String,
     /// `gitVersion` of the API server.
     pub version: Option<String>,

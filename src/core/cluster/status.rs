@@ -15,32 +15,34 @@ pub const EVENTS: &[ConditionType] = &[
     ConditionType::Deleting,
 ];
 
-/// Whether a Cluster only passes through a status: it is on its way, nothing asks for a person, and what Machines read of
-/// it is as it was.
+/// Whether a Cluster only passes through a status: it is on its way, or as ready as it was; nothing asks for a person, and
+/// what Machines read of it is as it was.
 pub fn is_passing(old: &ClusterStatus, new: &ClusterStatus, plan: &Plan) -> bool {
     let asks = |finding: &Finding| {
         let (condition, status) = (finding.condition, finding.status);
         finding.reason.severity() == Severity::Warning
             || (condition == ConditionType::Paused && status == Status::True)
     };
-    let is_ready = conditions::is_true(&new.conditions, ConditionType::Ready);
-    !is_ready && !plan.findings.iter().any(asks) && read_by_others(old) == read_by_others(new)
+    let is_ready = |status: &ClusterStatus| is_true(status, ConditionType::Ready);
+    let becomes_ready = is_ready(new) && !is_ready(old);
+    !becomes_ready && !plan.findings.iter().any(asks) && read_by_others(old) == read_by_others(new)
 }
 
 fn read_by_others(status: &ClusterStatus) -> impl PartialEq {
-    let said = [
+    let holds = [
         ConditionType::CertificatesReady,
         ConditionType::ControlPlaneInitialized,
         ConditionType::ControlPlaneHealthy,
     ];
-    let said = said.map(|name| {
-        let condition = conditions::find(&status.conditions, name);
-        condition.map(|condition| (condition.status.clone(), condition.reason.clone()))
-    });
-    (status.endpoint.clone(), status.version.clone(), said)
+    let holds = holds.map(|name| is_true(status, name));
+    (status.endpoint.clone(), status.version.clone(), holds)
 }
 
-/// The status that follows from a plan; `None` where it says nothing.
+fn is_true(status: &ClusterStatus, name: ConditionType) -> bool {
+    conditions::is_true(&status.conditions, name)
+}
+
+/// The status that follows from a plan; `None` if nothing is to be reported.
 pub fn status(cluster: &Cluster, observed: &Observed, plan: &Plan) -> Option<ClusterStatus> {
     if plan.phase.is_empty() {
         return None;

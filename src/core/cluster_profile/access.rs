@@ -1,4 +1,4 @@
-//! How consumers reach a member: an identity of their own in the member, and a Secret beside the
+//! How consumers reach a workload cluster: an identity of their own in the workload cluster, and a Secret beside the
 //! Cluster with a kubeconfig for it, to which the profile points. Pure.
 
 use std::collections::BTreeMap;
@@ -40,7 +40,7 @@ impl PartialEq for Kubeconfig {
 
 /// A Secret that has the name of the one for consumers.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct ExistingSecret {
     /// Its UID.
     pub uid: Option<String>,
     /// Whether we wrote it.

@@ -4,8 +4,8 @@ fn text(text: &str) -> Kubeconfig {
     Kubeconfig(text.into())
 }
 
-fn found(is_ours: bool, other: Option<&str>) -> Found {
-    Found {
+fn found(is_ours: bool, other: Option<&str>) -> ExistingSecret {
+    ExistingSecret {
         uid: Some("secret-uid".into()),
         is_ours,
         other: other.map(Into::into),
@@ -13,7 +13,7 @@ fn found(is_ours: bool, other: Option<&str>) -> Found {
     }
 }
 
-fn observed(secret: Option<Found>, token: bool, rival: Option<&str>) -> Observed {
+fn observed(secret: Option<ExistingSecret>, token: bool, rival: Option<&str>) -> Observed {
     Observed {
         cluster: ClusterFacts {
             namespace: "metal".into(),

@@ -15,9 +15,9 @@ use crate::api::names::{
 use crate::api::{ClusterProfile, ClusterProfileSpec, ClusterProfileStatus};
 use crate::core::cluster::health::Verdict;
 
-/// Condition of a profile: whether the member's control plane is healthy (KEP-4322).
+/// Condition of a profile: whether the workload cluster's control plane is healthy (KEP-4322).
 const HEALTHY: ConditionType = ConditionType::ControlPlaneHealthy;
-/// Condition of a profile: whether the member is under our management (KEP-4322).
+/// Condition of a profile: whether the workload cluster is under our management (KEP-4322).
 const JOINED: ConditionType = ConditionType::Joined;
 
 /// Metadata and spec of the profile in an inventory namespace.
@@ -54,8 +54,8 @@ pub(super) fn desired_object(
     }
 }
 
-/// The identity of the member: what the user says, else what was said before (a restored Cluster has
-/// a new UID and is the same member), else the Cluster's UID.
+/// The identity of the workload cluster: what the user says, else what was said before (a restored Cluster has
+/// a new UID and is the same workload cluster), else the Cluster's UID.
 fn member_id(cluster: &ClusterFacts, existing: Option<&Ours>) -> String {
     let given = cluster
         .labels
@@ -65,7 +65,7 @@ fn member_id(cluster: &ClusterFacts, existing: Option<&Ours>) -> String {
     given.or(before).unwrap_or(&cluster.uid).clone()
 }
 
-/// What was detected, over what was detected before where the member does not say now.
+/// What was detected, over what was detected before where the workload cluster does not say now.
 pub(super) fn desired_status(
     observed: &Observed,
     access: Option<&AccessProvider>,

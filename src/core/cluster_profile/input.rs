@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::api::Cluster;
 use crate::core::cluster::health::Verdict;
 
-/// Where a member's API is served, and what it is verified by.
+/// Where a workload cluster's API is served, and what it is verified by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
     /// `https://host:port`.
@@ -14,7 +14,20 @@ pub struct Server {
     pub authority_pem: String,
 }
 
-/// What a pass is given.
+/// What the watch shows of a Secret: it tells whether what was read of it holds still.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SecretSeen {
+    /// There is none, as far as it knows.
+    Missing(u64),
+    /// It has told nothing of it yet.
+    Untold,
+    /// It was deleted.
+    Deleted(u64),
+    /// It has this resourceVersion.
+    At(String),
+}
+
+/// Input of a pass from the manager's state.
 #[derive(Clone, Debug)]
 pub struct Input {
     /// The Cluster.
@@ -23,16 +36,18 @@ pub struct Input {
     pub namespaces: Vec<String>,
     /// Inventory namespaces that may not.
     pub forbidden: Vec<String>,
-    /// Where the member's API is served and what it is verified by, once that is known; else why it is not, for people.
+    /// Where the workload cluster's API is served and what it is verified by, once that is known; else why not, human-readable.
     pub server: Result<Server, String>,
     /// What the probes of the control plane add up to.
     pub verdict: Verdict,
-    /// The same for people.
+    /// The same, human-readable.
     pub health: String,
-    /// `gitVersion` of the member, when it said.
+    /// `gitVersion` of the workload cluster, when it said.
     pub version: Option<String>,
     /// A Cluster of this namespace whose administrators' kubeconfig has the name of the consumers' Secret.
     pub rival: Option<String>,
-    /// Whether the manager is connected to the member.
-    pub has_member: bool,
+    /// What the watch shows of the Secret of consumers; None where nobody watches, and it is read each time.
+    pub secret: Option<SecretSeen>,
+    /// Whether the manager is connected to the workload cluster.
+    pub is_connected: bool,
 }

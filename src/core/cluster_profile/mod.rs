@@ -8,8 +8,8 @@ mod owned;
 pub mod plan;
 mod problems;
 
-pub use access::{Found, Kubeconfig};
-pub use input::{Input, Server};
+pub use access::{ExistingSecret, Kubeconfig};
+pub use input::{Input, SecretSeen, Server};
 pub use observed::{ClusterFacts, Existing, Observed, Ours};
-pub use owned::Owned;
+pub use owned::OwnedFields;
 pub use problems::{inventories, not_kept};

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::access::{Found, Kubeconfig};
+use super::access::{ExistingSecret, Kubeconfig};
 use super::input::Server;
-use super::owned::Owned;
+use super::owned::OwnedFields;
 use crate::core::Next;
 use crate::core::cluster::health::Verdict;
 
-/// What a pass knows. Everything about the member is what was detected of it.
+/// What a pass knows. Everything about the workload cluster is what was detected of it.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
     /// The Cluster.
@@ -19,31 +19,31 @@ pub struct Observed {
     pub namespaces: Vec<String>,
     /// Those that were asked for, and may not.
     pub forbidden: Vec<String>,
-    /// Where the member's API is served and what it is verified by, once that is known.
+    /// Where the workload cluster's API is served and what it is verified by, once that is known.
     pub server: Option<Server>,
-    /// What consumers are to be given, once the member has a token for them.
+    /// What consumers are to be given, once the workload cluster has a token for them.
     pub kubeconfig: Option<Kubeconfig>,
     /// The Secret of the name of theirs that is there.
-    pub secret: Option<Found>,
+    pub secret: Option<ExistingSecret>,
     /// A Cluster whose administrators' kubeconfig has that name.
     pub rival: Option<String>,
-    /// Why they cannot be given a way in yet, for people.
+    /// Why consumers cannot be given access yet, human-readable.
     pub waits_for: String,
-    /// Why what consumers find may be out of date or refused, for people.
+    /// Why the access of consumers may be out of date or refused, human-readable.
     pub problem: Option<String>,
-    /// Their account in the member is to be looked after.
+    /// Their account in the workload cluster is to be looked after.
     pub account_due: bool,
-    /// When the member is asked next.
+    /// When the workload cluster is asked next.
     pub asks: Next,
-    /// Nothing changed since a pass that left nothing to do: the profiles were not looked at.
+    /// Nothing changed since a pass that left nothing to do: the profiles were not read.
     pub unchanged: bool,
     /// What the probes of the control plane add up to.
     pub verdict: Verdict,
-    /// The same for people.
+    /// The same, human-readable.
     pub health: String,
-    /// `gitVersion` of the member, when it said.
+    /// `gitVersion` of the workload cluster, when it said.
     pub version: Option<String>,
-    /// The member's ClusterProperties as sorted names and values, when it said.
+    /// The workload cluster's ClusterProperties as sorted names and values, when it said.
     pub properties: Option<Vec<(String, String)>>,
     /// ClusterProperties that a profile cannot carry.
     pub skipped: Vec<String>,
@@ -53,7 +53,7 @@ pub struct Observed {
     pub profiles: BTreeMap<String, Existing>,
 }
 
-/// What a profile says about its Cluster.
+/// What a profile contains about its Cluster.
 #[derive(Clone, Debug, Default)]
 pub struct ClusterFacts {
     /// Namespace.
@@ -66,16 +66,16 @@ pub struct ClusterFacts {
     pub labels: BTreeMap<String, String>,
     /// Whether it is being deleted.
     pub deleting: bool,
-    /// Whether it waits for its profiles to go first.
+    /// Whether it has the finalizer with which its profiles are deleted first.
     pub held: bool,
 }
 
 /// A profile that is there.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Existing {
-    /// It stands for this Cluster and is ours.
+    /// Tatara wrote it for this Cluster.
     Ours(Box<Ours>),
-    /// It is somebody else's, or another Cluster's; who, for people.
+    /// It belongs to another cluster manager, or to another Cluster; whose it is, human-readable.
     Foreign(String),
 }
 
@@ -91,5 +91,5 @@ pub struct Ours {
     /// Finalizers that hold it; all are of others.
     pub finalizers: Vec<String>,
     /// The parts that we wrote.
-    pub owned: Owned,
+    pub owned: OwnedFields,
 }

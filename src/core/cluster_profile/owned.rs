@@ -1,4 +1,4 @@
-//! The parts of a profile that we wrote, told apart from those of others by its managedFields. Pure.
+//! The parts of a profile that Tatara wrote, according to its managedFields. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,18 +12,18 @@ use crate::api::{ClusterProfile, ClusterProfileStatus};
 
 /// What we wrote of a profile.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Owned {
+pub struct OwnedFields {
     /// Labels of ours, with the values that they have now.
     pub labels: BTreeMap<String, String>,
     /// UIDs of the owners that we named.
     pub owners: BTreeSet<String>,
-    /// Name for people, if it is ours.
+    /// Display name, if Tatara wrote it.
     pub display_name: Option<String>,
     /// Conditions, properties, access and version of ours; lists sorted by key.
     pub status: ClusterProfileStatus,
 }
 
-impl Owned {
+impl OwnedFields {
     /// Reads what field manager `tatara` applied.
     pub fn of(profile: &ClusterProfile) -> Self {
         let fields = fields_of(profile, "");
@@ -49,7 +49,7 @@ impl Owned {
         }
     }
 
-    /// The parts that came back from a write other than they were written, for people.
+    /// Names of the parts that the API server stored differently from what was written.
     pub fn lost(
         &self,
         object: Option<&ClusterProfile>,

@@ -41,7 +41,7 @@ fn profile() -> ClusterProfile {
 
 #[test]
 fn only_what_we_applied_is_ours() {
-    let owned = Owned::of(&profile());
+    let owned = OwnedFields::of(&profile());
     assert_eq!(owned.labels, [("ours".to_owned(), "1".to_owned())].into());
     assert_eq!(owned.owners, ["ours".to_owned()].into());
     assert_eq!(owned.display_name.as_deref(), Some("forge"));
@@ -61,12 +61,12 @@ fn only_what_we_applied_is_ours() {
 fn what_nobody_applied_for_us_is_not_ours() {
     let mut profile = profile();
     profile.metadata.managed_fields = None;
-    assert_eq!(Owned::of(&profile), Owned::default());
+    assert_eq!(OwnedFields::of(&profile), OwnedFields::default());
 }
 
 #[test]
 fn what_an_api_server_does_not_keep_is_named() {
-    let mut written = Owned::of(&profile());
+    let mut written = OwnedFields::of(&profile());
     let mut object = profile();
     object.metadata.labels = Some(written.labels.clone());
     object
@@ -76,7 +76,7 @@ fn what_an_api_server_does_not_keep_is_named() {
         .flatten()
         .for_each(|owner| owner.uid = "ours".into());
     let mut status = written.status.clone();
-    let lost = |written: &Owned, object: &ClusterProfile, status: &ClusterProfileStatus| {
+    let lost = |written: &OwnedFields, object: &ClusterProfile, status: &ClusterProfileStatus| {
         written.lost(Some(object), Some(status)).join(", ")
     };
     assert_eq!(lost(&written, &object, &status), "");

@@ -14,13 +14,13 @@ use crate::core::{self, Next};
 /// Condition of the Cluster that says whether it is published.
 pub const CONDITION: ConditionType = ConditionType::ProfilePublished;
 /// How long the finalizers of consumers may hold a profile, and with it the end of its Cluster. A
-/// consumer that is gone would hold it for ever.
+/// consumer that no longer exists would hold it for ever.
 pub const PATIENCE: SignedDuration = SignedDuration::from_secs(60);
 
 /// One thing to do, with everything decided.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Make the account of consumers in the member, or repair it.
+    /// Make the account of consumers in the workload cluster, or repair it.
     MakeAccount,
     /// Write the kubeconfig of consumers into their Secret.
     WriteSecret {
@@ -29,7 +29,7 @@ pub enum Action {
         /// What it holds then.
         kubeconfig: Kubeconfig,
     },
-    /// Hold the Cluster until its profiles are gone.
+    /// Add the finalizer that keeps the Cluster until its profiles are deleted.
     Hold,
     /// Write what differs of a profile.
     Publish {
@@ -49,7 +49,7 @@ pub enum Action {
         /// UID of the profile.
         uid: String,
     },
-    /// Let the Cluster go.
+    /// Remove that finalizer from the Cluster.
     Release,
 }
 
@@ -218,7 +218,7 @@ fn ours(observed: &Observed) -> impl Iterator<Item = (&String, &Ours)> {
         })
 }
 
-/// Says that the member is leaving, then deletes the profile: consumers that hold it see why.
+/// Says that the workload cluster is leaving, then deletes the profile: consumers that hold it see why.
 fn withdraw(
     actions: &mut Vec<Action>,
     observed: &Observed,
@@ -245,7 +245,7 @@ fn withdraw(
     });
 }
 
-/// Profiles go first; the Cluster follows when they are gone, or their finalizers took too long.
+/// Profiles are deleted first; the Cluster follows when they are deleted, or when their finalizers took too long.
 fn deletion(observed: &Observed, now: Timestamp) -> Plan {
     let mut plan = Plan::default();
     if !observed.cluster.held {

@@ -9,11 +9,11 @@ use crate::api::names::{PROFILE_MANAGER, profile_kubeconfig_secret};
 /// Longest namespace and name together that Argo CD integrations can make a label value of.
 const LONGEST_REFERENCE: usize = 62;
 
-/// Why a namespace has no profile: a reason as one word, and for people.
+/// Why a namespace has no profile: reason and message.
 pub(super) type Problem = (Reason, String);
 
 /// The inventory namespaces that a Cluster asks for: those that may be written to, and those that may
-/// not. Without any it is its own; others need the manager's leave.
+/// not. Default: the Cluster's own namespace; the manager's `--profile-namespaces` must allow others.
 pub fn inventories(
     settings: &ProfileSettings,
     own: &str,
@@ -35,7 +35,7 @@ pub(super) fn definition_missing() -> Finding {
         CONDITION,
         Reason::DefinitionMissing,
         "the management cluster does not serve clusterprofiles.multicluster.x-k8s.io; install its \
-         CustomResourceDefinition (templates/install/if-missing)",
+         CustomResourceDefinition: kubectl apply --server-side -f templates/install/if-missing/",
     )
 }
 
@@ -46,7 +46,7 @@ pub(super) fn waiting(observed: &Observed) -> Problem {
 
 pub(super) fn being_deleted(namespace: &str) -> Problem {
     let message = format!(
-        "the ClusterProfile in namespace {namespace} is being deleted by another client, and is made \
+        "the ClusterProfile in namespace {namespace} is being deleted by another client, and is created \
          again once it is deleted"
     );
     (Reason::BeingDeleted, message)
@@ -66,8 +66,8 @@ pub(super) fn secret_taken(observed: &Observed, by: &str) -> Problem {
     let name = &observed.cluster.name;
     let secret = profile_kubeconfig_secret(name);
     let message = format!(
-        "Secret {secret}, in which consumers of Cluster {name} would find their kubeconfig, is that of Cluster {by}; \
-         it is left alone and nothing is published. Make one of the two Clusters under another name"
+        "Secret {secret}, in which consumers of Cluster {name} would find their kubeconfig, belongs to Cluster {by}; \
+         it is left alone and nothing is published. Create one of the two Clusters under another name"
     );
     (Reason::SecretTaken, message)
 }
@@ -75,7 +75,7 @@ pub(super) fn secret_taken(observed: &Observed, by: &str) -> Problem {
 pub(super) fn forbidden(namespace: &str) -> Problem {
     let message = format!(
         "spec.providerSpec.value.profile.namespaces names {namespace}, which the manager's \
-         --profile-namespaces does not; add it there, or leave it out here"
+         --profile-namespaces does not; add it to that option, or remove it here"
     );
     (Reason::NamespaceNotAllowed, message)
 }
@@ -112,7 +112,7 @@ pub(super) fn finding(observed: &Observed, published: &[&str], problems: &[Probl
         published.join(", ")
     );
     if !observed.skipped.is_empty() {
-        message.push_str("; left out, for their values are empty or longer than 1024 bytes: ");
+        message.push_str("; left out, because their values are empty or longer than 1024 bytes: ");
         message.push_str(&observed.skipped.join(", "));
     }
     let longest = published.iter().map(|namespace| namespace.len()).max();
@@ -129,12 +129,12 @@ pub(super) fn finding(observed: &Observed, published: &[&str], problems: &[Probl
     Finding::yes(CONDITION, Reason::Published, message)
 }
 
-/// What was written was taken in, and something else is there.
+/// The API server accepted a write, but stored something else: `parts` name the fields.
 pub fn not_kept(namespace: &str, name: &str, parts: &[&str]) -> Finding {
     let message = format!(
-        "ClusterProfile {namespace}/{name}: the API server does not keep {} as written. Its definition lacks them, or an \
-         admission webhook changes them: install the definition of templates/install/if-missing, or exempt ClusterProfiles \
-         of {} from the webhook",
+        "ClusterProfile {namespace}/{name}: the API server does not store {} as written: the installed CustomResourceDefinition \
+         lacks them, or an admission webhook changes them. Update the definition (kubectl apply --server-side -f \
+         templates/install/if-missing/), or exempt ClusterProfiles of {} from the webhook",
         parts.join(", "),
         PROFILE_MANAGER,
     );

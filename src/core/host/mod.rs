@@ -6,6 +6,7 @@ pub mod plan;
 pub mod status;
 mod twins;
 
-pub use contact::{ContactError, PowerReading, PowerState};
+pub use super::power::PowerState;
+pub use contact::{ContactError, PowerReading};
 pub use observed::{Consumer, Contact, Observed, Owner, Underway};
 pub use twins::{Twins, is_same_server};

@@ -10,7 +10,7 @@ use crate::api::Host;
 use crate::api::installation::Record;
 use crate::core::installer::{BaseState, Report};
 use crate::core::node::{Attempts, Follow, Observation};
-use crate::core::proof::Initialized;
+use crate::core::proof::InitProof;
 
 /// What a pass over a Host knows.
 #[derive(Clone, Debug)]
@@ -21,15 +21,15 @@ pub struct Observed {
     pub management: String,
     /// Other Hosts that are the same server, or look so.
     pub twins: Twins,
-    /// What it says.
+    /// The result of querying it.
     pub contact: Contact,
-    /// What its BMC said last, if it was asked since we started.
+    /// What its BMC reported last, if it was queried since the manager started.
     pub bmc: Option<PowerReading>,
-    /// Its Machine does not hear of it: it is looked at although a Machine has it.
+    /// Its Machine gets no answer from it: it is queried although a Machine has it.
     pub is_missed: bool,
-    /// When it last answered, whoever asked, if a Machine has it and it could be asked ever since.
+    /// When it last answered any controller, if a Machine has it and no query has failed since.
     pub heard_at: Option<Timestamp>,
-    /// Keys that it showed, when none is pinned and the user trusts on first use.
+    /// Host keys that it presented, if none is pinned and `trustOnFirstUse` is set.
     pub first_contact_keys: Vec<String>,
     /// The unit that runs on it, if one is followed.
     pub following: Option<Follow>,
@@ -39,14 +39,14 @@ pub struct Observed {
     pub consumer: Consumer,
     /// Other Hosts of its namespace with the same claim.
     pub rivals: Vec<String>,
-    /// Another Host, not being deleted, that stands for the same server with the same claim.
+    /// Another Host, not being deleted, that names the same server and has the same claim.
     pub stands_in: Option<String>,
-    /// The control plane of an existing Cluster is on it, as far as its marker and what is recorded tell.
+    /// The existing Cluster whose control plane is on it, according to its marker and to the records.
     pub guards: Option<String>,
-    /// The control plane of this existing Cluster may be on it: it says nothing, and nobody is recorded.
+    /// The existing Cluster whose control plane may be on it: it does not answer, and no Machine is recorded.
     pub may_guard: Option<String>,
     /// That control plane was made by a Machine that does not exist, and the Cluster does not know of it.
-    pub unrecorded: Option<Initialized>,
+    pub unrecorded: Option<InitProof>,
     /// Failed resets in a row.
     pub attempts: Attempts,
     /// Whether the manager can serve installers.
@@ -58,13 +58,13 @@ pub struct Observed {
 /// An installation that is under way, or failed.
 #[derive(Clone, Debug)]
 pub struct Underway {
-    /// What stands on the Host.
+    /// The record on the Host.
     pub record: Record,
-    /// How far the installer's image is, while it is needed.
+    /// Progress of the installer's image, while it is needed.
     pub image: Option<BaseState>,
     /// Whether the host may read it now.
     pub is_open: bool,
-    /// What its installer said.
+    /// The report of its installer.
     pub report: Option<Report>,
 }
 
@@ -101,7 +101,7 @@ impl Consumer {
         self != Self::Missing
     }
 
-    /// Whether a release is meant: `releasing` is a field that can be edited.
+    /// Whether a release is intended: `releasing` is a field that can be edited.
     pub fn may_release(self) -> bool {
         match self {
             Self::Missing => true,
@@ -109,7 +109,7 @@ impl Consumer {
         }
     }
 
-    /// Whether kubeadm was begun for it. Of one that does not exist nobody knows.
+    /// Whether kubeadm was started for it; assumed for one that does not exist.
     pub fn is_begun(self) -> bool {
         match self {
             Self::Missing => true,
@@ -118,15 +118,15 @@ impl Consumer {
     }
 }
 
-/// What a host says.
+/// The result of querying a host.
 #[derive(Clone, Debug)]
 pub enum Contact {
-    /// It was not asked: it has just answered its Machine, or a unit that runs on it is followed.
+    /// It was not queried: it has just answered its Machine, or a unit that runs on it is followed.
     NotAsked,
-    /// Its BMC says that it is off, or we left it so: nobody is there to be asked.
+    /// Its BMC reports that it is off, or Tatara left it off: it cannot be queried.
     Off,
-    /// It could not be asked.
+    /// It could not be queried.
     Failed(ContactError),
-    /// What it said.
+    /// Its answer.
     Seen(Box<Observation>),
 }

@@ -45,8 +45,8 @@ fn state(plan: &Plan) -> &'static str {
     }
 }
 
-/// What no finding speaks of stays, but for what is said of a BMC that there is no more, and of an installation that
-/// failed or was refused, when nobody asks for it any more.
+/// Conditions without a finding stay, except those about a BMC that was removed, and about an installation that failed or was
+/// refused and is no longer requested.
 fn standing(
     host: &Host,
     is_underway: bool,
@@ -67,7 +67,7 @@ fn standing(
     old
 }
 
-/// What is known of the power: by the host's own answer, or by its BMC's word.
+/// The power state: on if the host answers, or else as its BMC reports.
 fn bmc(observed: &Observed, old: Option<&BmcStatus>) -> Option<BmcStatus> {
     observed.host.spec.bmc.as_ref()?;
     let old = old.cloned().unwrap_or_default();
@@ -87,7 +87,7 @@ fn bmc(observed: &Observed, old: Option<&BmcStatus>) -> Option<BmcStatus> {
     })
 }
 
-/// Free space changes all the time; it is news when it changes by a tenth.
+/// Free space changes all the time; it is updated when it changes by more than a tenth.
 fn facts(observed: &Observed, old: Option<&HostFacts>) -> Option<HostFacts> {
     let Contact::Seen(seen) = &observed.contact else {
         return old.cloned();

@@ -70,13 +70,13 @@ impl Twins {
         }
     }
 
-    /// What is said of a free Host whose server another namespace has as well.
+    /// The message of a free Host whose server another namespace registers as well.
     pub fn note(&self) -> String {
         if self.elsewhere.is_empty() {
             return String::new();
         }
         format!(
-            "its server looks like that of Host {} of another namespace; the Machine that puts its marker on the server first has it",
+            "its server looks like that of Host {} of another namespace; the Machine that writes its marker to the server first gets it",
             self.elsewhere.join(", ")
         )
     }
@@ -102,7 +102,7 @@ impl Twins {
         }
         if !self.hostname.is_empty() {
             found.push((Reason::DuplicateHostname, format!(
-                "it calls itself {}, as Host {} does. Run on this host, {}, which no Machine has, and not on the other, which may be a node: hostnamectl set-hostname NAME",
+                "its hostname {} is also that of Host {}. Run on this host, {}, which no Machine has, and not on the other, which may be a node: hostnamectl set-hostname NAME",
                 fact(|facts| &facts.hostname),
                 self.hostname.join(", "),
                 host.spec.ssh.address,
@@ -114,9 +114,9 @@ impl Twins {
     }
 }
 
-/// Another Host, not being deleted, that stands for the same server: it is reached at the same place, or it called itself by
-/// the machine-id that this one has just answered with. One disk may be a copy of another: what calls itself so counts only
-/// where its server shows the marker of the Machine that both claim.
+/// Whether another Host, not being deleted, names the same server: it has the same address and jump hosts, or it reported the
+/// machine-id that this one has just reported. A disk may be a copy of another, so an equal machine-id counts only if its
+/// server has the marker of the Machine that both claim.
 pub fn is_same_server(
     host: &Host,
     seen: Option<&HostFacts>,

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::store::Indexed as _;
+use crate::store::IndexKeys as _;
 
 fn host(namespace: &str, name: &str, address: &str, machine_id: &str, hostname: &str) -> Arc<Host> {
     let host = json!({
@@ -140,7 +140,7 @@ fn everything_that_two_hosts_share_is_told_at_once() {
     for part in [
         "spec.ssh.address 10.0.0.1",
         "machine-id 11",
-        "it calls itself debian, as Host a/two does",
+        "its hostname debian is also that of Host a/two",
         "hostnamectl",
     ] {
         assert!(message.contains(part), "{message}");

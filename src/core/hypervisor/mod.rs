@@ -5,5 +5,5 @@ pub mod plan;
 pub mod status;
 mod view;
 
-pub use observed::{Abandoned, Observed};
+pub use observed::{AbandonedMachine, Observed};
 pub use view::{Concerns, Connectivity, Event, View};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::api::Hypervisor;
 use crate::api::conditions::Reason;
-use crate::api::given_up::GivenUpError;
-use crate::core::Tried;
+use crate::api::given_up::AbandonError;
+use crate::core::AttemptRecord;
 use crate::core::hypervisor::View;
 
 /// What a pass over a Hypervisor knows.
@@ -13,28 +13,28 @@ use crate::core::hypervisor::View;
 pub struct Observed {
     /// The Hypervisor.
     pub hypervisor: Arc<Hypervisor>,
-    /// What its gateway has told, or why we have nothing to reach it with: reason and message.
+    /// What its gateway reported, or why there are no usable credentials for it: reason and message.
     pub gateway: Result<View, (Reason, String)>,
     /// Names of the Machines that are placed on it.
     pub machines: Vec<String>,
     /// Virtual machines that were made by this management cluster for Machines that neither exist nor were given up:
     /// their ids, and their names.
     pub orphans: Vec<(String, String)>,
-    /// Machines that were given up while it could not end their virtual machines.
-    pub given_up: Result<Vec<Abandoned>, GivenUpError>,
+    /// Machines that were removed while their virtual machines could not be deleted.
+    pub given_up: Result<Vec<AbandonedMachine>, AbandonError>,
 }
 
 /// A Machine that was given up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Abandoned {
+pub struct AbandonedMachine {
     /// UID of the Machine, and id of its virtual machine.
     pub uid: String,
     /// Name of the Machine.
     pub name: String,
-    /// There still is a Machine of that UID: its own deletion goes on.
+    /// A Machine of that UID still exists: its own deletion continues.
     pub is_machine: bool,
     /// The gateway shows a virtual machine of that id, and this management cluster did not make it.
     pub is_anothers: bool,
-    /// What came of the tries to end it.
-    pub tried: Tried,
+    /// The attempts to delete it.
+    pub tried: AttemptRecord,
 }

@@ -1,9 +1,9 @@
-//! What is true of a Hypervisor, and whether it may go. Pure.
+//! What is true of a Hypervisor, and whether it may be deleted. Pure.
 
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
-use super::observed::{Abandoned, Observed};
+use super::observed::{AbandonedMachine, Observed};
 use crate::api::Hypervisor;
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::api::hypervisor::HypervisorResources;
@@ -12,14 +12,14 @@ use crate::core::hypervisor::{Connectivity, View};
 use crate::core::wire::Capacity;
 use crate::core::{self, Next, backoff, finalizers};
 
-/// Where a Hypervisor is in its life: a summary for people; conditions are the truth.
+/// Where a Hypervisor is in its life: a summary for people; conditions are authoritative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub enum State {
     /// Its gateway has not answered yet.
     Registering,
-    /// Virtual machines may be put on it.
+    /// Virtual machines may be created on it.
     Available,
-    /// Its owner keeps it back.
+    /// It is in maintenance, paused, or being deleted.
     Maintenance,
     /// Its gateway does not answer.
     Unreachable,
@@ -33,11 +33,11 @@ pub struct Plan {
     pub actions: Vec<Action>,
     /// Its conditions.
     pub findings: Vec<Finding>,
-    /// The summary for people.
+    /// The state, a summary.
     pub state: State,
-    /// What it has, and has given away; `None` keeps what was last seen.
+    /// Its capacity, and what of it is allocated; `None` keeps the last known.
     pub room: Option<(HypervisorResources, HypervisorResources)>,
-    /// Virtual machines of ours on it.
+    /// Number of Machines that are placed on it.
     pub machines: usize,
     /// When to look again, beside on every change.
     pub next: Next,
@@ -48,7 +48,7 @@ pub struct Plan {
 pub enum Action {
     /// Add the finalizer, for Machines are on it, or remove it.
     Hold(bool),
-    /// Delete a virtual machine, unless what is read just before speaks against it.
+    /// Delete a virtual machine, unless a live read just before forbids it.
     End {
         /// Its id: the UID of the Machine that was given up.
         uid: String,
@@ -73,9 +73,9 @@ impl core::Plan for Plan {
     }
 }
 
-/// What is said of a virtual machine that is not ended although a Machine of its UID was given up.
+/// Message about a virtual machine that is not deleted although a Machine of its UID was given up.
 pub const NOT_OURS: &str =
-    "left alone: no virtual machine of this management cluster, by its labels";
+    "left alone: according to its labels it is not a virtual machine of this management cluster";
 
 /// Names that a message holds.
 const NAMED: usize = 10;
@@ -141,7 +141,7 @@ fn findings(observed: &Observed) -> (State, Vec<Finding>) {
     let unreachable = |reason, message: &str| {
         // whether they run, only the gateway could say
         let away = format!(
-            "{}its gateway does not answer; virtual machines on it may run on, and none is created: {message}. If its server never comes back: docs/virtual-machines.md#a-hypervisor-that-is-lost",
+            "{}its gateway does not answer; virtual machines on it may still run, and none is created: {message}. If its server never comes back: docs/virtual-machines.md#a-hypervisor-that-is-lost",
             deleting(observed)
         );
         (
@@ -198,7 +198,7 @@ fn deleting(observed: &Observed) -> String {
         return String::new();
     }
     format!(
-        "is being deleted, and stays while these Machines are on it: {}; ",
+        "is being deleted, but stays while these Machines are on it: {}; ",
         observed.machines.join(", ")
     )
 }
@@ -232,12 +232,14 @@ fn connected(observed: &Observed, view: &View) -> (State, Vec<Finding>) {
     } else if hypervisor.annotations().contains_key(ANNOTATION_PAUSED) {
         held_back(
             Reason::Paused,
-            format!("nothing is put on it while it has the annotation {ANNOTATION_PAUSED}"),
+            format!(
+                "no virtual machine is created on it while it has the annotation {ANNOTATION_PAUSED}"
+            ),
         )
     } else if hypervisor.spec.maintenance {
         held_back(
             Reason::Maintenance,
-            "spec.maintenance is true: nothing is put on it".into(),
+            "spec.maintenance is true: no virtual machine is created on it".into(),
         )
     } else {
         let how = match view
@@ -288,8 +290,8 @@ fn known(observed: &Observed) -> Option<Finding> {
 }
 
 /// Machines that were given up, and why their virtual machines are not ended yet.
-fn abandoned(hypervisor: &Hypervisor, given_up: &[Abandoned]) -> Finding {
-    let state = |abandoned: &Abandoned| {
+fn abandoned(hypervisor: &Hypervisor, given_up: &[AbandonedMachine]) -> Finding {
+    let state = |abandoned: &AbandonedMachine| {
         if abandoned.is_machine {
             "its Machine still exists".to_owned()
         } else if abandoned.is_anothers {
@@ -343,7 +345,7 @@ fn left_over(observed: &Observed) -> Finding {
         ConditionType::MachinesKnown,
         Reason::Orphaned,
         format!(
-            "virtual machines of this management cluster whose Machines do not exist; they may be live nodes, and are left alone: {}. To end one: \
+            "virtual machines of this management cluster whose Machines do not exist; they may be live nodes, and are left alone: {}. To delete one: \
              {}",
             listed(names),
             delete_command(&observed.hypervisor, &orphans[0].0),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::api::given_up::GivenUpError;
-use crate::core::Tried;
+use crate::api::given_up::AbandonError;
+use crate::core::AttemptRecord;
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).expect("a time")
@@ -30,17 +30,17 @@ fn observed(metadata: &Value) -> Observed {
     }
 }
 
-fn abandoned(uid: &str) -> Abandoned {
-    Abandoned {
+fn abandoned(uid: &str) -> AbandonedMachine {
+    AbandonedMachine {
         uid: uid.to_owned(),
         name: format!("w-{uid}"),
         is_machine: false,
         is_anothers: false,
-        tried: Tried::default(),
+        tried: AttemptRecord::default(),
     }
 }
 
-fn with(given_up: Vec<Abandoned>) -> Observed {
+fn with(given_up: Vec<AbandonedMachine>) -> Observed {
     Observed {
         given_up: Ok(given_up),
         ..observed(&json!({}))
@@ -111,11 +111,11 @@ fn what_was_given_up_is_ended_when_the_gateway_answers_and_nothing_else_is() {
 
 #[test]
 fn a_machine_that_exists_and_what_is_somebody_elses_are_left_alone() {
-    let exists = Abandoned {
+    let exists = AbandonedMachine {
         is_machine: true,
         ..abandoned("a")
     };
-    let theirs = Abandoned {
+    let theirs = AbandonedMachine {
         is_anothers: true,
         ..abandoned("b")
     };
@@ -128,8 +128,8 @@ fn a_machine_that_exists_and_what_is_somebody_elses_are_left_alone() {
 
 #[test]
 fn what_cannot_be_ended_is_tried_again_at_growing_intervals_and_says_why() {
-    let tried = |last| Abandoned {
-        tried: Tried {
+    let tried = |last| AbandonedMachine {
+        tried: AttemptRecord {
             times: 3,
             last: Some(at(last)),
             refused: Some(Finding::no(
@@ -137,7 +137,7 @@ fn what_cannot_be_ended_is_tried_again_at_growing_intervals_and_says_why() {
                 Reason::EndingGivenUp,
                 "its pool is off",
             )),
-            ..Tried::default()
+            ..AttemptRecord::default()
         },
         ..abandoned("a")
     };
@@ -152,7 +152,7 @@ fn what_cannot_be_ended_is_tried_again_at_growing_intervals_and_says_why() {
 #[test]
 fn an_annotation_that_cannot_be_read_is_said_and_ends_nothing() {
     let unreadable = Observed {
-        given_up: Err(GivenUpError::Unreadable),
+        given_up: Err(AbandonError::Unreadable),
         ..observed(&json!({}))
     };
     assert_eq!(ended(&unreadable), [""; 0]);
@@ -197,7 +197,7 @@ fn programs_that_know_no_hypervisor_tell_its_states_apart() {
     let held = observed(&json!({ "annotations": { ANNOTATION_PAUSED: "" } }));
     let deleted = observed(&json!({ "deletionTimestamp": at(0).to_string() }));
     let torn = Observed {
-        given_up: Err(GivenUpError::Unreadable),
+        given_up: Err(AbandonError::Unreadable),
         ..observed(&json!({}))
     };
     crate::core::kstatus::tests::check(&[

@@ -1,4 +1,4 @@
-//! What a gateway has told: its virtual machines, its images, its capacity, and whether it still talks.
+//! What a gateway reported: its virtual machines, its images, its capacity; and whether its events are followed.
 
 use crate::api::conditions::Reason;
 use std::collections::HashMap;
@@ -8,20 +8,20 @@ use k8s_openapi::jiff::Timestamp;
 
 use crate::core::wire::{Capacity, Image, Machine};
 
-/// What a gateway tells.
+/// An event of a gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A virtual machine came, or is different.
     Machine(Box<Machine>),
-    /// A virtual machine is gone.
+    /// A virtual machine was deleted.
     MachineGone(String),
     /// An image came, or is different.
     Image(Image),
-    /// An image is gone: its sum and its pool.
+    /// An image was deleted: its SHA-256 and its pool.
     ImageGone(String, String),
     /// What the hypervisor has.
     Capacity(Capacity),
-    /// All that there is has been told; what follows is news.
+    /// The initial list is complete; changes follow.
     Synced,
     /// Something that cannot be read; the text says why.
     Unreadable(String),
@@ -32,36 +32,36 @@ pub enum Event {
 pub enum Connectivity {
     /// No first answer yet: what is not shown may be there.
     Connecting,
-    /// All that there is has been told.
+    /// The initial list is complete, and events follow.
     Connected,
-    /// It does not answer; what is shown is what was last told.
+    /// It does not answer; the view shows its last report.
     Disconnected {
         /// Since when.
         since: Timestamp,
-        /// One CamelCase word.
+        /// The reason, in CamelCase.
         reason: Reason,
-        /// For people.
+        /// Human-readable.
         why: String,
     },
 }
 
-/// Virtual machines, and images, that one gateway may have: what more it tells is not kept.
+/// Most virtual machines, and most images, that are kept of one gateway.
 const MOST: usize = 2048;
 
-/// What a gateway has told. Cheap to copy.
+/// What a gateway reported. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct View {
-    /// Whether it still talks.
+    /// Whether its events are followed.
     pub connectivity: Connectivity,
     machines: Arc<HashMap<String, Arc<Machine>>>,
     images: Arc<HashMap<(String, String), Image>>,
     /// What it has; nothing before the first answer.
     pub capacity: Option<Capacity>,
-    /// Something that it told cannot be read, and why: a virtual machine that is not shown may be there.
+    /// Why a part of its report cannot be read: a virtual machine that the view does not have may exist.
     pub unreadable: Option<String>,
 }
 
-/// Whom a change concerns.
+/// What a change affects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Concerns {
     /// The Machine of this UID.
@@ -70,7 +70,7 @@ pub enum Concerns {
     Images,
     /// The Hypervisor itself, and all that wait for room.
     Capacity,
-    /// Nobody: nothing is different.
+    /// Nothing changed.
     Nobody,
 }
 
@@ -87,7 +87,7 @@ impl Default for View {
 }
 
 impl View {
-    /// Nothing was told.
+    /// A view without any report.
     #[cfg(test)]
     pub fn with(connectivity: Connectivity) -> Self {
         Self {
@@ -111,7 +111,7 @@ impl View {
         self.images.get(&(sha256.to_owned(), pool.to_owned()))
     }
 
-    /// Takes in what was told, and says whom it concerns.
+    /// Applies an event, and returns what it affects.
     pub fn take(&mut self, event: Event) -> Concerns {
         match event {
             Event::Machine(machine) => {

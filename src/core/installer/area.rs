@@ -25,18 +25,18 @@ pub struct Area {
 /// Why an image, or an archive for it, cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AreaError {
-    /// Nothing says where answers may be put.
+    /// The image has no embed area.
     #[error(
         "the image has no embed area, so its settings cannot be written into it; make one with hack/image/installer"
     )]
     None,
-    /// Nobody knows which one is loaded.
+    /// It is unknown which one the boot loader loads.
     #[error("the image has {count} embed areas; it needs exactly one")]
     Several {
         /// How many.
         count: usize,
     },
-    /// It says that it is larger than what is left of the image.
+    /// The size in its header is larger than the rest of the image.
     #[error(
         "the embed area says that it has {size} bytes, and the image ends before that; it is damaged"
     )]
@@ -44,7 +44,7 @@ pub enum AreaError {
         /// Its size.
         size: usize,
     },
-    /// There is more to be put in than there is room.
+    /// The archive is larger than the area.
     #[error(
         "{needed} bytes are to be put into an embed area of {size}; shorten the preseed, or make a larger area"
     )]
@@ -57,7 +57,10 @@ pub enum AreaError {
 }
 
 impl Area {
-    /// An archive for this area, and nothing behind it to its end.
+    /// An archive of these files, filled with zeros to the size of the area.
+    ///
+    /// # Errors
+    /// [`AreaError::Full`]: the archive is larger than the area.
     pub fn fill(self, files: &[File]) -> Result<Zeroizing<Vec<u8>>, AreaError> {
         let mut archive = archive(files);
         let needed = archive.len();
@@ -73,6 +76,9 @@ impl Area {
 }
 
 /// The empty area, as `hack/image/installer` puts it into an image.
+///
+/// # Errors
+/// [`AreaError::Full`]: the archive is larger than the area.
 #[cfg(test)]
 pub fn empty(size: usize) -> Result<Zeroizing<Vec<u8>>, AreaError> {
     let content = format!("TATARA-EMBED-AREA-1 size={size:08}\n").into_bytes();
@@ -84,7 +90,7 @@ pub fn empty(size: usize) -> Result<Zeroizing<Vec<u8>>, AreaError> {
     Area { offset: 0, size }.fill(&[file])
 }
 
-/// Finds the area while an image goes by.
+/// Finds the area in an image that is read in pieces.
 #[derive(Default)]
 pub struct Finder {
     /// What of the block that is going by has gone by.
@@ -110,7 +116,10 @@ impl Finder {
         }
     }
 
-    /// The area of the image that has gone by.
+    /// The area, after the whole image was fed.
+    ///
+    /// # Errors
+    /// [`AreaError`]: the image has no area or several, or ends within it.
     pub fn end(self) -> Result<Area, AreaError> {
         let size = self.passed + self.begun.len() as u64;
         match self.found.as_slice() {

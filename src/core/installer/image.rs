@@ -1,38 +1,38 @@
-//! How far the image of an installer is.
+//! Progress of the download of an installer's image.
 
 use std::path::PathBuf;
 
 use super::{Area, AreaError};
 
-/// An image that is here, whole.
+/// An image that was downloaded and verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
     /// Its file.
     pub file: PathBuf,
     /// Its size in bytes.
     pub size: u64,
-    /// Where answers are put in.
+    /// The area for the answers.
     pub area: Area,
 }
 
-/// Why an image is not here.
+/// Why an image cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// It could not be fetched: tried again when it is asked for again.
+    /// It could not be downloaded; the next request tries again.
     Fetch(String),
-    /// What came has another SHA-256.
+    /// The download has another SHA-256.
     Checksum(String),
-    /// It cannot be told what to install.
+    /// Its embed area cannot be used.
     Area(AreaError),
 }
 
-/// How far an image is.
+/// Progress of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BaseState {
-    /// It is being fetched.
+    /// It is being downloaded.
     Fetching,
-    /// It is here.
+    /// It was downloaded and verified.
     Ready(Base),
-    /// It is not.
+    /// It cannot be used.
     Failed(Failure),
 }

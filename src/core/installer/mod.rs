@@ -6,8 +6,8 @@
 //! | `render` | `templates/installer/` with the values of one host |
 //! | `cpio` | files as an archive that Linux unpacks as an initial RAM disk |
 //! | `area` | the room for that archive in an ISO image |
-//! | `image` | how far that image is |
-//! | `report` | what the installer tells |
+//! | `image` | progress of the download of that image |
+//! | `report` | what the installer reports |
 
 mod area;
 mod cpio;

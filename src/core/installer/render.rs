@@ -24,25 +24,25 @@ pub struct Answers<'a> {
     pub host_key: &'a SecretString,
     /// Its public half.
     pub host_public: &'a str,
-    /// Where the installer says what became of it, without a slash at the end.
+    /// URL to which the installer reports, without a slash at the end.
     pub report: &'a str,
     /// Further answers of the user.
     pub preseed: &'a str,
 }
 
-/// A template that did not render: a value that cannot stand in it, or a mistake of ours.
+/// A template that did not render: a value that it cannot contain, or an invalid template.
 #[derive(Debug, thiserror::Error)]
 pub enum RenderError {
-    /// What the template engine says. No value is in it.
+    /// The error of the template engine; it contains no values.
     #[error("failed to render templates/installer/{template}")]
     Template {
         /// File.
         template: &'static str,
-        /// What it says.
+        /// The error.
         #[source]
         source: minijinja::Error,
     },
-    /// It would end the line, or the word, that it stands in.
+    /// It has a character that would end the line or the shell word that contains it.
     #[error(
         "{field} is {value:?}, which cannot be passed to an installer; use letters, digits and .:/_+= -"
     )]
@@ -59,6 +59,9 @@ const DISK: &str = include_str!("../../../templates/installer/disk.sh.j2");
 const LATE: &str = include_str!("../../../templates/installer/late.sh.j2");
 
 /// The files that an installer needs for one host.
+///
+/// # Errors
+/// [`RenderError`]: a value has characters that cannot be passed to an installer, or a template does not render.
 pub fn files(answers: &Answers) -> Result<Vec<File>, RenderError> {
     let hints = answers.hints;
     let serial = hints.serial_number.as_deref().unwrap_or_default();

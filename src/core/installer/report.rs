@@ -1,6 +1,6 @@
-//! What an installer tells of its work.
+//! What an installer reports of its work.
 
-/// What an installer says of itself.
+/// A report of an installer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub enum Report {
     /// It has found the disk, and installs.
@@ -16,7 +16,7 @@ pub enum Report {
 }
 
 impl Report {
-    /// The word that it uses.
+    /// Parses the last segment of the URL to which the installer reports.
     pub fn read(word: &str) -> Option<Self> {
         Some(match word {
             "started" => Self::Started,

@@ -25,18 +25,18 @@ pub struct ClusterDocuments {
     pub kube_proxy_configuration: Value,
 }
 
-/// Why there is no configuration.
+/// Why a configuration could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The user's parts say what stands elsewhere; all such fields.
+    /// The user's parts set fields whose values other fields determine; all such fields.
     #[error("{}", sentences(.0))]
     Contradictions(Vec<Contradiction>),
-    /// The first service network holds no address for DNS.
+    /// The first Service network has no tenth address, which kubeadm uses for DNS.
     #[error(
         "spec.clusterNetwork.services.cidrBlocks[0] is {value:?}; it must be a network of at least 16 addresses, such as 10.96.0.0/16"
     )]
     ServiceNetwork {
-        /// What stands there.
+        /// Its value.
         value: String,
     },
     /// The documents could not be written as YAML.
@@ -49,8 +49,11 @@ fn sentences(all: &[Contradiction]) -> String {
     all.join("; ")
 }
 
-/// Judges all of the user's parts as far as that needs no machine, so that the Cluster can say what
+/// Validates the user's parts as far as that needs no machine, so that the Cluster can report what
 /// is wrong before a host is touched.
+///
+/// # Errors
+/// [`ConfigError`]: all fields that contradict Tatara's, or a Service network without room for DNS.
 pub fn check(cluster: &ClusterInput, user: &ClusterProviderSpec) -> Result<(), ConfigError> {
     let ours = documents::of_cluster(cluster)?;
     let (init, join) = (documents::init_anywhere(), documents::join_anywhere());
@@ -60,7 +63,10 @@ pub fn check(cluster: &ClusterInput, user: &ClusterProviderSpec) -> Result<(), C
     refuse_contradictions(&parts)
 }
 
-/// The cluster's own documents, ours with the user's over them.
+/// The documents of the cluster: Tatara's, with the user's parts merged over them.
+///
+/// # Errors
+/// [`ConfigError`]: all fields that contradict Tatara's, or a Service network without room for DNS.
 pub fn cluster_documents(
     cluster: &ClusterInput,
     user: &ClusterProviderSpec,
@@ -71,6 +77,9 @@ pub fn cluster_documents(
 }
 
 /// The YAML stream for `kubeadm init --config`. It holds no secret. Run it with `--skip-token-print`.
+///
+/// # Errors
+/// [`ConfigError`]: all fields that contradict Tatara's, a Service network without room for DNS, or a failure to write YAML.
 pub fn init(
     cluster: &ClusterInput,
     node: &NodeInput,
@@ -94,6 +103,9 @@ pub fn init(
 
 /// The YAML document for `kubeadm join --config` of a worker. It holds the token. The settings of
 /// kubelet and kube-proxy come from the cluster.
+///
+/// # Errors
+/// [`ConfigError`]: all fields that contradict Tatara's, or a failure to write YAML.
 pub fn join(
     node: &NodeInput,
     discovery: &Discovery,

@@ -1,4 +1,4 @@
-//! What a user may not say in a part of a kubeadm document, because it stands elsewhere.
+//! Fields that a user may not set in a part of a kubeadm document, because other fields determine them.
 
 use core::fmt;
 
@@ -10,12 +10,12 @@ use super::rules::Rule;
 /// Longest value that an error repeats, in characters.
 const MAX_VALUE: usize = 80;
 
-/// A field of the user's that says something other than what is settled elsewhere.
+/// A field of the user's part whose value differs from the one that another field determines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contradiction {
-    /// Where it stands, from the Cluster's `spec` on.
+    /// Path of the field, from the Cluster's `spec` on.
     pub path: String,
-    /// What stands there, as JSON; absent where it may be a secret.
+    /// Its value, as JSON; absent if it may be a secret.
     pub value: Option<String>,
     /// What to do instead.
     pub remedy: String,

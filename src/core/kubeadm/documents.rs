@@ -1,4 +1,4 @@
-//! Our own documents, before the user's parts are laid over them.
+//! Tatara's documents, before the user's parts are merged over them.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use super::labels;
 use super::network::dns_address;
 
 const KUBEADM: &str = "kubeadm.k8s.io/v1beta4";
-/// Machines join only once the API has answered, so what does not answer for this long has a fault
-/// that a person should see; kubeadm would wait for five minutes.
+/// Machines join only once the API has answered, so an API that does not answer for this long has a fault
+/// to report; kubeadm's default is five minutes.
 const DISCOVERY_TIMEOUT: &str = "2m0s";
-/// `kubeadm init` insists on making a bootstrap token, for 24 hours unless told otherwise. Its phase
+/// `kubeadm init` always creates a bootstrap token, valid for 24 hours by default. Its phase
 /// cannot be skipped, as it also makes the cluster-info and the rights that joins need. So it makes
 /// one of its own choice, which no file of ours holds, and which is dead on arrival; every machine
 /// joins by a token of its own. (`--skip-token-print` keeps it out of the log.)

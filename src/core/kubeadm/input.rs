@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::Taint;
 use secrecy::SecretString;
 
 use super::version::KubernetesVersion;
+use crate::api::cluster::ClusterNetwork;
 
 /// Where kubeadm keeps certificates and keys on a host.
 pub const CERTIFICATES_DIR: &str = "/etc/kubernetes/pki";
@@ -15,7 +16,7 @@ pub const CRI_SOCKET: &str = "unix:///run/containerd/containerd.sock";
 /// Taint that keeps ordinary pods off control-plane nodes.
 pub const CONTROL_PLANE_TAINT: &str = "node-role.kubernetes.io/control-plane";
 
-/// What is the same on every machine of a cluster.
+/// What kubeadm needs to know of a cluster: the same on every machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterInput {
     /// The Cluster's name.
@@ -33,6 +34,26 @@ pub struct ClusterInput {
     /// Names and addresses that the API server's certificate shall hold beside the endpoint's;
     /// kubeadm adds each machine's own address and name.
     pub cert_sans: Vec<String>,
+}
+
+impl ClusterInput {
+    /// What kubeadm is told of a cluster.
+    pub fn of(
+        name: &str,
+        network: &ClusterNetwork,
+        version: KubernetesVersion,
+        endpoint: Endpoint,
+    ) -> Self {
+        Self {
+            name: name.to_owned(),
+            version,
+            pod_cidrs: network.pods.cidr_blocks.clone(),
+            service_cidrs: network.services.cidr_blocks.clone(),
+            service_domain: network.service_domain.clone(),
+            cert_sans: vec![endpoint.host.clone()],
+            endpoint,
+        }
+    }
 }
 
 /// Where an API is served.
@@ -54,7 +75,7 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// What is told of one machine.
+/// What kubeadm needs to know of one machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeInput {
     /// Name of the Node.

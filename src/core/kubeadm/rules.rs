@@ -1,4 +1,4 @@
-//! The fields of kubeadm's documents that are settled elsewhere, and where.
+//! The fields of kubeadm's documents (v1beta4) that other fields determine, and which.
 
 use serde_json::Value;
 
@@ -45,7 +45,7 @@ impl Rule {
 
 const VERSION: &str =
     "Tatara writes kubeadm.k8s.io/v1beta4: remove the field, and write the part as v1beta4 has it";
-const KIND: &str = "remove the field: the place of the part already says its kind";
+const KIND: &str = "remove the field: the field that holds this object already determines its kind";
 const PODS: &str = "set spec.clusterNetwork.pods.cidrBlocks instead";
 const SERVICES: &str = "set spec.clusterNetwork.services.cidrBlocks instead";
 const DOMAIN: &str = "set spec.clusterNetwork.serviceDomain instead";
@@ -60,13 +60,13 @@ const LABELS: &str = "set spec.metadata.labels of the Machine instead";
 const TAINTS: &str = "set spec.taints of the Machine instead";
 const SOCKET: &str = "Tatara prepares containerd at this socket: remove the field";
 const CERTIFICATES: &str =
-    "Tatara puts the certificate authorities at kubeadm's own place: remove the field";
-const TOKENS: &str = "Tatara makes one short-lived token for each machine: remove the field";
+    "Tatara writes the certificate authorities to kubeadm's default folder: remove the field";
+const TOKENS: &str = "Tatara creates one short-lived token for each machine: remove the field";
 const ETCD_DATA: &str = "set etcd.local.dataDir instead, or mount a disk at /var/lib/etcd";
 const KUBELET_FOLDER: &str = "the kubelet keeps its files in /var/lib/kubelet: remove the argument; mount a disk there, or bind-mount a folder of one";
-const KUBELET_FILE: &str = "kubeadm puts it at a place of its own: remove the argument";
+const KUBELET_FILE: &str = "kubeadm determines the path of this file: remove the argument";
 const POD_LOGS: &str = "the logs of pods are in /var/log/pods: remove the field; mount a disk there, or bind-mount a folder of one";
-const DRY_RUN: &str = "a dry run makes no node: remove the field";
+const DRY_RUN: &str = "a dry run creates no node: remove the field";
 
 /// `ClusterConfiguration`.
 pub(super) const CLUSTER: &[Rule] = &[
@@ -160,7 +160,7 @@ pub(super) const INIT: &[Rule] = &[
     Rule::new("localAPIEndpoint.bindPort", ENDPOINT).per_machine(),
     Rule::new(
         "skipPhases",
-        "later machines join by what the phases bootstrap-token, upload-config and mark-control-plane leave: take them out of the list",
+        "machines that join later need the phases bootstrap-token, upload-config and mark-control-plane: remove them from the list",
     )
     .judged_by(keeps_what_joins_need),
 ];
@@ -196,7 +196,7 @@ pub(super) const KUBELET: &[Rule] = &[
     Rule::new("registerWithTaints", TAINTS),
     Rule::new(
         "registerNode",
-        "a machine is done when its Node is Ready: remove the field",
+        "Tatara waits for the Node of each machine: remove the field",
     )
     .judged_by(is_true),
     Rule::new(

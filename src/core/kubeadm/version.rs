@@ -3,11 +3,12 @@
 use core::fmt;
 use core::str::FromStr;
 
-/// Oldest minor of Kubernetes that a cluster may run: the first whose kubeadm reads v1beta4.
+/// Oldest minor of Kubernetes that a cluster may run: the first whose kubeadm reads configuration v1beta4.
 pub const OLDEST_MINOR: u64 = 31;
 /// Newest minor of Kubernetes that a cluster may run.
 pub const NEWEST_MINOR: u64 = 36;
-/// How many minors a kubelet may be behind its API server (Kubernetes' version skew policy).
+/// How many minors a kubelet may be behind its API server, according to the version skew policy of Kubernetes
+/// (<https://kubernetes.io/releases/version-skew-policy/>).
 pub const MAX_KUBELET_LAG: u64 = 3;
 
 /// A full version of Kubernetes; `1.36.3` and `v1.36.3` are the same one.
@@ -20,9 +21,9 @@ pub enum VersionError {
     /// Not a version at all.
     #[error("{field} is {value:?}, which is not a version; write it in full, such as v1.36.3")]
     Malformed {
-        /// Where it stands, such as `spec.versions.kubelet`.
+        /// The field, such as `spec.versions.kubelet`.
         field: String,
-        /// What stands there.
+        /// Its value.
         value: String,
     },
     /// Older than this release runs.
@@ -30,9 +31,9 @@ pub enum VersionError {
         "{field} is {version}, which is too old; this release of Tatara runs v1.{OLDEST_MINOR} to v1.{NEWEST_MINOR}, so set a version of that range"
     )]
     TooOld {
-        /// Where it stands.
+        /// The field.
         field: String,
-        /// What stands there.
+        /// Its value.
         version: KubernetesVersion,
     },
     /// Newer than this release knows.
@@ -40,9 +41,9 @@ pub enum VersionError {
         "{field} is {version}, which is too new; this release of Tatara runs v1.{OLDEST_MINOR} to v1.{NEWEST_MINOR}, so set a version of that range or install a newer Tatara"
     )]
     TooNew {
-        /// Where it stands.
+        /// The field.
         field: String,
-        /// What stands there.
+        /// Its value.
         version: KubernetesVersion,
     },
     /// The control plane would go back a minor.
@@ -100,14 +101,17 @@ pub enum VersionError {
 }
 
 impl VersionError {
-    /// Whether time heals it: the machine waits its turn instead of failing.
+    /// Whether it resolves itself, so that the Machine waits instead of failing.
     pub fn is_wait(&self) -> bool {
         matches!(self, Self::KubeletAhead { .. })
     }
 }
 
 impl KubernetesVersion {
-    /// Reads the version that stands in `field`, whatever its age.
+    /// Parses the version in `field`, whatever its age.
+    ///
+    /// # Errors
+    /// [`VersionError::Malformed`]: it is not a full version.
     pub fn parse(field: &str, value: &str) -> Result<Self, VersionError> {
         value.parse().map_err(|_| VersionError::Malformed {
             field: field.to_owned(),
@@ -115,7 +119,10 @@ impl KubernetesVersion {
         })
     }
 
-    /// Reads the version that stands in `field` and refuses what this release does not run.
+    /// Parses the version in `field`, and refuses what this release does not run.
+    ///
+    /// # Errors
+    /// [`VersionError`]: it is not a full version, or not between [`OLDEST_MINOR`] and [`NEWEST_MINOR`].
     pub fn supported(field: &str, value: &str) -> Result<Self, VersionError> {
         let version = Self::parse(field, value)?;
         let field = field.to_owned();
@@ -148,6 +155,9 @@ impl fmt::Display for KubernetesVersion {
 
 /// Whether this release runs the versions of a block such as `spec.versions`, and they go together. An
 /// absent or empty `controlPlane` is a worker's.
+///
+/// # Errors
+/// [`VersionError`]: a version is malformed or not supported, or the kubelet does not fit the control plane.
 pub fn check_block(
     block: &str,
     kubelet: &str,
@@ -167,6 +177,9 @@ pub fn check_block(
 
 /// Whether the control plane may go from one version to another: within its minor in both
 /// directions, else one minor up.
+///
+/// # Errors
+/// [`VersionError::ControlPlaneDowngrade`] or [`VersionError::ControlPlaneSkip`].
 pub fn check_control_plane_step(
     running: &KubernetesVersion,
     wanted: &KubernetesVersion,
@@ -183,6 +196,9 @@ pub fn check_control_plane_step(
 
 /// Whether a control plane of this version leaves every kubelet within the skew that Kubernetes
 /// supports. `kubelets` are pairs of machine name and version.
+///
+/// # Errors
+/// [`VersionError::KubeletLeftBehind`], for the first such kubelet.
 pub fn check_kubelets_follow<'a>(
     wanted: &KubernetesVersion,
     kubelets: impl IntoIterator<Item = (&'a str, &'a KubernetesVersion)>,
@@ -201,6 +217,9 @@ pub fn check_kubelets_follow<'a>(
 
 /// Whether a kubelet may run under a control plane: not of a newer minor, at most three minors
 /// behind. Patch releases do not count, as in Kubernetes' policy and in kubeadm's preflight.
+///
+/// # Errors
+/// [`VersionError::KubeletAhead`] or [`VersionError::KubeletTooFarBehind`].
 pub fn check_kubelet(
     kubelet: &KubernetesVersion,
     control_plane: &KubernetesVersion,

@@ -1,11 +1,11 @@
 //! When the server of a Machine is asked.
 
-use super::observed::{Observed, Seen};
+use super::observed::{Lookup, Observed};
 
 /// The host is asked only where nothing else can tell: before there is a Node, or the commands after kubeadm have
 /// succeeded, and while no unit is followed whose end will wake us.
 pub fn must_ask(observed: &Observed) -> bool {
-    let is_there = matches!(observed.node, Seen::Known(Some(_)));
+    let is_there = matches!(observed.node, Lookup::Known(Some(_)));
     let was_there = observed
         .machine
         .status

@@ -1,5 +1,5 @@
-//! What kind of place a Machine has, by what was written down with that place. Its provider spec says what a Machine is to
-//! be made as, and can be edited afterwards: it does not say what may still run, or who may prove that it does not.
+//! The kind of place that a Machine has, according to the records that were written with that place. The provider spec says
+//! how the Machine is to be created, and can be edited afterwards: it does not show what may still run.
 
 use kube::ResourceExt;
 
@@ -29,17 +29,18 @@ impl PlaceKind {
         }
     }
 
-    /// Whether its name is written on the Machine before it is claimed: after a crash between the two only that one is.
+    /// Whether its name is written on the Machine before it is claimed, so that after a crash in between only that place is
+    /// claimed.
     pub fn is_written_first(self) -> bool {
         self == Self::Host
     }
 
-    /// Whether it is chosen anew when it is acquired, with what was given to others meanwhile: a name says nothing before.
+    /// Whether it is chosen again when it is acquired, because capacity may have been given to others meanwhile.
     pub fn is_chosen_late(self) -> bool {
         self == Self::VirtualMachine
     }
 
-    /// Whether nothing of it is anywhere but in the manager's memory.
+    /// Whether it exists in the manager's memory only.
     pub fn is_in_memory(self) -> bool {
         self == Self::Simulation
     }
@@ -53,7 +54,7 @@ impl PlaceKind {
         }
     }
 
-    /// By its own provider ID, which is written with its place and stays.
+    /// The kind according to the Machine's own provider ID, which is written with its place and does not change.
     pub fn of_id(machine: &Machine) -> Option<Self> {
         let (id, uid) = (machine.spec.provider_id.as_ref()?, machine.uid()?);
         let is_of = |kind: &Self| *id == provider_id(kind.provider(), &uid);
@@ -61,8 +62,10 @@ impl PlaceKind {
     }
 }
 
-/// What kind of place a Machine has, or is to have; nothing where nothing says it. `is_claimed` says that a Host bears its
-/// claim. An error says which records contradict each other, and what to do: then nothing is done with the Machine.
+/// The kind of place that a Machine has, or will have; `None` if nothing records it. `is_claimed`: a Host has its claim.
+///
+/// # Errors
+/// The records contradict each other: which, and what to do, as a message. Then nothing is done with the Machine.
 pub fn of(
     machine: &Machine,
     spec: Option<&MachineProviderSpec>,
@@ -93,7 +96,7 @@ pub fn of(
 fn annotated(machine: &Machine, annotation: &str) -> String {
     let (namespace, name) = (machine.namespace().unwrap_or_default(), machine.name_any());
     format!(
-        "annotation {annotation} does not fit {}, as when it comes from the YAML of another Machine; nothing is done. If the annotation is wrong: kubectl -n {namespace} annotate machine {name} {annotation}-{}",
+        "annotation {annotation} contradicts {}, for example because it was copied from the YAML of another Machine; nothing is done. If the annotation is wrong: kubectl -n {namespace} annotate machine {name} {annotation}-{}",
         against(machine),
         otherwise(machine, of_annotation(annotation))
     )
@@ -110,7 +113,7 @@ fn of_annotation(annotation: &str) -> PlaceKind {
 fn claimed(machine: &Machine) -> String {
     let namespace = machine.namespace().unwrap_or_default();
     format!(
-        "a Host has spec.consumerRef of this Machine, which does not fit {}; nothing is done. Find it: kubectl -n {namespace} get hosts -o custom-columns=HOST:.metadata.name,UID:.spec.consumerRef.uid. If its claim is wrong, delete that Host, which its server does not notice{}",
+        "spec.consumerRef of a Host names this Machine, which contradicts {}; nothing is done. Find the Host: kubectl -n {namespace} get hosts -o custom-columns=HOST:.metadata.name,UID:.spec.consumerRef.uid. If its claim is wrong, delete that Host; its server is not changed{}",
         against(machine),
         otherwise(machine, PlaceKind::Host)
     )

@@ -10,6 +10,6 @@ pub mod units;
 
 pub use ask::must_ask;
 pub use observed::{
-    Chosen, Contact, Held, Namesake, Observed, ObservedCluster, PendingClaim, Placement, Refusal,
-    Seen, SpecProblem, Stuck, Told, Unheld, VirtualMachine, is_begun,
+    Contact, GatewayView, HostChoice, Infrastructure, Lookup, Namesake, Observed, ObservedCluster,
+    PendingClaim, Placement, Refusal, SpecProblem, Stuck, Unheld, VirtualMachine, is_begun,
 };

@@ -17,16 +17,16 @@ use crate::core::host::PowerState;
 use crate::core::kubeadm::Endpoint;
 use crate::core::node::{Attempts, Follow, JobKind, Marker, Observation, Owner};
 use crate::core::proof::HostIsGone;
-use crate::core::{NodeView, Tried, wire};
+use crate::core::{AttemptRecord, NodeView, wire};
 
-/// Something that was looked at, or could not be.
+/// Something that was read, or could not be.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Seen<T> {
-    /// It was looked at.
+pub enum Lookup<T> {
+    /// It was read.
     Known(T),
-    /// It could not be looked at; the text says why.
+    /// It could not be read; the text says why.
     Unknown(String),
-    /// It is about to be looked at for the first time since we started; what was said before stands.
+    /// It has not been read yet since the manager started; what was reported before stays.
     NotYet(String),
 }
 
@@ -37,11 +37,11 @@ pub struct Observed {
     pub machine: Arc<Machine>,
     /// The object whose annotation `cluster.k8s.io/paused` stops it: itself, or one above it.
     pub paused_by: Option<String>,
-    /// Its ownership marker, as it stands on its host.
+    /// Its ownership marker, as it is written to its host.
     pub marker: Marker,
     /// Its Cluster, if there is one of that name.
     pub cluster: Option<ObservedCluster>,
-    /// Why it is not clear whose control plane it is.
+    /// Why it is unknown to which Cluster its control plane belongs.
     pub whose: Option<String>,
     /// Its provider spec, resolved through its class.
     pub spec: Result<MachineProviderSpec, SpecProblem>,
@@ -55,12 +55,12 @@ pub struct Observed {
     pub namesake: Option<Namesake>,
     /// The host that it has just claimed, and that the store does not show as claimed yet.
     pub claiming: Option<String>,
-    /// The Hosts that bear its claim.
+    /// The Hosts that have its claim.
     pub claims: Vec<String>,
     /// The Host that it chose, and what is known of that where the Machine does not have it.
-    pub chosen: Option<Chosen>,
+    pub chosen: Option<HostChoice>,
     /// Its Node.
-    pub node: Seen<Option<Arc<NodeView>>>,
+    pub node: Lookup<Option<Arc<NodeView>>>,
     /// The unit that runs on its host, if one is followed.
     pub follow: Option<Follow>,
     /// A bootstrap token of it may still be there.
@@ -72,13 +72,13 @@ pub struct Observed {
 /// Why a provider spec cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecProblem {
-    /// One CamelCase word.
+    /// The reason, in CamelCase.
     pub reason: Reason,
-    /// For people.
+    /// Human-readable.
     pub message: String,
 }
 
-/// A Cluster, as its Machines look at it.
+/// A Cluster, as its Machines see it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObservedCluster {
     /// Name.
@@ -91,13 +91,13 @@ pub struct ObservedCluster {
     pub spec: Result<ClusterProviderSpec, String>,
     /// It is being deleted.
     pub deleting: bool,
-    /// It has a ClusterProfile, by the finalizer that lets that go first.
+    /// It has a ClusterProfile, according to the finalizer with which the profile is deleted first.
     pub published: bool,
     /// UID of the Machine that ran `kubeadm init`.
     pub initialized_by: Option<String>,
-    /// Who has the control-plane turn: as its CA Secret says, or, where that says nothing, the Cluster.
+    /// The Machine that has the control-plane turn, according to the CA Secret, or else to the Cluster.
     pub turn: Option<Turn>,
-    /// Another holder, whom only the Cluster names.
+    /// Another holder of the turn, which only the Cluster names.
     pub other_turn: Option<Turn>,
     /// UID of the Machine that ran `kubeadm init`, as the CA Secret says: an edit of the Cluster does not change it.
     pub initialized_by_secret: Option<String>,
@@ -105,11 +105,11 @@ pub struct ObservedCluster {
     pub in_doubt: Option<(Reason, String)>,
     /// Its certificate authorities exist.
     pub certificates_ready: bool,
-    /// Its control plane is somebody else's; we have a kubeconfig.
+    /// Tatara does not manage its control plane; its kubeconfig was supplied.
     pub external: bool,
     /// Where its API is served, as far as that is known.
     pub endpoint: Option<Endpoint>,
-    /// Version of its control plane, as the API server says it.
+    /// Version of its control plane, as the API server reports it.
     pub version: Option<String>,
     /// Machines of the cluster that are no control plane, while it is being deleted; counted for a control plane only.
     pub workers_left: usize,
@@ -129,67 +129,67 @@ pub struct Namesake {
 /// Where a Machine runs.
 #[derive(Clone, Debug)]
 pub enum Placement {
-    /// It holds nothing yet. The host that it would take, or why there is none.
+    /// It has no place yet. The host that it would claim, or why there is none.
     None(Result<String, Refusal>),
     /// It holds a host or a virtual machine.
-    Held(Held),
+    Held(Infrastructure),
 }
 
 /// The Host that a Machine chose, before it claimed it.
 #[derive(Clone, Debug)]
-pub struct Chosen {
+pub struct HostChoice {
     /// Its name.
     pub host: String,
-    /// What it is now; nothing is asked where the Machine has its claim.
+    /// Its present state; the host is not queried if the Machine has its claim.
     pub now: Unheld,
 }
 
 /// A Host that a Machine chose and does not have.
 #[derive(Clone, Debug)]
 pub enum Unheld {
-    /// Its claim is the Machine's, so this is not to be known.
+    /// The Machine has its claim, so its state is not read.
     Held,
     /// There is no such Host.
     Missing,
     /// It may be claimed.
     Free,
-    /// It was asked.
+    /// It was queried.
     Asked(Contact),
-    /// It bears the claim of the Machine of this name, and was asked.
+    /// It has the claim of the Machine of this name, and was queried.
     Taken(String, Contact),
 }
 
-/// The virtual machine of a Machine, as its hypervisor tells.
+/// The virtual machine of a Machine, as its Hypervisor reports it.
 #[derive(Clone, Debug)]
 pub struct VirtualMachine {
     /// Name of the Hypervisor.
     pub hypervisor: String,
-    /// What its gateway has told, or why that is not known.
-    pub told: Result<Told, Refusal>,
-    /// What came of the tries to fetch its image, to make it or to switch it, whichever is due.
-    pub tried: Tried,
-    /// Why the owner of its Hypervisor wants nothing made there, in a few words.
+    /// What its gateway reported, or why that is not known.
+    pub told: Result<GatewayView, Refusal>,
+    /// The attempts to download its image, to create it or to switch it on, whichever is due.
+    pub tried: AttemptRecord,
+    /// Why no virtual machine may be created on its Hypervisor, in a few words, such as paused.
     pub held_back: Option<&'static str>,
-    /// Another Hypervisor could take it, that it has not left before. Looked for while nothing of it is shown.
+    /// Another Hypervisor could take it that it has not left before. Determined only while it does not exist.
     pub is_elsewhere: bool,
-    /// The Hypervisor on which it was made, as the Secret of its keys says, which is there before it.
+    /// The Hypervisor on which it was created, according to the Secret of its keys, which is written before.
     pub recorded: Option<String>,
-    /// That Secret exists, and it is not known that nothing was made with it.
+    /// That Secret exists, and a virtual machine may have been created with it.
     pub has_keys: bool,
-    /// Another Hypervisor that shows it.
+    /// Another Hypervisor that reports it.
     pub shown_by: Option<String>,
-    /// Another Hypervisor that does not say whether it has it.
+    /// Another Hypervisor that does not answer whether it has it.
     pub unheard: Option<String>,
 }
 
-/// What a gateway has told about a virtual machine.
+/// What a gateway reported about a virtual machine.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct GatewayView {
     /// The virtual machine, if there is one.
     pub machine: Option<Arc<wire::Machine>>,
-    /// The image that it is made from, if it was asked for.
+    /// The image from which it is created, if its download was requested.
     pub image: Option<wire::Image>,
-    /// Asked just now, as the Machine is deleted: it does not exist.
+    /// A live query, made because the Machine is being deleted, showed that it does not exist.
     pub is_gone: bool,
 }
 
@@ -202,64 +202,65 @@ pub struct PendingClaim {
     pub generation: Option<i64>,
 }
 
-/// Why no host can be taken.
+/// Why no place can be claimed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// One CamelCase word.
+    /// The reason, in CamelCase.
     pub reason: Reason,
-    /// For people: how many match, and what they are doing.
+    /// Human-readable: how many match, and their state.
     pub message: String,
 }
 
 /// A host or virtual machine that a Machine holds.
 #[derive(Clone, Debug)]
-pub struct Held {
+pub struct Infrastructure {
     /// Its name.
     pub name: String,
     /// Its address.
     pub address: Option<String>,
-    /// It has been let go, and is being reset.
+    /// It was released, and is being reset.
     pub releasing: bool,
-    /// What it says.
+    /// The result of querying it.
     pub contact: Contact,
-    /// Why it is not reset, once it has been let go; or since when nobody can end it.
+    /// Why it is not reset after its release; or since when its virtual machine cannot be deleted.
     pub stuck: Option<Stuck>,
-    /// What its BMC says now, where that was off when it was last asked.
+    /// Its power state, read live, if its BMC reported it off before.
     pub power: Option<Result<PowerState, String>>,
-    /// Reason and message of what its own controller says of it, where that is why it is not reset.
+    /// Reason and message of the Host's condition that explains why it is not reset, or what is wrong with it while its Node
+    /// is not Ready.
     pub why: Option<(String, String)>,
 }
 
-/// Why a host that has been let go is not reset.
+/// Why a released host is not reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stuck {
     /// It has not answered since.
     Silent(Timestamp),
     /// It answers, and its reset fails or waits for a step; or it is to be installed anew, and something is in the way.
     ResetFails,
-    /// Its own controller leaves it alone: what is on it is another's, or nobody can tell; or it is paused.
+    /// Its controller leaves it alone: what is on it belongs to another, or its owner is unknown; or it is paused.
     LeftAlone,
-    /// It does not answer, and its BMC says that it is off: nothing runs on it.
+    /// It does not answer, and its BMC reports that it is off: nothing runs on it.
     Fenced,
-    /// Its kubelet is stopped; it is not reset, because its owner wants so.
+    /// Its kubelet is stopped; it is not reset, because of `wipePolicy: retain`.
     Retained,
 }
 
-/// What a host says.
+/// The result of querying a host.
 #[derive(Clone, Debug)]
 pub enum Contact {
     /// It registers its Node by itself (simulated machines). An error is what it shows.
     SelfRegistering(Option<String>),
-    /// It was not asked: a unit is followed, or its Node says enough.
+    /// It was not queried: a unit is followed, or its Node shows enough.
     NotAsked,
-    /// It could not be asked.
+    /// It could not be queried.
     Unreachable {
-        /// One CamelCase word.
+        /// The reason, in CamelCase.
         reason: Reason,
-        /// For people.
+        /// Human-readable.
         message: String,
     },
-    /// What it said.
+    /// Its state.
     Seen(Box<Observation>),
 }
 
@@ -274,7 +275,10 @@ impl Observed {
         &self.marker.uid
     }
 
-    /// What it runs on, or is to run on, by what was written down; an error is a contradiction.
+    /// The kind of place that it has, or will have, according to its records.
+    ///
+    /// # Errors
+    /// The records contradict each other: which, and what to do, as a message.
     pub fn kind(&self) -> Result<Option<PlaceKind>, String> {
         kind::of(
             &self.machine,
@@ -299,13 +303,13 @@ impl Observed {
         self.machine.metadata.deletion_timestamp.is_some()
     }
 
-    /// Whether our finalizer is on the Machine: what it holds is ours to let go.
+    /// Whether the Machine has Tatara's finalizer, so that Tatara releases its place.
     pub fn is_adopted(&self) -> bool {
         let finalizers = self.machine.metadata.finalizers.iter().flatten();
         finalizers.into_iter().any(|name| name == FINALIZER_MACHINE)
     }
 
-    /// Whether commands are to be run after kubeadm, and were not said to have succeeded. What was said stays.
+    /// Whether `postKubeadmCommands` are to be run, and have not been reported to have succeeded.
     pub fn awaits_commands(&self) -> bool {
         let settings = self.spec.as_ref().ok().and_then(MachineProviderSpec::node);
         let status = self.machine.status.as_ref();
@@ -314,10 +318,10 @@ impl Observed {
                 .is_some_and(|status| is_true(&status.conditions, ConditionType::BootstrapReady))
     }
 
-    /// What its host's marker says of it, where the host was asked in this pass.
+    /// The marker on its host, if it names this Machine and the host was queried in this pass.
     pub fn owner(&self) -> Option<&Owner> {
         match &self.placement {
-            Placement::Held(Held {
+            Placement::Held(Infrastructure {
                 contact: Contact::Seen(seen),
                 ..
             }) => seen.owner.of(&self.marker),
@@ -341,17 +345,17 @@ impl Observed {
     /// Whether kubeadm was begun for it, by anything that is recorded beside its host.
     pub fn is_begun(&self) -> bool {
         is_begun(&self.machine)
-            || matches!(self.node, Seen::Known(Some(_)))
+            || matches!(self.node, Lookup::Known(Some(_)))
             || self.has_turn()
             || self.is_initializer()
     }
 
-    /// Whether it is guarded as a control plane: its spec says so, or what was recorded of it.
+    /// Whether it is protected as a control plane, according to its spec or to the records.
     pub fn acts_as_control_plane(&self) -> bool {
         self.machine.is_control_plane() || self.has_turn() || self.is_initializer()
     }
 
-    /// The user's act, where it is about this Machine: it has a host, or had one, or has the turn.
+    /// The annotation `tatara.dev/host-is-gone`; it counts if the Machine has or had a place, or has the turn.
     pub fn user_says_gone(&self) -> Option<HostIsGone<'_>> {
         let value = self.machine.annotations().get(ANNOTATION_HOST_IS_GONE)?;
         let has_place = matches!(self.placement, Placement::Held(_)) || self.chosen.is_some();

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::{NodeAddress, ObjectReference};
 
-use super::observed::{Observed, Placement, Seen};
+use super::observed::{Lookup, Observed, Placement};
 use super::plan::{Phase, Plan, terminal};
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Severity, Status};
 use crate::api::machine::{MachineStatus, MachineVersions};
@@ -30,7 +30,7 @@ pub fn is_news(old: &MachineStatus, finding: &Finding) -> bool {
 }
 
 /// Whether a Machine only passes through a status: it is under way, nothing asks for a person, and nothing was found out
-/// that others read.
+/// that others read. A Node that has just appeared becomes Ready in a moment, which is worth one write.
 pub fn is_passing(old: &MachineStatus, new: &MachineStatus, plan: &Plan) -> bool {
     let under_way = matches!(
         plan.phase,
@@ -59,7 +59,9 @@ pub fn is_passing(old: &MachineStatus, new: &MachineStatus, plan: &Plan) -> bool
             || finding.reason == Reason::HostFenced
             || finding.reason.severity() == Severity::Warning
     };
-    under_way && !plan.findings.iter().any(asks) && told(old) == told(new)
+    let appears = matches!(plan.phase, Phase::NotReady | Phase::Unknown) && old.node_ref.is_none();
+    let is_same = under_way && told(old) == told(new);
+    (appears || is_same) && !plan.findings.iter().any(asks)
 }
 
 /// The status that follows from a plan; its conditions are those that stay although no finding is about them.
@@ -96,7 +98,7 @@ pub fn status(observed: &Observed, plan: &Plan, old: &MachineStatus) -> MachineS
         }
         Placement::None(_) => status.host = None,
     }
-    if let Seen::Known(Some(node)) = &observed.node {
+    if let Lookup::Known(Some(node)) = &observed.node {
         status.node_ref = Some(ObjectReference {
             api_version: Some("v1".into()),
             kind: Some("Node".into()),

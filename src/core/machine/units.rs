@@ -2,12 +2,13 @@
 
 use secrecy::SecretString;
 
-use super::observed::{Held, Observed, ObservedCluster, Placement};
+use super::observed::{Infrastructure, Observed, ObservedCluster, Placement};
 use crate::api::cluster_provider_spec::EndpointHolder;
 use crate::api::machine_provider_spec::NodeSettings;
 use crate::api::{ClusterProviderSpec, MachineProviderSpec};
-use crate::core::cluster::cluster_input;
-use crate::core::kubeadm::{self, CRI_SOCKET, Discovery, KubernetesVersion, LocalApi, NodeInput};
+use crate::core::kubeadm::{
+    self, CRI_SOCKET, ClusterInput, Discovery, KubernetesVersion, LocalApi, NodeInput,
+};
 use crate::core::node::{self, Bootstrap, ControlPlaneFile, Prepare, Role, Unit, VirtualIpInput};
 
 /// The parts of an observation that units are made from.
@@ -15,7 +16,7 @@ struct Parts<'a> {
     cluster: &'a ObservedCluster,
     spec: &'a ClusterProviderSpec,
     settings: &'a NodeSettings,
-    held: &'a Held,
+    held: &'a Infrastructure,
 }
 
 fn parts(observed: &Observed) -> Result<Parts<'_>, String> {
@@ -110,7 +111,7 @@ pub fn init(observed: &Observed, pki: Vec<ControlPlaneFile>) -> Result<Unit, Str
         advertise_address: address.clone(),
         bind_port: endpoint.port,
     };
-    let mut input = cluster_input(&cluster.name, &cluster.network, version, endpoint.clone());
+    let mut input = ClusterInput::of(&cluster.name, &cluster.network, version, endpoint.clone());
     input.cert_sans.push(address.clone());
     let document = kubeadm::init(&input, &node_input(observed, held), &api, spec)
         .map_err(|error| error.to_string())?;
@@ -193,7 +194,7 @@ fn versions(
 }
 
 /// The Node's name: `spec.metadata.name`, else the host's.
-pub fn node_name<'a>(observed: &'a Observed, held: &'a Held) -> &'a str {
+pub fn node_name<'a>(observed: &'a Observed, held: &'a Infrastructure) -> &'a str {
     observed
         .machine
         .spec
@@ -203,7 +204,7 @@ pub fn node_name<'a>(observed: &'a Observed, held: &'a Held) -> &'a str {
         .unwrap_or(&held.name)
 }
 
-fn node_input(observed: &Observed, held: &Held) -> NodeInput {
+fn node_input(observed: &Observed, held: &Infrastructure) -> NodeInput {
     NodeInput {
         name: node_name(observed, held).to_owned(),
         provider_id: observed.provider_id().unwrap_or_default(),

@@ -27,7 +27,7 @@ pub struct Observed {
     pub uid: String,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
-    /// How many Machines there shall be.
+    /// Desired number of Machines.
     pub replicas: i32,
     /// How long a Machine must be Ready before it is available, in seconds.
     pub min_ready_seconds: i32,
@@ -35,7 +35,7 @@ pub struct Observed {
     pub revision_history_limit: i32,
     /// Seconds without progress after which `Progressing` turns False; 0 sets no limit.
     pub progress_deadline_seconds: i32,
-    /// How Machines of an old template give way to new ones.
+    /// How Machines of an old template are replaced.
     pub strategy: Strategy,
     /// `spec.paused`: scale, and roll nothing.
     pub paused: bool,
@@ -47,8 +47,8 @@ pub struct Observed {
     pub selector: LabelSelector,
     /// What Machines are made from, as the user wrote it.
     pub template: MachineTemplate,
-    /// The provider's object that the template stands for, or why it cannot be told.
-    pub provider_spec: Result<Value, Unresolved>,
+    /// The provider's object that the template stands for, or why it is unknown.
+    pub provider_spec: Result<Value, TemplateProblem>,
     /// The deployment's sets, and those that it might take in.
     pub sets: Vec<ObservedSet>,
     /// Names of all MachineSets of the namespace.
@@ -57,16 +57,16 @@ pub struct Observed {
     pub work_since: Option<Timestamp>,
 }
 
-/// Why the template's provider spec cannot be told.
+/// Why the template's provider spec is unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unresolved {
-    /// One CamelCase word.
+pub struct TemplateProblem {
+    /// The reason, in CamelCase.
     pub reason: Reason,
-    /// For people: what is missing.
+    /// Human-readable: what is missing.
     pub message: String,
 }
 
-/// A MachineSet, as its deployment looks at it.
+/// A MachineSet, as its deployment sees it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ObservedSet {
     /// Name.
@@ -91,18 +91,18 @@ pub struct ObservedSet {
     pub min_ready_seconds: i32,
     /// Its counters.
     pub counts: Counts,
-    /// When one of its Machines was last made, became Ready or was told to go.
+    /// When one of its Machines was last made, became Ready or was deleted.
     pub last_progress: Option<Timestamp>,
     /// Its counters are of before its last change: the set may have made and deleted Machines since.
     pub lagging: bool,
-    /// What the worst of its Machines says, once its Machines were looked at.
+    /// The most urgent trouble of its Machines, once they were read.
     pub says: Option<String>,
 }
 
 /// The counters of a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Machines that the set shall have.
+    /// Desired Machines of the set.
     pub wanted: i32,
     /// Machines that it has; those in deletion do not count.
     pub current: i32,
@@ -152,20 +152,22 @@ impl ObservedSet {
         }
     }
 
-    /// Takes in what the worst of its Machines says: of those that stay, else of those that are being deleted. Of one
-    /// that has all its Machines ready nothing is said.
+    /// Takes in what the worst of its Machines says: of those that stay, and of those that are being deleted and need
+    /// somebody; else of all that are being deleted. Of those that stay nothing is said once all are ready.
     pub fn take_in<'a>(&mut self, machines: impl IntoIterator<Item = &'a Machine>) {
         let Counts { wanted, ready, .. } = self.counts;
         let is_short = self.counts.current != wanted || ready != wanted;
         let all = machines.into_iter();
         let (leaving, staying): (Vec<&Machine>, Vec<&Machine>) =
             all.partition(|machine| machine.metadata.deletion_timestamp.is_some());
-        let worst = |machines: Vec<&Machine>| {
-            let troubles: Vec<Trouble> = machines.into_iter().filter_map(Trouble::of).collect();
-            trouble::worst(&troubles)
+        let troubles = |machines: Vec<&Machine>| -> Vec<Trouble> {
+            machines.into_iter().filter_map(Trouble::of).collect()
         };
-        let staying = Some(staying).filter(|_| is_short);
-        self.says = staying.and_then(worst).or_else(|| worst(leaving));
+        let leaving = troubles(leaving);
+        let staying = Some(staying).filter(|_| is_short).map(troubles);
+        let held = leaving.iter().filter(|trouble| trouble.is_warning());
+        let first = trouble::worst(staying.iter().flatten().chain(held));
+        self.says = first.or_else(|| trouble::worst(&leaving));
     }
 
     /// Its revision; 0 when it has none.
@@ -203,7 +205,7 @@ impl Observed {
     /// object that the template stands for.
     pub fn from_api<'a>(
         deployment: &MachineDeployment,
-        provider_spec: Result<Value, Unresolved>,
+        provider_spec: Result<Value, TemplateProblem>,
         sets: impl IntoIterator<Item = &'a MachineSet>,
     ) -> Self {
         let spec = &deployment.spec;

@@ -71,3 +71,29 @@ fn sets_of_others_are_known_by_name_only() {
     assert!(observed.taken.contains("theirs"));
     assert_eq!((observed.replicas, observed.revision_history_limit), (1, 1));
 }
+
+#[test]
+fn a_machine_that_cannot_leave_is_named_before_a_younger_one_that_waits_for_its_place() {
+    let machine = |name: &str, second: u8, leaves: Option<&str>| -> Machine {
+        let mut machine = json!({"metadata": {"name": name}, "spec": {}, "status": {"conditions": [
+            {"type": "Ready", "status": "False", "reason": "NoHostAvailable", "message": "all are claimed",
+                "lastTransitionTime": format!("2026-11-21T00:00:0{second}Z")}]}});
+        if let Some(reason) = leaves {
+            machine["metadata"]["deletionTimestamp"] = json!("2026-11-21T00:00:00Z");
+            let said = json!({"type": "Deleting", "status": "True", "reason": reason, "message": "1 pod left",
+                "lastTransitionTime": format!("2026-11-21T00:00:0{second}Z")});
+            let conditions = machine["status"]["conditions"].as_array_mut();
+            conditions.expect("conditions").push(said);
+        }
+        serde_json::from_value(machine).expect("a Machine")
+    };
+    let new = machine("new", 5, None);
+    for (reason, says) in [
+        ("DrainBlocked", "Machine old: 1 pod left. 1 more"),
+        ("Draining", "Machine new: all are claimed"),
+    ] {
+        let mut observed = ObservedSet::from_api(&set("ms", Some("md")), "md");
+        observed.take_in([&new, &machine("old", 3, Some(reason))]);
+        assert_eq!(observed.says.as_deref(), Some(says), "{reason}");
+    }
+}

@@ -18,7 +18,8 @@ pub fn is_passing(
         (status.observed_generation, since)
     };
     let asks = |finding: &Finding| finding.reason.severity() == Severity::Warning;
-    plan.phase != Phase::Running && !plan.findings.iter().any(asks) && begins(old) == begins(new)
+    let under_way = plan.phase != Phase::Running || plan.work_since.is_some();
+    under_way && !plan.findings.iter().any(asks) && begins(old) == begins(new)
 }
 
 /// The status that follows from a plan.

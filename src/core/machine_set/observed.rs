@@ -26,11 +26,11 @@ pub struct Observed {
     pub namespace: String,
     /// Its UID.
     pub uid: String,
-    /// How many Machines there shall be.
+    /// Desired number of Machines.
     pub replicas: i32,
     /// How long a Machine must be Ready before it is available, in seconds.
     pub min_ready_seconds: i32,
-    /// Which Machines go first.
+    /// Which Machines are deleted first.
     pub delete_policy: DeletePolicy,
     /// The set's labels.
     pub labels: BTreeMap<String, String>,
@@ -46,7 +46,7 @@ pub struct Observed {
     pub paused_by: Option<String>,
     /// Why no Machine may be made at the moment.
     pub gate: Option<Gate>,
-    /// The Machines that the set owns, and those of its namespace that nobody controls: what is listed,
+    /// The Machines that the set owns, and those of its namespace without a controlling owner: what is listed,
     /// what this process made, and what it deleted as being deleted.
     pub machines: Vec<ObservedMachine>,
     /// When the watch should have shown all that this process made and deleted.
@@ -59,12 +59,12 @@ pub struct Observed {
 pub type Seed = [u8; 16];
 
 /// Why no Machine may be made at the moment: the control plane is of an older minor or is being
-/// upgraded, or the set's MachineClass cannot be resolved. Deletions go on.
+/// upgraded, or the set's MachineClass cannot be resolved. Deletions continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gate {
-    /// One CamelCase word.
+    /// The reason, in CamelCase.
     pub reason: Reason,
-    /// For people: what is waited for.
+    /// Human-readable: what is waited for.
     pub message: String,
 }
 
@@ -74,7 +74,7 @@ pub enum Owner {
     /// The object that is being planned for.
     #[default]
     Ours,
-    /// Nobody.
+    /// None.
     Orphan,
     /// Something else.
     Other,
@@ -92,7 +92,7 @@ impl Owner {
     }
 }
 
-/// A Machine, as its set looks at it: through its conditions, never past them.
+/// A Machine, as its set sees it: only through its conditions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ObservedMachine {
     /// Name.
@@ -130,15 +130,17 @@ pub struct ObservedMachine {
     pub deletion: Option<MachineDeletion>,
     /// It cannot be read: it counts, and nothing is done with it.
     pub unreadable: bool,
-    /// Why it is not ready, or not gone, in its own words.
+    /// Why it is not ready, or not deleted yet, according to its conditions.
     pub trouble: Option<Trouble>,
 }
 
 impl ObservedMachine {
     /// A Machine, seen from the set with this UID.
     pub fn from_api(machine: &Machine, set_uid: &str) -> Self {
-        let status = machine.status.clone().unwrap_or_default();
-        let conditions = status.conditions.as_slice();
+        // not cloned: a set has thousands of Machines, and looks at all of them in each pass
+        let status = machine.status.as_ref();
+        let conditions = status.map_or(&[][..], |status| &status.conditions);
+        let node = status.and_then(|status| status.node_ref.as_ref());
         let since = |type_: ConditionType, value: Status| {
             let condition = find(conditions, type_).filter(|c| c.status == value);
             condition.map(|c| c.last_transition_time.0)
@@ -155,13 +157,13 @@ impl ObservedMachine {
             // what was said of it may not hold any more
             ready_since: since(ConditionType::Ready, Status::True)
                 .filter(|_| unreadable(machine).is_none()),
-            failed: status.phase.as_deref() == Some("Failed")
-                || status.error_reason.is_some()
-                || unhealthy(ConditionType::Healthy)
+            failed: status.is_some_and(|status| {
+                status.phase.as_deref() == Some("Failed") || status.error_reason.is_some()
+            }) || unhealthy(ConditionType::Healthy)
                 || unhealthy(ConditionType::HealthCheckSucceeded),
             not_ready_since: since(ConditionType::NodeHealthy, Status::False)
-                .filter(|_| status.node_ref.is_some()),
-            has_node: status.node_ref.is_some() || is_true(conditions, ConditionType::NodeHealthy),
+                .filter(|_| node.is_some()),
+            has_node: node.is_some() || is_true(conditions, ConditionType::NodeHealthy),
             control_plane: machine.is_control_plane(),
             node_labels: machine.spec.metadata.labels.clone(),
             node_annotations: machine.spec.metadata.annotations.clone(),
@@ -175,7 +177,7 @@ impl ObservedMachine {
 
 impl Observed {
     /// A MachineSet and the Machines around it. `resolved` is the provider's object that the
-    /// template stands for, or why it cannot be told; `gate` is what else holds creation back.
+    /// template stands for, or why it is unknown; `gate` is what else holds creation back.
     pub fn from_api<'a>(
         set: &MachineSet,
         resolved: Result<Value, Gate>,

@@ -1,10 +1,10 @@
-//! What a script found to be the cause of its failure, and what helps: the first that a condition says of it.
+//! The cause of a failure and its remedy, as a script found them. A condition reports them first.
 
 use std::fmt;
 
 use super::finding::Finding;
 
-/// Why something failed, and what to do about it. Scripts print it as two lines at the end of what they write, `why: CAUSE`
+/// Why something failed, and what to do about it. Scripts print it as two lines at the end of their output, `why: CAUSE`
 /// and `do: REMEDY`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {

@@ -18,14 +18,14 @@ pub enum Take {
     AlreadyOurs,
     /// The host is another's.
     OwnedBy(Ownership),
-    /// There is no marker, but somebody's Kubernetes.
+    /// There is no marker, but traces of a Kubernetes that Tatara does not manage.
     Occupied(Vec<Finding>),
 }
 
 /// A line of [`super::start_and_follow`] or [`super::follow`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A step is under way. One that is over before anybody looks is not told.
+    /// A step runs. A step that ends before it is observed is not reported.
     Progress(Progress),
     /// The unit has ended (or, when it was killed, is interrupted); the last line.
     Ended(UnitStatus),
@@ -44,6 +44,16 @@ pub struct Progress {
     pub index: u32,
     /// How many steps the unit has.
     pub total: u32,
+}
+
+impl Progress {
+    /// What a condition says of a unit that was interrupted in this step; `what` is the unit's title.
+    pub fn interrupted(&self, what: &str) -> String {
+        format!(
+            "{what} was interrupted in step {} ({}/{}): most likely the host rebooted or lost power, or the step's process was killed. Tatara runs all its steps again. If that repeats, check on the host: last -x reboot; journalctl _TRANSPORT=kernel -g 'out of memory'",
+            self.step, self.index, self.total
+        )
+    }
 }
 
 /// A unit as the host knows it.
@@ -96,13 +106,13 @@ pub struct Failure {
     /// Its exit code; 124 when it took too long, 78 when the host was not ours any more.
     #[serde(rename = "exitCode")]
     pub exit_code: i32,
-    /// How often it has failed in a row; 0 where the host does not say.
+    /// How often it has failed in a row; 0 if unknown.
     #[serde(default)]
     pub attempt: u32,
     /// When it failed first since it last succeeded, by the manager's clock, in milliseconds since 1970.
     #[serde(default)]
     pub since: Option<i64>,
-    /// The lines that say why, and what helps.
+    /// The lines `why: CAUSE` and `do: REMEDY` of its output.
     #[serde(default)]
     pub causes: Vec<String>,
     /// What the step found wrong with the host.
@@ -112,8 +122,8 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// What a condition says of it. The cause and what helps come first, and all that is needed is on the first line, for
-    /// what shows one line. What the step wrote comes last; where it did not find out why, the error among it first.
+    /// The message of a condition. Its first line has the cause and the remedy, for output that shows one line. The output
+    /// of the step comes last; if the cause is unknown, it begins with its line that reports an error.
     pub fn message(&self) -> String {
         let at = &self.at;
         let far = format!(
@@ -132,7 +142,7 @@ impl Failure {
         }
     }
 
-    /// Why, and what helps, as far as the step found that out.
+    /// Causes and remedies, as far as the step found them.
     pub fn causes(&self) -> Vec<Cause> {
         let causes = Cause::read(self.causes.iter().map(String::as_str));
         if causes.is_empty() {
@@ -187,6 +197,9 @@ enum Line {
 }
 
 /// Reads a line of [`super::start_and_follow`] or [`super::follow`].
+///
+/// # Errors
+/// [`ParseError`]: the line is not such an event.
 pub fn parse_event(line: &str) -> Result<Event, ParseError> {
     const WHAT: &str = "the progress of a unit";
     match serde_json::from_str(line).map_err(|source| ParseError::new(WHAT, line, source))? {
@@ -199,6 +212,9 @@ pub fn parse_event(line: &str) -> Result<Event, ParseError> {
 }
 
 /// Reads what [`super::take_host`] printed.
+///
+/// # Errors
+/// [`ParseError`]: the output is not such an answer.
 pub fn parse_take(stdout: &[u8]) -> Result<Take, ParseError> {
     const WHAT: &str = "the answer to taking a host";
     let text = String::from_utf8_lossy(stdout);

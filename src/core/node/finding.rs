@@ -1,4 +1,4 @@
-//! What is wrong with a host, and what helps.
+//! Problems of a host and their remedies, as scripts report them.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct Finding {
-    /// What kind of thing, as one word, such as `swap` or `occupied`.
+    /// Kind of problem: a lower-case identifier, such as `swap` or `occupied`.
     pub code: String,
     /// What was seen.
     pub value: String,

@@ -40,7 +40,7 @@ pub struct Attempts {
 }
 
 impl Attempts {
-    /// One more failure.
+    /// The count after one more failure.
     #[must_use]
     pub fn and(&self, error: Option<String>, now: Timestamp) -> Self {
         Self {
@@ -64,7 +64,7 @@ impl Attempts {
         })
     }
 
-    /// Ends the pause after the last one. One that fails again waits longer than it did.
+    /// Ends the back-off after the last failure. The back-off after the next one is longer.
     pub fn at_once(&mut self) {
         self.last = None;
     }

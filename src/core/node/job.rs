@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::conditions::Reason;
 
-/// What a job does. Another is one variant here, and its steps.
+/// Kind of a job. A new kind is one variant here, and its steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JobKind {
@@ -28,7 +28,7 @@ impl JobKind {
         self.words().0
     }
 
-    /// What people call it.
+    /// Its name in messages.
     pub fn title(self) -> &'static str {
         self.words().1
     }

@@ -1,4 +1,4 @@
-//! Who has a host, as the host itself says it.
+//! The ownership marker: which Machine has a host, according to the host itself.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub struct Marker {
 }
 
 impl Marker {
-    /// The same Machine of the same management cluster; names are for people.
+    /// Whether both name the same Machine of the same management cluster, by UID; names are not compared.
     pub fn is_same_machine(&self, other: &Self) -> bool {
         self.management == other.management && self.uid == other.uid
     }
@@ -65,7 +65,7 @@ pub enum Ownership {
     Nobody,
     /// A Machine, ours or not.
     Owner(Owner),
-    /// There is a marker that cannot be read: to be left alone like another's.
+    /// There is a marker that cannot be read: the host is left alone, as if it belonged to another.
     Unreadable(String),
 }
 

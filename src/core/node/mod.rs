@@ -6,7 +6,7 @@
 //! | `/var/lib/tatara/owner.json` | the ownership marker, [`Marker`] |
 //! | `/var/lib/tatara/lock` | held (flock) by the one unit that works |
 //! | `/var/lib/tatara/machines/<uid>/<job>/` | `identity`, and `NN-step.{sh,log,rc}` of each step; `failed-<step>-<attempt>.log` of one that failed, and `failing` until it succeeds |
-//! | `/run/tatara/<uid>/<job>/` | secrets, in memory, gone when the unit has ended |
+//! | `/run/tatara/<uid>/<job>/` | secrets, in memory, deleted when the unit has ended |
 //!
 //! Each function returns a [`Script`] to feed to `bash -s` as root. A [`Unit`]'s steps run one after
 //! another in one transient systemd unit; an exit code is written to the disk before the next step

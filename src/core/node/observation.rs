@@ -1,4 +1,4 @@
-//! Everything that the manager wants to know of a host, in one round trip.
+//! The state of a host, read in one round trip.
 
 use serde::Deserialize;
 
@@ -16,11 +16,11 @@ pub struct Observation {
     pub clock: i64,
     /// What the host is made of.
     pub facts: HostFacts,
-    /// Whom the marker names.
+    /// The Machine that the marker names.
     pub owner: Ownership,
-    /// What says that somebody's Kubernetes is here. On a host with our marker it is our own.
+    /// Traces of Kubernetes on the host. On a host with a marker of Tatara they belong to its Machine.
     pub occupied: Vec<Finding>,
-    /// Units that were started here, whoever's they are.
+    /// Units that were started on the host, of any Machine.
     pub units: Vec<UnitStatus>,
     /// What is installed.
     pub versions: SoftwareVersions,
@@ -33,7 +33,7 @@ pub struct Observation {
     pub authority: Option<String>,
 }
 
-/// What is installed on a host, as the programs say it; `None` where one is missing.
+/// Versions that the programs on a host report; `None` if one is missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct SoftwareVersions {
     /// Such as `v1.36.3`.
@@ -46,7 +46,7 @@ pub struct SoftwareVersions {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Printed {
+struct RawObservation {
     clock: i64,
     owner: Option<String>,
     occupied: Vec<Finding>,
@@ -61,9 +61,12 @@ struct Printed {
 }
 
 /// Reads what [`super::observe`] printed. Bytes that are not UTF-8 (in a step's output) are replaced.
+///
+/// # Errors
+/// [`ParseError`]: the output is not an observation.
 pub fn parse_observation(stdout: &[u8]) -> Result<Observation, ParseError> {
     let text = String::from_utf8_lossy(stdout);
-    let printed: Printed = serde_json::from_str(&text)
+    let printed: RawObservation = serde_json::from_str(&text)
         .map_err(|source| ParseError::new("an observation of the host", &text, source))?;
     Ok(Observation {
         clock: printed.clock,
@@ -79,7 +82,7 @@ pub fn parse_observation(stdout: &[u8]) -> Result<Observation, ParseError> {
 }
 
 impl Observation {
-    /// How far this job is, if it was ever started here.
+    /// State of this job, if it was ever started on the host.
     pub fn job(&self, job: &Job) -> Option<&UnitStatus> {
         self.units.iter().find(|status| status.job == *job)
     }

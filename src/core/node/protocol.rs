@@ -11,21 +11,27 @@ use super::marker::Marker;
 use super::render::{self, RenderError, Script};
 use super::unit::{SecretFile, Step, Unit};
 
-/// A step that takes longer has hung; it ends with exit code 124 and lets go of the host's lock. Longer
+/// Time limit of a step, in seconds; a step that exceeds it ends with exit code 124 and releases the host's lock. Longer
 /// than kubeadm's own waits together (about 15 minutes when nothing answers) and a slow image pull.
 const STEP_SECONDS: u32 = 45 * 60;
 
-/// Writes the marker, if the host is nobody's. Answers [`super::Take`].
+/// Writes the marker, if the host has none. Its output is read by [`super::parse_take`].
+///
+/// # Errors
+/// [`RenderError`]: a value contains a NUL character.
 pub fn take_host(marker: &Marker) -> Result<Script, RenderError> {
     let values = context! { marker => marker_value(marker), marker_json => marker.json() };
     render::script("take.sh", values)
 }
 
 /// Starts a unit, unless it runs or has succeeded with the same identity, and follows it. Prints
-/// [`super::Event`]s. A unit that failed or was interrupted is started again: who only wants to know
-/// how it is, asks [`follow`] or [`observe`].
+/// [`super::Event`]s. A unit that failed or was interrupted is started again: use [`follow`] or
+/// [`observe`] to only query its state.
 ///
 /// `now` is the manager's clock; the host keeps the difference for its preflight.
+///
+/// # Errors
+/// [`RenderError`]: a value contains a NUL character.
 pub fn start_and_follow(
     marker: &Marker,
     unit: &Unit,
@@ -52,6 +58,9 @@ pub fn start_and_follow(
 }
 
 /// Attaches to a job until it has ended; starts nothing. Prints [`super::Event`]s.
+///
+/// # Errors
+/// [`RenderError`]: a value contains a NUL character.
 pub fn follow(job: &Job) -> Result<Script, RenderError> {
     render::script(
         "follow.sh",
@@ -60,21 +69,33 @@ pub fn follow(job: &Job) -> Result<Script, RenderError> {
 }
 
 /// Gathers facts, marker, findings, units and versions. Prints what [`super::parse_observation`] reads.
+///
+/// # Errors
+/// [`RenderError`]: the template is invalid.
 pub fn observe() -> Result<Script, RenderError> {
     render::script("observe.sh", context! { units => unit_names() })
 }
 
 /// Stops the kubelet of a Machine for good. It leaves everything else as it is.
+///
+/// # Errors
+/// [`RenderError`]: a value contains a NUL character.
 pub fn retain(marker: &Marker) -> Result<Script, RenderError> {
     render::script("retain.sh", context! { marker => marker_value(marker) })
 }
 
 /// Prints the logs of a Machine's steps, of all or of one, in the order of its life; plain text.
+///
+/// # Errors
+/// [`RenderError`]: a value contains a NUL character.
 pub fn log(machine_uid: &str, step: Option<&str>) -> Result<Script, RenderError> {
     log_script(machine_uid, step, false)
 }
 
-/// As [`log`], and goes on while a unit runs, with what its steps write as they write it.
+/// As [`log`], and follows the output of the steps while a unit runs.
+///
+/// # Errors
+/// [`RenderError`]: a value contains a NUL character.
 pub fn follow_log(machine_uid: &str, step: Option<&str>) -> Result<Script, RenderError> {
     log_script(machine_uid, step, true)
 }

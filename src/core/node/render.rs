@@ -23,13 +23,13 @@ impl fmt::Debug for Script {
     }
 }
 
-/// A template that did not render: a value that no shell word can hold, or a mistake of ours.
+/// A template that did not render: a value with a NUL character, which a shell word cannot contain, or an invalid template.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to render {template}")]
 pub struct RenderError {
     /// File under `templates/node/`, without `.j2`.
     pub template: String,
-    /// What the template engine says.
+    /// The error of the template engine.
     #[source]
     source: Error,
 }

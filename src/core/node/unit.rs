@@ -21,9 +21,9 @@ pub struct Unit {
 /// One idempotent shell script; it holds no secret, token or time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// One word of `a-z`, `0-9` and `-`: the file's name and what people see ("3/9 containerd").
+    /// Name of `a-z`, `0-9` and `-`: part of the file name, and of messages ("3/9 containerd").
     pub name: &'static str,
-    /// What it does, for people.
+    /// What it does, human-readable.
     pub title: &'static str,
     /// The script.
     pub script: String,
@@ -50,8 +50,8 @@ pub struct SecretFile {
 }
 
 impl Unit {
-    /// What makes two runs of a unit the same work: a hash of the steps' scripts. Secrets, tokens and
-    /// times are no part of it, because they are not in the scripts.
+    /// Hash (SHA-256, hexadecimal) of the steps' names and scripts: two runs with the same identity do the same work.
+    /// Secrets, tokens and times are not in the scripts, and so do not change it.
     pub fn identity(&self) -> String {
         let mut hash = Sha256::new();
         for part in self.steps.iter().flat_map(|step| [step.name, &step.script]) {

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
 
 use crate::api::Host;
-use crate::store::{Change, Hook, Indexed, Key, Stores, Waker, Wakers};
+use crate::store::{Change, Hook, IndexKeys, Key, Stores, Waker, Wakers};
 
 /// A Host wakes itself, its twins, its credentials, the Machine that holds or held it, and, when it is free, all
 /// Machines of its namespace that hold none.
@@ -51,7 +51,7 @@ pub fn host(stores: Arc<Stores>, wakers: Wakers) -> Hook<Host> {
 /// What a Host must have alone and got or lost concerns the others that have it.
 fn wake_twins(stores: &Stores, wakers: &Wakers, now: Option<&Host>, then: Option<&Host>) {
     let own = |host: Option<&Host>| -> Vec<Key> {
-        let mut keys = host.map(Indexed::keys).unwrap_or_default();
+        let mut keys = host.map(IndexKeys::keys).unwrap_or_default();
         keys.retain(|key| {
             matches!(
                 key,

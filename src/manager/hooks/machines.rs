@@ -17,6 +17,10 @@ use crate::store::{Change, Hook, Key, Stores, Wakers};
 const SEVERAL: Duration = Duration::from_millis(250);
 /// Changes of several workers within this time are one to their Cluster, which counts them.
 const COUNTED: Duration = Duration::from_secs(1);
+/// A set looks at all its Machines in each pass: so much longer it waits for each that it has,
+const EACH: Duration = Duration::from_micros(75);
+/// and no longer than this, for its status is to be current.
+const AT_MOST: Duration = Duration::from_secs(1);
 
 /// A Machine wakes itself, its set, its Cluster, its class and, when it is gone, the Host that it held.
 pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
@@ -35,10 +39,11 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
         let owners = owners.chain([machine.owner_references()]).flatten();
         let owners: BTreeSet<_> = owners
             .filter(|owner| owner.kind == "MachineSet")
-            .map(|owner| &owner.name)
+            .map(|owner| (&owner.name, &owner.uid))
             .collect();
-        for owner in owners {
-            wakers.machine_sets.wake_within(&namespace, owner, SEVERAL);
+        for (owner, uid) in owners {
+            let time = together(stores.machines.count(&Key::Owner(uid.clone())));
+            wakers.machine_sets.wake_within(&namespace, owner, time);
         }
         let mut owners = machine.owner_references().iter();
         if !owners.any(|owner| owner.controller == Some(true)) {
@@ -47,10 +52,17 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
             }
         }
         if let Some(cluster) = machine.labels().get(LABEL_CLUSTER) {
+            let is_waiting = || {
+                let cluster = stores.clusters.get(&namespace, cluster);
+                cluster.is_some_and(|cluster| cluster.metadata.deletion_timestamp.is_some())
+            };
             let time = match change {
                 _ if machine.is_control_plane() => Duration::ZERO,
-                Change::Deleted => SEVERAL,
-                Change::Applied => COUNTED,
+                Change::Deleted if is_waiting() => {
+                    let key = Key::Cluster(namespace.clone(), cluster.clone());
+                    together(stores.machines.count(&key))
+                }
+                _ => COUNTED,
             };
             wakers.clusters.wake_within(&namespace, cluster, time);
         }
@@ -59,6 +71,12 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
         let now = &machine.spec.provider_spec;
         wake_classes(&wakers, &namespace, now, before, change);
     })
+}
+
+/// Changes within this time are one to those who look at so many Machines.
+fn together(machines: usize) -> Duration {
+    let each = EACH.saturating_mul(u32::try_from(machines).unwrap_or(u32::MAX));
+    AT_MOST.min(SEVERAL.saturating_add(each))
 }
 
 /// A Hypervisor counts the Machines on it, and stays while there are any; so does its credential. Room that a

@@ -8,7 +8,7 @@ use super::*;
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::names::LABEL_CLUSTER;
 use crate::api::{Cluster, Host, Machine, MachineClass, MachineDeployment, MachineSet};
-use crate::controllers::cluster::KnownClusters;
+use crate::controllers::known::ClusterMemories;
 use crate::controllers::machine::turn::take_down;
 use crate::core::machine::plan::turn::{Holder, Marks};
 use crate::store::{Hook, Stores, Waker};
@@ -266,7 +266,7 @@ fn who_waits_for_the_turn_is_woken_by_what_is_news_of_it_on_the_ca_secret() {
     let network =
         json!({"services": {"cidrBlocks": []}, "pods": {"cidrBlocks": []}, "serviceDomain": ""});
     let cluster: Cluster = object("c", &json!({"spec": {"clusterNetwork": network}}));
-    let known = KnownClusters::default();
+    let known = ClusterMemories::default();
     let holder = |uid: &str| Marks {
         turn: Holder::Of(Turn {
             machine: uid.into(),

@@ -37,7 +37,7 @@ async fn an_image_that_is_too_large_is_refused_before_its_first_byte() {
     let BaseState::Failed(Failure::Fetch(message)) = state else {
         panic!("{state:?}")
     };
-    assert!(message.contains("more than 16 GiB"), "{message}");
+    assert!(message.contains("larger than 16 GiB"), "{message}");
     assert!(
         message.contains("correct installation.iso.url"),
         "{message}"

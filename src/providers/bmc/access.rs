@@ -1,4 +1,4 @@
-//! What it takes to talk to the BMC of a Host, from its spec and its Secrets.
+//! Credentials and trusted certificate of a Host's BMC, from its spec and its Secrets.
 
 use crate::api::conditions::Reason;
 use crate::core::host::ContactError;
@@ -9,7 +9,10 @@ use super::error::local;
 use crate::api::bmc::BmcAccess;
 use crate::redfish::{Login, Trust};
 
-/// How the certificate of a BMC is recognised.
+/// How the certificate of a BMC is verified.
+///
+/// # Errors
+/// The spec or its Secret lacks a usable fingerprint or authority, or the Secret cannot be read.
 pub async fn trust(
     client: &Client,
     namespace: &str,
@@ -24,13 +27,13 @@ pub async fn trust(
             "spec.bmc.tls is empty; set certificateAuthorityRef or fingerprint".into(),
         ));
     };
-    // any Secret may hold the authority, so it is read when it is needed, and not watched
+    // any Secret may contain the authority, so it is read when needed and not watched
     let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
     let name = &reference.name;
     let secret = secrets.get_opt(name).await.map_err(|error| ContactError {
         reason: Reason::BMCMisconfigured,
         message: format!(
-            "spec.bmc.tls.certificateAuthorityRef: Secret {name} could not be read: {}",
+            "spec.bmc.tls.certificateAuthorityRef: failed to read Secret {name}: {}",
             crate::workload::error::reason(&error)
         ),
         transient: true,
@@ -39,14 +42,17 @@ pub async fn trust(
     let pem = data.as_ref().and_then(|data| data.get("ca.crt"));
     let Some(pem) = pem else {
         return Err(misconfigured(format!(
-            "spec.bmc.tls.certificateAuthorityRef names Secret {name}, and {namespace} has none of that name \
-             with a key ca.crt; put the authority's certificate there, in PEM"
+            "spec.bmc.tls.certificateAuthorityRef names Secret {name}, but namespace {namespace} has no such Secret \
+             with a key ca.crt; store the authority's certificate in it, in PEM form"
         )));
     };
     Trust::authority(&pem.0).map_err(|error| misconfigured(format!("Secret {name}: {error}")))
 }
 
 /// User and password, from a Secret of type `kubernetes.io/basic-auth`.
+///
+/// # Errors
+/// The Secret does not exist, or lacks the user or the password.
 pub fn login(namespace: &str, name: &str, secret: Option<&Secret>) -> Result<Login, ContactError> {
     let Some(secret) = secret else {
         return Err(local(
@@ -61,12 +67,12 @@ pub fn login(namespace: &str, name: &str, secret: Option<&Secret>) -> Result<Log
     let text = |key: &str| {
         let value = secret.data.as_ref().and_then(|data| data.get(key));
         let text = value.and_then(|value| str::from_utf8(&value.0).ok());
-        // a file's last line end is no part of a password
+        // the final line end of a file is not part of a password
         let text = text.map(|text| text.trim_end_matches(['\r', '\n']).to_owned());
         text.filter(|text| !text.is_empty()).ok_or_else(|| {
             local(
                 Reason::BMCCredentialMalformed,
-                format!("Secret {namespace}/{name} has no text in its key {key}; put it there"),
+                format!("Secret {namespace}/{name} has no text in its key {key}; store it there"),
             )
         })
     };

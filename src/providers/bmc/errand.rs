@@ -1,4 +1,4 @@
-//! What a BMC is asked for in one session.
+//! The operations on a BMC in one session.
 
 use secrecy::{ExposeSecret as _, SecretString};
 
@@ -10,27 +10,32 @@ use crate::redfish::{Access, Bmc, BootDevice, Error, Pace, Wish};
 /// A run of hexadecimal digits as long as this may be a piece of a token, of 64; a shorter one opens nothing.
 const PIECE: usize = 16;
 
-/// What a BMC is asked for in one session. Each may be asked for again after it was cut in the middle.
+/// The operations on a BMC in one session. Each is idempotent and may be repeated after an interruption.
 pub enum Errand {
-    /// Whether the system is on.
+    /// Read the power state.
     Look,
-    /// Bring the power to what is wished. A system that is switched on boots from its own disk.
+    /// Change the power. A system that is switched on boots from its own disk.
     Bring(Wish),
-    /// Boot the image behind this URL, whatever runs now.
+    /// Boot the image at this URL, whatever is running now.
     BootImage(SecretString),
-    /// Take out the image, and boot from disk.
+    /// Eject the image and boot from disk.
     BootDisk,
-    /// Take out the image, and have the next boot be from disk; switched off.
+    /// Eject the image, set the next boot to disk, and power off.
     TakeBack,
 }
 
-/// Begins a session. An error comes with what may be told of it.
+/// Begins a session.
+///
+/// # Errors
+/// The error of the BMC, and the same for a condition, without secrets.
 pub async fn open(access: &Access, pace: Pace) -> Result<Bmc, (Error, ContactError)> {
     Bmc::open(access, pace).await.map_err(told)
 }
 
-/// One errand, and the end of the session. An error comes with what may be told of it: no URL of an image is in
-/// that, whichever errand it was.
+/// Does one errand and ends the session.
+///
+/// # Errors
+/// The error of the BMC, and the same for a condition, without the URL of an image.
 pub async fn run(mut bmc: Bmc, errand: &Errand) -> Result<PowerState, (Error, ContactError)> {
     let result = match errand {
         Errand::BootImage(image) => boot_image(&mut bmc, image).await,
@@ -105,9 +110,12 @@ fn refused(error: Error) -> (Error, ContactError) {
             | Error::NoVirtualMedia { .. }
     ) {
         said.reason = Reason::VirtualMediaRefused;
+        let remedy = match error {
+            Error::NoVirtualMedia { .. } => "",
+            _ => ". Check that the BMC can reach --media-url of the manager",
+        };
         said.message = format!(
-            "its BMC could not put the installer into its virtual CD drive; it has to reach --media-url of the \
-             manager: {}",
+            "its BMC failed to insert the installer into its virtual CD drive: {}{remedy}",
             said.message
         );
     }

@@ -1,11 +1,11 @@
-//! Errors of BMCs in the words of conditions.
+//! Errors of BMCs for conditions.
 
 use crate::api::conditions::Reason;
 use crate::core::host::ContactError;
 use crate::engine::Chain;
 use crate::redfish::Error;
 
-/// What stands between us and the BMC, and is ours or the user's to mend.
+/// An error before a request to the BMC, such as a missing Secret.
 pub fn local(reason: Reason, message: String) -> ContactError {
     ContactError {
         reason,
@@ -14,7 +14,7 @@ pub fn local(reason: Reason, message: String) -> ContactError {
     }
 }
 
-/// What a BMC, or the way to it, did.
+/// An error of a BMC, or of the connection to it.
 pub fn contact_error(error: &Error) -> ContactError {
     let (reason, transient) = match error {
         Error::Unreachable { .. } => (Reason::BMCUnreachable, true),

@@ -11,22 +11,25 @@ use crate::redfish::Error;
 /// Digest of address, user and password. It stays in memory: the password is in it.
 pub type LoginDigest = [u8; 32];
 
-/// Held by the one that tries a login; says why the last one did not reach the BMC.
+/// Lock of a login that is being tried; it has the cause why the last attempt did not reach the BMC.
 type Turn = tokio::sync::Mutex<Option<ContactError>>;
 
 /// A login, and whether it was accepted.
-type Known = (LoginDigest, Result<(), ContactError>);
+type LoginRecord = (LoginDigest, Result<(), ContactError>);
 
-/// What BMCs said to the logins of Hosts.
+/// The results of logins to BMCs.
 #[derive(Default)]
 pub struct Logins {
     /// By the UID of a Host: its last login that was accepted or refused.
-    known: Mutex<HashMap<String, Known>>,
+    known: Mutex<HashMap<String, LoginRecord>>,
     turns: Mutex<HashMap<LoginDigest, Arc<Turn>>>,
 }
 
 impl Logins {
     /// Logs a Host in by `attempt`, unless this login is known to be refused when its turn has come.
+    ///
+    /// # Errors
+    /// The login is refused or was refused before, or `attempt` fails.
     pub async fn log_in<T>(
         &self,
         uid: &str,
@@ -50,7 +53,7 @@ impl Logins {
             }
             None => Some(last),
         };
-        // whoever waited for one that did not get through would not get through either
+        // callers that waited for a failed connection would fail as well
         if let Some(error) = held.as_ref().and_then(|last| last.as_ref())
             && has_waited
         {
@@ -72,7 +75,7 @@ impl Logins {
         result.map_err(|(_, said)| said)
     }
 
-    /// The BMC has refused this login.
+    /// Records that the BMC refused this login.
     pub fn refused(&self, uid: &str, login: LoginDigest, said: &ContactError) {
         self.learn(uid, login, Err(said.clone()));
     }

@@ -1,4 +1,4 @@
-//! BMCs of Hosts: asked only when something needs it, and never again with a login that was refused.
+//! BMCs of Hosts: contacted only when needed, and never again with a refused login.
 
 mod access;
 mod errand;
@@ -26,18 +26,18 @@ use crate::core::host::{ContactError, PowerReading, PowerState};
 use crate::redfish::{Access, Error, Pace, Wish};
 use crate::store::Stores;
 
-/// All BMCs that the manager talks to.
+/// The BMCs of all Hosts.
 pub struct Bmcs {
     client: Client,
     stores: Arc<Stores>,
     pace: Pace,
     logins: Logins,
-    /// What was heard last, by the UID of the Host.
+    /// The last reading, by the UID of the Host.
     memory: Mutex<HashMap<String, PowerReading>>,
 }
 
 impl Bmcs {
-    /// Nothing is known of any.
+    /// No readings yet.
     pub fn new(client: Client, stores: Arc<Stores>) -> Self {
         Self {
             client,
@@ -48,20 +48,20 @@ impl Bmcs {
         }
     }
 
-    /// What the BMC of a Host said last, since we started.
+    /// The last reading of a Host's BMC since this process started.
     pub fn last(&self, host: &Host) -> Option<PowerReading> {
         let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         memory.get(&host.uid()?).cloned()
     }
 
-    /// Forgets a Host that is gone.
+    /// Forgets a deleted Host.
     pub fn forget(&self, uid: &str) {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         memory.remove(uid);
         self.logins.forget(uid);
     }
 
-    /// Names the settings and the version of the Secret with which the BMC would be asked now; no secret is in it.
+    /// A digest of the current settings and the version of the Secret; it contains no secret.
     pub fn asked_with(&self, host: &Host) -> String {
         let secret = self.secret(host);
         let version = secret.map(|secret| (secret.uid(), secret.resource_version()));
@@ -77,17 +77,17 @@ impl Bmcs {
         name
     }
 
-    /// Asks whether the system is on.
+    /// Reads the power state of the system.
     pub async fn power(&self, host: &Host, now: Timestamp) -> PowerReading {
         self.ask(host, now, &Errand::Look).await
     }
 
-    /// Brings the power to what is wished. A system that is switched on boots from its own disk.
+    /// Changes the power. A system that is switched on boots from its own disk.
     pub async fn bring(&self, host: &Host, wish: Wish, now: Timestamp) -> PowerReading {
         self.ask(host, now, &Errand::Bring(wish)).await
     }
 
-    /// Has the BMC do more than one thing, in order.
+    /// Does an errand on the BMC.
     pub async fn ask(&self, host: &Host, now: Timestamp, errand: &Errand) -> PowerReading {
         let asked_with = self.asked_with(host);
         let heard = PowerReading {
@@ -127,7 +127,7 @@ impl Bmcs {
         self.stores.bmc_credentials.get(&namespace, name)
     }
 
-    /// What it takes to talk to the BMC, and a digest of its login.
+    /// Access to the BMC, and a digest of its login.
     async fn access(&self, host: &Host) -> Result<(Access, LoginDigest), ContactError> {
         let Some(bmc) = &host.spec.bmc else {
             return Err(local(Reason::BMCMissing, "spec.bmc is not set".into()));
@@ -150,8 +150,8 @@ impl Bmcs {
     }
 }
 
-/// What a manager before us has met with the same settings, as the Host's status says: a login that was refused is
-/// not tried again.
+/// The result of an earlier manager with the same settings, from the Host's status: a refused login is
+/// not retried.
 fn refused_before(host: &Host, asked_with: &str) -> Option<ContactError> {
     let status = host.status.as_ref()?;
     let was = status.bmc.as_ref()?.asked_with.as_deref()?;

@@ -1,4 +1,4 @@
-//! The installer of one host: its keys, in a Secret of its Host, and the image that is open to it.
+//! The installer of one host: its keys, in a Secret of its Host, and the image that is served to it.
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -28,12 +28,15 @@ const TOKEN: &str = "media-token";
 /// Key of the ConfigMap with further answers.
 const PRESEED: &str = "preseed.cfg";
 
-/// Makes the keys of a new installation, in the Secret of the Host. Answers its id, and the public host key.
+/// Creates the keys of a new installation in the Secret of the Host. Returns its id and the public host key.
+///
+/// # Errors
+/// A key cannot be generated, the Secret belongs to another object, or it cannot be written.
 pub async fn make_keys(engine: &Engine, host: &Host) -> Result<(String, String), ReconcileError> {
-    let failed = |why: &str| ReconcileError::other("make the keys of an installation", why);
+    let failed = |why: &str| ReconcileError::other("create the keys of an installation", why);
     let (private, public) = pair(&host.name_any()).map_err(|why| failed(&why))?;
     let random =
-        || Token::random().ok_or_else(|| failed("the operating system gave no random numbers"));
+        || Token::random().ok_or_else(|| failed("the operating system provides no random numbers"));
     let token = random()?;
     let id = random()?.expose()[..32].to_owned();
     let data = [
@@ -57,7 +60,7 @@ pub async fn make_keys(engine: &Engine, host: &Host) -> Result<(String, String),
         }
         Some(_) => {
             return Err(failed(&format!(
-                "Secret {name} belongs to something else, such as an earlier Host of this name; delete it"
+                "Secret {name} belongs to another object, such as an earlier Host of this name; delete it"
             )));
         }
         None => {
@@ -78,14 +81,17 @@ fn is_ours(secret: &Secret, host: &Host) -> bool {
         .any(|owner| Some(&owner.uid) == host.uid().as_ref())
 }
 
-/// What the Secret of a Host holds for an installation.
+/// The data of an installation in the Secret of a Host.
 struct Keys {
     private: SecretString,
     public: String,
     token: Token,
 }
 
-/// Opens the installer to the host; answers its URL. What the user has to mend is the inner error.
+/// Serves the installer to the host, and returns its URL. The inner error is a mistake of the user.
+///
+/// # Errors
+/// The image is missing, or a Secret or ConfigMap cannot be read.
 pub async fn open(
     installs: &Installs,
     observed: &Observed,
@@ -98,8 +104,8 @@ pub async fn open(
         .and_then(|u| u.image.as_ref());
     let (Some(media), Some(BaseState::Ready(base))) = (&installs.media, image) else {
         return Err(ReconcileError::other(
-            "open an installer",
-            "its image is not here",
+            "serve an installer",
+            "its image is not downloaded",
         ));
     };
     let Some(installation) = &host.spec.installation else {
@@ -107,7 +113,7 @@ pub async fn open(
     };
     let Some(keys) = keys(&installs.engine.client, host, record).await? else {
         return Ok(Err(format!(
-            "Secret {} does not hold the keys of this installation any more",
+            "Secret {} lacks the keys of this installation",
             host_key_secret(&host.name_any())
         )));
     };
@@ -183,7 +189,7 @@ async fn keys(
         }))
 }
 
-/// Further answers of the user.
+/// Further answers of the user for the installer.
 async fn preseed(
     client: &Client,
     host: &Host,
@@ -199,6 +205,6 @@ async fn preseed(
     let map = map.map_err(ReconcileError::api(format!("read ConfigMap {name}")))?;
     let text = map.and_then(|map| map.data?.remove(PRESEED));
     Ok(text.ok_or_else(|| {
-        format!("installation.preseedRef names ConfigMap {name}, and {namespace} has none of that name with key {PRESEED}")
+        format!("installation.preseedRef names ConfigMap {name}, but namespace {namespace} has no such ConfigMap with key {PRESEED}")
     }))
 }

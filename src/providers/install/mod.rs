@@ -17,15 +17,15 @@ use crate::store::Waker;
 pub use steps::{begin, boot, boot_installed, end, give_up, open_again};
 pub use underway::{ask, look};
 
-/// What an installation is done with.
+/// The dependencies of an installation.
 pub struct Installs {
-    /// Writes to the Host, and Events.
+    /// Writes to the Host and publishes Events.
     pub engine: Arc<Engine>,
-    /// Installers, where the manager serves any.
+    /// The served installers, if the manager serves any.
     pub media: Option<Arc<Media>>,
-    /// Whose connections end when the host is booted anew.
+    /// Sessions of hosts, which end when a host restarts.
     pub hosts: Arc<Hosts>,
-    /// What boots it.
+    /// The BMCs that boot hosts.
     pub bmcs: Arc<Bmcs>,
     /// Wakes the controller of Hosts.
     pub waker: Waker<Host>,

@@ -1,5 +1,5 @@
-//! Does the steps of an installation. Each may be cut in the middle and done again; what is under way stands on the
-//! Host, and what it rests on is read live just before.
+//! The steps of an installation. Each may be interrupted and repeated; the state is on the
+//! Host, and its preconditions are read from the API server just before.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{Api, ResourceExt};
@@ -19,8 +19,11 @@ use crate::core::proof::{Clean, Proof};
 use crate::engine::{ReconcileError, patch};
 use crate::providers::bmc::Errand;
 
-/// Makes the keys, and writes down that an installation is under way. That no control plane is lost with the disk is its
-/// caller's to know, as of now.
+/// Creates the keys, and records on the Host that an installation is under way. The caller has checked that no control
+/// plane is lost with the disk.
+///
+/// # Errors
+/// A precondition does not hold any more, or the keys or the Host cannot be written.
 pub async fn begin(installs: &Installs, observed: &Observed) -> Result<(), ReconcileError> {
     let host = observed.host.as_ref();
     must_be_free(installs, host).await?;
@@ -50,7 +53,7 @@ pub async fn begin(installs: &Installs, observed: &Observed) -> Result<(), Recon
             "finalizers": finalizers::with(host, FINALIZER_IN_USE),
         }})
     };
-    // everything that the decision rested on
+    // all facts of the decision
     let part = |host: &Host| {
         let annotation = |name: &str| host.annotations().get(name).cloned();
         (
@@ -62,7 +65,7 @@ pub async fn begin(installs: &Installs, observed: &Observed) -> Result<(), Recon
         )
     };
     patch::swap(&installs.engine, host, part, change).await?;
-    let message = "its operating system is installed anew; everything on that disk is lost";
+    let message = "its operating system is being reinstalled; all data on that disk is lost";
     tell(
         installs,
         host,
@@ -76,12 +79,15 @@ pub async fn begin(installs: &Installs, observed: &Observed) -> Result<(), Recon
     Ok(())
 }
 
-/// Opens the installer to the host, as it was before we started.
+/// Serves the installer to the host again after a restart of the manager.
+///
+/// # Errors
+/// The image is missing, or the Host or a Secret cannot be read.
 pub async fn open_again(installs: &Installs, observed: &Observed) -> Result<(), ReconcileError> {
     let Some((record, host)) = underway(observed) else {
         return Ok(());
     };
-    // what was closed a moment ago, and is not seen to be, stays closed
+    // an installation that ended a moment ago, which the cache does not show yet, is not served again
     must_be_free(installs, host).await?;
     if let Err(problem) = image::open(installs, observed, record).await? {
         give_up(installs, observed, Cause::AnswersUnfit, problem).await?;
@@ -89,7 +95,10 @@ pub async fn open_again(installs: &Installs, observed: &Observed) -> Result<(), 
     Ok(())
 }
 
-/// Opens the installer to the host, and has its BMC boot it.
+/// Serves the installer to the host, and makes its BMC boot it.
+///
+/// # Errors
+/// A precondition does not hold any more, or the Host cannot be written.
 pub async fn boot(installs: &Installs, observed: &Observed) -> Result<(), ReconcileError> {
     let Some((record, host)) = underway(observed) else {
         return Ok(());
@@ -102,7 +111,7 @@ pub async fn boot(installs: &Installs, observed: &Observed) -> Result<(), Reconc
     installs.engine.must_lead()?;
     if ask(installs, host, &Errand::BootImage(url)).await {
         proceed(installs, observed, Phase::Installing).await?;
-        let message = "its BMC has it boot the installer";
+        let message = "its BMC boots the installer";
         tell(
             installs,
             host,
@@ -113,7 +122,10 @@ pub async fn boot(installs: &Installs, observed: &Observed) -> Result<(), Reconc
     Ok(())
 }
 
-/// Closes the installer, and has the BMC boot what was installed.
+/// Revokes the installer, and makes the BMC boot the installed system.
+///
+/// # Errors
+/// A precondition does not hold any more, or the Host cannot be written.
 pub async fn boot_installed(
     installs: &Installs,
     observed: &Observed,
@@ -130,8 +142,11 @@ pub async fn boot_installed(
     Ok(())
 }
 
-/// Closes the installer; `free` then pins the key of the installed system, forgets that it was installed, and frees the
-/// host if it was released, with the proof that nothing is on it and that key.
+/// Revokes the installer; `free` then pins the host key of the installed system, removes the record of the installation,
+/// and frees the host if it was released, with the proof that nothing is on it and that key.
+///
+/// # Errors
+/// The error of `free`.
 pub async fn end(
     installs: &Installs,
     observed: &Observed,
@@ -151,7 +166,7 @@ pub async fn end(
     };
     free(clean.as_ref(), &record.host_key).await?;
     let message =
-        "its operating system was installed, and answers with the key that was made for it";
+        "its operating system was installed, and presents the host key of this installation";
     tell(
         installs,
         host,
@@ -161,7 +176,10 @@ pub async fn end(
     Ok(())
 }
 
-/// Closes the installer, has the BMC take it out, and writes down why.
+/// Revokes the installer, makes the BMC eject it, and records the cause on the Host.
+///
+/// # Errors
+/// The Host cannot be written.
 pub async fn give_up(
     installs: &Installs,
     observed: &Observed,
@@ -176,14 +194,14 @@ pub async fn give_up(
         return Err(conflict(host));
     }
     close(installs, host);
-    // what was installed and does not answer is left on: whoever looks at its console sees why
+    // an installed system that does not answer is left on: its console shows why
     if record.phase != Phase::Starting {
         installs.engine.must_lead()?;
         let heard = installs
             .bmcs
             .ask(host, crate::clock::now(), &Errand::TakeBack);
         if let Err(error) = heard.await.power {
-            why = format!("{why}; the settings of its BMC could not be undone: {error}");
+            why = format!("{why}; failed to restore the settings of its BMC: {error}");
         }
         installs.hosts.forget(host);
     }
@@ -214,21 +232,21 @@ fn close(installs: &Installs, host: &Host) {
     }
 }
 
-/// Has the BMC do it. What came of it is remembered, and the next pass sees it.
+/// Does an errand on the BMC. The result is stored for the next pass.
 async fn ask(installs: &Installs, host: &Host, errand: &Errand) -> bool {
     let heard = installs.bmcs.ask(host, crate::clock::now(), errand).await;
-    // nobody is at the other end of its connection any more
+    // its SSH connection has no peer any more
     installs.hosts.forget(host);
     match heard.power {
         Ok(_) => true,
         Err(error) => {
-            tracing::warn!(host = %host.name_any(), error = %error, "installation");
+            tracing::warn!(host = %host.name_any(), error = %error, "failed to control the BMC for an installation");
             false
         }
     }
 }
 
-/// Refuses when somebody has the host, or may not lose it, as the API server has it now.
+/// Checks with the API server that no Machine has the host or may lose it.
 async fn must_be_free(installs: &Installs, decided_on: &Host) -> Result<(), ReconcileError> {
     let live = patch::live(&installs.engine, decided_on).await?;
     if live.spec != decided_on.spec || mark(&live) != mark(decided_on) || is_kept(&live) {
@@ -249,12 +267,12 @@ async fn must_be_free(installs: &Installs, decided_on: &Host) -> Result<(), Reco
     Ok(())
 }
 
-/// Whether its owner wants it left alone.
+/// Whether its owner excluded it from changes.
 fn is_kept(host: &Host) -> bool {
     host.spec.maintenance || host.annotations().contains_key(ANNOTATION_PAUSED)
 }
 
-/// What stands on a Host of its installation.
+/// The record of an installation on a Host.
 fn mark(host: &Host) -> Option<&String> {
     host.annotations().get(ANNOTATION_INSTALLATION)
 }
@@ -280,7 +298,7 @@ async fn proceed(
     write(installs, observed, &next).await
 }
 
-/// Writes down how far it is, if it is still where we know it.
+/// Records the progress of the installation, if it is unchanged since.
 async fn write(
     installs: &Installs,
     observed: &Observed,
@@ -293,14 +311,14 @@ async fn write(
         json!({ "metadata": { "annotations": { ANNOTATION_INSTALLATION: text } } })
     };
     patch::swap(&installs.engine, host, part, change).await?;
-    tracing::info!(host = %host.name_any(), phase = ?record.phase, "installation");
+    tracing::info!(host = %host.name_any(), phase = ?record.phase, "recorded the phase of an installation");
     installs.waker.wake_object(host);
     Ok(())
 }
 
 fn text(record: &Record) -> Result<String, ReconcileError> {
     serde_json::to_string(record)
-        .map_err(|error| ReconcileError::other("write down an installation", error))
+        .map_err(|error| ReconcileError::other("record an installation", error))
 }
 
 async fn tell(installs: &Installs, host: &Host, news: &Finding) {

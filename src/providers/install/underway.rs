@@ -1,4 +1,4 @@
-//! Looks at an installation that is under way.
+//! Observes an installation that is under way.
 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
@@ -8,10 +8,10 @@ use crate::api::Host;
 use crate::api::installation::{Phase, Record};
 use crate::core::host::{Contact, PowerState, Underway};
 
-/// What a BMC said is good for this time.
+/// How long a reading of a BMC is valid.
 const STANDS: SignedDuration = SignedDuration::from_secs(10);
 
-/// What stands on the Host of an installation, and what is known of its image.
+/// The record of an installation on the Host, and the state of its image.
 pub fn look(installs: &Installs, host: &Host) -> Option<Underway> {
     let record = Record::of(host)?;
     let media = installs.media.as_ref();
@@ -31,7 +31,7 @@ pub fn look(installs: &Installs, host: &Host) -> Option<Underway> {
     })
 }
 
-/// What the host says, or its BMC, as far as that matters now.
+/// The observation of the host or its BMC, as far as the phase needs it.
 pub async fn ask(installs: &Installs, host: &Host, record: &Record, now: Timestamp) -> Contact {
     match record.phase {
         Phase::Booting | Phase::Failed => Contact::NotAsked,
@@ -53,7 +53,7 @@ pub async fn ask(installs: &Installs, host: &Host, record: &Record, now: Timesta
     }
 }
 
-/// Whether its BMC says that it is off, now or a moment ago.
+/// Whether its BMC reports that it is off, now or a moment ago.
 async fn is_off(installs: &Installs, host: &Host, now: Timestamp) -> bool {
     let last = installs.bmcs.last(host);
     let heard = match last.filter(|heard| now.duration_since(heard.at) < STANDS) {

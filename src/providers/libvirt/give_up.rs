@@ -1,4 +1,4 @@
-//! Gives a Machine up whose virtual machine cannot be ended: its Hypervisor keeps it in mind, and ends it when it can.
+//! Abandons a virtual machine that cannot be deleted: its Hypervisor records it, and deletes it when it can.
 
 use kube::Api;
 use serde_json::json;
@@ -6,16 +6,22 @@ use serde_json::json;
 use super::Libvirt;
 use crate::api::Hypervisor;
 use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::api::given_up::{self, GivenUp, GivenUpError};
+use crate::api::given_up::{self, AbandonError, AbandonedMachines};
 use crate::api::names::ANNOTATION_GIVEN_UP;
 use crate::core::machine::Observed;
-use crate::engine::{Done, ReconcileError, patch};
+use crate::engine::{ActionOutcome, ReconcileError, patch};
 
-/// Writes the Machine down on its Hypervisor, by compare-and-swap. Without room there it is not given up. A Hypervisor
-/// that does not exist any more keeps nothing in mind, and ends nothing.
-pub async fn give_up(libvirt: &Libvirt, observed: &Observed) -> Result<Done, ReconcileError> {
+/// Records the Machine on its Hypervisor, by compare-and-swap. If the record is full, the Machine is not abandoned. A
+/// deleted Hypervisor records nothing and deletes nothing.
+///
+/// # Errors
+/// The Hypervisor cannot be read.
+pub async fn give_up(
+    libvirt: &Libvirt,
+    observed: &Observed,
+) -> Result<ActionOutcome, ReconcileError> {
     let Some(machine) = &observed.virtual_machine else {
-        return Ok(Done::Yes);
+        return Ok(ActionOutcome::Yes);
     };
     let (name, marker) = (&machine.hypervisor, &observed.marker);
     let hypervisors: Api<Hypervisor> =
@@ -23,27 +29,27 @@ pub async fn give_up(libvirt: &Libvirt, observed: &Observed) -> Result<Done, Rec
     let found = hypervisors.get_opt(name).await;
     let found = found.map_err(ReconcileError::api(format!("read Hypervisor {name}")))?;
     let Some(hypervisor) = found else {
-        return Ok(Done::Yes);
+        return Ok(ActionOutcome::Yes);
     };
     let known = given_up::annotation(&hypervisor);
-    let with = GivenUp::read(known.as_deref())
+    let with = AbandonedMachines::read(known.as_deref())
         .and_then(|given_up| given_up.with(&marker.uid, &marker.machine));
     match with {
-        Ok(with) if known.as_ref() == Some(&with) => Ok(Done::Yes),
+        Ok(with) if known.as_ref() == Some(&with) => Ok(ActionOutcome::Yes),
         Ok(with) => {
             let change = |_: &Hypervisor| json!({ "metadata": { "annotations": { (ANNOTATION_GIVEN_UP): with } } });
             patch::swap(&libvirt.engine, &hypervisor, given_up::annotation, change).await?;
-            Ok(Done::Yes)
+            Ok(ActionOutcome::Yes)
         }
         Err(error) => {
             let reason = match error {
-                GivenUpError::Full => Reason::GivenUpFull,
-                GivenUpError::Unreadable => Reason::GivenUpUnreadable,
+                AbandonError::Full => Reason::GivenUpFull,
+                AbandonError::Unreadable => Reason::GivenUpUnreadable,
             };
             let message = format!(
-                "it cannot be removed yet, for its virtual machine could not be noted on Hypervisor {name}: {error}"
+                "it cannot be removed yet: failed to record its virtual machine on Hypervisor {name}: {error}"
             );
-            Ok(Done::NotYet(Finding::yes(
+            Ok(ActionOutcome::NotYet(Finding::yes(
                 ConditionType::Deleting,
                 reason,
                 message,

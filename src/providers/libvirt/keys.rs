@@ -1,5 +1,5 @@
-//! The keys by which we and a virtual machine know each other, in a Secret of its Machine: ours, with which
-//! we log in, and its own, which it has from its first boot on. So its host key is known before it runs.
+//! The SSH keys of a virtual machine, in a Secret of its Machine: ours, for the login,
+//! and its host key, which it gets at its first boot and which is therefore known before.
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
@@ -10,7 +10,7 @@ use crate::api::Machine;
 use crate::api::names::{LABEL_MANAGED_BY, MANAGED_BY, ssh_secret};
 use crate::providers::ssh::keys::pair;
 
-/// Key of the Secret: our private key, as `kubernetes.io/ssh-auth` has it.
+/// Key of the Secret: our private key, as in `kubernetes.io/ssh-auth`.
 const OURS: &str = "ssh-privatekey";
 /// Key of the Secret: our public key.
 const OURS_PUBLIC: &str = "ssh-publickey";
@@ -30,7 +30,7 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// What a Secret holds; nothing when it is not one of these.
+    /// The keys of a Secret; none if it is not such a Secret.
     pub fn of(secret: &Secret) -> Option<Self> {
         let text = |key: &str| {
             let value = secret.data.as_ref()?.get(key)?;
@@ -46,8 +46,10 @@ impl Keys {
         })
     }
 
-    /// A Secret with new keys for a Machine's virtual machine. It goes with the Machine. An error says which
-    /// key could not be made.
+    /// A Secret with new keys for a Machine's virtual machine. The Machine owns it.
+    ///
+    /// # Errors
+    /// Which key cannot be generated, and why.
     pub fn generate(machine: &Machine) -> Result<Secret, String> {
         let (ours, ours_public) = pair("tatara")?;
         let (host, host_public) = pair("host key")?;

@@ -1,5 +1,5 @@
-//! Virtual machines on our Hypervisors: made, switched and ended by their gateways; what a Machine's is to be, what its
-//! operating system finds at the first boot, and how it is then reached over SSH, like any other server.
+//! Virtual machines on Hypervisors, which their gateways create, switch and delete: their specification, the data for
+//! their first boot, and the SSH access to them, like to any other server.
 
 mod give_up;
 mod keys;
@@ -21,5 +21,5 @@ pub use server::Guest;
 pub use spec::{LABEL_MANAGEMENT, domain_name, fetch, machine_spec};
 pub use tries::Tries;
 
-/// The user that logs in to a virtual machine; it may do everything with sudo.
+/// The user of logins to a virtual machine; sudo is unrestricted.
 pub const USER: &str = "tatara";

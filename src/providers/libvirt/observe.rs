@@ -1,4 +1,4 @@
-//! Looks at a Machine's virtual machine, as its hypervisor's gateway has told it.
+//! Observes a Machine's virtual machine, as its hypervisor's gateway reports it.
 
 use crate::api::conditions::Reason;
 use std::collections::HashMap;
@@ -15,7 +15,8 @@ use crate::core::host::ContactError;
 use crate::core::hypervisor::{Connectivity, View};
 use crate::core::machine::plan::placement::{self, Candidate, Demand, choose};
 use crate::core::machine::{
-    Contact, Held, Observed, Placement, Refusal, Stuck, Told, VirtualMachine, must_ask,
+    Contact, GatewayView, Infrastructure, Observed, Placement, Refusal, Stuck, VirtualMachine,
+    must_ask,
 };
 use crate::core::node::Marker;
 use crate::core::wire::{Image, ImageState};
@@ -76,10 +77,10 @@ fn virtual_machine(libvirt: &Libvirt, observed: &Observed) -> Option<VirtualMach
             Some(why) if machine.is_none() => Err(Refusal {
                 reason: Reason::UnreadableAnswer,
                 message: format!(
-                    "Hypervisor {hypervisor}: the answer of its gateway cannot be read: {why}; upgrade tatara-gateway there to the release of the manager"
+                    "Hypervisor {hypervisor}: its gateway sent a malformed answer: {why}; upgrade tatara-gateway there to the release of the manager"
                 ),
             }),
-            _ => Ok(Told {
+            _ => Ok(GatewayView {
                 machine,
                 image: image.and_then(|(sha256, pool)| view.image(sha256, pool).cloned()),
                 is_gone: false,
@@ -218,7 +219,7 @@ fn placement(
                 reason: Reason::VirtualMachineGone,
                 message: String::new(),
             })),
-            told => Placement::Held(Held {
+            told => Placement::Held(Infrastructure {
                 name: domain_name(&observed.marker),
                 address: told.as_ref().ok().and_then(address),
                 releasing: false,
@@ -243,7 +244,7 @@ fn placement(
     }
 }
 
-fn address(told: &Told) -> Option<String> {
+fn address(told: &GatewayView) -> Option<String> {
     told.machine.as_ref()?.address().map(str::to_owned)
 }
 
@@ -354,6 +355,9 @@ fn libvirt_spec(machine: &Machine) -> Option<Box<LibvirtMachineProviderSpec>> {
 }
 
 /// The virtual machine as a server that is reached over SSH.
+///
+/// # Errors
+/// The virtual machine has no address yet, or its Secret is missing or was changed.
 pub fn guest(
     libvirt: &Libvirt,
     marker: &Marker,

@@ -1,4 +1,4 @@
-//! Does what a plan says of a virtual machine. Every request may be sent again: its id is the Machine's UID.
+//! Performs the actions of a plan on a virtual machine. Every request is idempotent: its id is the Machine's UID.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use super::observe::{candidates, image_key};
-use super::{Keys, Libvirt, Reservation, fetch, machine_spec, record, seed};
+use super::{Keys, Libvirt, Reservation, fetch, machine_spec, record, seed, server};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
 use crate::api::{LibvirtMachineProviderSpec, Machine, MachineProviderSpec};
@@ -17,11 +17,14 @@ use crate::core::machine::plan::placement::{Demand, choose};
 use crate::core::machine::plan::{correct, host_is_gone, time_limit};
 use crate::core::proof::{Ended, Proof};
 use crate::core::wire::{MachineRequest, PowerAction};
-use crate::engine::{Chain, Done, ReconcileError, patch};
+use crate::engine::{ActionOutcome, Chain, ReconcileError, patch};
 use crate::gateway::{Connection, GatewayError};
 
-/// Writes down on which Hypervisor the virtual machine is made, by compare-and-swap. The choice is made
-/// again with everything that was given away meanwhile.
+/// Records the Hypervisor of the virtual machine on the Machine, by compare-and-swap, after checking the choice
+/// against all current reservations.
+///
+/// # Errors
+/// The Machine has changed, or cannot be written.
 pub async fn reserve(
     libvirt: &Libvirt,
     observed: &Observed,
@@ -79,11 +82,17 @@ async fn place(
         .map(drop)
 }
 
-/// Has the image fetched.
-pub async fn fetch_image(libvirt: &Libvirt, observed: &Observed) -> Result<Done, ReconcileError> {
+/// Makes the gateway download the image.
+///
+/// # Errors
+/// The Machine's Hypervisor or image cannot be determined.
+pub async fn fetch_image(
+    libvirt: &Libvirt,
+    observed: &Observed,
+) -> Result<ActionOutcome, ReconcileError> {
     let (spec, connection, hypervisor) = match parts(libvirt, observed) {
         Ok(parts) => parts,
-        Err(finding) => return Ok(Done::NotYet(finding)),
+        Err(finding) => return Ok(ActionOutcome::NotYet(finding)),
     };
     let sha256 = &spec.root_disk.image.sha256;
     let image = image_key(
@@ -96,18 +105,24 @@ pub async fn fetch_image(libvirt: &Libvirt, observed: &Observed) -> Result<Done,
     Ok(tried(libvirt, observed, &image, answer.map(drop)))
 }
 
-/// Makes the virtual machine, with keys of its own.
-pub async fn create(libvirt: &Libvirt, observed: &Observed) -> Result<Done, ReconcileError> {
+/// Creates the virtual machine, with its own keys.
+///
+/// # Errors
+/// The Machine has changed, or its keys or seed cannot be created.
+pub async fn create(
+    libvirt: &Libvirt,
+    observed: &Observed,
+) -> Result<ActionOutcome, ReconcileError> {
     let (spec, connection, hypervisor) = match parts(libvirt, observed) {
         Ok(parts) => parts,
-        Err(finding) => return Ok(Done::NotYet(finding)),
+        Err(finding) => return Ok(ActionOutcome::NotYet(finding)),
     };
     // a virtual machine is made for a Machine that exists, and is still to be made here
     let live = patch::live(&libvirt.engine, observed.machine.as_ref()).await?;
     let place = live.annotations().get(ANNOTATION_HYPERVISOR);
     if live.metadata.deletion_timestamp.is_some() || place.map(String::as_str) != Some(hypervisor) {
         return Err(ReconcileError::Conflict {
-            what: format!("Machine {} was changed meanwhile", live.name_any()),
+            what: format!("Machine {} was modified concurrently", live.name_any()),
         });
     }
     let keys = keys(libvirt, observed, hypervisor).await?;
@@ -130,15 +145,21 @@ pub async fn create(libvirt: &Libvirt, observed: &Observed) -> Result<Done, Reco
 
 /// Takes the Machine off its Hypervisor, where nothing of it exists: read live, and no disk of an earlier try is left
 /// behind. A request of ours that is still under way there comes first, and its virtual machine goes with it.
-pub async fn leave(libvirt: &Libvirt, observed: &Observed) -> Result<Done, ReconcileError> {
+///
+/// # Errors
+/// The Machine cannot be read or written.
+pub async fn leave(
+    libvirt: &Libvirt,
+    observed: &Observed,
+) -> Result<ActionOutcome, ReconcileError> {
     let (connection, hypervisor) = match gateway(libvirt, observed) {
         Ok(parts) => parts,
-        Err(finding) => return Ok(Done::NotYet(finding)),
+        Err(finding) => return Ok(ActionOutcome::NotYet(finding)),
     };
     let uid = observed.uid();
     let there = match connection.client().machine(uid).await {
         Ok(None) => connection.client().delete(uid).await,
-        Ok(Some(_)) => return Ok(Done::Yes),
+        Ok(Some(_)) => return Ok(ActionOutcome::Yes),
         Err(error) => Err(error),
     };
     let Some(over) = Proof::of_gateway(uid, &there)
@@ -152,7 +173,7 @@ pub async fn leave(libvirt: &Libvirt, observed: &Observed) -> Result<Done, Recon
     place_nowhere(libvirt, observed, &over).await?;
     libvirt.reservations.forget(uid);
     libvirt.tries.leave(uid, hypervisor);
-    Ok(Done::Yes)
+    Ok(ActionOutcome::Yes)
 }
 
 async fn place_nowhere(
@@ -166,7 +187,7 @@ async fn place_nowhere(
     place(libvirt, observed, Value::Null).await
 }
 
-/// The keys in the Machine's Secret, which is made if it is not there.
+/// The keys in the Machine's Secret, which is created if it does not exist.
 async fn keys(
     libvirt: &Libvirt,
     observed: &Observed,
@@ -181,7 +202,7 @@ async fn keys(
         secret
     } else {
         let mut made = Keys::generate(observed.machine.as_ref())
-            .map_err(|why| ReconcileError::other("make the keys of a virtual machine", why))?;
+            .map_err(|why| ReconcileError::other("create the keys of a virtual machine", why))?;
         let place = (ANNOTATION_HYPERVISOR.to_owned(), hypervisor.to_owned());
         made.metadata.annotations = Some([place].into());
         secrets
@@ -191,9 +212,9 @@ async fn keys(
     };
     if !record::is_of(&secret, observed.uid()) {
         return Err(ReconcileError::other(
-            "make the keys of a virtual machine",
+            "create the keys of a virtual machine",
             format!(
-                "Secret {name} belongs to something else, such as an earlier Machine of this name; it is created once that one is deleted"
+                "Secret {name} belongs to another object, such as an earlier Machine of this name; the virtual machine is created once that Secret is deleted"
             ),
         ));
     }
@@ -201,39 +222,54 @@ async fn keys(
     Keys::of(&secret).ok_or_else(|| {
         ReconcileError::other(
             "read the keys of a virtual machine",
-            format!("Secret {name} holds others; delete it, and it is made again"),
+            format!("Secret {name} has other data; delete it, and it is created again"),
         )
     })
 }
 
-/// Switches the virtual machine on, or lets it go on.
+/// Starts or resumes the virtual machine.
+///
+/// # Errors
+/// The Machine's Hypervisor cannot be determined.
 pub async fn switch(
     libvirt: &Libvirt,
     observed: &Observed,
     action: PowerAction,
-) -> Result<Done, ReconcileError> {
+) -> Result<ActionOutcome, ReconcileError> {
     let (connection, _) = match gateway(libvirt, observed) {
         Ok(parts) => parts,
-        Err(finding) => return Ok(Done::NotYet(finding)),
+        Err(finding) => return Ok(ActionOutcome::NotYet(finding)),
     };
     let answer = connection.client().power(observed.uid(), action).await;
     Ok(tried(libvirt, observed, observed.uid(), answer))
 }
 
-/// Takes the seed, with its keys, away from the hypervisor; where that cannot be done yet, the plan wants it again.
-pub async fn remove_seed(libvirt: &Libvirt, observed: &Observed) -> Result<Done, ReconcileError> {
+/// Removes the seed, with its keys, from the hypervisor; if that is not possible yet, a later plan repeats it.
+///
+/// # Errors
+/// The Machine's Hypervisor cannot be determined.
+pub async fn remove_seed(
+    libvirt: &Libvirt,
+    observed: &Observed,
+) -> Result<ActionOutcome, ReconcileError> {
     let (connection, hypervisor) = match gateway(libvirt, observed) {
         Ok(parts) => parts,
-        Err(finding) => return Ok(Done::NotYet(finding)),
+        Err(finding) => return Ok(ActionOutcome::NotYet(finding)),
     };
     if let Err(error) = connection.client().remove_seed(observed.uid()).await {
-        tracing::info!(hypervisor, %error, "the seed of a virtual machine could not be removed yet");
+        tracing::info!(hypervisor, %error, "failed to remove the seed of a virtual machine; retrying");
     }
-    Ok(Done::Yes)
+    Ok(ActionOutcome::Yes)
 }
 
-/// Ends the virtual machine, with its disks.
-pub async fn release(libvirt: &Libvirt, observed: &Observed) -> Result<Done, ReconcileError> {
+/// Deletes the virtual machine and its disks.
+///
+/// # Errors
+/// The Machine's Hypervisor cannot be determined.
+pub async fn release(
+    libvirt: &Libvirt,
+    observed: &Observed,
+) -> Result<ActionOutcome, ReconcileError> {
     let away = |reason, why: &str| {
         let message = format!(
             "its virtual machine cannot be deleted, and may still run its pods: {why}. If it is off for good: {}; or {}. It is deleted once its gateway answers; condition MachinesKnown of the Hypervisor names it until then",
@@ -246,7 +282,7 @@ pub async fn release(libvirt: &Libvirt, observed: &Observed) -> Result<Done, Rec
         Ok(parts) => parts,
         Err(finding) => {
             let finding = away(finding.reason, &finding.message);
-            return Ok(Done::NotYet(finding));
+            return Ok(ActionOutcome::NotYet(finding));
         }
     };
     match connection.client().delete(observed.uid()).await {
@@ -254,15 +290,15 @@ pub async fn release(libvirt: &Libvirt, observed: &Observed) -> Result<Done, Rec
             if let crate::core::machine::Placement::Held(held) = &observed.placement
                 && let Some(address) = &held.address
             {
-                libvirt.hosts.forget_guest(address);
+                libvirt.hosts.forget_guest(&server::place(address));
             }
             libvirt.tries.forget(observed.uid());
-            Ok(Done::Yes)
+            Ok(ActionOutcome::Yes)
         }
         Err(error) => {
             let finding = away(error.reason(), &error.to_string());
             libvirt.tries.again(observed.uid(), Some(finding.clone()));
-            Ok(Done::NotYet(finding))
+            Ok(ActionOutcome::NotYet(finding))
         }
     }
 }
@@ -293,7 +329,7 @@ fn gateway<'a>(
         )
     };
     let machine = observed.virtual_machine.as_ref().ok_or_else(unplaced)?;
-    // one that answers, and tells something that cannot be read, does what it is asked for
+    // a gateway that sends malformed answers still executes requests
     if let Err(refusal) = &machine.told
         && refusal.reason != Reason::UnreadableAnswer
     {
@@ -309,13 +345,13 @@ fn gateway<'a>(
     Ok((connection.ok_or_else(unplaced)?, &machine.hypervisor))
 }
 
-/// Counts the try, and says why it was refused, if it was.
+/// Counts the attempt, and returns the cause if it was refused.
 fn tried(
     libvirt: &Libvirt,
     observed: &Observed,
     what: &str,
     answer: Result<(), GatewayError>,
-) -> Done {
+) -> ActionOutcome {
     let machine = observed.virtual_machine.as_ref();
     let hypervisor = machine.map_or("", |machine| machine.hypervisor.as_str());
     let refused = answer.err().map(|error| {
@@ -332,5 +368,5 @@ fn tried(
         )
     });
     libvirt.tries.again(what, refused.clone());
-    refused.map_or(Done::Yes, Done::NotYet)
+    refused.map_or(ActionOutcome::Yes, ActionOutcome::NotYet)
 }

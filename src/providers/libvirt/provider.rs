@@ -10,29 +10,29 @@ use crate::api::MachineProviderSpec;
 use crate::core::machine::plan::{Acquire, Power, Release};
 use crate::core::machine::{Observed, Placement};
 use crate::core::wire::PowerAction;
-use crate::engine::{Done, Engine, ReconcileError};
+use crate::engine::{ActionOutcome, Engine, ReconcileError};
 use crate::gateway::Registry;
 use crate::providers::{Hosts, Outcome, Place, Provider, Server};
 use crate::store::Wakers;
 
-/// Virtual machines on Hypervisors, made by their gateways. A place is a virtual machine whose id is the UID of its Machine.
+/// Virtual machines on Hypervisors, created by their gateways. A place is a virtual machine whose id is the UID of its Machine.
 pub struct Libvirt {
     /// The management cluster.
     pub engine: Arc<Engine>,
-    /// How guests are reached.
+    /// Sessions of guests.
     pub hosts: Arc<Hosts>,
     /// Gateways of hypervisors.
     pub gateways: Arc<Registry>,
     /// Wakes controllers.
     pub wakers: Wakers,
-    /// Room on hypervisors that was given away and may not be in the store yet.
+    /// Reserved capacity of hypervisors that the store may not show yet.
     pub reservations: Reservations,
-    /// What was tried in vain at hypervisors.
-    pub tries: Tries,
+    /// Failed attempts at hypervisors.
+    pub tries: Arc<Tries>,
 }
 
 impl Libvirt {
-    /// Nothing was given away or tried yet.
+    /// No reservations and attempts yet.
     pub fn new(
         engine: Arc<Engine>,
         hosts: Arc<Hosts>,
@@ -45,11 +45,11 @@ impl Libvirt {
             gateways,
             wakers,
             reservations: Reservations::default(),
-            tries: Tries::default(),
+            tries: Arc::default(),
         }
     }
 
-    /// Forgets a Machine that does not exist any more.
+    /// Forgets a deleted Machine.
     pub fn forget(&self, uid: &str) {
         self.reservations.forget(uid);
         self.tries.forget(uid);
@@ -65,7 +65,7 @@ impl Libvirt {
                         .machines
                         .wake(&marker.namespace, &marker.machine);
                 }
-                Ok(Done::Yes)
+                Ok(ActionOutcome::Yes)
             }
             Acquire::Elsewhere => perform::leave(self, machine).await,
             Acquire::Image => perform::fetch_image(self, machine).await,

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::Libvirt;
 use crate::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
 use crate::core::machine::Observed;
-use crate::engine::{Done, ReconcileError, patch};
+use crate::engine::{ActionOutcome, ReconcileError, patch};
 
 /// Whether these are the keys of the Machine of this UID.
 pub(super) fn is_of(keys: &Secret, uid: &str) -> bool {
@@ -29,14 +29,20 @@ pub(super) fn may_be_used(keys: &Secret) -> bool {
 }
 
 /// Writes it down for a virtual machine that an older version made, and that its gateway shows.
-pub async fn record(libvirt: &Libvirt, observed: &Observed) -> Result<Done, ReconcileError> {
+///
+/// # Errors
+/// The Secret or the Machine cannot be read or written.
+pub async fn record(
+    libvirt: &Libvirt,
+    observed: &Observed,
+) -> Result<ActionOutcome, ReconcileError> {
     let Some(machine) = &observed.virtual_machine else {
-        return Ok(Done::Yes);
+        return Ok(ActionOutcome::Yes);
     };
     if let Some(keys) = live(libvirt, observed).await? {
         write(libvirt, &keys, &machine.hypervisor).await?;
     }
-    Ok(Done::Yes)
+    Ok(ActionOutcome::Yes)
 }
 
 /// Nothing of it is anywhere: another Hypervisor may be chosen, whatever a third one says or does not say.
@@ -57,7 +63,7 @@ pub(super) async fn agree(
     match recorded(&keys) {
         Some(other) if other != hypervisor => Err(ReconcileError::Conflict {
             what: format!(
-                "make a virtual machine on Hypervisor {hypervisor}: Secret {} names {other}",
+                "create a virtual machine on Hypervisor {hypervisor}: Secret {} names {other}",
                 keys.name_any()
             ),
         }),

@@ -12,7 +12,7 @@ use crate::core::wire::Seed;
 const USER_DATA: &str = include_str!("../../../templates/libvirt/user-data.j2");
 const META_DATA: &str = include_str!("../../../templates/libvirt/meta-data.j2");
 
-/// A template that did not render: a mistake of ours.
+/// A template cannot be rendered, which is a bug.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to render {template}")]
 pub struct SeedError {
@@ -22,8 +22,11 @@ pub struct SeedError {
     source: minijinja::Error,
 }
 
-/// The seed of a Machine's virtual machine. It is read at the first boot alone: after the first login it is gone, and
-/// a reboot changes nothing.
+/// The seed of a Machine's virtual machine. It is read at the first boot only, removed after the first login, and
+/// a reboot does not need it.
+///
+/// # Errors
+/// A template cannot be rendered.
 pub fn seed(
     marker: &Marker,
     spec: &LibvirtMachineProviderSpec,

@@ -7,6 +7,11 @@ use crate::core::host::ContactError;
 use crate::providers::ssh::Server;
 use crate::remote::{Credential, Hop, Place, Target};
 
+/// Where a virtual machine with this address is reached.
+pub fn place(address: &str) -> Place {
+    vec![(address.to_owned(), 22, super::USER.into())]
+}
+
 /// A virtual machine that has an address.
 #[derive(Clone, Debug)]
 pub struct Guest {
@@ -30,7 +35,7 @@ impl Server for Guest {
     }
 
     fn place(&self) -> Place {
-        vec![(self.address.clone(), 22, super::USER.into())]
+        place(&self.address)
     }
 
     fn credentials(&self) -> Vec<&str> {

@@ -1,18 +1,18 @@
-//! How often something was tried in vain at a hypervisor, so that it is tried again at growing intervals.
+//! Failed attempts at hypervisors, which are retried with back-off.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::api::conditions::Finding;
-use crate::core::Tried;
+use crate::core::AttemptRecord;
 
 /// Tries by what was tried: the UID of a Machine, or an image on a hypervisor.
 #[derive(Default)]
-pub struct Tries(Mutex<HashMap<String, Tried>>);
+pub struct Tries(Mutex<HashMap<String, AttemptRecord>>);
 
 impl Tries {
     /// The tries so far.
-    pub fn of(&self, what: &str) -> Tried {
+    pub fn of(&self, what: &str) -> AttemptRecord {
         self.lock().get(what).cloned().unwrap_or_default()
     }
 
@@ -45,7 +45,7 @@ impl Tries {
         self.lock().remove(what);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Tried>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, AttemptRecord>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

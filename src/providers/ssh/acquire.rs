@@ -59,7 +59,7 @@ pub(super) async fn claim(
     let claimed = match &host.spec.consumer_ref {
         // taken since the choice was made
         Some(other) => Err(ReconcileError::Conflict {
-            what: format!("claim Host {name}, which Machine {} has", other.name),
+            what: format!("claim Host {name}, which Machine {} claims", other.name),
         }),
         None => patch::swap(&ssh.engine, host.as_ref(), part, change).await,
     };

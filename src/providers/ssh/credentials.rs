@@ -15,9 +15,9 @@ use crate::remote::Credential;
 
 /// Decoded keys, by namespace and name of the Secret.
 #[derive(Default)]
-pub struct Credentials(Mutex<HashMap<(String, String), Decoded>>);
+pub struct Credentials(Mutex<HashMap<(String, String), CachedKey>>);
 
-struct Decoded {
+struct CachedKey {
     version: Option<String>,
     credential: Decoding,
 }
@@ -26,12 +26,15 @@ struct Decoded {
 type Decoding = Shared<BoxFuture<'static, Result<Arc<Credential>, ContactError>>>;
 
 impl Credentials {
-    /// Forgets the key of a Secret that is gone.
+    /// Forgets the key of a deleted Secret.
     pub fn forget(&self, namespace: &str, name: &str) {
         self.lock().remove(&(namespace.to_owned(), name.to_owned()));
     }
 
     /// The key of a Secret of type `kubernetes.io/ssh-auth`.
+    ///
+    /// # Errors
+    /// The Secret does not exist, or its key cannot be used.
     pub async fn of(
         &self,
         namespace: &str,
@@ -57,7 +60,7 @@ impl Credentials {
         let version = secret.resource_version();
         let mut decoded = self.lock();
         let entry = decoded.entry((namespace.to_owned(), name.to_owned()));
-        let fresh = || Decoded {
+        let fresh = || CachedKey {
             version: version.clone(),
             credential: decode_aside(namespace, name, secret),
         };
@@ -68,7 +71,7 @@ impl Credentials {
         entry.credential.clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<(String, String), Decoded>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<(String, String), CachedKey>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -105,7 +108,7 @@ fn decode(namespace: &str, name: &str, secret: &Secret) -> Result<Arc<Credential
     let Some(pem) = data("ssh-privatekey") else {
         return Err(unusable(
             Reason::CredentialMalformed,
-            "has no key ssh-privatekey; put the private key there".into(),
+            "has no key ssh-privatekey; store the private key in it".into(),
         ));
     };
     Credential::parse(pem, data("passphrase"))

@@ -70,7 +70,7 @@ impl Follows {
         }
     }
 
-    /// Forgets a Machine that is gone.
+    /// Forgets a deleted Machine.
     pub fn forget(&self, machine: &str) {
         let mut machines = self.lock();
         if let Some(entry) = machines.get_mut(machine) {
@@ -112,7 +112,7 @@ impl Follows {
                     wake();
                 }
                 Ok(event) => ended = Some(event),
-                Err(error) => tracing::debug!(%error, "line that is no event"),
+                Err(error) => tracing::debug!(%error, "ignored a line that is not an event"),
             };
             let output = tokio::select! {
                 output = session.follow(script.as_str(), on_line) => output,
@@ -133,7 +133,7 @@ impl Follows {
                     uid = job.key,
                     unit = job.kind.as_str(),
                     error,
-                    "a unit could not be followed to its end"
+                    "lost the output of a unit before its end"
                 );
             }
             let result = if output.is_ok() && ended.is_none() {

@@ -17,10 +17,10 @@ const REFUSAL_STANDS: Duration = Duration::from_secs(5);
 
 /// By the place of a server.
 #[derive(Default)]
-pub(super) struct Memory(Mutex<HashMap<Place, Known>>);
+pub(super) struct Memory(Mutex<HashMap<Place, HostRecord>>);
 
 #[derive(Default)]
-struct Known {
+struct HostRecord {
     heard: Option<Timestamp>,
     refusal: Option<(Instant, Key, ContactError)>,
 }
@@ -57,7 +57,7 @@ impl Memory {
         self.lock().remove(place);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Place, Known>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Place, HostRecord>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

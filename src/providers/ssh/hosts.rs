@@ -95,6 +95,9 @@ impl Hosts {
     }
 
     /// The shared session with a host.
+    ///
+    /// # Errors
+    /// The keys of the host cannot be used, or it cannot be reached or logged in to.
     pub async fn session(&self, host: &dyn Server) -> Result<Arc<Session>, ContactError> {
         let target = self.target(host).await?;
         let place = host.place();
@@ -124,6 +127,9 @@ impl Hosts {
     }
 
     /// The public key that we log in to a Host with, as in `authorized_keys`.
+    ///
+    /// # Errors
+    /// The keys of the host cannot be used.
     pub async fn authorized(&self, host: &Host) -> Result<String, ContactError> {
         let namespace = Server::namespace(host);
         let name = &host.spec.ssh.credentials_ref.name;
@@ -131,7 +137,7 @@ impl Hosts {
         credential.public().map_err(unreadable)
     }
 
-    /// Closes the connection to a Host that is gone, or is somewhere else now.
+    /// Closes the connection to a Host that is deleted or has another address.
     pub fn forget(&self, host: &Host) {
         let place = target::place(host);
         self.pool.forget(&place);
@@ -145,24 +151,21 @@ impl Hosts {
         self.memory.forget(&target::place(host));
     }
 
-    /// Closes the connection to a virtual machine that is gone.
-    pub fn forget_guest(&self, address: &str) {
-        let stop = (
-            address.to_owned(),
-            22,
-            crate::providers::libvirt::USER.to_owned(),
-        );
-        let place = vec![stop];
-        self.pool.forget(&place);
-        self.memory.forget(&place);
+    /// Closes the connection to a virtual machine that was deleted.
+    pub fn forget_guest(&self, place: &Place) {
+        self.pool.forget(place);
+        self.memory.forget(place);
     }
 
-    /// Forgets the key of a Secret that is gone.
+    /// Forgets the key of a deleted Secret.
     pub fn forget_credential(&self, namespace: &str, name: &str) {
         self.credentials.forget(namespace, name);
     }
 
     /// The way to what a host can reach, over its SSH connection.
+    ///
+    /// # Errors
+    /// The keys of the host cannot be used.
     pub async fn route(&self, host: &dyn Server) -> Result<Route, ContactError> {
         Ok(Route::Through {
             pool: self.pool.clone(),
@@ -170,7 +173,10 @@ impl Hosts {
         })
     }
 
-    /// Asks a host for everything that plans look at, in one round trip.
+    /// Observes everything on a host that plans need, in one round trip.
+    ///
+    /// # Errors
+    /// The host cannot be reached, or its answer is malformed.
     pub async fn observe(&self, host: &dyn Server) -> Result<Observation, ContactError> {
         let stdout = self.run_within(LOOK, host, node::observe()).await;
         let heard = stdout.is_ok().then(crate::clock::now);
@@ -200,6 +206,9 @@ impl Hosts {
     }
 
     /// Runs a script that answers on its standard output, and soon.
+    ///
+    /// # Errors
+    /// The host cannot be reached, or the script fails or exceeds its time limit.
     pub async fn run(
         &self,
         host: &dyn Server,
@@ -227,7 +236,7 @@ impl Hosts {
         Err(ContactError {
             reason: Reason::ScriptFailed,
             message: format!(
-                "a script of Tatara ended with {} on {}: {}",
+                "a script of Tatara failed with {} on {}: {}",
                 output.end(),
                 host.address(),
                 stderr.trim()
@@ -260,7 +269,7 @@ impl Hosts {
     }
 }
 
-/// What a failed command says in a condition.
+/// The error of a failed command, for a condition.
 pub fn run_failed(error: &crate::remote::RunError) -> ContactError {
     use crate::remote::RunError::{Busy, Disconnected, Hangs};
     let transient = matches!(error, Disconnected { .. } | Hangs { .. } | Busy { .. });

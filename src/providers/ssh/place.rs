@@ -12,7 +12,9 @@ use crate::core::host::PowerState;
 use crate::core::machine::kind::PlaceKind;
 use crate::core::machine::must_ask;
 use crate::core::machine::plan::claim;
-use crate::core::machine::{Chosen, Contact, Held, Observed, Placement, Refusal, Stuck, Unheld};
+use crate::core::machine::{
+    Contact, HostChoice, Infrastructure, Observed, Placement, Refusal, Stuck, Unheld,
+};
 use crate::core::node::{Marker, Ownership};
 use crate::providers::Place;
 use crate::store::Kind;
@@ -43,7 +45,7 @@ pub(super) async fn chosen(
     ssh: &Ssh,
     observed: &Observed,
     placement: &Placement,
-) -> Option<Chosen> {
+) -> Option<HostChoice> {
     let annotations = observed.machine.annotations();
     let (namespace, uid) = (&observed.marker.namespace, observed.uid());
     let name = match annotations.get(ANNOTATION_HOST) {
@@ -73,7 +75,7 @@ pub(super) async fn chosen(
             }
         }
     };
-    Some(Chosen { host: name, now })
+    Some(HostChoice { host: name, now })
 }
 
 /// The Host on whose server the marker of a Machine was found, and which does not bear its claim. That its status
@@ -122,7 +124,7 @@ pub(super) fn claiming(ssh: &Ssh, namespace: &str, uid: &str) -> Option<String> 
     None
 }
 
-async fn held(ssh: &Ssh, observed: &Observed, host: &Host) -> Held {
+async fn held(ssh: &Ssh, observed: &Observed, host: &Host) -> Infrastructure {
     let releasing = host
         .spec
         .consumer_ref
@@ -140,7 +142,7 @@ async fn held(ssh: &Ssh, observed: &Observed, host: &Host) -> Held {
         }
         _ => None,
     };
-    Held {
+    Infrastructure {
         name: host.name_any(),
         address: Some(target::node_address(host)),
         releasing,
@@ -155,7 +157,10 @@ async fn held(ssh: &Ssh, observed: &Observed, host: &Host) -> Held {
         },
         stuck,
         power,
-        why: stuck.and_then(|stuck| why(host, stuck)),
+        why: match stuck {
+            Some(stuck) => why(host, stuck),
+            None => fault(host).filter(|_| !releasing),
+        },
     }
 }
 
@@ -252,6 +257,12 @@ fn why(host: &Host, stuck: Stuck) -> Option<(String, String)> {
     };
     let said = find(&host.status.as_ref()?.conditions, name)?;
     Some((said.reason.clone(), said.message.clone()))
+}
+
+/// What is wrong with a host that a Machine has.
+fn fault(host: &Host) -> Option<(String, String)> {
+    let ready = find(&host.status.as_ref()?.conditions, ConditionType::Ready)?;
+    (ready.status == Status::False).then(|| (ready.reason.clone(), ready.message.clone()))
 }
 
 async fn ask(ssh: &Ssh, host: &impl Server) -> Contact {

@@ -12,9 +12,9 @@ use super::{Hosts, Server, acquire, place};
 use crate::api::Host;
 use crate::core::claim;
 use crate::core::machine::plan::{Acquire, Power, Release};
-use crate::core::machine::{Chosen, Held, Observed, PendingClaim, Placement};
+use crate::core::machine::{HostChoice, Infrastructure, Observed, PendingClaim, Placement};
 use crate::core::node::Marker;
-use crate::engine::{Done, Engine, ReconcileError, patch};
+use crate::engine::{ActionOutcome, Engine, ReconcileError, patch};
 use crate::providers::{Bmcs, Outcome, Place, Provider};
 use crate::store::Wakers;
 
@@ -45,7 +45,7 @@ impl Ssh {
         }
     }
 
-    /// Forgets a Machine that does not exist any more.
+    /// Forgets a deleted Machine.
     pub fn forget(&self, uid: &str) {
         self.claims().remove(uid);
     }
@@ -55,7 +55,7 @@ impl Ssh {
     }
 
     /// The Host that a Machine chose, and what is known of that where it does not have it.
-    pub async fn chosen(&self, machine: &Observed, placement: &Placement) -> Option<Chosen> {
+    pub async fn chosen(&self, machine: &Observed, placement: &Placement) -> Option<HostChoice> {
         place::chosen(self, machine, placement).await
     }
 
@@ -67,8 +67,8 @@ impl Ssh {
     /// The Host that the Machine holds.
     fn held(&self, machine: &Observed) -> Result<Arc<Host>, ReconcileError> {
         let missing = |why| ReconcileError::other("find the host of a Machine", why);
-        let Placement::Held(Held { name, .. }) = &machine.placement else {
-            return Err(missing("it holds none".to_owned()));
+        let Placement::Held(Infrastructure { name, .. }) = &machine.placement else {
+            return Err(missing("it has none".to_owned()));
         };
         let found = self
             .engine
@@ -83,7 +83,7 @@ impl Ssh {
         let change = release_claim(&host, &machine.marker)?;
         let claim = |host: &Host| host.spec.consumer_ref.clone();
         patch::swap(&self.engine, host.as_ref(), claim, |_| change.clone()).await?;
-        Ok(Done::Yes)
+        Ok(ActionOutcome::Yes)
     }
 }
 
@@ -97,7 +97,7 @@ impl Provider for Ssh {
             if let Acquire::Place { name, instead } = step {
                 acquire::claim(self, machine, name, instead.as_ref()).await?;
             }
-            Ok(Done::Yes)
+            Ok(ActionOutcome::Yes)
         }
         .boxed()
     }
@@ -106,7 +106,7 @@ impl Provider for Ssh {
         async move {
             let host = self.held(machine)?;
             self.wakers.hosts.wake_object(&host);
-            Ok(Done::Yes)
+            Ok(ActionOutcome::Yes)
         }
         .boxed()
     }

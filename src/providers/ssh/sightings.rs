@@ -17,10 +17,10 @@ pub struct Sighting {
 
 /// What the Hosts said of themselves.
 #[derive(Default)]
-pub struct Sightings(Mutex<Known>);
+pub struct Sightings(Mutex<SightingIndex>);
 
 #[derive(Default)]
-struct Known {
+struct SightingIndex {
     /// By namespace and name of the Host.
     hosts: HashMap<(String, String), Sighting>,
     /// UIDs of Machines that still exist, and of which nothing runs any more.
@@ -73,12 +73,12 @@ impl Sightings {
         self.lock().ended.remove(uid);
     }
 
-    /// Forgets a Host that is gone.
+    /// Forgets a deleted Host.
     pub fn forget(&self, namespace: &str, name: &str) {
         self.lock().hosts.remove(&key(namespace, name));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, SightingIndex> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

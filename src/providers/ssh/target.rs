@@ -1,4 +1,4 @@
-//! What it takes to reach a Host, from its spec and the keys that its Secrets hold.
+//! SSH target of a Host, from its spec and the keys of its Secrets.
 
 use std::sync::Arc;
 
@@ -9,6 +9,9 @@ use crate::remote::{Credential, Hop, Place, Target};
 
 /// Where a Host is and how it is opened. `credential_of` finds the key in a Secret by its name; a
 /// jump host that names none is opened with the host's own.
+///
+/// # Errors
+/// The error of `credential_of`.
 pub fn target<E>(
     host: &Host,
     credential_of: impl Fn(&str) -> Result<Arc<Credential>, E>,

@@ -13,13 +13,13 @@ fn the_power_action_is_one_that_the_bmc_allows() {
         (
             Wish::On,
             &["PushPowerButton"],
-            Err("it allows PushPowerButton"),
+            Err("allowed are PushPowerButton"),
         ),
         (Wish::ForceOff, &["On", "ForceOff"], Ok("ForceOff")),
         (
             Wish::ForceOff,
             &["On", "GracefulShutdown"],
-            Err("none of ForceOff for this system; it allows On, GracefulShutdown"),
+            Err("none of ForceOff for this system; allowed are On, GracefulShutdown"),
         ),
         (
             Wish::Shutdown,
@@ -79,8 +79,8 @@ fn the_only_system_needs_no_name_and_one_of_several_does() {
         (&all, Some("aaaa-1"), Ok("1")),
         (&all, Some("s1"), Ok("1")),
         (&all, Some("/redfish/v1/Systems/3"), Ok("3")),
-        (&all, Some("same"), Err("\"same\" fits 2 of its systems")),
-        (&all, Some("9"), Err("\"9\" fits 0 of its systems")),
+        (&all, Some("same"), Err("\"same\" matches 2 of its systems")),
+        (&all, Some("9"), Err("\"9\" matches 0 of its systems")),
     ];
     for (systems, wanted, expected) in cases {
         match (system(systems, wanted), expected) {

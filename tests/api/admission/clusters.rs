@@ -46,7 +46,7 @@ fn a_bad_cluster_is_refused_with_field_value_and_remedy() {
             &[
                 "spec.clusterNetwork.pods.cidrBlocks[0]",
                 "\"ten\"",
-                "write one such as 10.244.0.0/16",
+                "must be a range in CIDR notation, such as 10.244.0.0/16",
             ],
         ),
         with(
@@ -56,7 +56,7 @@ fn a_bad_cluster_is_refused_with_field_value_and_remedy() {
             &[
                 "spec.clusterNetwork.pods.cidrBlocks[0]",
                 "\"10.244.0.0/33\"",
-                "write one such as 10.244.0.0/16",
+                "must be a range in CIDR notation, such as 10.244.0.0/16",
             ],
         ),
         with(
@@ -70,7 +70,7 @@ fn a_bad_cluster_is_refused_with_field_value_and_remedy() {
             ],
         ),
         with(
-            "two of one family",
+            "two of the same family",
             pods,
             json!(["10.244.0.0/16", "10.245.0.0/16"]),
             &[
@@ -117,7 +117,7 @@ fn a_bad_cluster_is_refused_with_field_value_and_remedy() {
             &[
                 "spec.clusterNetwork.serviceDomain",
                 "\"cluster local\"",
-                "write one such as cluster.local",
+                "must be a DNS domain, such as cluster.local",
             ],
         ),
         with(

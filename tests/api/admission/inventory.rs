@@ -68,7 +68,7 @@ fn a_bad_host_is_refused_with_field_value_and_remedy() {
             &[
                 "spec.ssh.hostKeys[0]",
                 "\"ssh-ed25519 AAAA\"",
-                "write what ssh-keyscan prints without the name",
+                "as ssh-keyscan prints it without the name",
             ],
         ),
         with(
@@ -85,7 +85,11 @@ fn a_bad_host_is_refused_with_field_value_and_remedy() {
             "weak key",
             "spec.ssh.hostKeys",
             json!([KEY.replace("ssh-ed25519", "ssh-dss")]),
-            &["spec.ssh.hostKeys[0]", "ssh-dss", "is no public host key"],
+            &[
+                "spec.ssh.hostKeys[0]",
+                "ssh-dss",
+                "must be a public host key",
+            ],
         ),
         with(
             "root as another",
@@ -128,7 +132,7 @@ fn a_bad_host_is_refused_with_field_value_and_remedy() {
             &[
                 "spec.ssh.address",
                 "\"root@192.0.2.10\"",
-                "with user and port in fields of their own",
+                "with user and port in their own fields",
             ],
         ),
         with(
@@ -138,7 +142,7 @@ fn a_bad_host_is_refused_with_field_value_and_remedy() {
             &[
                 "spec.ssh.address",
                 "\"192.0.2.10:22\"",
-                "with user and port in fields of their own",
+                "with user and port in their own fields",
             ],
         ),
         with(
@@ -160,7 +164,7 @@ fn a_bad_host_is_refused_with_field_value_and_remedy() {
             &[
                 "spec.ssh.jump[0].hostKeys[0]",
                 "\"x\"",
-                "write what ssh-keyscan prints",
+                "as ssh-keyscan prints it",
             ],
         ),
     ]);
@@ -184,7 +188,7 @@ fn a_bad_bmc_is_refused_with_field_value_and_remedy() {
     let with = |case, path: &str, value, says: &[&'static str]| {
         bad(case, host("bad"), "spec.bmc", bmc(path, value), says)
     };
-    let no_address = "write https:// and its address";
+    let no_address = "https:// and its address";
     refuse(vec![
         with(
             "unencrypted",
@@ -244,7 +248,7 @@ fn a_bad_bmc_is_refused_with_field_value_and_remedy() {
             "SHA-1",
             "tls.fingerprint",
             json!(format!("sha1:{}", "0a".repeat(20))),
-            &["spec.bmc.tls.fingerprint", "is no SHA-256 fingerprint"],
+            &["spec.bmc.tls.fingerprint", "must be a SHA-256 fingerprint"],
         ),
         with(
             "misspelt field",
@@ -322,19 +326,19 @@ fn a_bad_installation_is_refused_with_field_value_and_remedy() {
             "blank WWN",
             "spec.rootDeviceHints.wwn",
             json!(" "),
-            &["spec.rootDeviceHints.wwn", "\" \"", "names no disk"],
+            &["spec.rootDeviceHints.wwn", "\" \"", "does not name a disk"],
         ),
         with(
             "shell in a serial number",
             "spec.rootDeviceHints.serialNumber",
             json!("a$(id)"),
-            &["a$(id)", "names no disk"],
+            &["a$(id)", "does not name a disk"],
         ),
         with(
             "file",
             "spec.installation.iso.url",
             json!("file:///i.iso"),
-            &["file:///i.iso", "is no http or https URL"],
+            &["file:///i.iso", "must be an http or https URL"],
         ),
         with(
             "password in a URL",

@@ -44,9 +44,9 @@ fn turn_and_record_of_init_are_the_managers_on_the_cluster_and_on_its_ca() {
             write(what, "--dry-run=server", TURN, json!("rubbish"))
         });
         write(what, "", TURN, json!("rubbish")).refused(
-            "no turn",
+            "not a turn",
             &[
-                r#"rubbish is no turn; write {"machine":"UID","name":"NAME","action":"init"} of the Machine that runs kubeadm init, or leave it out"#,
+                r#"rubbish is not a turn; write {"machine":"UID","name":"NAME","action":"init"} of the Machine that runs kubeadm init, or leave it out"#,
             ],
         );
         // What is missing may be written, as after a restore.
@@ -65,7 +65,7 @@ fn turn_and_record_of_init_are_the_managers_on_the_cluster_and_on_its_ca() {
         write(what, "", "another", json!("one")).out();
         write(what, AS_MANAGER, TURN, Value::Null).out();
         for no_uid in ["true", "m", "turn/m", ""] {
-            let says = format!("{RECORD}: \"{no_uid}\" is no UID");
+            let says = format!("{RECORD}: \"{no_uid}\" is not a UID");
             write(what, "", RECORD, json!(no_uid)).refused(
                 "a record that names no UID",
                 &[
@@ -99,7 +99,7 @@ fn turn_and_record_of_init_are_the_managers_on_the_cluster_and_on_its_ca() {
         if is_made {
             said.out();
         } else {
-            said.refused("made with a wrong record", &["\"true\" is no UID"]);
+            said.refused("made with a wrong record", &["\"true\" is not a UID"]);
         }
     }
     // A manifest from before init drops nothing.
@@ -192,7 +192,7 @@ fn a_machine_stays_what_it_is_once_the_manager_wrote_its_provider_id() {
         let own = format!("tatara://ssh/{uid}");
         write(name, AS_MANAGER, provider_id(json!(own))).out();
         let says = format!(
-            "spec.providerID cannot change: by it this Machine has its Node. Set it back to {own}"
+            "spec.providerID cannot change: it identifies the Node of this Machine. Set it back to {own}"
         );
         for other in [
             json!("tatara://ssh/another"),

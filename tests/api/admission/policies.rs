@@ -37,7 +37,8 @@ fn a_claim_of_a_host_goes_only_by_release() {
         "taken back",
         &["spec.consumerRef", "Machine m", "wait until it is free"],
     );
-    claim(json!({ "uid": "u2" })).refused("taken over while releasing", &["passes to no other"]);
+    claim(json!({ "uid": "u2" }))
+        .refused("taken over while releasing", &["cannot pass to another"]);
     // Only who looked at the host knows that it is clean.
     until_refused("the policy on claims", || {
         let change = json!({ "spec": { "consumerRef": null } });
@@ -143,7 +144,7 @@ fn what_an_initialised_cluster_is_built_on_does_not_change() {
             .ok
     });
 
-    let again = "or make a new Cluster";
+    let again = "or create a new Cluster";
     patch("a", domain).refused(
         "domain",
         &[

@@ -9,7 +9,7 @@ fn bad_sets(kind: &'static str) -> Vec<Bad> {
     let with = |case, path: &str, value, says: &[&'static str]| {
         bad(case, set(kind, "bad"), path, value, says)
     };
-    let remedy = "write the labels that it selects into template.metadata.labels";
+    let remedy = "add the labels that it selects to template.metadata.labels";
     let expression = |operator: &str, key: &str, values: &[&str]| {
         let expression = json!({ "key": key, "operator": operator, "values": values });
         json!({ "matchExpressions": [expression] })
@@ -184,7 +184,7 @@ fn a_bad_machine_deployment_is_refused_with_field_value_and_remedy() {
             &[
                 "spec.strategy.rollingUpdate.maxSurge",
                 "\"lots\"",
-                "write one such as 1 or 25%",
+                "such as 1 or 25%",
             ],
         ),
         with(
@@ -194,7 +194,7 @@ fn a_bad_machine_deployment_is_refused_with_field_value_and_remedy() {
             &[
                 "spec.strategy.rollingUpdate.maxUnavailable",
                 "-1",
-                "write one such as 1 or 25%",
+                "such as 1 or 25%",
             ],
         ),
         with(
@@ -249,7 +249,7 @@ fn a_selector_stays_as_it_was_made() {
         let said = plane.patch("selectors", &[plural, "a"], &other);
         said.refused(
             kind,
-            &["spec.selector", "cannot change", "make another object"],
+            &["spec.selector", "cannot change", "create another object"],
         );
         let label = json!({ "metadata": { "labels": { "x": "y" } } });
         plane.patch("selectors", &[plural, "a"], &label).out();

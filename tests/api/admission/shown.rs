@@ -138,7 +138,10 @@ fn explain_says_what_the_doc_comments_say() {
             "md.spec.strategy.rollingUpdate.maxSurge",
             "a percentage is rounded up",
         ),
-        ("hosts.spec.ssh.trustOnFirstUse", "Off unless you write it"),
+        (
+            "hosts.spec.ssh.trustOnFirstUse",
+            "that the server presents at first contact",
+        ),
     ] {
         let api = if path.starts_with("hosts") {
             "tatara.dev/v1alpha1"

@@ -9,7 +9,8 @@ use serde_json::json;
 use tatara::workload::{addons, manifests};
 
 use crate::cluster_profile::passes::Profiles;
-use crate::cluster_profile::world::{World, at, eventually};
+use crate::cluster_profile::world::{World, at};
+use crate::support::wait::eventually;
 
 /// The status code of listing a kind, 200 when it works.
 async fn answer<K>(client: &Client) -> u16

@@ -7,7 +7,8 @@ use serde_json::json;
 use tatara::api::conditions::{ConditionType, Reason, find};
 
 use crate::cluster_profile::passes::{Profiles, Report};
-use crate::cluster_profile::world::{World, at, eventually};
+use crate::cluster_profile::world::{World, at};
+use crate::support::wait::eventually;
 
 async fn pass(world: &World, passes: &Profiles, later: SignedDuration) -> Report {
     let now = tatara::clock::now() + later;

@@ -6,11 +6,11 @@ use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use tatara::api::Cluster;
 use tatara::api::conditions::Finding;
-use tatara::controllers::cluster_profile::{Memory, Seen, observe, perform, remember};
+use tatara::controllers::cluster_profile::{Memory, ProfileView, observe, perform, remember};
 use tatara::core::Next;
 use tatara::core::cluster_profile::Input;
 use tatara::core::cluster_profile::plan::{self, Action, Plan};
-use tatara::engine::{Controller, Done, Engine, ReconcileError, pass};
+use tatara::engine::{ActionOutcome, Controller, Engine, ReconcileError, pass};
 
 /// A manager's part for profiles, from its start on.
 #[derive(Clone)]
@@ -44,7 +44,7 @@ impl Profiles {
             now,
             found: Mutex::default(),
         };
-        let next = pass(&self.engine, &one, input.cluster.clone()).await;
+        let next = pass(&one, input.cluster.clone()).await;
         let next = next.map_err(|failed| failed.error)?;
         let findings = one.found.into_inner().expect("the findings");
         Ok(Report { findings, next })
@@ -61,11 +61,15 @@ struct Pass {
 
 impl Controller for Pass {
     type Object = Cluster;
-    type Observed = (Seen, Timestamp);
+    type Observed = (ProfileView, Timestamp);
     type Plan = Plan;
     type Status = ();
 
     const NAME: &'static str = "cluster-profile";
+
+    fn engine(&self) -> &Engine {
+        &self.profiles.engine
+    }
 
     async fn is_held(&self, _: &Cluster) -> bool {
         false
@@ -78,7 +82,7 @@ impl Controller for Pass {
     ) -> Result<Self::Observed, ReconcileError> {
         let Profiles { engine, memory } = &self.profiles;
         // one API server is both the management cluster and the member
-        let member = self.input.has_member.then(|| engine.client.clone());
+        let member = self.input.is_connected.then(|| engine.client.clone());
         let given = (self.input.clone(), member);
         let seen = observe(&engine.client, memory, given, self.now).await?;
         Ok((seen, self.now))
@@ -93,7 +97,7 @@ impl Controller for Pass {
         (seen, _): &Self::Observed,
         action: &Action,
         _: Timestamp,
-    ) -> Result<Done, ReconcileError> {
+    ) -> Result<ActionOutcome, ReconcileError> {
         perform(&self.profiles.engine, &self.profiles.memory, seen, action).await
     }
 

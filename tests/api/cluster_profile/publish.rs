@@ -13,7 +13,8 @@ use tatara::controllers::cluster_profile::changes;
 use tatara::core::cluster::health::Verdict;
 
 use crate::cluster_profile::passes::Profiles;
-use crate::cluster_profile::world::{World, at, eventually};
+use crate::cluster_profile::world::{World, at};
+use crate::support::wait::eventually;
 
 const MANAGER: &str = "x-k8s.io/cluster-manager";
 const MEMBER_ID: &str = "multicluster.x-k8s.io/inventory-member-id";
@@ -109,7 +110,7 @@ async fn a_published_cluster_conforms_and_neither_passes_nor_restarts_nor_re_app
     let report = world.settle(&restarted, at("10:02:00"), |input| {
         input.verdict = Verdict::Undecided;
         input.version = None;
-        input.has_member = false;
+        input.is_connected = false;
     });
     report.await;
     world.settle(&restarted, at("10:03:00"), |_| {}).await;
@@ -156,7 +157,7 @@ async fn an_outage_and_a_second_writer_leave_each_others_parts_alone() {
             input.verdict = Verdict::Unhealthy;
             input.health = "the API server does not answer".into();
             input.version = Some("v1.36.4".into());
-            input.has_member = false;
+            input.is_connected = false;
         })
         .await;
     let status = world.profile("publish-2").await.status.expect("a status");

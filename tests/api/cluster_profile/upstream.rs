@@ -11,7 +11,8 @@ use serde_json::json;
 use tatara::workload::{addons, manifests};
 
 use crate::cluster_profile::passes::Profiles;
-use crate::cluster_profile::world::{World, at, eventually};
+use crate::cluster_profile::world::{World, at};
+use crate::support::wait::eventually;
 
 /// Where a program of `hack/binaries` is, built if need be.
 fn program(name: &str) -> String {

@@ -1,6 +1,5 @@
 //! A Cluster in a namespace of its own, and passes over its profiles.
 
-use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -19,6 +18,7 @@ use tatara::workload::{addons, client_config, manifests};
 
 use crate::cluster_profile::passes::{Profiles, Report};
 use crate::support::plane::Plane;
+use crate::support::wait::eventually;
 
 pub struct World {
     pub plane: Arc<Plane>,
@@ -125,6 +125,7 @@ impl World {
         let cluster = self.clusters().get(&self.name).await.expect("the Cluster");
         Input {
             rival: None,
+            secret: None,
             cluster: Arc::new(cluster),
             namespaces: vec![self.name.clone()],
             forbidden: Vec::new(),
@@ -132,7 +133,7 @@ impl World {
             verdict: Verdict::Healthy,
             health: String::new(),
             version: Some("v1.36.3".into()),
-            has_member: true,
+            is_connected: true,
         }
     }
 
@@ -187,20 +188,6 @@ impl World {
         };
         log.lines().filter(about).count()
     }
-}
-
-/// Asks again and again until there is something, for up to a minute (a busy machine is slow).
-pub async fn eventually<T, F: Future<Output = Option<T>>>(what: &str, ask: impl Fn() -> F) -> T {
-    let asking = async {
-        loop {
-            if let Some(found) = ask().await {
-                return found;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    let found = tokio::time::timeout(Duration::from_mins(1), asking).await;
-    found.unwrap_or_else(|_| panic!("{what} did not come in time"))
 }
 
 pub fn at(time: &str) -> Timestamp {

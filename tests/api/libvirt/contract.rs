@@ -11,8 +11,9 @@ use tatara::core::machine::Observed;
 use tatara::gateway::{ConnectionKey, Credentials, Registry, Wake};
 use tatara::providers::{Hosts, Libvirt, Provider};
 
-use super::world::{HYPERVISOR, World, eventually};
+use super::world::{HYPERVISOR, World};
 use crate::support::contract;
+use crate::support::wait::until_true;
 
 struct OneHypervisor<'a> {
     world: &'a World,
@@ -63,7 +64,7 @@ async fn virtual_machines_fulfil_the_contract_of_providers() {
         libvirt,
     };
     Box::pin(contract::holds(&world)).await;
-    eventually("an empty hypervisor, but for the image", || {
+    until_true("an empty hypervisor, but for the image", || {
         let left = world.world.domains_and_volumes();
         left.iter().all(|name| name.starts_with("tatara-image-"))
     })

@@ -4,7 +4,8 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::libvirt::world::{World, eventually};
+use crate::libvirt::world::World;
+use crate::support::wait::until_true;
 
 #[tokio::test]
 #[ignore = "needs libvirtd"]
@@ -71,7 +72,7 @@ async fn disk_full(world: &World) {
     let pool = pool.to_str().expect("text");
     // it is tried again in between
     let files = || world.hack("libvirt", &["in", "tlv3", "ls", "-A", pool]);
-    eventually("an empty pool", || files().is_empty()).await;
+    until_true("an empty pool", || files().is_empty()).await;
     let grown = "mount -o remount,size=64M \"$0\"";
     world.hack("libvirt", &["in", "tlv3", "sh", "-c", grown, pool]);
     world.until_running("full").await;
@@ -164,7 +165,7 @@ async fn wrong_credentials(world: &World) {
 async fn killed_on_the_way(world: &mut World) {
     for (round, name) in ["k0", "k1", "k2"].into_iter().enumerate() {
         world.machine(name, &json!({}));
-        eventually("its place", || {
+        until_true("its place", || {
             !world
                 .says(
                     &format!("machine/{name}"),

@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use crate::libvirt::world::{World, eventually};
+use crate::libvirt::world::World;
+use crate::support::wait::until_true;
 
 #[tokio::test]
 #[ignore = "needs libvirtd"]
@@ -36,7 +37,7 @@ async fn machines_are_made_kept_running_and_leave_nothing_behind() {
     world.kubectl(&["delete", "machine", "one", "two", "--wait=false"]);
     world.until_gone("machine/one").await;
     world.until_gone("machine/two").await;
-    eventually("an empty hypervisor, but for the image", || {
+    until_true("an empty hypervisor, but for the image", || {
         let left = world.domains_and_volumes();
         left.len() == 1 && left[0].starts_with("tatara-image-")
     })
@@ -75,9 +76,9 @@ fn secrets_stay_where_they_belong(world: &World) {
 async fn keeps_running(world: &World, domain: &str) {
     let runs = || world.virsh(&["domstate", domain]) == "running";
     world.virsh(&["destroy", domain]);
-    eventually("a machine that is on again", runs).await;
+    until_true("a machine that is on again", runs).await;
     world.virsh(&["suspend", domain]);
-    eventually("a machine that goes on", runs).await;
+    until_true("a machine that goes on", runs).await;
 }
 
 /// Before it was a Node nothing is lost with it.
@@ -86,7 +87,7 @@ async fn deleted_by_hand_is_made_again(world: &World) {
     let old = world.virsh(&["domid", &domain]);
     world.virsh(&["destroy", &domain]);
     world.virsh(&["undefine", &domain, "--nvram"]);
-    eventually("another domain of that name", || {
+    until_true("another domain of that name", || {
         let names = world.virsh(&["list", "--name"]);
         names.split_whitespace().any(|name| name == domain)
             && world.virsh(&["domid", &domain]) != old
@@ -113,21 +114,22 @@ async fn a_hypervisor_is_never_given_more_than_it_has() {
         let of = |name: &&str| world.says(&format!("machine/{name}"), reason) == wanted;
         names.iter().copied().filter(of).collect::<Vec<_>>()
     };
-    eventually("three machines, and two that wait", || {
+    until_true("three machines, and two that wait", || {
         having("WaitingForAddress").len() == 3 && having("NoHypervisorAvailable").len() == 2
     })
     .await;
     let waiting = having("NoHypervisorAvailable");
     let message = world.message(waiting[0]);
     assert!(
-        message.starts_with("1 Hypervisor matches the selector: 1 full; wanted are 1 CPUs and"),
+        message
+            .starts_with("1 Hypervisor matches the selector: 1 full; the Machine needs 1 CPUs and"),
         "{message}"
     );
 
     // room is given on
     let running = having("WaitingForAddress");
     world.kubectl(&["delete", "machine", running[0]]);
-    eventually("another machine in its place", || {
+    until_true("another machine in its place", || {
         having("NoHypervisorAvailable").len() == 1
     })
     .await;

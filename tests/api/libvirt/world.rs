@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::support::commands::{both, done, values};
 use crate::support::plane::Plane;
+use crate::support::wait::until_true;
 
 /// Name of the Hypervisor object, and of the Secret beside it.
 pub const HYPERVISOR: &str = "hypervisor-a";
@@ -215,7 +216,7 @@ impl World {
 
     /// Waits until that message has this in it. What is tried again says so in between.
     pub async fn until_message(&self, name: &str, part: &str) {
-        eventually(&format!("{part:?} in what Machine {name} says"), || {
+        until_true(&format!("{part:?} in what Machine {name} says"), || {
             self.message(name).contains(part)
         })
         .await;
@@ -319,7 +320,7 @@ impl World {
     }
 
     pub async fn until_gone(&self, what: &str) {
-        eventually(&format!("the end of {what}"), || {
+        until_true(&format!("the end of {what}"), || {
             self.kubectl(&["get", what, "--ignore-not-found", "-o", "name"])
                 .is_empty()
         })
@@ -388,15 +389,4 @@ fn manage(plane: &Plane, dir: &tempfile::TempDir) -> Child {
         .stderr(log.expect("a file"))
         .spawn()
         .expect("the manager")
-}
-
-/// Asks until the answer is yes; a test fails after three minutes.
-pub async fn eventually(what: &str, mut ask: impl FnMut() -> bool) {
-    let asking = async {
-        while !ask() {
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        }
-    };
-    let answer = tokio::time::timeout(Duration::from_mins(3), asking).await;
-    answer.unwrap_or_else(|_| panic!("{what}: not within 180 s"));
 }

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::manager::world::{World, eventually};
+use crate::manager::world::World;
+use crate::support::wait::until_true;
 
 /// The source of an addon that makes ConfigMap `made`.
 fn source(text: &str) -> Value {
@@ -58,7 +59,7 @@ async fn an_addon_that_waits_for_something_is_tried_ever_more_rarely_until_it_is
     let applied = || world.asked(&["/namespaces/later/configmaps/made", "ResponseComplete"]);
     let before = (looks(), applied());
     // it is looked at every ten seconds
-    eventually("three looks at the cluster", || looks() >= before.0 + 3).await;
+    until_true("three looks at the cluster", || looks() >= before.0 + 3).await;
     let times = applied() - before.1;
     assert!(times <= 6, "{times} times in three looks");
     world.kubectl(&["create", "namespace", "later"]);

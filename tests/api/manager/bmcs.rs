@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
-use crate::manager::world::{World, eventually};
+use crate::manager::world::World;
 use crate::support::bmc::{PASSWORD, SimulatedBmc, State, USER};
+use crate::support::wait::until_true;
 
 const KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA/Q3v/gDqSucpkvHs8f7alwh3gI+fypYWCvXqeJBUTL";
@@ -101,7 +102,7 @@ async fn a_wrong_password(world: &mut World, reachable: &str) {
     world
         .until_says("host/wrong", "BMCAnswers", reachable)
         .await;
-    eventually("its power", || bmc.state().power == "On").await;
+    until_true("its power", || bmc.state().power == "On").await;
     world
         .until_says("host/wrong", "On", ".status.bmc.powerState")
         .await;
@@ -148,7 +149,7 @@ async fn a_changed_certificate(world: &World, reachable: &str) {
     assert!(message.contains("the chassis is open"), "{message}");
     assert_eq!(bmc.state().boot.1, "Hdd");
     bmc.state().refuses_power = None;
-    eventually("its power", || bmc.state().power == "On").await;
+    until_true("its power", || bmc.state().power == "On").await;
 }
 
 async fn two_hosts_of_one_system(world: &World, reachable: &str) {
@@ -157,7 +158,7 @@ async fn two_hosts_of_one_system(world: &World, reachable: &str) {
         secret(world, &format!("{name}-bmc"), PASSWORD);
     }
     host(world, "one", 13, &bmc, &pinned(&bmc));
-    eventually("the power of the first", || bmc.state().power == "On").await;
+    until_true("the power of the first", || bmc.state().power == "On").await;
     host(world, "two", 14, &bmc, &pinned(&bmc));
     for name in ["host/one", "host/two"] {
         world.until_says(name, "DuplicateBMC", reachable).await;

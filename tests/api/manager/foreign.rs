@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::manager::world::World;
 use crate::support::audit::{MANAGER, Mark, Request};
 use crate::support::fixtures::fixtures;
+use crate::support::wait::until_true;
 
 const OURS: &str = "metadata: {name: fence-@}\nspec:\n  versions: {kubelet: v1.36.3}\n  providerSpec: {value: {apiVersion: tatara.dev/v1alpha1, kind: SSHMachineProviderSpec}}\n";
 
@@ -148,7 +149,7 @@ async fn what_is_another_providers_is_never_written_to_and_no_deletion_reaches_i
     let events = told(&world, "kubermatic");
     assert_eq!(events.len(), 1, "{events:?}");
     assert!(
-        events[0].contains("spec.providerSpec.value says neither apiVersion nor kind")
+        events[0].contains("spec.providerSpec.value has neither apiVersion nor kind")
             && events[0].contains("write apiVersion: tatara.dev/v1alpha1"),
         "{events:?}"
     );
@@ -162,7 +163,7 @@ async fn what_is_another_providers_is_never_written_to_and_no_deletion_reaches_i
         "machine/kubermatic",
         &json!({"spec": {"versions": {"kubelet": "1.33.2"}}}),
     );
-    crate::manager::world::eventually("an Event on what was edited", || {
+    until_true("an Event on what was edited", || {
         told(&world, "kubermatic").len() == 2
     })
     .await;

@@ -3,9 +3,10 @@
 
 use serde_json::{Value, json};
 
-use crate::manager::world::{World, eventually};
+use crate::manager::world::World;
 use crate::support::bmc::{PASSWORD, SimulatedBmc, State, USER};
 use crate::support::image::{Origin, image};
+use crate::support::wait::until_true;
 
 const DISK: &str = "S3Z9NB0K";
 
@@ -45,7 +46,7 @@ async fn fails(world: &World, name: &str, bmc: &SimulatedBmc, reason: &str) -> S
     world.until_says(&host, reason, &says).await;
     // the record is written after the condition
     let record = ".metadata.annotations.tatara\\.dev/installation";
-    eventually("the end", || {
+    until_true("the end", || {
         world.says(&host, record).contains("\"failed\"")
     })
     .await;
@@ -150,7 +151,7 @@ async fn an_installation_that_fails_says_why_closes_its_image_and_leaves_the_hos
     })
     .await;
     ask(&world, "silent", 26, &silent, (&good.iso, 15));
-    eventually("an image", || !silent.state().images.is_empty()).await;
+    until_true("an image", || !silent.state().images.is_empty()).await;
     let url = silent.state().images[0].clone();
     assert_eq!(status(&url), "206", "it may be read while it is installed");
     let message = fails(&world, "silent", &silent, "InstallerSilent").await;
@@ -182,7 +183,7 @@ async fn a_manager_that_starts_anew_goes_on(mut world: World, good: &Origin) {
     assert_eq!(status(&url), "000");
     world.start_manager();
     world.until_leading().await;
-    eventually("the same image behind the same URL", || {
+    until_true("the same image behind the same URL", || {
         status(&url) == "206"
     })
     .await;
@@ -211,7 +212,7 @@ async fn a_manager_that_starts_anew_goes_on(mut world: World, good: &Origin) {
         "host/anew",
         &format!("tatara.dev/reinstall={DISK}"),
     ]);
-    eventually("another image", || bmc.state().images.len() == 2).await;
+    until_true("another image", || bmc.state().images.len() == 2).await;
     assert_ne!(bmc.state().images[1], url);
     assert_ne!(
         world.says("secret/anew-hostkey", ".data.ssh-host-ed25519-key"),

@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use crate::manager::world::{World, eventually};
+use crate::manager::world::World;
+use crate::support::wait::until_true;
 
 #[tokio::test]
 #[ignore = "needs a management plane"]
@@ -28,7 +29,7 @@ async fn below_a_paused_cluster_no_machine_is_made_or_deleted_until_it_goes_on()
     world.until_says(&set, &generation, seen).await;
     assert_eq!(count(), 1);
     world.kubectl(&["annotate", "cluster/c", "cluster.k8s.io/paused-"]);
-    eventually("three workers", || count() == 3).await;
+    until_true("three workers", || count() == 3).await;
     // the same from the deployment
     world.patch(
         "machinedeployment/workers",

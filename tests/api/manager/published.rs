@@ -1,6 +1,7 @@
 //! The manifests as they were published in 2019, which ask for a Kubernetes that is too old.
 
-use crate::manager::world::{World, eventually, repository};
+use crate::manager::world::{World, repository};
+use crate::support::wait::until_true;
 
 const OF_2019: &str = "cluster.k8s.io/cluster-name=workload-cluster-1";
 
@@ -43,7 +44,7 @@ async fn what_asks_for_a_version_that_cannot_run_says_which_field_and_makes_no_m
              {{.status.conditions[?(@.type==\"{condition}\")].message}}"
         );
         let said = || world.kubectl(&["get", object, "-o", &path]);
-        eventually(&format!("{object} that says why it waits"), || {
+        until_true(&format!("{object} that says why it waits"), || {
             said().starts_with("UnsupportedVersion: ")
         })
         .await;

@@ -3,7 +3,8 @@
 
 use serde_json::{Value, json};
 
-use crate::manager::world::{World, eventually};
+use crate::manager::world::World;
+use crate::support::wait::until_true;
 
 const TURN: &str = r".metadata.annotations.tatara\.dev/control-plane-turn";
 const RECORD: &str = r".metadata.annotations.tatara\.dev/control-plane-initialized";
@@ -27,7 +28,7 @@ async fn without_policies(world: &World) {
         "cluster/d",
         spoil,
     ];
-    eventually("an end of the policy", || {
+    until_true("an end of the policy", || {
         world.kubectl_says(&spoil).contains("annotated")
     })
     .await;
@@ -115,7 +116,7 @@ async fn a_turn_outlives_edits_and_replacement_of_the_cluster_or_of_its_ca_secre
     assert_eq!(world.says("secret/d-ca", TURN), turn("u1"));
     annotate(&world, "cluster/d", "control-plane-turn", &json!("rubbish"));
     let rubbish = "\"rubbish\", which names no Machine";
-    eventually("words about rubbish", || {
+    until_true("words about rubbish", || {
         world.says("cluster/d", MESSAGE).contains(rubbish)
     })
     .await;

@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::manager::process::{install, manage};
 use crate::support::commands::{both, done};
 use crate::support::plane::Plane;
+use crate::support::wait::until_true;
 
 /// The Secrets that the manager makes for a cluster.
 pub const CLUSTER_SECRETS: [&str; 5] = [
@@ -256,7 +256,7 @@ impl World {
     }
 
     pub async fn until_says(&self, what: &str, text: &str, field: &str) {
-        eventually(&format!("{text:?} in {field} of {what}"), || {
+        until_true(&format!("{text:?} in {field} of {what}"), || {
             self.says(what, field) == text
         })
         .await;
@@ -264,7 +264,7 @@ impl World {
 
     /// As `until_says`, whatever follows the text.
     pub async fn until_begins(&self, what: &str, text: &str, field: &str) {
-        eventually(
+        until_true(
             &format!("{text:?} at the start of {field} of {what}"),
             || self.says(what, field).starts_with(text),
         )
@@ -272,7 +272,7 @@ impl World {
     }
 
     pub async fn until_gone(&self, what: &str) {
-        eventually(&format!("the end of {what}"), || !self.exists(what)).await;
+        until_true(&format!("the end of {what}"), || !self.exists(what)).await;
     }
 
     /// A field of an object in the manager's own namespace.
@@ -302,7 +302,7 @@ impl World {
         self.identity = "standby";
         let standby = manage(&self.plane, self.dir.path(), self.identity);
         let waits = || self.log().contains("waiting to lead");
-        eventually("a manager that waits", waits).await;
+        until_true("a manager that waits", waits).await;
         std::mem::replace(&mut self.manager, standby)
     }
 
@@ -320,7 +320,7 @@ impl World {
     /// Waits until the manager ends by itself.
     pub async fn manager_ends(&mut self) -> ExitStatus {
         let mut end = None;
-        eventually("the end of the manager", || {
+        until_true("the end of the manager", || {
             end = self.manager.try_wait().expect("its state");
             end.is_some()
         })
@@ -330,13 +330,13 @@ impl World {
 
     /// Waits until the manager that was started last leads.
     pub async fn until_leading(&self) {
-        eventually("a leader", || self.log().contains("leading")).await;
+        until_true("a leader", || self.log().contains("leading")).await;
     }
 
     /// The worker, once it is there: `machine/NAME`.
     pub async fn worker(&self) -> String {
         let name = || self.kubectl(&["get", "machines", "-l", "pool=workers", "-o", "name"]);
-        eventually("a worker", || !name().is_empty()).await;
+        until_true("a worker", || !name().is_empty()).await;
         name().replace("machine.cluster.k8s.io/", "machine/")
     }
 }
@@ -351,15 +351,4 @@ impl Drop for World {
             eprintln!("{}", lines[lines.len().saturating_sub(40)..].join("\n"));
         }
     }
-}
-
-/// Asks until the answer is yes; a test fails after two minutes.
-pub async fn eventually(what: &str, mut ask: impl FnMut() -> bool) {
-    let asking = async {
-        while !ask() {
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        }
-    };
-    let answer = tokio::time::timeout(Duration::from_mins(2), asking).await;
-    answer.unwrap_or_else(|_| panic!("{what}: not within 120 s"));
 }

@@ -11,7 +11,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tatara::api::{Host, Hypervisor};
 
-use crate::simulated::site::{Site, eventually, until};
+use crate::simulated::site::{Site, until};
+use crate::support::wait::eventually;
 
 /// Takes connections and says nothing, for as long as it lives.
 struct Mute {

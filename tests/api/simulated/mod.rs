@@ -18,8 +18,9 @@ use serde_json::json;
 use tatara::api::conditions::{ConditionType, find};
 use tatara::api::{Cluster, Machine, MachineDeployment};
 
-use crate::simulated::site::{Site, eventually, ready};
+use crate::simulated::site::{Site, ready};
 use crate::support::audit;
+use crate::support::wait::eventually;
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a management plane"]
@@ -169,10 +170,13 @@ async fn a_typo_in_a_running_cluster_costs_no_machine_its_readiness() {
     let machines = says(&site, "ClusterInvalid").await;
     let message = condition(&machines[0], "UpToDate").message;
     assert!(message.contains("adons"), "{message}");
-    let cluster = site.api::<Cluster>().get("simulated").await;
-    let status = cluster.expect("a Cluster").status.unwrap_or_default();
-    let valid = find(&status.conditions, ConditionType::ConfigurationValid);
-    assert!(valid.is_some_and(|c| c.message.contains("adons")));
+    eventually("a Cluster that says it too", async || {
+        let cluster = site.api::<Cluster>().get("simulated").await;
+        let status = cluster.expect("a Cluster").status.unwrap_or_default();
+        let valid = find(&status.conditions, ConditionType::ConfigurationValid);
+        valid.filter(|c| c.message.contains("adons")).map(|_| ())
+    })
+    .await;
 
     // one that comes meanwhile waits, and a restart finds all as it was
     site.scale("pool", 4);

@@ -6,7 +6,8 @@ use kube::{Api, ResourceExt};
 use tatara::api::MachineSet;
 use tatara::api::conditions::{ConditionType, find};
 
-use crate::simulated::site::{Site, eventually};
+use crate::simulated::site::Site;
+use crate::support::wait::eventually;
 
 /// Refuses every Machine, each with its own words.
 const POLICY: &str = r#"
@@ -56,7 +57,7 @@ async fn a_refusal_that_lasts_is_said_once_and_until_it_is_over() {
 
     site.scale("pool", 2);
     let message = eventually("a report", async || reported(&site).await).await;
-    for part in ["no room for pool-", "change the admission policy"] {
+    for part in ["no room for pool-", "correct the admission policy"] {
         assert!(message.contains(part), "{message}");
     }
     // writing so wakes no pass that fails, and says so, again and again

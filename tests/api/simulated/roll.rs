@@ -9,8 +9,9 @@ use kube::{Api, ResourceExt};
 use serde_json::json;
 use tatara::api::{Cluster, Machine, MachineClass, MachineDeployment, MachineSet};
 
-use crate::simulated::site::{Site, eventually, ready};
+use crate::simulated::site::{Site, ready};
 use crate::support::audit;
+use crate::support::wait::eventually;
 
 /// Counts the Machines of the namespace for as long as it lives.
 struct Counted {

@@ -19,6 +19,7 @@ use tatara::api::conditions::{ConditionType, is_true};
 
 use crate::support::audit::{MANAGER, Mark};
 use crate::support::plane::Plane;
+use crate::support::wait::eventually;
 
 pub struct Site {
     client: Client,
@@ -277,18 +278,6 @@ async fn listed<K: Clone + Debug + DeserializeOwned>(
         Err(error) => panic!("{error}"),
     })
     .await
-}
-
-/// Polls until there is an answer.
-pub async fn eventually<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
-    let limit = Instant::now() + Duration::from_mins(3);
-    loop {
-        if let Some(answer) = ask().await {
-            return answer;
-        }
-        assert!(Instant::now() < limit, "{what}: not in time");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
 }
 
 /// Waits until one of its conditions has this reason.

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 use tatara::api::{Machine, MachineDeployment, MachineSet};
 
-use crate::simulated::site::{Site, eventually};
+use crate::simulated::site::Site;
 use crate::support::audit;
+use crate::support::wait::eventually;
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a management plane"]

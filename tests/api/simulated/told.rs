@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::simulated::site::{Site, eventually};
+use crate::simulated::site::Site;
+use crate::support::wait::eventually;
 
 const BINDING: &str = "tatara-machine-set-controller";
 
@@ -15,7 +16,7 @@ pub async fn a_failure_is_counted_and_told_with_its_cluster(site: &Site) {
         let lines = text.lines().map(serde_json::from_str::<Value>);
         let mut lines = lines.map(|line| line.expect("every line is JSON"));
         lines.find(|line| {
-            line["fields"]["message"] == "reconcile failed"
+            line["fields"]["message"] == "failed to reconcile"
                 && line["span"]["controller"] == "machine-set"
         })
     })

@@ -13,10 +13,11 @@ use serde_json::{Value, json};
 use tatara::api::conditions::{ConditionType, find};
 use tatara::api::readable::unreadable;
 use tatara::api::{Cluster, Host, Machine};
-use tatara::store::{Indexed, Item};
+use tatara::store::{IndexKeys, Item};
 
-use crate::simulated::site::{Site, eventually, ready};
+use crate::simulated::site::{Site, ready};
 use crate::support::audit::MANAGER;
+use crate::support::wait::eventually;
 
 /// Names of those that nobody can read, but for a Machine of the pool.
 const BAD: [(&str, &str); 6] = [
@@ -245,7 +246,7 @@ async fn create(site: &Site, kind: &str, group: &str, spec: &Value) {
 
 async fn listed<K>(site: &Site) -> Vec<K>
 where
-    K: Indexed + Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+    K: IndexKeys + Resource<DynamicType = (), Scope = NamespaceResourceScope>,
     K: Clone + Debug + DeserializeOwned,
 {
     let listed = site.api::<Item<K>>().list(&ListParams::default()).await;

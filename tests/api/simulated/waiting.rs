@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use tatara::api::{Cluster, Host, Hypervisor, Machine};
 
 use crate::simulated::hanging::gateway_secret;
-use crate::simulated::site::{Site, eventually, until};
+use crate::simulated::site::{Site, until};
 use crate::support::audit;
+use crate::support::wait::eventually;
 
 /// How long it is counted: some attempts of each trouble.
 const WINDOW: Duration = Duration::from_secs(30);
@@ -178,7 +179,7 @@ async fn all_say_so(site: &Site) {
         ("homeless", "NoMatchingHost"),
         ("silent", "SshUnreachable"),
         ("leaving", "HostUnreachable"),
-        ("remote", "WaitingForApi"),
+        ("remote", "WaitingForControlPlane"),
     ] {
         until_machine(site, name, reason).await;
     }

@@ -8,7 +8,8 @@ use tatara::workload::addons::{Outcome, apply};
 use tatara::workload::{manifests, properties, tokens};
 
 use crate::support::plane::Plane;
-use crate::workload::objects::{eventually, from};
+use crate::support::wait::eventually;
+use crate::workload::objects::from;
 
 async fn apply_text(client: &Client, text: &str) -> Outcome {
     let documents = manifests::parse("test.yaml", text).expect("valid manifests");

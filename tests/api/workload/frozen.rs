@@ -80,7 +80,7 @@ async fn a_member_behind_a_wire_that_stands_still_is_said_and_fresh_soon_after()
         panic!("{:?}", member.connectivity());
     };
     // on a connection that was there, or on one that did not come about
-    let is_told = why.contains("no answer within") || why == "no connection in time";
+    let is_told = why.contains("no answer within") || why == "the connection timed out";
     assert!(is_told, "{why}");
     assert!(member.node("frozen-1").is_none());
 

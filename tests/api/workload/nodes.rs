@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::{Node, Taint};
 use kube::{Api, Client};
 use serde_json::json;
 use tatara::core::node_change::NodeChange;
-use tatara::workload::nodes::{self, Written};
+use tatara::workload::nodes::{self, NodeWrite};
 
 use crate::support::plane::Plane;
 use crate::workload::objects::{make_node, patch_node};
@@ -47,7 +47,7 @@ async fn taints_of_writers_that_conflict_are_all_kept() {
         .iter()
         .map(|change| nodes::change(&client, "taints-1", &uid, change));
     for written in futures::future::join_all(all).await {
-        assert_eq!(written.expect("a write"), Written::Changed);
+        assert_eq!(written.expect("a write"), NodeWrite::Changed);
     }
     let mut kept = keys_of_taints(&client, "taints-1").await;
     kept.sort();
@@ -69,14 +69,14 @@ async fn nothing_is_written_twice_and_nothing_to_a_successor_of_the_same_name() 
     };
     let nodes_api = Api::<Node>::all(client.clone());
     let write = || nodes::change(&client, "twice-1", &uid, &change);
-    assert_eq!(write().await.expect("a write"), Written::Changed);
+    assert_eq!(write().await.expect("a write"), NodeWrite::Changed);
     let version = nodes_api
         .get("twice-1")
         .await
         .expect("a node")
         .metadata
         .resource_version;
-    assert_eq!(write().await.expect("a write"), Written::Unchanged);
+    assert_eq!(write().await.expect("a write"), NodeWrite::Unchanged);
     let again = nodes_api
         .get("twice-1")
         .await
@@ -89,15 +89,15 @@ async fn nothing_is_written_twice_and_nothing_to_a_successor_of_the_same_name() 
         nodes::delete(&client, "twice-1", &uid)
             .await
             .expect("an end"),
-        Written::Changed
+        NodeWrite::Changed
     );
     make_node(&client, "twice-1", "").await;
-    assert_eq!(write().await.expect("an answer"), Written::Gone);
+    assert_eq!(write().await.expect("an answer"), NodeWrite::Gone);
     assert_eq!(
         nodes::delete(&client, "twice-1", &uid)
             .await
             .expect("an answer"),
-        Written::Gone
+        NodeWrite::Gone
     );
     let successor = nodes_api.get("twice-1").await.expect("the successor");
     assert_eq!(

@@ -1,12 +1,11 @@
 //! Objects that the tests share.
 
-use std::future::Future;
-use std::time::Duration;
-
 use k8s_openapi::api::core::v1::{Namespace, Node, ServiceAccount};
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
+
+use crate::support::wait::eventually;
 
 pub fn from<T: serde::de::DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).expect("an object")
@@ -53,18 +52,4 @@ pub async fn make_namespace(client: &Client, name: &str) {
         accounts.get_opt("default").await.expect("an answer")
     })
     .await;
-}
-
-/// Asks again and again until there is something, for up to a minute (a busy machine is slow).
-pub async fn eventually<T, F: Future<Output = Option<T>>>(what: &str, ask: impl Fn() -> F) -> T {
-    let asking = async {
-        loop {
-            if let Some(found) = ask().await {
-                return found;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    let found = tokio::time::timeout(Duration::from_mins(1), asking).await;
-    found.unwrap_or_else(|_| panic!("{what} did not come in time"))
 }

@@ -1,4 +1,4 @@
-//! The registry of members: wakes, connectivity, and the probe.
+//! The registry of workload clusters: wakes, connectivity, and the probe.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,14 +6,15 @@ use std::time::{Duration, Instant};
 use kube::{Client, Config};
 use serde_json::json;
 use tatara::workload::health::{Readiness, probe};
-use tatara::workload::{Connectivity, MemberKey, Registry, Wake, client_config, nodes};
+use tatara::workload::{ClusterKey, Connectivity, Registry, Wake, client_config, nodes};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::support::plane::Plane;
-use crate::workload::objects::{eventually, make_node, patch_node, report_ready};
+use crate::support::wait::eventually;
+use crate::workload::objects::{make_node, patch_node, report_ready};
 
-pub fn key(name: &str) -> MemberKey {
-    MemberKey {
+pub fn key(name: &str) -> ClusterKey {
+    ClusterKey {
         namespace: "default".into(),
         name: name.into(),
         uid: format!("{name}-uid"),

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use crate::life::copied;
 use crate::support::commands::{both, done};
-use crate::support::world::{World, eventually};
+use crate::support::wait::within;
+use crate::support::world::World;
 
 const CONTROL_PLANE: &str = "quickstart-control-plane";
 
@@ -86,7 +87,7 @@ fn force_delete(world: &World, host: &str) {
 }
 
 pub async fn machine_says(world: &World, machine: &str, condition: &str, text: &str) -> String {
-    eventually(text, 120, async || {
+    within(text, 120, async || {
         let said = world.machine_says(machine, condition).await;
         said.contains(text).then_some(said)
     })
@@ -133,7 +134,7 @@ pub async fn is_ready(nodes: &Api<Node>, name: &str) -> bool {
 }
 
 pub async fn until_deleted(world: &World, machine: &str) {
-    eventually("the end of the Machine", 120, async || {
+    within("the end of the Machine", 120, async || {
         let machines = world.kubectl(&["get", "machines", "--output=name"]);
         (!machines.contains(machine)).then_some(())
     })
@@ -156,7 +157,7 @@ async fn a_host_is_lost_under_init(world: &World) {
     spec.remove("providerID");
     spec["providerSpec"]["value"]["hostSelector"] = json!({"matchLabels": {"role": "worker"}});
     applied(world, &second);
-    eventually("the second to wait", 240, async || {
+    within("the second to wait", 240, async || {
         let said = world
             .machine_says("second-control-plane", "BootstrapReady")
             .await;
@@ -169,7 +170,7 @@ async fn a_host_is_lost_under_init(world: &World) {
 
     applied(world, &host);
     follow(world, &said);
-    eventually("a control plane that is Ready", 300, async || {
+    within("a control plane that is Ready", 300, async || {
         let said = world.machine_says(CONTROL_PLANE, "Ready").await;
         said.starts_with("True/").then_some(())
     })
@@ -205,7 +206,7 @@ async fn a_host_is_lost_in_mid_reset(world: &World) {
     let again = registered(world, &host);
     let resets = world.starts(&host, "reset");
     world.kubectl(&["delete", "machine", &worker, "--wait=false"]);
-    eventually("a reset", 120, async || {
+    within("a reset", 120, async || {
         (world.starts(&host, "reset") > resets).then_some(())
     })
     .await;

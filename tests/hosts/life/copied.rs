@@ -9,7 +9,8 @@ use crate::life::claims::{
     applied, copied, is_ready, machine_says, registered, until_deleted, yaml,
 };
 use crate::support::commands::both;
-use crate::support::world::{World, eventually};
+use crate::support::wait::within;
+use crate::support::world::World;
 
 /// Its provider ID is refused; with its other records it gets no host, and its end costs the other nothing.
 pub async fn a_machine_is_copied(world: &World, worker: &str, host: &str) {
@@ -42,7 +43,7 @@ pub async fn a_machine_is_copied(world: &World, worker: &str, host: &str) {
 
 /// With the address of another server: nothing is written there.
 pub async fn a_host_is_copied(world: &World, worker: &str, host: &str, spare: &str) {
-    eventually("a spare host", 120, async || {
+    within("a spare host", 120, async || {
         let available = world.available().await;
         available.iter().any(|name| name == spare).then_some(())
     })
@@ -82,7 +83,7 @@ async fn until_claimed_twice(world: &World, worker: &str, hosts: [&str; 2]) {
     let said = machine_says(world, worker, "InfrastructureReady", "ClaimedTwice").await;
     for host in hosts {
         assert!(said.contains(host), "{said}");
-        eventually("a Host that says so", 60, async || {
+        within("a Host that says so", 60, async || {
             let said = world.host_says(host, "Available").await;
             said.contains("ClaimedTwice").then_some(())
         })

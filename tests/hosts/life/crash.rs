@@ -11,7 +11,8 @@ use serde_json::json;
 use tatara::api::{Cluster, Host, Machine};
 
 use super::{deletion, gates};
-use crate::support::world::{World, eventually};
+use crate::support::wait::within;
+use crate::support::world::World;
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs hosts"]
@@ -90,7 +91,7 @@ impl UnderWay {
 /// Kills the manager at each step of each Machine before the step does anything, and once more while kubeadm runs.
 async fn dies_at_each_step(world: &World) -> BTreeSet<UnderWay> {
     let mut deaths = BTreeSet::new();
-    eventually("three Machines that are Ready", 480, async || {
+    within("three Machines that are Ready", 480, async || {
         let lines = world.progress().await;
         let ready = lines.iter().filter(|line| line.contains(" True/")).count();
         if lines.len() == 3 && ready == 3 {
@@ -175,7 +176,7 @@ where
 async fn a_machine_is_made_through_a_restart_a_pause_and_a_conflicting_writer(world: &World) {
     let writer = Writer::start(world);
     scale(world, 1);
-    eventually("a Machine in deletion", 60, async || {
+    within("a Machine in deletion", 60, async || {
         let machines = world.list::<Machine>().await;
         machines
             .iter()
@@ -184,7 +185,7 @@ async fn a_machine_is_made_through_a_restart_a_pause_and_a_conflicting_writer(wo
     })
     .await;
     world.plane("restart-apiserver", &[]);
-    eventually("a free host", 120, async || {
+    within("a free host", 120, async || {
         (world.available().await.len() == 1).then_some(())
     })
     .await;
@@ -218,14 +219,14 @@ async fn an_old_leader_that_wakes_up_does_nothing_and_ends(world: &World) {
     let mut second = second_manager(world);
     world.signal_manager("-STOP");
     scale(world, 1);
-    eventually("a free host by the second manager", 120, async || {
+    within("a free host by the second manager", 120, async || {
         (world.available().await.len() == 1).then_some(())
     })
     .await;
     let host = world.available().await.remove(0);
     let before = ["prepare", "join", "reset"].map(|unit| world.starts(&host, unit));
     world.signal_manager("-CONT");
-    eventually("the end of the old leader", 30, async || {
+    within("the end of the old leader", 30, async || {
         world.manager_ended().then_some(())
     })
     .await;

@@ -2,7 +2,8 @@
 //! ClusterProfile went before a host was let go.
 
 use crate::support::audit::MANAGER;
-use crate::support::world::{World, eventually};
+use crate::support::wait::within;
+use crate::support::world::World;
 
 pub const HOSTS: [&str; 3] = ["host-a", "host-b", "host-c"];
 const OURS: &str =
@@ -14,7 +15,7 @@ pub async fn resets_every_host(world: &World, kept: &[&str], delete: impl FnOnce
     let resets = HOSTS.map(|host| world.starts(host, "reset"));
     let mark = world.audit();
     delete(world);
-    eventually("the end of the cluster's objects", 300, async || {
+    within("the end of the cluster's objects", 300, async || {
         let left = world.kubectl(&["get", OURS, "--all-namespaces", "--output=name"]);
         left.is_empty().then_some(())
     })
@@ -33,7 +34,7 @@ pub async fn resets_every_host(world: &World, kept: &[&str], delete: impl FnOnce
         unpublished.is_some() && unpublished < let_go,
         "{requests:#?}"
     );
-    eventually("hosts that nobody owns", 120, async || {
+    within("hosts that nobody owns", 120, async || {
         let owned = |host: &str| {
             let marker = "test ! -e /var/lib/tatara/owner.json || echo owned";
             !world.shell(host, marker).is_empty()

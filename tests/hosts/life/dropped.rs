@@ -12,14 +12,15 @@ use tatara::api::Machine;
 use crate::life::claims::{applied, copied, machine_says, yaml};
 use crate::life::deletion::HOSTS;
 use crate::life::edited::cluster_says;
-use crate::support::world::{World, eventually};
+use crate::support::wait::within;
+use crate::support::world::World;
 
 const SILENCE: Duration = Duration::from_mins(2);
 
 /// Needs the quickstart's cluster, and leaves it as it was.
 pub async fn packets_to_its_api_cost_no_node_and_no_other_cluster(world: &World) {
     scale(world, 1);
-    eventually("a free host", 180, async || {
+    within("a free host", 180, async || {
         (world.available().await.len() == 1).then_some(())
     })
     .await;
@@ -41,7 +42,7 @@ pub async fn packets_to_its_api_cost_no_node_and_no_other_cluster(world: &World)
             machine_says(world, &name, "NodeHealthy", "ApiUnreachable").await;
         }
     }
-    eventually("the other cluster", 400, async || {
+    within("the other cluster", 400, async || {
         let said = world.machine_says("other-control-plane", "Ready").await;
         said.starts_with("True/").then_some(())
     })

@@ -12,7 +12,8 @@ use super::{deletion, dropped};
 use crate::life::claims::machine_says;
 use crate::support::commands::both;
 use crate::support::conditions::said;
-use crate::support::world::{World, eventually};
+use crate::support::wait::within;
+use crate::support::world::World;
 
 const CONTROL_PLANE: &str = "quickstart-control-plane";
 
@@ -47,7 +48,7 @@ async fn ready_since(world: &World) -> BTreeMap<String, String> {
 }
 
 pub async fn cluster_says(world: &World, condition: &str, start: &str) -> String {
-    eventually(start, 120, async || {
+    within(start, 120, async || {
         let cluster = world.api::<Cluster>().get("quickstart").await;
         let status = cluster.expect("the Cluster").status.unwrap_or_default();
         let said = said(&status.conditions, condition);
@@ -111,7 +112,7 @@ async fn a_control_plane_is_called_a_worker_and_deleted(world: &World) {
     assert!(refused.contains(why), "{refused}");
     let policy = "validatingadmissionpolicybinding/tatara-machine-identity";
     world.kubectl(&["delete", policy]);
-    eventually("the end of the policy", 60, async || {
+    within("the end of the policy", 60, async || {
         strip().status.success().then_some(())
     })
     .await;

@@ -9,7 +9,8 @@ use tatara::api::Cluster;
 use crate::life::hosts::right_key;
 use crate::support::commands::done;
 use crate::support::conditions::is_true;
-use crate::support::world::{World, eventually, root};
+use crate::support::wait::within;
+use crate::support::world::{World, root};
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs hosts"]
@@ -24,7 +25,7 @@ async fn the_examples_make_a_cluster_after_three_blanks_and_give_its_kubeconfig(
     step_2_the_key(&world);
     step_3_the_network(&world);
     apply("10-hosts.yaml");
-    eventually("hosts that are Available", 60, async || {
+    within("hosts that are Available", 60, async || {
         (world.available().await.len() == 3).then_some(())
     })
     .await;
@@ -49,7 +50,7 @@ async fn the_examples_make_a_cluster_after_three_blanks_and_give_its_kubeconfig(
     a_failed_command_after_kubeadm_is_said_and_tried_again(&world).await;
 
     world.kubectl(&["delete", "cluster/example"]);
-    eventually("all hosts back", 180, async || {
+    within("all hosts back", 180, async || {
         (world.available().await.len() == 3).then_some(())
     })
     .await;
@@ -153,7 +154,7 @@ fn step_6_the_kubeconfig(world: &World) {
 async fn a_failed_command_after_kubeadm_is_said_and_tried_again(world: &World) {
     let scale = ["scale", "machinedeployment/example-workers", "--replicas=1"];
     world.kubectl(&scale);
-    eventually("a host that is free", 120, async || {
+    within("a host that is free", 120, async || {
         (world.available().await.len() == 1).then_some(())
     })
     .await;
@@ -170,7 +171,7 @@ async fn a_failed_command_after_kubeadm_is_said_and_tried_again(world: &World) {
     assert!(world.apply(&late).status.success());
     let fails = "False/PostKubeadmCommandsFailed: ";
     let says = async |condition: &str, text: &str| {
-        eventually(text, 120, async || {
+        within(text, 120, async || {
             let said = world.machine_says("late", condition).await;
             said.contains(text).then_some(said)
         })

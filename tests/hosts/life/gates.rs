@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::world::{World, eventually};
+use crate::support::wait::within;
+use crate::support::world::World;
 
 const HOSTS: [&str; 3] = ["host-a", "host-b", "host-c"];
 
@@ -67,7 +68,7 @@ pub fn steps(world: &World, host: &str) -> BTreeSet<String> {
 
 /// Waits until kubeadm runs on a host.
 pub async fn until_kubeadm_runs(world: &World, host: &str) {
-    eventually("kubeadm", 60, async || {
+    within("kubeadm", 60, async || {
         let runs = world.shell(host, "pgrep -x kubeadm || true");
         (!runs.is_empty()).then_some(())
     })

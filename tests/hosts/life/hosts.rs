@@ -7,7 +7,8 @@ use tatara::api::{Host, Machine};
 
 use crate::life::secrets::is_not_told;
 use crate::support::commands::both;
-use crate::support::world::{World, eventually};
+use crate::support::wait::within;
+use crate::support::world::World;
 
 /// Somebody put a passphrase where the key belongs.
 const MALFORMED: &str = "canary-no-key-5e1d";
@@ -22,7 +23,7 @@ async fn hosts_that_cannot_be_had_say_why_and_keep_no_other_back() {
         let output = world.apply(&host);
         assert!(output.status.success(), "{}", both(&output));
     }
-    eventually("the host without a fault", 60, async || {
+    within("the host without a fault", 60, async || {
         world
             .available()
             .await
@@ -198,7 +199,7 @@ async fn each_says_why(world: &World) {
             "changed",
             "Reachable",
             "HostKeyChanged",
-            "put it into hostKeys".to_owned(),
+            "add it to hostKeys".to_owned(),
         ),
         ("no-sudo", "Reachable", "SudoRefused", "nosudo".to_owned()),
         (
@@ -217,7 +218,7 @@ async fn each_says_why(world: &World) {
         ("taken", "Clean", "Occupied", "theirs-0".to_owned()),
     ] {
         let what = format!("{host}: {reason}");
-        let said = eventually(&what, 60, async || {
+        let said = within(&what, 60, async || {
             let said = world.host_says(host, condition).await;
             said.starts_with(&format!("False/{reason}: "))
                 .then_some(said)
@@ -233,9 +234,9 @@ async fn each_says_why(world: &World) {
     }
     // both are told everything that they share, the first one too
     for (host, twin) in [("twin-1", "twin-2"), ("twin-2", "twin-1")] {
-        eventually("what twins share", 30, async || {
+        within("what twins share", 30, async || {
             let said = world.host_says(host, "Available").await;
-            let machine_id = said.contains("machine-id") && said.contains("calls itself");
+            let machine_id = said.contains("machine-id") && said.contains("its hostname");
             (machine_id && said.matches(twin).count() == 3).then_some(())
         })
         .await;
@@ -270,7 +271,7 @@ async fn a_machine_says_why_none_fits(world: &World) {
             "hostSelector": {"matchExpressions": [{"key": "pool", "operator": "In", "values": ["off", "foreign", "twin-1"]}]}}}}});
     let output = world.apply(&machine);
     assert!(output.status.success(), "{}", both(&output));
-    let said = eventually("the reason that no host fits", 30, async || {
+    let said = within("the reason that no host fits", 30, async || {
         let said = world.machine_says("wants", "InfrastructureReady").await;
         (!said.is_empty()).then_some(said)
     })
@@ -291,7 +292,7 @@ async fn a_machine_says_why_none_fits(world: &World) {
 async fn a_new_key_takes_effect_without_a_restart(world: &World) {
     let output = world.apply(&secret("wrong-ssh", &right_key(world)));
     assert!(output.status.success(), "{}", both(&output));
-    eventually("the host with the new key", 30, async || {
+    within("the host with the new key", 30, async || {
         world
             .host_says("wrong-key", "Reachable")
             .await
@@ -303,7 +304,7 @@ async fn a_new_key_takes_effect_without_a_restart(world: &World) {
 
 async fn a_host_that_goes_away_comes_back(world: &World) {
     world.fleet(&["kill", "host-a"]);
-    eventually("a host that does not answer", 120, async || {
+    within("a host that does not answer", 120, async || {
         world
             .host_says("good", "Reachable")
             .await
@@ -313,7 +314,7 @@ async fn a_host_that_goes_away_comes_back(world: &World) {
     .await;
     assert!(world.available().await.is_empty());
     world.fleet(&["start", "host-a", &format!("{}.11", world.subnet())]);
-    eventually("its return", 60, async || {
+    within("its return", 60, async || {
         world
             .available()
             .await
@@ -328,7 +329,7 @@ async fn a_host_whose_disk_hangs_is_kept_back_while_sshd_answers(world: &World) 
     let df =
         "printf '#!/bin/sh\\nexec sleep 3600\\n' >/usr/local/bin/df && chmod 755 /usr/local/bin/df";
     world.shell("host-a", df);
-    eventually("a host that hangs", 150, async || {
+    within("a host that hangs", 150, async || {
         let said = world.host_says("good", "Reachable").await;
         said.starts_with("False/HostHangs").then_some(())
     })
@@ -341,7 +342,7 @@ async fn a_host_whose_disk_hangs_is_kept_back_while_sshd_answers(world: &World) 
     let still = world.host_says("good", "Reachable").await;
     assert!(still.starts_with("False/HostHangs"), "{still}");
     world.shell("host-a", "rm /usr/local/bin/df; pkill -f 'sleep 360[0]'");
-    eventually("its return", 90, async || {
+    within("its return", 90, async || {
         let available = world.available().await;
         available.contains(&"good".to_owned()).then_some(())
     })

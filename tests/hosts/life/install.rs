@@ -8,7 +8,8 @@ use k8s_openapi::api::apps::v1::Deployment;
 use kube::Api;
 
 use crate::support::commands::done;
-use crate::support::world::{World, eventually, root};
+use crate::support::wait::within;
+use crate::support::world::{World, root};
 
 /// Packs the manager, gives the image to the workers, applies the definitions and templates/install, and waits
 /// until the API server itself is told by /readyz that it is ready.
@@ -42,7 +43,7 @@ pub async fn runs_in_a_cluster(world: &World) {
 
     let member = world.member().await;
     let deployments: Api<Deployment> = Api::namespaced(member.clone(), "tatara-system");
-    eventually("a manager that is ready", 120, async || {
+    within("a manager that is ready", 120, async || {
         let deployment = deployments
             .get("tatara-manager")
             .await
@@ -73,7 +74,7 @@ async fn installers_are_served(world: &World, install: &Path) {
     for host in [11, 12, 13] {
         // the port of metrics would answer 200
         let nobodys = format!("{}/healthz", at(host));
-        eventually("an answer to a BMC", 120, async || {
+        within("an answer to a BMC", 120, async || {
             let mut curl = Command::new("curl");
             curl.args(["-s", "-m", "5", "-o", "/dev/null", "-w", "%{http_code}"]);
             let answer = curl.arg(&nobodys).output().expect("curl");

@@ -11,7 +11,8 @@ use tatara::remote::{Credential, Pool, Route, kube_client};
 
 use crate::life::hosts;
 use crate::support::conditions::is_true;
-use crate::support::world::{World, eventually};
+use crate::support::wait::within;
+use crate::support::world::World;
 
 const HOSTS: [&str; 3] = ["host-a", "host-b", "host-c"];
 
@@ -29,7 +30,7 @@ async fn a_cluster_behind_a_jump_host_is_made_scaled_and_deleted() {
     through(&world, &gate);
     a_taken_address_is_named(&world).await;
     world.until_ready(3, 400).await;
-    eventually("a cluster that answers through the gate", 60, async || {
+    within("a cluster that answers through the gate", 60, async || {
         let cluster = world.api::<Cluster>().get("quickstart").await;
         let status = cluster.expect("the Cluster").status?;
         is_true(&status.conditions, "ControlPlaneHealthy").then_some(())
@@ -43,12 +44,12 @@ async fn a_cluster_behind_a_jump_host_is_made_scaled_and_deleted() {
         "machinedeployment/quickstart-workers",
         "--replicas=1",
     ]);
-    eventually("a host that comes back", 120, async || {
+    within("a host that comes back", 120, async || {
         (world.available().await.len() == 1).then_some(())
     })
     .await;
     world.kubectl(&["delete", "cluster/quickstart"]);
-    eventually("all hosts back", 180, async || {
+    within("all hosts back", 180, async || {
         (world.available().await.len() == HOSTS.len()).then_some(())
     })
     .await;

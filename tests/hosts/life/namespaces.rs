@@ -8,7 +8,8 @@ use tatara::api::{Host, Machine};
 use crate::life::hosts::{keys, right_key};
 use crate::support::commands::both;
 use crate::support::conditions::{of_host, said};
-use crate::support::world::{World, eventually};
+use crate::support::wait::within;
+use crate::support::world::World;
 
 const BOTH: [&str; 2] = ["default", "other"];
 const MARKER: &str = "cat /var/lib/tatara/owner.json 2>/dev/null || true";
@@ -22,7 +23,7 @@ async fn a_server_that_two_namespaces_register_is_the_first_ones() {
         register(&world, namespace);
     }
     for (namespace, other) in [("default", "other/h"), ("other", "default/h")] {
-        eventually(
+        within(
             "a Host that is Available and names the other",
             60,
             async || {
@@ -36,7 +37,7 @@ async fn a_server_that_two_namespaces_register_is_the_first_ones() {
     for namespace in BOTH {
         apply(&world, &machine(namespace));
     }
-    let winner = eventually("a marker", 90, async || {
+    let winner = within("a marker", 90, async || {
         let marker: Value = serde_json::from_str(&world.shell("host-a", MARKER)).ok()?;
         let owner = marker["namespace"].as_str().map(str::to_owned);
         BOTH.into_iter()
@@ -48,7 +49,7 @@ async fn a_server_that_two_namespaces_register_is_the_first_ones() {
     } else {
         "default"
     };
-    let says = eventually("a Machine that says whose the server is", 180, async || {
+    let says = within("a Machine that says whose the server is", 180, async || {
         let says = machine_says(&world, loser).await;
         says.contains(&format!("{winner}/m")).then_some(says)
     })
@@ -57,7 +58,7 @@ async fn a_server_that_two_namespaces_register_is_the_first_ones() {
 
     // the end of the loser is none of the winner's business
     world.kubectl(&["delete", "machine", "m", "-n", loser, "--timeout=120s"]);
-    let says = eventually("a Host that is left alone", 120, async || {
+    let says = within("a Host that is left alone", 120, async || {
         let says = host_says(&world, loser, "Available").await;
         says.contains("Orphaned").then_some(says)
     })
@@ -70,7 +71,7 @@ async fn a_server_that_two_namespaces_register_is_the_first_ones() {
 
     world.kubectl(&["delete", "machine", "m", "-n", winner, "--timeout=180s"]);
     for namespace in BOTH {
-        eventually("a Host that is Available again", 120, async || {
+        within("a Host that is Available again", 120, async || {
             let says = host_says(&world, namespace, "Available").await;
             says.starts_with("True/Available").then_some(())
         })

@@ -5,7 +5,8 @@ use tatara::api::{Cluster, Host, Machine};
 
 use crate::life::deletion;
 use crate::support::commands::both;
-use crate::support::world::{World, eventually};
+use crate::support::wait::within;
+use crate::support::world::World;
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs hosts"]
@@ -27,7 +28,7 @@ async fn power_and_network_cut_in_kubeadm_init_and_join_cost_only_time() {
         "machinedeployment/quickstart-workers",
         "--replicas=1",
     ]);
-    eventually("a free host", 120, async || {
+    within("a free host", 120, async || {
         (world.available().await.len() == 1).then_some(())
     })
     .await;
@@ -71,7 +72,7 @@ async fn everything_is_deleted_at_once(world: &World) {
     })
     .await;
     world.kubectl(&["delete", "machineclass", "worker", "--ignore-not-found"]);
-    eventually("the end of the Hosts", 60, async || {
+    within("the end of the Hosts", 60, async || {
         world.list::<Host>().await.is_empty().then_some(())
     })
     .await;
@@ -81,7 +82,7 @@ async fn everything_is_deleted_at_once(world: &World) {
 async fn a_namespace_is_deleted_with_all_in_it(world: &World) {
     world.kubectl(&["create", "namespace", "lab"]);
     apply_in(world, "lab");
-    eventually("Machines that are Ready", 240, async || {
+    within("Machines that are Ready", 240, async || {
         let ready = "jsonpath={.items[*].status.conditions[?(@.type==\"Ready\")].status}";
         let ready = world.kubectl(&["--namespace=lab", "get", "machines", "-o", ready]);
         (ready == "True True True").then_some(())
@@ -92,7 +93,7 @@ async fn a_namespace_is_deleted_with_all_in_it(world: &World) {
         world.kubectl(&["delete", "namespace", "lab", "--wait=false"]);
     })
     .await;
-    eventually("the end of the namespace", 120, async || {
+    within("the end of the namespace", 120, async || {
         let namespaces = world.kubectl(&["get", "namespaces", "--output=name"]);
         (!namespaces.contains("/lab")).then_some(())
     })
@@ -145,7 +146,7 @@ async fn network_cut(world: &World, machine: &str) {
     let host = world.host_of(machine).await;
     world.fleet(&["cut", &host]);
     // a step may be silent: its host is looked at once a minute, for half a minute
-    eventually("a connection that is missed", 150, async || {
+    within("a connection that is missed", 150, async || {
         let said = world.machine_says(machine, "InfrastructureReady").await;
         let bootstrap = world.machine_says(machine, "BootstrapReady").await;
         (said.contains("SshUnreachable") || bootstrap.contains("onnection")).then_some(())

@@ -8,7 +8,8 @@ use tatara::api::{Host, Machine};
 
 use crate::support::bmc::{OnPower, PASSWORD, SimulatedBmc, State, USER};
 use crate::support::commands::both;
-use crate::support::world::{World, eventually, root};
+use crate::support::wait::within;
+use crate::support::world::{World, root};
 
 const NAME: &str = "rf";
 const SUBNET: &str = "10.85.0";
@@ -108,7 +109,7 @@ fn is_on(world: &World, host: &str) -> bool {
 }
 
 async fn until_host_says(world: &World, host: &str, condition: &str, text: &str, seconds: u64) {
-    eventually(
+    within(
         &format!("{host}: {condition} {text}"),
         seconds,
         async || {
@@ -136,7 +137,7 @@ async fn nothing_is_asked_while_all_is_well(world: &World, b: &SimulatedBmc, c: 
     // the last looks at hosts that were just claimed are over when their Machines have been Ready for a while
     let count = || b.state().requests.len() + c.state().requests.len();
     let mut before = count();
-    eventually("a minute without a request", 300, async || {
+    within("a minute without a request", 300, async || {
         let start = before;
         for _ in 0..60 {
             tokio::time::sleep(std::time::Duration::from_secs(1)).await;
@@ -164,7 +165,7 @@ async fn a_silent_host_is_fenced(world: &World, c: &SimulatedBmc) {
     let machines = world.api::<Machine>();
     let asked = machines.delete(&machine, &DeleteParams::default()).await;
     asked.expect("a deletion");
-    let fenced = eventually("a fenced host", 300, async || {
+    let fenced = within("a fenced host", 300, async || {
         let is_gone = machines
             .get_opt(&machine)
             .await
@@ -178,7 +179,7 @@ async fn a_silent_host_is_fenced(world: &World, c: &SimulatedBmc) {
     })
     .await;
     eprintln!("the Machine says: {fenced}");
-    eventually("the end of the Machine", 60, async || {
+    within("the end of the Machine", 60, async || {
         let machine = machines.get_opt(&machine).await.expect("an answer");
         machine.is_none().then_some(())
     })
@@ -198,7 +199,7 @@ async fn a_silent_host_is_fenced(world: &World, c: &SimulatedBmc) {
         );
     }
     // switched on and reset, it serves the Machine that takes its place
-    eventually("another Machine on the host", 300, async || {
+    within("another Machine on the host", 300, async || {
         let host = world.api::<Host>().get("host-c").await.expect("a Host");
         let consumer = host.spec.consumer_ref?;
         (consumer.name != machine && !consumer.releasing).then_some(())
@@ -209,7 +210,7 @@ async fn a_silent_host_is_fenced(world: &World, c: &SimulatedBmc) {
 }
 
 async fn one_node_per_machine(world: &World) {
-    eventually("three Nodes", 60, async || {
+    within("three Nodes", 60, async || {
         let output = world
             .member_kubectl()
             .args(["get", "nodes", "-o", "name"])
@@ -225,7 +226,7 @@ async fn one_node_per_machine(world: &World) {
 async fn a_host_that_lost_its_power_comes_back(world: &World, c: &SimulatedBmc) {
     world.fleet(&["kill", "host-c"]);
     c.state().power = "Off".into();
-    eventually("its power", 300, async || {
+    within("its power", 300, async || {
         (c.state().power == "On").then_some(())
     })
     .await;

@@ -11,7 +11,8 @@ use crate::life::simulated_installer::{Fleet, address, curl, simulated_installer
 use crate::support::bmc::{OnImage, OnPower, PASSWORD, SimulatedBmc, State, USER};
 use crate::support::commands::both;
 use crate::support::image::{Origin, image};
-use crate::support::world::{World, eventually};
+use crate::support::wait::within;
+use crate::support::world::World;
 
 pub const NAME: &str = "rein";
 pub const SUBNET: &str = "10.62.0";
@@ -114,7 +115,7 @@ fn applied(world: &World, object: &Value) {
 }
 
 async fn until_host_says(world: &World, condition: &str, text: &str, seconds: u64) -> String {
-    eventually(
+    within(
         &format!("{HOST}: {condition} {text}"),
         seconds,
         async || {
@@ -182,7 +183,7 @@ async fn nothing_is_written_before_one_disk_is_named(world: &World, bmc: &Simula
     ask(world, DISK);
     let refused = until_host_says(world, "Installed", "False/SeveralMatchingDisks", 180).await;
     assert!(refused.contains(DISK), "{refused}");
-    eventually("the end of it", 60, async || {
+    within("the end of it", 60, async || {
         let host = world.api::<Host>().get(HOST).await.expect("a Host");
         let record = &host.metadata.annotations?["tatara.dev/installation"];
         record.contains("\"failed\"").then_some(())
@@ -246,7 +247,7 @@ async fn remove_worker_on(world: &World, host: &str) -> String {
         "machinedeployment/quickstart-workers",
         "--replicas=1",
     ]);
-    eventually("the end of the Machine", 300, async || {
+    within("the end of the Machine", 300, async || {
         let machine = world
             .api::<Machine>()
             .get_opt(&machine)
@@ -336,7 +337,7 @@ async fn retained_when_released(world: &World) {
         "-p",
         "{\"spec\":{\"wipePolicy\":\"reset\"}}",
     ]);
-    eventually("a free host", 300, async || {
+    within("a free host", 300, async || {
         world
             .host_says(host, "Available")
             .await

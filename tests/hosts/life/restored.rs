@@ -12,7 +12,8 @@ use crate::life::claims::{follow, machine_says};
 use crate::life::deletion;
 use crate::life::edited::cluster_says;
 use crate::support::commands::done;
-use crate::support::world::{World, eventually};
+use crate::support::wait::within;
+use crate::support::world::World;
 
 const CONTROL_PLANE: &str = "quickstart-control-plane";
 
@@ -30,13 +31,13 @@ async fn an_old_backup_wipes_no_live_node_and_says_who_must_do_what() {
     let resets = world.starts(&host, "reset");
 
     restore(&world).await;
-    let said = eventually("the orphaned host", 90, async || {
+    let said = within("the orphaned host", 90, async || {
         let said = world.host_says(&host, "Clean").await;
         said.starts_with("False/Orphaned: ").then_some(said)
     })
     .await;
     scale(&world, 2);
-    let refused = eventually("a Machine without a host", 30, async || {
+    let refused = within("a Machine without a host", 30, async || {
         let machines = world.list::<Machine>().await;
         for machine in machines {
             let said = world
@@ -122,7 +123,7 @@ fn scale(world: &World, replicas: u32) {
 }
 
 async fn a_free_host(world: &World) -> String {
-    eventually("a free host", 120, async || world.available().await.pop()).await
+    within("a free host", 120, async || world.available().await.pop()).await
 }
 
 async fn is_ready(nodes: &Api<Node>, name: &str) -> bool {

@@ -7,7 +7,8 @@ use tatara::api::{Cluster, Machine};
 
 use crate::life::crash::UnderWay;
 use crate::life::gates;
-use crate::support::world::{World, eventually};
+use crate::support::wait::within;
+use crate::support::world::World;
 
 const FIRST: &str = "quickstart-control-plane";
 const SECOND: &str = "second";
@@ -23,7 +24,7 @@ async fn a_cluster_replaced_and_its_ca_secret_edited_in_mid_init_starts_no_secon
     let holder = until_init_waits_at_its_gate(&world).await;
     let other = if holder == FIRST { SECOND } else { FIRST };
     let says = async |reason: &str| {
-        eventually(reason, 120, async || {
+        within(reason, 120, async || {
             let said = world.machine_says(other, "BootstrapReady").await;
             said.starts_with(&format!("False/{reason}: "))
                 .then_some(said)
@@ -38,7 +39,7 @@ async fn a_cluster_replaced_and_its_ca_secret_edited_in_mid_init_starts_no_secon
     world.kubectl(&["delete", policy]);
     let manifest = world.run().join("manifests/20-cluster.yaml");
     let manifest = manifest.to_str().expect("text");
-    eventually("a replaced Cluster", 60, async || {
+    within("a replaced Cluster", 60, async || {
         let replaced = world
             .kubectl_command()
             .args(["replace", "-f", manifest])
@@ -72,7 +73,7 @@ async fn a_cluster_replaced_and_its_ca_secret_edited_in_mid_init_starts_no_secon
     );
 
     gates::open_all(&world, "init");
-    eventually("the record of init", 240, async || {
+    within("the record of init", 240, async || {
         let by = annotations(&cluster)
             .await
             .get("tatara.dev/control-plane-initialized")
@@ -109,7 +110,7 @@ fn two_control_planes(world: &World) {
 
 /// Returns the Machine whose init waits before its first step.
 async fn until_init_waits_at_its_gate(world: &World) -> String {
-    eventually("an init", 240, async || {
+    within("an init", 240, async || {
         let lines = world.progress().await;
         let mut under_way = lines.iter().filter_map(|line| UnderWay::of(line));
         under_way.find_map(|at| (at.unit == "init").then_some(at.machine))

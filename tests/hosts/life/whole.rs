@@ -19,7 +19,8 @@ use super::{install, secrets};
 use crate::support::audit::{MANAGER, Mark};
 use crate::support::canaries::CommandLines;
 use crate::support::commands::done;
-use crate::support::world::{World, eventually, root};
+use crate::support::wait::within;
+use crate::support::world::{World, root};
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs hosts"]
@@ -118,7 +119,7 @@ async fn restarted_the_manager_writes_nothing(world: &World) {
     let before = versions(world).await;
     let mark = world.audit();
     world.signal_manager("-TERM");
-    eventually("the end of the manager", 15, async || {
+    within("the end of the manager", 15, async || {
         world.manager_ended().then_some(())
     })
     .await;
@@ -134,7 +135,7 @@ async fn restarted_the_manager_writes_nothing(world: &World) {
 /// Until the manager has listed what it watches, and then has asked nothing for five seconds. (That a
 /// watch of its predecessor ended is logged as well: only a list is the new one's.)
 async fn quiet(mark: &Mark) {
-    eventually("the lists of the restarted manager", 30, async || {
+    within("the lists of the restarted manager", 30, async || {
         let requests = mark.requests_of(MANAGER);
         requests
             .iter()
@@ -147,7 +148,7 @@ async fn quiet(mark: &Mark) {
 
 /// Until the manager has asked nothing for five seconds.
 async fn still(mark: &Mark) {
-    eventually("quiet", 120, async || {
+    within("quiet", 120, async || {
         let count = asked(mark);
         tokio::time::sleep(Duration::from_secs(5)).await;
         (asked(mark) == count).then_some(())
@@ -204,7 +205,7 @@ async fn guard_workers(member: &Client) {
         .create(&PostParams::default(), &budget)
         .await
         .expect("a new budget");
-    eventually("both guarded pods", 60, async || {
+    within("both guarded pods", 60, async || {
         let guarded = deployments.get("guarded").await.expect("an answer");
         (guarded.status?.ready_replicas == Some(2)).then_some(())
     })
@@ -215,7 +216,7 @@ async fn a_budget_holds_a_drain_and_is_named(world: &World) {
     let member = world.member().await;
     guard_workers(&member).await;
     scale(world, 1);
-    let said = eventually("a reason that names the budget", 60, async || {
+    let said = within("a reason that names the budget", 60, async || {
         for machine in world.list::<Machine>().await {
             let said = world.machine_says(&machine.name_any(), "Deleting").await;
             if said.contains("PodDisruptionBudget") {
@@ -245,11 +246,11 @@ async fn a_budget_holds_a_drain_and_is_named(world: &World) {
         .delete("guarded", &Default::default())
         .await
         .expect("an answer");
-    eventually("a free host", 120, async || {
+    within("a free host", 120, async || {
         (world.available().await.len() == 1).then_some(())
     })
     .await;
-    let left = eventually("the Node's end", 30, async || {
+    let left = within("the Node's end", 30, async || {
         let all = nodes.list(&Default::default()).await.expect("Nodes");
         (all.items.len() == 2).then_some(all)
     })
@@ -263,7 +264,7 @@ async fn a_budget_holds_a_drain_and_is_named(world: &World) {
 
 async fn the_freed_host_is_taken_again(world: &World) {
     scale(world, 2);
-    eventually("two workers that are Ready", 180, async || {
+    within("two workers that are Ready", 180, async || {
         let machines = world.list::<Machine>().await;
         let mut ready = 0;
         for machine in &machines {
@@ -279,7 +280,7 @@ async fn the_freed_host_is_taken_again(world: &World) {
 async fn deleted_the_profile_goes_first_and_every_host_comes_back(world: &World) {
     let mark = world.audit();
     world.kubectl(&["delete", "cluster", "quickstart", "--wait=false"]);
-    eventually("the end of the cluster", 240, async || {
+    within("the end of the cluster", 240, async || {
         let cluster = world.api::<Cluster>().get_opt("quickstart").await;
         cluster.expect("an answer").is_none().then_some(())
     })
@@ -292,7 +293,7 @@ async fn deleted_the_profile_goes_first_and_every_host_comes_back(world: &World)
     assert_eq!(at("clusterprofiles"), Some(0), "{requests:#?}");
     assert_eq!(world.list::<ClusterProfile>().await.len(), 0);
     assert_eq!(world.list::<Machine>().await.len(), 0);
-    eventually("three hosts that are Available", 120, async || {
+    within("three hosts that are Available", 120, async || {
         (world.available().await.len() == 3).then_some(())
     })
     .await;

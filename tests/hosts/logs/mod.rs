@@ -131,13 +131,14 @@ async fn logs_of_a_machine_are_read_and_followed_on_its_host() {
     let (code, _, error) = site.output(&[]);
     assert_eq!(code, Some(1));
     assert!(
-        error.starts_with("error: namespace logs has no Machine m; "),
+        error.starts_with("error: Machine m does not exist in namespace logs; "),
         "{error}"
     );
 
     let uid = site.machine().await;
     let (_, _, error) = site.output(&[]);
-    let wanted = "error: Machine m holds no Host, so there are no steps to read: NoHostAvailable: all are claimed\n";
+    let wanted =
+        "error: Machine m has no host yet, so it has no logs: NoHostAvailable: all are claimed\n";
     assert_eq!(error, wanted);
 
     let key = site.fleet.fleet(&["hostkey", "a"]);
@@ -151,7 +152,7 @@ async fn logs_of_a_machine_are_read_and_followed_on_its_host() {
 
     site.secret().await;
     let (_, _, error) = site.output(&[]);
-    let wanted = "error: Host a has no logs of Machine m; see what it does: tatara describe cluster c -n logs\n";
+    let wanted = "error: Host a has no logs of Machine m; to see its state: tatara describe cluster c -n logs\n";
     assert_eq!(error, wanted);
 
     follow(&site, &uid);

@@ -66,7 +66,11 @@ fn a_host_that_is_not_fit_says_everything_that_is_wrong_with_it_at_once() {
             "use a larger host",
         ),
         ("swap", "/dev/sda2", "swapoff -a"),
-        ("clock", "the clock is 36", "chrony"),
+        (
+            "clock",
+            "the clock differs from the manager's by 36",
+            "chrony",
+        ),
         ("hostname", "Not_A_Name", "spec.metadata.name"),
         (
             "occupied",

@@ -12,7 +12,8 @@ use tatara::api::{Machine, MachineDeployment};
 
 use crate::support::commands;
 use crate::support::conditions::is_true;
-use crate::support::world::{self, World, eventually};
+use crate::support::wait::within;
+use crate::support::world::{self, World};
 
 /// A version that hack/versions pins.
 fn pinned(name: &str) -> String {
@@ -52,7 +53,7 @@ async fn workers_roll_to_the_control_planes_version_one_host_at_a_time() {
     ]);
     roll_one_at_a_time(&world, &before.machines, &said).await;
     let complete = "Progressing=True/Complete: ";
-    eventually("the end, told", 30, async || {
+    within("the end, told", 30, async || {
         let lines = said.lines();
         let is_last = |line: &&String| line.starts_with("Progressing=");
         lines
@@ -188,7 +189,7 @@ fn note(deployment: &MachineDeployment, said: &mut Vec<String>) {
 /// Waits for the end of the roll. At each look there are no more workers than hosts, at most one of them is not there
 /// for its pods, and none is new before the roll was announced.
 async fn roll_one_at_a_time(world: &World, before: &BTreeSet<String>, said: &Said) {
-    eventually("the end of the roll", 600, async || {
+    within("the end of the roll", 600, async || {
         let machines = world.list::<Machine>().await;
         let workers = machines
             .iter()

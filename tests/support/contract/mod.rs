@@ -13,11 +13,11 @@ use kube::core::NamespaceResourceScope;
 use tatara::api::conditions::Reason;
 use tatara::api::{Machine, MachineProviderSpec};
 use tatara::core::machine::plan::{Acquire, Power, Release};
-use tatara::core::machine::{Held, Observed, Placement, Refusal, Seen};
+use tatara::core::machine::{Infrastructure, Lookup, Observed, Placement, Refusal};
 use tatara::core::node::Marker;
 use tatara::engine::{Engine, ReconcileError};
 use tatara::providers::{Place, Provider};
-use tatara::store::{Indexed, Kind, Scope, Stores, Wakers, watch};
+use tatara::store::{IndexKeys, Kind, Scope, Stores, Wakers, watch};
 
 /// The world outside in which a provider has room for two Machines, `a` and `b`.
 pub trait World {
@@ -148,7 +148,7 @@ fn is_conflict(result: &Result<(), ReconcileError>) -> bool {
     result.as_ref().is_err_and(ReconcileError::is_conflict)
 }
 
-fn held(machine: &Observed) -> Option<&Held> {
+fn held(machine: &Observed) -> Option<&Infrastructure> {
     match &machine.placement {
         Placement::Held(held) => Some(held),
         Placement::None(_) => None,
@@ -210,7 +210,7 @@ pub fn observed(machine: Machine) -> Observed {
         claiming: None,
         claims: Vec::new(),
         chosen: None,
-        node: Seen::Known(None),
+        node: Lookup::Known(None),
         follow: None,
         has_token: false,
         attempts: [].into(),
@@ -231,7 +231,7 @@ pub fn engine(client: kube::Client) -> Arc<Engine> {
 /// Holds what there is of a kind, and what is written from now on.
 pub async fn listed<K>(engine: &Arc<Engine>, of: fn(&Stores) -> &Kind<K>)
 where
-    K: Indexed
+    K: IndexKeys
         + kube::Resource<Scope = NamespaceResourceScope>
         + Clone
         + std::fmt::Debug

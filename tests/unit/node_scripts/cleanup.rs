@@ -51,7 +51,7 @@ fn nothing_is_removed_around_a_mount_that_somebody_holds() {
     assert_eq!(output.status.code(), Some(1), "{stdout}{stderr}");
     let mount = root.join("tree/a/same");
     let says = format!(
-        "finding: mounted: {} cannot be unmounted; it is held by: bash (",
+        "finding: mounted: {} cannot be unmounted; it is in use by: bash (",
         mount.display()
     );
     assert!(stdout.starts_with(&says), "{stdout}{stderr}");

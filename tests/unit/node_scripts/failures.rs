@@ -290,7 +290,7 @@ fn what_kubeadm_says_is_explained_where_its_cause_is_known() {
             "error execution phase wait-control-plane: failed while waiting for the control plane to start: [kube-apiserver check failed at https://10.0.0.1:6443/livez]",
             &[
                 "does not become healthy: [kube-apiserver check failed",
-                "do: Look on",
+                "do: Check on",
             ],
         ),
         (
@@ -355,7 +355,7 @@ fn a_download_says_what_answers_there() {
         ),
         (
             "while (($#)); do [[ $1 != -o ]] || echo x >\"$2\"; shift; done; printf 200",
-            "why: http://x/y does not have the checksum that software.imageArchives says",
+            "why: http://x/y does not have the checksum given in software.imageArchives",
         ),
     ] {
         let said = causes(&images, &[("curl", curl)]);

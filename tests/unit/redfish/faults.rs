@@ -33,7 +33,7 @@ async fn a_204_after_which_nothing_happens_is_an_error() {
     let mut bmc = open(&simulated).await;
     let error = bmc.bring(Wish::On).await.expect_err("nothing happened");
     assert!(matches!(error, Error::NotReached { .. }), "{error:?}");
-    assert!(told(&error).contains("still says Off"), "{error}");
+    assert!(told(&error).contains("still reports Off"), "{error}");
     bmc.close().await;
 }
 
@@ -117,7 +117,7 @@ async fn a_change_by_somebody_else_is_met_by_reading_again_once() {
 async fn a_task_that_fails_says_why_and_one_that_never_ends_is_given_up() {
     for (task, says) in [
         ((1, "Exception"), "ended with Exception: as it was told"),
-        ((u32::MAX, "Completed"), "has not ended after"),
+        ((u32::MAX, "Completed"), "has not finished after"),
     ] {
         let simulated = SimulatedBmc::start(State {
             has_tasks: true,
@@ -159,7 +159,10 @@ async fn a_power_action_that_is_not_offered_is_not_asked_for() {
     let mut bmc = open(&simulated).await;
     let error = bmc.bring(Wish::On).await.expect_err("not offered");
     assert!(told(&error).contains("none of On, ForceOn"), "{error}");
-    assert!(told(&error).contains("it allows ForceOff, Nmi"), "{error}");
+    assert!(
+        told(&error).contains("allowed are ForceOff, Nmi"),
+        "{error}"
+    );
     assert_eq!(simulated.state().count("ComputerSystem.Reset"), 0);
     bmc.close().await;
 }

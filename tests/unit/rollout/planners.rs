@@ -15,7 +15,7 @@ use tatara::api::names::{
 };
 use tatara::api::{MachineTemplate, ProviderSpec};
 use tatara::core::machine_deployment::plan::{Action, Limits, Plan, plan};
-use tatara::core::machine_deployment::{Counts, Observed, ObservedSet, Unresolved};
+use tatara::core::machine_deployment::{Counts, Observed, ObservedSet, TemplateProblem};
 use tatara::core::machine_set::plan::Action as SetAction;
 use tatara::core::machine_set::{self, ObservedMachine, Owner};
 
@@ -102,7 +102,7 @@ fn deployment() -> impl Strategy<Value = Observed> {
             } else {
                 rolling(Int(surge), Int(unavailable))
             };
-            let missing = Unresolved {
+            let missing = TemplateProblem {
                 reason: Reason::MachineClassMissing,
                 message: String::new(),
             };

@@ -14,7 +14,7 @@ use crate::libvirt::{Link, capacity as libvirt_capacity};
 /// What the hypervisor has, and how much of it is given out.
 #[utoipa::path(
     get, path = "/v1/capacity", tag = "hypervisor",
-    responses((status = 200, body = Capacity, description = "What there is."), Failures),
+    responses((status = 200, body = Capacity, description = "The capacity."), Failures),
 )]
 pub(super) async fn capacity(State(app): State<Arc<App>>) -> Result<Json<Capacity>, Problem> {
     let limits = app.limits;

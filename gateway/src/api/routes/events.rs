@@ -16,7 +16,7 @@ use crate::api::openapi::Failures;
 use crate::api::types::event::{self, ImageGone, MachineGone};
 use crate::app::App;
 use crate::auth::Pass;
-use crate::events::{Change, Heard, listen};
+use crate::events::{Change, StreamEvent, listen};
 
 /// First everything that there is, as events `machine`, `image` and `capacity`; then `synced`; then what changes:
 /// `machine`, `machine-gone` (`{"id"}`), `image`, `image-gone` (`{"sha256","pool"}`), `capacity`. A comment every 15 s.
@@ -39,20 +39,20 @@ pub(super) async fn events(
     Ok(Sse::new(heard).keep_alive(KeepAlive::new().interval(event::KEEP_ALIVE)))
 }
 
-fn told(heard: &Heard) -> Event {
+fn told(heard: &StreamEvent) -> Event {
     match heard {
-        Heard::Change(Change::Machine(machine)) => named(event::MACHINE, &**machine),
-        Heard::Change(Change::MachineGone(id)) => {
+        StreamEvent::Change(Change::Machine(machine)) => named(event::MACHINE, &**machine),
+        StreamEvent::Change(Change::MachineGone(id)) => {
             let id = id.to_string();
             named(event::MACHINE_GONE, &MachineGone { id })
         }
-        Heard::Change(Change::Image(image)) => named(event::IMAGE, &**image),
-        Heard::Change(Change::ImageGone { pool, sha256 }) => {
+        StreamEvent::Change(Change::Image(image)) => named(event::IMAGE, &**image),
+        StreamEvent::Change(Change::ImageGone { pool, sha256 }) => {
             let (pool, sha256) = (pool.clone(), sha256.clone());
             named(event::IMAGE_GONE, &ImageGone { pool, sha256 })
         }
-        Heard::Change(Change::Capacity(capacity)) => named(event::CAPACITY, &**capacity),
-        Heard::Synced => named(event::SYNCED, &json!({})),
+        StreamEvent::Change(Change::Capacity(capacity)) => named(event::CAPACITY, &**capacity),
+        StreamEvent::Synced => named(event::SYNCED, &json!({})),
     }
 }
 

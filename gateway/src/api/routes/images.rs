@@ -10,7 +10,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::api::Problem;
-use crate::api::extract::{self, Asked, Checksum};
+use crate::api::extract::{self, CheckedQuery, Checksum};
 use crate::api::openapi::{Conflict, Failures, Invalid, Missing};
 use crate::api::types::{DEFAULT_POOL, Image, ImageList, ImageRequest, ImageState};
 use crate::app::App;
@@ -34,7 +34,7 @@ fn default_pool() -> String {
 /// All images of this gateway.
 #[utoipa::path(
     get, path = "/v1/images", tag = "images",
-    responses((status = 200, body = ImageList, description = "All of them."), Failures),
+    responses((status = 200, body = ImageList, description = "All images."), Failures),
 )]
 pub(super) async fn list(State(app): State<Arc<App>>) -> Result<Json<ImageList>, Problem> {
     let worker = app.clone();
@@ -52,8 +52,8 @@ pub(super) async fn list(State(app): State<Arc<App>>) -> Result<Json<ImageList>,
     params(("sha256" = String, Path, pattern = "^[0-9a-f]{64}$", description = "SHA-256 of the file.")),
     request_body = ImageRequest,
     responses(
-        (status = 200, body = Image, description = "It is ready."),
-        (status = 202, body = Image, description = "It is being fetched."),
+        (status = 200, body = Image, description = "The image is ready."),
+        (status = 202, body = Image, description = "The image is being downloaded."),
         Conflict, Invalid, Failures,
     ),
 )]
@@ -84,7 +84,7 @@ pub(super) async fn fetch(
 pub(super) async fn read(
     State(app): State<Arc<App>>,
     Checksum(sha256): Checksum,
-    Asked(Place { pool }): Asked<Place>,
+    CheckedQuery(Place { pool }): CheckedQuery<Place>,
 ) -> Result<Json<Image>, Problem> {
     let worker = app.clone();
     let read = app
@@ -97,12 +97,12 @@ pub(super) async fn read(
 #[utoipa::path(
     delete, path = "/v1/images/{sha256}", tag = "images",
     params(("sha256" = String, Path, pattern = "^[0-9a-f]{64}$", description = "SHA-256 of the file."), Place),
-    responses((status = 204, description = "It is gone."), Conflict, Invalid, Failures),
+    responses((status = 204, description = "The image does not exist any more."), Conflict, Invalid, Failures),
 )]
 pub(super) async fn delete(
     State(app): State<Arc<App>>,
     Checksum(sha256): Checksum,
-    Asked(Place { pool }): Asked<Place>,
+    CheckedQuery(Place { pool }): CheckedQuery<Place>,
 ) -> Result<StatusCode, Problem> {
     let worker = app.clone();
     app.libvirt

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::api::Problem;
-use crate::api::extract::{self, Asked, Id};
+use crate::api::extract::{self, CheckedQuery, Id};
 use crate::api::openapi::{Conflict, Failures, Full, Invalid, Missing};
 use crate::api::types::{Code, Machine, MachineList, MachineRequest, PowerRequest};
 use crate::app::App;
@@ -20,7 +20,7 @@ use crate::machines::{self, MOST_BYTES};
 /// All machines of this gateway, by id. Domains that are not ours are not among them.
 #[utoipa::path(
     get, path = "/v1/machines", tag = "machines",
-    responses((status = 200, body = MachineList, description = "All of them."), Failures),
+    responses((status = 200, body = MachineList, description = "All machines."), Failures),
 )]
 pub(super) async fn list(State(app): State<Arc<App>>) -> Result<Json<MachineList>, Problem> {
     let worker = app.clone();
@@ -38,8 +38,8 @@ pub(super) async fn list(State(app): State<Arc<App>>) -> Result<Json<MachineList
     params(("id" = uuid::Uuid, Path, description = "UUID of the machine, chosen by the caller.")),
     request_body = MachineRequest,
     responses(
-        (status = 200, body = Machine, description = "It was there, with the same spec."),
-        (status = 201, body = Machine, description = "It was made, and started."),
+        (status = 200, body = Machine, description = "The machine exists, with the same spec."),
+        (status = 201, body = Machine, description = "The machine was created and started."),
         Invalid, Conflict, Full, Failures,
     ),
 )]
@@ -54,7 +54,7 @@ pub(super) async fn create(
         })
         .await?;
     if made.now {
-        tracing::info!(%id, name = made.machine.spec.name, "machine made");
+        tracing::info!(%id, name = made.machine.spec.name, "created a machine");
         app.hub.nudge();
     }
     let status = if made.now {
@@ -87,7 +87,7 @@ pub(super) async fn read(
 #[utoipa::path(
     delete, path = "/v1/machines/{id}", tag = "machines",
     params(("id" = uuid::Uuid, Path, description = "UUID of the machine.")),
-    responses((status = 204, description = "It is gone."), Conflict, Invalid, Failures),
+    responses((status = 204, description = "The machine does not exist any more."), Conflict, Invalid, Failures),
 )]
 pub(super) async fn delete(State(app): State<Arc<App>>, Id(id): Id) -> Result<StatusCode, Problem> {
     app.change(id, move |app, link| machines::delete(app, link, id))
@@ -101,7 +101,7 @@ pub(super) async fn delete(State(app): State<Arc<App>>, Id(id): Id) -> Result<St
     post, path = "/v1/machines/{id}/power", tag = "machines",
     params(("id" = uuid::Uuid, Path, description = "UUID of the machine.")),
     request_body = PowerRequest,
-    responses((status = 204, description = "It was done."), Missing, Conflict, Invalid, Failures),
+    responses((status = 204, description = "The action was executed."), Missing, Conflict, Invalid, Failures),
 )]
 pub(super) async fn power(
     State(app): State<Arc<App>>,
@@ -120,7 +120,7 @@ pub(super) async fn power(
 #[utoipa::path(
     delete, path = "/v1/machines/{id}/seed", tag = "machines",
     params(("id" = uuid::Uuid, Path, description = "UUID of the machine.")),
-    responses((status = 204, description = "It is gone."), Missing, Conflict, Invalid, Failures),
+    responses((status = 204, description = "The seed does not exist any more."), Missing, Conflict, Invalid, Failures),
 )]
 pub(super) async fn remove_seed(
     State(app): State<Arc<App>>,
@@ -158,10 +158,10 @@ fn some_bytes() -> u64 {
 pub(super) async fn console(
     State(app): State<Arc<App>>,
     Id(id): Id,
-    Asked(Tail { bytes }): Asked<Tail>,
+    CheckedQuery(Tail { bytes }): CheckedQuery<Tail>,
 ) -> Result<impl IntoResponse, Problem> {
     if bytes > MOST_BYTES {
-        let detail = format!("bytes {bytes} does not fit: give 0 to {MOST_BYTES}");
+        let detail = format!("bytes {bytes} is out of range; it must be 0 to {MOST_BYTES}");
         return Err(Problem::new(
             StatusCode::UNPROCESSABLE_ENTITY,
             Code::BadSpec,

@@ -51,5 +51,5 @@ pub fn router(app: Arc<App>, guard: Arc<Guard>) -> Router {
         .with_state(app)
 }
 
-const NO_PATH: &str = "there is nothing at this path: /openapi.json has them all";
-const NO_METHOD: &str = "this path has other methods: /openapi.json has them all";
+const NO_PATH: &str = "this path does not exist; /openapi.json lists all paths";
+const NO_METHOD: &str = "this path does not support the method; /openapi.json lists all methods";

@@ -155,7 +155,7 @@ fn hosts_that_are_not_free_say_why_in_the_line_of_the_free_ones() {
         .expect("a line");
     assert_eq!(
         line,
-        "no host free; 1 Quarantined: d (Occupied); 1 Registering: e"
+        "no free host; 1 Quarantined: d (Occupied); 1 Registering: e"
     );
 }
 

@@ -9,7 +9,7 @@ use kube::ResourceExt;
 use crate::api::names::{LABEL_CLUSTER, LABEL_CONTROL_PLANE, MANAGER_ACCOUNT};
 use crate::api::readable::unreadable;
 use crate::api::{Cluster, Machine};
-use crate::controllers::whose::Shared;
+use crate::controllers::whose::ProviderObject;
 use crate::core::machine::plan::turn::Both;
 use crate::providers::ssh::claims;
 use crate::store::Stores;
@@ -56,15 +56,15 @@ pub fn recorded(
 ) -> Option<Arc<Cluster>> {
     let all = namings(stores, machine, &both);
     let own = own(&all, stores, machine);
-    let mut by_secret = all.iter().filter(|one| one.named == Named::BySecret);
-    if let Some(own) = own.filter(|own| own.named == Named::BySecret) {
+    let mut by_secret = all.iter().filter(|one| one.named == NamedBy::BySecret);
+    if let Some(own) = own.filter(|own| own.named == NamedBy::BySecret) {
         return Some(own.cluster.clone());
     }
     match (by_secret.next(), by_secret.next()) {
         (Some(only), None) => Some(only.cluster.clone()),
         (Some(_), Some(_)) => None,
         (None, _) => own
-            .filter(|own| own.named == Named::ByItself)
+            .filter(|own| own.named == NamedBy::ByItself)
             .map(|own| own.cluster.clone()),
     }
 }
@@ -79,7 +79,10 @@ pub fn doubt(
 ) -> Option<String> {
     let all = namings(stores, machine, &both);
     let own = own(&all, stores, machine);
-    let named: Vec<&Naming> = all.iter().filter(|n| n.named != Named::NotAtAll).collect();
+    let named: Vec<&Naming> = all
+        .iter()
+        .filter(|n| n.named != NamedBy::NotAtAll)
+        .collect();
     let is_own = |one: &Naming| own.is_some_and(|own| own.cluster.uid() == one.cluster.uid());
     // what stands on its host, or its Node, tells its own Cluster from a copy
     let others = || named.iter().filter(|one| !is_own(one));
@@ -87,9 +90,9 @@ pub fn doubt(
     let vouched = own.filter(|own| {
         let is_claimed = claimed(stores, machine).is_some_and(|by| by.uid() == own.cluster.uid());
         let has_its_node = has(&own.cluster) && !others().any(|other| has(&other.cluster));
-        let is_outdone = others().any(|other| other.named == Named::BySecret);
-        let is_believed = own.named == Named::BySecret || !is_outdone;
-        own.named != Named::NotAtAll && is_believed && (is_claimed || has_its_node)
+        let is_outdone = others().any(|other| other.named == NamedBy::BySecret);
+        let is_believed = own.named == NamedBy::BySecret || !is_outdone;
+        own.named != NamedBy::NotAtAll && is_believed && (is_claimed || has_its_node)
     });
     if let [first, second, ..] = named.as_slice()
         && vouched.is_none()
@@ -104,12 +107,12 @@ pub fn doubt(
         ));
     }
     // nothing that another Secret could say changes that
-    if vouched.is_some_and(|own| own.named == Named::BySecret) {
+    if vouched.is_some_and(|own| own.named == NamedBy::BySecret) {
         return None;
     }
     if let [only] = named.as_slice()
         && !is_own(only)
-        && only.named == Named::ByItself
+        && only.named == NamedBy::ByItself
     {
         let name = only.cluster.name_any();
         return Some(format!(
@@ -145,7 +148,7 @@ fn label_back(machine: &Machine, cluster: &str) -> String {
 /// A Cluster of ours, and how it names a Machine.
 struct Naming {
     cluster: Arc<Cluster>,
-    named: Named,
+    named: NamedBy,
     /// Its CA Secret was looked for.
     is_read: bool,
 }
@@ -182,19 +185,19 @@ fn own<'a>(all: &'a [Naming], stores: &Stores, machine: &Machine) -> Option<&'a 
 
 /// How a Cluster names a Machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Named {
+enum NamedBy {
     NotAtAll,
     ByItself,
     BySecret,
 }
 
-fn names(both: &Both, uid: &str) -> Named {
+fn names(both: &Both, uid: &str) -> NamedBy {
     let [secret, cluster] = [&both.secret, &both.cluster]
         .map(|marks| marks.has_turn_of(uid) || marks.initialized.as_deref() == Some(uid));
     match (secret, cluster) {
-        (true, _) => Named::BySecret,
-        (false, true) => Named::ByItself,
-        (false, false) => Named::NotAtAll,
+        (true, _) => NamedBy::BySecret,
+        (false, true) => NamedBy::ByItself,
+        (false, false) => NamedBy::NotAtAll,
     }
 }
 

@@ -4,37 +4,37 @@
 mod belongs;
 
 use crate::api::conditions::{ConditionType, Reason};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
-use k8s_openapi::jiff::SignedDuration;
 use kube::ResourceExt;
 
-use super::turn;
+use super::{Machines, turn};
 use crate::api::cluster::Turn;
 use crate::api::names::{self, ANNOTATION_INITIALIZED, LABEL_CLUSTER};
 use crate::api::readable::unreadable;
 use crate::api::{Cluster, ClusterProviderSpec, Host, Machine, MachineProviderSpec};
 use crate::controllers::paused;
-use crate::controllers::whose::Shared;
+use crate::controllers::whose::ProviderObject;
+use crate::controllers::workloads::Workloads;
 use crate::core::kubeadm::Endpoint;
 use crate::core::machine::plan::turn::{Both, Holder};
 use crate::core::machine::units::node_name;
 use crate::core::machine::{
-    Namesake, Observed, ObservedCluster, Placement, Refusal, Seen, SpecProblem,
+    Lookup, Namesake, Observed, ObservedCluster, Placement, Refusal, SpecProblem,
 };
 use crate::core::node::{JobKind, Marker};
 use crate::core::{Key, NodeView};
 use crate::engine::ReconcileError;
-use crate::manager::Context;
 use crate::providers::ssh::target::node_address;
 use crate::providers::ssh::{claims, marked};
+use crate::store::Stores;
 use crate::workload::Connectivity;
 
-/// A restart of ours is no news: how long after it a cluster that was connected may take to be connected again.
-const CONNECTS_WITHIN: SignedDuration = SignedDuration::from_mins(1);
-
 /// Gathers what a pass over a Machine needs.
-pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observed, ReconcileError> {
+pub async fn observe(
+    controller: &Machines,
+    machine: Arc<Machine>,
+) -> Result<Observed, ReconcileError> {
     let namespace = machine.namespace().unwrap_or_default();
     let label = machine
         .labels()
@@ -42,26 +42,27 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
         .cloned()
         .unwrap_or_default();
     let uid = machine.uid().unwrap_or_default();
-    let known = |cluster: &Cluster| turn::known(context, cluster);
-    let has_node = |cluster: &Cluster| has_node(context, cluster, &uid);
-    let cluster = belongs::cluster(&context.stores, &machine, known, has_node);
-    let whose = belongs::doubt(&context.stores, &machine, known, has_node);
+    let known = |cluster: &Cluster| turn::known(&controller.workloads, cluster);
+    let has_node = |cluster: &Cluster| has_node(&controller.workloads, cluster, &uid);
+    let cluster = belongs::cluster(controller.base.stores(), &machine, known, has_node);
+    let whose = belongs::doubt(controller.base.stores(), &machine, known, has_node);
     let marker = Marker {
-        management: context.management.clone(),
+        management: controller.base.management.clone(),
         namespace: namespace.clone(),
         cluster: cluster.as_ref().map_or(label, |cluster| cluster.name_any()),
         machine: machine.name_any(),
         uid,
     };
-    let (spec, resolved) = resolve(context, &namespace, &machine);
-    let follow = context.follows.current(&marker.uid);
-    let node = node(context, cluster.as_deref(), &machine);
+    let (spec, resolved) = resolve(controller.base.stores(), &namespace, &machine);
+    let follow = controller.follows.current(&marker.uid);
+    let known = (controller.base.stores(), &*controller.workloads);
+    let node = node(known, cluster.as_deref(), &machine);
     let mut observed = Observed {
         cluster: cluster
             .as_deref()
-            .map(|cluster| observed_cluster(context, machine.as_ref(), cluster)),
+            .map(|cluster| observed_cluster(known, machine.as_ref(), cluster)),
         attempts: JobKind::ALL
-            .map(|kind| (kind, context.follows.attempts(&marker.job(kind))))
+            .map(|kind| (kind, controller.follows.attempts(&marker.job(kind))))
             .into(),
         placement: Placement::None(Err(Refusal {
             reason: Reason::Starting,
@@ -70,14 +71,10 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
         virtual_machine: None,
         whose,
         claiming: None,
-        claims: claimed(context, &marker),
+        claims: claimed(controller.base.stores(), &marker),
         chosen: None,
-        has_token: context
-            .tokens
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .contains_key(&marker.uid),
-        paused_by: paused::paused_by(&context.stores, machine.as_ref()),
+        has_token: controller.tokens.contains(&marker.uid),
+        paused_by: paused::paused_by(controller.base.stores(), machine.as_ref()),
         machine,
         marker,
         spec,
@@ -86,29 +83,26 @@ pub async fn observe(context: &Context, machine: Arc<Machine>) -> Result<Observe
         node,
         follow,
     };
-    let place = context.providers.observe(&observed).await;
+    let place = controller.providers.observe(&observed).await;
     observed.placement = place.placement;
     observed.virtual_machine = place.virtual_machine;
     observed.chosen = place.chosen;
     observed.claiming = place.claiming;
-    observed.namesake = namesake(context, cluster.as_deref(), &observed);
+    observed.namesake = namesake(controller, cluster.as_deref(), &observed);
     Ok(observed)
 }
 
 /// The provider spec: the user's own, or a copy of the class's.
 fn resolve(
-    context: &Context,
+    stores: &Stores,
     namespace: &str,
     machine: &Machine,
 ) -> (
     Result<MachineProviderSpec, SpecProblem>,
     Option<serde_json::Value>,
 ) {
-    let resolved = crate::controllers::machine_class::resolve(
-        &context.stores,
-        namespace,
-        &machine.spec.provider_spec,
-    );
+    let resolved =
+        crate::controllers::machine_class::resolve(stores, namespace, &machine.spec.provider_spec);
     match resolved {
         Err(problem) => (Err(problem), None),
         Ok(value) => {
@@ -122,48 +116,56 @@ fn resolve(
 }
 
 /// The Hosts that bear the claim of a Machine.
-fn claimed(context: &Context, marker: &Marker) -> Vec<String> {
-    let found = claims::of(&context.stores.hosts, marker);
+fn claimed(stores: &Stores, marker: &Marker) -> Vec<String> {
+    let found = claims::of(&stores.hosts, marker);
     found.iter().map(|host| host.name_any()).collect()
 }
 
 /// The Cluster whose control plane the Machine made, or is about to make, by what is recorded there.
-pub fn recorded_cluster(context: &Context, machine: &Machine) -> Option<Arc<Cluster>> {
-    let known = |cluster: &Cluster| turn::known(context, cluster);
-    belongs::recorded(&context.stores, machine, known)
+pub fn recorded_cluster(
+    stores: &Stores,
+    workloads: &Workloads,
+    machine: &Machine,
+) -> Option<Arc<Cluster>> {
+    let known = |cluster: &Cluster| turn::known(workloads, cluster);
+    belongs::recorded(stores, machine, known)
 }
 
 /// The Machines that are this Cluster's although their label names another, or none: by what is recorded, by their claim,
 /// or by their Node.
-pub fn unlabelled(context: &Context, cluster: &Cluster) -> Vec<Arc<Machine>> {
+pub fn unlabelled(stores: &Stores, workloads: &Workloads, cluster: &Cluster) -> Vec<Arc<Machine>> {
     let has_node = |cluster: &Cluster, machine: &Machine| {
-        has_node(context, cluster, &machine.uid().unwrap_or_default())
+        has_node(workloads, cluster, &machine.uid().unwrap_or_default())
     };
-    let known = |cluster: &Cluster| turn::known(context, cluster);
-    let mut found = belongs::unlabelled(&context.stores, cluster, known, has_node);
-    found.retain(|machine| machine.is_ours(&context.stores));
+    let known = |cluster: &Cluster| turn::known(workloads, cluster);
+    let mut found = belongs::unlabelled(stores, cluster, known, has_node);
+    found.retain(|machine| machine.is_ours(stores));
     found
 }
 
 /// What a Cluster and its CA Secret say of turn and record, as far as it is known without asking.
-fn both(context: &Context, cluster: &Cluster) -> Both {
-    turn::known(context, cluster).unwrap_or_else(|| Both::unread(cluster))
+fn both(workloads: &Workloads, cluster: &Cluster) -> Both {
+    turn::known(workloads, cluster).unwrap_or_else(|| Both::unread(cluster))
 }
 
 /// Whether a Cluster has the Node of this Machine, once its Nodes have been listed.
-fn has_node(context: &Context, cluster: &Cluster, uid: &str) -> Option<bool> {
+fn has_node(workloads: &Workloads, cluster: &Cluster, uid: &str) -> Option<bool> {
     let ids = names::provider_ids(uid);
-    let member = context.member(cluster)?;
-    let is_there = |id: &String| member.node_by_provider_id(id).is_some();
-    member.is_synced().then(|| ids.iter().any(is_there))
+    let workload = workloads.get(cluster)?;
+    let is_there = |id: &String| workload.node_by_provider_id(id).is_some();
+    workload.is_synced().then(|| ids.iter().any(is_there))
 }
 
-fn observed_cluster(context: &Context, machine: &Machine, cluster: &Cluster) -> ObservedCluster {
+fn observed_cluster(
+    (stores, workloads): (&Stores, &Workloads),
+    machine: &Machine,
+    cluster: &Cluster,
+) -> ObservedCluster {
     let namespace = &cluster.namespace().unwrap_or_default();
     let annotation = |key: &str| cluster.annotations().get(key).cloned();
     let name = cluster.name_any();
     let spec = ClusterProviderSpec::decode(cluster.spec.provider_spec.value.as_ref());
-    let (turn, other_turn) = turns(context, cluster);
+    let (turn, other_turn) = turns(workloads, cluster);
     let initialized_by = annotation(ANNOTATION_INITIALIZED);
     let conditions = cluster
         .status
@@ -174,7 +176,7 @@ fn observed_cluster(context: &Context, machine: &Machine, cluster: &Cluster) -> 
         crate::api::conditions::find(conditions, ConditionType::ControlPlaneInitialized);
     let deleting = cluster.metadata.deletion_timestamp.is_some();
     let initialized_by_secret =
-        turn::known(context, cluster).and_then(|both| both.secret.initialized);
+        turn::known(workloads, cluster).and_then(|both| both.secret.initialized);
     let first = initialized_by
         .as_ref()
         .or(turn.as_ref().map(|turn| &turn.machine));
@@ -189,9 +191,9 @@ fn observed_cluster(context: &Context, machine: &Machine, cluster: &Cluster) -> 
         || is_named(&initialized_by)
         || is_named(&initialized_by_secret);
     ObservedCluster {
-        endpoint: cluster_endpoint(context, namespace, spec.as_ref().ok(), first),
+        endpoint: cluster_endpoint(stores, namespace, spec.as_ref().ok(), first),
         workers_left: if deleting && counts_workers {
-            workers_left(context, cluster, first)
+            workers_left((stores, workloads), cluster, first)
         } else {
             0
         },
@@ -218,7 +220,7 @@ fn observed_cluster(context: &Context, machine: &Machine, cluster: &Cluster) -> 
             .status
             .as_ref()
             .and_then(|status| status.version.clone())
-            .or_else(|| version_of_machines(context, cluster)),
+            .or_else(|| version_of_machines(stores, cluster)),
         initialized_by,
         initialized_by_secret,
         turn,
@@ -229,30 +231,34 @@ fn observed_cluster(context: &Context, machine: &Machine, cluster: &Cluster) -> 
 }
 
 /// Machines of a Cluster that are no control plane, and not the `first` one.
-fn workers_left(context: &Context, cluster: &Cluster, first: Option<&String>) -> usize {
+fn workers_left(
+    (stores, workloads): (&Stores, &Workloads),
+    cluster: &Cluster,
+    first: Option<&String>,
+) -> usize {
     let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
-    let mut machines = context.stores.machines.by(&Key::Cluster(namespace, name));
-    machines.retain(|machine| machine.is_ours(&context.stores));
-    machines.extend(unlabelled(context, cluster));
+    let mut machines = stores.machines.by(&Key::Cluster(namespace, name));
+    machines.retain(|machine| machine.is_ours(stores));
+    machines.extend(unlabelled(stores, workloads, cluster));
     let is_worker =
         |machine: &Machine| !machine.is_control_plane() && machine.uid().as_ref() != first;
     machines.iter().filter(|machine| is_worker(machine)).count()
 }
 
 /// The version that a control-plane Machine of a Cluster asks for.
-fn version_of_machines(context: &Context, cluster: &Cluster) -> Option<String> {
+fn version_of_machines(stores: &Stores, cluster: &Cluster) -> Option<String> {
     let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
     let key = Key::ControlPlane(namespace, name);
-    let mut machines = context.stores.machines.by(&key);
-    machines.retain(|machine| machine.is_ours(&context.stores));
+    let mut machines = stores.machines.by(&key);
+    machines.retain(|machine| machine.is_ours(stores));
     machines
         .iter()
         .find_map(|machine| machine.versions()?.control_plane.clone())
 }
 
 /// Who has the control-plane turn, and whom only the Cluster names, as far as it is known without asking.
-fn turns(context: &Context, cluster: &Cluster) -> (Option<Turn>, Option<Turn>) {
-    let both = both(context, cluster);
+fn turns(workloads: &Workloads, cluster: &Cluster) -> (Option<Turn>, Option<Turn>) {
+    let both = both(workloads, cluster);
     let first = both.holder().cloned();
     let other = match both.cluster.turn {
         Holder::Of(turn) if first.as_ref().is_some_and(|f| f.machine != turn.machine) => Some(turn),
@@ -263,7 +269,7 @@ fn turns(context: &Context, cluster: &Cluster) -> (Option<Turn>, Option<Turn>) {
 
 /// The endpoint that the Cluster names; without one, the address of its first control-plane machine.
 pub fn cluster_endpoint(
-    context: &Context,
+    stores: &Stores,
     namespace: &str,
     spec: Option<&ClusterProviderSpec>,
     first: Option<&String>,
@@ -274,11 +280,11 @@ pub fn cluster_endpoint(
             port: endpoint.port,
         });
     }
-    let host = first_host(context, namespace, first?);
+    let host = first_host(stores, namespace, first?);
     let host = host.filter(|host| unreadable(host.as_ref()).is_none());
     let address = match host {
         Some(host) => node_address(&host),
-        None => machine_address(context.stores.machines.by_uid(first?)?.as_ref())?,
+        None => machine_address(stores.machines.by_uid(first?)?.as_ref())?,
     };
     Some(Endpoint {
         host: address,
@@ -287,8 +293,8 @@ pub fn cluster_endpoint(
 }
 
 /// The Host of the Machine that made a control plane, if one Host of that namespace bears its claim.
-pub fn first_host(context: &Context, namespace: &str, uid: &str) -> Option<Arc<Host>> {
-    let mut found = context.stores.hosts.by(&Key::Claim(uid.to_owned()));
+pub fn first_host(stores: &Stores, namespace: &str, uid: &str) -> Option<Arc<Host>> {
+    let mut found = stores.hosts.by(&Key::Claim(uid.to_owned()));
     found.retain(|host| host.namespace().as_deref() == Some(namespace));
     found.pop().filter(|_| found.is_empty())
 }
@@ -300,17 +306,17 @@ fn machine_address(machine: &Machine) -> Option<String> {
 }
 
 fn node(
-    context: &Context,
+    (stores, workloads): (&Stores, &Workloads),
     cluster: Option<&Cluster>,
     machine: &Machine,
-) -> Seen<Option<Arc<NodeView>>> {
+) -> Lookup<Option<Arc<NodeView>>> {
     let Some(cluster) = cluster else {
-        return Seen::Known(None);
+        return Lookup::Known(None);
     };
     let status = machine.status.as_ref();
     let was_seen = status.is_some_and(|status| status.node_ref.is_some());
-    let Some(member) = context.member(cluster) else {
-        let problem = context.known.get(&cluster.uid().unwrap_or_default());
+    let Some(workload) = workloads.get(cluster) else {
+        let problem = workloads.known.get(&cluster.uid().unwrap_or_default());
         let problem = problem.kubeconfig.problem.map(|why| format!(": {why}"));
         let not_connected = format!(
             "not connected to the API of Cluster {} yet{}",
@@ -318,42 +324,60 @@ fn node(
             problem.unwrap_or_default()
         );
         let initialized = cluster.annotations().contains_key(ANNOTATION_INITIALIZED);
-        let is_young = crate::clock::now().duration_since(context.started) < CONNECTS_WITHIN;
+        let is_young = workloads.are_connecting();
         return match (was_seen, initialized) {
-            (true, _) if is_young => Seen::NotYet(not_connected),
-            (true, _) | (false, true) => Seen::Unknown(not_connected),
-            (false, false) => Seen::Known(None),
+            (true, _) if is_young => Lookup::NotYet(not_connected),
+            (true, _) | (false, true) => Lookup::Unknown(not_connected),
+            (false, false) => Lookup::Known(None),
         };
     };
     // what its spec says can be written by a user, and be another's
     let ids = names::provider_ids(&machine.uid().unwrap_or_default());
-    let found = ids.iter().find_map(|id| member.node_by_provider_id(id));
-    match (found, member.connectivity()) {
-        (Some(node), Connectivity::Connected { .. }) => Seen::Known(Some(node)),
-        (None, Connectivity::Connected { .. }) => Seen::Known(None),
-        (_, Connectivity::Connecting) if was_seen => Seen::NotYet(format!(
+    let found = ids.iter().find_map(|id| workload.node_by_provider_id(id));
+    match (found, workload.connectivity()) {
+        (Some(node), Connectivity::Connected { .. }) => Lookup::Known(Some(node)),
+        (None, Connectivity::Connected { .. }) => Lookup::Known(None),
+        (_, Connectivity::Connecting) if was_seen => Lookup::NotYet(format!(
             "the API of Cluster {} has not answered yet",
             cluster.name_any()
         )),
-        (_, state) => Seen::Unknown(format!(
-            "the API of Cluster {0} does not answer{1}; condition ControlPlaneHealthy of Cluster {0} says where it is asked",
-            cluster.name_any(),
-            why(&state)
-        )),
+        (_, state) => Lookup::Unknown(silent(stores, cluster, &state)),
     }
+}
+
+/// That the API of a Cluster does not answer, and where to look. The Cluster says more, once several probes have failed.
+fn silent(stores: &Stores, cluster: &Cluster, state: &Connectivity) -> String {
+    let namespace = cluster.namespace().unwrap_or_default();
+    let spec = ClusterProviderSpec::decode(cluster.spec.provider_spec.value.as_ref());
+    let first = cluster.annotations().get(ANNOTATION_INITIALIZED);
+    let endpoint = cluster_endpoint(stores, &namespace, spec.as_ref().ok(), first);
+    let at = endpoint.map_or_else(|| "its address".into(), |at| format!("https://{at}"));
+    format!(
+        "the API of Cluster {0} does not answer{1}. Check route and firewall between the manager and {at}, and that kube-apiserver runs; see condition ControlPlaneHealthy of Cluster {0}",
+        cluster.name_any(),
+        why(state)
+    )
 }
 
 /// A Node that a host's last Machine left behind, as when that Machine was lost with the management
 /// cluster's state: a kubelet of the same name would take it over, provider ID and all.
-fn namesake(context: &Context, cluster: Option<&Cluster>, observed: &Observed) -> Option<Namesake> {
-    let (Placement::Held(held), Seen::Known(None)) = (&observed.placement, &observed.node) else {
+fn namesake(
+    controller: &Machines,
+    cluster: Option<&Cluster>,
+    observed: &Observed,
+) -> Option<Namesake> {
+    let (Placement::Held(held), Lookup::Known(None)) = (&observed.placement, &observed.node) else {
         return None;
     };
-    let node = context.member(cluster?)?.node(node_name(observed, held))?;
+    let node = controller
+        .workloads
+        .get(cluster?)?
+        .node(node_name(observed, held))?;
     let owner = node.provider_id.as_deref().and_then(names::machine_uid);
-    let is_left_over = owner.is_some_and(|uid| context.stores.machines.by_uid(uid).is_none());
+    let is_left_over =
+        owner.is_some_and(|uid| controller.base.stores().machines.by_uid(uid).is_none());
     let namespace = &observed.marker.namespace;
-    let marked = owner.and_then(|uid| marked(&context.stores.hosts, namespace, uid));
+    let marked = owner.and_then(|uid| marked(&controller.base.stores().hosts, namespace, uid));
     Some(Namesake {
         node,
         is_left_over,

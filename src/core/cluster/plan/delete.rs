@@ -1,4 +1,4 @@
-//! The way out: profile → workers → control plane → the rest.
+//! Deletion: profile → workers → control plane → the rest.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(30);
 /// How many Machines a message names.
 const NAMED: usize = 3;
 
-/// The profile first, so that consumers let go; then workers, then the control plane, then the rest.
+/// The profile first, so that consumers stop using the cluster; then workers, then the control plane, then the rest.
 pub fn plan(observed: &Observed) -> Plan {
     let mut plan = Plan {
         phase: "Deleting",
@@ -56,7 +56,7 @@ pub fn plan(observed: &Observed) -> Plan {
         let unreadable = match observed.unreadable.join(", ") {
             which if which.is_empty() => which,
             which => format!(
-                "; {which} cannot be read, and stays until it is mended: its Event says what is wrong"
+                "; {which} cannot be read, and stays until it is corrected: its Event says what is wrong"
             ),
         };
         // no change of a Machine without the label wakes this Cluster
@@ -85,7 +85,7 @@ pub fn plan(observed: &Observed) -> Plan {
     plan
 }
 
-/// The first few of those that are left, workers first, and what each says.
+/// The first few that are left, workers first, each with its reason.
 fn named(machines: &[MachineFact]) -> String {
     let mut machines: Vec<&MachineFact> = machines.iter().collect();
     machines.sort_by_key(|machine| (machine.control_plane, machine.name.as_str()));
@@ -101,8 +101,8 @@ fn named(machines: &[MachineFact]) -> String {
     format!(": {}{more}", names.join(", "))
 }
 
-/// Machines that are the Cluster's, and that its label does not name: a claim can be edited as well, so that a person says
-/// whether such a one goes.
+/// Machines that are the Cluster's, and that its label does not name: a claim can be edited as well, so a person decides
+/// whether such a Machine is deleted.
 fn unlabelled(observed: &Observed) -> String {
     let [first, ..] = observed.unlabelled.as_slice() else {
         return String::new();
@@ -112,8 +112,8 @@ fn unlabelled(observed: &Observed) -> String {
         observed.cluster.name_any(),
     );
     format!(
-        "; by their Host or Node, Machines that its label does not name are its as well: {}. Delete each (kubectl -n {namespace} delete machine {first}), \
-         or put its label back (kubectl -n {namespace} label --overwrite --as={MANAGER_ACCOUNT} machine {first} {LABEL_CLUSTER}={name}), after which it is deleted with the Cluster",
+        "; these Machines also belong to it, according to their Hosts or Nodes, but their label does not name it: {}. Delete each (kubectl -n {namespace} delete machine {first}), \
+         or restore its label (kubectl -n {namespace} label --overwrite --as={MANAGER_ACCOUNT} machine {first} {LABEL_CLUSTER}={name}), after which it is deleted with the Cluster",
         observed.unlabelled.join(", ")
     )
 }

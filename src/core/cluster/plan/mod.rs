@@ -12,7 +12,7 @@ use super::observed::{Addons, Certificates, Observed};
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Status};
 use crate::api::names::{ANNOTATION_PAUSED, FINALIZER_CLUSTER, kubeconfig_secret};
 use crate::core::cluster::health::Verdict;
-use crate::core::machine::plan::doubt::{self, Named};
+use crate::core::machine::plan::doubt::{self, ClusterName};
 use crate::core::{self, Next, trouble};
 
 /// How often the API of a running cluster is asked whether it is ready.
@@ -35,11 +35,11 @@ pub enum Action {
     Connect,
     /// Apply the addons.
     ApplyAddons,
-    /// Keep its Secrets until it is gone.
+    /// Add a finalizer to its Secrets until it is deleted.
     HoldSecrets,
     /// Delete all MachineDeployments, MachineSets and Machines of the cluster.
     DeleteChildren,
-    /// Forget the cluster and let it go.
+    /// Drop the connection to the cluster, and remove the finalizers.
     Finish,
 }
 
@@ -131,8 +131,8 @@ pub fn plan(observed: &Observed) -> Plan {
     plan
 }
 
-/// Whether the cluster was judged before, and not yet since we started: what was said stands, for a
-/// restart of ours is no news.
+/// Whether the cluster was judged before, and not yet since the manager started: its conditions stay, because a restart of
+/// the manager changes nothing about it.
 fn is_news_to_come(observed: &Observed) -> bool {
     let was_judged = was(observed, ConditionType::ControlPlaneHealthy)
         .is_some_and(|status| status != Status::Unknown);
@@ -146,7 +146,7 @@ fn is_news_to_come(observed: &Observed) -> bool {
         && !matches!(verdict, Some(Verdict::Healthy | Verdict::Unhealthy))
 }
 
-/// Whether there is a control plane to be watched, whoever made it.
+/// Whether there is a control plane to watch, created by Tatara or external.
 fn is_live(observed: &Observed) -> bool {
     observed.initialized_by.is_some() || observed.external
 }
@@ -236,7 +236,7 @@ fn certificates(observed: &Observed, plan: &mut Plan) -> bool {
             ConditionType::CertificatesReady,
             Reason::Lost,
             format!(
-                "Secret {} is missing, and the control plane uses what it held; it is never made again: restore it from a backup, or from /etc/kubernetes/pki of the control-plane host ({}): docs/operating.md#lost-certificates",
+                "Secret {} is missing, and the control plane uses what it held; it is never created again: restore it from a backup, or from /etc/kubernetes/pki of the control-plane host ({}): docs/operating.md#lost-certificates",
                 names.join(", "),
                 files(names)
             ),
@@ -246,7 +246,7 @@ fn certificates(observed: &Observed, plan: &mut Plan) -> bool {
             ConditionType::CertificatesReady,
             Reason::Lost,
             format!(
-                "Secret {} is missing, and Machine {} may have made a control plane of what it held; it is not made again: restore it from a backup, or from /etc/kubernetes/pki of that host ({}): docs/operating.md#lost-certificates; or delete that Machine to start anew",
+                "Secret {} is missing, and Machine {} may have created a control plane with what it held; it is not created again: restore it from a backup, or from /etc/kubernetes/pki of that host ({}): docs/operating.md#lost-certificates; or delete that Machine to start over",
                 names.join(", "),
                 turn.name,
                 files(names)
@@ -257,7 +257,7 @@ fn certificates(observed: &Observed, plan: &mut Plan) -> bool {
             Finding::no(
                 ConditionType::CertificatesReady,
                 Reason::Making,
-                "making the certificate authorities",
+                "creating the certificate authorities",
             )
         }
     };
@@ -283,16 +283,16 @@ fn replaced(observed: &Observed, secret: &str) -> Finding {
     let namespace = observed.cluster.namespace().unwrap_or_default();
     let kubeconfig = kubeconfig_secret(&observed.cluster.name_any());
     let message = format!(
-        "Secret {secret} holds another CA than the one that the control plane was made with, which is in Secret {kubeconfig}; no Machine joins and no kubeconfig is written until it is put back. \
+        "Secret {secret} holds another CA than the one that the control plane was created with, which is in Secret {kubeconfig}; no Machine joins and no kubeconfig is written until the former CA is restored. \
          Restore it from a backup, or copy ca.crt and ca.key from /etc/kubernetes/pki of the control-plane host: {}. \
-         Only if ca.crt there is the one of Secret {secret}, that kubeconfig is of an earlier Cluster, and is made anew after: \
+         Only if ca.crt there is the one of Secret {secret}, that kubeconfig is of an earlier Cluster, and is created again after: \
          kubectl -n {namespace} patch secret {kubeconfig} --type=json -p '[{{\"op\":\"remove\",\"path\":\"/data/value\"}}]'",
         doubt::put_back(&namespace, secret)
     );
     Finding::no(ConditionType::CertificatesReady, Reason::Replaced, message)
 }
 
-/// The user's act that is about nothing stays armed, and is said.
+/// Adds the note about a `tatara.dev/host-is-gone` annotation that has no effect.
 fn with_note(observed: &Observed, mut finding: Finding) -> Finding {
     if let Some(note) = &observed.unused {
         let and = if finding.message.is_empty() { "" } else { ". " };
@@ -312,16 +312,16 @@ fn initialized(observed: &Observed) -> Finding {
     }
     // also of one that runs: two records of init name two hosts, and one of these may be reset or joined by mistake
     if let Some(doubt) = &observed.doubt {
-        return doubt.finding(NAME, Named::of_cluster(&observed.cluster));
+        return doubt.finding(NAME, ClusterName::of_cluster(&observed.cluster));
     }
     if observed.initialized_by.is_some() {
         return Finding::yes(NAME, Reason::Initialized, "");
     }
     match &observed.turn {
         Some(turn) if observed.is_holder_gone => {
-            let cluster = Named::of_cluster(&observed.cluster);
+            let cluster = ClusterName::of_cluster(&observed.cluster);
             let message = format!(
-                "Machine {} (uid {}) had the turn to run kubeadm init and does not exist; it may run on its host. To have the turn returned, {}",
+                "Machine {} (uid {}) had the turn to run kubeadm init, but does not exist; kubeadm init may still run on its host. To return the turn, {}",
                 turn.name,
                 turn.machine,
                 doubt::of_nobody(cluster, &turn.machine)
@@ -358,7 +358,7 @@ fn initialized(observed: &Observed) -> Finding {
     }
 }
 
-/// What the worst Machine of the control plane says.
+/// The most urgent trouble of the control-plane Machines.
 fn worst_control_plane(observed: &Observed) -> Option<String> {
     let of = observed
         .machines

@@ -35,14 +35,12 @@ pub fn summarise(observed: &Observed, plan: &mut Plan) {
             condition: ConditionType::Ready,
             ..finding
         },
-        None if ready < observed.machines.len() => Finding::no(
-            ConditionType::Ready,
-            Reason::WaitingForMachines,
-            trouble::beside(
-                format!("{ready} of {} Machines are ready", observed.machines.len()),
-                trouble::worst(observed.machines.iter().filter_map(|m| m.trouble.as_ref())),
-            ),
-        ),
+        None if ready < observed.machines.len() || observed.pool.is_some() => {
+            let machines = format!("{ready} of {} Machines are ready", observed.machines.len());
+            let worst = trouble::worst(observed.machines.iter().filter_map(|m| m.trouble.as_ref()));
+            let message = trouble::beside(trouble::beside(machines, worst), observed.pool.clone());
+            Finding::no(ConditionType::Ready, Reason::WaitingForMachines, message)
+        }
         None => Finding::yes(ConditionType::Ready, Reason::Ready, ""),
     };
     plan.phase = if is_live(observed) {

@@ -41,7 +41,7 @@ fn a_foreign_profile_and_a_forbidden_namespace_are_named_and_the_others_go_on() 
         "ClusterProfile argocd/forge is that of the cluster manager open-cluster-management and is left \
          alone; delete it there, or name another namespace in spec.providerSpec.value.profile.namespaces; \
          spec.providerSpec.value.profile.namespaces names secret-place, which the manager's \
-         --profile-namespaces does not; add it there, or leave it out here"
+         --profile-namespaces does not; add it to that option, or remove it here"
     );
 }
 

@@ -9,7 +9,7 @@ use super::*;
 use crate::api::cluster_provider_spec::ProfileSettings;
 use crate::api::conditions::Status;
 use crate::core::cluster::health::Verdict;
-use crate::core::cluster_profile::{ClusterFacts, Found, Server, inventories};
+use crate::core::cluster_profile::{ClusterFacts, ExistingSecret, Server, inventories};
 
 fn at(time: &str) -> Timestamp {
     format!("2026-11-21T{time}Z").parse().expect("a time")
@@ -20,8 +20,8 @@ fn kubeconfig(text: &str) -> Kubeconfig {
 }
 
 /// The Secret of the consumers, as we wrote it.
-fn written() -> Found {
-    Found {
+fn written() -> ExistingSecret {
+    ExistingSecret {
         uid: Some("secret-uid".into()),
         is_ours: true,
         other: None,
@@ -63,7 +63,7 @@ fn executed(mut observed: Observed, plan: Plan) -> Observed {
         match action {
             Action::MakeAccount => observed.account_due = false,
             Action::WriteSecret { uid, kubeconfig } => {
-                observed.secret = Some(Found {
+                observed.secret = Some(ExistingSecret {
                     uid,
                     kubeconfig: Some(kubeconfig),
                     ..written()

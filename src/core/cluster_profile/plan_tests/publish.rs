@@ -214,7 +214,7 @@ fn what_a_profile_cannot_carry_is_said() {
     observed.profiles.clear();
     let message = &plan(&observed, at("10:00:00")).findings[0].message;
     assert!(message.contains(
-        "left out, for their values are empty or longer than 1024 bytes: long.example.com"
+        "left out, because their values are empty or longer than 1024 bytes: long.example.com"
     ));
     assert!(message.contains("longer than 62 characters"), "{message}");
 }

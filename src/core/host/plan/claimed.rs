@@ -69,7 +69,7 @@ pub(super) fn by_machine(observed: &Observed) -> Plan {
         return owned::abandoned(observed);
     }
     let name = consumer(observed).map_or("", |consumer| consumer.name.as_str());
-    let mut message = format!("Machine {name} has it");
+    let mut message = format!("claimed by Machine {name}");
     if is_deleted(observed) {
         message.push_str("; the Host is removed once that Machine has released it");
     }

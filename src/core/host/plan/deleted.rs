@@ -5,7 +5,7 @@ use kube::ResourceExt;
 use super::super::observed::Observed;
 use super::{consumer, is_deleted};
 
-/// What is said after the words of the server; nothing of a Host that may go, or is not being deleted.
+/// What is added to the error; empty for a Host that can be removed, or is not being deleted.
 pub fn stays(observed: &Observed) -> String {
     let namespace = observed.host.namespace().unwrap_or_default();
     match consumer(observed).filter(|_| is_deleted(observed)) {
@@ -14,11 +14,11 @@ pub fn stays(observed: &Observed) -> String {
             observed.host.name_any(),
         ),
         Some(consumer) if let Some(cluster) = &observed.guards => format!(
-            ". The Host is being deleted, and stays as long as Machine {}, which has the control plane of Cluster {cluster}; nothing happens to it meanwhile",
+            ". The Host is being deleted, but stays as long as Machine {}, which has the control plane of Cluster {cluster}; nothing happens to it meanwhile",
             consumer.name
         ),
         Some(consumer) if observed.consumer.exists() => format!(
-            ". The Host is being deleted, and stays until Machine {0} has released it; nothing happens to that Machine meanwhile. Only if it shall go as well: kubectl -n {namespace} delete machine {0} --wait=false",
+            ". The Host is being deleted, but stays until Machine {0} has released it; nothing happens to that Machine meanwhile. To delete that Machine as well: kubectl -n {namespace} delete machine {0} --wait=false",
             consumer.name
         ),
         _ => String::new(),

@@ -24,8 +24,8 @@ pub fn plan(observed: &Observed, underway: &Underway, now: Timestamp) -> Plan {
         return failed(observed, record);
     }
     if observed.host.spec.maintenance {
-        let message = "spec.maintenance is true: its power is left alone, and its installation continues, or is given up, \
-                       when that is over; installation.timeoutSeconds counts on";
+        let message = "spec.maintenance is true: its power is left alone, and its installation waits until spec.maintenance is false; \
+                       installation.timeoutSeconds keeps counting";
         return at_work(Reason::Maintenance, message, Next::OnChange);
     }
     if is_deleted(observed) {
@@ -136,7 +136,7 @@ fn booting(observed: &Observed, underway: &Underway, is_late: bool, now: Timesta
         }
         Some(BaseState::Failed(Failure::Fetch(message))) => at_work(
             Reason::FetchingInstaller,
-            format!("{message}; tried again"),
+            format!("{message}; retrying"),
             again,
         ),
         Some(BaseState::Fetching) if is_late => give_up(
@@ -168,12 +168,12 @@ fn boot(observed: &Observed, is_late: bool, now: Timestamp) -> Plan {
         }
         Some(error) => at_work(
             Reason::BootingInstaller,
-            format!("the host is to boot the installer: {}", error.message),
+            format!("cannot boot the installer yet: {}", error.message),
             Next::After(TRY_AGAIN),
         ),
         None => at_work(
             Reason::BootingInstaller,
-            "its BMC has it boot the installer",
+            "booting the installer through its BMC",
             Next::After(TRY_AGAIN),
         ),
     };
@@ -224,7 +224,7 @@ fn installing(observed: &Observed, underway: &Underway, is_late: bool) -> Plan {
     if power == Some(&Ok(PowerState::Off)) {
         let mut plan = at_work(
             Reason::BootingInstalled,
-            "the installer has switched it off; its BMC has it boot what was installed",
+            "the installer switched the host off; booting the installed system through its BMC",
             Next::After(TRY_AGAIN),
         );
         plan.actions.push(Action::BootInstalled);
@@ -241,11 +241,11 @@ fn installing(observed: &Observed, underway: &Underway, is_late: bool) -> Plan {
     }
     let said = match (underway.report, trouble(observed)) {
         (_, Some(error)) => format!(
-            "the installer runs; its BMC does not say how it is: {}",
+            "the installer runs; its BMC does not report the power state: {}",
             error.message
         ),
-        (Some(_), None) => "the installer has found the disk, and installs".into(),
-        (None, None) => "the installer is booted; it has not reported yet".into(),
+        (Some(_), None) => "the installer found the disk, and is installing".into(),
+        (None, None) => "the installer was booted, and has not reported yet".into(),
     };
     let mut plan = at_work(Reason::InstallerRuns, said, Next::After(LOOK_AGAIN));
     if !underway.is_open {
@@ -260,7 +260,7 @@ fn starting(observed: &Observed, record: &Record, is_late: bool) -> Plan {
             let mut plan = unavailable(
                 State::Installing,
                 Reason::InstallationEnds,
-                "what was installed answers with its key",
+                "the installed system answers with its host key",
                 Next::OnChange,
             );
             plan.findings.push(Finding::yes(
@@ -271,9 +271,11 @@ fn starting(observed: &Observed, record: &Record, is_late: bool) -> Plan {
             plan.actions.push(Action::EndInstallation);
             return plan;
         }
-        Contact::Seen(_) => "what answers has another /etc/tatara-installation".to_owned(),
+        Contact::Seen(_) => {
+            "the system that answers has another /etc/tatara-installation".to_owned()
+        }
         Contact::Failed(error) => error.message.clone(),
-        Contact::Off | Contact::NotAsked => "its BMC says that it is off".to_owned(),
+        Contact::Off | Contact::NotAsked => "its BMC reports that it is off".to_owned(),
     };
     if is_late {
         let message = format!(
@@ -294,7 +296,7 @@ fn starting(observed: &Observed, record: &Record, is_late: bool) -> Plan {
     plan
 }
 
-/// Nothing more is done before somebody has decided.
+/// Nothing more is done until the user has decided.
 fn failed(observed: &Observed, record: &Record) -> Plan {
     let cause = record.cause.unwrap_or(Cause::Unreadable);
     let host = format!(
@@ -303,9 +305,12 @@ fn failed(observed: &Observed, record: &Record) -> Plan {
         observed.host.name_any()
     );
     let message = format!(
-        "{}. To try again: kubectl {host} {ANNOTATION_REINSTALL}=DISK (serial number or WWN, as in spec.rootDeviceHints); to go \
-         on with what is on the host: kubectl {host} {ANNOTATION_INSTALLATION}-",
-        record.message.as_deref().unwrap_or("it failed")
+        "{}. To try again: kubectl {host} {ANNOTATION_REINSTALL}=DISK (serial number or WWN, as in spec.rootDeviceHints); to \
+         continue with the system that is on the host: kubectl {host} {ANNOTATION_INSTALLATION}-",
+        record
+            .message
+            .as_deref()
+            .unwrap_or("the installation failed")
     );
     let mut plan = unavailable(
         State::Quarantined,

@@ -1,4 +1,4 @@
-//! The server of a Machine that runs does not show it.
+//! The server of a running Machine does not have its marker.
 
 use kube::ResourceExt;
 
@@ -7,8 +7,8 @@ use super::{Plan, claimed, consumer};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::node::Observation;
 
-/// The marker is there before kubeadm is begun. Without it, what else is found is not somebody else's: a `kubeadm reset`
-/// would end a node whose `/var` is not mounted.
+/// The marker is written before kubeadm is started. Without it, traces of Kubernetes on the server may be those of the
+/// Machine: a `kubeadm reset` would destroy a node whose `/var` is not mounted.
 pub fn marker(observed: &Observed, seen: &Observation) -> Option<Plan> {
     let claim = consumer(observed).filter(|claim| !claim.releasing)?;
     if !observed.consumer.exists() || !observed.consumer.is_begun() {
@@ -17,7 +17,7 @@ pub fn marker(observed: &Observed, seen: &Observation) -> Option<Plan> {
     let machine = &claim.name;
     let end = match &observed.guards {
         Some(cluster) => format!(
-            "It has the control plane of Cluster {cluster}: if it was erased, docs/operating.md#dead-control-plane"
+            "It has the control plane of Cluster {cluster}: if it was erased, see docs/operating.md#dead-control-plane"
         ),
         None => format!(
             "Only if it was erased: kubectl -n {} delete machine {machine}",
@@ -25,7 +25,7 @@ pub fn marker(observed: &Observed, seen: &Observation) -> Option<Plan> {
         ),
     };
     let message = format!(
-        "Machine {machine} runs on it, and its server does not show the marker of that, /var/lib/tatara/owner.json{}, as with another disk, or with /var not mounted; nothing is done. Mount it. {end}",
+        "Machine {machine} runs on it, but its server does not have the marker /var/lib/tatara/owner.json of that Machine{}, for example because /var is not mounted or the disk was replaced; nothing is done. Mount the disk. {end}",
         found(seen)
     );
     let mut plan = claimed::by_machine(observed);

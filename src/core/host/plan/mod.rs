@@ -22,31 +22,31 @@ use crate::api::installation::{Cause, WipePolicy};
 use crate::api::names::ANNOTATION_PAUSED;
 use crate::core::host::ContactError;
 use crate::core::node::{Marker, Observation, Ownership};
-use crate::core::proof::{Clean, Initialized};
+use crate::core::proof::{Clean, InitProof};
 use crate::core::{self, Next};
 
-/// A host is asked again after this time, whoever has it: nothing else tells when one goes away.
+/// A host is queried again after this time, also while a Machine has it: there is no event when a server fails.
 const ASK_AGAIN: Duration = Duration::from_mins(1);
 /// A host that does not answer is tried again after this time.
 const TRY_AGAIN: Duration = Duration::from_secs(10);
 
-/// Where a host is in its life: a summary for people; conditions are the truth.
+/// Where a host is in its life: a summary for people; conditions are authoritative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub enum State {
     /// It has not been reached yet.
     #[default]
     Registering,
-    /// A Machine may take it.
+    /// A Machine may claim it.
     Available,
-    /// A Machine has it.
+    /// A Machine claims it.
     Claimed,
     /// It is being reset.
     Releasing,
     /// Its operating system is being installed.
     Installing,
-    /// It is not clean, and is never handed out so.
+    /// It is not clean, and no Machine can claim it.
     Quarantined,
-    /// Its owner keeps it back.
+    /// It is in maintenance, or being deleted.
     Maintenance,
     /// It does not answer.
     Unreachable,
@@ -59,25 +59,25 @@ pub enum Action {
     PinKeys(Vec<String>),
     /// Run the reset unit of this Machine, or attach to it.
     Reset(Marker),
-    /// Keep the Host from being deleted under the Machine that it is claimed by.
+    /// Add the finalizer that keeps the Host while a Machine claims it.
     Hold,
     /// Clear the claim, by compare-and-swap: nothing of its Machine is on it.
     Free(Clean),
-    /// Let a Host go that is being deleted, claim and all. Its server is not written to.
+    /// Remove the finalizer of a Host that is being deleted, with its claim. Its server is not changed.
     LetGo,
-    /// The same, because this other Host stands for its server with the same claim, and stays.
+    /// The same, because this other Host names the same server with the same claim, and stays.
     LeaveTo(String),
     /// Record on the Cluster that its control plane is on this host, of a Machine that does not exist.
-    RecordInitialized(Initialized),
-    /// Have its BMC switch it on, to boot from its own disk.
+    RecordInitialized(InitProof),
+    /// Switch it on through its BMC, to boot from its own disk.
     SwitchOn,
-    /// Have its BMC switch it off, in order, if no Machine has taken it meanwhile.
+    /// Shut it down through its BMC, if no Machine has claimed it meanwhile.
     SwitchOff,
-    /// Have its BMC cut its power, if it is still let go of.
+    /// Cut its power through its BMC, if it is still released.
     Fence,
     /// Stop the kubelet of this Machine for good.
     StopKubelet(Marker),
-    /// Make a host key, and write down that an installation is under way, by compare-and-swap.
+    /// Create a host key, and record on the Host that an installation is under way, with a compare-and-swap.
     BeginInstallation,
     /// Open the installer to the host, as it was before we started.
     OpenInstaller,
@@ -85,7 +85,7 @@ pub enum Action {
     BootInstaller,
     /// Close the installer, and have the BMC boot what was installed.
     BootInstalled,
-    /// Pin the key of the installed system, and forget that it was installed; free the host if it was let go.
+    /// Pin the key of the installed system, and remove the record of the installation; free the host if it was released.
     EndInstallation,
     /// Close the installer, have the BMC take it out, and write down why.
     GiveUpInstallation(Cause, String),
@@ -99,7 +99,7 @@ pub struct Plan {
     pub actions: Vec<Action>,
     /// Its conditions.
     pub findings: Vec<Finding>,
-    /// The summary for people.
+    /// The state, a summary.
     pub state: State,
     /// When to look again, beside on every change.
     pub next: Next,
@@ -121,7 +121,7 @@ impl core::Plan for Plan {
     }
 }
 
-/// Whether what a host said then need not be asked for again.
+/// Whether an answer of that time is recent enough, so that the host is not queried again.
 pub fn is_fresh(heard_at: Timestamp, now: Timestamp) -> bool {
     now.duration_since(heard_at).unsigned_abs() < ASK_AGAIN
 }
@@ -159,7 +159,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     plan
 }
 
-/// By what the host says.
+/// According to the answer of the host.
 fn by_contact(observed: &Observed, now: Timestamp) -> Plan {
     let stopped = owned::contested(observed).or_else(|| owned::not_meant(observed));
     if let Some(mut plan) = stopped {
@@ -237,7 +237,7 @@ fn failed(observed: &Observed, error: &ContactError) -> Plan {
         State::Unreachable
     };
     let again = if error.reason.is_refused_login() {
-        "; it is tried again every minute"
+        "; retried every minute"
     } else {
         ""
     };
@@ -274,7 +274,7 @@ fn answered(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
             owned::occupied(
                 observed,
                 format!(
-                    "it runs a Kubernetes that is not Tatara's, and is left alone: {}. If nobody needs that any more: kubeadm reset, on the host",
+                    "it runs a Kubernetes node that Tatara does not manage, and is left alone: {}. If that node is no longer needed, run on the host: kubeadm reset",
                     found.join("; ")
                 ),
             )
@@ -284,7 +284,7 @@ fn answered(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
             owned::occupied(
                 observed,
                 format!(
-                    "it belongs to Machine {}/{} of another management cluster (uid {}), and is left alone. If that one is lost, undo by hand what it set up: docs/operating.md, Undo",
+                    "it belongs to Machine {}/{} of another management cluster (uid {}), and is left alone. If that management cluster is lost, undo by hand what it set up: docs/operating.md#undo",
                     owner.marker.namespace, owner.marker.machine, owner.marker.management
                 ),
             )

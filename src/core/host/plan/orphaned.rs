@@ -11,8 +11,8 @@ use crate::core::Next;
 use crate::core::node::{Marker, Owner};
 
 /// Ours by its marker, and not its Machine's by its claim: a live node, for all we know, as after the
-/// restore of an old backup. Never reset without being told. The claim of another Machine was never
-/// fulfilled, and may go.
+/// restore of an old backup. It is never reset without a command of the user. The claim of another Machine
+/// was never fulfilled, and may be removed.
 pub fn plan(observed: &Observed, owner: &Owner) -> Plan {
     let marker = &owner.marker;
     let whose = format!(
@@ -23,7 +23,7 @@ pub fn plan(observed: &Observed, owner: &Owner) -> Plan {
     let is_near = observed.host.namespace().as_ref() == Some(&marker.namespace);
     let message = match (&observed.owner, other) {
         (Known::Unknown | Known::WithoutHost, _) if !is_near => format!(
-            "{whose}, and is left alone: only a Host of namespace {} can give it back, or have it reset. Register this server there, and delete this Host; or, if that namespace is gone, undo by hand what is on it (docs/operating.md#undo)",
+            "{whose}, and is left alone: only a Host in namespace {} can restore its claim or reset it. Register this server there, and delete this Host; or, if that namespace does not exist, undo by hand what is on it (docs/operating.md#undo)",
             marker.namespace
         ),
         (Known::Unknown | Known::WithoutHost, Some(other)) => {
@@ -34,11 +34,11 @@ pub fn plan(observed: &Observed, owner: &Owner) -> Plan {
             end(Some(owner), &claim_command(observed, marker, true))
         ),
         (Known::WithoutHost, None) => format!(
-            "{whose}, which exists and claims no Host, as after a restore; it may be a live node, and is left alone. To give it back to its Machine: {}",
+            "{whose}, which exists but claims no Host, for example after a restore; it may be a live node, and is left alone. To restore the claim of that Machine: {}",
             claim_command(observed, marker, false)
         ),
         (Known::On(host), _) => format!(
-            "{whose}, which claims Host {}/{host}; it may be a live node, and is left alone. Leave that Machine alone. If both Hosts are one server, delete this Host, or keep it until that Machine is gone; if this server is a copy of the other's disk, undo by hand what is on it (docs/operating.md#undo), or erase it",
+            "{whose}, which claims Host {}/{host}; it may be a live node, and is left alone. Leave that Machine alone. If both Hosts are one server, delete this Host, or keep it until that Machine is deleted; if this server is a copy of the other's disk, undo by hand what is on it (docs/operating.md#undo), or erase it",
             marker.namespace
         ),
     };
@@ -69,7 +69,7 @@ pub(super) fn end(owner: Option<&Owner>, command: &str) -> String {
             marker.namespace, marker.cluster
         ),
         _ => format!(
-            "it may be a live node. Drain it first, in its cluster (kubectl drain NODE --ignore-daemonsets --delete-emptydir-data). To have it reset, which ends its pods at once: {command}"
+            "it may be a live node. Drain it first, in its cluster (kubectl drain NODE --ignore-daemonsets --delete-emptydir-data). To reset it, which ends its pods at once: {command}"
         ),
     }
 }
@@ -86,13 +86,13 @@ fn other_claim(observed: &Observed, other: &ConsumerRef) -> String {
         format!("To free the Host of that claim: kubectl -n {namespace} delete machine {machine}")
     } else {
         format!(
-            "Register the Host anew without that claim: kubectl -n {namespace} get host {host} -o json | \
+            "Register the Host again without that claim: kubectl -n {namespace} get host {host} -o json | \
              jq '.metadata |= {{name, namespace, labels: (.labels // {{}})}} | del(.spec.consumerRef, .status)' >{host}.json; \
-             kubectl -n {namespace} delete host {host}; kubectl apply -f {host}.json. What it says then has the next command"
+             kubectl -n {namespace} delete host {host}; kubectl apply -f {host}.json. Its condition Clean then has the next command"
         )
     };
     format!(
-        "spec.consumerRef is that of Machine {machine}, of which nothing is on this server. It may be a live node, and is left alone. {then}"
+        "spec.consumerRef names Machine {machine}, of which nothing is on this server. It may be a live node, and is left alone. {then}"
     )
 }
 

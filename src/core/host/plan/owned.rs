@@ -1,5 +1,5 @@
-//! A host that belongs to somebody, by its marker or by what runs on it: reset only what is ours and
-//! was let go, and leave everything else alone.
+//! A host that is in use, according to its marker or to what runs on it: reset only what belongs to a Machine that released
+//! it, and leave everything else alone.
 
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
@@ -17,21 +17,21 @@ use crate::core::node::{Failure, JobKind, Observation, Owner, Ownership, UnitSta
 use crate::core::proof::{Clean, Evidence, Proof};
 use crate::core::{Next, backoff, claim};
 
-/// Its marker cannot be read, and may be ours: a claim stays until somebody has looked.
+/// Its marker cannot be read, and may be Tatara's: a claim stays until a person has checked.
 pub fn unreadable(text: &str) -> Plan {
     left_alone(format!(
         "its marker /var/lib/tatara/owner.json cannot be read ({text}); it is left alone. If no Machine uses the host, remove that file on it"
     ))
 }
 
-/// Somebody else's: nothing is done to it. A claim of ours on it was never fulfilled, and may go.
+/// It belongs to another: nothing is done to it. A claim on it was never fulfilled, and may be removed.
 pub fn occupied(observed: &Observed, message: String) -> Plan {
     let mut plan = left_alone(message);
     plan.actions.extend(never_started(observed));
     plan
 }
 
-/// The claim of a Machine that let go of a host on which nothing of it ever was: freed, whoever has the host.
+/// Frees the claim of a Machine that released a host on which nothing of it ever was, whatever else is on the host.
 pub(super) fn never_started(observed: &Observed) -> Option<Action> {
     let (Some(consumer), Contact::Seen(seen)) = (consumer(observed), &observed.contact) else {
         return None;
@@ -40,15 +40,15 @@ pub(super) fn never_started(observed: &Observed) -> Option<Action> {
     Some(Action::Free(Clean::from(&proof)?))
 }
 
-/// What the host says of the Machine that claims it.
+/// Evidence from the host about the Machine that claims it.
 fn proof(observed: &Observed, seen: &Observation) -> Result<Proof, String> {
     let claimant = claim::claimant(&observed.host, &observed.management);
     let claimant = claimant.ok_or("no Machine claims it")?;
     Proof::of_host(&claimant, observed.consumer.is_begun(), seen)
 }
 
-/// A clean host that was let go. What was reset stays its Machine's until that is deleted: the Machine returns its turn
-/// and deletes its Node on the word of a host that still bears its claim.
+/// A clean host that was released. A host that was reset keeps the claim until its Machine is deleted: the Machine returns
+/// its turn and deletes its Node on the evidence of a host that still has its claim.
 pub fn released(observed: &Observed, seen: &Observation) -> Plan {
     let name = consumer(observed).map_or("", |consumer| consumer.name.as_str());
     let quarantined = |why: &str| {
@@ -56,7 +56,7 @@ pub fn released(observed: &Observed, seen: &Observation) -> Plan {
             State::Quarantined,
             Reason::NotReset,
             format!(
-                "Machine {name} released it, and nothing proves that it was reset: {why}. Bring back the disk that it ran with; or, if its server was erased, delete this Host and register it again"
+                "Machine {name} released it, but nothing proves that it was reset: {why}. Bring back the disk that it ran with; or, if its server was erased, delete this Host and register it again"
             ),
             Next::After(ASK_AGAIN),
         )
@@ -66,7 +66,7 @@ pub fn released(observed: &Observed, seen: &Observation) -> Plan {
         Err(why) => return quarantined(&why),
     };
     let Some(clean) = Clean::from(&proof) else {
-        return quarantined("it says nothing of its reset");
+        return quarantined("it has no record of its reset");
     };
     let is_deleted = observed.host.metadata.deletion_timestamp.is_some();
     let waits = proof.evidence() != Evidence::NeverStarted || is_deleted;
@@ -85,7 +85,7 @@ pub fn released(observed: &Observed, seen: &Observation) -> Plan {
     }
 }
 
-/// Several Hosts bear this claim: nothing is done to any of them.
+/// Several Hosts have this claim: nothing is done to any of them.
 pub fn contested(observed: &Observed) -> Option<Plan> {
     let [_, ..] = observed.rivals.as_slice() else {
         return None;
@@ -97,7 +97,7 @@ pub fn contested(observed: &Observed) -> Option<Plan> {
                 ". Its server has the marker of that Machine: keep this one"
             }
             Ownership::Owner(_) | Ownership::Nobody => {
-                ". Its server shows no marker of it at the moment. Delete this one only where the other has it; its server is not written to"
+                ". Its server currently has no marker of that Machine. Delete this Host only if the server of the other Host has that marker; the deletion writes nothing to this server"
             }
             Ownership::Unreadable(_) => "",
         },
@@ -105,7 +105,7 @@ pub fn contested(observed: &Observed) -> Option<Plan> {
         Contact::NotAsked => "",
     };
     let message = format!(
-        "spec.consumerRef names Machine {name}, as that of Host {} does, as when one is made from the YAML of another; nothing is done to any of them. Delete all but the one that the Machine runs on{shows}",
+        "spec.consumerRef names Machine {name}, and so does that of Host {}, for example because one was created from the YAML of another; nothing is done to any of them. Delete all but the one that the Machine runs on{shows}",
         observed.rivals.join(", ")
     );
     let next = Next::After(ASK_AGAIN);
@@ -121,7 +121,7 @@ fn is_claimants(observed: &Observed, owner: &Owner) -> bool {
     consumer(observed).is_some_and(|consumer| consumer.uid == owner.marker.uid)
 }
 
-/// `releasing` is set, and nobody deletes the Machine; or the host has the control plane of a Cluster that stays. Both
+/// `releasing` is set, and the Machine is not being deleted; or the host has the control plane of a Cluster that stays. Both
 /// fields can be edited, and a reset cannot be undone.
 pub fn not_meant(observed: &Observed) -> Option<Plan> {
     let consumer = consumer(observed).filter(|consumer| consumer.releasing)?;
@@ -151,7 +151,7 @@ pub fn not_meant(observed: &Observed) -> Option<Plan> {
     }
     let cluster = observed.guards.as_ref().filter(|_| marked)?;
     let message = format!(
-        "by its marker, or by what is recorded, it has the control plane of Cluster {cluster}, the only copy of that cluster's state; it is reset only when the Cluster is deleted. If the control plane that runs is on another host, and this is a left-over: docs/operating.md#control-plane-in-doubt"
+        "according to its marker or to the records, it has the control plane of Cluster {cluster}, the only copy of that cluster's state; it is reset only when the Cluster is deleted. If the control plane that runs is on another host, and this one is a left-over, see docs/operating.md#control-plane-in-doubt"
     );
     Some(unavailable(
         State::Quarantined,
@@ -166,7 +166,7 @@ fn is_held(observed: &Observed) -> bool {
     finalizers.any(|finalizer| finalizer == FINALIZER_IN_USE)
 }
 
-/// What lets a Host go that is being deleted, once nothing is on its server that it stands for alone.
+/// Removes the finalizer of a Host that is being deleted, once its server has nothing that only this Host manages.
 pub fn let_go(observed: &Observed) -> Option<Action> {
     if !is_deleted(observed) || !is_held(observed) || is_installing(observed) {
         return None;
@@ -243,7 +243,7 @@ fn is_same(observed: &Observed, consumer: &ConsumerRef, owner: &Owner) -> bool {
         && observed.host.namespace().unwrap_or_default() == marker.namespace
 }
 
-/// Claimed by a Machine that is gone without letting go, as when its finalizer was removed by hand.
+/// Claimed by a Machine that was deleted without releasing it, for example because its finalizer was removed by hand.
 pub fn abandoned(observed: &Observed) -> Plan {
     let (namespace, name) = (
         observed.host.namespace().unwrap_or_default(),
@@ -264,7 +264,7 @@ pub fn abandoned(observed: &Observed) -> Plan {
         State::Claimed,
         Reason::MachineGone,
         format!(
-            "Machine {machine} claims it and does not exist, and it is left alone: {}",
+            "Machine {machine}, which claims it, does not exist; the host is left alone: {}",
             orphaned::end(owner, &command)
         ),
         Next::After(ASK_AGAIN),
@@ -277,7 +277,7 @@ fn retain(observed: &Observed, seen: &Observation, owner: &Owner) -> Plan {
         let mut plan = unavailable(
             State::Releasing,
             Reason::Retaining,
-            "stopping its kubelet; nothing else on it is undone, by spec.wipePolicy",
+            "stopping its kubelet; nothing else on it is undone, as set by spec.wipePolicy",
             Next::After(ASK_AGAIN),
         );
         plan.actions.push(Action::StopKubelet(owner.marker.clone()));
@@ -290,7 +290,7 @@ fn retain(observed: &Observed, seen: &Observation, owner: &Owner) -> Plan {
         Finding::no(
             ConditionType::Clean,
             Reason::Retained,
-            "what its Machine left is kept, by spec.wipePolicy",
+            "what its Machine left is kept, as set by spec.wipePolicy",
         ),
     );
     plan
@@ -329,12 +329,12 @@ fn reset(observed: &Observed, seen: &Observation, owner: &Owner, now: Timestamp)
         Some(UnitState::Running(_)) if let Some(failure) = failure => acting(reset_failed(failure)),
         Some(UnitState::Running(at)) => go(format!("reset: {}/{} {}", at.index, at.total, at.step)),
         Some(UnitState::Succeeded) => {
-            go("reset had ended, and the marker is still there; starting again".into())
+            go("the reset succeeded, but the marker still exists; starting the reset again".into())
         }
         _ if let Some(message) = unstarted => again(failed(message)),
         _ if let Some(failure) = failure => again(reset_failed(failure)),
         Some(UnitState::Interrupted(at)) => {
-            let message = format!("reset was interrupted in step {}; starting again", at.step);
+            let message = at.interrupted("reset");
             if observed.attempts.failed == 0 {
                 go(message)
             } else {

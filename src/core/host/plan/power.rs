@@ -1,5 +1,5 @@
-//! Power: whoever has to be on is switched on, whoever rests is left off, and whoever does not answer its own
-//! end is cut from its power.
+//! Power: a host that is needed is switched on, one that may rest stays off, and one that does not answer during its release
+//! is powered off.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::core::host::{ContactError, PowerState};
 /// A released host that is on is given this time to answer before its power is cut.
 const FENCE_AFTER: SignedDuration = SignedDuration::from_secs(30);
 
-/// Whether its power is ours to drive: it has a BMC that no other Host has, and its owner does not work on it.
+/// Whether Tatara controls its power: it has a BMC that no other Host has, and is not in maintenance.
 pub fn is_driven(observed: &Observed) -> bool {
     let spec = &observed.host.spec;
     spec.bmc.is_some() && !spec.maintenance && observed.twins.bmc.is_empty()
@@ -44,28 +44,28 @@ pub fn off(observed: &Observed, now: Timestamp) -> Plan {
     match consumer(observed) {
         Some(consumer) if consumer.releasing && observed.consumer.exists() => fenced(observed),
         Some(consumer) if consumer.releasing => match reinstall::policy(observed) {
-            WipePolicy::Reset => switch_on(State::Quarantined, "to be reset"),
+            WipePolicy::Reset => switch_on(State::Quarantined, "to reset it"),
             WipePolicy::Retain => left_off(
                 reinstall::retained(observed),
-                "it is off, and is left so: what its Machine left is kept, by spec.wipePolicy",
+                "it is off, and stays off: what its Machine left is kept, as set by spec.wipePolicy",
             ),
             // what is on its disk is read before it is overwritten
             WipePolicy::Reinstall if observed.may_guard.is_some() => switch_on(
                 State::Quarantined,
-                "to be looked at before its operating system is installed anew",
+                "to check it before its operating system is reinstalled",
             ),
             WipePolicy::Reinstall => reinstall::on_release(observed, now),
         },
         Some(_) if !observed.consumer.exists() => left_off(
             owned::abandoned(observed),
-            "it is off, and the Machine that claims it does not exist: it is left so",
+            "it is off, and stays off: the Machine that claims it does not exist",
         ),
         Some(consumer) => {
             let why = format!("for Machine {}", consumer.name);
             switch_on(State::Claimed, &why)
         }
         None if is_deleted(observed) => {
-            let message = "the Host is being deleted, and is left off";
+            let message = "the Host is being deleted, and stays off";
             let plan = unavailable(
                 State::Maintenance,
                 Reason::Deleting,
@@ -80,15 +80,15 @@ pub fn off(observed: &Observed, now: Timestamp) -> Plan {
             let plan = unavailable(State::Quarantined, reason, message, Next::After(ASK_AGAIN));
             left_off(
                 plan,
-                "it is off, and is left so: another Host speaks for it too",
+                "it is off, and stays off: another Host names the same server",
             )
         }
         None if rests(observed) => resting(),
-        None => switch_on(State::Registering, "to be looked at"),
+        None => switch_on(State::Registering, "to check it"),
     }
 }
 
-/// Whether it may stay off while it is free: clean as far as it was looked at, and its owner wants that.
+/// Whether it may stay off while it is free: it was clean when last checked, and `powerOffWhenReleased` is set.
 fn rests(observed: &Observed) -> bool {
     let status = observed.host.status.as_ref();
     let is_clean =
@@ -102,7 +102,7 @@ fn wants_off(observed: &Observed) -> bool {
 }
 
 fn resting() -> Plan {
-    let message = "switched off while no Machine has it, by spec.bmc.powerOffWhenReleased; a claim switches it on";
+    let message = "switched off while no Machine claims it, as set by spec.bmc.powerOffWhenReleased; a claim switches it on";
     Plan {
         findings: vec![
             Finding::unknown(ConditionType::Reachable, Reason::SwitchedOff, message),
@@ -132,11 +132,11 @@ fn fenced(observed: &Observed) -> Plan {
     let machine = consumer(observed).map_or("", |consumer| consumer.name.as_str());
     let next = match reinstall::policy(observed) {
         WipePolicy::Reset => "it is switched on and reset",
-        WipePolicy::Reinstall => "its operating system is installed anew",
+        WipePolicy::Reinstall => "its operating system is reinstalled",
         WipePolicy::Retain => "it is left off",
     };
     let message = format!(
-        "its BMC says that it is off: nothing of Machine {machine} runs on it any more. When that Machine is removed, {next}"
+        "its BMC reports that it is off: nothing of Machine {machine} runs on it any more. When that Machine is removed, {next}"
     );
     let mut plan = unavailable(
         State::Quarantined,
@@ -150,7 +150,7 @@ fn fenced(observed: &Observed) -> Plan {
     plan
 }
 
-/// A clean host that no Machine has, and whose owner wants such hosts off.
+/// A clean host that no Machine has, with `powerOffWhenReleased`.
 pub fn switch_off(observed: &Observed) -> Option<Plan> {
     // a BMC that failed lately does not take the host away from those who could use it
     let may = |power: &Result<PowerState, ContactError>| power.is_ok();
@@ -159,8 +159,7 @@ pub fn switch_off(observed: &Observed) -> Option<Plan> {
     if !(wants_off(observed) && is_driven(observed) && is_able) {
         return None;
     }
-    let message =
-        "clean, and no Machine has it: switching it off, by spec.bmc.powerOffWhenReleased";
+    let message = "clean, and no Machine claims it: switching it off, as set by spec.bmc.powerOffWhenReleased";
     let mut plan = unavailable(
         State::Releasing,
         Reason::SwitchingOff,
@@ -176,8 +175,8 @@ fn says_reachable(observed: &Observed) -> bool {
     status.is_some_and(|status| is_true(&status.conditions, ConditionType::BMCReachable))
 }
 
-/// Cuts the power of a host that was let go and does not answer, so that nothing of its Machine runs on unseen.
-/// Only of one that is silent: a server that answers and lets nobody in is alive, and may be somebody's.
+/// Cuts the power of a released host that does not answer, so that nothing of its Machine keeps running unobserved. Only if
+/// it is silent: a server that answers but refuses the login may be in use by another.
 pub fn fence(observed: &Observed, error: &ContactError, now: Timestamp, plan: &mut Plan) {
     let releasing = consumer(observed).is_some_and(|consumer| consumer.releasing);
     let may = releasing
@@ -207,7 +206,7 @@ pub fn fence(observed: &Observed, error: &ContactError, now: Timestamp, plan: &m
             plan,
             ConditionType::Available,
             Some(Reason::Fencing),
-            "; its BMC cuts its power, so that nothing runs on unseen",
+            "; cutting its power through its BMC, so that nothing keeps running unobserved",
         );
         plan.actions.push(Action::Fence);
     }
@@ -221,7 +220,7 @@ fn add(plan: &mut Plan, condition: ConditionType, reason: Option<Reason>, text: 
     }
 }
 
-/// What is known of the BMC and of the power, as conditions.
+/// Adds the conditions about BMC and power.
 pub fn tell(observed: &Observed, plan: &mut Plan) {
     if observed.host.spec.bmc.is_none() {
         return;
@@ -236,12 +235,12 @@ pub fn tell(observed: &Observed, plan: &mut Plan) {
     }
 }
 
-/// Whether the BMC can be used; nothing where it was not asked since we started, and what was said before stands.
+/// Whether the BMC can be used; `None` if it was not queried since the manager started, and the condition stays as it is.
 fn reachable(observed: &Observed) -> Option<Finding> {
     if let [twin, ..] = observed.twins.bmc.as_slice() {
         let message = format!(
-            "spec.bmc.address and systemID are also those of Host {twin}: whoever cuts one's power cuts the other's, so \
-             neither is driven; correct one, or set systemID of both to that of their own system"
+            "spec.bmc.address and systemID are also those of Host {twin}: powering one off would power off the other, so \
+             neither BMC is used; correct one, or set systemID of both to that of their own system"
         );
         return Some(Finding::no(
             ConditionType::BMCReachable,
@@ -260,7 +259,7 @@ fn reachable(observed: &Observed) -> Option<Finding> {
     })
 }
 
-/// Whether it is on: by its own answer, else by its BMC's word.
+/// Whether it is on: because it answers, or else as its BMC reports.
 fn power(observed: &Observed) -> Option<Finding> {
     let said = match &observed.contact {
         Contact::Seen(_) => {
@@ -274,7 +273,7 @@ fn power(observed: &Observed) -> Option<Finding> {
     };
     match said {
         Ok(PowerState::On) => {
-            let message = "its BMC says that it is on";
+            let message = "its BMC reports that it is on";
             Some(Finding::yes(
                 ConditionType::PowerOn,
                 Reason::PoweredOn,
@@ -282,7 +281,7 @@ fn power(observed: &Observed) -> Option<Finding> {
             ))
         }
         Ok(PowerState::Off) => {
-            let message = "its BMC says that it is off";
+            let message = "its BMC reports that it is off";
             Some(Finding::no(
                 ConditionType::PowerOn,
                 Reason::PoweredOff,
@@ -290,7 +289,7 @@ fn power(observed: &Observed) -> Option<Finding> {
             ))
         }
         Ok(state) => {
-            let message = format!("its BMC says {state}, neither on nor off");
+            let message = format!("its BMC reports {state}, neither on nor off");
             Some(Finding::unknown(
                 ConditionType::PowerOn,
                 Reason::PowerUnknown,

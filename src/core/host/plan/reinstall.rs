@@ -1,5 +1,5 @@
-//! When the operating system of a host is installed: on release, where its owner wants that, and when somebody asks
-//! for it. Never on a host that a Machine has, nor on one that is somebody else's.
+//! When the operating system of a host is installed: on release with `wipePolicy: reinstall`, and on request by annotation.
+//! Never on a host that a Machine has, nor on one that belongs to another.
 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
@@ -13,8 +13,8 @@ use crate::core::Next;
 use crate::core::host::PowerReading;
 use crate::core::node::Ownership;
 
-/// What becomes of what a Machine leaves. A Host that is deleted gets no new operating system: nobody here would use it,
-/// and its namespace may take no keys any more; it is reset.
+/// The effective `wipePolicy`. A Host that is being deleted is reset instead of reinstalled: it is not used any more, and its
+/// namespace may not accept a new Secret for the keys.
 pub fn policy(observed: &Observed) -> WipePolicy {
     match observed.host.spec.wipe_policy {
         WipePolicy::Reinstall if is_deleted(observed) => WipePolicy::Reset,
@@ -22,7 +22,7 @@ pub fn policy(observed: &Observed) -> WipePolicy {
     }
 }
 
-/// A host that was let go, and is installed anew. First its power is cut, so that its Machine and Node may go: the
+/// A host that was released, and is reinstalled. First its power is cut, so that its Machine and Node can be deleted: the
 /// installation takes long.
 pub fn on_release(observed: &Observed, now: Timestamp) -> Plan {
     if observed.consumer.exists() && power::is_driven(observed) && strangers(observed).is_none() {
@@ -32,18 +32,18 @@ pub fn on_release(observed: &Observed, now: Timestamp) -> Plan {
         return unavailable(
             State::Quarantined,
             Reason::ReinstallWaits,
-            format!("its operating system is to be installed anew, by spec.wipePolicy: {why}"),
+            format!("its operating system is to be reinstalled, as set by spec.wipePolicy: {why}"),
             Next::After(ASK_AGAIN),
         );
     }
-    begin("because its Machine released it, as spec.wipePolicy says")
+    begin("because its Machine released it, as set by spec.wipePolicy")
 }
 
 /// Cuts the power of a host that answers. A BMC that could not do that is asked again after a while, and not in each
 /// pass: the pass after a failure follows it at once.
 fn cut(observed: &Observed, now: Timestamp) -> Plan {
-    let why = "its operating system is to be installed anew, by spec.wipePolicy; first its BMC cuts its power, so that \
-               its Machine may go";
+    let why = "its operating system is to be reinstalled, as set by spec.wipePolicy; first its power is cut through its BMC, so \
+               that its Machine can be removed";
     let failure = |heard: &PowerReading| Some((heard.at, heard.power.clone().err()?));
     let Some((at, error)) = observed.bmc.as_ref().and_then(failure) else {
         let mut plan = unavailable(State::Releasing, Reason::Fencing, why, Next::OnChange);
@@ -67,13 +67,13 @@ fn cut(observed: &Observed, now: Timestamp) -> Plan {
     plan
 }
 
-/// Somebody asks for an installation, by an annotation.
+/// A user requests an installation, by annotation.
 pub fn asked(observed: &Observed, plan: &mut Plan) {
     let Some(disk) = observed.host.annotations().get(ANNOTATION_REINSTALL) else {
         return;
     };
     if let Some(why) = refusal(observed, disk) {
-        let message = format!("the annotation {ANNOTATION_REINSTALL} is not followed: {why}");
+        let message = format!("annotation {ANNOTATION_REINSTALL} is refused: {why}");
         plan.findings
             .retain(|found| found.condition != ConditionType::Installed);
         plan.findings.push(Finding::no(
@@ -84,7 +84,7 @@ pub fn asked(observed: &Observed, plan: &mut Plan) {
         return;
     }
     let findings = std::mem::take(&mut plan.findings);
-    *plan = begin("as asked for by annotation");
+    *plan = begin("as requested by annotation");
     // what else was found stands
     let told = |finding: &Finding| {
         plan.findings
@@ -96,7 +96,7 @@ pub fn asked(observed: &Observed, plan: &mut Plan) {
 }
 
 fn begin(why: &str) -> Plan {
-    let message = format!("its operating system is installed anew, {why}");
+    let message = format!("its operating system is reinstalled, {why}");
     let mut plan = unavailable(
         State::Installing,
         Reason::InstallationBegins,
@@ -112,7 +112,7 @@ fn begin(why: &str) -> Plan {
     plan
 }
 
-/// Why nobody may install on this host now, whoever asks.
+/// Why a requested installation is refused.
 fn refusal(observed: &Observed, disk: &str) -> Option<String> {
     let spec = &observed.host.spec;
     let hints = spec.root_device_hints.clone().unwrap_or_default();
@@ -121,14 +121,14 @@ fn refusal(observed: &Observed, disk: &str) -> Option<String> {
     }
     if !hints.is_named(disk) {
         return Some(format!(
-            "its value is {disk:?}; write the serial number or WWN of spec.rootDeviceHints, the disk on which everything \
-             is lost"
+            "its value is {disk:?}; write the serial number or WWN of spec.rootDeviceHints: all data on that disk \
+             will be lost"
         ));
     }
     match consumer(observed) {
         Some(consumer) if !consumer.releasing || observed.consumer.exists() => {
             return Some(format!(
-                "Machine {} has the host; delete that Machine first",
+                "Machine {} claims the host; delete that Machine first",
                 consumer.name
             ));
         }
@@ -140,7 +140,7 @@ fn refusal(observed: &Observed, disk: &str) -> Option<String> {
     obstacle(observed)
 }
 
-/// What stands in the way of any installation, as far as it may pass.
+/// Why no installation is possible at present.
 fn obstacle(observed: &Observed) -> Option<String> {
     let spec = &observed.host.spec;
     if spec.installation.is_none() || spec.root_device_hints.is_none() {
@@ -154,22 +154,21 @@ fn obstacle(observed: &Observed) -> Option<String> {
     }
     if !power::is_driven(observed) {
         return Some(
-            "its power is not ours to drive: spec.maintenance is true, spec.bmc is not set, or another Host has that \
-             BMC"
+            "its BMC cannot be used: spec.maintenance is true, spec.bmc is not set, or another Host has the same BMC"
                 .into(),
         );
     }
     if !observed.twins.address.is_empty() {
-        return Some("another Host speaks for this server, too".into());
+        return Some("another Host names the same server".into());
     }
     strangers(observed)
 }
 
-/// Whose it is, when it is somebody else's, or was when it was last looked at: that is never overwritten.
+/// Why the host is never overwritten: it has a control plane that stays, or belonged to another when it last answered.
 fn strangers(observed: &Observed) -> Option<String> {
     if let Some(cluster) = &observed.guards {
         return Some(format!(
-            "by its marker, or by what is recorded, it has the control plane of Cluster {cluster}; delete the Cluster first"
+            "according to its marker or to the records, it has the control plane of Cluster {cluster}; delete the Cluster first"
         ));
     }
     let whose = |what: &str| Some(format!("{what}, and is left alone; see condition Clean"));
@@ -207,8 +206,8 @@ pub fn retained(observed: &Observed) -> Plan {
         State::Quarantined,
         Reason::Retained,
         format!(
-            "what Machine {machine} left on it is kept, by spec.wipePolicy, and no other Machine gets it. When it is not \
-             needed any more: {command}"
+            "what Machine {machine} left on it is kept, as set by spec.wipePolicy, and no other Machine can claim it. When it \
+             is no longer needed: {command}"
         ),
         Next::After(ASK_AGAIN),
     )

@@ -18,7 +18,7 @@ pub enum Action {
         /// Name of the host, or of the simulated machine.
         host: Option<String>,
     },
-    /// Go one step towards a place, or do what is due while it is held.
+    /// Perform one step of acquiring a place, or one that is due while it is held.
     Acquire(Acquire),
     /// Switch what it runs on.
     Power(Power),
@@ -28,11 +28,11 @@ pub enum Action {
     RunJob(JobKind),
     /// Take the control-plane turn by compare-and-swap.
     TakeTurn(TurnAction),
-    /// Give the control-plane turn back.
+    /// Return the control-plane turn.
     ReturnTurn(TurnIsOver),
     /// Record on the Cluster and its CA Secret that the control plane exists.
     RecordInitialized,
-    /// Bring labels, annotations and taints of the Node to what the Machine says.
+    /// Set labels, annotations and taints of the Node according to the Machine's spec.
     UpdateNode {
         /// Name of the Node.
         node: String,
@@ -46,7 +46,7 @@ pub enum Action {
         /// UID of the Node.
         uid: String,
     },
-    /// Go on only when no volume is attached to the Node.
+    /// Wait until no volume is attached to the Node.
     AwaitVolumes {
         /// Name of the Node.
         node: String,
@@ -71,7 +71,7 @@ pub enum Action {
     },
     /// Remove the token that the machine joined with.
     RemoveToken,
-    /// Let the Machine go: nothing of it runs any more.
+    /// Remove the finalizer of the Machine: nothing of it runs any more.
     RemoveFinalizer(Over),
 }
 
@@ -88,17 +88,17 @@ pub enum Acquire {
     },
     /// Choose another hypervisor: nothing of the virtual machine exists on this one.
     Elsewhere,
-    /// Have the image of the virtual machine fetched.
+    /// Request the download of the virtual machine's image.
     Image,
-    /// Make the virtual machine, with keys of its own.
+    /// Create the virtual machine, with keys of its own.
     Machine,
-    /// Write down a second time on which hypervisor the virtual machine was made.
+    /// Write a second record of the hypervisor on which the virtual machine was created.
     Record,
-    /// Take the seed, with its keys, away from the hypervisor.
+    /// Remove the seed image, with its keys, from the hypervisor.
     RemoveSeed,
 }
 
-/// What a machine is brought to.
+/// The power state to which a machine is brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub enum Power {
     /// Switched on.
@@ -110,10 +110,10 @@ pub enum Power {
 /// How a place is given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub enum Release {
-    /// What runs there is ended, and nothing of it is left.
+    /// Everything that runs there is stopped and removed now.
     Now,
-    /// It cannot be ended now, and its Machine is removed all the same: it is noted where the provider finds it, and ended
-    /// as soon as it can be.
+    /// It cannot be removed now, and its Machine is removed anyway: the provider records it, and removes it as soon as it
+    /// can.
     Later,
 }
 

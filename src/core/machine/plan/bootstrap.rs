@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::super::observed::{Contact, Held, Namesake, Observed, ObservedCluster, Seen};
+use super::super::observed::{
+    Contact, Infrastructure, Lookup, Namesake, Observed, ObservedCluster,
+};
 use super::super::units;
-use super::doubt::{self, Named};
+use super::doubt::{self, ClusterName};
 use super::{Action, Plan, running, taking, unreachable, virtual_machine};
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason, find};
@@ -18,7 +20,7 @@ use crate::core::node::{
 use crate::core::proof::{Evidence, Proof};
 use crate::core::{Next, backoff};
 
-/// What the condition of a machine on its way to a Node is called.
+/// The condition of a Machine that has no Node yet.
 pub const BOOTSTRAP: ConditionType = ConditionType::BootstrapReady;
 /// A host that does not answer is asked again after this time at the latest.
 pub(super) const ASK_AGAIN: Duration = Duration::from_secs(10);
@@ -26,7 +28,7 @@ pub(super) const ASK_AGAIN: Duration = Duration::from_secs(10);
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// The next step of a machine that has no Node yet.
-pub fn plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
+pub fn plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan {
     let Some(cluster) = &observed.cluster else {
         return Plan::default();
     };
@@ -60,7 +62,7 @@ pub fn plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
     plan
 }
 
-/// A unit runs: say how far it is.
+/// Reports the progress of a unit that runs.
 pub(super) fn followed(observed: &Observed) -> Plan {
     let Some(follow) = &observed.follow else {
         return waiting_for_node(observed);
@@ -79,7 +81,7 @@ fn runs(unit: JobKind, at: &Progress) -> Finding {
     Finding::no(BOOTSTRAP, unit.running(), message)
 }
 
-/// A unit is being started. That it failed, or could not be started, stays until there is something newer to say.
+/// A unit is being started. That it failed before, or could not be started, is reported until its next attempt has begun.
 fn starts(observed: &Observed, unit: JobKind) -> Finding {
     let status = observed.machine.status.as_ref();
     let said = status.and_then(|status| find(&status.conditions, BOOTSTRAP));
@@ -101,7 +103,7 @@ fn failed(unit: JobKind, failure: &Failure) -> Finding {
 
 fn on_host(
     observed: &Observed,
-    held: &Held,
+    held: &Infrastructure,
     cluster: &ObservedCluster,
     seen: &Observation,
     now: Timestamp,
@@ -109,7 +111,7 @@ fn on_host(
     let Some(owner) = seen.owner.of(&observed.marker) else {
         return taking::plan(observed, held, seen);
     };
-    let named = Named::of(&observed.marker);
+    let named = ClusterName::of(&observed.marker);
     if let Some(finding) = doubt::of_another(BOOTSTRAP, &owner.marker, &held.name, named) {
         return Plan::waiting(finding);
     }
@@ -123,7 +125,7 @@ fn on_host(
             ),
         );
     }
-    if observed.had_node() && matches!(observed.node, Seen::Unknown(_) | Seen::NotYet(_)) {
+    if observed.had_node() && matches!(observed.node, Lookup::Unknown(_) | Lookup::NotYet(_)) {
         // what runs as a Node is not prepared anew because the Node cannot be seen
         return waiting_for_node(observed);
     }
@@ -164,7 +166,7 @@ fn control_plane(
     now: Timestamp,
 ) -> Plan {
     let wait = |reason, message: String| Plan::waiting(Finding::no(BOOTSTRAP, reason, message));
-    let named = Named::of(&observed.marker);
+    let named = ClusterName::of(&observed.marker);
     match (&cluster.initialized_by, &cluster.turn) {
         (Some(_), _) if observed.is_initializer() => {
             let init = seen.job(&observed.marker.job(JobKind::Init));
@@ -208,7 +210,7 @@ fn worker(
             ),
         );
     }
-    if let Seen::Unknown(why) | Seen::NotYet(why) = &observed.node {
+    if let Lookup::Unknown(why) | Lookup::NotYet(why) = &observed.node {
         return wait(Reason::WaitingForControlPlane, why.clone());
     }
     let kubelet = observed
@@ -235,8 +237,8 @@ fn worker(
     run(observed, seen, JobKind::Join, now)
 }
 
-/// A Node of its name that a Machine which is gone left behind, and of which this very host was reset, runs nowhere: it
-/// goes. Any other stays, and stands in the way: that it is not Ready for a moment does not say that its server is off.
+/// Deletes a Node of the same name if its Machine does not exist and this host was reset for that Machine: it runs nowhere.
+/// Any other Node stays and blocks the join: a Node that is not Ready may still run.
 fn displace(observed: &Observed, seen: &Observation, namesake: &Namesake) -> Plan {
     let (name, id) = (&namesake.node.name, &namesake.node.provider_id);
     let is_silent = namesake.node.ready != Some(true) && namesake.marked.is_none();
@@ -245,8 +247,7 @@ fn displace(observed: &Observed, seen: &Observation, namesake: &Namesake) -> Pla
             node: name.clone(),
             uid: namesake.node.uid.clone(),
         };
-        let message =
-            format!("deleting Node {name}, left behind by a Machine that does not exist any more");
+        let message = format!("deleting Node {name} of a Machine that does not exist any more");
         return Plan {
             next: Next::After(LOOK_AGAIN),
             ..Plan::act(
@@ -256,7 +257,7 @@ fn displace(observed: &Observed, seen: &Observation, namesake: &Namesake) -> Pla
         };
     }
     let lives = match (&namesake.marked, namesake.node.ready) {
-        (Some(host), _) => format!(", and the marker of Host {host} names its Machine"),
+        (Some(host), _) => format!(", and the marker on Host {host} names its Machine"),
         (None, Some(true)) => ", and is Ready".to_owned(),
         _ => String::new(),
     };
@@ -267,7 +268,7 @@ fn displace(observed: &Observed, seen: &Observation, namesake: &Namesake) -> Pla
             BOOTSTRAP,
             Reason::NodeNameTaken,
             format!(
-                "the cluster has a Node {name} already (providerID {}{lives}), and nothing proves that its server runs no more. If that is so, delete it in Cluster {}: kubectl delete node {name}; otherwise set spec.metadata.name of a new Machine to another name",
+                "the cluster already has a Node {name} (providerID {}{lives}), and nothing proves that its server is off. If the server is off, delete the Node in Cluster {}: kubectl delete node {name}; otherwise create a new Machine with another spec.metadata.name",
                 id.as_deref().unwrap_or("not set"),
                 observed.marker.cluster
             ),
@@ -303,7 +304,7 @@ pub(super) fn run(observed: &Observed, seen: &Observation, unit: JobKind, now: T
             act(failure.map_or_else(|| runs(unit, at), |failure| failed(unit, failure)))
         }
         Some(UnitState::Succeeded) if unit == JobKind::Prepare => {
-            go("the wanted preparation changed".into())
+            go("the settings of the preparation changed; preparing the host again".into())
         }
         Some(UnitState::Succeeded) => waiting_for_node(observed),
         _ if let Some(message) = unstarted => {
@@ -312,10 +313,7 @@ pub(super) fn run(observed: &Observed, seen: &Observation, unit: JobKind, now: T
         }
         _ if let Some(failure) = failure => retry(observed, failed(unit, failure), unit, now),
         Some(UnitState::Interrupted(at)) => {
-            let message = format!(
-                "{what} was interrupted in step {} ({}/{}); starting again",
-                at.step, at.index, at.total
-            );
+            let message = at.interrupted(what);
             if attempts.failed == 0 {
                 go(message)
             } else {
@@ -348,17 +346,17 @@ fn jitter(uid: &str) -> f64 {
 
 fn waiting_for_node(observed: &Observed) -> Plan {
     let finding = match &observed.node {
-        Seen::Unknown(why) | Seen::NotYet(why) => Finding::unknown(
+        Lookup::Unknown(why) | Lookup::NotYet(why) => Finding::unknown(
             ConditionType::NodeHealthy,
             Reason::ApiUnreachable,
             why.clone(),
         ),
-        Seen::Known(_) if observed.had_node() => running::gone(observed),
-        Seen::Known(_) => Finding::no(
+        Lookup::Known(_) if observed.had_node() => running::gone(observed),
+        Lookup::Known(_) => Finding::no(
             ConditionType::NodeHealthy,
             Reason::WaitingForNode,
             format!(
-                "kubeadm is done; no Node with providerID {} has registered yet",
+                "kubeadm has finished; no Node with providerID {} has registered yet",
                 observed.provider_id().unwrap_or_default()
             ),
         ),

@@ -44,7 +44,7 @@ impl Obstacle {
             Self::Paused => "paused",
             Self::Maintenance => "in maintenance",
             Self::Deleting => "being deleted",
-            Self::NotSeen => "not looked at yet",
+            Self::NotSeen => "not checked yet",
             Self::Unreachable => "unreachable",
             Self::Refusing => "refusing the login",
             Self::Dirty => "not clean",
@@ -54,9 +54,12 @@ impl Obstacle {
     }
 }
 
-/// The host that a Machine takes: available, matching, in the failure domain that holds the fewest of
-/// its cluster's machines. Among equals each Machine prefers another, so that many claim at once
-/// without meeting.
+/// The host that a Machine claims: available, matching, in the failure domain that holds the fewest of
+/// its cluster's machines. Among equals each Machine prefers a different one, so that many can claim at
+/// once without conflicts.
+///
+/// # Errors
+/// [`Refusal`]: the selector is invalid, or no Host matches, or none that matches is available.
 pub fn choose(
     spec: &SshMachineProviderSpec,
     hosts: &[Arc<Host>],
@@ -143,15 +146,32 @@ fn refusal(matching: &[&Arc<Host>], requirements: &HostRequirements) -> Refusal 
         names if names.is_empty() => names,
         names => format!(": {names}{more}"),
     };
-    let namespace = matching.first().and_then(|host| host.namespace());
+    let remedy = match matching.iter().find_map(|host| says(host, requirements)) {
+        Some(said) => format!(". {said}"),
+        None => format!(
+            "; kubectl -n {} get hosts shows why; free, repair or add one",
+            matching
+                .first()
+                .and_then(|h| h.namespace())
+                .unwrap_or_default()
+        ),
+    };
     Refusal {
         reason: Reason::NoHostAvailable,
-        message: format!(
-            "{hosts} the selector: {}{others}; kubectl -n {} get hosts shows why; free, repair or add one",
-            parts.join(", "),
-            namespace.unwrap_or_default()
-        ),
+        message: format!("{hosts} the selector: {}{others}{remedy}", parts.join(", ")),
     }
+}
+
+/// What a Host with a fault says of it, with the remedy: who looks at the Machine, or at its Cluster, needs no other object.
+fn says(host: &Host, requirements: &HostRequirements) -> Option<String> {
+    let obstacle = obstacle(host, requirements)?;
+    if obstacle < Obstacle::Unreachable {
+        return None;
+    }
+    let status = host.status.as_ref()?;
+    let available = find(&status.conditions, ConditionType::Available)?;
+    let is_told = available.status != Status::True && !available.message.is_empty();
+    is_told.then(|| format!("Host {}: {}", host.name_any(), available.message))
 }
 
 /// The reason in the Host's own condition, or what keeps it back.
@@ -206,7 +226,7 @@ fn obstacle(host: &Host, requirements: &HostRequirements) -> Option<Obstacle> {
     }
 }
 
-/// Switched off by us while nobody has it: a claim switches it on.
+/// Switched off by Tatara while no Machine has it: a claim switches it on.
 fn rests(conditions: &[Condition]) -> bool {
     let power = find(conditions, ConditionType::PowerOn);
     power.is_some_and(|power| power.status == Status::False && power.reason == Reason::SwitchedOff)
@@ -223,7 +243,7 @@ fn meets(facts: &HostFacts, wanted: &HostRequirements) -> bool {
             .is_none_or(|architecture| facts.architecture == *architecture)
 }
 
-/// How much a Machine likes a host: rendezvous hashing (FNV-1a) of the two UIDs.
+/// Preference of a Machine for a host: rendezvous hashing (FNV-1a) of the two UIDs.
 pub(super) fn preference(machine: &str, host: &str) -> u64 {
     let bytes = machine.bytes().chain([0]).chain(host.bytes());
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {

@@ -2,15 +2,15 @@
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::super::observed::{Contact, Held, Observed};
+use super::super::observed::{Contact, Infrastructure, Observed};
 use super::bootstrap::ASK_AGAIN;
 use super::{Plan, bootstrap, running};
 use crate::api::conditions::Finding;
 use crate::core::node::{JobKind, Observation, UnitState};
 use crate::core::{Next, NodeView};
 
-/// Keeps the Node as the Machine says, and has the commands run to their end.
-pub fn plan(observed: &Observed, held: &Held, node: &NodeView, now: Timestamp) -> Plan {
+/// Keeps the Node according to the Machine's spec, and runs the commands until all have succeeded.
+pub fn plan(observed: &Observed, held: &Infrastructure, node: &NodeView, now: Timestamp) -> Plan {
     let mut plan = running::plan(observed, node);
     if !observed.awaits_commands() {
         return plan;
@@ -31,7 +31,7 @@ pub fn plan(observed: &Observed, held: &Held, node: &NodeView, now: Timestamp) -
 }
 
 /// What of the Machine's unit has not succeeded, as far as its host says so.
-fn unfinished(observed: &Observed, held: &Held, now: Timestamp) -> Option<Plan> {
+fn unfinished(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Option<Plan> {
     match &held.contact {
         Contact::SelfRegistering(_) => None,
         Contact::NotAsked => observed
@@ -43,7 +43,7 @@ fn unfinished(observed: &Observed, held: &Held, now: Timestamp) -> Option<Plan> 
             ..Plan::waiting(Finding::unknown(
                 bootstrap::BOOTSTRAP,
                 *reason,
-                format!("whether its postKubeadmCommands succeeded is not known: {message}"),
+                format!("cannot check whether its postKubeadmCommands succeeded: {message}"),
             ))
         }),
         Contact::Seen(seen) => on_host(observed, seen, now),

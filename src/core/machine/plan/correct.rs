@@ -20,6 +20,6 @@ pub fn remedy(machine: &Machine) -> String {
         return format!("correct spec.providerSpec: kubectl -n {namespace} edit machine {name}");
     }
     format!(
-        "spec.providerSpec of a Machine that has a place cannot change: correct the manifest, kubectl -n {namespace} delete machine {name}, and apply it again"
+        "spec.providerSpec cannot change once the Machine has a host or Hypervisor: correct the manifest, kubectl -n {namespace} delete machine {name}, and apply it again"
     )
 }

@@ -1,4 +1,4 @@
-//! The way out: drain → let go of the host → Node deleted → finalizer.
+//! Deletion: drain → release the host → delete the Node → remove the finalizer.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
 use super::super::kind::PlaceKind;
-use super::super::observed::{Held, Observed, Placement, Seen, Stuck, VirtualMachine};
+use super::super::observed::{Infrastructure, Lookup, Observed, Placement, Stuck, VirtualMachine};
 use super::{Action, Plan, Release, hypervisor, known_node, release};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::ANNOTATION_EXCLUDE_DRAIN;
@@ -14,12 +14,11 @@ use crate::core::Next;
 use crate::core::node::Marker;
 use crate::core::proof::{Ended, Over, Proof, TurnIsOver};
 
-/// How soon an eviction that was refused is tried again, as `kubectl drain` does. That a pod has gone is
-/// heard at once.
+/// How soon a refused eviction is retried, as `kubectl drain` does (5 s). The watch reports a deleted pod at once.
 const DRAIN_AGAIN: Duration = Duration::from_secs(5);
-/// How soon an API that does not answer is looked at again; a timeout may have passed by then.
+/// How soon an API that does not answer is checked again; a timeout may have passed by then.
 pub(super) const API_AGAIN: Duration = Duration::from_secs(10);
-/// How soon it is looked again whether workers, or a profile, are left.
+/// How soon it is checked again whether workers, or a profile, are left.
 const WORKERS_AGAIN: Duration = Duration::from_secs(30);
 /// How soon a gateway that did not end a virtual machine is asked again.
 const RELEASE_AGAIN: Duration = Duration::from_secs(10);
@@ -45,19 +44,19 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         Placement::None(_) => match &observed.claiming {
             Some(host) => Plan::waiting(deleting(
                 Reason::WaitingForHost,
-                format!("claimed Host {host}; waiting for the claim to show up, to release it"),
+                format!("claimed Host {host}; releasing it as soon as the watch shows the claim"),
             )),
             None => unheld(observed, now),
         },
     }
 }
 
-/// Which Cluster it is of, or whether it has a Node, is not known yet, as after a restart of ours: what keeps a control
-/// plane, or drains a Node, cannot be told.
+/// Which Cluster it is of, or whether it has a Node, is not known yet, as after a restart of ours: so nothing is
+/// done that needs this.
 fn unclear(observed: &Observed) -> Option<Plan> {
     let finding = match (&observed.whose, &observed.node) {
         (Some(why), _) => deleting(Reason::ClusterInDoubt, why.clone()),
-        (None, Seen::NotYet(why)) => deleting(Reason::WaitingForApi, why.clone()),
+        (None, Lookup::NotYet(why)) => deleting(Reason::WaitingForApi, why.clone()),
         _ => return None,
     };
     Some(Plan {
@@ -66,7 +65,8 @@ fn unclear(observed: &Observed) -> Option<Plan> {
     })
 }
 
-/// It holds nothing. That proves nothing: what it had, if it had anything, has to say so, or its user.
+/// It has no place. That proves nothing: the place that it may have had must prove that it no longer runs, or the user
+/// must confirm it.
 fn unheld(observed: &Observed, now: Timestamp) -> Plan {
     if observed.virtual_machine.is_some() {
         return no_machine_left(observed, now);
@@ -85,7 +85,7 @@ fn unheld(observed: &Observed, now: Timestamp) -> Plan {
     }
     let kept = release::kept(observed);
     let message = format!(
-        "nothing proves that this Machine runs no more: {why}{kept}. {}",
+        "nothing proves that this Machine no longer runs: {why}{kept}. {}",
         super::unheld::remedy(observed)
     );
     Plan {
@@ -101,7 +101,7 @@ fn was_simulated(observed: &Observed) -> bool {
     observed.is_in_memory() && !is_begun && observed.claims.is_empty() && observed.chosen.is_none()
 }
 
-/// The user's explicit act.
+/// The user's confirmation, by annotation, that nothing of the Machine runs any more.
 pub(super) fn of_user(observed: &Observed) -> Option<Proof> {
     Proof::of_user(observed.uid(), observed.user_says_gone()?)
 }
@@ -110,8 +110,8 @@ pub(super) fn deleting(reason: Reason, message: impl Into<String>) -> Finding {
     Finding::yes(ConditionType::Deleting, reason, message)
 }
 
-/// Nobody is sent to a cluster that goes: its ClusterProfile goes before any of its machines. Control-plane
-/// machines go last, and the last one goes only with its Cluster.
+/// The ClusterProfile of a Cluster is deleted before any of its Machines, so that no consumer uses it any more.
+/// Control-plane Machines are deleted last, and the last one only with its Cluster.
 fn must_wait(observed: &Observed) -> Option<Finding> {
     let cluster = observed.cluster.as_ref()?;
     if cluster.deleting && cluster.published {
@@ -141,14 +141,14 @@ fn must_wait(observed: &Observed) -> Option<Finding> {
         deleting(
             Reason::LastControlPlane,
             format!(
-                "this is the last control-plane Machine of Cluster {}, with the only copy of its state: nothing is done to it; it runs on, and so does the cluster. A deletion cannot be taken back, and needs no action. Delete the Cluster only if all of it shall go: that resets every host",
+                "this is the last control-plane Machine of Cluster {}, with the only copy of its state: nothing is done to it; it and the cluster keep running. A deletion cannot be undone; no action is needed. Delete the Cluster only if you want to delete all of it: that resets every host",
                 cluster.name
             ),
         )
     })
 }
 
-/// Whether the whole cluster goes: then nothing needs to be moved to other nodes.
+/// Whether the whole cluster is deleted: then no pods need to be moved to other nodes.
 pub(super) fn cluster_goes(observed: &Observed) -> bool {
     observed
         .cluster
@@ -156,7 +156,7 @@ pub(super) fn cluster_goes(observed: &Observed) -> bool {
         .is_none_or(|cluster| cluster.deleting)
 }
 
-fn let_go(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
+fn let_go(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan {
     if observed.virtual_machine.is_some()
         && let Some(proof) = given_up(observed, Some(held), now)
     {
@@ -245,7 +245,7 @@ fn no_machine_left(observed: &Observed, now: Timestamp) -> Plan {
 
 /// A virtual machine whose hypervisor is unreachable, or refuses, cannot be deleted: the time limit, or the annotation
 /// `tatara.dev/host-is-gone`, authorises abandoning it.
-fn given_up(observed: &Observed, held: Option<&Held>, now: Timestamp) -> Option<Proof> {
+fn given_up(observed: &Observed, held: Option<&Infrastructure>, now: Timestamp) -> Option<Proof> {
     let refused = |machine: &VirtualMachine| {
         let refused = machine.tried.refused.as_ref();
         refused.is_some_and(|finding| finding.condition == ConditionType::Deleting)
@@ -268,9 +268,9 @@ fn give_up(observed: &Observed, proof: &Proof) -> Plan {
     plan
 }
 
-/// Why the Node, which was there, cannot be looked at; nothing where nobody has to wait for that.
+/// Why the Node, which existed, cannot be read; `None` if the deletion does not have to wait for it.
 pub(super) fn silent_api(observed: &Observed, now: Timestamp) -> Option<&str> {
-    let (Seen::Unknown(why) | Seen::NotYet(why)) = &observed.node else {
+    let (Lookup::Unknown(why) | Lookup::NotYet(why)) = &observed.node else {
         return None;
     };
     let waits = observed.had_node()
@@ -285,7 +285,7 @@ pub(super) fn waiting_for_api(observed: &Observed, what: &str) -> Plan {
     let node = status.and_then(|status| status.node_ref.as_ref());
     let node = node.and_then(|node| node.name.as_deref()).unwrap_or("NODE");
     let message = format!(
-        "{what}. To continue without, set spec.deletion.nodeDrainTimeoutSeconds, or at once: {}; Node {node} then stays until you delete it in its cluster: kubectl delete node {node}",
+        "{what}. To continue anyway, set spec.deletion.nodeDrainTimeoutSeconds, or at once: {}; Node {node} then stays until you delete it in its cluster: kubectl delete node {node}",
         without_draining(observed)
     );
     Plan {
@@ -294,7 +294,7 @@ pub(super) fn waiting_for_api(observed: &Observed, what: &str) -> Plan {
     }
 }
 
-/// The command with which the user renounces the drain, and with it the wait for volumes.
+/// The command with which the user skips the drain and the wait for volumes.
 fn without_draining(observed: &Observed) -> String {
     let Marker {
         namespace, machine, ..
@@ -302,7 +302,7 @@ fn without_draining(observed: &Observed) -> String {
     format!("kubectl -n {namespace} annotate machine {machine} {ANNOTATION_EXCLUDE_DRAIN}=")
 }
 
-/// What ends a drain, or the wait for volumes, on a Node whose kubelet does not answer: nobody there ends a pod.
+/// The remedy for a drain, or a wait for volumes, on a Node whose kubelet does not answer and so ends no pods.
 pub fn unanswered(observed: &Observed, node: &str) -> String {
     format!(
         ". Node {node} does not answer, so this may never end. To release the host without evicting or detaching (the Node is still deleted only on proof): {}",
@@ -336,7 +336,7 @@ pub(super) fn finish(observed: &Observed, proof: &Proof, now: Timestamp) -> Plan
 pub(super) fn gone(observed: &Observed, proof: &Proof) -> Plan {
     let Some(over) = Over::from(proof) else {
         let message = format!(
-            "{:?} is no proof that this Machine is over",
+            "{:?} does not prove that this Machine no longer runs",
             proof.evidence()
         );
         return Plan::waiting(deleting(Reason::NotReset, message));

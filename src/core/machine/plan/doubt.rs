@@ -1,4 +1,4 @@
-//! The words for a turn that another Machine has, and for objects that contradict each other.
+//! Messages for a turn that another Machine has, and for objects that contradict each other.
 
 use super::turn::{Doubt, Side};
 use crate::api::cluster::{Cluster, Turn};
@@ -11,14 +11,14 @@ use crate::core::node::Marker;
 
 /// A Cluster, for the commands in a message.
 #[derive(Clone, Copy, Debug)]
-pub struct Named<'a> {
+pub struct ClusterName<'a> {
     /// Its namespace.
     pub namespace: &'a str,
     /// Its name.
     pub name: &'a str,
 }
 
-impl<'a> Named<'a> {
+impl<'a> ClusterName<'a> {
     /// The Cluster of a Machine.
     pub fn of(marker: &'a Marker) -> Self {
         Self {
@@ -47,8 +47,8 @@ impl Doubt {
     }
 
     /// Cause and remedy.
-    pub fn message(&self, cluster: Named) -> String {
-        let Named { namespace, name } = cluster;
+    pub fn message(&self, cluster: ClusterName) -> String {
+        let ClusterName { namespace, name } = cluster;
         match self {
             Self::Unreadable(side, text) => {
                 let (kind, object) = match side {
@@ -62,7 +62,7 @@ impl Doubt {
             }
             Self::TwoHolders(on_secret, on_cluster) => format!(
                 "Secret {name}-ca says that Machine {} (uid {}) has the control-plane turn, Cluster {name} says Machine {} (uid {}); each may be running kubeadm init, so nothing proceeds. \
-                 Delete the one that shall not run it: its turn is returned once its host is reset, or powered off through its BMC. {}",
+                 Delete the Machine that must not run it: its turn is returned once its host is reset, or powered off through its BMC. {}",
                 on_secret.name,
                 on_secret.machine,
                 on_cluster.name,
@@ -70,13 +70,13 @@ impl Doubt {
                 host_is_gone(cluster, "NAME", "UID"),
             ),
             Self::RecordOnSecretOnly(by) => format!(
-                "Secret {name}-ca says that Machine {by} made a control plane, and Cluster {name} does not know of it, as after a restore of one without the other; nothing is initialised. \
+                "Secret {name}-ca says that Machine {by} created a control plane, but Cluster {name} has no record of it, for example after a restore of only one of the two; kubeadm init is not started. \
                  If that control plane does not run: delete the Cluster and apply it again, so that it gets a CA of its own; delete CA Secrets that you supplied as well, and create them again. \
                  If it runs: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}={by}"
             ),
             Self::TwoRecords(on_secret, on_cluster) => format!(
-                "Secret {name}-ca records that Machine {on_secret} made the control plane, Cluster {name} that Machine {on_cluster} did; nothing is initialised. {} \
-                 Only that of {on_secret}: {}. Only that of {on_cluster}: {}. {}",
+                "Secret {name}-ca records that Machine {on_secret} created the control plane, but Cluster {name} records Machine {on_cluster}; kubeadm init is not started. {} \
+                 If it is the host of {on_secret}: {}. If it is the host of {on_cluster}: {}. {}",
                 which_made_it(cluster),
                 correct(cluster, "cluster", on_secret),
                 correct(cluster, "secret", on_cluster),
@@ -86,18 +86,18 @@ impl Doubt {
     }
 
     /// A condition that does not hold because of it.
-    pub fn finding(&self, condition: ConditionType, cluster: Named) -> Finding {
+    pub fn finding(&self, condition: ConditionType, cluster: ClusterName) -> Finding {
         Finding::no(condition, self.reason(), self.message(cluster))
     }
 }
 
 /// Another Machine has the turn.
-pub fn blocked(condition: ConditionType, by: &Turn, cluster: Named) -> Finding {
+pub fn blocked(condition: ConditionType, by: &Turn, cluster: ClusterName) -> Finding {
     Finding::no(
         condition,
         Reason::WaitingForTurn,
         format!(
-            "Machine {} (uid {}) has the turn to run kubeadm init. Delete it to pass the turn on: that happens once its host is reset, or powered off through its BMC. {}",
+            "Machine {} (uid {}) has the turn to run kubeadm init. To pass the turn on, delete that Machine: its turn is returned once its host is reset, or powered off through its BMC. {}",
             by.name,
             by.machine,
             host_is_gone(cluster, &by.name, &by.machine)
@@ -105,12 +105,17 @@ pub fn blocked(condition: ConditionType, by: &Turn, cluster: Named) -> Finding {
     )
 }
 
-/// The host of a Machine says that it made the control plane, and another one is recorded as having made it.
-pub fn made_twice(condition: ConditionType, this: &str, recorded: &str, cluster: Named) -> Finding {
+/// The marker on the host of a Machine records `kubeadm init`, but another Machine is recorded as the one that ran it.
+pub fn made_twice(
+    condition: ConditionType,
+    this: &str,
+    recorded: &str,
+    cluster: ClusterName,
+) -> Finding {
     let name = cluster.name;
     let message = format!(
-        "the host of this Machine (uid {this}) says that kubeadm init succeeded there, and Machine {recorded} is recorded as the one that made the control plane of Cluster {name}. {} \
-         Only that of {recorded}: delete this Machine, whose condition Deleting then says how its host is reset. Only that of this Machine: {}; {}. {}",
+        "the host of this Machine (uid {this}) says that kubeadm init succeeded there, but Machine {recorded} is recorded as the one that created the control plane of Cluster {name}. {} \
+         If it is the host of {recorded}: delete this Machine; its condition Deleting then says how its host is reset. If it is the host of this Machine: {}; {}. {}",
         which_made_it(cluster),
         correct(cluster, "secret", this),
         correct(cluster, "cluster", this),
@@ -120,7 +125,7 @@ pub fn made_twice(condition: ConditionType, this: &str, recorded: &str, cluster:
 }
 
 /// How two Machines are told apart by their hosts.
-fn which_made_it(cluster: Named) -> String {
+fn which_made_it(cluster: ClusterName) -> String {
     format!(
         "Find both hosts: kubectl -n {} get machines -o custom-columns='NAME:.metadata.name,UID:.metadata.uid,HOST:.metadata.annotations.tatara\\.dev/host'. \
          The one with the control plane has /etc/kubernetes/manifests/etcd.yaml and runs it (crictl ps --name etcd).",
@@ -129,24 +134,24 @@ fn which_made_it(cluster: Named) -> String {
 }
 
 /// A record is changed by the manager's account alone, and the manager never changes one: an administrator does, in its name.
-fn correct(cluster: Named, kind: &str, uid: &str) -> String {
-    let Named { namespace, name } = cluster;
+fn correct(cluster: ClusterName, kind: &str, uid: &str) -> String {
+    let ClusterName { namespace, name } = cluster;
     let suffix = if kind == "secret" { "-ca" } else { "" };
     format!(
         "kubectl -n {namespace} annotate --overwrite --as={MANAGER_ACCOUNT} {kind} {name}{suffix} {ANNOTATION_INITIALIZED}={uid}"
     )
 }
 
-fn both_or_neither(cluster: Named) -> String {
+fn both_or_neither(cluster: ClusterName) -> String {
     let name = cluster.name;
     format!(
-        "Both or neither: delete Cluster {name}, which has both hosts reset, and apply it again"
+        "If it is both or neither: delete Cluster {name}, which resets both hosts, and apply it again"
     )
 }
 
 /// What remains where a host cannot prove anything. That its Machine does not exist says nothing of a host, which may run
 /// kubeadm init: its Host is looked for first.
-fn host_is_gone(cluster: Named, machine: &str, uid: &str) -> String {
+fn host_is_gone(cluster: ClusterName, machine: &str, uid: &str) -> String {
     let namespace = cluster.namespace;
     format!(
         "Only if its host is destroyed, erased or disconnected for good: kubectl -n {namespace} annotate machine {machine} {ANNOTATION_HOST_IS_GONE}={uid}. \
@@ -156,11 +161,11 @@ fn host_is_gone(cluster: Named, machine: &str, uid: &str) -> String {
 }
 
 /// The way to the host of a Machine that does not exist.
-pub fn of_nobody(cluster: Named, uid: &str) -> String {
-    let Named { namespace, name } = cluster;
+pub fn of_nobody(cluster: ClusterName, uid: &str) -> String {
+    let ClusterName { namespace, name } = cluster;
     format!(
         "find its host: kubectl -n {namespace} get hosts -o custom-columns=HOST:.metadata.name,UID:.spec.consumerRef.uid,SAYS:.status.message | grep {uid}; \
-         the Host that this shows says how it is reset, and that returns the turn. A Host that is missing or does not answer proves nothing, and a virtual machine has none: condition MachinesKnown of its Hypervisor names it. \
+         the status message of that Host says how it is reset; the reset returns the turn. A Host that is missing or does not answer proves nothing. A virtual machine has no Host: condition MachinesKnown of its Hypervisor names it. \
          Only if what it ran on is destroyed, erased or disconnected for good: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_HOST_IS_GONE}={uid}"
     )
 }
@@ -172,7 +177,7 @@ pub fn put_back(namespace: &str, secret: &str) -> String {
     )
 }
 
-/// What says that another Machine may have run `kubeadm init`.
+/// Evidence that another Machine may have run `kubeadm init`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Witness {
     /// This control-plane Machine, for which kubeadm was started.
@@ -197,32 +202,35 @@ pub enum Witness {
     },
 }
 
-/// Another Machine may have run `kubeadm init`, and the Cluster does not know.
-pub fn witnessed(condition: ConditionType, witness: &Witness, cluster: Named) -> Finding {
-    let Named { namespace, name } = cluster;
+/// Another Machine may have run `kubeadm init`, and the Cluster does not record it.
+pub fn witnessed(condition: ConditionType, witness: &Witness, cluster: ClusterName) -> Finding {
+    let ClusterName { namespace, name } = cluster;
     let message = match witness {
         Witness::Machine(machine) => format!(
-            "kubeadm was started for Machine {machine}, as its annotation {ANNOTATION_SETTINGS} says, and Cluster {name} does not know of it, as after an edit or a restore; kubeadm init is not started a second time. \
-             If that Machine shall not make the control plane, delete it. \
+            "kubeadm was started for Machine {machine}, as its annotation {ANNOTATION_SETTINGS} says, but Cluster {name} has no record of it, for example after an edit or a restore; kubeadm init is not started a second time. \
+             If the control plane of that Machine is not wanted, delete the Machine. \
              If its control plane runs: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}=$(kubectl -n {namespace} get machine {machine} -o jsonpath='{{.metadata.uid}}')"
         ),
         Witness::Stray { machine, label } => {
             let (said, again) = match label {
                 Some(of) => (
-                    format!("its label says Cluster {of}, which does not record it"),
+                    format!("its label names Cluster {of}, which has no record of it"),
                     format!(", or apply Cluster {of} again as it was, with its CA"),
                 ),
-                None => ("it has no label of a Cluster".to_owned(), String::new()),
+                None => (
+                    "it has no label that names a Cluster".to_owned(),
+                    String::new(),
+                ),
             };
             format!(
-                "kubeadm was started for control-plane Machine {machine}; {said}, so nobody can tell whose control plane it made; kubeadm init is not started beside it. \
-                 If it is left over: kubectl -n {namespace} delete machine {machine}{again}"
+                "kubeadm was started for control-plane Machine {machine}; {said}, so it is unknown whose control plane it created; kubeadm init is not started. \
+                 If that Machine is a left-over: kubectl -n {namespace} delete machine {machine}{again}"
             )
         }
         Witness::Worker(worker) => format!(
-            "kubeadm was started for worker {worker}, as its annotation {ANNOTATION_SETTINGS} says, so Cluster {name} had a control plane that it does not know of; kubeadm init is not started a second time. \
+            "kubeadm was started for worker {worker}, as its annotation {ANNOTATION_SETTINGS} says, so Cluster {name} had a control plane of which it has no record; kubeadm init is not started a second time. \
              Find the host that has /etc/kubernetes/manifests/etcd.yaml, and in /var/lib/tatara/owner.json the UID of its Machine; then: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}=UID. \
-             If that host does not exist any more: delete Cluster {name}, which resets all of it, and apply it again"
+             If that host does not exist any more: delete Cluster {name}, which resets all its hosts, and apply it again"
         ),
         Witness::Host {
             name: host,
@@ -239,14 +247,14 @@ pub fn witnessed(condition: ConditionType, witness: &Witness, cluster: Named) ->
                 format!(". If it runs: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}={uid}")
             });
             let end = if *is_claimed {
-                format!("delete Cluster {name}, which has the Host reset, and apply it again")
+                format!("delete Cluster {name}, which resets the Host, and apply it again")
             } else {
                 format!(
                     "have the Host reset, or erase its server; kubectl -n {namespace} get host {host} -o jsonpath='{{.status.message}}' says how"
                 )
             };
             format!(
-                "Host {host} has the key of this Cluster's CA, and its marker names {by}: a control plane may run there that Cluster {name} does not know of, as after a restore; kubeadm init is not started a second time. \
+                "Host {host} has the key of this Cluster's CA, and its marker names {by}: a control plane of which Cluster {name} has no record may run there, for example after a restore; kubeadm init is not started a second time. \
                  If that control plane is not wanted: {end}{keep}"
             )
         }
@@ -260,15 +268,15 @@ pub fn of_another(
     condition: ConditionType,
     marker: &Marker,
     host: &str,
-    cluster: Named,
+    cluster: ClusterName,
 ) -> Option<Finding> {
-    let Named { namespace, name } = cluster;
+    let ClusterName { namespace, name } = cluster;
     if (marker.namespace.as_str(), marker.cluster.as_str()) == (namespace, name) {
         return None;
     }
     let (of, machine) = (&marker.cluster, &marker.machine);
     let message = format!(
-        "the marker of its host says that it belongs to Cluster {}/{of}, and the Machine that it belongs to Cluster {namespace}/{name}; nothing is run there, and nothing is recorded. Set back what was edited, in the manager's name. \
+        "the marker on its host names Cluster {}/{of}, but the Machine names Cluster {namespace}/{name}; nothing is run there, and nothing is recorded. Restore what was edited, in the manager's name. \
          The claim of the Host: kubectl -n {namespace} patch host {host} --as={MANAGER_ACCOUNT} --type=merge -p '{{\"spec\":{{\"consumerRef\":{{\"cluster\":\"{of}\"}}}}}}'. \
          The label: kubectl -n {namespace} label --overwrite --as={MANAGER_ACCOUNT} machine {machine} {LABEL_CLUSTER}={of}",
         marker.namespace
@@ -276,44 +284,44 @@ pub fn of_another(
     Some(Finding::no(condition, Reason::ControlPlaneInDoubt, message))
 }
 
-/// The host of a Machine says that it made the control plane, and has the key of another CA than the Cluster.
-pub fn of_another_authority(condition: ConditionType, cluster: Named) -> Finding {
-    let Named { namespace, name } = cluster;
+/// The marker on the host of a Machine records `kubeadm init`, and the host has the key of another CA than the Cluster.
+pub fn of_another_authority(condition: ConditionType, cluster: ClusterName) -> Finding {
+    let ClusterName { namespace, name } = cluster;
     let message = format!(
-        "the host of this Machine says that kubeadm init succeeded there, with another CA than that of Secret {name}-ca, as when that Secret was edited, or Cluster {name} was deleted by force and made again; it is not recorded. \
+        "kubeadm init succeeded on the host of this Machine with another CA than that of Secret {name}-ca, for example because that Secret was edited, or Cluster {name} was force-deleted and created again; the control plane is not recorded. \
          To keep this control plane, copy ca.crt and ca.key from /etc/kubernetes/pki of the host into the Secret: {}. \
-         Only if it is not wanted, delete Cluster {name}, which has the host reset, and apply it again: kubectl -n {namespace} delete cluster {name}",
+         Only if it is not wanted, delete Cluster {name}, which resets the host, and apply it again: kubectl -n {namespace} delete cluster {name}",
         put_back(namespace, &format!("{name}-ca"))
     );
     Finding::no(condition, Reason::ControlPlaneInDoubt, message)
 }
 
-/// A control-plane Machine of a Cluster whose control plane is elsewhere: no turn is needed, and none is given.
-pub fn external(condition: ConditionType, cluster: Named) -> Finding {
+/// A control-plane Machine of a Cluster with an external control plane, which needs no turn.
+pub fn external(condition: ConditionType, cluster: ClusterName) -> Finding {
     let name = cluster.name;
     Finding::no(
         condition,
         Reason::ControlPlaneJoinUnsupported,
         format!(
-            "Cluster {name} has an external control plane, for its Secret {name}-kubeconfig was supplied, and keeps it. Delete this Machine; for a control plane of Tatara's make another Cluster"
+            "Cluster {name} has an external control plane, because its Secret {name}-kubeconfig was supplied; that cannot change. Delete this Machine; for a control plane that Tatara runs, create another Cluster"
         ),
     )
 }
 
 /// The certificates of the Cluster were not read since the manager started.
-pub fn unread(condition: ConditionType, cluster: Named) -> Finding {
+pub fn unread(condition: ConditionType, cluster: ClusterName) -> Finding {
     let name = cluster.name;
     Finding::no(
         condition,
         Reason::WaitingForCertificates,
         format!(
-            "the certificates of Cluster {name} are not read yet, and only by them a host is known that ran kubeadm init already; it is not started before. If this stays, the condition CertificatesReady of the Cluster says what to do"
+            "the certificates of Cluster {name} are not read yet; they identify a host on which kubeadm init has already run, so kubeadm init waits for them. If this persists, the condition CertificatesReady of the Cluster says what to do"
         ),
     )
 }
 
 /// Turn and record are kept on the CA Secret, which is missing.
-pub fn no_secret(condition: ConditionType, cluster: Named) -> Finding {
+pub fn no_secret(condition: ConditionType, cluster: ClusterName) -> Finding {
     let name = cluster.name;
     Finding::no(
         condition,

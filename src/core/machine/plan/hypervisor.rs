@@ -1,5 +1,5 @@
-//! Which Hypervisor has a Machine's virtual machine. Its gateway proves that the Machine runs no more, so an annotation
-//! alone does not say it: what the Secret of the keys says, and what other gateways show, must not contradict it.
+//! Which Hypervisor has a Machine's virtual machine. Its gateway proves that the Machine no longer runs, so the
+//! annotation is not trusted alone: the Secret of the keys, and what other gateways report, must not contradict it.
 
 use crate::api::conditions::Reason;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::core::Next;
 /// What is known of the Secret, or of other Hypervisors, may be old.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
-/// The annotation names another Hypervisor than the one that has the virtual machine: nothing is made, and nothing ends.
+/// The annotation names another Hypervisor than the one that has the virtual machine: nothing is created or deleted.
 pub fn moved(observed: &Observed) -> Option<Plan> {
     let machine = observed.virtual_machine.as_ref()?;
     let annotation = observed.machine.annotations().get(ANNOTATION_HYPERVISOR);
@@ -27,7 +27,7 @@ pub fn moved(observed: &Observed) -> Option<Plan> {
             (
                 recorded,
                 format!(
-                    "Secret {secret} says that its virtual machine was made on Hypervisor {recorded}"
+                    "Secret {secret} says that its virtual machine was created on Hypervisor {recorded}"
                 ),
             )
         }
@@ -44,7 +44,7 @@ pub fn moved(observed: &Observed) -> Option<Plan> {
         |annotation| format!("annotation {ANNOTATION_HYPERVISOR} names Hypervisor {annotation}"),
     );
     let message = format!(
-        "{named}, and {says}; nothing is done, for another gateway can neither make nor end it. Set it back: kubectl -n {} annotate --overwrite --as={MANAGER_ACCOUNT} machine {name} {ANNOTATION_HYPERVISOR}={really}",
+        "{named}, but {says}; nothing is created or deleted, because only the gateway of Hypervisor {really} can do that. Set the annotation back: kubectl -n {} annotate --overwrite --as={MANAGER_ACCOUNT} machine {name} {ANNOTATION_HYPERVISOR}={really}",
         observed.marker.namespace
     );
     Some(Plan {
@@ -77,8 +77,8 @@ pub fn doubt(observed: &Observed) -> Option<String> {
     let namespace = &observed.marker.namespace;
     if let Some(other) = &machine.shown_by {
         return Some(format!(
-            "Hypervisor {here} does not have its virtual machine, and Hypervisor {other} has one with its UID, as after a migration by hand: it may be the live node; nothing is done. \
-             Migrate it back to {here} (virsh migrate); only if it is a copy that nobody needs, as when its Node is not Ready, delete it on {other}"
+            "Hypervisor {here} does not have its virtual machine, and Hypervisor {other} has one with its UID, for example after a manual migration: it may be the live node; nothing is done. \
+             Migrate it back to {here} (virsh migrate); only if it is a copy that is not needed, for example when its Node is not Ready, delete it on {other}"
         ));
     }
     let is_known = machine.recorded.as_ref() == Some(here);
@@ -90,7 +90,7 @@ pub fn doubt(observed: &Observed) -> Option<String> {
         ", and delete the Machine"
     };
     Some(format!(
-        "Hypervisor {here} does not have its virtual machine, on which Hypervisor it was made is written nowhere else, and Hypervisor {unheard} does not say whether it has it: its conditions say why. Only if nothing of this Machine runs any more: kubectl -n {namespace} annotate machine {name} {ANNOTATION_HOST_IS_GONE}={}{then}",
+        "Hypervisor {here} does not have its virtual machine, no other record says on which Hypervisor it was created, and Hypervisor {unheard} cannot be asked: see the conditions of {unheard}. Only if nothing of this Machine runs any more: kubectl -n {namespace} annotate machine {name} {ANNOTATION_HOST_IS_GONE}={}{then}",
         observed.uid()
     ))
 }

@@ -27,7 +27,7 @@ use std::time::Duration;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
-use super::observed::{Contact, Held, Observed, Placement, Seen};
+use super::observed::{Contact, Infrastructure, Lookup, Observed, Placement};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{ANNOTATION_PAUSED, MANAGER_ACCOUNT, provider_ids};
 use crate::core::kubeadm::version;
@@ -35,7 +35,7 @@ use crate::core::{Next, NodeView};
 
 pub use summary::{Phase, terminal};
 
-/// What was found while acting may change without anybody telling us: it is looked at again after this time.
+/// A finding made while acting may change without an event: it is checked again after this time.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 /// What is done next for a Machine, and why.
@@ -46,11 +46,11 @@ pub struct Plan {
     pub actions: Vec<Action>,
     /// What is true of the Machine: its conditions.
     pub findings: Vec<Finding>,
-    /// The summary for people.
+    /// The phase, a summary.
     pub phase: Phase,
     /// When to look again, beside on every change.
     pub next: Next,
-    /// Nothing is said or done: all that is known of the Machine is old.
+    /// Nothing is reported or done, because the state of the Machine was not read yet since the manager started.
     pub hands_off: bool,
 }
 
@@ -89,8 +89,8 @@ fn decide(observed: &Observed, now: Timestamp) -> Plan {
     if let Some(plan) = unheld::adoption(observed) {
         return plan;
     }
-    if matches!(observed.node, Seen::NotYet(_)) {
-        // A restart of ours is no news: the member's first answer wakes us, and so does its failure.
+    if matches!(observed.node, Lookup::NotYet(_)) {
+        // A restart of ours is no news: the workload cluster's first answer wakes us, and so does its failure.
         return Plan {
             hands_off: true,
             next: Next::After(LOOK_AGAIN),
@@ -114,11 +114,11 @@ fn claiming(observed: &Observed) -> Plan {
     Plan::waiting(Finding::no(
         ConditionType::InfrastructureReady,
         Reason::Claiming,
-        format!("claimed Host {host}; waiting to see it"),
+        format!("claimed Host {host}; waiting until the watch shows the claim"),
     ))
 }
 
-fn held_plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
+fn held_plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan {
     if held.releasing {
         return Plan::waiting(Finding::no(
             ConditionType::InfrastructureReady,
@@ -129,8 +129,8 @@ fn held_plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
     let machine = observed.virtual_machine.as_ref();
     let first = machine.and_then(|machine| virtual_machine::plan(observed, machine, now));
     let mut plan = match (&observed.node, first) {
-        (Seen::Known(Some(node)), None) => commands::plan(observed, held, node, now),
-        (Seen::Known(Some(node)), Some(trouble)) => {
+        (Lookup::Known(Some(node)), None) => commands::plan(observed, held, node, now),
+        (Lookup::Known(Some(node)), Some(trouble)) => {
             let running = running::plan(observed, node);
             let is_told = machine.is_some_and(|machine| machine.told.is_ok());
             virtual_machine::beside_node(running, trouble, is_told)
@@ -143,7 +143,7 @@ fn held_plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
     plan
 }
 
-/// A mistake or a missing part that only somebody else can mend.
+/// A mistake or a missing object that a person must correct.
 fn unusable(observed: &Observed) -> Option<Finding> {
     let no = |reason, message: String| {
         Some(Finding::no(
@@ -179,7 +179,7 @@ fn unusable(observed: &Observed) -> Option<Finding> {
         return no(
             Reason::ProviderIDNotOwn,
             format!(
-                "spec.providerID is {id}, which is not this Machine's (uid {}), as in the YAML of another; nothing is done. Delete this Machine, and apply it again without spec.providerID",
+                "spec.providerID is {id}, which does not belong to this Machine (uid {}), for example because it was copied from the YAML of another; nothing is done. Delete this Machine, and apply it again without spec.providerID",
                 observed.uid()
             ),
         );
@@ -191,7 +191,7 @@ fn unusable(observed: &Observed) -> Option<Finding> {
         return no(
             Reason::InvalidConfiguration,
             format!(
-                "spec.providerSpec is for provider {is} now, and this Machine was made with provider {was}; what it runs on is left alone. Set spec.providerSpec back, in the manager's name: kubectl -n {} edit --as={MANAGER_ACCOUNT} machine {}",
+                "spec.providerSpec is for provider {is}, but this Machine was created with provider {was}; its host or virtual machine is left alone. Set spec.providerSpec back, in the manager's name: kubectl -n {} edit --as={MANAGER_ACCOUNT} machine {}",
                 observed.marker.namespace, observed.marker.machine
             ),
         );
@@ -237,7 +237,7 @@ impl Plan {
         }
     }
 
-    /// Takes in what was found while acting. Says whether that was anything new.
+    /// Adds a finding that was made while acting; returns whether there was one.
     pub fn learn(&mut self, observed: &Observed, found: Option<Finding>) -> bool {
         let Some(found) = found else {
             return false;
@@ -268,13 +268,13 @@ impl Plan {
 /// The Node of an observed Machine, when it is known.
 fn known_node(observed: &Observed) -> Option<&NodeView> {
     match &observed.node {
-        Seen::Known(Some(node)) => Some(node),
+        Lookup::Known(Some(node)) => Some(node),
         _ => None,
     }
 }
 
 /// What a host that could not be asked means for the Machine.
-fn unreachable(held: &Held) -> Option<Finding> {
+fn unreachable(held: &Infrastructure) -> Option<Finding> {
     match &held.contact {
         Contact::Unreachable { reason, message } => Some(Finding::no(
             ConditionType::InfrastructureReady,

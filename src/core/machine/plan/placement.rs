@@ -13,7 +13,7 @@ use crate::api::libvirt_machine_provider_spec::Interface;
 use crate::api::{LibvirtMachineProviderSpec, quantity};
 use crate::core::wire::Capacity;
 
-/// What a virtual machine takes of its hypervisor.
+/// Resources that a virtual machine takes from its hypervisor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Demand {
     /// Virtual processors.
@@ -23,7 +23,7 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// What a Machine takes.
+    /// Resources that a Machine takes.
     pub fn of(spec: &LibvirtMachineProviderSpec) -> Self {
         Self {
             cpus: i64::from(spec.cpus),
@@ -48,17 +48,17 @@ pub struct Candidate {
     pub uid: String,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
-    /// Where it stands.
+    /// Its failure domain.
     pub failure_domain: Option<String>,
-    /// Why its owner keeps it back, in a few words.
+    /// Why nothing may be created on it, in a few words, such as in maintenance.
     pub held_back: Option<&'static str>,
-    /// What its gateway says that it has; nothing while that does not answer.
+    /// Capacity that its gateway reports; `None` while it does not answer.
     pub capacity: Option<Capacity>,
-    /// What Machines take that are placed on it and not made yet.
+    /// Resources of Machines that are placed on it and not created yet.
     pub reserved: Demand,
     /// How many Machines of the cluster are on it.
     pub of_cluster: usize,
-    /// This Machine was to be made there before, and left.
+    /// This Machine has left it before, because it could not be created there.
     pub was_left: bool,
 }
 
@@ -123,6 +123,9 @@ fn lacks(spec: &LibvirtMachineProviderSpec, capacity: &Capacity) -> Option<Strin
 
 /// The Hypervisor for a Machine: one that matches, has what it names, and has room; one that it has not left before,
 /// in the failure domain that holds the fewest of the cluster's machines, and there the one with the least load.
+///
+/// # Errors
+/// [`Refusal`]: the selector is invalid, or no Hypervisor matches, or none that matches has room.
 pub fn choose(
     spec: &LibvirtMachineProviderSpec,
     candidates: &[Candidate],
@@ -212,7 +215,7 @@ fn refusal(matching: &[&Candidate], spec: &LibvirtMachineProviderSpec) -> Refusa
         .max_by_key(|free| (free.memory, free.cpus));
     let room = most.map_or(String::new(), |free| {
         format!(
-            "; wanted are {} CPUs and {} MiB, and the roomiest has {} CPUs and {} MiB left",
+            "; the Machine needs {} CPUs and {} MiB, and the Hypervisor with the most free memory has {} CPUs and {} MiB left",
             demand.cpus,
             mib(demand.memory),
             free.cpus.max(0),

@@ -81,7 +81,7 @@ fn what_is_reserved_and_not_made_yet_is_not_given_away_again() {
     assert_eq!(refusal.reason, "NoHypervisorAvailable");
     assert_eq!(
         refusal.message,
-        "1 Hypervisor matches the selector: 1 full; wanted are 2 CPUs and 4096 MiB, and the roomiest has 1 CPUs and 7168 MiB left"
+        "1 Hypervisor matches the selector: 1 full; the Machine needs 2 CPUs and 4096 MiB, and the Hypervisor with the most free memory has 1 CPUs and 7168 MiB left"
     );
 }
 
@@ -99,7 +99,7 @@ fn a_refusal_counts_why_each_one_that_matches_cannot_be_used() {
     let refusal = choose(&wanted(2, 4), &candidates, "m").expect_err("no room");
     assert_eq!(
         refusal.message,
-        "3 Hypervisors match the selector: 1 full, 1 in maintenance, 1 unreachable; wanted are 2 CPUs and 4096 MiB, and the roomiest has 1 CPUs and 1024 MiB left"
+        "3 Hypervisors match the selector: 1 full, 1 in maintenance, 1 unreachable; the Machine needs 2 CPUs and 4096 MiB, and the Hypervisor with the most free memory has 1 CPUs and 1024 MiB left"
     );
 }
 

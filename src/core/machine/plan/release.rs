@@ -3,12 +3,12 @@
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
-use super::super::observed::{Contact, Held, Observed, Stuck};
+use super::super::observed::{Contact, Infrastructure, Observed, Stuck};
 use super::delete::{
     API_AGAIN, cluster_goes, deleted_at, deleting, finish, gone, of_user, silent_api,
     waiting_for_api,
 };
-use super::doubt::{self, Named};
+use super::doubt::{self, ClusterName};
 use super::unheld::host_is_gone;
 use super::{Action, Plan, known_node};
 use crate::api::conditions::{ConditionType, Finding, Reason};
@@ -17,10 +17,9 @@ use crate::core::Next;
 use crate::core::node::{JobKind, Observation};
 use crate::core::proof::Proof;
 
-/// The host is being reset. One that does not answer, or whose reset fails, is not, and then nothing says
-/// that its pods have ended: the Machine and its Node stay until the time limit, with which the user authorises
-/// abandoning the host.
-pub fn plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
+/// The host is being reset. If it does not answer, or its reset fails, nothing proves that its pods have ended: the Machine
+/// and its Node stay until the time limit, with which the user authorises abandoning the host.
+pub fn plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan {
     if let Some(proof) = of_user(observed) {
         return finish(observed, &proof, now);
     }
@@ -48,9 +47,11 @@ pub fn plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
             Reason::HostUnreachable,
             match &held.why {
                 Some((reason, message)) => {
-                    format!("cannot be reset since {since:.0}: {reason}: {message}")
+                    format!(
+                        "has not been reachable for its reset since {since:.0}: {reason}: {message}"
+                    )
                 }
-                None => format!("does not answer since {since:.0}"),
+                None => format!("has not answered since {since:.0}"),
             },
         ),
         _ => (
@@ -73,8 +74,8 @@ pub fn plan(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
     }
 }
 
-/// Its own controller does nothing to it, and says why.
-fn left_alone(observed: &Observed, held: &Held) -> Plan {
+/// Its own controller does nothing to it, and reports why.
+fn left_alone(observed: &Observed, held: &Infrastructure) -> Plan {
     let (reason, message) = held.why.clone().unwrap_or_default();
     let name = &held.name;
     let message = if reason == Reason::Paused {
@@ -84,15 +85,15 @@ fn left_alone(observed: &Observed, held: &Held) -> Plan {
         )
     } else {
         format!(
-            "Host {name} was released and is not being reset: {reason}: {message}. Follow that first. Only if the server is destroyed, erased or disconnected for good: {}",
+            "Host {name} was released and is not being reset: {reason}: {message}. Resolve that first. Only if the server is destroyed, erased or disconnected for good: {}",
             host_is_gone(observed)
         )
     };
     Plan::waiting(deleting(Reason::WaitingForHost, message))
 }
 
-/// Its own controller says how far the reset is; once it says that it is done, the host itself was asked.
-fn resetting(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
+/// Its own controller reports the progress of the reset; once it reports success, the host itself is queried.
+fn resetting(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan {
     let waiting = |message: String| Plan::waiting(deleting(Reason::WaitingForHost, message));
     match &held.contact {
         Contact::Seen(seen) if let Some(finding) = of_another_cluster(observed, held, seen) => {
@@ -118,7 +119,7 @@ fn resetting(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
                     .is_some_and(|o| o.initialized);
                 let remedy = if made_another && has_another(observed) {
                     format!(
-                        ". kubeadm init succeeded on it, and another Machine is recorded as the one that made the control plane. Only if that one runs, and this is a left-over: {}; the Host is reset then",
+                        ". kubeadm init succeeded on it, but another Machine is recorded as the one that created the control plane. Only if that control plane runs, and this one is a left-over: {}; then the Host is reset",
                         host_is_gone(observed)
                     )
                 } else {
@@ -133,7 +134,7 @@ fn resetting(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
         Contact::Unreachable { message, .. } => Plan {
             next: Next::After(API_AGAIN),
             ..waiting(format!(
-                "Host {} was reset, and is asked once more: {message}",
+                "Host {} was reset, and its last check has not succeeded yet: {message}",
                 held.name
             ))
         },
@@ -145,13 +146,17 @@ fn resetting(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
 }
 
 /// `kubeadm init` succeeded on the host, for another Cluster than that of the Machine.
-fn of_another_cluster(observed: &Observed, held: &Held, seen: &Observation) -> Option<Finding> {
+fn of_another_cluster(
+    observed: &Observed,
+    held: &Infrastructure,
+    seen: &Observation,
+) -> Option<Finding> {
     let owner = seen.owner.of(&observed.marker).filter(|o| o.initialized)?;
     let finding = doubt::of_another(
         ConditionType::Deleting,
         &owner.marker,
         &held.name,
-        Named::of(&observed.marker),
+        ClusterName::of(&observed.marker),
     )?;
     Some(deleting(finding.reason, finding.message))
 }
@@ -187,19 +192,19 @@ pub fn end(observed: &Observed, since: Timestamp, now: Timestamp) -> Option<Time
 
 /// The host does not answer and is off: nothing of it runs any more, so its Node may go. The Host keeps its claim
 /// and its marker until it was reset. That it is off is read just now.
-fn fenced(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
+fn fenced(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan {
     let proof = match &held.power {
         Some(Ok(state)) => Proof::of_power(observed.uid(), *state)
-            .ok_or_else(|| format!("its BMC says {state} now")),
+            .ok_or_else(|| format!("its BMC reports {state}")),
         Some(Err(why)) => Err(why.clone()),
-        None => Err("its BMC was not asked".into()),
+        None => Err("its BMC was not queried".into()),
     };
     let proof = match proof {
         Ok(proof) => proof,
         Err(why) => {
             let name = &held.name;
             let message =
-                format!("Host {name} was off, and its BMC does not say so any more: {why}");
+                format!("Host {name} was off, but its BMC no longer confirms that: {why}");
             return Plan {
                 next: Next::After(API_AGAIN),
                 ..Plan::waiting(deleting(Reason::WaitingForHost, message))
@@ -207,7 +212,7 @@ fn fenced(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
         }
     };
     let message = format!(
-        "the BMC of Host {} says that it is off: nothing of this Machine runs any more, and it is removed. The Host \
+        "the BMC of Host {} reports that it is off: nothing of this Machine runs any more, and the Machine is removed. The Host \
          stays quarantined until it is reset or reinstalled",
         held.name
     );
@@ -222,7 +227,7 @@ fn fenced(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
 }
 
 /// The kubelet is stopped for good, and by the user's wish nothing else is undone: the Host keeps its claim and its marker.
-fn retained(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
+fn retained(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan {
     let is_stopped = match &held.contact {
         Contact::Seen(seen) => !seen.kubelet_active && seen.owner.of(&observed.marker).is_some(),
         _ => false,
@@ -234,7 +239,7 @@ fn retained(observed: &Observed, held: &Held, now: Timestamp) -> Plan {
     let Some(proof) = Proof::of_retained(observed.uid(), is_stopped).or(power) else {
         let name = &held.name;
         let message =
-            format!("Host {name} is retained, and does not say now that its kubelet is stopped");
+            format!("Host {name} is retained, but does not confirm that its kubelet is stopped");
         return Plan {
             next: Next::After(API_AGAIN),
             ..Plan::waiting(deleting(Reason::WaitingForHost, message))
@@ -280,7 +285,12 @@ pub fn kept(observed: &Observed) -> String {
 }
 
 /// What is unsafe about a host that is not reset, and who must do what.
-fn not_reset(observed: &Observed, held: &Held, what: &str, end: Option<Timestamp>) -> String {
+fn not_reset(
+    observed: &Observed,
+    held: &Infrastructure,
+    what: &str,
+    end: Option<Timestamp>,
+) -> String {
     let kept = kept(observed);
     let end = match end {
         Some(end) => format!(
@@ -289,7 +299,7 @@ fn not_reset(observed: &Observed, held: &Held, what: &str, end: Option<Timestamp
         ),
         None => match held.stuck {
             Some(Stuck::Silent(_)) if is_mendable(held) => format!(
-                "Mend that first. Only if the server is destroyed, erased or disconnected for good: {}",
+                "Fix that first. Only if the server is destroyed, erased or disconnected for good: {}",
                 host_is_gone(observed)
             ),
             // kubeadm init may run there: of that a time limit says nothing
@@ -304,7 +314,7 @@ fn not_reset(observed: &Observed, held: &Held, what: &str, end: Option<Timestamp
             Some(Stuck::Silent(_)) => {
                 format!("If the server is off for good, {}", time_limit(observed))
             }
-            _ => format!("If that cannot be mended, {}", time_limit(observed)),
+            _ => format!("If that cannot be fixed, {}", time_limit(observed)),
         },
     };
     format!(
@@ -314,7 +324,7 @@ fn not_reset(observed: &Observed, held: &Held, what: &str, end: Option<Timestamp
 }
 
 /// Something answers there, or could be asked: what is in the way is another thing than a server that is off.
-fn is_mendable(held: &Held) -> bool {
+fn is_mendable(held: &Infrastructure) -> bool {
     reason(held).is_some_and(|reason| {
         !matches!(
             reason,
@@ -323,13 +333,13 @@ fn is_mendable(held: &Held) -> bool {
     })
 }
 
-fn reason(held: &Held) -> Option<Reason> {
+fn reason(held: &Infrastructure) -> Option<Reason> {
     held.why
         .as_ref()
         .and_then(|(reason, _)| Reason::parse(reason))
 }
 
-/// How the user gives a machine up that cannot be asked.
+/// The command with which the user authorises abandoning a machine that does not answer.
 pub fn time_limit(observed: &Observed) -> String {
     format!(
         "set spec.deletion.hostReleaseTimeoutSeconds: kubectl -n {} patch machine {} --type=merge -p \
@@ -347,7 +357,7 @@ fn turn_stays(observed: &Observed) -> String {
         return String::new();
     }
     format!(
-        "; the time limit does not return the control-plane turn, this does: {}",
+        "; the time limit does not return the control-plane turn, this command does: {}",
         host_is_gone(observed)
     )
 }

@@ -1,19 +1,19 @@
-//! A Machine whose Node is there: keep the Node as the Machine says, and say how it is.
+//! A Machine that has a Node: keep the Node according to the Machine's spec, and report its health.
 
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Taint;
 
-use super::super::observed::{Observed, Placement, Seen};
+use super::super::observed::{Lookup, Observed, Placement};
 use super::super::settings;
 use super::{Action, LOOK_AGAIN, Plan};
-use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::core::kubeadm::KubernetesVersion;
 use crate::core::node_change::NodeChange;
 use crate::core::proof::TurnIsOver;
 use crate::core::{Next, NodeView};
 
-/// Keeps the Node as the Machine says.
+/// Keeps the Node according to the Machine's spec.
 pub fn plan(observed: &Observed, node: &NodeView) -> Plan {
     let mut plan = Plan::default();
     let cluster = observed.cluster.as_ref();
@@ -39,25 +39,25 @@ pub fn plan(observed: &Observed, node: &NodeView) -> Plan {
         Reason::Bootstrapped,
         "",
     ));
-    plan.findings.push(health(node));
+    plan.findings.push(with_host(observed, health(node)));
     plan.findings.push(up_to_date(observed, node));
     plan
 }
 
-/// A Machine whose settings, or those of its Cluster, cannot be used. What runs is left as it is and judged by
-/// its Node; nothing is begun before the problem is mended.
+/// A Machine whose settings, or those of its Cluster, cannot be used. A running node is left as it is and
+/// judged by its Node; nothing is started before the problem is resolved.
 pub fn beside(observed: &Observed, problem: Finding) -> Plan {
     let runs = matches!(&observed.placement, Placement::Held(held) if !held.releasing);
     let goes = observed.cluster.as_ref().is_some_and(|c| c.deleting);
     let mut plan = match &observed.node {
         _ if goes => return Plan::waiting(problem),
-        Seen::Known(Some(node)) if runs => plan(observed, node),
-        Seen::Unknown(why) if runs && observed.had_node() => Plan::waiting(Finding::unknown(
+        Lookup::Known(Some(node)) if runs => plan(observed, node),
+        Lookup::Unknown(why) if runs && observed.had_node() => Plan::waiting(Finding::unknown(
             ConditionType::NodeHealthy,
             Reason::NodeUnknown,
             why.clone(),
         )),
-        Seen::NotYet(_) => {
+        Lookup::NotYet(_) => {
             return Plan {
                 hands_off: true,
                 next: Next::After(LOOK_AGAIN),
@@ -76,7 +76,7 @@ pub fn beside(observed: &Observed, problem: Finding) -> Plan {
     plan
 }
 
-/// What the Machine wants of its Node. Taints are additive: others stay.
+/// The desired labels, annotations and taints of the Node. Taints are additive: others stay.
 pub fn wanted(observed: &Observed) -> NodeChange {
     let machine = &observed.machine;
     let mut annotations = machine.spec.metadata.annotations.clone();
@@ -139,7 +139,19 @@ fn health(node: &NodeView) -> Finding {
     }
 }
 
-/// Its Node was there, and is not any more.
+/// Of a Node that is not Ready also what is wrong with its host: the kubelet cannot say that.
+fn with_host(observed: &Observed, mut finding: Finding) -> Finding {
+    if let Placement::Held(held) = &observed.placement
+        && let Some((_, said)) = held.why.as_ref().filter(|_| !held.releasing)
+        && finding.status != Status::True
+    {
+        let node = finding.message.trim_end_matches('.');
+        finding.message = format!("{node}. Host {}: {said}", held.name);
+    }
+    finding
+}
+
+/// Its Node existed, and does not exist any more.
 pub fn gone(observed: &Observed) -> Finding {
     let status = observed.machine.status.as_ref();
     let node = status.and_then(|status| status.node_ref.as_ref());
@@ -155,7 +167,7 @@ pub fn gone(observed: &Observed) -> Finding {
         )
     };
     let message = format!(
-        "its Node {node} is gone: deleted by hand, or this Machine was restored from a backup. A kubelet registers only when it starts; on the host: systemctl restart kubelet{end}"
+        "its Node {node} does not exist any more: it was deleted by hand, or this Machine was restored from a backup. A kubelet registers its Node only when it starts; on the host: systemctl restart kubelet{end}"
     );
     Finding::no(ConditionType::NodeHealthy, Reason::NodeGone, message)
 }
@@ -173,7 +185,7 @@ fn up_to_date(observed: &Observed, node: &NodeView) -> Finding {
             "replace the Machine to change it".into()
         };
         let message =
-            format!("spec.versions.kubelet is {wanted}, and the kubelet runs {runs}; {remedy}");
+            format!("spec.versions.kubelet is {wanted}, but the kubelet runs {runs}; {remedy}");
         return Finding::no(
             ConditionType::UpToDate,
             Reason::KubeletVersionDiffers,
@@ -186,12 +198,12 @@ fn up_to_date(observed: &Observed, node: &NodeView) -> Finding {
         .unwrap_or_default();
     if !behind.is_empty() {
         let remedy = if machine.is_control_plane() {
-            "set them back, for this release does not replace a control plane"
+            "set them back, because this release does not replace a control plane"
         } else {
             "set them back, or replace the Machine for those of joinConfiguration"
         };
         let message = format!(
-            "the Cluster's settings were changed after this node was made with them: {}; a running node is not changed: {remedy}",
+            "the Cluster's settings changed after this node was created with them: {}; a running node is not changed: {remedy}",
             behind.join("; ")
         );
         return Finding::no(ConditionType::UpToDate, Reason::SettingsDiffer, message);

@@ -8,30 +8,30 @@ use super::Plan;
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::api::names::ANNOTATION_HOST_IS_GONE;
 
-/// Where a Machine is in its life: a summary for people; conditions are the truth.
+/// Where a Machine is in its life: a summary for people; conditions are authoritative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum Phase {
-    /// It holds nothing yet.
+    /// It has no place yet.
     #[default]
     Pending,
-    /// It holds a host that is not ours to work on yet.
+    /// It has a place on which it does not have its marker yet.
     Provisioning,
     /// Its host is prepared, or kubeadm runs.
     Bootstrapping,
     /// Its Node is Ready.
     Running,
-    /// Its Node is not Ready, or gone.
+    /// Its Node is not Ready, or does not exist any more.
     NotReady,
-    /// Nobody can say how its Node is.
+    /// The state of its Node is unknown.
     Unknown,
-    /// It holds nothing, and never will before it is edited.
+    /// It has no place, and cannot get one before it is edited.
     Failed,
-    /// It is on its way out.
+    /// It is being deleted.
     Deleting,
 }
 
 impl Phase {
-    /// As it stands in the API.
+    /// As it is written in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "Pending",
@@ -91,13 +91,13 @@ pub fn summarise(observed: &Observed, plan: &mut Plan) {
         None => Finding::no(
             ConditionType::Ready,
             Reason::Starting,
-            "taken in; nothing has been done yet",
+            "accepted; nothing has been done yet",
         ),
     };
     plan.findings.push(ready);
 }
 
-/// What the user said of the host of a Machine that is not being deleted counts once it is: said beside a healthy node.
+/// The annotation `tatara.dev/host-is-gone` on a Machine that is not being deleted: it takes effect once it is.
 fn armed(observed: &Observed) -> Option<Finding> {
     let machine = &observed.machine;
     let said = machine.annotations().get(ANNOTATION_HOST_IS_GONE)?;
@@ -107,26 +107,26 @@ fn armed(observed: &Observed) -> Option<Finding> {
     let (reason, what) = if said != observed.uid() {
         (
             Reason::OtherMachine,
-            "is not used, for it names another UID",
+            "is ignored, because it names another UID",
         )
     } else if observed.is_initializer() {
         (
             Reason::LastControlPlane,
-            "is not used, for this Machine made the control plane, and ends with its Cluster only",
+            "is ignored, because this Machine created the control plane and is removed only with its Cluster",
         )
     } else if observed.virtual_machine.is_some() {
         (
             Reason::WaitsForDeletion,
-            "takes effect when this Machine is deleted and its Hypervisor does not answer: its virtual machine is given up then",
+            "takes effect when this Machine is deleted and its Hypervisor does not answer: its virtual machine is then abandoned",
         )
     } else {
         (
             Reason::WaitsForDeletion,
-            "takes effect when this Machine is deleted: its pods are not evicted then, and nothing waits for its host",
+            "takes effect when this Machine is deleted: its pods are then not evicted, and its host is not waited for",
         )
     };
     let message = format!(
-        "annotation {ANNOTATION_HOST_IS_GONE} {what}. If that is not meant, remove it: kubectl -n {} annotate machine {} {ANNOTATION_HOST_IS_GONE}-",
+        "annotation {ANNOTATION_HOST_IS_GONE} {what}. If that is not intended, remove it: kubectl -n {} annotate machine {} {ANNOTATION_HOST_IS_GONE}-",
         observed.marker.namespace, observed.marker.machine
     );
     Some(Finding::no(ConditionType::HostIsGoneUsed, reason, message))
@@ -163,8 +163,8 @@ fn by_node(observed: &Observed, plan: &Plan) -> Option<Phase> {
     }
 }
 
-/// What keeps a Machine that holds nothing from ever becoming a node until it is edited: an autoscaler then looks
-/// elsewhere. A node that runs has not failed for an edit that cannot be used.
+/// The finding that keeps a Machine without a place from becoming a node until it is edited; an autoscaler then tries another
+/// group. A running node does not fail because of an invalid edit.
 pub fn terminal<'a>(observed: &Observed, plan: &'a Plan) -> Option<&'a Finding> {
     let holds_nothing = matches!(observed.placement, Placement::None(_)) && !observed.had_node();
     let mut findings = plan.findings.iter();

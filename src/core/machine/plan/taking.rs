@@ -1,6 +1,7 @@
-//! A host that the Machine claims, and whose marker does not name it: taken while it is nobody's, else left alone.
+//! A host that the Machine claims, and whose marker does not name it: Tatara writes the marker if the host has none and no
+//! traces of Kubernetes, and otherwise leaves the host alone.
 
-use super::super::observed::{Held, Observed};
+use super::super::observed::{Infrastructure, Observed};
 use super::bootstrap::{ASK_AGAIN, BOOTSTRAP};
 use super::{Action, Plan};
 use crate::api::conditions::{ConditionType, Finding, Reason};
@@ -8,7 +9,7 @@ use crate::core::Next;
 use crate::core::node::{Observation, Ownership};
 
 /// The next step.
-pub fn plan(observed: &Observed, held: &Held, seen: &Observation) -> Plan {
+pub fn plan(observed: &Observed, held: &Infrastructure, seen: &Observation) -> Plan {
     let waiting = |message: String| Plan {
         next: Next::After(ASK_AGAIN),
         ..Plan::waiting(Finding::no(
@@ -19,7 +20,7 @@ pub fn plan(observed: &Observed, held: &Held, seen: &Observation) -> Plan {
     };
     let occupied = |message: String| {
         waiting(format!(
-            "{message}. If that is so, delete this Machine: the Host is released, and its MachineSet claims another"
+            "{message}. If that is correct, delete this Machine: the Host is released, and its MachineSet creates another Machine"
         ))
     };
     match &seen.owner {
@@ -42,33 +43,33 @@ pub fn plan(observed: &Observed, held: &Held, seen: &Observation) -> Plan {
         Ownership::Nobody => {
             let found: Vec<String> = seen.occupied.iter().map(ToString::to_string).collect();
             occupied(format!(
-                "the host runs a Kubernetes that is not Tatara's and is left alone: {}",
+                "the host runs a Kubernetes node that Tatara does not manage, and is left alone: {}",
                 found.join("; ")
             ))
         }
         Ownership::Owner(other) => occupied(format!(
-            "the host's marker says that it belongs to Machine {}/{} (uid {}) of management cluster {}; it is left alone",
+            "the marker on the host names Machine {}/{} (uid {}) of management cluster {}; it is left alone",
             other.marker.namespace, other.marker.machine, other.marker.uid, other.marker.management
         )),
         Ownership::Unreadable(text) => waiting(format!(
             "the host's marker /var/lib/tatara/owner.json cannot be read ({text}); the host is left alone. \
-             Look at that file on the host first: while it cannot be read, the Host is not freed, and this Machine not deleted. If no Machine uses the host, remove that file there"
+             Inspect that file on the host first: while it cannot be read, the Host is not freed, and this Machine is not removed. If no Machine uses the host, delete that file there"
         )),
     }
 }
 
 /// Why a host is not taken, although this Machine has its claim: what was begun on a host is not begun again on one that
 /// shows nothing of it. What it shows else may be its own, with `/var` not mounted.
-fn marker_missing(observed: &Observed, held: &Held) -> Option<String> {
+fn marker_missing(observed: &Observed, held: &Infrastructure) -> Option<String> {
     let is_lost = observed.virtual_machine.is_none() && observed.is_begun();
     let end = if observed.acts_as_control_plane() {
-        "if it was erased, docs/operating.md#dead-control-plane"
+        "if it was erased, see docs/operating.md#dead-control-plane"
     } else {
         "only if it was erased, delete this Machine"
     };
     is_lost.then(|| {
         format!(
-            "kubeadm was begun for this Machine, and Host {} does not show its marker, /var/lib/tatara/owner.json, as with another disk, or with /var not mounted; nothing is done. Mount it; {end}",
+            "kubeadm was started for this Machine, but Host {} does not have its marker /var/lib/tatara/owner.json, for example because /var is not mounted or the disk was replaced; nothing is done. Mount the disk; {end}",
             held.name
         )
     })

@@ -20,28 +20,28 @@ use crate::api::Cluster;
 use crate::api::cluster::Turn;
 use crate::api::names::{ANNOTATION_INITIALIZED, ANNOTATION_TURN};
 
-/// Whose turn it is, as one object says.
+/// The holder of the turn, according to one object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Holder {
-    /// Nobody's.
+    /// No Machine.
     #[default]
     Nobody,
-    /// This Machine's.
+    /// This Machine.
     Of(Turn),
-    /// There is an annotation that is no turn.
+    /// The annotation is not a valid turn.
     Unreadable(String),
 }
 
-/// What one object says of turn and record.
+/// Turn and record, according to one object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// Whose turn it is.
+    /// The holder of the turn.
     pub turn: Holder,
     /// UID of the Machine that ran `kubeadm init`.
     pub initialized: Option<String>,
 }
 
-/// What both objects say.
+/// Turn and record, according to both objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Both {
     /// The CA Secret.
@@ -85,14 +85,14 @@ pub enum Doubt {
     Unreadable(Side, String),
     /// They name different holders: first the Secret's, then the Cluster's.
     TwoHolders(Turn, Turn),
-    /// The Secret says that this Machine ran `kubeadm init`, and the Cluster does not know.
+    /// The Secret records that this Machine ran `kubeadm init`, and the Cluster does not.
     RecordOnSecretOnly(String),
     /// They name different Machines that ran `kubeadm init`: first the Secret's, then the Cluster's.
     TwoRecords(String, String),
 }
 
 impl Marks {
-    /// What these annotations say.
+    /// Parses the annotations of an object.
     pub fn of(annotations: &BTreeMap<String, String>) -> Self {
         let turn = match annotations.get(ANNOTATION_TURN) {
             None => Holder::Nobody,
@@ -135,7 +135,7 @@ impl Marks {
 }
 
 impl Both {
-    /// What both say, of a CA Secret that was looked for.
+    /// Of a Cluster and its CA Secret, if there is one.
     pub fn of(secret: Option<Marks>, cluster: &Cluster) -> Self {
         Self {
             no_secret: secret.is_none(),
@@ -144,12 +144,12 @@ impl Both {
         }
     }
 
-    /// What the Cluster says by itself: its CA Secret was not looked for yet.
+    /// Of a Cluster whose CA Secret has not been read yet.
     pub fn unread(cluster: &Cluster) -> Self {
         Self::of(Some(Marks::default()), cluster)
     }
 
-    /// Whose turn it is, where the two do not contradict each other.
+    /// The holder of the turn, if the two objects do not contradict each other.
     pub fn holder(&self) -> Option<&Turn> {
         match (&self.secret.turn, &self.cluster.turn) {
             (Holder::Of(turn), _) | (Holder::Nobody, Holder::Of(turn)) => Some(turn),
@@ -195,7 +195,7 @@ fn is_same(one: &Turn, other: &Turn) -> bool {
     one.machine == other.machine && one.action == other.action
 }
 
-/// Taking the turn, or keeping it: [`Step::Done`] is the leave to go on.
+/// The next step to take or keep the turn: [`Step::Done`] permits `kubeadm init`.
 pub fn take(both: &Both, wanted: &Turn) -> Step {
     if both.no_secret {
         return Step::NoSecret;
@@ -227,7 +227,7 @@ pub fn take(both: &Both, wanted: &Turn) -> Step {
     }
 }
 
-/// Giving back the turn of a Machine that is proven to run no control plane, wherever it is named.
+/// The next step to return the turn of a Machine that is proven to run no control plane, on both objects.
 pub fn give_back(both: &Both, uid: &str) -> Step {
     let (secret, cluster) = (&both.secret, &both.cluster);
     match (
@@ -244,7 +244,7 @@ pub fn give_back(both: &Both, uid: &str) -> Step {
     }
 }
 
-/// Recording that a Machine ran `kubeadm init`, which ends its turn.
+/// The next step to record that a Machine ran `kubeadm init`, which ends its turn.
 pub fn record(both: &Both, uid: &str) -> Step {
     if both.no_secret {
         return Step::NoSecret;
@@ -273,7 +273,7 @@ pub fn record(both: &Both, uid: &str) -> Step {
     end_turn(both, uid)
 }
 
-/// Recording what a host proves of a Machine that does not exist (any more). Not while another Machine may be running
+/// The next step to record what a host proves about a Machine that does not exist (any more). Not while another Machine may be running
 /// `kubeadm init`: then a person has to find out which host it is.
 pub fn record_found(both: &Both, uid: &str) -> Step {
     match (both.doubt(), both.holder()) {
@@ -287,7 +287,7 @@ pub fn record_found(both: &Both, uid: &str) -> Step {
     }
 }
 
-/// What anybody may complete, without asking or proving anything: copies to the Secret of what only the Cluster
+/// The next step that needs neither a turn nor a proof: copies to the Secret of what only the Cluster
 /// has (as after an upgrade, or when the Secret was made again from a file), and the end of a turn whose `kubeadm
 /// init` is recorded on both.
 pub fn settle(both: &Both) -> Step {

@@ -1,12 +1,12 @@
-//! A Machine without a place: it claims a Host, once; and where its claim is lost, or is on several Hosts, it says
-//! so, and nothing is done. Absence of a claim proves nothing.
+//! A Machine without a place: it claims a Host, once. If its claim is lost, or several Hosts have it, that is reported and
+//! nothing is done. The absence of a claim proves nothing.
 
 use std::time::Duration;
 
 use kube::ResourceExt;
 
 use super::super::kind::PlaceKind;
-use super::super::observed::{Contact, Held, Observed, Placement, Refusal, Unheld};
+use super::super::observed::{Contact, Infrastructure, Observed, Placement, Refusal, Unheld};
 use super::{Acquire, Action, Plan};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{ANNOTATION_HOST, ANNOTATION_HOST_IS_GONE};
@@ -17,7 +17,7 @@ use crate::core::proof::{Clean, Evidence, Proof};
 /// How soon a Host that a Machine chose and does not have is asked again.
 pub(super) const ASK_AGAIN: Duration = Duration::from_secs(30);
 
-/// What is written on a Machine before anything else.
+/// Writes finalizer, resolved provider spec and place to a Machine, before anything else.
 pub fn adoption(observed: &Observed) -> Option<Plan> {
     let machine = &observed.machine;
     let has_place = matches!(observed.placement, Placement::Held(_));
@@ -88,7 +88,7 @@ fn lost(observed: &Observed, why: &str) -> Plan {
     let message = format!(
         "no Host has the claim of this Machine: {why}. A Machine never moves to another host{}. {}",
         match &observed.node {
-            super::Seen::Known(Some(node)) =>
+            super::Lookup::Known(Some(node)) =>
                 format!(", and Node {} and its pods are left alone", node.name),
             _ => String::new(),
         },
@@ -104,7 +104,7 @@ fn lost(observed: &Observed, why: &str) -> Plan {
     }
 }
 
-/// How a claim that was lost comes back, or is given up.
+/// How a lost claim is restored, or given up.
 pub fn remedy(observed: &Observed) -> String {
     let host = observed.chosen.as_ref().map_or("HOST", |c| c.host.as_str());
     let gone = host_is_gone(observed);
@@ -115,25 +115,25 @@ pub fn remedy(observed: &Observed) -> String {
     };
     match observed.chosen.as_ref().map(|chosen| &chosen.now) {
         Some(Unheld::Taken(other, contact)) if is_marked(observed, contact) => format!(
-            "Host {host} has the claim of Machine {other}, and its server the marker of this one. Register the Host anew without that claim, as its condition Clean says; then: {}",
+            "Host {host} has the claim of Machine {other}, but its server has the marker of this one. Register the Host again without that claim, as its condition Clean says; then: {}",
             give_back(observed, host)
         ),
         Some(Unheld::Taken(other, Contact::Seen(_))) => copied(observed, host, other),
         Some(Unheld::Taken(other, _)) => format!(
-            "Host {host} has the claim of Machine {other}, and only its server tells whether anything of this Machine is there: bring the Host back first"
+            "Host {host} has the claim of Machine {other}, and only its server can show whether anything of this Machine is left there: bring the Host back first"
         ),
         Some(Unheld::Asked(Contact::Seen(seen)))
             if let Ownership::Owner(other) = &seen.owner
                 && !other.marker.is_same_machine(&observed.marker) =>
         {
             format!(
-                "The server of Host {host} has the marker of Machine {}, which took it when nothing of this one was there. Remove this Machine: {}",
+                "The server of Host {host} has the marker of Machine {}, which claimed it when nothing of this one was left there. Remove this Machine: {}",
                 other.marker.machine,
                 end(observed)
             )
         }
         _ => format!(
-            "Register Host {host} again if it is missing, and give it back: {}; this Machine then continues. \
+            "Register Host {host} again if it is missing, and restore its claim: {}; this Machine then continues. \
              Only if the server is off for good or was erased: {gone}{then}",
             give_back(observed, host)
         ),
@@ -144,7 +144,7 @@ pub fn remedy(observed: &Observed) -> String {
 /// or restored after its host went to it. That other claim is not to be touched.
 fn copied(observed: &Observed, host: &str, other: &str) -> String {
     format!(
-        "Host {host} has the claim of Machine {other}: this Machine looks like a copy of {other}, or was restored after its host went to {other}; nothing of it is seen there. \
+        "Host {host} has the claim of Machine {other}: this Machine looks like a copy of {other}, or was restored after {other} had claimed its host; nothing of it is found there. \
          Leave {other} and the Host alone, and remove this Machine: {}",
         end(observed)
     )
@@ -179,7 +179,7 @@ fn give_back(observed: &Observed, host: &str) -> String {
     )
 }
 
-/// The command with which the user says that nothing of this Machine runs any more.
+/// The command with which the user confirms that nothing of this Machine runs any more.
 pub fn host_is_gone(observed: &Observed) -> String {
     let marker = &observed.marker;
     format!(
@@ -188,32 +188,35 @@ pub fn host_is_gone(observed: &Observed) -> String {
     )
 }
 
-/// What the Host that it chose, and does not have, says of it; an error is why that proves nothing.
+/// Evidence from the Host that it chose and does not have.
+///
+/// # Errors
+/// Why that Host proves nothing, as a message.
 pub fn proof(observed: &Observed) -> Result<Proof, String> {
     let Some(chosen) = &observed.chosen else {
         return Proof::of_no_place(observed.uid(), observed.is_begun())
-            .ok_or_else(|| "kubeadm was begun for it, and on which host is not recorded".into());
+            .ok_or_else(|| "kubeadm was started for it, and its host is not recorded".into());
     };
     let host = &chosen.host;
     match &chosen.now {
         Unheld::Missing => Err(format!("Host {host}, which it chose, does not exist")),
-        Unheld::Free | Unheld::Held => Err(format!("Host {host} was not asked")),
+        Unheld::Free | Unheld::Held => Err(format!("Host {host} was not checked")),
         Unheld::Asked(Contact::Seen(seen)) | Unheld::Taken(_, Contact::Seen(seen)) => {
             Proof::of_host(&observed.marker, observed.is_begun(), seen)
                 .map_err(|why| format!("Host {host}: {why}"))
         }
         Unheld::Asked(Contact::Unreachable { message, .. })
         | Unheld::Taken(_, Contact::Unreachable { message, .. }) => {
-            Err(format!("Host {host} cannot be asked: {message}"))
+            Err(format!("Host {host} cannot be checked: {message}"))
         }
         Unheld::Asked(Contact::NotAsked | Contact::SelfRegistering(_))
         | Unheld::Taken(_, Contact::NotAsked | Contact::SelfRegistering(_)) => {
-            Err(format!("Host {host} was not asked"))
+            Err(format!("Host {host} was not checked"))
         }
     }
 }
 
-/// The Host that bears its claim is not the one that it chose: a claim that somebody moved is not followed.
+/// The Host that has its claim is not the one that it chose: a claim that was moved by hand is not followed.
 pub fn moved(observed: &Observed) -> Option<Plan> {
     let (Placement::Held(held), Some(chosen)) = (&observed.placement, &observed.chosen) else {
         return None;
@@ -230,9 +233,9 @@ pub fn moved(observed: &Observed) -> Option<Plan> {
         namespace, machine, ..
     } = &observed.marker;
     let message = format!(
-        "Host {bears} bears the claim of this Machine, and {other}; nothing is done. See which server has /var/lib/tatara/owner.json with uid {}. \
-         If it is that of {bears}: kubectl -n {namespace} annotate --overwrite machine {machine} {ANNOTATION_HOST}={bears}. \
-         If it is that of {named}: kubectl -n {namespace} delete host {bears} --wait=false, and give {named} its claim back: {}",
+        "Host {bears} has the claim of this Machine, but {other}; nothing is done. Check which server has /var/lib/tatara/owner.json with uid {}. \
+         If it is the server of {bears}: kubectl -n {namespace} annotate --overwrite machine {machine} {ANNOTATION_HOST}={bears}. \
+         If it is the server of {named}: kubectl -n {namespace} delete host {bears} --wait=false, and restore the claim of {named}: {}",
         observed.uid(),
         give_back(observed, named)
     );
@@ -243,39 +246,39 @@ pub fn moved(observed: &Observed) -> Option<Plan> {
     })
 }
 
-/// It was let go of by hand, and runs all the same.
-pub fn released(observed: &Observed, held: &Held) -> String {
+/// Its Host was released by hand, and the Machine still runs.
+pub fn released(observed: &Observed, held: &Infrastructure) -> String {
     let then = if observed.acts_as_control_plane() {
-        "runs on; leave it so".to_owned()
+        "keeps running; leave it as it is".to_owned()
     } else {
         format!(
-            "runs on as it is. When it may go: kubectl -n {} delete machine {} (its pods are evicted first)",
+            "keeps running. When it is no longer needed: kubectl -n {} delete machine {} (its pods are evicted first)",
             observed.marker.namespace, observed.marker.machine
         )
     };
     format!(
-        "spec.consumerRef.releasing of Host {} was set by hand, and cannot be taken back. Nothing is reset, and what runs there {then}",
+        "spec.consumerRef.releasing of Host {} was set by hand, and cannot be unset. Nothing is reset, and the node {then}",
         held.name
     )
 }
 
-/// What was written down of its place contradicts itself: who could prove anything of it is not known.
+/// The records of its place contradict each other, so it is unknown what could prove anything about it.
 pub fn contradictory(observed: &Observed) -> Option<Plan> {
     let message = observed.kind().err()?;
     Some(stopped(observed, Reason::PlaceInDoubt, message))
 }
 
-/// Several Hosts bear its claim: which is its own only their servers tell, and nothing is done to any of them.
+/// Several Hosts have its claim: only their servers show which one is its own, and nothing is done to any of them.
 pub fn contested(observed: &Observed) -> Plan {
     let message = format!(
-        "Hosts {} all have spec.consumerRef of this Machine, as when one is made from the YAML of another; nothing is done to any of them. Delete all but the one that it runs on; each Host says whether its server has the marker: kubectl -n {} get hosts -o wide",
+        "Hosts {} all have spec.consumerRef of this Machine, for example because one was created from the YAML of another; nothing is done to any of them. Delete all but the one that it runs on; each Host says whether its server has the marker: kubectl -n {} get hosts -o wide",
         observed.claims.join(", "),
         observed.marker.namespace
     );
     stopped(observed, Reason::ClaimedTwice, message)
 }
 
-/// Nothing is done about the Machine, whether it stays or goes.
+/// Nothing is done with the Machine, whether it is being deleted or not.
 pub(super) fn stopped(observed: &Observed, reason: Reason, message: String) -> Plan {
     Plan::waiting(if observed.is_deleting() {
         Finding::yes(ConditionType::Deleting, reason, message)

@@ -1,17 +1,17 @@
-//! A Machine's virtual machine: made, switched on, reached; and what is said when it is not as it should
-//! be. What happens inside it is the same as on any host.
+//! A Machine's virtual machine: created, switched on, reached; and the findings about its faults. Preparation and kubeadm
+//! are the same as on any host.
 
 use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::super::observed::{Contact, Held, Observed, Told, VirtualMachine};
+use super::super::observed::{Contact, GatewayView, Infrastructure, Observed, VirtualMachine};
 use super::{Acquire, Action, Plan, Power, correct, hypervisor, known_node};
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::core::wire::{Image, ImageCode, ImageState, Machine, MachineState};
-use crate::core::{Next, Tried, backoff};
+use crate::core::{AttemptRecord, Next, backoff};
 
-/// What the condition of the machine itself is called.
+/// The condition of the virtual machine itself.
 const INFRASTRUCTURE: ConditionType = ConditionType::InfrastructureReady;
 
 /// Tries at a hypervisor before another is chosen: what fails once may be under way there.
@@ -35,7 +35,7 @@ pub fn plan(observed: &Observed, machine: &VirtualMachine, now: Timestamp) -> Op
         None if machine.shown_by.is_none() && may_have_been_a_node(observed) => Some(waiting(
             Reason::VirtualMachineGone,
             format!(
-                "its virtual machine is not on Hypervisor {} any more; a Machine is never built twice: delete it, and its MachineSet creates another",
+                "its virtual machine no longer exists on Hypervisor {}; a Machine is never built twice: delete it, and its MachineSet creates another",
                 machine.hypervisor
             ),
         )),
@@ -52,7 +52,7 @@ pub fn plan(observed: &Observed, machine: &VirtualMachine, now: Timestamp) -> Op
     }
 }
 
-/// What was made of it once cannot be made again: its disk is gone.
+/// Whether it may have been a node, which is not created again: its disk does not exist any more.
 fn may_have_been_a_node(observed: &Observed) -> bool {
     observed.is_begun()
 }
@@ -63,7 +63,7 @@ fn waiting(reason: Reason, message: impl Into<String>) -> Plan {
 
 /// Nothing of it is there yet, nothing can be made there, and another Hypervisor would take it. Whether really nothing
 /// of it exists is read live before it leaves.
-fn leave(machine: &VirtualMachine, told: &Told) -> Option<Plan> {
+fn leave(machine: &VirtualMachine, told: &GatewayView) -> Option<Plan> {
     let full = |finding: &Finding| finding.reason == Reason::InsufficientCapacity;
     let refused = machine.tried.refused.as_ref();
     let why = match (machine.held_back, refused) {
@@ -75,7 +75,7 @@ fn leave(machine: &VirtualMachine, told: &Told) -> Option<Plan> {
         (None, Some(refused)) if is_of_hypervisor(refused.reason) => refused.message.clone(),
         _ => image_failed_here(told)?,
     };
-    let message = format!("{why}; nothing of it was made there: another Hypervisor is chosen");
+    let message = format!("{why}; nothing of it was created there: choosing another Hypervisor");
     Some(Plan::act(
         Action::Acquire(Acquire::Elsewhere),
         Finding::no(INFRASTRUCTURE, Reason::LeavingHypervisor, message),
@@ -97,7 +97,7 @@ fn is_of_hypervisor(reason: Reason) -> bool {
 }
 
 /// Why the image could not be had there, unless the image itself is at fault.
-fn image_failed_here(told: &Told) -> Option<String> {
+fn image_failed_here(told: &GatewayView) -> Option<String> {
     let image = told.image.as_ref()?;
     let error = image.error.as_ref()?;
     let is_image = matches!(
@@ -105,22 +105,22 @@ fn image_failed_here(told: &Told) -> Option<String> {
         Some(ImageCode::ChecksumMismatch | ImageCode::ImageRefused)
     );
     let is_here = image.state == ImageState::Failed && !is_image;
-    is_here.then(|| format!("its image could not be had: {}", error.detail))
+    is_here.then(|| format!("its image could not be downloaded: {}", error.detail))
 }
 
-fn make(observed: &Observed, machine: &VirtualMachine, told: &Told, now: Timestamp) -> Plan {
+fn make(observed: &Observed, machine: &VirtualMachine, told: &GatewayView, now: Timestamp) -> Plan {
     let hypervisor = &machine.hypervisor;
     let fetching = |message: String| Finding::no(INFRASTRUCTURE, Reason::FetchingImage, message);
     match &told.image {
         None => paced(
             &machine.tried,
             Action::Acquire(Acquire::Image),
-            fetching(format!("Hypervisor {hypervisor} fetches the image")),
+            fetching(format!("Hypervisor {hypervisor} downloads the image")),
             now,
         ),
         Some(image) => match image.state {
             ImageState::Fetching | ImageState::Other => Plan::waiting(fetching(format!(
-                "Hypervisor {hypervisor} fetches the image: {}",
+                "Hypervisor {hypervisor} downloads the image: {}",
                 progress(image)
             ))),
             ImageState::Failed => {
@@ -140,7 +140,7 @@ fn make(observed: &Observed, machine: &VirtualMachine, told: &Told, now: Timesta
                     format!("if url or sha256 of rootDisk.image is wrong, {correct}")
                 };
                 let message = format!(
-                    "Hypervisor {hypervisor} failed to fetch the image: {why}. It is tried again; {remedy}"
+                    "Hypervisor {hypervisor} failed to download the image: {why}. It is retried; {remedy}"
                 );
                 paced(
                     &machine.tried,
@@ -155,7 +155,7 @@ fn make(observed: &Observed, machine: &VirtualMachine, told: &Told, now: Timesta
                 Finding::no(
                     INFRASTRUCTURE,
                     Reason::CreatingVirtualMachine,
-                    format!("making the virtual machine on Hypervisor {hypervisor}"),
+                    format!("creating the virtual machine on Hypervisor {hypervisor}"),
                 ),
                 now,
             ),
@@ -209,31 +209,33 @@ fn standing(machine: &VirtualMachine, shown: &Machine, now: Timestamp) -> Option
         ),
         MachineState::ShuttingDown => Some(waiting(
             Reason::VirtualMachineOff,
-            format!("{name} is on its way off"),
+            format!("{name} is shutting down"),
         )),
         MachineState::Unknown if shown.unreadable => Some(waiting(
             Reason::VirtualMachineUnknown,
             format!(
-                "{name} is there, and its gateway cannot read, or say, what it is; look at it on the hypervisor"
+                "{name} exists, but its gateway cannot read its definition; inspect it on the hypervisor with virsh"
             ),
         )),
         MachineState::Unknown => Some(waiting(
             Reason::VirtualMachineUnknown,
-            format!("{name} is in a state that libvirt has no name for"),
+            format!(
+                "libvirt does not report the state of {name}; inspect it on the hypervisor with virsh"
+            ),
         )),
         MachineState::Running if shown.address().is_none() => Some(waiting(
             Reason::WaitingForAddress,
             format!(
-                "{name} runs, and has no address yet; look at its console if that stays so: does its image run cloud-init, and does its network answer DHCP?"
+                "{name} runs, but has no address yet; if this persists, check on its console that its image runs cloud-init and that its network answers DHCP"
             ),
         )),
         MachineState::Running => None,
     }
 }
 
-/// An action that is tried again and again, at growing intervals. What refused the last try is said meanwhile. It is
-/// looked at again whatever the gateway tells: what failed as it did before, within one look of it, brings no event.
-fn paced(tried: &Tried, action: Action, finding: Finding, now: Timestamp) -> Plan {
+/// An action that is retried with back-off; meanwhile the last refusal is reported. The next pass is scheduled in any case,
+/// because the gateway sends no event if the same attempt fails in the same way.
+fn paced(tried: &AttemptRecord, action: Action, finding: Finding, now: Timestamp) -> Plan {
     let finding = tried.refused.clone().unwrap_or(finding);
     let wait = backoff::left(tried.times, 1.0, tried.last, now);
     if wait.is_zero() {
@@ -248,9 +250,9 @@ fn paced(tried: &Tried, action: Action, finding: Finding, now: Timestamp) -> Pla
     }
 }
 
-/// Until somebody has logged in once, a virtual machine that does not answer is one that starts: it is asked again
-/// soon, as its sshd comes a moment after its address.
-pub fn starting(observed: &Observed, held: &Held) -> Option<Plan> {
+/// Before the first login, a virtual machine that does not answer is starting: it is queried again soon, because its sshd
+/// starts a moment after it has an address.
+pub fn starting(observed: &Observed, held: &Infrastructure) -> Option<Plan> {
     let Contact::Unreachable {
         reason: Reason::SshUnreachable,
         message,
@@ -260,7 +262,7 @@ pub fn starting(observed: &Observed, held: &Held) -> Option<Plan> {
     };
     let shown = shown(observed).filter(|shown| shown.seed)?;
     let message = format!(
-        "virtual machine {} starts, and cannot be logged in to yet; look at its console if that stays so: {message}",
+        "virtual machine {} is starting, and SSH login is not possible yet; if this persists, check its console: {message}",
         shown.spec.name
     );
     Some(Plan {
@@ -276,7 +278,7 @@ fn shown(observed: &Observed) -> Option<&Machine> {
 
 /// The seed, with its keys, leaves the hypervisor once we are in. The guest may still have hold of it: then it is
 /// tried again, and nothing waits for it.
-pub fn remove_seed(observed: &Observed, held: &Held, plan: &mut Plan) {
+pub fn remove_seed(observed: &Observed, held: &Infrastructure, plan: &mut Plan) {
     let is_attached = shown(observed).is_some_and(|shown| shown.seed);
     let is_in = matches!(held.contact, Contact::Seen(_)) || known_node(observed).is_some();
     if is_attached && is_in {
@@ -285,9 +287,9 @@ pub fn remove_seed(observed: &Observed, held: &Held, plan: &mut Plan) {
     }
 }
 
-/// A Node that is there says more than its virtual machine; but what is wrong with that is said as well, and
-/// mended where it can be. While its Node is well, a gateway that is not heard is news of the Hypervisor alone: it is
-/// restarted for an update, and no Machine is worse for that.
+/// If a Node exists, it shows the state of the Machine; a fault of the virtual machine is reported beside it, and resolved if
+/// possible. While the Node is healthy, a gateway that does not answer is reported on the Hypervisor only: a restart of the
+/// gateway does not affect Machines.
 pub fn beside_node(mut running: Plan, trouble: Plan, is_told: bool) -> Plan {
     let is_well = |finding: &Finding| {
         finding.condition == ConditionType::NodeHealthy && finding.status == Status::True

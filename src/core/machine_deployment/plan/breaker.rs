@@ -1,8 +1,7 @@
-//! What goes when nothing else would ever go again.
+//! The step that ends a deadlock of a rollout.
 //!
-//! A roll can stand still although something could be given up without loss: old Machines that are
-//! not available hold hosts, or the room that `maxSurge` leaves, while the new ones wait for just
-//! that. One such Machine goes at a time.
+//! A rollout can stop although something could be deleted without loss: old Machines that are not available hold hosts, or
+//! the room that `maxSurge` leaves, while the new ones wait for these. One such Machine is deleted at a time.
 
 use super::roll::{Roll, Target, Targets};
 
@@ -34,7 +33,7 @@ pub fn step(roll: &Roll, targets: &mut Targets) {
         return;
     };
     if nothing_available {
-        let text = "no Machine is available: they may only be out of sight, so none is given up";
+        let text = "no Machine is available; the connection to the cluster may be lost, so none is deleted";
         targets.waiting.push(text.into());
         return;
     }
@@ -42,7 +41,7 @@ pub fn step(roll: &Roll, targets: &mut Targets) {
     target.set(
         to,
         format!(
-            "nothing else can continue, and {} Machines of it are not available",
+            "the rollout cannot continue otherwise, and {} of its Machines are not available",
             unavailable(target)
         ),
     );
@@ -53,7 +52,7 @@ fn give_up_missing(roll: &Roll, targets: &mut Targets) -> bool {
     let limit = roll.observed.progress_deadline_seconds;
     for target in &mut targets.old {
         if target.missing() > 0 {
-            let text = format!("lost Machines could not be made again within {limit} s");
+            let text = format!("lost Machines could not be created again within {limit} s");
             target.set(target.counts.current, text);
         }
     }

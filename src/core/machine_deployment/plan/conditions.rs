@@ -80,7 +80,7 @@ fn available(roll: &Roll, counts: &StatusCounts) -> Finding {
     let text = |sign: &str| {
         let missing = roll.limits.unavailable;
         let raised = if roll.limits.raised {
-            "; maxSurge and maxUnavailable come to 0 of so few replicas, so one Machine may be missing"
+            "; maxSurge and maxUnavailable round to 0 for so few replicas, so one Machine may be missing"
         } else {
             ""
         };
@@ -113,7 +113,7 @@ fn rolling_out(roll: &Roll) -> Finding {
     }
     let new = roll.current.map_or(0, |set| set.counts.available);
     let text = format!(
-        "{new}/{} available of the current template; left of old ones: {}",
+        "{new}/{} Machines of the current template are available; old MachineSets: {}",
         roll.replicas(),
         old.join(", ")
     );
@@ -135,7 +135,7 @@ fn progressing(roll: &Roll, targets: &Targets, actions: &[Action]) -> Finding {
     let steps = steps(roll, actions);
     if is_complete(roll, targets) {
         let all = format!(
-            "all {} Machines are available and of the current template",
+            "all {} Machines are available and have the current template",
             roll.replicas()
         );
         let text = [all]
@@ -163,9 +163,9 @@ fn progressing(roll: &Roll, targets: &Targets, actions: &[Action]) -> Finding {
 /// Everything that is about to be done, each with its reasons. Bookkeeping on sets goes without.
 fn steps(roll: &Roll, actions: &[Action]) -> Vec<String> {
     let describe = |action: &Action| match action {
-        Action::AdoptSet { name, .. } => {
-            Some(format!("taking in MachineSet {name}: it was left over"))
-        }
+        Action::AdoptSet { name, .. } => Some(format!(
+            "adopting MachineSet {name} of an earlier MachineDeployment of this name"
+        )),
         Action::CreateSet(new) => {
             let reasons = new.because.join("; ");
             Some(format!(
@@ -198,10 +198,10 @@ fn update_text(update: &SetUpdate) -> Option<String> {
         .get(ANNOTATION_DISABLE_CREATE)
         .is_some_and(Option::is_some);
     if disabled {
-        return Some("makes no more Machines: spec.strategy is OnDelete".into());
+        return Some("creates no more Machines: spec.strategy is OnDelete".into());
     }
     let in_place = update.template.is_some() || update.min_ready_seconds.is_some();
-    in_place.then(|| "is brought up to date in place".into())
+    in_place.then(|| "is updated in place".into())
 }
 
 fn waiting(roll: &Roll, targets: &Targets) -> String {
@@ -212,7 +212,7 @@ fn waiting(roll: &Roll, targets: &Targets) -> String {
             .map(|set| format!("waiting for MachineSet {} to count its Machines", set.name)),
     );
     for (count, what) in [
-        (sum(Target::missing), "to be made"),
+        (sum(Target::missing), "to be created"),
         (sum(|t| t.counts.starting), "without a Node yet"),
         (sum(|t| t.counts.unhealthy), "unhealthy"),
         (sum(|t| t.counts.deleting), "in deletion"),

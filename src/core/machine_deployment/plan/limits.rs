@@ -24,6 +24,9 @@ impl Limits {
     /// The limits for so many replicas. A percentage of surge is rounded up, one of unavailability
     /// down; where both come to nothing, one Machine may be missing, or no roll could ever start. (Two
     /// zeros are refused at admission; percentages of few replicas may come to that.)
+    ///
+    /// # Errors
+    /// The field whose value is not a number or a percentage, as a message.
     pub fn of(strategy: &Strategy, replicas: i32) -> Result<Self, String> {
         if strategy.type_ == StrategyType::OnDelete {
             return Ok(Self {

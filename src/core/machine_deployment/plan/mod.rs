@@ -10,7 +10,7 @@
 //! | `roll` | the sets, which of them is the current one, and how many Machines each shall have |
 //! | `rolling_update`, `on_delete` | the next step of a roll |
 //! | `scale` | scaling without rolling, and old sets' share of a scale-up in mid-roll |
-//! | `breaker` | what goes when nothing else would ever go again |
+//! | `breaker` | the step that ends a deadlock |
 //! | `revision` | revision numbers, and which old sets are forgotten |
 //! | `sets` | what is written on each set |
 //! | `conditions`, `phase` | what people read |

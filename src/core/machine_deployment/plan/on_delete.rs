@@ -1,8 +1,8 @@
-//! The next step under OnDelete: a Machine is replaced when somebody deletes it.
+//! The next step under OnDelete: a Machine is replaced when a user deletes it.
 //!
-//! Old sets make no Machines (`sets` marks them), so what somebody deleted stays missing there until
-//! the set is shrunk to what is left; then the current set grows. A Machine that is told to go is
-//! replaced at once, not when it is gone: a deletion that hangs must not keep its replacement away.
+//! Old sets make no Machines (`sets` marks them), so what a user deleted stays missing there until
+//! the set is shrunk to what is left; then the current set grows. A deleted Machine is replaced at
+//! once, not when its deletion has ended: a deletion that hangs must not delay its replacement.
 
 use super::roll::{Roll, Target, Targets};
 

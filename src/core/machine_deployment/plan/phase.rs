@@ -5,24 +5,24 @@ use serde::Serialize;
 use super::roll::{Roll, Targets};
 use crate::api::conditions::{Finding, Reason};
 
-/// What a deployment is doing: a summary for people; conditions are the truth.
+/// What a deployment is doing: a summary for people; conditions are authoritative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum Phase {
-    /// It has the Machines that it shall have.
+    /// It has the desired Machines.
     #[default]
     Running,
-    /// Machines of an old template give way to new ones.
+    /// Machines of an old template are replaced.
     RollingOut,
-    /// Machines are made.
+    /// Machines are created.
     ScalingUp,
-    /// Machines go.
+    /// Machines are deleted.
     ScalingDown,
-    /// It cannot go on without help.
+    /// It cannot continue before a person acts.
     Failed,
 }
 
 impl Phase {
-    /// As it stands in the API.
+    /// As it is written in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "Running",

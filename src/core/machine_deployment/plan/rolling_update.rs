@@ -65,7 +65,7 @@ fn unsettled(roll: &Roll, targets: &Targets) -> Option<String> {
                 set.name
             ),
             (count, _) => format!(
-                "old MachineSet {} to make {count} lost Machines again",
+                "old MachineSet {} to create {count} lost Machines again",
                 set.name
             ),
         };
@@ -80,7 +80,7 @@ fn lost_of_current(roll: &Roll) -> Option<String> {
     let missing = set.counts.wanted - set.counts.current;
     (missing > 0).then(|| {
         format!(
-            "waiting for MachineSet {} to make {missing} Machines",
+            "waiting for MachineSet {} to create {missing} Machines",
             set.name
         )
     })
@@ -155,7 +155,7 @@ fn shrink_old(roll: &Roll, targets: &mut Targets) {
             continue;
         }
         let text = if step <= free {
-            format!("{free} Machines of it are not available")
+            format!("{free} of its Machines are not available")
         } else {
             format!("{available} available replicas > {minimum} minimum available replicas")
         };

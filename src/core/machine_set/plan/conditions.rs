@@ -76,7 +76,7 @@ fn scaling_up(observed: &Observed, plan: &Plan) -> Finding {
     }
     if observed.creation_disabled() {
         let message = format!(
-            "{scale}; the annotation {ANNOTATION_DISABLE_CREATE} keeps the set from making more"
+            "{scale}; the annotation {ANNOTATION_DISABLE_CREATE} prevents the set from creating more"
         );
         return Finding::yes(SCALING_UP, Reason::CreationDisabled, message);
     }
@@ -115,7 +115,7 @@ fn scaling_down(observed: &Observed, plan: &Plan, mine: &[&ObservedMachine]) -> 
     }
 }
 
-/// What the worst of the Machines says that stay, or of those that are being deleted.
+/// The most urgent trouble of the Machines that stay, or of those that are being deleted.
 fn worst(mine: &[&ObservedMachine], leaving: bool) -> Option<String> {
     let of = mine
         .iter()
@@ -149,7 +149,7 @@ fn machines_ready(plan: &Plan, observed: &Observed, mine: &[&ObservedMachine]) -
     )
 }
 
-/// The first few, and how many more: five hundred names help nobody.
+/// The first few names, and how many more there are.
 fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     const SHOWN: usize = 5;
     let names: Vec<&str> = names.collect();

@@ -27,7 +27,7 @@ pub struct Counts {
     pub starting: i32,
     /// Machines that are being deleted.
     pub deleting: i32,
-    /// When a Machine was last made, became Ready or was told to go.
+    /// When a Machine was last created, became Ready or was deleted.
     pub last_progress: Option<Timestamp>,
 }
 

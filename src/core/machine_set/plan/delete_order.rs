@@ -1,7 +1,7 @@
-//! Which Machines go first when a set shrinks.
+//! Which Machines are deleted first when a set is scaled down.
 //!
-//! The order is a promise that a MachineDeployment builds on: apart from Machines that somebody
-//! marked, no available Machine goes while one is left that is not.
+//! The order is a promise that a MachineDeployment builds on: apart from Machines that a user
+//! marked, no available Machine is deleted while one is left that is not.
 
 use std::cmp::Reverse;
 
@@ -13,8 +13,8 @@ use super::counts::{Health, health};
 use crate::api::machine_set::DeletePolicy;
 use crate::api::names::ANNOTATION_DELETE_MACHINE;
 
-/// Deletes so many Machines: the marked ones, then the worst, then as the policy says, ties by name. Before them come those
-/// without UID, of which nobody knows whether they were made: nothing is done about these, and none goes in their stead.
+/// Deletes `count` Machines: the marked ones, then the worst, then according to the policy, ties by name. Machines without
+/// UID, whose creation is not confirmed, count first: nothing is done with these, and no other is deleted in their place.
 pub fn delete(
     observed: &Observed,
     live: &[&ObservedMachine],

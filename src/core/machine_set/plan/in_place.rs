@@ -9,8 +9,8 @@ use super::super::observed::{Observed, ObservedMachine};
 use super::{Action, create};
 use crate::api::machine::MachineDeletion;
 
-/// What to write on a Machine. Maps hold only what is missing or differs: a key that left the
-/// template stays, because nobody can tell whose it is by then. The others are replaced whole.
+/// What to write on a Machine. Maps hold only what is missing or differs: a key that was removed from
+/// the template stays, because its owner is unknown by then. The others are replaced whole.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct InPlace {
     /// For `metadata.labels`.

@@ -42,14 +42,14 @@ pub struct Plan {
 /// One thing to do, with everything decided.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub enum Action {
-    /// Make the set the controller of a Machine that nobody controls.
+    /// Make the set the controlling owner of a Machine that has none.
     Adopt {
         /// Name of the Machine.
         name: String,
         /// UID that the Machine must still have.
         uid: String,
     },
-    /// Bring metadata, taints and time limits of a Machine to what the template says.
+    /// Set metadata, taints and time limits of a Machine according to the template.
     UpdateInPlace {
         /// Name of the Machine.
         name: String,
@@ -169,8 +169,8 @@ fn claimed<'a>(observed: &'a Observed, selector: &Selector) -> Vec<&'a ObservedM
 }
 
 impl Observed {
-    /// Whether a Machine that nobody controls is taken in. Labels alone do not say enough: a
-    /// Machine of another cluster, or of the control plane, is no replica of this template.
+    /// Whether a Machine without a controlling owner is adopted. Labels alone are not enough: a Machine of another cluster,
+    /// or of the control plane, is not a replica of this template.
     fn adopts(&self, machine: &ObservedMachine) -> bool {
         let versions = self.template.spec.versions.as_ref();
         let control_plane = versions.and_then(|v| v.control_plane.as_deref());

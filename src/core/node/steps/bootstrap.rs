@@ -12,8 +12,8 @@ use crate::core::node::ControlPlaneFile;
 /// Name of the step that runs the Machine's commands after kubeadm.
 pub const POST_KUBEADM: &str = "post-kubeadm";
 
-/// What [`init`] and [`join`] need to know. The documents and keys are no part of the unit's identity:
-/// a token is another one each time.
+/// What [`init`] and [`join`] need to know. The documents and keys do not count for the unit's identity,
+/// because each attempt has another token.
 #[derive(Clone, Debug)]
 pub struct Bootstrap<'a> {
     /// kubeadm's configuration, all documents.
@@ -30,6 +30,9 @@ pub struct Bootstrap<'a> {
 
 /// The unit that makes a cluster's first control plane. When it has succeeded, the marker says
 /// `initialized`, and running it again does nothing.
+///
+/// # Errors
+/// [`UnitError`]: a template does not render.
 pub fn init(input: Bootstrap<'_>) -> Result<Unit, UnitError> {
     let kubeadm = step(
         "init",
@@ -42,6 +45,9 @@ pub fn init(input: Bootstrap<'_>) -> Result<Unit, UnitError> {
 
 /// The unit that makes a host a node of a cluster. When it has succeeded, the marker says `joined`, and
 /// running it again does nothing.
+///
+/// # Errors
+/// [`UnitError`]: a template does not render.
 pub fn join(input: Bootstrap<'_>) -> Result<Unit, UnitError> {
     let kubeadm = step(
         "join",

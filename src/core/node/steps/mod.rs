@@ -28,7 +28,7 @@ pub enum UnitError {
     ImageArchive {
         /// Position in the list, from 0.
         index: usize,
-        /// What stands there.
+        /// Its value.
         url: String,
     },
 }

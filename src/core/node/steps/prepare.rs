@@ -9,7 +9,7 @@ use super::{UnitError, commands, step};
 use crate::api::machine_provider_spec::{NodeSettings, Proxy, SoftwareSource};
 use crate::core::kubeadm::KubernetesVersion;
 
-/// First minor version whose kubelet does not start on cgroup v1 unless told to (`failCgroupV1`).
+/// First minor version whose kubelet does not start on cgroup v1 unless `failCgroupV1` is false.
 const CGROUP_V1_REFUSED_SINCE: u64 = 35;
 
 /// What a machine is in its cluster.
@@ -42,7 +42,7 @@ pub struct Prepare<'a> {
     pub pod_cidrs: &'a [String],
     /// The networks of its Services, likewise.
     pub service_cidrs: &'a [String],
-    /// What of the cluster's own goes past a proxy: pod and service networks, its domain, its endpoint.
+    /// What nodes reach without a proxy: pod and service networks, the cluster's domain, its endpoint.
     pub no_proxy: &'a [String],
     /// Port of the API server of a control plane.
     pub api_port: u16,
@@ -51,6 +51,9 @@ pub struct Prepare<'a> {
 }
 
 /// The unit that makes a host ready for kubeadm.
+///
+/// # Errors
+/// [`UnitError`]: a template does not render, or an image archive has no checksum.
 pub fn prepare(input: &Prepare<'_>) -> Result<Unit, UnitError> {
     let settings = input.settings;
     let mut steps = vec![preflight(input)?];

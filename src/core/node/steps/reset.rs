@@ -15,6 +15,9 @@ pub struct Reset<'a> {
 
 /// The unit that frees a host. Its last step removes the marker, after the one that checks that the host
 /// is clean; when that fails, its findings say what is left, and the marker stays.
+///
+/// # Errors
+/// [`UnitError`]: a template does not render.
 pub fn reset(input: &Reset<'_>) -> Result<Unit, UnitError> {
     let networks = || context! { pod_cidrs => input.pod_cidrs.to_vec() };
     Ok(Unit {

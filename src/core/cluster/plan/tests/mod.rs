@@ -33,6 +33,7 @@ fn observed(metadata: &Value) -> Observed {
         cluster: Arc::new(cluster),
         spec: Ok(ClusterProviderSpec::default()),
         machines: Vec::new(),
+        pool: None,
         sets_left: 0,
         unlabelled: Vec::new(),
         certificates: Certificates::Ready,
@@ -201,6 +202,11 @@ fn a_cluster_says_what_it_waits_for() {
         &[],
         (condition, "WaitingForMachines", &["0 of 1"]),
     );
+    let mut unusable = running();
+    unusable.pool = Some("MachineDeployment w: no such kind".into());
+    let says = &["1 of 1 Machines are ready. MachineDeployment w: no such kind"][..];
+    let says = (condition, "WaitingForMachines", says);
+    expect("pool", &unusable, &[], says);
     let mut refused = running();
     refused.addons = Addons::Failed("ConfigMap flannel does not exist".into());
     expect(
@@ -281,7 +287,7 @@ fn the_profile_goes_first_then_the_machines_then_the_rest() {
     machines.sets_left = 0;
     machines.unlabelled = vec!["w-1".into(), "w-2".into()];
     let parts = [
-        "its as well: w-1, w-2",
+        "does not name it: w-1, w-2",
         "kubectl -n default delete machine w-1",
         "label --overwrite --as=system:serviceaccount:tatara-system:tatara-manager machine w-1 cluster.k8s.io/cluster-name=a",
     ];
@@ -313,7 +319,7 @@ fn addons_are_applied_when_they_are_due_and_only_then() {
 
 #[test]
 fn a_kubeconfig_that_cannot_be_used_is_said_and_what_is_connected_stays() {
-    let problem = "Secret a-kubeconfig: it is no kubeconfig";
+    let problem = "Secret a-kubeconfig: it is not a kubeconfig";
     let mut given = running();
     (given.external, given.initialized_by) = (true, None);
     given.kubeconfig_problem = Some(problem.into());

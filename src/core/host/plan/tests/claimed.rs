@@ -183,6 +183,20 @@ fn a_host_that_was_given_its_claim_back_by_hand_is_kept_from_deletion() {
 }
 
 #[test]
+fn a_claimed_host_that_shows_another_disk_stays_unready_until_it_is_asked_again() {
+    let mut change = claim("m", false);
+    change["status"] = json!({"conditions": [{"type": "Clean", "status": "False", "reason": "MarkerMissing",
+        "message": "as with another disk", "lastTransitionTime": at(0).to_string()}]});
+    let plan = plan(&observed(&change, Contact::NotAsked), at(0));
+    let said = finding(&plan, "Ready");
+    assert_eq!(
+        (said.status, said.reason),
+        (Status::False, Reason::MarkerMissing)
+    );
+    assert_eq!(said.message, "as with another disk");
+}
+
+#[test]
 fn a_claimed_host_is_never_ready_beside_being_unreachable() {
     let said = |status: &str, reason: &str| {
         let mut change = claim("m", false);

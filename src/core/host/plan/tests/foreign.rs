@@ -9,12 +9,16 @@ fn what_is_not_ours_is_left_alone_and_said_with_its_owner() {
         (
             "a kubelet",
             occupied(saying(&json!({}), Ownership::Nobody)),
-            &["not Tatara's", "/var/lib/kubelet", "kubeadm reset"],
+            &[
+                "Tatara does not manage",
+                "/var/lib/kubelet",
+                "kubeadm reset",
+            ],
         ),
         (
             "another management cluster",
             saying(&json!({}), marked("there", "m")),
-            &["default/w-0", "there", "docs/operating.md, Undo"],
+            &["default/w-0", "there", "docs/operating.md#undo"],
         ),
         (
             "a broken marker",
@@ -81,7 +85,7 @@ fn an_orphan_is_never_reset_and_the_remedy_fits_what_is_known_of_its_machine() {
             Known::Unknown,
             ["does not exist here", "\"releasing\":true"],
         ),
-        (Known::WithoutHost, ["give it back", "\"releasing\":false"]),
+        (Known::WithoutHost, ["restore", "\"releasing\":false"]),
         (
             Known::On("h9".into()),
             ["claims Host default/h9", "delete this Host"],
@@ -116,7 +120,7 @@ fn an_orphan_with_a_control_plane_or_of_another_namespace_is_not_called_a_node_t
     ];
     expect("made", &made, State::Quarantined, &[], "Orphaned", &says);
     let far = orphan(|owner| owner.marker.namespace = "other".into());
-    let says = ["only a Host of namespace other", "operating.md#undo"];
+    let says = ["only a Host in namespace other", "operating.md#undo"];
     expect("far", &far, State::Quarantined, &[], "Orphaned", &says);
     assert!(!finding(&far, "Clean").message.contains("patch host"));
 }
@@ -133,8 +137,8 @@ fn a_host_says_what_its_server_shows_of_the_machine_that_runs_on_it() {
     );
     for (owner, says) in [
         (marked("here", "m"), "keep this one"),
-        (marked("here", "n"), "Delete this one only where"),
-        (Ownership::Nobody, "Delete this one only where"),
+        (marked("here", "n"), "Delete this Host only if"),
+        (Ownership::Nobody, "Delete this Host only if"),
     ] {
         let mut twice = of(STAYING, saying(&claim("m", false), owner));
         twice.rivals = vec!["h9".into()];
@@ -153,12 +157,12 @@ fn a_host_says_what_its_server_shows_of_the_machine_that_runs_on_it() {
 #[test]
 fn an_orphan_behind_another_claim_is_registered_anew_and_not_patched() {
     let again = [
-        "consumerRef is that of Machine w-0",
+        "consumerRef names Machine w-0",
         "delete host h0",
         "apply -f",
     ];
     let free = [
-        "consumerRef is that of Machine w-0",
+        "consumerRef names Machine w-0",
         "delete machine w-0",
         "live node",
     ];

@@ -169,7 +169,7 @@ fn a_control_plane_that_nobody_recorded_is_recorded_and_not_reset() {
     }
     let mut answer = seen(made);
     answer.authority = Some("sha256:ca".into());
-    let proof = Initialized::of_host("here", Some("sha256:ca"), &answer).expect("a proof");
+    let proof = InitProof::of_host("here", Some("sha256:ca"), &answer).expect("a proof");
     for (change, reason) in [(claim("m", false), "MachineGone"), (json!({}), "Orphaned")] {
         let contact = Contact::Seen(Box::new(answer.clone()));
         let mut found = of(Consumer::Missing, observed(&change, contact));

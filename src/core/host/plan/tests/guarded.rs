@@ -95,7 +95,7 @@ fn a_host_that_is_off_is_looked_at_before_it_is_installed_where_it_may_have_a_co
     assert_eq!(plan(&released, at(0)).actions, installs, "a worker's");
     let mut unknown = released.clone();
     unknown.may_guard = Some("a".into());
-    let says = ["to be looked at before"];
+    let says = ["to check it before"];
     let looks = plan(&unknown, at(0));
     let on = [Action::SwitchOn];
     expect(

@@ -265,7 +265,7 @@ fn a_released_host_that_stays_silent_is_cut_from_its_power_while_its_machine_wai
         "silent since just now"
     );
     let late = plan(&released(silent_since_0), at(30));
-    let says = &["no: SshUnreachable", "cuts its power"];
+    let says = &["no: SshUnreachable", "cutting its power"];
     expect(
         "late",
         &late,

@@ -105,7 +105,7 @@ fn a_host_is_taken_only_when_nothing_speaks_against_it() {
         (
             "edited since it was asked",
             changed(&a, &json!({ "metadata": { "generation": 4 } })),
-            Some("1 not looked at yet"),
+            Some("1 not checked yet"),
         ),
         ("unreachable", lacks(&a, "Reachable"), Some("1 unreachable")),
         (
@@ -138,7 +138,7 @@ fn a_host_is_taken_only_when_nothing_speaks_against_it() {
         (
             "never asked",
             changed(&a, &json!({ "status": null })),
-            Some("1 not looked at yet"),
+            Some("1 not checked yet"),
         ),
     ];
     let wanted = wants(json!({ "requirements": { "cpus": 2 } }));

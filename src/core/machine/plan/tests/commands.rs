@@ -40,7 +40,7 @@ fn beside_node(observed: Observed, name: JobKind, state: UnitState, marked: bool
         initialized: marked && name == JobKind::Init,
         joined: marked && name == JobKind::Join,
     });
-    let Placement::Held(Held {
+    let Placement::Held(Infrastructure {
         contact: Contact::Seen(said),
         ..
     }) = &mut seen.placement
@@ -146,7 +146,7 @@ fn the_commands_of_a_control_plane_are_tried_again_before_and_after_its_node_is_
     };
     expect("node there", &plan(&failed(), at(0)), &init, says);
     let mut early = failed();
-    early.node = Seen::Known(None);
+    early.node = Lookup::Known(None);
     expect("no node yet", &plan(&early, at(0)), &init, says);
 }
 

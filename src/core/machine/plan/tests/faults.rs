@@ -115,12 +115,12 @@ fn what_runs_stays_as_its_node_is_while_its_settings_cannot_be_used() {
             ready: Some(false),
             ..node()
         };
-        sick.node = Seen::Known(Some(Arc::new(node)));
+        sick.node = Lookup::Known(Some(Arc::new(node)));
         let sick = plan_of(sick);
         expect(reason, &sick, &[], ("Ready", "NodeNotReady", &[]));
 
         let mut silent = running(worker());
-        silent.node = Seen::Unknown("the API of Cluster a does not answer".into());
+        silent.node = Lookup::Unknown("the API of Cluster a does not answer".into());
         let silent = plan_of(silent);
         expect(
             reason,
@@ -131,7 +131,7 @@ fn what_runs_stays_as_its_node_is_while_its_settings_cannot_be_used() {
         expect(reason, &silent, &[], ("UpToDate", reason, &[]));
 
         let mut restarted = running(worker());
-        restarted.node = Seen::NotYet("not connected yet".into());
+        restarted.node = Lookup::NotYet("not connected yet".into());
         assert!(
             plan_of(restarted).hands_off,
             "{reason}: a restart is no news"
@@ -236,7 +236,7 @@ fn a_host_that_is_not_ours_is_left_alone_and_the_condition_says_whose_it_is() {
         "finding: kubelet: /var/lib/kubelet is not empty; remedy: remove it".to_owned(),
     );
     let mut occupied = on(worker(), Ownership::Nobody, Vec::new());
-    if let Placement::Held(Held {
+    if let Placement::Held(Infrastructure {
         contact: Contact::Seen(seen),
         ..
     }) = &mut occupied.placement
@@ -257,7 +257,10 @@ fn a_host_that_is_not_ours_is_left_alone_and_the_condition_says_whose_it_is() {
         (
             "no marker, a kubelet",
             occupied,
-            &["a Kubernetes that is not Tatara's", "/var/lib/kubelet"],
+            &[
+                "a Kubernetes node that Tatara does not manage",
+                "/var/lib/kubelet",
+            ],
         ),
         (
             "a broken marker",

@@ -3,13 +3,13 @@
 use super::virtual_machines::{decision, image, libvirt, shown, silent, told};
 use super::*;
 use crate::api::conditions::ConditionType;
-use crate::core::Tried;
+use crate::core::AttemptRecord;
 
 /// Refused so often, for this reason, while another Hypervisor could take it.
 fn refused(mut observed: Observed, reason: Reason, times: u32) -> Observed {
     if let Some(machine) = &mut observed.virtual_machine {
         machine.is_elsewhere = true;
-        machine.tried = Tried {
+        machine.tried = AttemptRecord {
             times,
             last: Some(at(-3600)),
             refused: Some(Finding::no(
@@ -17,7 +17,7 @@ fn refused(mut observed: Observed, reason: Reason, times: u32) -> Observed {
                 reason,
                 "no",
             )),
-            ..Tried::default()
+            ..AttemptRecord::default()
         };
     }
     observed
@@ -76,7 +76,7 @@ fn what_one_hypervisor_refuses_is_made_on_another() {
 fn a_hypervisor_that_is_held_back_is_left_before_anything_is_made() {
     let mut observed = refused(told(libvirt(false), None, None), Reason::StorageFull, 0);
     let machine = observed.virtual_machine.as_mut().expect("a place");
-    machine.tried = Tried::default();
+    machine.tried = AttemptRecord::default();
     assert_stays(&observed);
     let machine = observed.virtual_machine.as_mut().expect("a place");
     machine.held_back = Some("in maintenance");

@@ -19,7 +19,7 @@ fn creation_life_and_failure_are_told_apart() {
     let mut down = running();
     let mut sick = node();
     sick.ready = Some(false);
-    down.node = Seen::Known(Some(Arc::new(sick)));
+    down.node = Lookup::Known(Some(Arc::new(sick)));
     let mut paused = running();
     paused.paused_by = Some("Cluster a".into());
     check(&[

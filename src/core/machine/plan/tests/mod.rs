@@ -30,7 +30,7 @@ use crate::api::names::{
 };
 use crate::api::{Cluster, ClusterProviderSpec, Machine, MachineProviderSpec};
 use crate::core::kubeadm::Endpoint;
-use crate::core::machine::{Chosen, ObservedCluster, Refusal, SpecProblem, Unheld, units};
+use crate::core::machine::{HostChoice, ObservedCluster, Refusal, SpecProblem, Unheld, units};
 use crate::core::node::{
     Attempts, Failure, Job, JobKind, Marker, Observation, Owner, Ownership, Progress,
     SoftwareVersions, UnitState, UnitStatus,
@@ -131,7 +131,7 @@ fn observed(control_plane: bool) -> Observed {
         claims: Vec::new(),
         chosen: None,
         namesake: None,
-        node: Seen::Known(None),
+        node: Lookup::Known(None),
         follow: None,
         has_token: false,
         attempts: [].into(),
@@ -182,7 +182,7 @@ fn with_cluster(mut observed: Observed, change: impl FnOnce(&mut ObservedCluster
 }
 
 fn held(contact: Contact) -> Placement {
-    Placement::Held(Held {
+    Placement::Held(Infrastructure {
         name: "host-a".into(),
         address: Some("192.0.2.11".into()),
         releasing: false,
@@ -231,7 +231,7 @@ fn reset_of(uid: &str) -> Observation {
 /// The Machine has no Host; it chose this one, which is so.
 fn lost(mut observed: Observed, now: Unheld) -> Observed {
     observed.placement = Placement::None(Ok("host-b".into()));
-    observed.chosen = Some(Chosen {
+    observed.chosen = Some(HostChoice {
         host: "host-a".into(),
         now,
     });
@@ -367,7 +367,7 @@ fn running(mut observed: Observed) -> Observed {
     let machine = format!("default/{}", observed.marker.machine);
     node.annotations
         .insert("cluster.k8s.io/machine".into(), machine);
-    observed.node = Seen::Known(Some(Arc::new(node)));
+    observed.node = Lookup::Known(Some(Arc::new(node)));
     let observed = with_cluster(observed, |cluster| {
         cluster.initialized_by = Some(OTHER.into());
     });

@@ -4,14 +4,14 @@ use super::*;
 
 fn unseen(observed: Observed) -> Observed {
     let mut observed = had_node(observed);
-    observed.node = Seen::Unknown("the API of Cluster a does not answer since then".into());
+    observed.node = Lookup::Unknown("the API of Cluster a does not answer since then".into());
     observed
 }
 
 #[test]
 fn a_node_that_cannot_be_seen_is_neither_healthy_nor_gone() {
     let mut observed = running(worker());
-    observed.node = Seen::Unknown("the API of Cluster a does not answer since then".into());
+    observed.node = Lookup::Unknown("the API of Cluster a does not answer since then".into());
     let plan = plan(&observed, at(0));
     let says = ("NodeHealthy", "ApiUnreachable", &["since then"][..]);
     expect("silent", &plan, &[], says);
@@ -23,7 +23,7 @@ fn a_node_that_cannot_be_seen_is_neither_healthy_nor_gone() {
 #[test]
 fn a_restart_is_no_news_for_a_while_and_then_it_is_looked_at_again() {
     let mut observed = running(worker());
-    observed.node = Seen::NotYet("not connected yet".into());
+    observed.node = Lookup::NotYet("not connected yet".into());
     let plan = plan(&observed, at(0));
     assert!(plan.hands_off && plan.actions.is_empty());
     assert_ne!(plan.next, Next::OnChange, "it has an end");

@@ -1,14 +1,14 @@
 //! Remedies that can be pasted.
 
 use super::super::super::observed::Stuck;
-use super::super::doubt::{self, Named};
+use super::super::doubt::{self, ClusterName};
 use super::super::turn::Doubt;
 use super::super::{correct, time_limit, unanswered};
 use super::*;
 use crate::api::conditions::{ConditionType, Reason};
 use crate::api::names::ANNOTATION_HOST_IS_GONE;
 
-const CLUSTER: Named = Named {
+const CLUSTER: ClusterName = ClusterName {
     namespace: "team",
     name: "a",
 };
@@ -32,9 +32,11 @@ fn two_records_come_with_what_to_look_for_and_a_command_for_each_outcome() {
         "kubectl -n team get machines -o custom-columns=".to_owned(),
         "/etc/kubernetes/manifests/etcd.yaml".into(),
         // the Secret names ME: where that is right, the Cluster is corrected
-        format!("Only that of {ME}: kubectl -n team {AS_MANAGER} cluster a {record}={ME}"),
-        format!("Only that of {OTHER}: kubectl -n team {AS_MANAGER} secret a-ca {record}={OTHER}"),
-        "Both or neither: delete Cluster a".into(),
+        format!("If it is the host of {ME}: kubectl -n team {AS_MANAGER} cluster a {record}={ME}"),
+        format!(
+            "If it is the host of {OTHER}: kubectl -n team {AS_MANAGER} secret a-ca {record}={OTHER}"
+        ),
+        "If it is both or neither: delete Cluster a".into(),
     ];
     contains(&two.message, &outcomes);
 
@@ -42,10 +44,10 @@ fn two_records_come_with_what_to_look_for_and_a_command_for_each_outcome() {
     assert_eq!(this.reason, "ControlPlaneInDoubt");
     let outcomes = [
         "/etc/kubernetes/manifests/etcd.yaml".to_owned(),
-        format!("Only that of {OTHER}: delete this Machine"),
+        format!("If it is the host of {OTHER}: delete this Machine"),
         format!("{AS_MANAGER} secret a-ca {record}={ME}"),
         format!("{AS_MANAGER} cluster a {record}={ME}"),
-        "Both or neither: delete Cluster a".into(),
+        "If it is both or neither: delete Cluster a".into(),
     ];
     contains(&this.message, &outcomes);
 }
@@ -133,7 +135,7 @@ fn a_machine_whose_host_has_another_claim_is_no_reason_to_touch_that_claim() {
 #[test]
 fn a_marker_or_silence_behind_another_claim_is_no_copy() {
     let own = ours(running(worker()), Vec::new());
-    let Placement::Held(Held {
+    let Placement::Held(Infrastructure {
         contact: Contact::Seen(seen),
         ..
     }) = own.placement
@@ -185,7 +187,11 @@ fn what_keeps_a_released_host_from_its_reset_is_said_in_its_own_words() {
         (
             Stuck::Silent(at(0)),
             "SshUnreachable",
-            &["cannot be reset since 20", "SshUnreachable: words", limit],
+            &[
+                "has not been reachable for its reset since 20",
+                "SshUnreachable: words",
+                limit,
+            ],
             "HostUnreachable",
         ),
         (
@@ -193,7 +199,7 @@ fn what_keeps_a_released_host_from_its_reset_is_said_in_its_own_words() {
             "HostKeyChanged",
             &[
                 "HostKeyChanged: words, so it may still run its pods",
-                "Mend that first",
+                "Fix that first",
                 gone,
             ],
             "HostUnreachable",
@@ -201,7 +207,7 @@ fn what_keeps_a_released_host_from_its_reset_is_said_in_its_own_words() {
         (
             Stuck::ResetFails,
             "ResetFailed",
-            &["ResetFailed: words", "cannot be mended", limit],
+            &["ResetFailed: words", "cannot be fixed", limit],
             "ResetFailed",
         ),
         (
@@ -241,7 +247,7 @@ fn whoever_does_not_wait_for_a_drain_gets_the_command_and_what_is_left_to_do() {
     ];
     contains(&unanswered(&worker(), "host-a"), &parts.map(str::to_owned));
     let mut observed = deleted(running(worker()), at(0));
-    observed.node = Seen::Unknown("no answer".into());
+    observed.node = Lookup::Unknown("no answer".into());
     let parts = [without, "kubectl delete node host-a"];
     let says = ("Deleting", "WaitingForApi", &parts[..]);
     expect("API", &plan(&observed, at(1)), &[], says);
@@ -251,7 +257,7 @@ fn whoever_does_not_wait_for_a_drain_gets_the_command_and_what_is_left_to_do() {
 fn a_marker_that_cannot_be_read_is_looked_at_before_anything_is_deleted() {
     let observed = on(worker(), Ownership::Unreadable("{".into()), Vec::new());
     let parts = [
-        "Look at that file on the host first",
+        "Inspect that file on the host first",
         "the Host is not freed",
     ];
     let says = ("HostClean", "Occupied", &parts[..]);
@@ -263,7 +269,7 @@ fn a_machine_that_may_have_run_init_is_ended_or_recorded() {
     let witness = doubt::Witness::Machine("cp-0".into());
     let finding = doubt::witnessed(ConditionType::BootstrapReady, &witness, CLUSTER);
     let parts = [
-        "delete it",
+        "delete the Machine",
         "kubectl -n team annotate cluster a tatara.dev/control-plane-initialized=$(kubectl -n team get machine cp-0",
     ];
     contains(&finding.message, &parts.map(str::to_owned));
@@ -279,7 +285,7 @@ fn a_machine_that_may_have_run_init_is_ended_or_recorded() {
     };
     let message = doubt::witnessed(ConditionType::BootstrapReady, &stray, CLUSTER).message;
     let parts = [
-        "Cluster b, which does not record it",
+        "Cluster b, which has no record of it",
         "delete machine b-cp-0",
     ];
     contains(&message, &parts.map(str::to_owned));
@@ -309,7 +315,10 @@ fn a_node_that_is_gone_is_brought_back_and_a_control_plane_is_not_deleted_for_it
             panic!("a host")
         };
         held.contact = Contact::NotAsked;
-        let parts = &["Node host-a is gone", "systemctl restart kubelet"][..];
+        let parts = &[
+            "Node host-a does not exist any more",
+            "systemctl restart kubelet",
+        ][..];
         let plan = plan(&observed, at(0));
         expect("gone", &plan, &[], ("NodeHealthy", "NodeGone", parts));
         let message = &finding(&plan, "NodeHealthy").message;
@@ -337,14 +346,14 @@ fn that_a_host_is_gone_waits_for_the_deletion_and_is_said_beside_a_healthy_node(
         (edited(made, &says_gone), "LastControlPlane"),
     ] {
         let plan = super::plan(&observed, at(0));
-        let says = ("HostIsGoneUsed", reason, &["is not used"][..]);
+        let says = ("HostIsGoneUsed", reason, &["is ignored"][..]);
         expect(reason, &plan, &plan.actions, says);
     }
 }
 
 #[test]
 fn a_host_that_is_a_witness_is_reset_with_the_cluster_only_where_its_machine_claims_it() {
-    let by_the_cluster = "delete Cluster a, which has the Host reset";
+    let by_the_cluster = "delete Cluster a, which resets the Host";
     let by_its_condition =
         "have the Host reset, or erase its server; kubectl -n team get host h0 -o jsonpath";
     let marker = || Some(marker("cp-1", OTHER));

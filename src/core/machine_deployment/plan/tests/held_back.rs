@@ -6,7 +6,7 @@ use crate::api::conditions::Reason;
 #[test]
 fn without_its_class_it_scales_and_rolls_nothing() {
     let mut observed = deployment(4, rolling(Int(1), Int(0)), vec![old("old", (3, 3, 3))]);
-    observed.provider_spec = Err(Unresolved {
+    observed.provider_spec = Err(TemplateProblem {
         reason: Reason::MachineClassMissing,
         message: "MachineClass large".into(),
     });
@@ -63,7 +63,7 @@ fn two_percentages_that_come_to_nothing_say_that_one_may_be_missing() {
     let message = &finding(&plan, "Available").message;
     assert!(
         message.contains(
-            "2 required (3 spec.replicas − 1 maxUnavailable; maxSurge and maxUnavailable come to 0"
+            "2 required (3 spec.replicas − 1 maxUnavailable; maxSurge and maxUnavailable round to 0"
         ),
         "{message}"
     );

@@ -18,7 +18,7 @@ use crate::api::names::{
     LABEL_MACHINE_DEPLOYMENT_X, LABEL_TEMPLATE_HASH,
 };
 use crate::api::{MachineVersions, ProviderSpec};
-use crate::core::machine_deployment::{Counts, ObservedSet, Unresolved};
+use crate::core::machine_deployment::{Counts, ObservedSet, TemplateProblem};
 use crate::core::machine_set::Owner;
 
 const NEW: &str = "v1.36.3";

@@ -105,7 +105,7 @@ fn every_step_says_why_before_it_is_taken() {
     );
     assert_eq!(
         finding(&plan, "RollingOut").message,
-        "1/3 available of the current template; left of old ones: old (3 Machines)"
+        "1/3 Machines of the current template are available; old MachineSets: old (3 Machines)"
     );
 }
 

@@ -132,17 +132,17 @@ fn an_installation_begins_only_for_who_names_the_disk_of_a_host_that_nobody_has(
         (
             "held",
             host(&held(false), Contact::NotAsked),
-            Some("Machine w-0 has"),
+            Some("Machine w-0 claims"),
         ),
         (
             "let go, its Machine there",
             host(&held(true), silent()),
-            Some("Machine w-0 has"),
+            Some("Machine w-0 claims"),
         ),
         (
             "held by nobody",
             gone(host(&held(false), silent())),
-            Some("Machine w-0 has"),
+            Some("Machine w-0 claims"),
         ),
         (
             "maintenance",
@@ -154,7 +154,7 @@ fn an_installation_begins_only_for_who_names_the_disk_of_a_host_that_nobody_has(
         (
             "two hosts of one BMC",
             twin,
-            Some("another Host has that BMC"),
+            Some("another Host has the same BMC"),
         ),
         (
             "somebody else's",

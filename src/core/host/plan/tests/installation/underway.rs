@@ -128,7 +128,7 @@ fn each_phase_has_its_next_step_and_its_end() {
         ("ready, BMC silent", heard(booting(ready()), Err(Reason::BMCUnreachable), 0), None, Some(Err(Cause::BmcSilent))),
         ("runs", reported(None, on), None, Some(Err(Cause::InstallerSilent))),
         ("runs, and we were restarted", closed, go(Action::OpenInstaller), Some(Err(Cause::InstallerSilent))),
-        ("has found the disk", reported(Some(Report::Started), on), None, Some(Err(Cause::InstallerSilent))),
+        ("found the disk", reported(Some(Report::Started), on), None, Some(Err(Cause::InstallerSilent))),
         ("no disk", reported(Some(Report::NoDisk), off), Some(Err(Cause::NoDisk)), Some(Err(Cause::NoDisk))),
         ("several disks", reported(Some(Report::SeveralDisks), on), Some(Err(Cause::SeveralDisks)), Some(Err(Cause::SeveralDisks))),
         ("failed", reported(Some(Report::Failed), on), Some(Err(Cause::InstallerFailed)), Some(Err(Cause::InstallerFailed))),

@@ -43,7 +43,7 @@ impl World {
             }
         }
         let object = &mut self.now.machines[which];
-        object.node_ref |= !object.gone && matches!(observed.node, Seen::Known(Some(_)));
+        object.node_ref |= !object.gone && matches!(observed.node, Lookup::Known(Some(_)));
         Ok(())
     }
 

@@ -51,7 +51,7 @@ pub(super) fn same_preparation(observed: &mut Observed) {
     let Ok(wanted) = units::prepare(observed).map(|unit| unit.identity()) else {
         return;
     };
-    let Placement::Held(Held {
+    let Placement::Held(Infrastructure {
         contact: Contact::Seen(seen),
         ..
     }) = &mut observed.placement

@@ -65,7 +65,7 @@ impl World {
                 "cluster.k8s.io/machine".into(),
                 format!("default/m-{which}"),
             );
-            observed.node = Seen::Known(Some(Arc::new(node)));
+            observed.node = Lookup::Known(Some(Arc::new(node)));
         }
         self.placed(which, observed)
     }
@@ -121,7 +121,7 @@ impl World {
         observed.chosen = known.machines[which]
             .chosen
             .or_else(marked)
-            .map(|host| Chosen {
+            .map(|host| HostChoice {
                 host: HOSTS[host].into(),
                 now: match (&observed.placement, &known.hosts[host]) {
                     (Placement::Held(_), _) => Unheld::Held,

@@ -180,7 +180,7 @@ fn a_control_plane_that_its_host_remembers_is_recorded_and_never_made_again() {
         initialized: true,
         joined: false,
     });
-    let Placement::Held(Held {
+    let Placement::Held(Infrastructure {
         contact: Contact::Seen(seen),
         ..
     }) = &mut observed.placement
@@ -214,7 +214,7 @@ fn a_worker_joins_once_the_api_answers_and_its_version_fits() {
     expect("ready", &plan(&running("v1.36.3"), at(0)), &join, says);
 
     let mut silent = running("v1.36.3");
-    silent.node = Seen::Unknown("the API of Cluster a does not answer".into());
+    silent.node = Lookup::Unknown("the API of Cluster a does not answer".into());
     let says = (
         "BootstrapReady",
         "WaitingForControlPlane",
@@ -254,7 +254,10 @@ fn a_unit_is_attached_to_started_again_or_waited_for() {
             UnitState::Interrupted(step("containerd")),
             &run,
             "Preparing",
-            &["interrupted in step containerd", "starting again"],
+            &[
+                "interrupted in step containerd",
+                "Tatara runs all its steps again",
+            ],
         ),
         (
             "failed",

@@ -13,10 +13,17 @@ fn a_running_machine_keeps_its_node_as_it_says() {
     let mut sick = running(worker());
     for (ready, phase) in [(Some(false), Phase::NotReady), (None, Phase::Unknown)] {
         let said = NodeView { ready, ..node() };
-        sick.node = Seen::Known(Some(Arc::new(said)));
+        sick.node = Lookup::Known(Some(Arc::new(said)));
         assert_eq!(plan_of(&sick).phase, phase);
     }
-    sick.node = Seen::Unknown("no answer".into());
+    let Placement::Held(held) = &mut sick.placement else {
+        panic!("a host")
+    };
+    held.why = Some(("SshUnreachable".into(), "no route; is it on?".into()));
+    let parts = &["Node host-a", ". Host host-a: no route; is it on?"][..];
+    let off = ("Ready", "NodeNotReady", parts);
+    expect("its host is off", &plan_of(&sick), &[], off);
+    sick.node = Lookup::Unknown("no answer".into());
     assert_eq!(plan_of(&sick).phase, Phase::Unknown);
     let old = json!({ "spec": { "versions": { "kubelet": "v1.20.0" } } });
     assert_eq!(plan_of(&edited(worker(), &old)).phase, Phase::Failed);
@@ -81,7 +88,7 @@ fn a_node_that_a_lost_machine_left_behind_goes_and_any_other_stands_in_the_way()
     let joining_after = |reset: &[UnitStatus], is_left_over, ready, marked: Option<&str>| {
         let observed = with_cluster(worker(), |c| c.initialized_by = Some(OTHER.into()));
         let mut observed = prepared(observed, &[]);
-        if let Placement::Held(Held {
+        if let Placement::Held(Infrastructure {
             contact: Contact::Seen(seen),
             ..
         }) = &mut observed.placement
@@ -117,20 +124,25 @@ fn a_node_that_a_lost_machine_left_behind_goes_and_any_other_stands_in_the_way()
     let says = ("BootstrapReady", "DeletingOldNode", &["host-a"][..]);
     for ready in [None, Some(false)] {
         let plan = joining(true, ready, None);
-        expect("left over", &plan, std::slice::from_ref(&delete), says);
+        expect(
+            "of a Machine that does not exist any more",
+            &plan,
+            std::slice::from_ref(&delete),
+            says,
+        );
     }
     let lives = ("BootstrapReady", "NodeNameTaken", &["is Ready"][..]);
     expect("it lives", &joining(true, Some(true), None), &[], lives);
     let named = (
         "BootstrapReady",
         "NodeNameTaken",
-        &["marker of Host h9"][..],
+        &["marker on Host h9"][..],
     );
     expect("it is named", &joining(true, None, Some("h9")), &[], named);
     let says = (
         "BootstrapReady",
         "NodeNameTaken",
-        &["host-a", "delete it in Cluster a"][..],
+        &["host-a", "delete the Node in Cluster a"][..],
     );
     let taken = joining(false, None, None);
     expect("taken", &taken, &[], says);

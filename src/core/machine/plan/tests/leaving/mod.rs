@@ -136,7 +136,7 @@ fn a_drain_ends_by_its_limit_or_by_annotation() {
 #[test]
 fn a_node_that_cannot_be_looked_at_is_neither_reset_nor_left_behind() {
     let silent = |mut observed: Observed| {
-        observed.node = Seen::Unknown("the API of Cluster a does not answer".into());
+        observed.node = Lookup::Unknown("the API of Cluster a does not answer".into());
         deleting(observed)
     };
     let remedies = [
@@ -215,7 +215,7 @@ fn a_control_plane_machine_goes_after_the_last_worker_and_only_with_its_cluster(
     let says = (
         "Deleting",
         "LastControlPlane",
-        &["only copy", "it runs on", "needs no action"][..],
+        &["only copy", "keep running", "no action is needed"][..],
     );
     expect("Cluster stays", &plan(&alone, at(1_000_000)), &[], says);
 }
@@ -231,7 +231,7 @@ fn a_host_that_is_being_reset_is_waited_for_whatever_the_limit() {
 #[test]
 fn the_node_of_a_silent_host_is_kept_and_what_is_unsafe_is_said() {
     let parts = [
-        "host-a does not answer since",
+        "host-a has not answered since",
         "Node host-a is kept",
         "set spec.deletion.hostReleaseTimeoutSeconds",
     ];
@@ -288,7 +288,7 @@ fn the_node_and_the_machine_of_a_fenced_host_go_at_once() {
         says,
     );
     let mut silent = fenced(running(worker()));
-    silent.node = Seen::Unknown("the API of Cluster a does not answer".into());
+    silent.node = Lookup::Unknown("the API of Cluster a does not answer".into());
     let says = ("Deleting", "WaitingForApi", &["is off"][..]);
     expect("no API", &plan(&silent, at(1)), &[], says);
     // nothing of a half made control plane runs, and its host is reset before it is handed out
@@ -306,7 +306,7 @@ fn the_node_and_the_machine_of_a_fenced_host_go_at_once() {
     let says = (
         "Deleting",
         "WaitingForHost",
-        &["does not say so any more"][..],
+        &["no longer confirms that"][..],
     );
     for power in [
         Some(Ok(PowerState::On)),

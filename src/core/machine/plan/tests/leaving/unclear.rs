@@ -11,7 +11,7 @@ fn a_machine_whose_cluster_or_node_is_not_known_yet_is_not_deleted() {
     let says = ("Deleting", "ClusterInDoubt", &["Clusters a and b"][..]);
     expect("two", &plan(&whose, at(1)), &[], says);
     let mut young = leaving();
-    young.node = Seen::NotYet("not connected yet".into());
+    young.node = Lookup::NotYet("not connected yet".into());
     let says = ("Deleting", "WaitingForApi", &["not connected yet"][..]);
     expect("young", &plan(&young, at(1)), &[], says);
 }

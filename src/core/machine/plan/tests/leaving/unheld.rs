@@ -66,7 +66,7 @@ fn a_machine_without_its_claim_does_nothing_and_says_how_it_gets_it_back() {
         (
             "its disk is lost",
             lost(running(worker()), asked(unmarked(Vec::new()))),
-            "another disk",
+            "disk was replaced",
         ),
         (
             "in init",
@@ -153,15 +153,15 @@ fn several_hosts_with_its_claim_stop_everything_about_a_machine() {
 fn a_claim_that_was_moved_is_not_followed() {
     for observed in [worker(), running(worker()), prepared(control_plane(), &[])] {
         let mut moved = on_host(observed);
-        moved.chosen = Some(Chosen {
+        moved.chosen = Some(HostChoice {
             host: "host-b".into(),
             now: Unheld::Held,
         });
         let parts = [
-            "Host host-a bears",
+            "Host host-a has the claim",
             "the server of Host host-b has its marker",
             "annotate --overwrite machine",
-            "give host-b its claim back: kubectl -n default patch host host-b",
+            "restore the claim of host-b: kubectl -n default patch host host-b",
         ];
         let says = ("InfrastructureReady", "ClaimMoved", &parts[..]);
         expect("stays", &plan(&moved, at(0)), &[], says);
@@ -181,7 +181,7 @@ fn on_host(mut observed: Observed) -> Observed {
 fn nothing_is_begun_again_on_a_host_that_lost_its_disk() {
     let turn = with_cluster(control_plane(), |c| c.turn = Some(turn_of(ME)));
     let blank = on(turn, Ownership::Nobody, Vec::new());
-    let says = ("HostClean", "MarkerMissing", &["another disk"][..]);
+    let says = ("HostClean", "MarkerMissing", &["disk was replaced"][..]);
     expect("in init", &plan(&blank, at(0)), &[], says);
 }
 

@@ -156,9 +156,9 @@ fn observed_of(case: &Case) -> Observed {
         }
     }
     observed.node = match case.node {
-        "ready" => Seen::Known(Some(Arc::new(node()))),
-        "unknown" => Seen::Unknown("the API does not answer".into()),
-        _ => Seen::Known(None),
+        "ready" => Lookup::Known(Some(Arc::new(node()))),
+        "unknown" => Lookup::Unknown("the API does not answer".into()),
+        _ => Lookup::Known(None),
     };
     if case.follows {
         observed.follow = Some(Follow {
@@ -236,7 +236,7 @@ fn seen_by(case: &Case, observed: Observed) -> Observed {
     let mut observed = on(observed, owner, units);
     if let (
         "occupied",
-        Placement::Held(Held {
+        Placement::Held(Infrastructure {
             contact: Contact::Seen(seen),
             ..
         }),

@@ -155,8 +155,8 @@ fn the_record_is_kept_on_both_ends_the_turn_and_contradictions_stop_everything()
 
 #[test]
 fn the_words_of_a_doubt_name_both_holders_and_the_commands() {
-    use super::super::doubt::Named;
-    let cluster = Named {
+    use super::super::doubt::ClusterName;
+    let cluster = ClusterName {
         namespace: "team",
         name: "a",
     };

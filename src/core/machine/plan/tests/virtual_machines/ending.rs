@@ -98,7 +98,7 @@ fn a_gateway_that_is_away_is_no_news_of_a_machine_whose_node_is_well() {
     ] {
         let mut observed = silent(libvirt(false));
         let node = NodeView { ready, ..node() };
-        observed.node = Seen::Known(Some(Arc::new(node)));
+        observed.node = Lookup::Known(Some(Arc::new(node)));
         assert_eq!(decision(&observed).0, reason, "{ready:?}");
     }
 }
@@ -110,7 +110,7 @@ fn conditions_are_written_while_a_guest_keeps_hold_of_its_seed() {
         &json!({ "addresses": [{ "mac": "52:54:00:00:00:01", "address": "10.0.0.5", "source": "lease" }] }),
     );
     let mut observed = told(libvirt(false), Some(shown), None);
-    observed.node = Seen::Known(Some(Arc::new(node())));
+    observed.node = Lookup::Known(Some(Arc::new(node())));
     let plan = plan(&observed, at(0));
     assert_eq!(plan.actions, [Action::Acquire(Acquire::RemoveSeed)]);
     assert!(!plan.is_quick());

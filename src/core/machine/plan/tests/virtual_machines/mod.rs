@@ -5,8 +5,8 @@ mod moved;
 
 use super::*;
 use crate::api::conditions::{ConditionType, Reason};
-use crate::core::machine::{Stuck, Told, VirtualMachine};
-use crate::core::{Tried, wire};
+use crate::core::machine::{GatewayView, Stuck, VirtualMachine};
+use crate::core::{AttemptRecord, wire};
 
 pub(super) fn libvirt(control_plane: bool) -> Observed {
     let value = json!({
@@ -62,7 +62,7 @@ pub(super) fn told(
     let address = machine
         .as_ref()
         .and_then(|machine| machine.address().map(str::to_owned));
-    let told = Told {
+    let told = GatewayView {
         machine: machine.map(Arc::new),
         image,
         is_gone: false,
@@ -75,12 +75,12 @@ pub(super) fn told(
 }
 
 /// Placed on hypervisor-a, of which this is known.
-fn answered(observed: Observed, told: Result<Told, Refusal>) -> Observed {
+fn answered(observed: Observed, told: Result<GatewayView, Refusal>) -> Observed {
     let mut observed = placed(observed, "hypervisor-a");
     observed.virtual_machine = Some(VirtualMachine {
         hypervisor: "hypervisor-a".into(),
         told,
-        tried: Tried::default(),
+        tried: AttemptRecord::default(),
         held_back: None,
         is_elsewhere: false,
         recorded: Some("hypervisor-a".into()),
@@ -235,11 +235,11 @@ fn what_stopped_is_started_again_at_growing_intervals() {
         let mut observed = told(libvirt(false), Some(shown(state, &more)), None);
         assert_eq!(decision(&observed), (reason.to_owned(), vec![action]));
         if let Some(machine) = &mut observed.virtual_machine {
-            machine.tried = Tried {
+            machine.tried = AttemptRecord {
                 times: 3,
                 last: Some(at(-1)),
                 refused: None,
-                ..Tried::default()
+                ..AttemptRecord::default()
             };
         }
         let again = plan(&observed, at(0));
@@ -259,11 +259,11 @@ fn what_was_refused_is_said_until_another_try_is_answered() {
     );
     for (seconds, actions) in [(-1, vec![]), (-60, vec![Action::Acquire(Acquire::Machine)])] {
         if let Some(machine) = &mut observed.virtual_machine {
-            machine.tried = Tried {
+            machine.tried = AttemptRecord {
                 times: 3,
                 last: Some(at(seconds)),
                 refused: Some(refused.clone()),
-                ..Tried::default()
+                ..AttemptRecord::default()
             };
         }
         let plan = plan(&observed, at(0));

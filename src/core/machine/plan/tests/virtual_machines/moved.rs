@@ -12,9 +12,9 @@ fn answered(change: impl Fn(&mut VirtualMachine)) -> Observed {
         message: String::new(),
     }));
     with_machine(observed, |machine| {
-        machine.told = Ok(Told {
+        machine.told = Ok(GatewayView {
             is_gone: true,
-            ..Told::default()
+            ..GatewayView::default()
         });
         change(machine);
     })
@@ -81,7 +81,7 @@ fn the_answer_of_another_gateway_proves_nothing() {
     deleting(
         "NotReset",
         &unheard(),
-        "hypervisor-c does not say",
+        "hypervisor-c cannot be asked",
         "of an older version, and one is away",
     );
     let says_gone = json!({ "metadata": { "annotations": { "tatara.dev/host-is-gone": ME } } });

@@ -1,21 +1,22 @@
-//! One member cluster: its client, its Nodes as last seen, and whether it answers.
+//! One workload cluster: its client, a snapshot of its Nodes, and its connectivity.
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use k8s_openapi::jiff::Timestamp;
-use kube::Client;
+use kube::{Client, ResourceExt};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 use super::node_index::NodeIndex;
 use super::watch;
+use crate::api::Cluster;
 use crate::core::NodeView;
 
-/// Which Cluster a member belongs to. The UID keeps a Cluster that was deleted and made again under
-/// the same name apart from its predecessor.
+/// The Cluster that a workload cluster belongs to. The UID distinguishes a Cluster from a deleted one of
+/// the same name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct MemberKey {
+pub struct ClusterKey {
     /// Namespace of the Cluster.
     pub namespace: String,
     /// Name of the Cluster.
@@ -24,64 +25,75 @@ pub struct MemberKey {
     pub uid: String,
 }
 
-impl fmt::Display for MemberKey {
+impl ClusterKey {
+    /// That of a Cluster.
+    pub fn of(cluster: &Cluster) -> Self {
+        Self {
+            namespace: cluster.namespace().unwrap_or_default(),
+            name: cluster.name_any(),
+            uid: cluster.uid().unwrap_or_default(),
+        }
+    }
+}
+
+impl fmt::Display for ClusterKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.namespace, self.name)
     }
 }
 
-/// Called for a Node of a member.
-pub type WakeNode = Arc<dyn Fn(&MemberKey, &NodeView) + Send + Sync>;
-/// Called for a member.
-pub type WakeCluster = Arc<dyn Fn(&MemberKey) + Send + Sync>;
+/// Called for a Node of a workload cluster.
+pub type WakeNode = Arc<dyn Fn(&ClusterKey, &NodeView) + Send + Sync>;
+/// Called for a workload cluster.
+pub type WakeCluster = Arc<dyn Fn(&ClusterKey) + Send + Sync>;
 
-/// Whom to wake when something happens in a member. Both are called from the member's watch and
+/// The functions to call on changes in a workload cluster. Both are called from its watch and
 /// must return at once.
 #[derive(Clone)]
 pub struct Wake {
-    /// A Node came, went, or changed in a way that somebody waits for.
+    /// A Node was added, deleted, or changed in a way that a controller waits for.
     pub node: WakeNode,
-    /// The member began or ceased to answer.
+    /// The workload cluster became reachable or unreachable.
     pub cluster: WakeCluster,
 }
 
-/// Whether the watch of a member's Nodes works.
+/// The state of the watch of a workload cluster's Nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Connectivity {
-    /// No first answer yet; the snapshot of Nodes is empty and says nothing.
+    /// No answer yet; the snapshot of Nodes is empty and incomplete.
     Connecting,
-    /// The snapshot follows the member.
+    /// The watch keeps the snapshot up to date.
     Connected {
         /// Since when.
         since: Timestamp,
     },
-    /// The member does not answer; the snapshot is what was last seen.
+    /// The workload cluster does not answer; the snapshot is out of date.
     Disconnected {
         /// Since when.
         since: Timestamp,
-        /// What the last attempt ended with, for people.
+        /// Error of the last attempt, for messages.
         why: String,
     },
 }
 
-/// A member cluster that we are connected to. Dropping the last reference ends its watch.
-pub struct Member {
-    key: MemberKey,
+/// A connected workload cluster. Dropping the last reference ends its watch.
+pub struct WorkloadCluster {
+    key: ClusterKey,
     client: Client,
     state: Arc<State>,
     watch: AbortHandle,
 }
 
-/// What the watch writes and everybody reads.
+/// State that the watch writes and others read.
 pub(super) struct State {
     nodes: RwLock<NodeIndex>,
     connectivity: RwLock<Connectivity>,
     relist: Notify,
 }
 
-impl Member {
+impl WorkloadCluster {
     /// Starts the watch. Must be called within a tokio runtime.
-    pub(super) fn connect(key: MemberKey, client: Client, wake: Wake) -> Self {
+    pub(super) fn connect(key: ClusterKey, client: Client, wake: Wake) -> Self {
         let state = Arc::new(State {
             nodes: RwLock::default(),
             connectivity: RwLock::new(Connectivity::Connecting),
@@ -97,64 +109,64 @@ impl Member {
         }
     }
 
-    /// The Cluster that this is.
-    pub fn key(&self) -> &MemberKey {
+    /// The Cluster that it belongs to.
+    pub fn key(&self) -> &ClusterKey {
         &self.key
     }
 
-    /// A client of the member's API.
+    /// A client of the workload cluster's API.
     pub fn client(&self) -> &Client {
         &self.client
     }
 
-    /// Whether the member answers.
+    /// The state of the watch of its Nodes.
     pub fn connectivity(&self) -> Connectivity {
         read(&self.state.connectivity).clone()
     }
 
-    /// Whether the Nodes have been listed once, so that a Node that is not found does not exist.
+    /// Whether the Nodes were listed once, so that a Node that is not found does not exist.
     pub fn is_synced(&self) -> bool {
         read(&self.state.nodes).is_listed()
     }
 
-    /// The Node with this name, as last seen.
+    /// The Node with this name, from the snapshot.
     pub fn node(&self, name: &str) -> Option<Arc<NodeView>> {
         read(&self.state.nodes).by_name(name)
     }
 
-    /// The Node with this `spec.providerID`, as last seen.
+    /// The Node with this `spec.providerID`, from the snapshot.
     pub fn node_by_provider_id(&self, id: &str) -> Option<Arc<NodeView>> {
         read(&self.state.nodes).by_provider_id(id)
     }
 
-    /// All Nodes by name, as last seen.
+    /// All Nodes by name, from the snapshot.
     pub fn nodes(&self) -> Vec<Arc<NodeView>> {
         read(&self.state.nodes).all()
     }
 
-    /// Lists the Nodes again at once, on another connection. For callers that know better than the watch: a host
-    /// that lost power closes no connection, so the watch would believe in it for a while.
+    /// Lists the Nodes again at once, on a new connection. For callers that know more than the watch: a host
+    /// that lost power does not close its connections, so the watch would notice it late.
     pub fn relist(&self) {
         if matches!(self.connectivity(), Connectivity::Connected { .. }) {
             self.state.relist.notify_one();
         }
     }
 
-    /// Ends the watch, even while others still hold this member.
+    /// Ends the watch, even if other references to this workload cluster remain.
     pub(super) fn stop(&self) {
         self.watch.abort();
     }
 }
 
-impl Drop for Member {
+impl Drop for WorkloadCluster {
     fn drop(&mut self) {
         self.stop();
     }
 }
 
-impl fmt::Debug for Member {
+impl fmt::Debug for WorkloadCluster {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Member")
+        f.debug_struct("WorkloadCluster")
             .field("key", &self.key)
             .field("connectivity", &self.connectivity())
             .finish_non_exhaustive()
@@ -166,12 +178,12 @@ impl State {
         write(&self.nodes)
     }
 
-    /// Waits until somebody asks for a new list.
+    /// Waits until a new list is requested.
     pub(super) async fn relist_wanted(&self) {
         self.relist.notified().await;
     }
 
-    /// Records the new connectivity; says whether that is a step from one state to another.
+    /// Records the new connectivity, and returns whether the state changed.
     pub(super) fn set_connectivity(&self, new: Connectivity) -> bool {
         use Connectivity::{Connected, Disconnected};
         let mut current = write(&self.connectivity);

@@ -1,15 +1,18 @@
 //! What the manager found out about clusters and need not ask again: a cache of observations, not of
 //! progress. A restart asks again.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::jiff::Timestamp;
+use secrecy::SecretString;
 
 use crate::api::conditions::Finding;
 use crate::core::cluster::health::Judgement;
 use crate::core::cluster_profile::Server;
 use crate::core::machine::plan::turn::Marks;
+use crate::memory::ByUid;
 use crate::pki::Authorities;
 
 use crate::core::cluster::{Attempt, Certificates};
@@ -27,6 +30,8 @@ pub struct Kubeconfig {
     pub problem: Option<String>,
     /// The CA that the control plane was made with, PEM: what one of ours was written with.
     pub made_with: Option<String>,
+    /// UID of the Secret, if there is one.
+    pub uid: Option<String>,
     /// Where it says that the API is served, for ClusterProfiles; or why that cannot be told to others.
     pub server: Result<Server, String>,
 }
@@ -40,6 +45,7 @@ impl Default for Kubeconfig {
             digest: None,
             problem: None,
             made_with: None,
+            uid: None,
             server: Err("its kubeconfig has not been read yet".into()),
         }
     }
@@ -47,7 +53,7 @@ impl Default for Kubeconfig {
 
 /// What was found out about one cluster.
 #[derive(Clone, Default)]
-pub struct Known {
+pub struct ClusterMemory {
     /// Revision of its Secrets at which they were last read.
     pub secrets_at: Option<u64>,
     /// Its certificate authorities.
@@ -56,6 +62,10 @@ pub struct Known {
     pub certificates: Certificates,
     /// What its CA Secret says of the control-plane turn, once it was read; nothing where there is none.
     pub turn: Option<Option<Marks>>,
+    /// Its Secrets as they were last read or written, by name, without what they hold.
+    pub secrets: BTreeMap<String, Secret>,
+    /// The kubeconfig that we are about to connect with.
+    pub unused: Option<SecretString>,
     /// Its Secrets are held until it is gone.
     pub secrets_held: bool,
     /// What its kubeconfig Secret says.
@@ -80,35 +90,21 @@ pub struct Known {
 
 /// What was found out about clusters, by UID.
 #[derive(Default)]
-pub struct KnownClusters(Mutex<HashMap<String, Known>>);
+pub struct ClusterMemories(ByUid<ClusterMemory>);
 
-impl KnownClusters {
+impl ClusterMemories {
     /// What is known of a cluster.
-    pub fn get(&self, uid: &str) -> Known {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(uid)
-            .cloned()
-            .unwrap_or_default()
+    pub fn get(&self, uid: &str) -> ClusterMemory {
+        self.0.get(uid).unwrap_or_default()
     }
 
     /// Changes what is known of a cluster.
-    pub fn update(&self, uid: &str, change: impl FnOnce(&mut Known)) {
-        change(
-            self.0
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .entry(uid.to_owned())
-                .or_default(),
-        );
+    pub fn update(&self, uid: &str, change: impl FnOnce(&mut ClusterMemory)) {
+        self.0.update(uid, change);
     }
 
     /// Forgets a cluster.
     pub fn forget(&self, uid: &str) {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(uid);
+        self.0.remove(uid);
     }
 }

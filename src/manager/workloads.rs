@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::api::names;
 use crate::providers::simulated::{FindApi, WakeMachine};
 use crate::store::{Key, Stores, Wakers};
-use crate::workload::{MemberKey, Registry, Wake};
+use crate::workload::{ClusterKey, Registry, Wake};
 
-/// A registry whose members wake Machines by the provider ID of their Nodes.
+/// A registry whose workload clusters wake Machines by the provider ID of their Nodes.
 pub fn registry(stores: Arc<Stores>, wakers: Wakers) -> Registry {
     let (clusters, all) = (wakers.clone(), stores.clone());
     Registry::new(Wake {
@@ -17,7 +17,7 @@ pub fn registry(stores: Arc<Stores>, wakers: Wakers) -> Registry {
                 wakers.machines.wake_object(&machine);
             }
         }),
-        cluster: Arc::new(move |key: &MemberKey| {
+        cluster: Arc::new(move |key: &ClusterKey| {
             clusters.clusters.wake(&key.namespace, &key.name);
             clusters.profiles.wake(&key.namespace, &key.name);
             for machine in all
@@ -31,12 +31,12 @@ pub fn registry(stores: Arc<Stores>, wakers: Wakers) -> Registry {
 }
 
 /// Finds the API of a Cluster for simulated machines.
-pub fn find_api(stores: Arc<Stores>, members: Arc<Registry>) -> FindApi {
+pub fn find_api(stores: Arc<Stores>, workloads: Arc<Registry>) -> FindApi {
     Arc::new(move |namespace, name| {
         let cluster = stores.clusters.get(namespace, name)?;
-        members
-            .get(&super::member_key(&cluster))
-            .map(|member| member.client().clone())
+        workloads
+            .get(&ClusterKey::of(&cluster))
+            .map(|workload| workload.client().clone())
     })
 }
 

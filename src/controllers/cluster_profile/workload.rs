@@ -1,4 +1,4 @@
-//! What a member is asked for its profile, and the account that consumers have in it.
+//! What a workload cluster is asked for its profile, and the account that consumers have in it.
 
 use std::time::Duration;
 
@@ -8,43 +8,43 @@ use secrecy::SecretString;
 use crate::workload::properties::Properties;
 use crate::workload::{Error, consumer, properties};
 
-/// How long a member may take over what we ask of it.
+/// How long a workload cluster may take over what we ask of it.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a member told us.
+/// What a workload cluster told us.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Told {
+pub(super) struct WorkloadAnswer {
     pub(super) properties: Option<Properties>,
     pub(super) token: Option<SecretString>,
     /// Why it did not tell, for people.
     pub(super) problem: Option<String>,
 }
 
-/// Asks a member for its properties and for the token of its consumers. A member that does not answer
+/// Asks a workload cluster for its properties and for the token of its consumers. A workload cluster that does not answer
 /// tells nothing: its profile still says so.
-pub(super) async fn ask(member: &Client) -> Told {
+pub(super) async fn ask(workload: &Client) -> WorkloadAnswer {
     let asking = async {
-        let properties = properties::list(member).await?;
-        Ok::<_, Error>((properties, consumer::token(member).await?))
+        let properties = properties::list(workload).await?;
+        Ok::<_, Error>((properties, consumer::token(workload).await?))
     };
     match in_time(asking).await {
-        Ok((properties, token)) => Told {
+        Ok((properties, token)) => WorkloadAnswer {
             properties: Some(properties),
             token,
             problem: None,
         },
-        Err(problem) => Told {
+        Err(problem) => WorkloadAnswer {
             problem: Some(problem),
-            ..Told::default()
+            ..WorkloadAnswer::default()
         },
     }
 }
 
-/// Makes the account of consumers if need be, or repairs it. Returns what of it the member refused, for people; the error
+/// Makes the account of consumers if need be, or repairs it. Returns what of it the workload cluster refused, for people; the error
 /// is that it did not answer.
-pub(super) async fn make_account(member: &Client) -> Result<Option<String>, String> {
+pub(super) async fn make_account(workload: &Client) -> Result<Option<String>, String> {
     let documents = consumer::documents().unwrap_or_default();
-    let outcome = in_time(consumer::ensure(member, documents)).await?;
+    let outcome = in_time(consumer::ensure(workload, documents)).await?;
     let problem = outcome.failed.iter().chain(&outcome.pending).next();
     Ok(problem.map(|problem| format!("failed to make the account of its consumers: {problem}")))
 }

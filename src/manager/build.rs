@@ -1,0 +1,153 @@
+//! What the manager is made of: built once, when this process begins to lead.
+
+use std::sync::Arc;
+
+use kube::Client;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::controllers::{Controllers, WakeQueues, channels};
+use super::leader::Leadership;
+use super::{gateways, workloads};
+use crate::controllers::base::Base;
+use crate::controllers::cluster::{Clusters, Names, Sources};
+use crate::controllers::cluster_profile::ClusterProfiles;
+use crate::controllers::host::Hosts;
+use crate::controllers::hypervisor::Hypervisors;
+use crate::controllers::machine::Machines;
+use crate::controllers::machine::turn::Turns;
+use crate::controllers::machine_set::MachineSets;
+use crate::controllers::workloads::Workloads;
+use crate::engine::Engine;
+use crate::media::Media;
+use crate::metrics::Metrics;
+use crate::providers::{self, Bmcs, Follows, Installs, Libvirt, Providers, Simulated, Ssh};
+use crate::store::Stores;
+use crate::workload::drain_watch::DrainWatches;
+
+/// What is there when this process begins to lead.
+pub struct Start {
+    /// Client of the management cluster.
+    pub client: Client,
+    /// UID of the management cluster.
+    pub management: String,
+    /// Whether this process leads, at any moment.
+    pub leadership: Leadership,
+    /// Counts.
+    pub metrics: Metrics,
+    /// Where BMCs read installers.
+    pub media: Option<Arc<Media>>,
+    /// Background work; waited for at the end.
+    pub tasks: TaskTracker,
+    /// Ends background work.
+    pub stop: CancellationToken,
+}
+
+/// All controllers, each with what it alone uses; ClusterProfiles may be published in these namespaces.
+pub fn controllers(start: Start, profile_namespaces: &[String]) -> (Controllers, WakeQueues) {
+    let (wakers, woken) = channels();
+    let stores = Arc::new(Stores::default());
+    let engine = Arc::new(engine(&start, stores.clone()));
+    let hosts = Arc::new(providers::Hosts::new(stores.clone()));
+    let bmcs = Arc::new(Bmcs::new(start.client.clone(), stores.clone()));
+    let follows = Follows::new(
+        start.tasks.clone(),
+        start.stop.clone(),
+        start.metrics.clone(),
+    );
+    let follows = Arc::new(follows);
+    let gateways = Arc::new(gateways::registry(stores.clone(), wakers.clone()));
+    let registry = Arc::new(workloads::registry(stores.clone(), wakers.clone()));
+    let providers = Providers {
+        ssh: Ssh::new(engine.clone(), hosts.clone(), bmcs.clone(), wakers.clone()),
+        libvirt: Libvirt::new(
+            engine.clone(),
+            hosts.clone(),
+            gateways.clone(),
+            wakers.clone(),
+        ),
+        simulated: Simulated::new(
+            engine.clone(),
+            workloads::find_api(stores, registry.clone()),
+            workloads::wake_machine(wakers.clone()),
+            start.tasks.clone(),
+            start.stop.clone(),
+        ),
+    };
+    let installs = Installs {
+        engine: engine.clone(),
+        media: start.media,
+        hosts: hosts.clone(),
+        bmcs: bmcs.clone(),
+        waker: wakers.hosts.clone(),
+    };
+    let sources = || Sources::new(wakers.clusters.clone());
+    let (addons, secrets) = (sources(), sources());
+    let consumers = Sources::new(wakers.profiles.clone());
+    let secret_names = Arc::new(Names::default());
+    let base = Arc::new(Base::new(engine, wakers, start.management));
+    let workloads = Arc::new(Workloads::new(registry));
+    let turns = Arc::new(Turns {
+        base: base.clone(),
+        workloads: workloads.clone(),
+        hosts: hosts.clone(),
+    });
+    let controllers = Controllers {
+        clusters: Arc::new(Clusters {
+            base: base.clone(),
+            workloads: workloads.clone(),
+            hosts: hosts.clone(),
+            turns: turns.clone(),
+            sources: addons,
+            secrets,
+            secret_names: secret_names.clone(),
+        }),
+        profiles: Arc::new(ClusterProfiles {
+            base: base.clone(),
+            workloads: workloads.clone(),
+            memory: Default::default(),
+            consumers,
+            secret_names,
+            namespaces: profile_namespaces.to_vec(),
+        }),
+        hypervisors: Arc::new(Hypervisors {
+            base: base.clone(),
+            gateways,
+            tries: providers.libvirt.tries.clone(),
+        }),
+        hosts: Arc::new(Hosts {
+            base: base.clone(),
+            workloads: workloads.clone(),
+            hosts: hosts.clone(),
+            turns: turns.clone(),
+            bmcs,
+            installs,
+            follows: follows.clone(),
+        }),
+        machines: Arc::new(Machines {
+            base: base.clone(),
+            workloads,
+            hosts,
+            turns,
+            providers,
+            follows,
+            drains: DrainWatches::new(start.tasks, start.stop),
+            outcomes: Default::default(),
+            tokens: Default::default(),
+            metrics: start.metrics,
+        }),
+        machine_sets: Arc::new(MachineSets::new(base.clone())),
+        base,
+    };
+    (controllers, woken)
+}
+
+fn engine(start: &Start, stores: Arc<Stores>) -> Engine {
+    let (leadership, metrics) = (start.leadership.clone(), start.metrics.clone());
+    Engine::new(
+        start.client.clone(),
+        stores,
+        move || leadership.is_held(),
+        move |controller, result| metrics.reconciled(controller, result),
+    )
+}

@@ -1,0 +1,53 @@
+//! How long a file may be, and that every test of the tier runs.
+
+use std::path::{Path, PathBuf};
+
+use super::sources::sources;
+
+/// Longest file under `src/`, in lines; tests apart.
+const CEILING: usize = 400;
+
+#[test]
+fn no_source_file_is_longer_than_the_ceiling() {
+    for source in sources("") {
+        let lines = source.text.lines().count();
+        assert!(
+            lines <= CEILING,
+            "src/{}: {lines} lines; split it",
+            source.path
+        );
+    }
+}
+
+#[test]
+fn no_test_of_the_tier_unit_is_left_out() {
+    for root in ["", "gateway/"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("{root}tests/unit"));
+        let texts = texts(&folder);
+        assert!(!texts.is_empty(), "{}", folder.display());
+        for (path, text) in texts {
+            let mut lines = text.lines().map(str::trim_start);
+            let is_marked = lines.any(|line| line.starts_with("#[ignore"));
+            assert!(!is_marked, "{} has a test that never runs", path.display());
+        }
+    }
+}
+
+/// All files of Rust below a folder, if there is one.
+fn texts(folder: &Path) -> Vec<(PathBuf, String)> {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let found = paths.flat_map(|path| {
+        if path.is_dir() {
+            return texts(&path);
+        }
+        if path.extension().is_none_or(|of| of != "rs") {
+            return Vec::new();
+        }
+        let text = std::fs::read_to_string(&path).expect("text");
+        vec![(path, text)]
+    });
+    found.collect()
+}
