@@ -6,6 +6,10 @@ use std::process::ExitCode;
 use clap::Parser;
 use tatara::cli::Cli;
 
+/// A manager of thousands of Machines spends much of its time in the allocator (`make bench-simulated`).
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[tokio::main]
 async fn main() -> ExitCode {
     match Cli::parse().run().await {

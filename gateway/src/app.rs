@@ -1,4 +1,4 @@
-//! What all requests share.
+//! State shared by all requests.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -17,33 +17,33 @@ use crate::libvirt::capacity::Limits;
 use crate::libvirt::{Libvirt, Link};
 use crate::machines::{self, Agents};
 
-/// How long a change of a machine waits for the one before it.
+/// Timeout for the lock of a machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What all requests share. None of it outlives the process: libvirt has all that must.
+/// State shared by all requests. It is in memory only: everything durable is in libvirt.
 pub struct App {
-    /// libvirt.
+    /// The connection to libvirt.
     pub libvirt: Arc<Libvirt>,
-    /// How much of the hypervisor may be given out.
+    /// Limits of allocatable CPUs and memory.
     pub limits: Limits,
-    /// Folder of the machines' console logs.
+    /// Directory of the console logs.
     pub console_directory: PathBuf,
-    /// Folder of the DHCP leases.
+    /// Directory of the DHCP leases.
     pub lease_directory: PathBuf,
-    /// What may not happen at once.
+    /// Locks between concurrent requests.
     pub locks: Locks,
-    /// How large images may be.
+    /// Size limits of images.
     pub bounds: Bounds,
-    /// Images that are being fetched.
+    /// Running and failed downloads of images.
     pub images: Images,
-    /// What guest agents said lately.
+    /// Cached answers of guest agents.
     pub agents: Agents,
-    /// Listeners for changes.
+    /// Publishes changes to event streams.
     pub hub: Hub,
 }
 
 impl App {
-    /// The state of a gateway that was just started.
+    /// The initial state of a gateway.
     pub fn new(args: &Args) -> Self {
         Self {
             libvirt: Arc::new(Libvirt::new(args.libvirt.clone())),
@@ -65,9 +65,12 @@ impl App {
         }
     }
 
-    /// Changes a machine. There is one change of a machine at a time, in the order of the requests: the second
-    /// delivery of one finds what the first has done. Those that wait take no worker from other machines, and are
-    /// gone when their callers are.
+    /// Runs a change of a machine. Changes of one machine are serialized in the order of the requests, so that a retry
+    /// finds the result of the first request. A waiting change occupies no worker, and is dropped when its caller
+    /// disconnects.
+    ///
+    /// # Errors
+    /// `Error::Busy` when an earlier change holds the lock for 30 s; otherwise those of `work` and [`Libvirt::run`].
     pub async fn change<T, F>(self: &Arc<Self>, id: Uuid, work: F) -> machines::Result<T>
     where
         T: Send + 'static,
@@ -84,17 +87,17 @@ impl App {
     }
 }
 
-/// Locks, always taken in this order: machine, pools, capacity. All but the first are taken by blocking workers.
+/// Locks. The order is always machine, pools, capacity. All but the first are taken on blocking workers.
 #[derive(Default)]
 pub struct Locks {
-    /// Those of machines that are being changed.
+    /// Locks of machines that are being changed.
     machines: Mutex<HashMap<Uuid, Weak<Turns<()>>>>,
     pools: RwLock<()>,
     capacity: Mutex<()>,
 }
 
 impl Locks {
-    /// A machine's next turn. It waits in a queue, and not for ever.
+    /// Acquires a machine's lock, first come first served, with a timeout.
     async fn machine(&self, id: Uuid) -> machines::Result<Turn<()>> {
         let turns = self.turns(id);
         tokio::time::timeout(PATIENCE, turns.lock_owned())
@@ -113,17 +116,17 @@ impl Locks {
         turns
     }
 
-    /// Volumes are made and deleted.
+    /// Shared lock: held while volumes are created or deleted.
     pub fn volumes(&self) -> RwLockReadGuard<'_, ()> {
         self.pools.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Pools are refreshed, images deleted: nobody makes volumes meanwhile.
+    /// Exclusive lock: held while a pool is refreshed or an image deleted, so that no volume is created meanwhile.
     pub fn pools(&self) -> RwLockWriteGuard<'_, ()> {
         self.pools.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Capacity is checked and a domain defined.
+    /// Held from the capacity check to the definition of the domain, so that no two creates allocate the same capacity.
     pub fn capacity(&self) -> MutexGuard<'_, ()> {
         self.capacity.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -9,7 +9,7 @@ use clap::Parser;
 #[derive(Clone, Debug, Parser)]
 #[command(version)]
 pub struct Args {
-    /// libvirt to connect to
+    /// Connection URI of libvirt
     #[arg(
         long,
         env = "TATARA_GATEWAY_LIBVIRT",
@@ -20,10 +20,10 @@ pub struct Args {
     /// Address for HTTPS; needs --tls-cert, --tls-key, and --client-ca or --token-file
     #[arg(long, env = "TATARA_GATEWAY_LISTEN", value_name = "ADDRESS:PORT")]
     pub listen: Option<SocketAddr>,
-    /// Unix socket to answer on, mode 0600: whoever can open it may do everything
+    /// Unix socket to listen on, mode 0600: access to it grants full access
     #[arg(long, env = "TATARA_GATEWAY_UNIX_SOCKET", value_name = "PATH")]
     pub unix_socket: Option<PathBuf>,
-    /// Certificate chain of this gateway (PEM); read again when it changes
+    /// Certificate chain of this gateway (PEM); reloaded when it changes
     #[arg(
         long,
         env = "TATARA_GATEWAY_TLS_CERT",
@@ -39,28 +39,28 @@ pub struct Args {
         requires = "tls_cert"
     )]
     pub tls_key: Option<PathBuf>,
-    /// Authority of client certificates (PEM): whoever has one of its certificates may do everything
+    /// CA of client certificates (PEM): each of its certificates grants full access
     #[arg(long, env = "TATARA_GATEWAY_CLIENT_CA", value_name = "FILE")]
     pub client_ca: Option<PathBuf>,
-    /// Bearer tokens, one per line: `TOKEN [not-after as RFC 3339]`; read again when it changes
+    /// Bearer tokens, one per line: `TOKEN [not-after as RFC 3339]`; reloaded when it changes
     #[arg(long, env = "TATARA_GATEWAY_TOKEN_FILE", value_name = "FILE")]
     pub token_file: Option<PathBuf>,
-    /// Virtual CPUs that may be given out, per CPU of the hypervisor
+    /// Allocatable virtual CPUs per CPU of the hypervisor
     #[arg(long, env = "TATARA_GATEWAY_CPU_OVERCOMMIT", default_value_t = 4.0, value_parser = factor)]
     pub cpu_overcommit: f64,
-    /// Memory that may be given out, per byte of the hypervisor's
+    /// Allocatable memory per byte of the hypervisor's memory
     #[arg(long, env = "TATARA_GATEWAY_MEMORY_OVERCOMMIT", default_value_t = 1.0, value_parser = factor)]
     pub memory_overcommit: f64,
-    /// Bytes of memory that stay with the hypervisor
+    /// Bytes of memory reserved for the hypervisor
     #[arg(long, env = "TATARA_GATEWAY_MEMORY_RESERVE", default_value_t = 1 << 30, value_name = "BYTES")]
     pub memory_reserve: u64,
-    /// Bytes that an image may have
+    /// Size limit of an image
     #[arg(long, env = "TATARA_GATEWAY_IMAGE_LIMIT", default_value_t = 64 << 30, value_name = "BYTES")]
     pub image_limit: u64,
-    /// Bytes of a pool's file system that images leave to running machines; at most a twentieth of it
+    /// Bytes of a pool's file system reserved for running machines when an image is downloaded; at most 5 % of its size
     #[arg(long, env = "TATARA_GATEWAY_POOL_RESERVE", default_value_t = 1 << 30, value_name = "BYTES")]
     pub pool_reserve: u64,
-    /// Folder for the machines' console logs; QEMU (or virtlogd) writes there
+    /// Directory of the machines' console logs, written by QEMU or virtlogd
     #[arg(
         long,
         env = "TATARA_GATEWAY_CONSOLE_DIRECTORY",
@@ -68,7 +68,7 @@ pub struct Args {
         value_name = "PATH"
     )]
     pub console_directory: PathBuf,
-    /// Folder where libvirt's networks keep their DHCP leases
+    /// Directory of the DHCP leases of libvirt networks
     #[arg(
         long,
         env = "TATARA_GATEWAY_LEASE_DIRECTORY",
@@ -81,7 +81,7 @@ pub struct Args {
     pub log_json: bool,
 }
 
-/// A factor above zero.
+/// Parses an overcommit factor.
 fn factor(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() && value > 0.0 && value <= 1000.0 => Ok(value),

@@ -1,16 +1,16 @@
-//! The one place that reads the clock; decisions take the time as an argument.
+//! The only module that reads the clock; decisions take the time as an argument.
 
 use std::time::Instant;
 
 use jiff::Timestamp;
 
-/// The time now.
+/// The current time.
 #[allow(clippy::disallowed_methods)]
 pub fn now() -> Timestamp {
     Timestamp::now()
 }
 
-/// A point on the clock that only goes forward, to measure how long something took.
+/// The monotonic clock, to measure durations.
 #[allow(clippy::disallowed_methods)]
 pub fn instant() -> Instant {
     Instant::now()

@@ -1,19 +1,19 @@
-//! Fields of requests that make no sense, whatever the hypervisor is.
+//! Checks of request fields that do not depend on the hypervisor.
 
-/// A field makes no sense.
+/// A field is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} {problem}")]
 pub struct BadField {
     /// Path of the field.
     pub field: String,
-    /// What is wrong, and what would be right.
+    /// What is wrong, and what is expected.
     pub problem: String,
 }
 
 /// Result of a check.
 pub type Result = std::result::Result<(), BadField>;
 
-/// A field that makes no sense.
+/// The error of an invalid field.
 pub fn bad(field: impl Into<String>, problem: impl Into<String>) -> BadField {
     BadField {
         field: field.into(),
@@ -21,7 +21,10 @@ pub fn bad(field: impl Into<String>, problem: impl Into<String>) -> BadField {
     }
 }
 
-/// Refuses what is no SHA-256 in lower-case hexadecimal digits.
+/// Requires a SHA-256 in lower-case hexadecimal digits.
+///
+/// # Errors
+/// [`BadField`] when the value does not have exactly 64 such digits.
 pub fn sha256(field: &str, value: &str) -> Result {
     let digits = value
         .bytes()
@@ -35,7 +38,10 @@ pub fn sha256(field: &str, value: &str) -> Result {
     ))
 }
 
-/// Refuses a name of a pool, network or bridge that libvirt could not have.
+/// Requires a possible libvirt name of a pool, network or bridge.
+///
+/// # Errors
+/// [`BadField`] when the value is empty, exceeds 255 bytes, or contains `/` or a control character.
 pub fn reference(field: &str, value: &str) -> Result {
     let fits = |c: char| !c.is_control() && c != '/' && c != '\u{fffe}' && c != '\u{ffff}';
     word(
@@ -47,13 +53,19 @@ pub fn reference(field: &str, value: &str) -> Result {
     )
 }
 
-/// Refuses what is no name in the manner of host names.
+/// Requires the characters of a host name label.
+///
+/// # Errors
+/// [`BadField`] when the value is empty, exceeds `longest` bytes, or does not match `[a-z0-9-]`.
 pub fn name(field: &str, value: &str, longest: usize) -> Result {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     word(field, value, longest, "[a-z0-9-]", fits)
 }
 
-/// Refuses what is empty, too long, or has other characters.
+/// Requires a length of 1 to `longest` and the characters accepted by `fits`; `of` describes them in the message.
+///
+/// # Errors
+/// [`BadField`] when the value is empty, exceeds `longest` bytes, or has a character that `fits` rejects.
 pub fn word(
     field: &str,
     value: &str,
@@ -70,7 +82,10 @@ pub fn word(
     ))
 }
 
-/// Refuses a number outside of its range.
+/// Requires a number in a range.
+///
+/// # Errors
+/// [`BadField`] when the value is less than `least` or greater than `most`.
 pub fn between(field: &str, value: u64, least: u64, most: u64) -> Result {
     if (least..=most).contains(&value) {
         return Ok(());
@@ -81,7 +96,10 @@ pub fn between(field: &str, value: u64, least: u64, most: u64) -> Result {
     ))
 }
 
-/// Refuses a list that is too long.
+/// Requires a list length of at most `most`.
+///
+/// # Errors
+/// [`BadField`] when `count` exceeds `most`.
 pub fn at_most(field: &str, count: usize, most: usize) -> Result {
     if count <= most {
         return Ok(());

@@ -1,19 +1,19 @@
-//! An HTTPS API for libvirt, beside libvirtd on each hypervisor. It keeps no state that libvirt does not have.
+//! An HTTPS API for libvirt that runs next to libvirtd on each hypervisor. All durable state is in libvirt.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | [`api`] | routes, problems, and the description of both |
+//! | [`api`] | routes, problem responses, and their API description |
 //! | [`machines`] | create, read, delete, power, seed and console of machines |
-//! | [`images`] | images: fetched once, verified, shared by disks |
-//! | [`events`] | one poll of libvirt for all listeners; differences only |
-//! | [`libvirt`] | the connection, and what is read from and written to libvirt |
+//! | [`images`] | images: downloaded once, verified, shared as backing files of disks |
+//! | [`events`] | one poll of libvirt for all event streams; only changes are sent |
+//! | [`libvirt`] | the connection, and everything read from and written to libvirt |
 //! | [`seed`] | the volume that cloud-init reads |
 //! | [`field`] | checks of single fields |
-//! | [`auth`] | who may ask: client certificates, bearer tokens, the Unix socket |
-//! | [`server`] | listeners, TLS, graceful end |
+//! | [`auth`] | authentication: client certificates, bearer tokens, the Unix socket |
+//! | [`server`] | listeners, TLS, graceful shutdown |
 //!
-//! What the manager is built from as well stands in packages of their own: `wire/`, what is sent and received (here as
-//! [`api::types`]), and `net/`, who may be connected and has proved nothing yet.
+//! Code shared with the manager is in separate packages: `wire/`, the types of the protocol (here as [`api::types`]),
+//! and `net/`, the limits on unauthenticated connections.
 
 pub mod api;
 pub mod app;

@@ -1,8 +1,8 @@
-//! Log lines: one per event, with fields.
+//! Structured logging.
 
 use tracing_subscriber::EnvFilter;
 
-/// Starts logging to stderr. `RUST_LOG` chooses what is written (default `info`).
+/// Starts logging to stderr. `RUST_LOG` sets the filter (default `info`).
 pub fn start(json: bool) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     let lines = tracing_subscriber::fmt()

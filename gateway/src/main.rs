@@ -20,7 +20,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// An error and what caused it, on one line.
+/// An error and its chain of causes, on one line.
 fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

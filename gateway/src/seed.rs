@@ -1,4 +1,4 @@
-//! The volume that cloud-init reads at the first boot: `NoCloud`, a FAT file system with the label `cidata`.
+//! The volume that cloud-init reads at the first boot: data source `NoCloud`, a FAT file system labelled `cidata`.
 
 use std::io::{self, Cursor, Write};
 
@@ -7,20 +7,23 @@ use secrecy::ExposeSecret;
 
 use crate::api::types::Seed;
 
-/// The label by which cloud-init knows it, padded as FAT wants it.
+/// The label that cloud-init looks for, padded to the 11 bytes of a FAT label.
 const LABEL: [u8; 11] = *b"cidata     ";
-/// Room for the file system itself. Less than a MiB makes no FAT.
+/// Space for the file system's metadata; formatting fails below 1 MiB.
 const OVERHEAD: usize = 1 << 20;
 
-/// Why there is no seed.
+/// Why a seed could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The file system could not be made in memory.
+    /// The file system could not be created in memory.
     #[error("failed to create the seed's file system")]
     FileSystem(#[from] io::Error),
 }
 
-/// The bytes of a seed's volume.
+/// Builds the content of a seed's volume.
+///
+/// # Errors
+/// [`Error::FileSystem`] when the FAT file system cannot be formatted or a file cannot be written.
 pub fn volume(seed: &Seed) -> Result<Vec<u8>, Error> {
     let mut files = vec![
         ("user-data", seed.user_data.expose_secret()),

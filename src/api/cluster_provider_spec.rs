@@ -130,8 +130,8 @@ pub enum AddonKind {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProfileSettings {
-    /// Inventory namespaces. Default: the namespace of the Cluster. The manager's option `--profile-namespaces` must
-    /// name each other one.
+    /// Inventory namespaces. Default: the namespace of the Cluster. Any other namespace must be listed in the option
+    /// `--profile-namespaces` of the manager.
     #[serde(default)]
     pub namespaces: Vec<String>,
 }

@@ -46,7 +46,7 @@ use super::installation::{Installation, RootDeviceHints, WipePolicy};
     "!has(oldSelf.consumerRef) || !has(self.consumerRef) || !oldSelf.consumerRef.releasing || self.consumerRef.releasing"
 ).message(Message::Expression("'consumerRef.releasing: true of Machine ' + oldSelf.consumerRef.name + ' cannot be unset, because the host may be half reset; wait until it is free'".into())).field_path(".consumerRef"))]
 #[x_kube(validation = Rule::new("(has(self.ssh.hostKeys) && size(self.ssh.hostKeys) > 0) || self.ssh.trustOnFirstUse || has(self.installation)")
-    .message("hostKeys is empty; pin the host's public keys (ssh-keyscan, compared on its console), or set trustOnFirstUse: true to pin what answers first, or spec.installation, which makes the key and pins it")
+    .message("hostKeys is empty: pin the host's public keys (print them with ssh-keyscan, compare them on the host's console); or set trustOnFirstUse: true, which pins the key that answers first; or set spec.installation, which generates a key and pins it")
     .field_path(".ssh"))]
 #[x_kube(validation = Rule::new("self.wipePolicy != 'reinstall' || has(self.installation)")
     .message("wipePolicy is reinstall and installation is not set; set installation.iso to the installer, or wipePolicy: reset")

@@ -1,4 +1,4 @@
-//! What the passes of all controllers share. What one kind alone needs is in its own controller.
+//! Dependencies that the controllers of all kinds share. Those of one kind only are in its own controller.
 
 use std::sync::Arc;
 
@@ -10,22 +10,22 @@ use super::whose::{self, ForeignObjects, ProviderObject};
 use crate::engine::{Engine, ReconcileError};
 use crate::store::{Stores, Wakers};
 
-/// What the passes of all controllers share.
+/// Dependencies that the controllers of all kinds share.
 pub struct Base {
-    /// Runs them.
+    /// Runs the passes.
     pub engine: Arc<Engine>,
     /// Wakes controllers.
     pub wakers: Wakers,
     /// UID of the management cluster: of its namespace kube-system.
     pub management: String,
-    /// What was said of objects that cannot be read.
+    /// Published notices about objects that cannot be read.
     said: UnreadableNotices,
-    /// What was done about objects that are not ours.
+    /// Actions taken on objects of other providers.
     regarded: ForeignObjects,
 }
 
 impl Base {
-    /// Nothing was said or done yet.
+    /// Starts without notices and actions.
     pub fn new(engine: Arc<Engine>, wakers: Wakers, management: String) -> Self {
         Self {
             engine,
@@ -41,17 +41,20 @@ impl Base {
         self.engine.client.clone()
     }
 
-    /// What is watched there.
+    /// The stores of watched objects.
     pub fn stores(&self) -> &Stores {
         &self.engine.stores
     }
 
-    /// Whether no pass may be made over an object, because it, or what it leans on, cannot be read.
+    /// Whether an object may not be reconciled, because it, or an object that it depends on, cannot be read.
     pub async fn is_held<K: Leans>(&self, object: &K) -> bool {
         unreadable::holds(&self.engine, &self.said, object).await
     }
 
-    /// Whether an object is ours, so that a pass over it may go on.
+    /// Whether an object is ours and may be reconciled.
+    ///
+    /// # Errors
+    /// Those of [`whose::is_ours`].
     pub async fn is_ours<K>(&self, object: &Arc<K>) -> Result<bool, ReconcileError>
     where
         K: ProviderObject + Clone + DeserializeOwned + std::fmt::Debug,
@@ -59,7 +62,7 @@ impl Base {
         whose::is_ours(&self.engine, &self.regarded, object).await
     }
 
-    /// Forgets an object that is gone.
+    /// Forgets a deleted object.
     pub fn forget(&self, uid: &str) {
         self.said.forget(uid);
         self.regarded.forget(uid);

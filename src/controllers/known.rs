@@ -1,5 +1,5 @@
-//! What the manager found out about clusters and need not ask again: a cache of observations, not of
-//! progress. A restart asks again.
+//! Cached facts about clusters, which need not be read again. Observations only, no progress: a
+//! restart reads them again.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,27 +17,27 @@ use crate::pki::Authorities;
 
 use crate::core::cluster::{Attempt, Certificates};
 
-/// What a kubeconfig Secret says.
+/// The content of a kubeconfig Secret.
 #[derive(Clone)]
 pub struct Kubeconfig {
-    /// It was not written by us: the control plane is somebody else's.
+    /// It was not written by us: the control plane is external.
     pub external: bool,
     /// When its certificate has to be renewed.
     pub renew_at: Option<Timestamp>,
-    /// Tells it from what it was before.
+    /// Digest, which changes with its content.
     pub digest: Option<String>,
-    /// Why it cannot be used, for people.
+    /// Why it cannot be used, for messages.
     pub problem: Option<String>,
-    /// The CA that the control plane was made with, PEM: what one of ours was written with.
+    /// The CA (PEM) that our control plane was created with: the one in the kubeconfig that we wrote.
     pub made_with: Option<String>,
     /// UID of the Secret, if there is one.
     pub uid: Option<String>,
-    /// Where it says that the API is served, for ClusterProfiles; or why that cannot be told to others.
+    /// The API server that it names, for ClusterProfiles; or why it cannot be published.
     pub server: Result<Server, String>,
 }
 
 impl Default for Kubeconfig {
-    /// Nobody has looked yet.
+    /// Not read yet.
     fn default() -> Self {
         Self {
             external: false,
@@ -51,54 +51,54 @@ impl Default for Kubeconfig {
     }
 }
 
-/// What was found out about one cluster.
+/// Cached facts about one cluster.
 #[derive(Clone, Default)]
 pub struct ClusterMemory {
     /// Revision of its Secrets at which they were last read.
     pub secrets_at: Option<u64>,
     /// Its certificate authorities.
     pub authorities: Option<Arc<Authorities>>,
-    /// How their Secrets stand.
+    /// The state of their Secrets.
     pub certificates: Certificates,
-    /// What its CA Secret says of the control-plane turn, once it was read; nothing where there is none.
+    /// The control-plane turn recorded on its CA Secret, once it was read; `Some(None)` if there is no Secret.
     pub turn: Option<Option<Marks>>,
-    /// Its Secrets as they were last read or written, by name, without what they hold.
+    /// Its Secrets as they were last read or written, by name, without data.
     pub secrets: BTreeMap<String, Secret>,
     /// The kubeconfig that we are about to connect with.
     pub unused: Option<SecretString>,
-    /// Its Secrets are held until it is gone.
+    /// Its Secrets have our finalizer until it is deleted.
     pub secrets_held: bool,
-    /// What its kubeconfig Secret says.
+    /// The content of its kubeconfig Secret.
     pub kubeconfig: Kubeconfig,
     /// Digest of the kubeconfig that we are connected with.
     pub connected_with: Option<String>,
-    /// The judgement over the probes so far.
+    /// The health judgement of the probes so far.
     pub judgement: Judgement,
     /// When it was last probed.
     pub probed_at: Option<Timestamp>,
-    /// When the first of the probes failed that have failed in a row.
+    /// Time of the first failure in the current series of failed probes.
     pub failing_since: Timestamp,
-    /// What the last probe said.
+    /// The result of the last probe, for messages.
     pub sentence: String,
     /// `gitVersion` of its API server.
     pub version: Option<String>,
-    /// What came of the addons.
+    /// The last attempt to apply the addons.
     pub addons: Option<Attempt>,
     /// Conditions that the ClusterProfile controller found for the Cluster.
     pub profile_findings: Vec<Finding>,
 }
 
-/// What was found out about clusters, by UID.
+/// Cached facts about clusters, by UID.
 #[derive(Default)]
 pub struct ClusterMemories(ByUid<ClusterMemory>);
 
 impl ClusterMemories {
-    /// What is known of a cluster.
+    /// The cached facts about a cluster.
     pub fn get(&self, uid: &str) -> ClusterMemory {
         self.0.get(uid).unwrap_or_default()
     }
 
-    /// Changes what is known of a cluster.
+    /// Changes the cached facts about a cluster.
     pub fn update(&self, uid: &str, change: impl FnOnce(&mut ClusterMemory)) {
         self.0.update(uid, change);
     }

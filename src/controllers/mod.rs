@@ -1,4 +1,4 @@
-//! One folder per kind: what is read, and how each action is done. What is decided stands in [`crate::core`].
+//! One folder per kind: which facts are read, and how each action is performed. Decisions are in [`crate::core`].
 
 pub mod base;
 pub mod known;

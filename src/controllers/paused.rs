@@ -1,5 +1,5 @@
-//! Whether something holds an object still: the annotation `cluster.k8s.io/paused`, on the object or on
-//! one above it.
+//! Whether an object is paused: the annotation `cluster.k8s.io/paused`, on the object or on
+//! an owner of it.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::api::names::LABEL_CLUSTER;
 use crate::core::paused::itself;
 use crate::store::{IndexKeys, Kind, Stores};
 
-/// The object whose annotation stops this one, as "MachineDeployment pool": itself, the set or the
+/// The object whose annotation pauses this one, as "MachineDeployment pool": itself, the set or the
 /// deployment that controls it, or its Cluster.
 pub fn paused_by<K: IndexKeys>(stores: &Stores, object: &K) -> Option<String> {
     let set = controller(&stores.machine_sets, object);

@@ -26,7 +26,7 @@ fn owner(kind: &str, uid: &str) -> serde_json::Value {
     json!([{"apiVersion": "cluster.k8s.io/v1alpha1", "kind": kind, "name": uid, "uid": uid, "controller": true}])
 }
 
-/// What stops a Machine, its set and its deployment when the objects named here have the annotation.
+/// What pauses a Machine, its set and its deployment if the objects named here have the annotation.
 fn stopped(paused: &[&str]) -> [Option<String>; 3] {
     let stores = Stores::default();
     let meta = |name: &str, owners: serde_json::Value| {

@@ -1,5 +1,5 @@
-//! Objects that cannot be read: nobody acts on them, nor on what leans on them; they are said once, and everything
-//! goes on when they are mended.
+//! Objects that cannot be read: they and their dependents are not reconciled. This is reported once, and reconciliation
+//! resumes when they are corrected.
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Resource, ResourceExt};
@@ -16,7 +16,7 @@ use crate::engine::Engine;
 use crate::memory::ByUid;
 use crate::store::{Key, Kind, Stores};
 
-/// What was said of which object, by its UID: once, until it changes.
+/// The published notice of each object, by UID: once, until it changes.
 #[derive(Default)]
 pub struct UnreadableNotices(ByUid<(Option<i64>, String)>);
 
@@ -25,24 +25,24 @@ impl UnreadableNotices {
         self.0.insert(uid, said.clone()) != Some(said)
     }
 
-    /// It is read again, or gone.
+    /// Forgets an object that is readable again, or deleted.
     pub fn forget(&self, uid: &str) {
         self.0.remove(uid);
     }
 }
 
-/// An object that leans on others: without them nobody knows what is to be done with it.
+/// An object that depends on others: without them its desired state is unknown.
 pub trait Leans: Resource<DynamicType = ()> + Sized {
-    /// The first of them that cannot be read: kind, name and why.
+    /// The first dependency that cannot be read: kind, name and cause.
     fn leans_on(&self, stores: &Stores) -> Option<String>;
 
-    /// Whether it is another provider's by what can be read of it: nothing is said of it, nor written to it.
+    /// Whether its readable part shows that it is another provider's: then it is neither reported nor changed.
     fn is_foreign(&self, _: &Stores) -> bool {
         false
     }
 }
 
-/// Whether no pass may be made over an object at the moment. That is said, once, where it is ours.
+/// Whether an object may not be reconciled at the moment. If it is ours, this is reported once.
 pub async fn holds<K: Leans>(engine: &Engine, said: &UnreadableNotices, object: &K) -> bool {
     let Some(finding) = trouble_of(&engine.stores, object) else {
         said.forget(&object.uid().unwrap_or_default());
@@ -60,7 +60,7 @@ pub async fn holds<K: Leans>(engine: &Engine, said: &UnreadableNotices, object: 
     true
 }
 
-/// Why no pass may be made over an object.
+/// Why an object may not be reconciled.
 fn trouble_of<K: Leans>(stores: &Stores, object: &K) -> Option<Finding> {
     let namespace = object.namespace().unwrap_or_default();
     let (reason, message) = if let Some(why) = unreadable(object) {
@@ -92,7 +92,7 @@ fn trouble<K: Resource<DynamicType = ()>>(object: &K) -> Option<String> {
     })
 }
 
-/// The first of a kind in a namespace that cannot be read, and is not another provider's.
+/// The first unreadable object of a kind in a namespace that is not another provider's.
 fn trouble_in<K>(stores: &Stores, all: &Kind<K>, namespace: &str) -> Option<String>
 where
     K: ProviderObject + Clone + 'static,
@@ -189,7 +189,7 @@ impl Leans for MachineDeployment {
     }
 }
 
-/// Whoever uses a class may be among those that cannot be read.
+/// A user of the class may be among the unreadable objects.
 impl Leans for MachineClass {
     fn leans_on(&self, stores: &Stores) -> Option<String> {
         let namespace = self.namespace()?;
@@ -203,7 +203,7 @@ impl Leans for MachineClass {
     }
 }
 
-/// Whoever uses a Secret may be among those that cannot be read.
+/// A user of the Secret may be among the unreadable objects.
 impl Leans for Secret {
     fn leans_on(&self, stores: &Stores) -> Option<String> {
         let key = Key::UnreadableIn(self.namespace()?);

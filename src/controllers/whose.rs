@@ -1,4 +1,4 @@
-//! Keeps Tatara's hands off what is not its own: every pass over an object of the group `cluster.k8s.io` begins here.
+//! Protects other providers' objects: each pass over an object of the group `cluster.k8s.io` begins with this check.
 
 use std::sync::Arc;
 
@@ -18,14 +18,14 @@ use crate::memory::ByUid;
 use crate::providers::ssh::claims;
 use crate::store::{IndexKeys, Stores};
 
-/// An object that may be another provider's.
+/// An object that may belong to another provider.
 pub trait ProviderObject:
     IndexKeys + Resource<DynamicType = (), Scope = NamespaceResourceScope>
 {
-    /// Whose it is.
+    /// Its provider.
     fn whose(&self, stores: &Stores) -> Whose;
 
-    /// Whether it counts as Tatara's. One that cannot be read does: it may be what others wait for.
+    /// Whether it counts as Tatara's. An unreadable one does: others may wait for it.
     fn is_ours(&self, stores: &Stores) -> bool {
         unreadable(self).is_some() || self.whose(stores) == Whose::Ours
     }
@@ -47,7 +47,7 @@ impl ProviderObject for Machine {
     fn whose(&self, stores: &Stores) -> Whose {
         let by_spec = of_machines(stores, self, &self.spec, Place::Machine);
         let is_placed = || self.annotations().contains_key(ANNOTATION_HYPERVISOR);
-        // what something is held for stays ours
+        // a Machine with a claim or a Hypervisor remains ours
         let is_held = || is_placed() || !claims::of_machine(&stores.hosts, self).is_empty();
         if by_spec != Whose::Ours && is_held() {
             return Whose::Ours;
@@ -80,7 +80,7 @@ fn of_machines<K: IndexKeys>(
     let namespace = object.namespace().unwrap_or_default();
     let source = spec.provider_spec.value_from.as_ref();
     let class = source.and_then(|source| source.machine_class.as_ref());
-    // a class of another namespace is not looked at
+    // a class of another namespace is ignored
     let class = class.filter(|class| {
         let of = class.namespace.as_deref().unwrap_or_default();
         of.is_empty() || of == namespace
@@ -91,16 +91,16 @@ fn of_machines<K: IndexKeys>(
     whose::of_machines(spec, place, class.as_deref(), cluster.as_deref())
 }
 
-/// What was done already about objects that are not ours: UID to generation. A restart forgets it; an Event that is
-/// there is then not written again, for its name says what it is about.
+/// Actions already taken on objects that are not ours: UID to generation. Lost at a restart; an existing Event is not
+/// duplicated then, because its name contains the generation.
 #[derive(Default)]
 pub struct ForeignObjects(ByUid<ForeignRecord>);
 
 #[derive(Clone, Default)]
 struct ForeignRecord {
-    /// Generation of which an Event was written.
+    /// Generation for which an Event was written.
     told: Option<i64>,
-    /// Generation at which it was looked at who wrote our finalizers and labels.
+    /// Generation for which the writer of our finalizers and labels was determined.
     looked: Option<i64>,
 }
 
@@ -111,8 +111,12 @@ impl ForeignObjects {
     }
 }
 
-/// Whether an object is ours, so that a pass over it may go on. About one of which nothing tells, an Event is written
-/// once for each generation; what an earlier Tatara wrote on another provider's is taken off.
+/// Whether an object is ours and may be reconciled. For an object of unknown provider an Event is written once per
+/// generation. From another provider's object, metadata that an earlier Tatara wrote is removed.
+///
+/// # Errors
+/// `ReconcileError::NotLeading` without leadership; `Api` or `Conflict` when our finalizers and labels cannot be
+/// removed.
 pub async fn is_ours<K>(
     engine: &Engine,
     regarded: &ForeignObjects,
@@ -136,7 +140,7 @@ where
                     regarded.0.update(&uid, |done| done.told = now);
                 }
             }
-            // a deletion must not wait for what we wrote before its provider was taken out
+            // a deletion must not wait for metadata that we wrote before its provider was removed
             if object.meta().deletion_timestamp.is_none() {
                 return Ok(false);
             }
@@ -151,7 +155,7 @@ where
     Ok(false)
 }
 
-/// Takes our finalizers and labels off, as far as the object, read live, says that we wrote them.
+/// Removes our finalizers and labels, if the managed fields of the object, read live, show that we wrote them.
 async fn take_off<K>(engine: &Engine, known: &K) -> Result<(), ReconcileError>
 where
     K: ProviderObject + Clone + DeserializeOwned + std::fmt::Debug,

@@ -1,4 +1,4 @@
-//! The clusters that we made: whether we are connected to them, and what was found out about them.
+//! The workload clusters: connections, and cached facts.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use crate::api::Cluster;
 use crate::clock;
 use crate::workload::{ClusterKey, Registry, WorkloadCluster};
 
-/// A restart of ours is no news: how long after it a cluster that was connected may take to be connected again.
+/// After a restart of the manager, a missing connection is not reported for this time.
 const CONNECTS_WITHIN: SignedDuration = SignedDuration::from_mins(1);
 
-/// The clusters that we made.
+/// The workload clusters.
 pub struct Workloads {
     registry: Arc<Registry>,
-    /// What was found out about them.
+    /// Cached facts about them.
     pub known: ClusterMemories,
-    /// When this process began to lead.
+    /// When this process became leader.
     started: Timestamp,
 }
 
 impl Workloads {
-    /// Nothing is known of them; this process begins to lead.
+    /// Starts without connections and facts, when this process becomes leader.
     pub fn new(registry: Arc<Registry>) -> Self {
         Self {
             registry,
@@ -32,22 +32,22 @@ impl Workloads {
         }
     }
 
-    /// That of a Cluster, once it is connected.
+    /// The workload cluster of a Cluster, once it is connected.
     pub fn get(&self, cluster: &Cluster) -> Option<Arc<WorkloadCluster>> {
         self.registry.get(&ClusterKey::of(cluster))
     }
 
-    /// Connects that of a Cluster.
+    /// Connects the workload cluster of a Cluster.
     pub fn connect(&self, cluster: &Cluster, client: Client) {
         self.registry.connect(ClusterKey::of(cluster), client);
     }
 
-    /// Whether one that was connected before this process led may still come to be connected.
+    /// Whether clusters that were connected before this process became leader may still be connecting.
     pub fn are_connecting(&self) -> bool {
         clock::now().duration_since(self.started) < CONNECTS_WITHIN
     }
 
-    /// Forgets that of a Cluster that is gone, or not ours.
+    /// Forgets the workload cluster of a Cluster that is deleted, or not ours.
     pub fn forget(&self, cluster: &Cluster) {
         self.registry.disconnect(&ClusterKey::of(cluster));
         self.known.forget(&cluster.uid().unwrap_or_default());

@@ -72,6 +72,8 @@ pub trait Controller: Send + Sync + 'static {
     const NAME: &'static str;
     /// Wakes of an object within this time cause one pass.
     const TOGETHER: Duration = Duration::ZERO;
+    /// For how long a transient status is held back ([`Self::is_passing`]).
+    const HOLDS_BACK: Duration = Duration::from_secs(2);
     /// Conditions whose changes are published as Events.
     const EVENTS: &'static [ConditionType] = &[];
 

@@ -15,8 +15,10 @@ use crate::core::{Next, Plan, Reports};
 
 /// Limit of concurrent actions.
 const AT_ONCE: usize = 16;
-/// After this time a pass defers the actions that may wait, so that the status is written meanwhile.
-const ACTS_FOR: Duration = Duration::from_secs(1);
+/// A pass defers the actions that may wait if they would end after this time, so that the status is written meanwhile.
+const ACTS_FOR: Duration = Duration::from_millis(600);
+/// An action that takes longer than this is reported while it lasts, though its status is transient.
+const LONG: Duration = Duration::from_secs(2);
 
 /// A pass that failed and will be repeated. What it did before is in the status, if that could be written.
 pub struct FailedPass<C: Controller> {
@@ -162,7 +164,7 @@ impl<C: Controller> Pass<'_, C> {
         };
         let (outcome, status, written) = {
             let performing = pin!(self.perform(plan));
-            let performing = match select(performing, pin!(sleep(left))).await {
+            let performing = match select(performing, pin!(sleep(left.max(LONG)))).await {
                 Either::Left((outcome, _)) => return outcome,
                 Either::Right(((), performing)) => performing,
             };
@@ -181,15 +183,17 @@ impl<C: Controller> Pass<'_, C> {
     /// must be waited for.
     async fn perform(&self, plan: &C::Plan) -> Result<Outcome, ReconcileError> {
         let mut outcome = Outcome::default();
-        let started = Instant::now();
+        let (started, mut last) = (Instant::now(), Duration::ZERO);
         let together = |a: &_, b: &_| C::is_independent(a) && C::is_independent(b);
         for group in plan.actions().chunk_by(together) {
             for actions in group.chunks(AT_ONCE) {
-                if started.elapsed() >= ACTS_FOR && actions.iter().all(C::may_wait) {
+                let begun = started.elapsed();
+                if begun + last > ACTS_FOR && actions.iter().all(C::may_wait) {
                     outcome.next = Next::After(Duration::ZERO);
                     return Ok(outcome);
                 }
                 let all = join_all(actions.iter().map(|action| self.act(action))).await;
+                last = started.elapsed().saturating_sub(begun);
                 for done in all {
                     if !outcome.take(done?) {
                         return Ok(outcome);

@@ -112,7 +112,7 @@ impl<C: Controller> Pass<'_, C> {
         if new == old || difference(old, new)?.is_none() {
             unwritten.clear(&key);
         } else if C::is_passing(old, new, plan) {
-            let left = unwritten.hold_back(&key, self.now);
+            let left = unwritten.hold_back(&key, self.now, C::HOLDS_BACK);
             if !left.is_zero() {
                 self.held_back = Next::After(left);
                 return Ok(true);

@@ -1,4 +1,4 @@
-//! What the manager is made of: built once, when this process begins to lead.
+//! Creates the controllers with their dependencies, once, when this process becomes leader.
 
 use std::sync::Arc;
 
@@ -25,25 +25,25 @@ use crate::providers::{self, Bmcs, Follows, Installs, Libvirt, Providers, Simula
 use crate::store::Stores;
 use crate::workload::drain_watch::DrainWatches;
 
-/// What is there when this process begins to lead.
+/// Dependencies that exist when this process becomes leader.
 pub struct Start {
     /// Client of the management cluster.
     pub client: Client,
     /// UID of the management cluster.
     pub management: String,
-    /// Whether this process leads, at any moment.
+    /// Whether this process is the leader at the moment.
     pub leadership: Leadership,
-    /// Counts.
+    /// Metrics of the manager.
     pub metrics: Metrics,
-    /// Where BMCs read installers.
+    /// The served installers, if any.
     pub media: Option<Arc<Media>>,
-    /// Background work; waited for at the end.
+    /// Background tasks, awaited at shutdown.
     pub tasks: TaskTracker,
-    /// Ends background work.
+    /// Stops background tasks.
     pub stop: CancellationToken,
 }
 
-/// All controllers, each with what it alone uses; ClusterProfiles may be published in these namespaces.
+/// All controllers with their own dependencies; `profile_namespaces` may contain ClusterProfiles.
 pub fn controllers(start: Start, profile_namespaces: &[String]) -> (Controllers, WakeQueues) {
     let (wakers, woken) = channels();
     let stores = Arc::new(Stores::default());

@@ -1,4 +1,4 @@
-//! All controllers, on their stores.
+//! Runs all controllers on their stores.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::controllers::machine_set::MachineSets;
 use crate::engine::{ObjectFeed, run};
 use crate::store::{Wake, Waker, Wakers};
 
-/// The objects to pass over, by controller.
+/// The objects to reconcile, by controller.
 pub struct WakeQueues {
     clusters: UnboundedReceiver<Wake<Cluster>>,
     profiles: UnboundedReceiver<Wake<Cluster>>,
@@ -35,7 +35,7 @@ pub struct WakeQueues {
     bmc_credentials: UnboundedReceiver<Wake<Secret>>,
 }
 
-/// Channels to all controllers.
+/// Creates the channels to all controllers.
 pub fn channels() -> (Wakers, WakeQueues) {
     macro_rules! channels {
         ($($field:ident),*) => {{
@@ -58,9 +58,9 @@ pub fn channels() -> (Wakers, WakeQueues) {
     )
 }
 
-/// The controllers of which something is remembered, or that share it. The others have no more than the base.
+/// The controllers with state of their own, or shared state. The others need only the base.
 pub struct Controllers {
-    /// What all share.
+    /// Shared dependencies.
     pub base: Arc<Base>,
     /// Clusters.
     pub clusters: Arc<Clusters>,

@@ -1,5 +1,5 @@
-//! The definitions of our kinds, as the management cluster has them: looked at before anything else,
-//! for a namesake of somebody else's would be read as ours.
+//! Checks the CustomResourceDefinitions in the management cluster before anything else: a definition of the same
+//! name from another product would be read as ours.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{Api, Client, ResourceExt};
@@ -8,7 +8,10 @@ use super::error::ManagerError;
 use crate::api::crd;
 use crate::api::names::{LABEL_MANAGED_BY, MANAGED_BY};
 
-/// Whether all definitions are there, and ours.
+/// Checks that all definitions exist and are ours.
+///
+/// # Errors
+/// `ManagerError::MissingDefinition` or `ForeignDefinition` otherwise; `Api` when one cannot be read.
 pub async fn check(client: &Client) -> Result<(), ManagerError> {
     let api: Api<CustomResourceDefinition> = Api::all(client.clone());
     for ours in crd::all() {

@@ -1,26 +1,26 @@
-//! Why the manager could not start, or had to stop.
+//! Errors that prevent the manager from starting, or stop it.
 
-/// Why the manager could not start, or had to stop.
+/// An error that prevents the manager from starting, or stops it.
 #[derive(Debug, thiserror::Error)]
 pub enum ManagerError {
-    /// No kubeconfig, and not in a cluster.
+    /// There is no kubeconfig, and the process does not run in a cluster.
     #[error(
         "failed to find out how to reach the management cluster; set KUBECONFIG, or run inside a cluster"
     )]
     Config(#[from] kube::config::InferConfigError),
-    /// A client could not be made.
+    /// A client could not be created.
     #[error("failed to create a client for the management cluster")]
     Client(#[source] kube::Error),
     /// The API server refused or did not answer.
     #[error("failed to {what}")]
     Api {
-        /// What was asked for.
+        /// The attempted operation.
         what: String,
         /// The server's answer.
         #[source]
         source: kube::Error,
     },
-    /// A kind is missing in the management cluster.
+    /// A kind is not defined in the management cluster.
     #[error(
         "{kind} is not served by the management cluster; install the definitions first: tatara crds | kubectl apply --server-side --field-manager=tatara -f -"
     )]
@@ -28,7 +28,7 @@ pub enum ManagerError {
         /// The kind, as `plural.group`.
         kind: String,
     },
-    /// A kind of ours is somebody else's in this management cluster.
+    /// A kind of ours is defined by another product in this management cluster.
     #[error(
         "{kind} is defined by another product in the management cluster (it has no label app.kubernetes.io/managed-by: tatara), and was left alone; \
          use another management cluster, or remove that product and then its definition, with all its objects: kubectl delete crd {kind}"
@@ -40,15 +40,15 @@ pub enum ManagerError {
     /// The files of the media listener's certificate cannot be used.
     #[error("failed to read --media-certificate and --media-key")]
     MediaTls(#[from] crate::media::TlsError),
-    /// The Lease is another's, or was not renewed in time.
+    /// Another process holds the Lease, or it was not renewed in time.
     #[error(
         "leadership lost: another manager leads, or the Lease could not be renewed in time; this one must do nothing more"
     )]
     LeadershipLost,
-    /// Probes and metrics are not served any more.
+    /// Serving probes and metrics failed.
     #[error("failed to serve the probes")]
     Serve(#[source] std::io::Error),
-    /// The address of the probes is taken, or not ours.
+    /// The address of the probes is in use, or not local.
     #[error("failed to listen on {address}; choose another with --http-address")]
     Listen {
         /// The address.

@@ -1,9 +1,9 @@
-//! How many files and connections the manager may have open.
+//! The limit of open files and connections.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Raises the limit of open files to what the system allows this process, and says what it is then: 1024, which is what
-/// most systems begin with, is used up by a few hundred clusters.
+/// Raises the soft limit of open files to the hard limit, and logs the result: the usual default, 1024, is exhausted by
+/// a few hundred clusters.
 pub fn raise_limit() {
     let before = getrlimit(Resource::Nofile);
     let wanted = Rlimit {

@@ -1,4 +1,4 @@
-//! How gateways of hypervisors wake controllers.
+//! Wakes controllers on events of gateways.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ pub fn registry(stores: Arc<Stores>, wakers: Wakers) -> Registry {
     })
 }
 
-/// Wakes the Machine of a virtual machine; its Hypervisor where there is none of its namespace.
+/// Wakes the Machine of a virtual machine, or its Hypervisor if the namespace has no such Machine.
 pub fn wake_machine(stores: &Stores, wakers: &Wakers, key: &ConnectionKey, uid: &str) {
     let machine = stores.machines.by_uid(uid);
     match machine.filter(|machine| machine.namespace().as_deref() == Some(&key.namespace)) {
@@ -62,7 +62,7 @@ fn placed(stores: &Stores, key: &ConnectionKey) -> Vec<Arc<crate::api::Machine>>
         .by(&Key::Hypervisor(key.namespace.clone(), key.name.clone()))
 }
 
-/// Wakes the Machines of a namespace that hold nothing yet.
+/// Wakes the Machines of a namespace that have no place yet.
 pub fn wake_waiting(stores: &Stores, wakers: &Wakers, namespace: &str) {
     for machine in stores.machines.within(namespace) {
         let status = machine.status.as_ref();

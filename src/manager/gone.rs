@@ -1,4 +1,4 @@
-//! What the manager remembers of an object beside the stores goes when the object does, or when a person asks for that.
+//! Clears the manager's memory of an object (beside the stores) when it is deleted, or when a user requests a retry.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,15 +12,15 @@ use crate::core::retry::Retries;
 use crate::gateway::ConnectionKey;
 use crate::store::{Change, Hook};
 
-/// Who remembers what.
+/// All places with memory of objects.
 pub struct Memories {
     controllers: Arc<Controllers>,
-    /// Who asked that what failed is tried again at once.
+    /// Values of the retry annotation that were handled.
     retries: Mutex<Retries>,
 }
 
 impl Memories {
-    /// Nobody has asked yet.
+    /// Starts without handled retries.
     pub fn new(controllers: Arc<Controllers>) -> Self {
         Self {
             controllers,
@@ -28,7 +28,8 @@ impl Memories {
         }
     }
 
-    /// Whether a person asks, by a new value of the annotation, that what failed of an object is tried again at once.
+    /// Whether a user requests, with a new value of the annotation, that failed operations of an object are retried at
+    /// once.
     fn is_retry_asked(&self, object: &impl ResourceExt) -> bool {
         self.retries().take(object)
     }
@@ -38,19 +39,19 @@ impl Memories {
     }
 }
 
-/// An object of which more is remembered than the stores hold.
+/// An object with memory beside the stores.
 pub trait Forget: Resource<DynamicType = ()> + Sized {
-    /// The controllers that count failures of it.
+    /// The controllers that count its failures.
     const CONTROLLERS: &'static [&'static str];
 
-    /// Forgets what does not hold any more after a change.
+    /// Clears memory that a change made obsolete.
     fn forget(&self, _: &Memories, _: Option<&Self>, _: Change) {}
 }
 
-/// Whatever has to be forgotten, and then the hook: whom it wakes sees what holds now.
+/// Clears obsolete memory before it runs the hook, so that woken controllers do not use it.
 pub fn forgetting<K: Forget + 'static>(memories: Arc<Memories>, hook: Hook<K>) -> Hook<K> {
     Box::new(move |object, before, change| {
-        // what is remembered outlives the time in which an object cannot be read
+        // memory is kept while the object is unreadable
         if change == Change::Deleted || unreadable(object).is_none() {
             object.forget(&memories, before, change);
         }

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::error::ManagerError;
 use crate::metrics::Metrics;
 
-/// Whether the manager is ready: it waits to lead, or it leads and has seen every object.
+/// Whether the manager is ready: it waits for leadership, or it leads and has listed every object.
 #[derive(Clone, Default)]
 pub struct Ready(Arc<AtomicBool>);
 
@@ -24,13 +24,19 @@ impl Ready {
     }
 }
 
-/// Takes the address. Done before anything else: it also keeps a second manager out of a Pod.
+/// Binds the address. Done first: it also prevents a second manager in the same Pod.
+///
+/// # Errors
+/// `ManagerError::Listen` when the address is in use or not local.
 pub async fn listen(address: SocketAddr) -> Result<TcpListener, ManagerError> {
     let bound = TcpListener::bind(address).await;
     bound.map_err(|source| ManagerError::Listen { address, source })
 }
 
-/// Serves until `stop` is cancelled.
+/// Serves probes and metrics until `stop` is cancelled.
+///
+/// # Errors
+/// `ManagerError::Serve` when the server fails.
 pub async fn serve(
     listener: TcpListener,
     ready: Ready,

@@ -1,6 +1,6 @@
-//! Leader election by a Lease (coordination.k8s.io/v1). Who could not renew it in time does not lead any more,
-//! whether or not it can hear so; and a lost Lease ends the process, so that nothing which an old leader had
-//! begun goes on beside a new one.
+//! Leader election with a Lease (coordination.k8s.io/v1). A process that cannot renew it in time is no longer leader,
+//! even if it cannot read that. Losing the Lease ends the process, so that no operation of a former leader continues
+//! beside the new one.
 
 use std::time::Duration;
 
@@ -23,22 +23,24 @@ use crate::clock;
 pub const LEASE_NAME: &str = "tatara";
 /// How often the Lease is renewed.
 const RENEW: Duration = Duration::from_secs(10);
-/// How long a renewal is relied on, from its start: it leaves ten seconds until another may lead to what is
-/// under way, and to clocks that do not run alike.
+/// How long a renewal is valid, from its start. Until another process can lead, ten seconds remain for running
+/// operations and for clock drift.
 const GOOD_FOR: Duration = Duration::from_secs(LEASE_SECONDS.unsigned_abs() as u64 - 10);
-/// How long after a request that failed the next is made, and how long one may take.
+/// Retry interval after a failed request, and time limit of a request.
 const RETRY: Duration = Duration::from_secs(2);
 const REQUEST: Duration = Duration::from_secs(8);
-/// How long giving the Lease back may take.
+/// Time limit of releasing the Lease.
 const FAREWELL: Duration = Duration::from_secs(3);
 
-/// Whether this process leads, at any moment: until when, as of its last renewal.
+/// Whether this process is the leader: the deadline from its last renewal.
 #[derive(Clone)]
 pub struct Leadership(watch::Receiver<Option<Instant>>);
 
 impl Leadership {
-    /// Joins the election as `identity`, which no other living process may have. Fails when the Lease cannot
-    /// be read or written.
+    /// Joins the election as `identity`, which must be unique among running processes.
+    ///
+    /// # Errors
+    /// `ManagerError::Api` when the Lease cannot be read or written.
     pub async fn campaign(
         client: Client,
         namespace: &str,
@@ -61,18 +63,21 @@ impl Leadership {
         Ok((Self(held), Candidacy { end, task }))
     }
 
-    /// Whether this process leads now. Asked just before anything that must not happen twice.
+    /// Whether this process leads now. Checked just before any operation that two managers must not both perform.
     pub fn is_held(&self) -> bool {
         self.0.borrow().is_some_and(|until| Instant::now() < until)
     }
 
-    /// Waits until this process leads.
+    /// Waits until this process is the leader.
+    ///
+    /// # Errors
+    /// `ManagerError::LeadershipLost` when the election task has ended.
     pub async fn won(&mut self) -> Result<(), ManagerError> {
         let won = self.0.wait_for(Option::is_some).await;
         won.map(drop).map_err(|_| ManagerError::LeadershipLost)
     }
 
-    /// Waits until this process leads no more.
+    /// Waits until this process is no longer the leader.
     pub async fn lost(mut self) {
         loop {
             let until = *self.0.borrow_and_update();
@@ -87,15 +92,15 @@ impl Leadership {
     }
 }
 
-/// This process' place in the election.
+/// This process's participation in the election.
 pub struct Candidacy {
     end: CancellationToken,
     task: JoinHandle<()>,
 }
 
 impl Candidacy {
-    /// Gives the Lease back, so that the next manager need not wait until it has run out. To be called
-    /// when nothing is done any more.
+    /// Releases the Lease, so that the next manager need not wait for its expiry. Must be called
+    /// after all operations have ended.
     pub async fn give_back(self) {
         self.end.cancel();
         self.task.await.ok();
@@ -121,8 +126,8 @@ impl Election {
         }
     }
 
-    /// Takes the Lease as soon as it is free and renews it; ends when another has it that was ours.
-    /// `seen` is how it stood at `start`.
+    /// Acquires the Lease as soon as it is free, and renews it; returns when another process holds the Lease that was
+    /// ours. `seen` is its state at `start`.
     async fn take_part(&self, seen: LeaseView, mut start: Instant) {
         let mut seen = Some(seen);
         loop {
@@ -148,7 +153,7 @@ impl Election {
         }
     }
 
-    /// One step: takes or renews the Lease if that may be, and says how it stands then.
+    /// Acquires or renews the Lease if permitted, and returns its state.
     async fn attempt(
         &self,
         seen: Option<LeaseView>,
@@ -178,7 +183,7 @@ impl Election {
         }
     }
 
-    /// Replaces what was seen; where somebody was faster, says how the Lease stands instead.
+    /// Replaces the Lease that was seen. After a conflict, returns the current state instead.
     async fn write(
         &self,
         lease: &Lease,
@@ -203,7 +208,7 @@ impl Election {
         ))
     }
 
-    /// Waits until another's Lease has run out, is given back or deleted; then there is none.
+    /// Waits until another process's Lease expires or is released; `None` if it was deleted.
     async fn until_free(&self, mut seen: LeaseView) -> Option<LeaseView> {
         let changes = watch_object(self.leases.clone(), LEASE_NAME).default_backoff();
         let mut changes = std::pin::pin!(changes);

@@ -1,7 +1,7 @@
-//! What may be done with the Lease of the leader election, from what was seen of it. No clock of another
-//! machine is believed: a Lease has run out when it was not renewed for its whole duration by our own clock
-//! (as in client-go's leaderelection). Every write carries the resource version that was seen, so of two who
-//! try at once one gets a conflict.
+//! Decisions about the leader election Lease, from its observed states. Other machines' clocks are not trusted: a Lease
+//! expires when it was not renewed for its whole duration according to our own clock (as in client-go's
+//! leaderelection). Every write contains the observed resourceVersion, so of two concurrent writers one gets a
+//! conflict.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use k8s_openapi::jiff::Timestamp;
 use kube::api::ObjectMeta;
 use tokio::time::Instant;
 
-/// How long the Lease is good for without renewal, in seconds. Longer than the API server or its etcd may be
-/// away for a restart.
+/// Duration of the Lease without renewal, in seconds. Longer than a restart of the API server or its etcd
+/// takes.
 pub const LEASE_SECONDS: i32 = 45;
 
-/// The Lease as it was last seen, and since when it has stood so.
+/// The Lease as it was last observed, and since when it is unchanged.
 #[derive(Clone, Debug)]
 pub struct LeaseView {
     lease: Lease,
@@ -23,7 +23,7 @@ pub struct LeaseView {
 }
 
 impl LeaseView {
-    /// `lease` as seen at `now`; `before` is what was seen earlier.
+    /// `lease` as observed at `now`; `before` is the earlier observation.
     pub fn new(lease: Lease, before: Option<&Self>, now: Instant) -> Self {
         let unchanged = before.filter(|seen| signs_of_life(&seen.lease) == signs_of_life(&lease));
         Self {
@@ -32,13 +32,13 @@ impl LeaseView {
         }
     }
 
-    /// Who holds it; nobody when it was given back.
+    /// Its holder; `None` after a release.
     pub fn holder(&self) -> Option<&str> {
         let holder = self.lease.spec.as_ref()?.holder_identity.as_deref();
         holder.filter(|holder| !holder.is_empty())
     }
 
-    /// When `identity` may take it: at once when it is its own or nobody's, else when it has run out.
+    /// When `identity` may acquire it: at once if it is the holder or there is none, else at its expiry.
     pub fn free_at(&self, identity: &str) -> Instant {
         match self.holder() {
             Some(holder) if holder != identity => self.since + self.duration(),
@@ -46,7 +46,7 @@ impl LeaseView {
         }
     }
 
-    /// The Lease as `identity` renews or takes it at `time`.
+    /// The Lease as `identity` renews or acquires it at `time`.
     pub fn held_by(&self, identity: &str, time: Timestamp) -> Lease {
         let spec = self.lease.spec.clone().unwrap_or_default();
         let taken = self.holder() != Some(identity);
@@ -62,7 +62,7 @@ impl LeaseView {
         }
     }
 
-    /// The Lease as its holder gives it back.
+    /// The Lease as its holder releases it.
     pub fn given_back(&self) -> Lease {
         let mut lease = self.lease.clone();
         if let Some(spec) = &mut lease.spec {
@@ -79,7 +79,7 @@ impl LeaseView {
     }
 }
 
-/// A Lease that nobody had, as `identity` makes it at `time`.
+/// A new Lease, as `identity` creates it at `time`.
 pub fn first(name: &str, identity: &str, time: Timestamp) -> Lease {
     Lease {
         metadata: ObjectMeta {
@@ -103,7 +103,7 @@ fn held(identity: &str, time: Timestamp) -> LeaseSpec {
     }
 }
 
-/// What changes when a holder renews it, or another takes it.
+/// The fields that change when the holder renews it, or another process acquires it.
 fn signs_of_life(lease: &Lease) -> (Option<&str>, Option<&MicroTime>) {
     let spec = lease.spec.as_ref();
     (
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn a_lease_runs_out_when_nobody_renewed_it_for_its_duration_by_our_clock() {
         let start = Instant::now();
-        // renewed long ago by its own clock: what counts is what we have seen
+        // its renewTime is long ago, but only our own observations count
         let seen = LeaseView::new(first("tatara", "other", time(0)), None, start);
         assert_eq!(seen.free_at("me"), start + DURATION);
         let again = LeaseView::new(seen.lease.clone(), Some(&seen), start + DURATION / 2);

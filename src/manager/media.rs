@@ -10,8 +10,11 @@ use super::error::ManagerError;
 use super::http::listen;
 use crate::media::{Library, Media, Tls, serve};
 
-/// Serves installers until `stop` is cancelled, where the manager is to. Only who leads does so: it alone knows
-/// what is open.
+/// Serves installers until `stop` is cancelled, if configured. Only the leader does so: the open installers are in its
+/// memory.
+///
+/// # Errors
+/// `ManagerError::MediaTls` when the certificate or its key cannot be read; `Listen` when the address cannot be bound.
 pub async fn start(
     args: &MediaArgs,
     tasks: &TaskTracker,

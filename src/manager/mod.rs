@@ -1,4 +1,4 @@
-//! Wiring: what the manager is made of, and the order in which it starts and stops.
+//! Creates the manager's components, and starts and stops them in order.
 
 mod args;
 mod build;

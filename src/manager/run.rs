@@ -1,4 +1,4 @@
-//! Starts the manager, and ends it in order.
+//! Starts the manager, and shuts it down in order.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,10 +26,13 @@ use crate::metrics::Metrics;
 use crate::remote::{Route, kube_builder};
 use crate::store::{Scope, watch};
 
-/// How long the end of background work is waited for.
+/// Time limit for background tasks to end.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Runs the manager until it is told to stop, or may not lead any more.
+/// Runs the manager until it receives a stop signal or loses leadership.
+///
+/// # Errors
+/// `ManagerError` of the first failed step: configuration, listener, definitions, leader election, or media listener.
 pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
     files::raise_limit();
     let config = kube::Config::infer().await?;
@@ -84,14 +87,14 @@ pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
     result
 }
 
-/// An identity in the leader election that nobody had before.
+/// A unique identity for the leader election.
 fn somebody() -> String {
     format!("tatara-{}-{}", std::process::id(), clock::now())
 }
 
-/// A client whose requests are counted, and given up when nobody answers.
+/// A client whose requests are counted, and have a time limit.
 ///
-/// No request is repeated unseen: an answer to the second could be about the first. Passes are repeated instead.
+/// It does not retry: the result of a hidden retry may hide that of the first request. Passes are retried instead.
 fn client(mut config: kube::Config, metrics: Metrics) -> Result<Client, kube::Error> {
     config.default_retry = false;
     let count = MapRequestLayer::new(move |request: Request<Body>| {
@@ -118,7 +121,7 @@ fn stop_on_signal() -> CancellationToken {
     stop
 }
 
-/// The management cluster is known by the UID of its kube-system.
+/// The identity of the management cluster: the UID of its namespace kube-system.
 async fn management_uid(client: &Client) -> Result<String, ManagerError> {
     let namespaces: Api<Namespace> = Api::all(client.clone());
     let system = namespaces.get("kube-system").await;
@@ -129,7 +132,7 @@ async fn management_uid(client: &Client) -> Result<String, ManagerError> {
     Ok(system.uid().unwrap_or_default())
 }
 
-/// All watches and controllers, until they are stopped.
+/// Runs all watches and controllers until they are stopped.
 async fn work(
     args: &ManagerArgs,
     (controllers, woken): (Arc<Controllers>, WakeQueues),
@@ -151,7 +154,7 @@ async fn work(
     }
 }
 
-/// Keeps the stores equal to the API server.
+/// Keeps the stores in sync with the API server.
 async fn watches(args: &ManagerArgs, controllers: &Arc<Controllers>, metrics: &Metrics) {
     let all = Scope {
         namespace: args.namespace.clone(),
@@ -211,7 +214,7 @@ async fn watches(args: &ManagerArgs, controllers: &Arc<Controllers>, metrics: &M
     );
 }
 
-/// Runs the controllers, once everything has been listed.
+/// Runs the controllers after all objects have been listed.
 async fn run_listed(
     controllers: &Controllers,
     woken: WakeQueues,

@@ -1,4 +1,4 @@
-//! One watch of ConfigMaps and one of Secrets, for metadata only, tells Clusters when what they read has changed.
+//! One metadata watch each of ConfigMaps and Secrets, which reports changes of their sources to Clusters.
 
 use std::fmt::Debug;
 use std::pin::pin;
@@ -14,12 +14,13 @@ use crate::api::cluster_provider_spec::AddonKind;
 use crate::controllers::cluster::{Names, Now, Sources};
 use crate::core::backoff;
 
-/// How long one watch lasts, in seconds: a connection that died unnoticed is missed no longer.
+/// Duration of one watch in seconds: a dead connection is detected no later.
 const WATCH_SECONDS: u32 = 290;
-/// Where a watch starts that knows nothing: with all objects as they are. Unlike a list, this needs no right but to watch.
+/// resourceVersion of the first watch, which begins with all existing objects. Unlike a list, it needs no right but
+/// `watch`.
 const FROM_NOW: &str = "0";
 
-/// Watches both kinds, in one namespace or in all, until it is dropped.
+/// Watches both kinds, in one namespace or in all, until the future is dropped.
 pub async fn watch(
     client: &Client,
     namespace: Option<&str>,
@@ -44,7 +45,7 @@ pub async fn watch(
     );
 }
 
-/// Who is told of the objects of a kind.
+/// Receivers of the events of a kind.
 struct Listeners<'a> {
     kind: AddonKind,
     told: &'a [&'a Sources],
@@ -65,7 +66,7 @@ impl Listeners<'_> {
         }
     }
 
-    /// What was deleted before is not among the objects that the watch begins with.
+    /// Handles a restart of the watch, whose initial objects do not include those deleted before.
     fn lost(&self) {
         if let Some(names) = self.names {
             names.lost();
@@ -86,7 +87,7 @@ where
     }
 }
 
-/// Each watch goes on where the one before ended.
+/// Each watch continues where the previous one ended.
 async fn follow<K>(api: Api<K>, listeners: &Listeners<'_>)
 where
     K: Resource + Clone + DeserializeOwned + Debug,
@@ -99,7 +100,7 @@ where
         if let Err(error) = &ended {
             let kind = listeners.kind;
             tracing::debug!(?kind, %error, "retrying a watch that failed");
-            // a server that does not know streaming lists begins with all objects as well, and marks no end of them
+            // without streaming lists (KEP-3157) the server sends all objects as well, but does not mark their end
             marks_end &=
                 !matches!(error, kube::Error::Api(status) if matches!(status.code, 400 | 422));
         }
@@ -121,7 +122,7 @@ async fn watch_once<K>(
 where
     K: Resource + Clone + DeserializeOwned + Debug,
 {
-    // the objects as they are come in no order: until a bookmark, the next watch has to begin so again
+    // initial objects are unordered: until a bookmark arrives, the next watch has to begin with them again
     let mut is_first = *version == FROM_NOW;
     let mut params = WatchParams::default().timeout(WATCH_SECONDS);
     if is_first && marks_end {
@@ -153,7 +154,7 @@ where
                     names.complete();
                 }
             }
-            // what happened since that version is not known any more
+            // events since that version are no longer available
             WatchEvent::Error(status) => {
                 FROM_NOW.clone_into(version);
                 return Err(kube::Error::Api(status));

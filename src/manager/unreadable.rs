@@ -1,4 +1,4 @@
-//! Objects that cannot be read: counted, and their namespaces woken.
+//! Counts unreadable objects, and wakes their namespaces.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use crate::api::readable::unreadable;
 use crate::metrics::Metrics;
 use crate::store::{Hook, IndexKeys, Kind, Stores, Wakers};
 
-/// Counts what cannot be read, and wakes its namespace with every change of such an object, the last of which may be
-/// that it can be read.
+/// Counts unreadable objects, and wakes the namespace on each change of one, the last of which may make it
+/// readable.
 pub fn watching<K: IndexKeys + Clone + 'static>(
     metrics: Metrics,
     (stores, wakers): (Arc<Stores>, Wakers),
@@ -27,7 +27,7 @@ pub fn watching<K: IndexKeys + Clone + 'static>(
     })
 }
 
-/// Wakes everything in a namespace.
+/// Wakes all objects of a namespace.
 fn wake(stores: &Stores, wakers: &Wakers, namespace: &str) {
     macro_rules! wake {
         ($($kind:ident),*) => {

@@ -1,4 +1,4 @@
-//! How the clusters that we made wake the controllers of the management cluster.
+//! Wakes controllers of the management cluster on events of workload clusters.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Writes the choice of a Machine on it by compare-and-swap, before the place is claimed or created.
+//! Records a Machine's chosen place on the Machine by compare-and-swap, before the place is claimed or created.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
@@ -11,7 +11,7 @@ use crate::core::machine::plan::claim::chosen;
 use crate::core::proof::Clean;
 use crate::engine::{Engine, ReconcileError, patch};
 
-/// The fields that the choice of a place rests on.
+/// The fields that the choice of a place depends on.
 pub fn basis(machine: &Machine) -> (MachineSpec, Option<Time>, Option<String>) {
     (
         machine.spec.clone(),
@@ -20,8 +20,11 @@ pub fn basis(machine: &Machine) -> (MachineSpec, Option<Time>, Option<String>) {
     )
 }
 
-/// Writes the chosen place on the Machine, unless it is there. Another place is chosen only if nothing of the
-/// Machine is on the former one.
+/// Records the chosen host on the Machine, unless it is recorded already. To replace a former choice, proof is required
+/// that nothing of the Machine is on the former host.
+///
+/// # Errors
+/// `ReconcileError::Other` without that proof; otherwise those of [`patch::swap`].
 pub(super) async fn choose(
     engine: &Engine,
     observed: &Observed,

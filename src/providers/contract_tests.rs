@@ -1,4 +1,4 @@
-//! The contract, without a server: of simulated machines, and of the claim on a Host whose server does not answer.
+//! Tests of the provider contract without servers: simulated machines, and the claim on a Host that does not answer.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::core::machine::{Observed, Placement};
 mod contract;
 
 struct InMemory {
-    /// Of the cluster that the machines join.
+    /// API of the cluster that the machines join.
     api: Api,
     simulated: Simulated,
 }

@@ -1,6 +1,6 @@
-//! Where machines come from, behind one contract, [`Provider`]. Backends stand beside each other: [`ssh`] is servers that
-//! their owner has, [`libvirt`] makes virtual machines on hypervisors, [`simulated`] machines live in the manager's
-//! memory. [`bmc`] drives the power of servers, [`install`] their operating system.
+//! Infrastructure providers behind one contract, [`Provider`]: [`ssh`] uses registered servers, [`libvirt`] creates
+//! virtual machines on hypervisors, [`simulated`] keeps machines in the manager's memory. [`bmc`] controls the power of
+//! servers, [`install`] installs their operating system.
 
 pub mod bmc;
 mod choice;
@@ -25,49 +25,49 @@ pub use libvirt::Libvirt;
 pub use simulated::Simulated;
 pub use ssh::{Follows, Hosts, Server, Ssh};
 
-/// The result of a verb. An error is internal or a conflict, and the pass is repeated; a problem that a user can fix is the
-/// finding of [`Done::NotYet`].
+/// The result of a verb. An error is internal or a conflict, and the pass is repeated; a problem that a user can fix is
+/// the finding of [`ActionOutcome::NotYet`].
 pub type Outcome = Result<ActionOutcome, ReconcileError>;
 
-/// A place for a Machine: acquire → observe → power → release, on what a pass over the Machine knows.
+/// A place for a Machine: acquire → observe → power → release, based on what a pass over the Machine observed.
 ///
-/// Each verb is re-entrant: it may be called any number of times, also after it was cut in the middle and by another
-/// process, and does once what is to be done. Nothing is kept but what can be found again: a place that is acquired is
-/// known by the UID of its Machine. Which step is due is decided in [`crate::core::machine::plan`], by what was observed.
+/// Each verb is idempotent: it may be called repeatedly, also after an interruption and by another process. Only state
+/// that can be rebuilt is kept in memory: an acquired place is found by its Machine's UID.
+/// [`crate::core::machine::plan`] decides from the observation which step is due.
 pub trait Provider: Send + Sync {
-    /// What the place is now; where there is none yet, the one that would be taken, or why none can be. It changes nothing.
-    /// What cannot be asked is said to be so, and never to be absent.
+    /// The current place; without one, the place that would be acquired, or why none is available. Changes nothing.
+    /// What cannot be read is reported as unknown, never as absent.
     fn observe<'a>(&'a self, machine: &'a Observed) -> BoxFuture<'a, Place>;
 
-    /// One step towards the place. A place of another Machine is a conflict, and is left as it is. A step that the provider
-    /// does not have is done already.
+    /// Performs one step of acquiring the place. A place of another Machine is a conflict, and is not changed. A step
+    /// that the provider does not need is reported as done.
     fn acquire<'a>(&'a self, machine: &'a Observed, step: &'a Acquire) -> BoxFuture<'a, Outcome>;
 
-    /// Brings what the Machine runs on to this power; nothing where it is there already. A server's power is its Host's: the
-    /// controller of that is woken, which knows what stands in the way. A simulated machine is always on.
+    /// Sets the power state of the Machine's place, if it differs. The power of a server belongs to its Host: that
+    /// controller is woken, which knows the obstacles. A simulated machine is always on.
     fn power<'a>(&'a self, machine: &'a Observed, power: Power) -> BoxFuture<'a, Outcome>;
 
-    /// Gives the place back: what runs there is to end. It is done when [`Self::observe`] shows no place any more, and not
-    /// when this returns. A place that is another's by now is a conflict, and is left as it is.
+    /// Releases the place, and ends what runs there. Complete when [`Self::observe`] shows no place any more, not when
+    /// this returns. A place that belongs to another Machine by now is a conflict, and is not changed.
     fn release<'a>(&'a self, machine: &'a Observed, how: Release) -> BoxFuture<'a, Outcome>;
 
-    /// The server on which steps run, at the place that was observed.
+    /// The server on which jobs run, at the observed place.
     ///
     /// # Errors
-    /// There is none, or it cannot be logged in to.
+    /// There is no server, or SSH login to it is impossible.
     fn server(&self, machine: &Observed) -> Result<Arc<dyn Server>, ReconcileError>;
 }
 
-/// What a provider knows of a Machine's place.
+/// A provider's observation of a Machine's place.
 #[derive(Clone, Debug)]
 pub struct Place {
     /// Where the Machine runs, or could run.
     pub placement: Placement,
     /// Its virtual machine, once its Hypervisor is chosen.
     pub virtual_machine: Option<VirtualMachine>,
-    /// The Host that it chose, and what is known of that where the Machine does not have it.
+    /// The chosen Host, and its state if the Machine does not hold it.
     pub chosen: Option<HostChoice>,
-    /// The Host that it has just claimed, and that the store does not show as claimed yet.
+    /// The Host that was just claimed, if the store does not show the claim yet.
     pub claiming: Option<String>,
 }
 
@@ -93,8 +93,8 @@ pub struct Providers {
 }
 
 impl Providers {
-    /// The provider of what a Machine runs on, or is to run on. One whose records contradict each other, or whose spec has
-    /// become unusable or another's, may still hold a Host.
+    /// The provider of a Machine's current or future place. The SSH provider if the records contradict each other, or
+    /// if the spec is invalid or names another provider: the Machine may still hold a Host.
     pub fn of(&self, machine: &Observed) -> &dyn Provider {
         match machine.kind() {
             Ok(Some(PlaceKind::VirtualMachine)) => &self.libvirt,
@@ -103,8 +103,8 @@ impl Providers {
         }
     }
 
-    /// What is known of a Machine's place. Whatever it runs on by its records now: a Host that it chose or claimed is known
-    /// as well.
+    /// Observes a Machine's place. A Host that it chose or claimed is reported even if its records name another place
+    /// now.
     pub async fn observe(&self, machine: &Observed) -> Place {
         let mut place = self.of(machine).observe(machine).await;
         place.chosen = self.ssh.chosen(machine, &place.placement).await;

@@ -31,9 +31,9 @@ use crate::engine::{ActionOutcome, Engine, ReconcileError};
 struct Simulation {
     error: Option<String>,
     releasing: bool,
-    /// Ends its life before its time.
+    /// Cancels its life cycle.
     end: CancellationToken,
-    /// Its life from power-on to a Node that is Ready.
+    /// Its life cycle, from power-on to a Ready Node.
     life: Option<JoinHandle<()>>,
 }
 
@@ -55,7 +55,7 @@ pub struct Simulated {
 }
 
 impl Simulated {
-    /// No machines yet.
+    /// Starts without machines.
     pub fn new(
         engine: Arc<Engine>,
         api: FindApi,
@@ -113,7 +113,7 @@ impl Simulated {
         }
     }
 
-    /// Makes the machine, once. It boots, registers its Node, and turns Ready in its own time.
+    /// Creates the machine, once. It boots, registers its Node, and becomes Ready after the configured delays.
     fn make(&self, observed: &Observed, spec: &SimulatedMachineProviderSpec) {
         let Some(client) = (self.api)(&observed.marker.namespace, &observed.marker.cluster) else {
             return;
@@ -143,7 +143,7 @@ impl Simulated {
         machines.insert(uid, simulation);
     }
 
-    /// The life of a machine; what goes wrong in it is what the machine shows.
+    /// The life cycle of a machine; an error in it becomes the machine's error.
     fn live(&self, observed: &Observed, birth: Birth) -> impl Future<Output = ()> + use<> {
         let (machines, wake) = (self.machines.clone(), self.wake.clone());
         let marker = observed.marker.clone();
@@ -157,7 +157,7 @@ impl Simulated {
         }
     }
 
-    /// Ends the machine, in its own time.
+    /// Ends the machine after the configured delay.
     fn end(&self, observed: &Observed, spec: &SimulatedMachineProviderSpec) {
         let marker = observed.marker.clone();
         let life = {
@@ -218,7 +218,7 @@ impl Provider for Simulated {
         ready(Ok(ActionOutcome::Yes)).boxed()
     }
 
-    // there is no way in which it could not be ended now
+    // a simulated machine can always be ended, so the way of release is ignored
     fn release<'a>(&'a self, machine: &'a Observed, _: Release) -> BoxFuture<'a, Outcome> {
         let spec = match &machine.spec {
             Ok(MachineProviderSpec::Simulated(spec)) => spec.clone(),
@@ -234,12 +234,12 @@ impl Provider for Simulated {
     }
 }
 
-// a panic leaves a consistent map behind: each change is one call
+// each change is one call, so a panic leaves the map consistent
 fn lock(machines: &Machines) -> MutexGuard<'_, HashMap<String, Simulation>> {
     machines.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Lets time pass; `false` when it was ended before.
+/// Waits; `false` if it was cancelled before.
 async fn pause(time: Duration, end: &CancellationToken) -> bool {
     tokio::select! {
         biased;
@@ -248,7 +248,7 @@ async fn pause(time: Duration, end: &CancellationToken) -> bool {
     }
 }
 
-/// From power-on to a Node that is Ready.
+/// The life cycle from power-on to a Ready Node.
 struct Birth {
     client: Client,
     node: Node,
@@ -258,7 +258,7 @@ struct Birth {
 }
 
 impl Birth {
-    /// Only the pauses can be ended: a request that was sent may have been heard.
+    /// Only the pauses can be cancelled: a request that was sent may have been executed.
     async fn run(self) -> Result<(), kube::Error> {
         if !pause(self.boot, &self.end).await {
             return Ok(());
@@ -267,7 +267,7 @@ impl Birth {
         let name = self.node.metadata.name.clone().unwrap_or_default();
         nodes.create(&PostParams::default(), &self.node).await?;
         if !pause(self.ready, &self.end).await {
-            // nobody may have seen the Node yet, and nobody would take it away
+            // the manager may not have observed the Node yet, and would then leave it behind
             return nodes
                 .delete(&name, &DeleteParams::default())
                 .await

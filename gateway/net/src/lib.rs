@@ -1,5 +1,5 @@
-//! What the HTTPS servers of Tatara do alike with whoever connects to them: the gateway, and the listener that installers
-//! are fetched from.
+//! Admission of connections, shared by the HTTPS servers of Tatara: the gateway, and the manager's listener that serves
+//! installers.
 
 mod peers;
 

@@ -1,19 +1,19 @@
-//! Connections that have proved nothing yet: few from one address, so that no stranger takes the place of others.
+//! Limits on unauthenticated connections, per source address and in total, so that no client locks out the others.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Those of one address: a manager opens some at once, and several BMCs may be behind one.
+/// Limit per source address: a manager opens several at once, and several BMCs may share one address.
 const OF_ONE: usize = 64;
-/// Those of all addresses.
+/// Limit over all source addresses.
 const OF_ALL: usize = 256;
 
-/// How many there are of each address.
+/// Number of unauthenticated connections per source address.
 #[derive(Clone, Debug, Default)]
 pub struct Peers(Arc<Mutex<HashMap<IpAddr, usize>>>);
 
-/// One of them, counted for as long as this is there.
+/// One unauthenticated connection; it is counted until this is dropped.
 #[derive(Debug)]
 pub struct PendingPeer {
     peers: Peers,
@@ -21,7 +21,7 @@ pub struct PendingPeer {
 }
 
 impl Peers {
-    /// Counts one more, unless there are too many.
+    /// Counts a new connection; `None` when a limit is reached.
     pub fn admit(&self, from: IpAddr) -> Option<PendingPeer> {
         let of = network(from);
         let mut counts = self.counts();
@@ -51,12 +51,12 @@ impl Drop for PendingPeer {
     }
 }
 
-/// The place of a connection among those that have proved nothing yet; by default it has none.
+/// The slot of a connection among the unauthenticated ones; the default holds no slot.
 #[derive(Clone, Debug, Default)]
 pub struct Place(Arc<Mutex<Option<PendingPeer>>>);
 
 impl Place {
-    /// The connection has proved itself.
+    /// Releases the slot: the connection is authenticated.
     pub fn leave(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
@@ -68,7 +68,7 @@ impl From<PendingPeer> for Place {
     }
 }
 
-/// Whoever has one IPv6 address has the 2^64 of its network.
+/// An IPv6 client controls a whole /64, so all addresses of a /64 are counted as one.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
@@ -104,7 +104,7 @@ mod tests {
             .flat_map(|n| of(&format!("192.0.2.{n}"), 4))
             .collect();
         assert_eq!(third.len(), OF_ALL - 2 * OF_ONE);
-        // who has proved itself, or is gone, counts no more
+        // authenticated and closed connections are not counted
         drop(first);
         assert_eq!(of("192.0.2.1", 1).len(), 1);
         let place = Place::from(peers.admit(address("192.0.2.1")).expect("a place"));

@@ -1,4 +1,4 @@
-//! Reading requests. What is wrong with one is answered as a problem that names the field.
+//! Extractors of requests. An invalid request is rejected with a problem that names the field.
 
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::Problem;
 use super::types::Code;
 
-/// A JSON body. A field that this gateway does not know is refused: it would be ignored otherwise.
+/// A JSON body. An unknown field is rejected: it would be ignored silently otherwise.
 pub struct Json<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
@@ -40,10 +40,10 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     }
 }
 
-/// Reads a JSON document whole.
+/// Parses a complete JSON document.
 ///
 /// # Errors
-/// A [`Problem`] that names the malformed place or the unknown field.
+/// A [`Problem`]: `BadRequest` for malformed JSON, `BadSpec` for an invalid value, `UnknownField` for an unknown field.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let mut unknown = None;
     let mut json = serde_json::Deserializer::from_slice(bytes);
@@ -74,7 +74,7 @@ fn unread(error: &BytesRejection) -> Problem {
     Problem::new(StatusCode::BAD_REQUEST, Code::BadRequest, error.body_text())
 }
 
-/// serde's words may quote a value, and the value may be a secret: only its place is said.
+/// serde's message may quote the value, and a value below `seed` may be a secret: then only its position is returned.
 fn misread(path: &str, error: &serde_json::Error) -> Problem {
     let place = format!("line {} column {}", error.line(), error.column());
     if error.is_data() {
@@ -113,7 +113,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
     }
 }
 
-/// The checksum in a path. It is checked where it is used.
+/// The checksum in a path. `images` validates it.
 pub struct Checksum(pub String);
 
 impl<S: Send + Sync> FromRequestParts<S> for Checksum {
@@ -132,7 +132,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Checksum {
     }
 }
 
-/// What stands behind the question mark.
+/// Query parameters.
 pub struct CheckedQuery<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for CheckedQuery<T> {

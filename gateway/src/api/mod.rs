@@ -9,5 +9,5 @@ pub use extract::parse;
 pub use openapi::document;
 pub use problem::Problem;
 pub use routes::router;
-/// What is sent and received, as its client has it, too.
+/// Types of the protocol, shared with the client.
 pub use tatara_gateway_wire as types;

@@ -1,4 +1,4 @@
-//! The description of the API, made from the handlers.
+//! The API description, generated from the handlers.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ pub(super) fn frame() -> OpenApi {
     frame
 }
 
-/// What is sent to the gateway: a field that it does not know is refused.
+/// Schemas of requests: the gateway rejects unknown fields.
 const STRICT: [&str; 8] = [
     "MachineRequest",
     "MachineSpec",
@@ -55,7 +55,7 @@ const STRICT: [&str; 8] = [
     "ImageRequest",
 ];
 
-/// The whole description.
+/// The complete description.
 pub fn document() -> OpenApi {
     let mut document = super::routes::described().into_openapi();
     let schemas = document
@@ -70,7 +70,7 @@ pub fn document() -> OpenApi {
     document
 }
 
-/// This description.
+/// This API description.
 #[utoipa::path(
     get, path = "/openapi.json", tag = "description",
     responses((status = 200, description = "OpenAPI 3.1.", content_type = "application/json"), Failures),
@@ -79,15 +79,15 @@ pub(super) async fn openapi() -> Json<OpenApi> {
     Json(document())
 }
 
-/// What any request may be answered.
+/// Problems of every request.
 pub(super) struct Failures;
-/// What a request that makes no sense is answered.
+/// Problems of an invalid request.
 pub(super) struct Invalid;
-/// What is answered when there is no such thing.
+/// Problems when the object does not exist.
 pub(super) struct Missing;
-/// What is answered when things are not as the request needs them.
+/// Problems when the current state conflicts with the request.
 pub(super) struct Conflict;
-/// What is answered when the hypervisor has not enough left.
+/// Problems when the hypervisor lacks capacity.
 pub(super) struct Full;
 
 impl IntoResponses for Failures {

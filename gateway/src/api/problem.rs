@@ -1,4 +1,4 @@
-//! Errors as they are answered (RFC 9457).
+//! Error responses: problem details (RFC 9457).
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
@@ -6,7 +6,7 @@ use http::{HeaderValue, StatusCode, header};
 use super::types::{Code, ProblemBody};
 use crate::{events, images, libvirt, machines};
 
-/// An error, as it is answered.
+/// An error response.
 #[derive(Debug)]
 pub struct Problem {
     status: StatusCode,
@@ -15,7 +15,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// An error.
+    /// A problem with status, code and detail.
     pub fn new(status: StatusCode, code: Code, detail: impl Into<String>) -> Self {
         Self {
             status,
@@ -52,7 +52,7 @@ impl IntoResponse for Problem {
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
         }
-        // for the log
+        // the log middleware reads the code
         response.extensions_mut().insert(self.code);
         response
     }

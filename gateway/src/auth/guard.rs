@@ -1,4 +1,4 @@
-//! The guard before every route.
+//! Authentication middleware of all routes.
 
 use std::sync::Arc;
 
@@ -13,25 +13,25 @@ use crate::api::Problem;
 use crate::api::types::Code;
 use crate::clock;
 
-/// What the connection itself proves.
+/// How the connection itself is authenticated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// The Unix socket: the file system has checked.
+    /// Unix socket: authenticated by its file permissions.
     Socket,
-    /// A client certificate that TLS has verified.
+    /// Client certificate, verified in the TLS handshake.
     Certificate,
-    /// Nothing.
+    /// Unauthenticated; the request needs a bearer token.
     None,
 }
 
-/// The guard before every route.
+/// Authentication middleware of all routes.
 #[derive(Default)]
 pub struct Guard {
     tokens: Option<Tokens>,
 }
 
 impl Guard {
-    /// A guard that lets in holders of these tokens as well.
+    /// A guard that also accepts these bearer tokens.
     pub fn new(tokens: Option<Tokens>) -> Self {
         Self { tokens }
     }
@@ -62,7 +62,7 @@ impl Guard {
     }
 }
 
-/// What a request was let in with. An answer without end looks at it again: a token runs out, or is taken away.
+/// Credentials of an accepted request. An event stream checks them again, because a token can expire or be revoked.
 #[derive(Clone)]
 pub struct Pass {
     guard: Arc<Guard>,
@@ -71,7 +71,7 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// Whether it would be let in now.
+    /// Whether the credentials are still accepted.
     pub fn is_good(&self) -> bool {
         self.verdict().is_ok()
     }
@@ -81,7 +81,7 @@ impl Pass {
     }
 }
 
-/// Lets a request through, or answers 401.
+/// Passes an authenticated request on, or responds with 401.
 pub async fn check(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
     let trust = request.extensions().get::<Trust>().copied();
     let pass = Pass {

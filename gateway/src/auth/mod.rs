@@ -1,4 +1,4 @@
-//! Who may ask: holders of a client certificate, of a bearer token, and whoever can open the Unix socket.
+//! Authentication: by client certificate, bearer token, or permissions of the Unix socket.
 
 mod guard;
 mod tokens;

@@ -10,10 +10,10 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// A shorter token could be guessed.
+/// Minimum length: a shorter token can be guessed.
 const SHORTEST: usize = 16;
 
-/// Why a file of tokens is not used.
+/// Why a token file is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// It cannot be read.
@@ -21,10 +21,10 @@ pub enum Error {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The I/O error.
         source: io::Error,
     },
-    /// Others can read it.
+    /// Group or others can access it.
     #[error("{} is readable by group or others (mode {mode:o}); run chmod 600 on it", path.display())]
     Open {
         /// The file.
@@ -32,50 +32,51 @@ pub enum Error {
         /// Its mode.
         mode: u32,
     },
-    /// A line makes no sense.
+    /// A line is malformed.
     #[error("{} line {line} {problem}", path.display())]
     Line {
         /// The file.
         path: PathBuf,
         /// Number of the line.
         line: usize,
-        /// What is wrong, and what would be right.
+        /// What is wrong, and what is expected.
         problem: &'static str,
     },
 }
 
-/// A token: only its hash is kept.
+/// A token; only its hash is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
     hash: [u8; 32],
     not_after: Option<Timestamp>,
 }
 
-/// What is said of a token.
+/// Result of checking a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It may.
+    /// Known and valid.
     Good,
-    /// It did, once.
+    /// Known, but expired.
     Expired,
-    /// It is none of ours.
+    /// Not in the token file.
     Unknown,
 }
 
-/// The tokens of a file, read again when the file changes.
+/// The tokens of a file, reloaded when the file changes.
 pub struct Tokens {
     path: PathBuf,
     read: Mutex<(Option<Stamp>, Arc<Vec<Token>>)>,
 }
 
-/// By what a change of a file is seen.
+/// Identity of a file version: device, inode, size, mtime in seconds and nanoseconds.
 type Stamp = (u64, u64, u64, i64, i64);
 
 impl Tokens {
     /// Reads a file of tokens.
     ///
     /// # Errors
-    /// The file cannot be read, is readable by others, or is malformed.
+    /// [`Error::Unreadable`] when the file cannot be read, [`Error::Open`] when group or others have any permission on
+    /// it, [`Error::Line`] for the first malformed line.
     pub fn open(path: PathBuf) -> Result<Self, Error> {
         let (stamp, tokens) = load(&path)?;
         Ok(Self {
@@ -84,7 +85,7 @@ impl Tokens {
         })
     }
 
-    /// What is said of a token. All tokens are compared, each in constant time.
+    /// Checks a token. It is compared with all tokens, each in constant time, so that timing reveals nothing.
     pub fn check(&self, token: &[u8], now: Timestamp) -> Verdict {
         let hash: [u8; 32] = Sha256::digest(token).into();
         let mut verdict = Verdict::Unknown;
@@ -99,7 +100,7 @@ impl Tokens {
         verdict
     }
 
-    /// The tokens of the file as it is now; none while it cannot be used.
+    /// The current tokens of the file; empty while the file is unusable, so that a revoked token is never accepted.
     fn current(&self) -> Arc<Vec<Token>> {
         let now = fs::metadata(&self.path).ok().as_ref().map(stamp);
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
@@ -153,11 +154,11 @@ fn stamp(file: &Metadata) -> Stamp {
     )
 }
 
-/// Reads lines `TOKEN [not-after as RFC 3339]`; empty ones and those that begin with `#` say nothing. What is wrong
-/// is said with the line's number and without the token.
+/// Parses lines `TOKEN [not-after as RFC 3339]`; ignores empty lines and those that begin with `#`. Errors contain the
+/// line number and never the token.
 ///
 /// # Errors
-/// Number of the malformed line, and what is wrong with it.
+/// Number of the first malformed line, and what is wrong with it.
 pub fn parse(text: &str) -> Result<Vec<Token>, (usize, &'static str)> {
     let mut tokens = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {

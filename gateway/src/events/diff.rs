@@ -1,4 +1,4 @@
-//! What differs between two looks.
+//! Differences between two snapshots.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use uuid::Uuid;
 
 use crate::api::types::{Capacity, Image, Machine};
 
-/// What one look at libvirt has shown.
+/// State of libvirt at one poll.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Number of the look.
+    /// Number of the poll.
     pub number: u64,
     /// Machines, by id.
     pub machines: BTreeMap<Uuid, Arc<Machine>>,
@@ -20,27 +20,27 @@ pub struct Snapshot {
     pub capacity: Capacity,
 }
 
-/// A difference between two looks.
+/// A difference between two snapshots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// A machine is new, or differs.
+    /// A machine was added or changed.
     Machine(Arc<Machine>),
-    /// A machine is no more.
+    /// A machine was deleted.
     MachineGone(Uuid),
-    /// An image is new, or differs.
+    /// An image was added or changed.
     Image(Box<Image>),
-    /// An image is no more.
+    /// An image was deleted.
     ImageGone {
         /// Name of the pool.
         pool: String,
         /// SHA-256.
         sha256: String,
     },
-    /// The capacity differs.
+    /// The capacity changed.
     Capacity(Box<Capacity>),
 }
 
-/// What differs between two looks; everything, when there was none before.
+/// Changes between two snapshots; all objects if there is no earlier one.
 pub fn diff(before: Option<&Snapshot>, now: &Snapshot) -> Vec<Change> {
     let mut changes = Vec::new();
     for (id, machine) in &now.machines {
@@ -74,8 +74,8 @@ pub fn diff(before: Option<&Snapshot>, now: &Snapshot) -> Vec<Change> {
     changes
 }
 
-/// The capacity to tell: the old one while pools have only filled or emptied a little since. Running machines write
-/// all the time.
+/// The capacity to publish: the old one while the free space of each pool differs by less than 1/256 of its size.
+/// Running machines write constantly, so every poll would produce an event otherwise.
 pub(super) fn settled(old: Option<&Capacity>, new: Capacity) -> Capacity {
     let Some(old) = old else { return new };
     let mut same = new.clone();

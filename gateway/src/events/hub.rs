@@ -1,4 +1,4 @@
-//! Where the poll and its listeners meet.
+//! Channel between the poll and the event streams.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,15 +8,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::diff::Snapshot;
 
-/// What the last look has shown.
+/// Result of the latest poll.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Look {
-    /// Nobody has looked yet.
+    /// No poll is finished yet.
     #[default]
     None,
-    /// This.
+    /// The snapshot.
     Seen(Arc<Snapshot>),
-    /// libvirt did not answer; with the number of the look, and why.
+    /// The poll failed; its number and the cause.
     Failed(u64, String),
 }
 
@@ -30,7 +30,7 @@ impl Look {
     }
 }
 
-/// Where the poll and its listeners meet.
+/// Channel between the poll and the event streams.
 pub struct Hub {
     looks: watch::Sender<Look>,
     begun: AtomicU64,
@@ -50,17 +50,17 @@ impl Default for Hub {
 }
 
 impl Hub {
-    /// Something was changed: look soon.
+    /// Requests a poll soon, after a change.
     pub fn nudge(&self) {
         self.nudged.notify_one();
     }
 
-    /// Ends the poll and all listeners.
+    /// Ends the poll and all event streams.
     pub fn close(&self) {
         self.closed.cancel();
     }
 
-    /// Looks from now on, and the number of the last that had begun before.
+    /// Subscribes to polls, and returns the number of the last one that has begun: its snapshot may be stale.
     pub(super) fn join(&self) -> (watch::Receiver<Look>, u64) {
         let looks = self.looks.subscribe();
         let begun = self.begun.load(Ordering::SeqCst);

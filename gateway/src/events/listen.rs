@@ -1,4 +1,4 @@
-//! One listener: everything at first, then what differs from what it has heard.
+//! One event stream: first all objects, then the changes since the last sent snapshot.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,20 +11,20 @@ use super::diff::{Change, Snapshot, diff};
 use super::hub::Look;
 use crate::app::App;
 
-/// What a listener hears.
+/// An event of the stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StreamEvent {
-    /// Something is so, or is no more.
+    /// An object was added, changed or deleted.
     Change(Change),
-    /// All that there is was told.
+    /// The initial list is complete.
     Synced,
 }
 
-/// The poll cannot see libvirt, or the gateway ends.
+/// Why a stream cannot start: libvirt cannot be read, or the gateway is stopping.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to read the state of libvirt: {why}")]
 pub struct StreamEnd {
-    /// libvirt's words.
+    /// The cause.
     pub why: String,
 }
 
@@ -35,11 +35,11 @@ struct Listener {
     waiting: VecDeque<StreamEvent>,
 }
 
-/// Everything that there is, then what changes. It ends when libvirt does not answer, or the gateway ends: the
-/// listener comes again, and hears everything anew.
+/// Streams all objects, then changes. The stream ends when libvirt does not answer or the gateway stops; a client that
+/// reconnects receives all objects again.
 ///
 /// # Errors
-/// The state of libvirt cannot be read, or the gateway is stopping.
+/// [`StreamEnd`] when the state of libvirt cannot be read, or the gateway is stopping.
 pub async fn listen(app: Arc<App>) -> Result<impl Stream<Item = StreamEvent>, StreamEnd> {
     let (mut looks, begun) = app.hub.join();
     let fresh = |look: &Look| look.number() > begun;

@@ -1,4 +1,4 @@
-//! Changes for all who listen, from one poll of libvirt per gateway: the binding has no callbacks for domains.
+//! Event streams, all fed by one poll of libvirt: the `virt` crate has no callbacks for domain events.
 
 mod diff;
 mod hub;

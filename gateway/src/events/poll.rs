@@ -1,4 +1,4 @@
-//! The one poll of a gateway. It rests while nobody listens.
+//! The poll of libvirt. It pauses while there is no event stream.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,15 +12,15 @@ use crate::images;
 use crate::libvirt::{self, Link, capacity};
 use crate::machines;
 
-/// Time between two looks.
+/// Time between two polls.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// Time between two looks that is kept even when there is news.
+/// Minimum time between two polls, also after a nudge.
 const BREATH: Duration = Duration::from_millis(100);
 
-/// How long a look may take, before listeners are told that libvirt does not answer.
+/// Timeout of a poll; after it, all event streams end.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// Why a look failed.
+/// Why a poll failed.
 #[derive(Debug, thiserror::Error)]
 enum Error {
     #[error(transparent)]
@@ -33,7 +33,7 @@ enum Error {
     Hangs,
 }
 
-/// Looks at libvirt while somebody listens, until the hub is closed.
+/// Polls libvirt while there is an event stream, until the hub is closed.
 pub async fn run(app: Arc<App>) {
     tokio::select! {
         () = app.hub.closed() => {}
@@ -57,7 +57,7 @@ async fn poll(app: &Arc<App>) {
     }
 }
 
-/// One look at a time: those that hang would take all workers.
+/// Runs one poll at a time: polls that hang would otherwise occupy all workers.
 async fn look(app: &Arc<App>, turns: &Arc<Mutex<()>>) {
     let number = app.hub.begin();
     let worker = app.clone();
@@ -117,7 +117,8 @@ fn snapshot(
     })
 }
 
-/// A part of a look that cannot be read stays as it was last seen, and the rest is told: machines above all.
+/// Replaces an unreadable part of a snapshot with its last value, so that the other parts, above all machines, are
+/// published.
 fn or_last<T: Clone>(
     part: &'static str,
     now: Result<T, Error>,

@@ -1,18 +1,21 @@
-//! How large images may be.
+//! Size limits of images.
 
 use crate::api::types::{ImageCode, ImageError};
 
-/// How large images may be.
+/// Size limits of images.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Bytes that an image may have.
+    /// Maximum size of an image, in bytes.
     pub most: u64,
-    /// Bytes of a pool's file system that stay free, for the disks of running machines.
+    /// Bytes of a pool's file system that remain free for the disks of running machines.
     pub reserve: u64,
 }
 
 impl Bounds {
-    /// Refuses what is larger than images may be.
+    /// Checks a size against the limit.
+    ///
+    /// # Errors
+    /// `ImageTooLarge` when `bytes` exceeds the limit.
     pub(super) fn admit(self, bytes: u64) -> Result<(), ImageError> {
         if bytes <= self.most {
             return Ok(());
@@ -24,7 +27,10 @@ impl Bounds {
         Err(ImageError::new(ImageCode::ImageTooLarge, detail))
     }
 
-    /// Refuses what leaves less free than running machines need. On a small file system that is a twentieth of it.
+    /// Checks that the reserve remains free after `bytes` more. The reserve is at most 5 % of the file system's size.
+    ///
+    /// # Errors
+    /// `DiskFull` when less than `bytes` and the reserve is free.
     pub(super) fn fits(self, free: u64, size: u64, bytes: u64) -> Result<(), ImageError> {
         let reserve = self.reserve.min(size / 20);
         if free >= bytes.saturating_add(reserve) {

@@ -1,4 +1,4 @@
-//! The end of an image.
+//! Deletion of images.
 
 use super::found::{pool, unseen, volume};
 use super::{Error, Result};
@@ -6,14 +6,18 @@ use crate::app::App;
 use crate::field;
 use crate::libvirt::{self, Doing, Link, pools, volumes};
 
-/// Takes an image away; one that is gone is no error. One that is under way is given up.
+/// Deletes an image, and cancels its download. Idempotent: a missing image is not an error.
+///
+/// # Errors
+/// [`Error::BadField`] for an invalid checksum or pool, [`Error::InUse`] while a volume or domain uses the image,
+/// [`Error::NotSupported`] with the test driver, [`Error::Libvirt`] when libvirt fails.
 pub fn delete(app: &App, link: &Link, pool_name: &str, sha256: &str) -> Result<()> {
     field::sha256("sha256", sha256)?;
     let pool = pool(link, pool_name)?;
     app.images.forget(pool_name, sha256);
     let _nobody_makes_disks = app.locks.pools();
     if unseen(&pool, sha256)? {
-        // its fetch was nearly done
+        // downloaded, but the pool is not refreshed yet
         pool.refresh()?;
     }
     let Some((image, _)) = volume(&pool, sha256)? else {
@@ -29,7 +33,7 @@ pub fn delete(app: &App, link: &Link, pool_name: &str, sha256: &str) -> Result<(
     Ok(volumes::delete(&image)?)
 }
 
-/// A volume or domain that is built upon a file, ours or not.
+/// A volume or domain that uses a file, including those that the gateway does not manage.
 fn user(link: &Link, path: &str) -> libvirt::Result<Option<String>> {
     for pool in pools::all(&link.connect)? {
         for volume in pool.handle.list_all_volumes(0).doing("list the volumes")? {
@@ -50,7 +54,7 @@ fn user(link: &Link, path: &str) -> libvirt::Result<Option<String>> {
     Ok(None)
 }
 
-/// The file that a volume is built upon.
+/// Path of a volume's backing file.
 fn backing(xml: &str) -> Option<String> {
     let document = roxmltree::Document::parse(xml).ok()?;
     let store = document

@@ -1,16 +1,16 @@
-//! Why an image is not what was asked for.
+//! Errors of image requests.
 
 use crate::api::types::ImageFormat;
 use crate::field::BadField;
 use crate::libvirt;
 
-/// Result of what is done with images.
+/// Result of an operation on images.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why an image is not what was asked for.
+/// Errors of image requests.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// There is none of that checksum.
+    /// No image has this checksum.
     #[error("image {sha256} does not exist in pool {pool:?}")]
     Unknown {
         /// SHA-256.
@@ -18,34 +18,34 @@ pub enum Error {
         /// Name of the pool.
         pool: String,
     },
-    /// It is there, or under way, with another format.
+    /// The image exists, or is being downloaded, in another format.
     #[error("image {sha256} exists in pool {pool:?} with format {format}; request that format, or delete the image first", format = existing.name())]
     Differs {
         /// SHA-256.
         sha256: String,
         /// Name of the pool.
         pool: String,
-        /// The format that it has.
+        /// Its format.
         existing: ImageFormat,
     },
-    /// Disks are built upon it.
+    /// The image is in use, such as the backing file of a disk.
     #[error("image {sha256} is in use by {user}; delete that first")]
     InUse {
         /// SHA-256.
         sha256: String,
-        /// A volume or domain.
+        /// The volume or domain that uses it.
         user: String,
     },
-    /// A field makes no sense here.
+    /// A field is invalid.
     #[error(transparent)]
     BadField(#[from] BadField),
-    /// The driver has no such thing.
+    /// libvirt's driver does not support it.
     #[error("libvirt's driver does not support {what}")]
     NotSupported {
-        /// What it lacks.
+        /// The missing feature.
         what: &'static str,
     },
-    /// libvirt did not do what was asked.
+    /// libvirt failed.
     #[error(transparent)]
     Libvirt(#[from] libvirt::Error),
 }

@@ -1,4 +1,4 @@
-//! Receiving an image over HTTP.
+//! Download of an image over HTTP.
 
 use std::error::Error as _;
 use std::io;
@@ -15,24 +15,24 @@ use super::bounds::Bounds;
 use super::file::Part;
 use crate::api::types::{ImageCode, ImageError, ImageFormat};
 
-/// How long a connection may take.
+/// Timeout of connecting.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How long the server may be silent.
+/// Timeout of each read.
 const SILENCE: Duration = Duration::from_mins(1);
-/// Pieces that wait for the disk.
+/// Capacity of the channel between network and disk.
 const WAITING: usize = 16;
 
-/// How far a fetch is, and whether it goes on.
+/// Progress of a download, and whether it is cancelled.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     received: AtomicU64,
-    /// Zero while unknown.
+    /// Zero if unknown.
     total: AtomicU64,
     given_up: Mutex<bool>,
 }
 
 impl Progress {
-    /// Bytes that were received, and the whole file's when they are known.
+    /// Bytes received so far, and the size of the file if known.
     pub fn read(&self) -> (u64, Option<u64>) {
         let total = self.total.load(Ordering::Relaxed);
         (
@@ -41,12 +41,15 @@ impl Progress {
         )
     }
 
-    /// Gives the fetch up: its file has its place by now, or never gets it.
+    /// Cancels the download. Afterwards the file is either already renamed to its final path, or never will be.
     pub fn give_up(&self) {
         *self.given_up.lock().unwrap_or_else(PoisonError::into_inner) = true;
     }
 
-    /// Puts the file in its place with `rename`, unless the fetch was given up.
+    /// Calls `rename` to move the file to its final path, unless the download is cancelled.
+    ///
+    /// # Errors
+    /// That of `rename`, or one of kind `Other` when the download is cancelled.
     pub fn place(&self, rename: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         let given_up = self.given_up.lock().unwrap_or_else(PoisonError::into_inner);
         if *given_up {
@@ -56,7 +59,11 @@ impl Progress {
     }
 }
 
-/// Receives a file, and puts it in `place` when it is what was promised. Given up, it leaves nothing.
+/// Downloads a file to `place` and verifies it. A cancelled download leaves no file.
+///
+/// # Errors
+/// `FetchFailed` when the request fails, `ImageTooLarge`, `DiskFull`, `ChecksumMismatch` or `ImageRefused` when a check
+/// fails, `PoolFailed` when the file cannot be written or another gateway writes it.
 pub(super) async fn fetch(
     url: Url,
     place: &Path,
@@ -83,7 +90,7 @@ pub(super) async fn fetch(
         let _ = pieces.send(Piece::End).await;
     }
     drop(pieces);
-    // what went wrong with the disk is the reason when receiving stopped because of it
+    // a disk error stops the download and is the root cause, so it takes precedence
     match writer.await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(None)) => received,
@@ -97,7 +104,7 @@ enum Piece {
     End,
 }
 
-/// `Err(None)`: the sender gave up.
+/// `Err(None)`: the sender stopped, and has the cause.
 fn write(
     mut pieces: mpsc::Receiver<Piece>,
     mut part: Part,
@@ -147,7 +154,7 @@ async fn receive(
     Ok(())
 }
 
-/// The URL may carry a signature: it is in no message.
+/// The URL may contain a signature, so it is removed from the message.
 fn failed(error: reqwest::Error) -> ImageError {
     let error = error.without_url();
     let mut words = error.to_string();

@@ -1,4 +1,4 @@
-//! Images that are under way, and those that failed.
+//! Running and failed downloads.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,10 +17,10 @@ use crate::app::App;
 use crate::field;
 use crate::libvirt::{self, Driver, Link, pools};
 
-/// Images that are received at once; the rest wait.
+/// Limit of concurrent downloads; the rest wait.
 const AT_ONCE: usize = 4;
 
-/// Images that are under way, and those that failed, by pool and checksum.
+/// Running and failed downloads, by pool and checksum.
 pub struct Images {
     fetches: Mutex<BTreeMap<(String, String), Fetch>>,
     turns: Arc<Semaphore>,
@@ -47,7 +47,7 @@ impl Default for Images {
 }
 
 impl Images {
-    /// All of them.
+    /// All running and failed downloads.
     pub(super) fn known(&self) -> Vec<Image> {
         self.slot()
             .iter()
@@ -55,13 +55,13 @@ impl Images {
             .collect()
     }
 
-    /// One of them.
+    /// One running or failed download.
     pub(super) fn get(&self, pool: &str, sha256: &str) -> Option<Image> {
         let key = (pool.to_owned(), sha256.to_owned());
         self.slot().get(&key).map(|fetch| fetch.image(pool, sha256))
     }
 
-    /// Gives one up. It leaves nothing, unless its file has its place already.
+    /// Cancels and forgets one download. No file remains, unless the download is already complete.
     pub(super) fn forget(&self, pool: &str, sha256: &str) {
         let fetch = self.slot().remove(&(pool.to_owned(), sha256.to_owned()));
         if let Some(fetch) = fetch {
@@ -69,7 +69,7 @@ impl Images {
         }
     }
 
-    /// Gives all up.
+    /// Cancels all downloads.
     pub fn stop(&self) {
         for fetch in std::mem::take(&mut *self.slot()).into_values() {
             fetch.end();
@@ -85,7 +85,7 @@ impl Fetch {
     fn end(self) {
         if let State::Running(task) = self.state {
             task.abort();
-            // whoever writes its file is no part of the task
+            // aborting the task does not stop the blocking writer of its file
             self.progress.give_up();
         }
     }
@@ -108,10 +108,11 @@ impl Fetch {
     }
 }
 
-/// Finds an image, or begins to fetch it. May be called any number of times: it is fetched once.
+/// Returns an image, or starts its download. Idempotent: a running download is reused, a failed one is retried.
 ///
 /// # Errors
-/// The request is invalid, the pool or its state cannot be read, or another format of the image exists.
+/// [`Error::BadField`] for an invalid checksum, url or pool, [`Error::Differs`] when the image exists in another
+/// format, [`Error::NotSupported`] with the test driver, [`Error::Libvirt`] when libvirt fails.
 pub async fn request(app: &Arc<App>, sha256: String, request: ImageRequest) -> Result<Image> {
     field::sha256("sha256", &sha256)?;
     let url = url(&request.url)?;
@@ -152,7 +153,7 @@ pub async fn request(app: &Arc<App>, sha256: String, request: ImageRequest) -> R
 
 enum CacheEntry {
     Ready(Image),
-    /// Where it belongs.
+    /// Its final path.
     Missing(PathBuf),
 }
 
@@ -166,7 +167,7 @@ fn look(
     let pool = pool(link, pool_name)?;
     let place = pool.target.join(name(sha256, format));
     if unseen(&pool, sha256)? {
-        // the gateway was killed before libvirt could look
+        // the gateway was killed between the rename and the refresh of the pool
         let _nobody_makes_volumes = app.locks.pools();
         pool.refresh()?;
     }
@@ -179,7 +180,7 @@ fn look(
     }
 }
 
-/// Refuses a format that the image of a pool and checksum does not have.
+/// Requires that the existing format is the requested one.
 fn same(key: &(String, String), existing: ImageFormat, wanted: ImageFormat) -> Result<()> {
     if existing == wanted {
         return Ok(());
@@ -232,7 +233,7 @@ async fn run(
     app.hub.nudge();
 }
 
-/// Lets libvirt look at the new file.
+/// Refreshes the pool so that libvirt lists the new file.
 async fn show(app: &Arc<App>, key: &(String, String)) -> std::result::Result<(), ImageError> {
     let (worker, (name, sha256)) = (app.clone(), key.clone());
     let shown = app.libvirt.run(move |link: &Link| -> Result<bool> {
@@ -258,7 +259,7 @@ async fn show(app: &Arc<App>, key: &(String, String)) -> std::result::Result<(),
     }
 }
 
-/// An address that images can be fetched from.
+/// Parses the URL of an image.
 fn url(text: &str) -> Result<Url> {
     match Url::parse(text) {
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url),
@@ -270,10 +271,10 @@ fn url(text: &str) -> Result<Url> {
     }
 }
 
-/// Removes what a gateway that was killed has left in the pools.
+/// Removes partial images of a killed gateway from all pools.
 ///
 /// # Errors
-/// libvirt fails to list the pools.
+/// `libvirt::Error` when libvirt fails to list or describe the pools.
 pub fn sweep(link: &Link) -> libvirt::Result<()> {
     if link.facts.driver != Driver::Test {
         pools::all(&link.connect)?

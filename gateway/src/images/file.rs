@@ -1,5 +1,5 @@
-//! The file of an image that is being received: `.part` beside its place, so that a volume with an image's name is
-//! always whole.
+//! The file of a running download. It has the suffix `.part` until it is verified, so that a volume with an image's
+//! name is always complete.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -15,25 +15,28 @@ use crate::machines::hex;
 
 const END: &str = ".part";
 
-/// Bytes that are written between two looks at what is free.
+/// Bytes written between two checks of the free space.
 const LOOK: u64 = 1 << 20;
 
-/// A file that is gone when it is not kept, however that comes.
+/// A partial file; dropping it removes the file unless it was kept.
 pub(super) struct Part {
     path: PathBuf,
     place: PathBuf,
     file: File,
     bounds: Bounds,
     written: u64,
-    /// Bytes that may be written before the next look at what is free.
+    /// Bytes left until the next check of the free space.
     room: u64,
     hash: Sha256,
     kept: bool,
 }
 
 impl Part {
-    /// An empty file beside `place`, for so many bytes where they are known. It is locked: two gateways do not write
-    /// the same.
+    /// Creates an empty file next to `place` for `bytes` bytes (0 if unknown), and locks it so that two gateways never
+    /// write the same file.
+    ///
+    /// # Errors
+    /// `PoolFailed` when the file cannot be created or is locked, `DiskFull` when `bytes` do not fit.
     pub fn create(place: &Path, bounds: Bounds, bytes: u64) -> Result<Self, ImageError> {
         let mut path = place.as_os_str().to_owned();
         path.push(END);
@@ -70,7 +73,10 @@ impl Part {
         Ok(part)
     }
 
-    /// Adds what was received.
+    /// Appends received bytes.
+    ///
+    /// # Errors
+    /// `ImageTooLarge` when the size limit is exceeded, `DiskFull` or `PoolFailed` when writing fails.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), ImageError> {
         let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         self.written = self.written.saturating_add(length);
@@ -86,7 +92,11 @@ impl Part {
             .map_err(|error| failed("write the image", &error))
     }
 
-    /// Puts the file in its place when it is what was promised, and is still wanted.
+    /// Verifies the file, and renames it to its final path unless the download is cancelled.
+    ///
+    /// # Errors
+    /// `ChecksumMismatch` or `ImageRefused` when the content is wrong, `DiskFull` or `PoolFailed` when the file cannot
+    /// be read, synced or renamed, or the download is cancelled.
     pub fn keep(
         mut self,
         sha256: &str,
@@ -143,8 +153,8 @@ impl Drop for Part {
     }
 }
 
-/// What is wrong with an image by its first 104 bytes. A qcow2 image that names other files would let whoever made
-/// it read them on the hypervisor.
+/// What is wrong with an image, from its first 104 bytes (the qcow2 version 3 header). A qcow2 image with a backing or
+/// external data file is rejected: its author could read any file of the hypervisor.
 pub fn header_problem(header: &[u8], format: ImageFormat) -> Option<&'static str> {
     if format == ImageFormat::Raw {
         return None;
@@ -167,14 +177,14 @@ pub fn header_problem(header: &[u8], format: ImageFormat) -> Option<&'static str
     if backing != 0 {
         return Some("it has a backing file; flatten it with `qemu-img convert`");
     }
-    // bit 2 of the incompatible features: the data is in another file
+    // bit 2 of the incompatible features: external data file
     if version == 3 && number(72).is_none_or(|features| features & 4 != 0) {
         return Some("its data is in another file; flatten it with `qemu-img convert`");
     }
     None
 }
 
-/// Removes what a gateway that was killed has left in a folder.
+/// Removes partial images of a killed gateway from a directory.
 pub fn sweep_folder(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -182,7 +192,7 @@ pub fn sweep_folder(folder: &Path) {
             continue;
         }
         let path = entry.path();
-        // one that is locked is being written
+        // a locked file is still being written
         if File::open(&path).is_ok_and(|file| file.try_lock().is_ok()) {
             match fs::remove_file(&path) {
                 Ok(()) => tracing::info!(path = %path.display(), "removed a partial image"),

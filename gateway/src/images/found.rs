@@ -1,4 +1,4 @@
-//! Images as they are.
+//! Reading of images.
 
 use std::fs;
 
@@ -18,7 +18,10 @@ pub(super) fn name(sha256: &str, format: ImageFormat) -> String {
     format!("{PREFIX}{sha256}.{}", format.name())
 }
 
-/// The volume of an image that is ready, and its format.
+/// The volume of a ready image, and its format.
+///
+/// # Errors
+/// `libvirt::Error::Call` when libvirt fails to look up a volume.
 pub fn volume(pool: &Pool, sha256: &str) -> libvirt::Result<Option<(StorageVol, ImageFormat)>> {
     for format in [ImageFormat::Qcow2, ImageFormat::Raw] {
         if let Some(volume) = volumes::by_name(pool, &name(sha256, format))? {
@@ -28,14 +31,21 @@ pub fn volume(pool: &Pool, sha256: &str) -> libvirt::Result<Option<(StorageVol, 
     Ok(None)
 }
 
-/// Whether an image has its place, and libvirt has not looked yet.
+/// Whether the file of an image exists that libvirt does not list yet: the pool must be refreshed.
+///
+/// # Errors
+/// Those of [`volume`].
 pub(super) fn unseen(pool: &Pool, sha256: &str) -> libvirt::Result<bool> {
     let formats = [ImageFormat::Qcow2, ImageFormat::Raw];
     let is_there = |format| pool.target.join(name(sha256, format)).exists();
     Ok(volume(pool, sha256)?.is_none() && formats.into_iter().any(is_there))
 }
 
-/// The pool that images of a request belong to.
+/// The pool of a request.
+///
+/// # Errors
+/// [`Error::BadField`] when the pool is not active or has no directory, [`Error::NotSupported`] with the test driver,
+/// [`Error::Libvirt`] when libvirt fails.
 pub(super) fn pool(link: &Link, name: &str) -> Result<Pool> {
     if link.facts.driver == Driver::Test {
         return Err(Error::NotSupported {
@@ -58,7 +68,10 @@ pub(super) fn pool(link: &Link, name: &str) -> Result<Pool> {
     Err(field::bad("pool", problem).into())
 }
 
-/// All images: those that are ready, those under way, those that failed.
+/// All images: ready, downloading and failed ones.
+///
+/// # Errors
+/// [`Error::Libvirt`] when libvirt fails to list the pools; a pool that cannot be read is skipped.
 pub fn list(app: &App, link: &Link) -> Result<Vec<Image>> {
     let mut images = app.images.known();
     if link.facts.driver != Driver::Test {
@@ -70,7 +83,7 @@ pub fn list(app: &App, link: &Link) -> Result<Vec<Image>> {
             images.extend(ready.unwrap_or_default());
         }
     }
-    // what is ready wins over what is remembered of its fetch: it comes later
+    // a ready volume overrides the entry of its download, which may be stale
     images.sort_by(|a, b| (&a.pool, &a.sha256).cmp(&(&b.pool, &b.sha256)));
     images.dedup_by(|later, first| {
         let same = (&later.pool, &later.sha256) == (&first.pool, &first.sha256);
@@ -83,6 +96,10 @@ pub fn list(app: &App, link: &Link) -> Result<Vec<Image>> {
 }
 
 /// One image.
+///
+/// # Errors
+/// [`Error::BadField`] for an invalid checksum or pool, [`Error::Unknown`] when the image does not exist,
+/// [`Error::NotSupported`] with the test driver, [`Error::Libvirt`] when libvirt fails.
 pub fn one(app: &App, link: &Link, pool_name: &str, sha256: &str) -> Result<Image> {
     field::sha256("sha256", sha256)?;
     let pool = pool(link, pool_name)?;
@@ -114,6 +131,10 @@ fn ready(pool: &Pool) -> libvirt::Result<Vec<Image>> {
     Ok(images)
 }
 
+/// The ready image of a volume.
+///
+/// # Errors
+/// `libvirt::Error::Call` when libvirt fails to read the path or the size of the volume.
 pub(super) fn as_image(pool: &str, sha256: &str, volume: &StorageVol) -> libvirt::Result<Image> {
     let path = volume.path().doing("read a volume's path")?;
     let size = match fs::metadata(path) {

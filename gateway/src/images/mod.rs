@@ -1,5 +1,5 @@
-//! Images: fetched once per pool, verified, and shared by the disks that start as copies of them. An image that is
-//! ready is a volume of libvirt's; only what is under way or has failed is remembered here.
+//! Images: downloaded once per pool, verified, and shared as backing files of disks. A ready image is a libvirt volume;
+//! only running and failed downloads are kept in memory.
 
 mod bounds;
 mod delete;

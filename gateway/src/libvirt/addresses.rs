@@ -1,7 +1,7 @@
-//! Addresses of machines, by MAC: a lease's host name is the image's at first, and says nothing.
+//! Addresses of machines, by MAC address: the host name of a first lease is the image's, so it identifies nothing.
 //!
-//! Leases are read where libvirt's networks keep them (as libvirt's own name service module does), not by
-//! `virDomainInterfaceAddresses`: the binding never frees what that call returns, and it is asked every second.
+//! Leases are read from the status files of libvirt's networks, as libvirt's NSS module does, and not with
+//! `virDomainInterfaceAddresses`: the binding leaks what that call returns, and polls call it every second.
 
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
@@ -19,15 +19,15 @@ use super::domains;
 use super::error::Doing;
 use crate::api::types::{Address, AddressSource};
 
-/// Seconds that a guest agent may take for its answer.
+/// Timeout of a guest agent's answer, in seconds.
 const AGENT_PATIENCE: i32 = 2;
-/// Addresses of one network card that are told. A guest may claim any number: by its agent, by ARP, by many leases.
+/// Limit of addresses per network interface: a guest can claim any number through its agent, ARP or leases.
 pub const MOST_PER_CARD: usize = 16;
 
-/// MAC addresses (lower case) and what belongs to them.
+/// Addresses by MAC address (lower case).
 pub type ByMac = BTreeMap<String, Vec<String>>;
 
-/// A lease, as libvirt's helper of dnsmasq writes it.
+/// A lease, as written by `libvirt_leaseshelper`.
 #[derive(Deserialize)]
 struct Lease {
     #[serde(rename = "ip-address")]
@@ -38,7 +38,7 @@ struct Lease {
     expiry: Option<i64>,
 }
 
-/// The leases of all networks that have not run out.
+/// The unexpired leases of all networks.
 pub fn leases(folder: &Path, now: Timestamp) -> ByMac {
     let mut found = ByMac::new();
     let files = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -53,7 +53,7 @@ pub fn leases(folder: &Path, now: Timestamp) -> ByMac {
     found
 }
 
-/// Reads a network's leases. A card may have several; the newest comes first.
+/// Parses the leases of a network. An interface may have several; the newest is first.
 pub fn parse_leases(text: &str, now: Timestamp, found: &mut ByMac) {
     let mut leases: Vec<Lease> = serde_json::from_str(text).unwrap_or_default();
     leases.sort_by_key(|lease| std::cmp::Reverse(lease.expiry));
@@ -77,7 +77,8 @@ pub fn arp() -> ByMac {
     found
 }
 
-/// Reads an ARP table as the kernel shows it: address, hardware type, flags, MAC, mask, device.
+/// Parses `/proc/net/arp`: address, hardware type, flags, MAC, mask, device. Only entries with flag 2 (`ATF_COM`,
+/// complete) count.
 pub fn parse_arp(text: &str, found: &mut ByMac) {
     for line in text.lines().skip(1) {
         let mut words = line.split_whitespace();
@@ -95,7 +96,11 @@ pub fn parse_arp(text: &str, found: &mut ByMac) {
     }
 }
 
-/// What the guest agent says. It may say anything: only the machine's own cards count, and so many addresses of each.
+/// Addresses reported by the guest agent. Its answer is untrusted: only addresses of the machine's own interfaces
+/// count, and only [`MOST_PER_CARD`] of each.
+///
+/// # Errors
+/// [`Error::Call`](super::Error::Call) when the agent does not answer, or libvirt fails to look up the domain.
 pub fn agent(connect: &Connect, view: &DomainView) -> Result<ByMac> {
     let Some(domain) = domains::by_uuid(connect, view.uuid)? else {
         return Ok(ByMac::new());
@@ -113,7 +118,7 @@ pub fn agent(connect: &Connect, view: &DomainView) -> Result<ByMac> {
     Ok(found)
 }
 
-/// Reads a guest agent's answer.
+/// Parses a guest agent's answer.
 pub fn parse_agent(text: &str) -> ByMac {
     #[derive(Deserialize)]
     struct Answer {
@@ -148,8 +153,8 @@ pub fn parse_agent(text: &str) -> ByMac {
     found
 }
 
-/// The addresses of a machine's cards, in the order of the cards. Of each card those count that the surest source has:
-/// its leases, else what the hypervisor's kernel saw, else what the guest says, which is asked only where it is needed.
+/// The addresses of a machine, in the order of its interfaces. For each interface the most reliable source is used:
+/// leases, else the ARP table, else the guest agent, which is queried only if an interface needs it.
 pub fn of_cards(
     view: &DomainView,
     leases: &ByMac,
@@ -170,7 +175,7 @@ pub fn of_cards(
     view.interfaces.iter().flat_map(of_card).collect()
 }
 
-/// The addresses of a card that `known` has.
+/// The usable addresses of an interface in `known`.
 fn of_card(card: &InterfaceView, known: &ByMac, source: AddressSource) -> Vec<Address> {
     let addresses = known.get(&card.mac).into_iter().flatten();
     let usable = addresses.filter_map(|address| usable(address));
@@ -182,7 +187,7 @@ fn of_card(card: &InterfaceView, known: &ByMac, source: AddressSource) -> Vec<Ad
     usable.take(MOST_PER_CARD).map(address).collect()
 }
 
-/// One that is no address, or is of the link or the guest alone, helps nobody.
+/// Parses an address; `None` for an invalid one, and for a link-local, loopback or unspecified one: it is unreachable.
 fn usable(address: &str) -> Option<IpAddr> {
     let ip: IpAddr = address.parse().ok()?;
     let local = matches!(ip, IpAddr::V6(ip) if ip.is_unicast_link_local());

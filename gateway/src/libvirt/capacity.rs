@@ -1,4 +1,4 @@
-//! What a hypervisor has, and what is given out.
+//! Capacity of a hypervisor, and how much of it is allocated.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,21 +10,24 @@ use super::domains::{self, Allocation};
 use super::{Doing, Driver, Guest, Link, Result, pools};
 use crate::api::types::{Acceleration, Amount, Capacity};
 
-/// How much of the hypervisor may be given out.
+/// Limits of allocatable CPUs and memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Virtual CPUs per CPU.
+    /// Virtual CPUs per physical CPU.
     pub cpu_overcommit: f64,
-    /// Bytes per byte of memory.
+    /// Allocatable bytes per byte of physical memory.
     pub memory_overcommit: f64,
-    /// Bytes of memory that stay with the hypervisor.
+    /// Bytes of memory reserved for the hypervisor.
     pub memory_reserve: u64,
 }
 
-/// Where the kernel shows network interfaces.
+/// Where sysfs lists network interfaces.
 const INTERFACES: &str = "/sys/class/net";
 
-/// CPUs and memory: what there is, may be given out, and is given out to all domains, foreign ones as well.
+/// CPUs and memory: total, allocatable, and allocated to all domains, including those that the gateway does not manage.
+///
+/// # Errors
+/// [`Error::Call`](super::Error::Call) when libvirt fails to read the hypervisor's size.
 pub fn amounts(link: &Link, limits: Limits, allocated: Allocation) -> Result<(Amount, Amount)> {
     let node = link
         .connect
@@ -47,7 +50,10 @@ pub fn amounts(link: &Link, limits: Limits, allocated: Allocation) -> Result<(Am
     ))
 }
 
-/// Everything about the hypervisor.
+/// The complete capacity of the hypervisor.
+///
+/// # Errors
+/// [`Error::Call`](super::Error::Call) when libvirt fails; an object that cannot be read is skipped.
 pub fn read(link: &Link, limits: Limits) -> Result<Capacity> {
     let connect = &link.connect;
     let (cpus, memory_bytes) = amounts(link, limits, domains::allocated(link)?)?;
@@ -69,6 +75,9 @@ pub fn read(link: &Link, limits: Limits) -> Result<Capacity> {
 }
 
 /// Names of the active networks, and of their bridges.
+///
+/// # Errors
+/// [`Error::Call`](super::Error::Call) when libvirt fails to list the networks or the connection is lost.
 pub fn networks(link: &Link) -> Result<(Vec<String>, BTreeSet<String>)> {
     let active = sys::VIR_CONNECT_LIST_NETWORKS_ACTIVE;
     let list = link
@@ -80,7 +89,7 @@ pub fn networks(link: &Link) -> Result<(Vec<String>, BTreeSet<String>)> {
     for network in list {
         let name = network.name().doing("read a network's name");
         names.extend(link.readable("a network", name)?);
-        // networks over a bridge or a device of the host have none of their own
+        // networks on an existing bridge or device of the host have no bridge of their own
         if let Ok(bridge) = network.bridge_name() {
             bridges.insert(bridge);
         }
@@ -89,17 +98,17 @@ pub fn networks(link: &Link) -> Result<(Vec<String>, BTreeSet<String>)> {
     Ok((names, bridges))
 }
 
-/// Names of the hypervisor's bridges, but for those in `without`.
+/// Names of the hypervisor's bridges, except those in `without`.
 pub fn bridges(link: &Link, without: &BTreeSet<String>) -> Vec<String> {
     match link.facts.driver {
-        // its networks are on no wire
+        // its networks do not exist on the host
         Driver::Test => Vec::new(),
         _ => bridges_in(Path::new(INTERFACES), without),
     }
 }
 
-/// The kernel says itself which interfaces are bridges, whatever their names are, and whether or not anything is
-/// plugged in: an internal bridge has no carrier before its first guest.
+/// Bridges are recognized by sysfs, not by their names or carrier: an internal bridge has no carrier before its first
+/// guest starts.
 fn bridges_in(folder: &Path, without: &BTreeSet<String>) -> Vec<String> {
     let interfaces = fs::read_dir(folder).into_iter().flatten().flatten();
     let bridges = interfaces.filter(|interface| interface.path().join("bridge").is_dir());
@@ -118,7 +127,7 @@ fn hypervisor(link: &Link) -> Option<String> {
     }
 }
 
-/// libvirt's numbers are `major * 1000000 + minor * 1000 + release`.
+/// Formats libvirt's version number: `major * 1000000 + minor * 1000 + release`.
 fn version(number: u32) -> String {
     format!(
         "{}.{}.{}",
@@ -134,7 +143,7 @@ fn version(number: u32) -> String {
     clippy::cast_precision_loss
 )]
 fn scaled(amount: u64, factor: f64) -> u64 {
-    // bytes of memory and numbers of CPUs are far below 2^53
+    // exact in an f64: bytes of memory and numbers of CPUs are far below 2^53
     (amount as f64 * factor) as u64
 }
 

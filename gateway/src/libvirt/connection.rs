@@ -12,19 +12,19 @@ use super::facts::Facts;
 use super::odd::Odd;
 use super::{Error, Result};
 
-/// Calls of libvirt that run at once. The rest wait.
+/// Limit of concurrent operations in libvirt; the rest wait.
 const WORKERS: usize = 8;
-/// How long callers wait while no worker comes to an end, before they are told that libvirt does not answer.
+/// Timeout of the queue while no operation ends: then libvirt is treated as unavailable.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long callers wait for what has begun, before they are told the same. The first creates of a slow hypervisor take
-/// minutes: libvirtd asks QEMU for all that it can do.
+/// Timeout of a running operation. The first creates on a slow hypervisor take minutes, because libvirtd probes the
+/// capabilities of QEMU.
 const ANSWER: Duration = Duration::from_mins(5);
 
-/// libvirt, connected when needed.
+/// libvirt, connected on demand.
 pub struct Libvirt {
     uri: String,
     workers: Arc<Semaphore>,
-    /// Calls that have come to their end.
+    /// Number of finished operations.
     ended: AtomicU64,
     link: Mutex<Option<Arc<Link>>>,
 }
@@ -33,13 +33,13 @@ pub struct Libvirt {
 pub struct Link {
     /// The connection.
     pub connect: Connect,
-    /// What was learnt when it was made.
+    /// Properties of the hypervisor, read when the connection was opened.
     pub facts: Facts,
     odd: Odd,
 }
 
 impl Libvirt {
-    /// libvirt at `uri`. Nothing is connected yet.
+    /// libvirt at `uri`. It does not connect yet.
     pub fn new(uri: String) -> Self {
         virt::error::clear_error_callback();
         let workers = Arc::new(Semaphore::new(WORKERS));
@@ -51,9 +51,13 @@ impl Libvirt {
         }
     }
 
-    /// Runs `work` on a blocking worker with a live connection. Once it has begun it runs to its end,
-    /// whether or not somebody still waits for it: a caller who goes away cuts nothing in the middle, nor does one
-    /// who is told that libvirt does not answer.
+    /// Runs `work` on a blocking worker with a live connection. Work that has started runs to completion, even when its
+    /// caller disconnects or times out, so that no operation is interrupted halfway.
+    ///
+    /// # Errors
+    /// Those of `work`; [`Error::Busy`] when no worker becomes free in time, [`Error::Slow`] when `work` exceeds 5 min,
+    /// [`Error::Worker`] when it panics, [`Error::Connect`], [`Error::Call`] or [`Error::Description`] when connecting
+    /// fails.
     pub async fn run<T, E, F>(self: &Arc<Self>, work: F) -> std::result::Result<T, E>
     where
         T: Send + 'static,
@@ -74,7 +78,7 @@ impl Libvirt {
         }
     }
 
-    /// A place among the workers. A queue that moves is waited in; one that stands still means that libvirt hangs.
+    /// Acquires a worker. It waits while the queue advances; a queue that does not advance means that libvirt hangs.
     async fn worker(&self) -> Result<OwnedSemaphorePermit> {
         let mut turn = pin!(self.workers.clone().acquire_owned());
         loop {
@@ -87,16 +91,16 @@ impl Libvirt {
         }
     }
 
-    /// Waits until every call that has begun is at its end.
+    /// Waits until all started operations are finished. No other can start afterwards.
     pub async fn finish(&self) {
-        // what was asked before is done when all workers are free at once
+        // the semaphore is fair: all permits are free only after every earlier operation has ended
         let all = u32::try_from(WORKERS).unwrap_or(u32::MAX);
         if let Ok(permits) = self.workers.acquire_many(all).await {
             permits.forget();
         }
     }
 
-    /// The connection, made anew where the last one does not answer.
+    /// The connection, reopened if the last one does not answer.
     fn link(&self) -> Result<Arc<Link>> {
         let current = self.slot().clone();
         if let Some(link) = &current
@@ -136,8 +140,11 @@ impl Link {
         })
     }
 
-    /// One of many things, where it can be read: `None` for one that is gone, or that cannot be read, which is logged
-    /// once. One odd thing never keeps the others from being seen. Where the connection is at fault it is an error.
+    /// The result of reading one object of a list: `None` if the object was deleted, or cannot be read, which is logged
+    /// once. So one unreadable object does not hide the others.
+    ///
+    /// # Errors
+    /// The error of `read`, when [`Error::is_unavailable`] is true for it.
     pub fn readable<T>(&self, name: &str, read: Result<T>) -> Result<Option<T>> {
         self.odd.readable(name, read)
     }

@@ -1,4 +1,4 @@
-//! Domains: those that are there, and what they do.
+//! Domains: lookup, state and removal.
 
 use uuid::Uuid;
 use virt::connect::Connect;
@@ -13,22 +13,25 @@ use super::error::found;
 use super::{Doing, Driver, Link, Result};
 use crate::api::types::MachineState;
 
-/// Why a domain is paused whose guest has put itself to sleep: it does not resume, it wakes up.
+/// Reason of a domain suspended by its guest (ACPI S3): resume fails, it needs `virDomainPMWakeup`.
 pub const ASLEEP: &str = "suspended by the guest";
 
-/// A domain, and what it does.
+/// A domain and its state.
 #[derive(Clone, Debug)]
 pub struct DomainStatus {
-    /// What it is.
+    /// Its description.
     pub view: DomainView,
-    /// What it does.
+    /// Its state.
     pub state: MachineState,
-    /// Why.
+    /// Reason of the state.
     pub reason: Option<String>,
 }
 
-/// All domains, ours and others. One that goes away in between is left out; one that cannot be read is there, and
-/// nothing is known of it.
+/// All domains, including those that the gateway does not manage. One that is deleted meanwhile is skipped; one that
+/// cannot be read is included with state `Unknown`.
+///
+/// # Errors
+/// [`Error::Call`](super::Error::Call) when libvirt fails to list the domains or the connection is lost.
 pub fn all(link: &Link) -> Result<Vec<DomainStatus>> {
     let mut all = Vec::new();
     for domain in link.connect.list_all_domains(0).doing("list the domains")? {
@@ -44,7 +47,7 @@ pub fn all(link: &Link) -> Result<Vec<DomainStatus>> {
     Ok(all)
 }
 
-/// A domain that cannot be read. It may be ours: who asks for the machine of this UUID is not to hear that it is gone.
+/// A domain that cannot be read. It may be a machine, so a request for its UUID must not get 404.
 fn unread(uuid: Uuid, name: String) -> DomainStatus {
     let ours = Metadata {
         hash: String::new(),
@@ -68,7 +71,11 @@ fn unread(uuid: Uuid, name: String) -> DomainStatus {
     }
 }
 
-/// What a domain is and does.
+/// The description and the state of a domain.
+///
+/// # Errors
+/// [`Error::Call`](super::Error::Call) when libvirt fails to read them,
+/// [`Error::Description`](super::Error::Description) when the XML cannot be parsed.
 pub fn see(domain: &Domain) -> Result<DomainStatus> {
     let xml = domain.xml_desc(0).doing("read a domain's description")?;
     let (state, reason) = state(domain)?;
@@ -79,7 +86,10 @@ pub fn see(domain: &Domain) -> Result<DomainStatus> {
     })
 }
 
-/// The domain with a UUID, if there is one.
+/// The domain with a UUID, if it exists.
+///
+/// # Errors
+/// [`Error::Call`](super::Error::Call) when libvirt fails to look it up.
 pub fn by_uuid(connect: &Connect, id: Uuid) -> Result<Option<Domain>> {
     found(
         connect
@@ -88,7 +98,10 @@ pub fn by_uuid(connect: &Connect, id: Uuid) -> Result<Option<Domain>> {
     )
 }
 
-/// The domain with a name, if there is one.
+/// The domain with a name, if it exists.
+///
+/// # Errors
+/// [`Error::Call`](super::Error::Call) when libvirt fails to look it up.
 pub fn by_name(connect: &Connect, name: &str) -> Result<Option<Domain>> {
     found(
         connect
@@ -97,11 +110,14 @@ pub fn by_name(connect: &Connect, name: &str) -> Result<Option<Domain>> {
     )
 }
 
-/// What a domain does, and why.
+/// The state of a domain, and its reason.
+///
+/// # Errors
+/// [`Error::Call`](super::Error::Call) when libvirt fails to read the state.
 pub fn state(domain: &Domain) -> Result<(MachineState, Option<String>)> {
     let (state, reason) = domain.state().doing("read a domain's state")?;
     if matches!(state, Enum::Unknown(_)) {
-        // the binding gives this instead of libvirt's error, so that one is asked for again
+        // the binding returns this instead of libvirt's error; another call returns the error
         domain.is_active().doing("read a domain's state")?;
     }
     let reason = match reason {
@@ -156,7 +172,11 @@ fn off(
     (MachineState::Off, reason.map(str::to_owned))
 }
 
-/// Marks a machine's creation as ended. Metadata that a newer gateway wrote is left for it to mark.
+/// Removes the mark `creating` from a machine's metadata. Metadata that cannot be parsed is kept: rewriting it would
+/// lose the fields of a newer gateway.
+///
+/// # Errors
+/// [`Error::Call`](super::Error::Call) when libvirt fails to write the metadata.
 pub fn created(domain: &Domain, metadata: &Metadata) -> Result<()> {
     if metadata.spec.is_none() {
         return Ok(());
@@ -180,7 +200,10 @@ pub fn created(domain: &Domain, metadata: &Metadata) -> Result<()> {
         .doing("write a domain's metadata")
 }
 
-/// Cuts a domain's power and takes its definition away, with what libvirt itself keeps of it.
+/// Powers a domain off and undefines it, with its managed save image, NVRAM, and metadata of snapshots and checkpoints.
+///
+/// # Errors
+/// [`Error::Call`](super::Error::Call) when libvirt fails to power it off or to undefine it.
 pub fn remove(link: &Link, domain: &Domain) -> Result<()> {
     if domain.is_active().doing("read a domain's state")? {
         ended(domain.destroy().doing("cut a domain's power"))?;
@@ -197,7 +220,7 @@ pub fn remove(link: &Link, domain: &Domain) -> Result<()> {
     found(domain.undefine_flags(flags).doing("undefine a domain")).map(drop)
 }
 
-/// A domain that went off by itself needs no cut any more.
+/// Ignores the error of a domain that is already off or undefined.
 fn ended(result: Result<()>) -> Result<()> {
     match result {
         Err(error) if error.is(virt::error::ErrorNumber::OperationInvalid) => Ok(()),
@@ -206,18 +229,21 @@ fn ended(result: Result<()>) -> Result<()> {
     }
 }
 
-/// CPUs and bytes of memory that all domains have together.
+/// Sum of the CPUs and memory of all domains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allocation {
     /// Virtual CPUs.
     pub cpus: u64,
     /// Bytes of memory.
     pub memory: u64,
-    /// Domains whose size cannot be read, and is not in the sums.
+    /// Number of domains whose size cannot be read and is not included.
     pub unread: usize,
 }
 
-/// CPUs and bytes of memory that all domains have together.
+/// Sum of the CPUs and memory of all domains.
+///
+/// # Errors
+/// [`Error::Call`](super::Error::Call) when libvirt fails to list the domains or the connection is lost.
 pub fn allocated(link: &Link) -> Result<Allocation> {
     let mut sum = Allocation::default();
     for domain in link.connect.list_all_domains(0).doing("list the domains")? {

@@ -1,42 +1,42 @@
-//! What libvirt answers when it does not do what was asked.
+//! Errors of libvirt.
 
 use virt::error::{Error as VirtError, ErrorDomain, ErrorNumber};
 
-/// Result of a call of libvirt.
+/// Result of a libvirt call.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why libvirt did not do what was asked.
+/// Errors of libvirt.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// libvirt refused a call, or the call failed.
+    /// A libvirt call failed.
     #[error("failed to {action}")]
     Call {
-        /// What was tried.
+        /// The attempted action, as in "failed to ...".
         action: &'static str,
-        /// What libvirt said.
+        /// libvirt's error.
         source: VirtError,
     },
-    /// Nobody answers at libvirt's socket.
+    /// The connection cannot be opened.
     #[error("failed to connect to libvirt at {uri}")]
     Connect {
-        /// libvirt's address.
+        /// The connection URI.
         uri: String,
-        /// What libvirt said.
+        /// libvirt's error.
         source: VirtError,
     },
-    /// All workers wait for libvirt.
+    /// All workers are occupied, and none becomes free in time.
     #[error("failed to reach libvirt: all workers are busy; retry later")]
     Busy,
-    /// A worker waits for libvirt.
+    /// The operation exceeds its timeout; it continues in the background.
     #[error("libvirt did not answer in time; the operation continues, retry later")]
     Slow,
-    /// A worker ended without an answer.
+    /// A worker panicked or was cancelled.
     #[error("failed to get an answer from a libvirt worker")]
     Worker(#[source] tokio::task::JoinError),
-    /// libvirt described something in words that make no sense.
+    /// libvirt returned an unexpected description or content.
     #[error("failed to read libvirt's description of {what}: {problem}")]
     Description {
-        /// Of what.
+        /// The described object.
         what: &'static str,
         /// What is wrong with it.
         problem: String,
@@ -44,7 +44,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// libvirt's own words, on one line.
+    /// The message including libvirt's own, on one line.
     pub fn words(&self) -> String {
         match self {
             Self::Call { source, .. } | Self::Connect { source, .. } => {
@@ -54,7 +54,7 @@ impl Error {
         }
     }
 
-    /// Whether the connection is at fault, not what was asked.
+    /// Whether libvirt is unavailable, as opposed to a failed operation: a retry may succeed.
     pub fn is_unavailable(&self) -> bool {
         match self {
             Self::Connect { .. } | Self::Busy | Self::Slow => true,
@@ -72,12 +72,12 @@ impl Error {
         }
     }
 
-    /// Whether libvirt said `number`.
+    /// Whether libvirt's error code is `number`.
     pub fn is(&self, number: ErrorNumber) -> bool {
         matches!(self, Self::Call { source, .. } if source.code().is(number))
     }
 
-    /// Whether what was looked up is not there.
+    /// Whether the object does not exist.
     pub fn is_missing(&self) -> bool {
         [
             ErrorNumber::NoDomain,
@@ -91,15 +91,18 @@ impl Error {
         .any(|number| self.is(number))
     }
 
-    /// Whether this driver of libvirt cannot do that at all.
+    /// Whether libvirt's driver does not support the operation.
     pub fn is_unsupported(&self) -> bool {
         self.is(ErrorNumber::NoSupport) || self.is(ErrorNumber::ArgumentUnsupported)
     }
 }
 
-/// Says what was tried when a call of libvirt failed.
+/// Adds the attempted action to errors of libvirt.
 pub trait Doing<T> {
-    /// Adds what was tried, as it stands after "failed to".
+    /// Adds the action, worded to follow "failed to".
+    ///
+    /// # Errors
+    /// The error of `self`, with the action and the class of libvirt's error code.
     fn doing(self, action: &'static str) -> Result<T>;
 }
 
@@ -109,7 +112,10 @@ impl<T> Doing<T> for std::result::Result<T, VirtError> {
     }
 }
 
-/// `None` where what was looked up is not there.
+/// Converts the error of a missing object to `None`.
+///
+/// # Errors
+/// The error of `result`, unless [`Error::is_missing`] is true for it.
 pub fn found<T>(result: Result<T>) -> Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),

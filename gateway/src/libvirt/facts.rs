@@ -1,4 +1,4 @@
-//! What a hypervisor can do, from its capabilities.
+//! Properties of a hypervisor, from libvirt's capabilities.
 
 use roxmltree::{Document, Node};
 use uuid::Uuid;
@@ -7,20 +7,20 @@ use virt::connect::Connect;
 use super::{Doing, Error, Result};
 use crate::api::types::Acceleration;
 
-/// What was learnt when the connection was made.
+/// Properties of the hypervisor, read when the connection is opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// The driver behind the connection.
     pub driver: Driver,
     /// UUID of the host.
     pub uuid: Uuid,
-    /// What it can run: architecture and how.
+    /// Supported guest architectures.
     pub guests: Vec<Guest>,
     /// The host's own architecture.
     pub architecture: String,
 }
 
-/// Drivers of libvirt that make a difference here.
+/// Drivers of libvirt that the gateway distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Driver {
     /// QEMU, with or without KVM.
@@ -31,7 +31,7 @@ pub enum Driver {
     Other,
 }
 
-/// An architecture that machines may have, and how it is run.
+/// A supported guest architecture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guest {
     /// Such as `x86_64`.
@@ -41,14 +41,14 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// The domain type for it: KVM where the hypervisor offers it.
+    /// The domain type: `kvm` if the hypervisor offers it.
     pub fn domain_type(&self) -> &str {
         let kvm = self.domain_types.iter().find(|name| *name == "kvm");
         kvm.or(self.domain_types.first())
             .map_or("qemu", String::as_str)
     }
 
-    /// How it is run.
+    /// Whether it uses hardware virtualization.
     pub fn acceleration(&self) -> Acceleration {
         if self.domain_type() == "kvm" {
             Acceleration::Kvm
@@ -59,7 +59,10 @@ impl Guest {
 }
 
 impl Facts {
-    /// Asks libvirt.
+    /// Reads them from libvirt.
+    ///
+    /// # Errors
+    /// [`Error::Call`] when libvirt fails, [`Error::Description`] when the capabilities cannot be used.
     pub(super) fn read(connect: &Connect) -> Result<Self> {
         let driver = connect.driver_type().doing("read the driver's name")?;
         let capabilities = connect.capabilities().doing("read the capabilities")?;
@@ -71,7 +74,10 @@ impl Facts {
         Self::parse(driver, &capabilities)
     }
 
-    /// Reads libvirt's capabilities.
+    /// Parses libvirt's capabilities.
+    ///
+    /// # Errors
+    /// [`Error::Description`] when they are not XML, lack the element `host`, or list no guest of type `hvm`.
     pub fn parse(driver: Driver, capabilities: &str) -> Result<Self> {
         let wrong = |problem: String| Error::Description {
             what: "the capabilities",
@@ -94,7 +100,7 @@ impl Facts {
             .or(guests.first())
             .map(|guest| guest.architecture.clone())
             .ok_or_else(|| wrong("it runs no machines".to_owned()))?;
-        // the test driver's host has none
+        // the test driver's host has no UUID
         let uuid = uuid.parse().unwrap_or_default();
         Ok(Self {
             driver,
@@ -104,7 +110,7 @@ impl Facts {
         })
     }
 
-    /// How machines of `architecture` are run, when they can be.
+    /// The guest of `architecture`, or of the host's; `None` if it is not supported.
     pub fn guest(&self, architecture: Option<&str>) -> Option<&Guest> {
         let wanted = architecture.unwrap_or(&self.architecture);
         self.guests

@@ -1,4 +1,4 @@
-//! libvirt: the connection, and what is read from and written to it.
+//! libvirt: the connection, and everything read from and written to it.
 
 pub mod addresses;
 pub mod capacity;

@@ -1,5 +1,5 @@
-//! Things at a hypervisor that libvirt cannot describe, or not in words that are understood: left out of every look, so
-//! that one of them never keeps the others from being seen.
+//! Objects that libvirt cannot describe, or whose description cannot be parsed: they are skipped in lists, so that one
+//! of them does not hide the others.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -7,16 +7,19 @@ use std::sync::{Mutex, PoisonError};
 use super::Result;
 use super::error::found;
 
-/// Different things that are said of one connection to be unreadable.
+/// Limit of distinct messages per connection, to bound the memory.
 const MOST: usize = 1000;
 
-/// What could not be read since a connection was made, each said once.
+/// Objects that could not be read since the connection was opened, each logged once.
 #[derive(Default)]
 pub(super) struct Odd(Mutex<BTreeSet<String>>);
 
 impl Odd {
-    /// One of many things, where it can be read: `None` for one that is gone, or that cannot be read, which is logged
-    /// once. Where the connection is at fault it is an error.
+    /// The result of reading one object of a list: `None` if the object was deleted, or cannot be read, which is logged
+    /// once.
+    ///
+    /// # Errors
+    /// The error of `read`, when [`Error::is_unavailable`](super::Error::is_unavailable) is true for it.
     pub fn readable<T>(&self, name: &str, read: Result<T>) -> Result<Option<T>> {
         match found(read) {
             Err(error) if !error.is_unavailable() => {
@@ -48,7 +51,7 @@ mod tests {
         })
     }
 
-    /// A look at several things, as those at pools, networks, volumes and domains are.
+    /// Reads a list of objects, such as pools, networks, volumes or domains.
     fn look(odd: &Odd, all: Vec<(&str, Result<&'static str>)>) -> Result<Vec<&'static str>> {
         let mut seen = Vec::new();
         for (name, read) in all {

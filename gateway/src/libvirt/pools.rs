@@ -11,7 +11,7 @@ use super::error::found;
 use super::{Doing, Error, Link, Result};
 use crate::api::types::PoolCapacity;
 
-/// A storage pool that is active.
+/// An active storage pool.
 pub struct Pool {
     /// libvirt's handle.
     pub handle: StoragePool,
@@ -19,17 +19,17 @@ pub struct Pool {
     pub name: String,
     /// Its type, such as `dir` or `logical`.
     pub kind: String,
-    /// Its folder, or where its devices are.
+    /// Its directory, or the directory of its devices.
     pub target: PathBuf,
 }
 
 impl Pool {
-    /// Its volumes are files in a folder: such a pool can hold images and disks that build upon them.
+    /// Whether its volumes are files in a directory: only such a pool can hold images and disks based on them.
     pub fn has_folder(&self) -> bool {
         matches!(self.kind.as_str(), "dir" | "fs" | "netfs")
     }
 
-    /// Bytes that are free. What libvirt knows of a folder may be old, so the system is asked first.
+    /// Free bytes. libvirt's number for a directory may be as old as the last refresh, so statvfs(3) takes precedence.
     pub fn available(&self) -> Option<u64> {
         if self.has_folder()
             && let Ok(system) = rustix::fs::statvfs(&self.target)
@@ -39,7 +39,10 @@ impl Pool {
         self.handle.info().ok().map(|info| info.available)
     }
 
-    /// Lets libvirt look again at what is there.
+    /// Makes libvirt rescan the pool.
+    ///
+    /// # Errors
+    /// [`Error::Call`] when libvirt fails to refresh the pool.
     pub fn refresh(&self) -> Result<()> {
         self.handle.refresh(0).doing("refresh a storage pool")
     }
@@ -66,7 +69,10 @@ impl Pool {
     }
 }
 
-/// The active pool with a name, if there is one.
+/// The active pool with a name, if it exists.
+///
+/// # Errors
+/// [`Error::Call`] when libvirt fails to look it up, [`Error::Description`] when its XML cannot be parsed.
 pub fn by_name(connect: &Connect, name: &str) -> Result<Option<Pool>> {
     let pool = connect
         .lookup_storage_pool_by_name(name)
@@ -79,7 +85,10 @@ pub fn by_name(connect: &Connect, name: &str) -> Result<Option<Pool>> {
     }
 }
 
-/// Whether there is a pool with this name that is not active: nobody can say what is in it, or delete it.
+/// Whether a pool with this name exists and is not active: then its volumes can be neither listed nor deleted.
+///
+/// # Errors
+/// [`Error::Call`] when libvirt fails to look up the pool or its state.
 pub fn is_inactive(connect: &Connect, name: &str) -> Result<bool> {
     let pool = connect
         .lookup_storage_pool_by_name(name)
@@ -90,7 +99,10 @@ pub fn is_inactive(connect: &Connect, name: &str) -> Result<bool> {
     }
 }
 
-/// All active pools that can be read, to look at them.
+/// All active pools that can be read; for listing.
+///
+/// # Errors
+/// [`Error::Call`] when libvirt fails to list the pools or the connection is lost.
 pub fn readable(link: &Link) -> Result<Vec<Pool>> {
     let mut pools = Vec::new();
     for pool in active(&link.connect)? {
@@ -100,7 +112,10 @@ pub fn readable(link: &Link) -> Result<Vec<Pool>> {
     Ok(pools)
 }
 
-/// All active pools, to delete what is in them: one that cannot be read is an error, so that nothing is forgotten.
+/// All active pools; for deletion: an unreadable pool is an error, so that none of its volumes is left behind.
+///
+/// # Errors
+/// [`Error::Call`] when libvirt fails to list or read the pools, [`Error::Description`] when XML cannot be parsed.
 pub fn all(connect: &Connect) -> Result<Vec<Pool>> {
     let read = |pool| found(Pool::read(pool)).transpose();
     active(connect)?.into_iter().filter_map(read).collect()
@@ -112,7 +127,10 @@ fn active(connect: &Connect) -> Result<Vec<StoragePool>> {
         .doing("list the storage pools")
 }
 
-/// Sizes of all active pools, by name.
+/// Sizes of all active pools, ordered by name.
+///
+/// # Errors
+/// Those of [`readable`].
 pub fn capacities(link: &Link) -> Result<Vec<PoolCapacity>> {
     let mut sizes = Vec::new();
     for pool in readable(link)? {

@@ -1,4 +1,4 @@
-//! Volumes: disks and seeds of machines. Their names carry the machine's id, so that none is ever lost.
+//! Volumes: disks and seeds of machines. Their names contain the machine's id, so that DELETE finds all of them.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::error::found;
 use super::pools::{self, Pool};
 use super::{Doing, Error, Link, Result};
 
-/// A volume that shall be.
+/// A volume to create.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewVolume {
     /// Its name.
@@ -21,11 +21,11 @@ pub struct NewVolume {
     pub size_bytes: u64,
     /// Its format.
     pub format: DiskFormat,
-    /// What it starts as: path and format of an image.
+    /// Its backing file: path and format of an image.
     pub backing: Option<(String, DiskFormat)>,
 }
 
-/// Beginning of the names of all volumes of a machine.
+/// Prefix of the names of all volumes of a machine.
 pub fn prefix(id: Uuid) -> String {
     format!("tatara-{id}-")
 }
@@ -48,7 +48,10 @@ pub fn seed_name(id: Uuid) -> String {
     disk_name(id, "seed", DiskFormat::Raw)
 }
 
-/// The machines that have a seed in an active pool, attached or not.
+/// The ids of machines that have a seed in an active pool, attached or not.
+///
+/// # Errors
+/// [`Error::Call`] when libvirt fails to list the pools or the connection is lost.
 pub fn seeds(link: &Link) -> Result<BTreeSet<Uuid>> {
     let mut seeds = BTreeSet::new();
     for pool in pools::readable(link)? {
@@ -66,7 +69,10 @@ fn seed_owner(name: &str) -> Option<Uuid> {
     id.parse().ok().filter(|id| seed_name(*id) == name)
 }
 
-/// Creates a volume; one of the same name, left by a create that was cut, goes first.
+/// Creates a volume, and deletes one of the same name first: it is left over from an interrupted creation.
+///
+/// # Errors
+/// [`Error::Call`] when libvirt fails to delete the old volume or to create the new one.
 pub fn create(pool: &Pool, volume: &NewVolume) -> Result<StorageVol> {
     if let Some(old) = by_name(pool, &volume.name)? {
         delete(&old)?;
@@ -76,7 +82,10 @@ pub fn create(pool: &Pool, volume: &NewVolume) -> Result<StorageVol> {
         .doing("create a volume")
 }
 
-/// The volume of a pool with a name, if there is one.
+/// The volume of a pool with a name, if it exists.
+///
+/// # Errors
+/// [`Error::Call`] when libvirt fails to look it up.
 pub fn by_name(pool: &Pool, name: &str) -> Result<Option<StorageVol>> {
     found(
         pool.handle
@@ -85,12 +94,18 @@ pub fn by_name(pool: &Pool, name: &str) -> Result<Option<StorageVol>> {
     )
 }
 
-/// Deletes a volume; one that is gone is no error.
+/// Deletes a volume; a missing one is not an error.
+///
+/// # Errors
+/// [`Error::Call`] when libvirt fails to delete it.
 pub fn delete(volume: &StorageVol) -> Result<()> {
     found(volume.delete(0).doing("delete a volume")).map(drop)
 }
 
-/// Zeros over what a volume holds, as far as the file system writes in place.
+/// Overwrites a volume with zeros. On a copy-on-write file system the old blocks may remain.
+///
+/// # Errors
+/// Those of [`upload`], and [`Error::Call`] when libvirt fails to read the volume's size.
 pub fn wipe(connect: &Connect, volume: &StorageVol) -> Result<()> {
     let size = volume.info().doing("read a volume's size")?.capacity;
     upload(
@@ -100,8 +115,11 @@ pub fn wipe(connect: &Connect, volume: &StorageVol) -> Result<()> {
     )
 }
 
-/// Deletes all volumes of a machine, in all pools, and says how many there were. A seed is overwritten before; a disk
-/// is not, as that takes as long as the disk is large.
+/// Deletes all volumes of a machine in all pools, and returns their number. A seed is overwritten first; disks are not,
+/// because that would write their full size.
+///
+/// # Errors
+/// Those of [`pools::all`] and [`delete`]. A seed that cannot be overwritten is only logged.
 pub fn delete_all(connect: &Connect, id: Uuid) -> Result<usize> {
     let prefix = prefix(id);
     let mut deleted = 0;
@@ -122,7 +140,10 @@ pub fn delete_all(connect: &Connect, id: Uuid) -> Result<usize> {
     Ok(deleted)
 }
 
-/// Fills a volume from its beginning.
+/// Writes `content` to the beginning of a volume.
+///
+/// # Errors
+/// [`Error::Call`] when libvirt fails the upload, [`Error::Description`] when the stream ends early.
 pub fn upload(connect: &Connect, volume: &StorageVol, content: &[u8]) -> Result<()> {
     let action = "upload a volume";
     let stream = Stream::new(connect, 0).doing(action)?;
@@ -145,7 +166,10 @@ pub fn upload(connect: &Connect, volume: &StorageVol, content: &[u8]) -> Result<
     stream.finish().doing(action)
 }
 
-/// Whether a volume begins with this. libvirt may lose the error of an upload into a full pool.
+/// Whether a volume begins with `content`: libvirt may not report the error of an upload into a full pool.
+///
+/// # Errors
+/// [`Error::Call`] when libvirt fails the download.
 pub fn begins_with(connect: &Connect, volume: &StorageVol, content: &[u8]) -> Result<bool> {
     let action = "read a volume back";
     let stream = Stream::new(connect, 0).doing(action)?;
@@ -163,7 +187,7 @@ pub fn begins_with(connect: &Connect, volume: &StorageVol, content: &[u8]) -> Re
     Ok(read == content)
 }
 
-/// Files are sparse and private; what is no file is set aside whole.
+/// XML of a volume. Files are sparse and have mode 0600; block volumes are allocated completely.
 fn xml(volume: &NewVolume, file: bool) -> String {
     let write = |xml: &mut Xml| {
         text(xml, "name", &volume.name)?;

@@ -1,4 +1,4 @@
-//! What a machine wrote to its serial console.
+//! Serial console logs of machines.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -13,10 +13,14 @@ use crate::app::App;
 use crate::libvirt::domain_xml::{ConsoleLog, console_name};
 use crate::libvirt::{Driver, Link};
 
-/// The most that is given at once.
+/// Limit of bytes per request.
 pub const MOST_BYTES: u64 = 1 << 20;
 
-/// The last `bytes` of a machine's console log; nothing when it has written nothing yet.
+/// The last `bytes` of a machine's console log; empty if the log does not exist yet.
+///
+/// # Errors
+/// [`Error::Unknown`] when the machine does not exist, [`Error::NotSupported`] with the test driver,
+/// [`Error::Console`] when the log cannot be read, [`Error::Libvirt`] when libvirt fails.
 pub fn console(link: &Link, id: Uuid, bytes: u64) -> Result<Vec<u8>> {
     let (_, seen) = lookup(link, id)?;
     if link.facts.driver == Driver::Test {
@@ -42,12 +46,15 @@ fn tail(path: &str, bytes: u64) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Where a new machine's console is written to.
+/// Path of a new machine's console log.
 pub(super) fn log_file(app: &App, id: Uuid) -> PathBuf {
     app.console_directory.join(console_name(id))
 }
 
-/// The same, ready to be written to. libvirt makes the file, not the folder.
+/// The same, with its directory created: libvirt creates the file, but not the directory.
+///
+/// # Errors
+/// [`Error::Console`] when the directory cannot be created.
 pub(super) fn new_log(app: &App, id: Uuid) -> Result<ConsoleLog> {
     let folder = &app.console_directory;
     if !folder.exists() {
@@ -57,7 +64,7 @@ pub(super) fn new_log(app: &App, id: Uuid) -> Result<ConsoleLog> {
     Ok(ConsoleLog(log_file(app, id).display().to_string()))
 }
 
-/// Removes a console log, and the older ones that virtlogd keeps beside it.
+/// Removes a console log, and the rotated ones that virtlogd keeps next to it.
 pub(super) fn remove_logs(log: &Path) {
     for end in ["", ".0", ".1", ".2"] {
         let mut file = log.as_os_str().to_owned();

@@ -1,6 +1,6 @@
-//! Making a machine: volumes first, then the domain, then its first start. What is cut in the middle is either
-//! volumes without a domain, which the next create makes anew, or a domain whose metadata says so: its volumes are
-//! whole, and may be those of a guest that has run, so they are kept.
+//! Creation of a machine: volumes, then the domain, then its first start. An interrupted creation leaves either
+//! volumes without a domain, which the next create recreates, or a domain marked as `creating`: its volumes are
+//! complete and may contain data of a guest that has run, so they are kept.
 
 use uuid::Uuid;
 use virt::storage_vol::StorageVol;
@@ -14,15 +14,21 @@ use crate::libvirt::volumes::{self, NewVolume};
 use crate::libvirt::{self, Doing, Driver, Link, capacity, domains};
 use crate::seed;
 
-/// A machine, and whether it was made just now.
+/// A machine, and whether this request created it.
 pub struct Creation {
     /// The machine.
     pub machine: Machine,
-    /// It was made now; otherwise it was there.
+    /// This request created it; otherwise it existed.
     pub now: bool,
 }
 
-/// Makes a machine, or finds it. May be called any number of times, within [`App::change`].
+/// Creates a machine, or returns the existing one. Idempotent; call it within [`App::change`].
+///
+/// # Errors
+/// [`Error::BadSpec`] for an invalid spec, [`Error::NameTaken`], [`Error::SpecDiffers`], [`Error::ImageNotReady`],
+/// [`Error::InsufficientCapacity`] or [`Error::PoolFull`] for a conflict with existing objects, [`Error::Libvirt`] when
+/// libvirt fails, [`Error::Seed`] or [`Error::Console`] when a file cannot be created, [`Error::NotSupported`] for a
+/// seed with the test driver.
 pub fn create(app: &App, link: &Link, id: Uuid, request: &MachineRequest) -> Result<Creation> {
     validate(&request.spec)?;
     if id.is_nil() {
@@ -39,7 +45,7 @@ pub fn create(app: &App, link: &Link, id: Uuid, request: &MachineRequest) -> Res
     })
 }
 
-/// Whether the machine is there. A create that was cut after its domain was defined is finished.
+/// Whether the machine exists. An interrupted creation whose domain is defined is completed.
 fn exists(link: &Link, id: Uuid, hash: &str, name: &str) -> Result<bool> {
     if let Some(domain) = domains::by_uuid(&link.connect, id)? {
         let seen = domains::see(&domain)?;
@@ -64,7 +70,10 @@ fn exists(link: &Link, id: Uuid, hash: &str, name: &str) -> Result<bool> {
     Ok(false)
 }
 
-/// The last steps of a create, each done once or again: the domain runs, and is no longer said to be in the making.
+/// The last steps of a create, all idempotent: sets autostart, starts the domain, removes the mark `creating`.
+///
+/// # Errors
+/// [`libvirt::Error::Call`] when one of these steps fails.
 pub(super) fn finish(domain: &virt::domain::Domain, metadata: &Metadata) -> libvirt::Result<()> {
     domain
         .set_autostart(true)
@@ -102,7 +111,7 @@ fn make(app: &App, link: &Link, id: Uuid, hash: &str, request: &MachineRequest) 
     made
 }
 
-/// Nothing of a create that failed stays. When even that fails, the next PUT or DELETE does it.
+/// Removes everything that a failed create has left. If that fails too, the next PUT or DELETE removes it.
 fn clean(app: &App, link: &Link, id: Uuid) {
     let cleaned = || -> libvirt::Result<()> {
         if let Some(domain) = domains::by_uuid(&link.connect, id)? {
@@ -150,7 +159,7 @@ fn build(app: &App, link: &Link, id: Uuid, hash: &str, request: &MachineRequest)
     Ok(finish(&domain, &metadata)?)
 }
 
-/// Refuses what does not fit beside all that is defined.
+/// Requires free capacity next to all defined domains, including those that are off.
 fn fits(app: &App, link: &Link, spec: &MachineSpec) -> Result<()> {
     let allocated = domains::allocated(link)?;
     if allocated.unread > 0 {
@@ -180,14 +189,14 @@ fn fits(app: &App, link: &Link, spec: &MachineSpec) -> Result<()> {
     }
 }
 
-/// Makes the machine's volumes, the seed among them. No image goes away meanwhile.
+/// Creates the machine's volumes, including the seed. The lock prevents the deletion of images meanwhile.
 fn volumes_of(app: &App, link: &Link, id: Uuid, request: &MachineRequest) -> Result<Vec<Disk>> {
     let _no_refresh = app.locks.volumes();
     let planned = resolve::disks(link, id, &request.spec)?;
     let mut disks = Vec::new();
     for (index, plan) in planned.iter().enumerate() {
         let (pool, volume) = (&plan.pool, &plan.volume);
-        // a file begins small
+        // a file is sparse and starts small
         let needed = if pool.has_folder() {
             1 << 20
         } else {
@@ -244,7 +253,7 @@ fn attached(plan: &PlannedDisk, volume: &StorageVol, index: usize) -> Result<Dis
     })
 }
 
-/// `vda`, `vdb`, …; there are at most 18 disks.
+/// `vda`, `vdb`, …; at most 18 disks: root, 16 data disks, seed.
 fn target(index: usize) -> String {
     let letter = u8::try_from(index).unwrap_or(0).saturating_add(b'a');
     format!("vd{}", char::from(letter))

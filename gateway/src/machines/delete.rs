@@ -1,4 +1,4 @@
-//! The end of a machine.
+//! Deletion of machines.
 
 use std::path::PathBuf;
 
@@ -9,8 +9,11 @@ use super::{Error, Result};
 use crate::app::App;
 use crate::libvirt::{Link, domains, pools, volumes};
 
-/// Takes away a machine: domain, volumes, seed, console log. One that is gone is no error; a domain of that UUID
-/// that is not ours stays as it is, with its volumes.
+/// Deletes a machine: domain, volumes, seed, console log. Idempotent: a missing machine is not an error. A domain with
+/// this UUID that the gateway does not manage is kept, with its volumes.
+///
+/// # Errors
+/// [`Error::PoolInactive`] when a pool of the machine is not active, [`Error::Libvirt`] when libvirt fails.
 pub fn delete(app: &App, link: &Link, id: Uuid) -> Result<()> {
     let mut console = None;
     if let Some(domain) = domains::by_uuid(&link.connect, id)? {
@@ -19,7 +22,7 @@ pub fn delete(app: &App, link: &Link, id: Uuid) -> Result<()> {
             tracing::warn!(%id, "kept the domain of this UUID, which is not a machine of the gateway");
             return Ok(());
         };
-        // without the domain nobody would know of the volumes that stay
+        // check first: once the domain is deleted, nothing refers to volumes left in an inactive pool
         if let Some(spec) = &ours.spec {
             let disks = spec.disks.iter().map(|disk| &disk.pool);
             active(link, id, std::iter::once(&spec.root_disk.pool).chain(disks))?;
@@ -31,7 +34,7 @@ pub fn delete(app: &App, link: &Link, id: Uuid) -> Result<()> {
     let _no_refresh = app.locks.volumes();
     let volumes = volumes::delete_all(&link.connect, id)?;
     tracing::debug!(%id, volumes, "deleted the volumes of a machine");
-    // it is elsewhere when the gateway had another --console-directory once
+    // its path differs if --console-directory was changed since the creation
     for log in console
         .map(PathBuf::from)
         .into_iter()
@@ -42,7 +45,10 @@ pub fn delete(app: &App, link: &Link, id: Uuid) -> Result<()> {
     Ok(())
 }
 
-/// Refuses when a pool of a machine is there, and not active. One that is not even defined is gone for good.
+/// Requires that every defined pool of a machine is active. An undefined pool is ignored: its volumes are lost.
+///
+/// # Errors
+/// [`Error::PoolInactive`] for the first inactive pool, [`Error::Libvirt`] when libvirt fails.
 pub(super) fn active<'a>(
     link: &Link,
     id: Uuid,

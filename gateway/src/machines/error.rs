@@ -1,23 +1,23 @@
-//! Why a machine is not what was asked for.
+//! Errors of machine requests.
 
 use uuid::Uuid;
 
 use crate::field::{BadField, bad};
 use crate::libvirt::{self, pools::Pool};
 
-/// Result of what is done with machines.
+/// Result of an operation on machines.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a machine is not what was asked for.
+/// Errors of machine requests.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// There is none of that id.
+    /// No machine has this id.
     #[error("machine {id} does not exist")]
     Unknown {
         /// The id.
         id: Uuid,
     },
-    /// The machine exists, and is another.
+    /// The machine exists with another spec.
     #[error(
         "machine {id} exists with another spec (hash {existing}); a machine cannot be changed: delete it first, or use \
          another id"
@@ -25,7 +25,7 @@ pub enum Error {
     SpecDiffers {
         /// The id.
         id: Uuid,
-        /// Hash of what is there.
+        /// Hash of the existing spec.
         existing: String,
     },
     /// A domain that is not this machine has the name or the UUID.
@@ -36,7 +36,7 @@ pub enum Error {
         /// Its value.
         value: String,
     },
-    /// The root disk's image is not there.
+    /// The root disk's image is not ready.
     #[error(
         "spec.rootDisk.image {image} is not ready in pool {pool:?}; PUT /v1/images/{image} first, and wait for state \
          ready"
@@ -47,28 +47,28 @@ pub enum Error {
         /// Name of the pool.
         pool: String,
     },
-    /// A field makes no sense here.
+    /// A field is invalid.
     #[error(transparent)]
     BadSpec(#[from] BadField),
-    /// The hypervisor has not enough left.
+    /// The hypervisor lacks free CPUs or memory.
     #[error(
         "{field} {wanted} exceeds the free capacity of {free}; delete machines, or use another hypervisor"
     )]
     InsufficientCapacity {
         /// Path of the field.
         field: &'static str,
-        /// What was asked for.
+        /// Requested amount.
         wanted: u64,
-        /// What is left.
+        /// Free amount.
         free: u64,
     },
-    /// A pool has no room.
+    /// A pool lacks free space.
     #[error("a storage pool of the machine is full: {words}; free space, or use another pool")]
     PoolFull {
-        /// libvirt's words.
+        /// libvirt's error message.
         words: String,
     },
-    /// What is in a pool cannot be deleted.
+    /// A pool is not active, so its volumes cannot be deleted.
     #[error(
         "storage pool {pool:?} of machine {id} is not active, so its volumes cannot be deleted; start it (`virsh \
          pool-start`) and retry"
@@ -79,54 +79,54 @@ pub enum Error {
         /// Name of the pool.
         pool: String,
     },
-    /// The action needs a machine that is on.
+    /// The action requires a running machine.
     #[error("machine {id} is off; start it first")]
     Off {
         /// The id.
         id: Uuid,
     },
-    /// An earlier change of the machine does not come to its end.
+    /// An earlier change of the machine is still in progress.
     #[error("an earlier change of machine {id} is still in progress; retry later")]
     Busy {
         /// The id.
         id: Uuid,
     },
-    /// The guest has not let go of the seed.
+    /// The guest has not released the seed.
     #[error("the guest of machine {id} has not released the seed; retry after it has booted")]
     SeedBusy {
         /// The id.
         id: Uuid,
     },
-    /// The driver has no such thing.
+    /// libvirt's driver does not support it.
     #[error("libvirt's driver does not support {what}")]
     NotSupported {
-        /// What it lacks.
+        /// The missing feature.
         what: &'static str,
     },
-    /// The console's log cannot be made or read.
+    /// The console log cannot be created or read.
     #[error("failed to create or read the console log of machine {id}")]
     Console {
         /// The id.
         id: Uuid,
-        /// What the system said.
+        /// The I/O error.
         source: std::io::Error,
     },
-    /// The seed cannot be made.
+    /// The seed cannot be created.
     #[error("failed to create the seed")]
     Seed(#[from] crate::seed::Error),
-    /// libvirt did not do what was asked.
+    /// libvirt failed.
     #[error(transparent)]
     Libvirt(#[from] libvirt::Error),
 }
 
 impl Error {
-    /// A field that makes no sense here.
+    /// The error of an invalid field.
     pub(super) fn bad(field: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::BadSpec(bad(field, problem))
     }
 
-    /// A full pool is named as such: it is the one failure of a pool that waits for people. `needed`: bytes that
-    /// were to be written or set aside.
+    /// Maps an error of a pool; a full pool gets its own variant, because only an operator can resolve it. `needed`:
+    /// bytes that were to be written or allocated.
     pub(super) fn of_pool(error: libvirt::Error, pool: &Pool, needed: u64) -> Self {
         let words = error.words();
         if !error.is_unavailable() && is_full(&words, pool.available(), needed) {
@@ -137,7 +137,7 @@ impl Error {
     }
 }
 
-/// libvirtd may speak the language of its hypervisor: numbers say more than words.
+/// libvirtd localizes its messages, so the free space is compared too.
 fn is_full(words: &str, available: Option<u64>, needed: u64) -> bool {
     let said = ["No space left", "insufficient free space"];
     said.iter().any(|said| words.contains(said)) || available.is_some_and(|free| free < needed)

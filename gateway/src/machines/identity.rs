@@ -1,4 +1,4 @@
-//! What follows from a machine's id and spec.
+//! Values derived from a machine's id and spec.
 
 use std::fmt::Write as _;
 
@@ -7,18 +7,18 @@ use uuid::Uuid;
 
 use crate::api::types::MachineSpec;
 
-/// SHA-256 of a spec as canonical JSON: defaults filled in, keys in order, no spaces.
+/// SHA-256 of a spec as canonical JSON: defaults filled in, keys sorted, no whitespace.
 pub fn spec_hash(spec: &MachineSpec) -> String {
-    // a `Value` keeps its keys in order
+    // a `Value` sorts its keys
     let canonical = serde_json::to_value(spec)
         .map(|value| value.to_string())
         .unwrap_or_default();
     hex(&Sha256::digest(canonical.as_bytes()))
 }
 
-/// The MAC address of a machine's network card. Four bytes of it follow from the machine's id: with three, as
-/// behind QEMU's customary 52:54:00, one in thirty hypervisors' worth of 1000 machines would have a pair that
-/// collides. The first byte says "locally administered".
+/// The MAC address of a machine's network interface. Four bytes are derived from the machine's id: with three, as after
+/// QEMU's usual prefix 52:54:00, 1000 machines would contain a collision with a probability of 1 in 30. The first byte
+/// has the "locally administered" bit set (IEEE 802).
 pub fn mac(id: Uuid, index: usize) -> String {
     let index = u64::try_from(index).unwrap_or(u64::MAX);
     let hash = Sha256::new()

@@ -1,4 +1,4 @@
-//! Machines: libvirt domains that carry our metadata.
+//! Machines: libvirt domains with the gateway's metadata.
 
 mod console;
 mod create;

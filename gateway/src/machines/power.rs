@@ -1,4 +1,4 @@
-//! Power of a machine.
+//! Power actions.
 
 use uuid::Uuid;
 use virt::domain::Domain;
@@ -9,7 +9,11 @@ use crate::api::types::{MachineState, PowerAction};
 use crate::libvirt::domain_xml::Ours;
 use crate::libvirt::{self, Doing, Link, domains};
 
-/// Changes a machine's power. What is already so is no error.
+/// Changes a machine's power state. Idempotent: a machine that is already in the state is not an error.
+///
+/// # Errors
+/// [`Error::Unknown`] when the machine does not exist, [`Error::Off`] for reset or resume of a machine that is off,
+/// [`Error::Libvirt`] when libvirt fails.
 pub fn power(link: &Link, id: Uuid, action: PowerAction) -> Result<()> {
     let (domain, seen) = view::lookup(link, id)?;
     let active = domain.is_active().doing("read a domain's state")?;
@@ -36,7 +40,7 @@ pub fn power(link: &Link, id: Uuid, action: PowerAction) -> Result<()> {
     Ok(done?)
 }
 
-/// A create that was cut is finished: whoever asks for power may be unable to send it again.
+/// Starts a domain, and completes an interrupted creation: the caller may not have the create request any more.
 fn on(domain: &Domain, active: bool, ours: Option<Ours>) -> libvirt::Result<()> {
     match ours {
         Some(ours) if ours.creating => create::finish(domain, &ours),
@@ -45,7 +49,8 @@ fn on(domain: &Domain, active: bool, ours: Option<Ours>) -> libvirt::Result<()> 
     }
 }
 
-/// A guest may go off, or be started with its hypervisor, just before it is told to: then it is as it was asked to be.
+/// Ignores `OperationInvalid` if the domain is in the wanted state: the guest may shut down, or autostart may start it,
+/// just before the call.
 fn already(done: libvirt::Result<()>, domain: &Domain, wanted: bool) -> libvirt::Result<()> {
     match done {
         Err(error) if error.is(ErrorNumber::OperationInvalid) => {

@@ -1,4 +1,4 @@
-//! What a spec means on this hypervisor: pools, images, networks.
+//! Resolves a spec on this hypervisor: pools, images, networks.
 
 use std::collections::BTreeSet;
 
@@ -13,17 +13,20 @@ use crate::libvirt::pools::{self, Pool};
 use crate::libvirt::volumes::{self, NewVolume};
 use crate::libvirt::{Doing, Guest, Link, capacity};
 
-/// A disk that shall be made.
+/// A disk to create.
 pub(super) struct PlannedDisk {
-    /// Where.
+    /// Its pool.
     pub pool: Pool,
-    /// What.
+    /// Its volume.
     pub volume: NewVolume,
     /// The serial number that the guest sees.
     pub serial: String,
 }
 
-/// The guest that runs machines of the spec's architecture.
+/// The guest capabilities for the spec's architecture.
+///
+/// # Errors
+/// [`Error::BadSpec`] when the hypervisor does not support the architecture.
 pub(super) fn guest<'a>(link: &'a Link, spec: &MachineSpec) -> Result<&'a Guest> {
     link.facts
         .guest(spec.architecture.as_deref())
@@ -45,7 +48,11 @@ pub(super) fn guest<'a>(link: &'a Link, spec: &MachineSpec) -> Result<&'a Guest>
         })
 }
 
-/// The root disk and the blank ones.
+/// The root disk and the data disks.
+///
+/// # Errors
+/// [`Error::BadSpec`] when a pool is not active, cannot hold the image, or the root disk is smaller than the image,
+/// [`Error::ImageNotReady`] when the image is missing, [`Error::Libvirt`] when libvirt fails.
 pub(super) fn disks(link: &Link, id: Uuid, spec: &MachineSpec) -> Result<Vec<PlannedDisk>> {
     let mut disks = vec![root(link, id, spec)?];
     for (i, disk) in spec.disks.iter().enumerate() {
@@ -56,7 +63,10 @@ pub(super) fn disks(link: &Link, id: Uuid, spec: &MachineSpec) -> Result<Vec<Pla
     Ok(disks)
 }
 
-/// The pool that a field names.
+/// The pool named in a field.
+///
+/// # Errors
+/// [`Error::BadSpec`] when the pool is not active, [`Error::Libvirt`] when libvirt fails.
 pub(super) fn pool(link: &Link, field: &str, name: &str) -> Result<Pool> {
     pools::by_name(&link.connect, name)?.ok_or_else(|| {
         Error::bad(
@@ -133,7 +143,11 @@ fn planned(
     }
 }
 
-/// The network cards, with their MAC addresses.
+/// The network interfaces, with their MAC addresses.
+///
+/// # Errors
+/// [`Error::BadSpec`] when a network or bridge does not exist or is not active, [`Error::Libvirt`] when libvirt fails
+/// to list the networks.
 pub(super) fn interfaces(
     link: &Link,
     id: Uuid,

@@ -1,4 +1,4 @@
-//! The seed goes when it was read: it holds secrets.
+//! Removal of the seed after the first boot, because it contains secrets.
 
 use uuid::Uuid;
 use virt::domain::Domain;
@@ -11,14 +11,18 @@ use crate::app::App;
 use crate::libvirt::domain_xml::{self, Disk, DiskFormat, DomainView};
 use crate::libvirt::{self, Doing, Link, domains, pools, volumes};
 
-/// Detaches a machine's seed and deletes it. A seed that is gone is no error.
+/// Detaches a machine's seed and deletes it. Idempotent: a missing seed is not an error.
+///
+/// # Errors
+/// [`Error::Unknown`] when the machine does not exist, [`Error::PoolInactive`] when the root disk's pool is not active,
+/// [`Error::SeedBusy`] when the guest has not released the seed, [`Error::Libvirt`] when libvirt fails.
 pub fn remove_seed(app: &App, link: &Link, id: Uuid) -> Result<()> {
     let (domain, seen) = lookup(link, id)?;
     let spec = seen.view.ours.as_ref().and_then(|ours| ours.spec.as_ref());
     active(link, id, spec.map(|spec| &spec.root_disk.pool))?;
     if let Some((path, target)) = view::seed_of(&seen.view) {
         detach(&domain, path, target)?;
-        // a guest may take its time, or never answer: then the seed is still in use
+        // hot-unplug needs the guest's cooperation: until it acknowledges, the seed is in use
         if view::seed_of(&domains::see(&domain)?.view).is_some() {
             return Err(Error::SeedBusy { id });
         }
@@ -35,7 +39,7 @@ pub fn remove_seed(app: &App, link: &Link, id: Uuid) -> Result<()> {
     Ok(())
 }
 
-/// From the running domain and from its definition, wherever it is.
+/// Detaches the seed from the persistent definition and from the running domain, where present.
 fn detach(domain: &Domain, path: &str, target: &str) -> libvirt::Result<()> {
     let xml = domain_xml::disk(&Disk {
         path: path.to_owned(),
@@ -58,7 +62,7 @@ fn detach(domain: &Domain, path: &str, target: &str) -> libvirt::Result<()> {
             .detach_device_flags(&xml, live)
             .doing("detach a seed from a running domain")
         {
-            // an earlier request is under way in the guest
+            // an earlier unplug request is pending in the guest
             Err(error) if error.is(virt::error::ErrorNumber::OperationFailed) => {
                 tracing::info!(
                     error = error.words(),

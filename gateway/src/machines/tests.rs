@@ -41,7 +41,7 @@ fn the_hash_of_a_spec_never_changes_while_defaults_are_written_or_left_out() {
     let short: MachineSpec = serde_json::from_str(short).expect("a spec");
     let long: MachineSpec = serde_json::from_str(long).expect("a spec");
     assert_eq!(spec_hash(&short), spec_hash(&long));
-    // machines outlive gateways: another hash here makes each of them "another machine"
+    // the hash is stored in domains: a change breaks every existing machine with `SpecDiffers`
     assert_eq!(
         spec_hash(&short),
         "7a9f239c0212afc492a56b2efc6176f2c9e49c00ea70ba199311a77bb3e42529"

@@ -1,4 +1,4 @@
-//! What can be said of a spec without asking libvirt.
+//! Validation of a spec that needs no libvirt.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,10 @@ const MIB: u64 = 1 << 20;
 const LARGEST_DISK: u64 = 64 << 40;
 const LARGEST_MEMORY: u64 = 16 << 40;
 
-/// Refuses what no hypervisor could make sense of. Only what passes here is ever handed to libvirt.
+/// Validates a spec independently of the hypervisor. Only a validated spec is passed to libvirt.
+///
+/// # Errors
+/// [`BadField`](crate::field::BadField) for the first invalid field.
 pub fn validate(spec: &MachineSpec) -> Result {
     name("spec.name", &spec.name, 63)?;
     labels(spec)?;

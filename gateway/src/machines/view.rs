@@ -1,4 +1,4 @@
-//! Machines as they are.
+//! Reading of machines.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -19,21 +19,21 @@ use crate::libvirt::domain_xml::{DomainView, InterfaceView};
 use crate::libvirt::domains::{self, DomainStatus};
 use crate::libvirt::{self, Driver, Link, volumes};
 
-/// How long a guest agent's answer is good.
+/// How long a guest agent's answer is cached.
 const AGENT_ANSWER: Duration = Duration::from_secs(10);
-/// How long one that did not answer is not asked again: guests that hang would take the time of those that answer.
+/// Back-off after an agent did not answer, so that guests that hang do not use up the budget of the others.
 const AGENT_REST: Duration = Duration::from_secs(30);
-/// How long one look at all machines may wait for guest agents.
+/// Total time that one list of machines may wait for guest agents.
 const AGENT_BUDGET: Duration = Duration::from_secs(2);
 
-/// What guest agents said lately: asking is slow, and a guest that hangs does not answer at all.
+/// Cached answers of guest agents: queries are slow, and a guest that hangs never answers.
 #[derive(Default)]
 pub struct Agents(Mutex<HashMap<Uuid, Answer>>);
 
-/// What a guest agent said, and until when it is not asked again.
+/// Time of the next query, and the cached answer of a guest agent.
 type Answer = (Instant, ByMac);
 
-/// What is looked up once for all machines: their seeds, and addresses that the hypervisor itself knows.
+/// Data read once for all machines: their seeds, and the addresses in DHCP leases and ARP table.
 struct Lookups {
     seeds: BTreeSet<Uuid>,
     leases: ByMac,
@@ -41,7 +41,10 @@ struct Lookups {
     since: Instant,
 }
 
-/// All machines, by id. Domains that are not ours are not among them.
+/// All machines, ordered by id, without domains that the gateway does not manage.
+///
+/// # Errors
+/// [`Error::Libvirt`] when libvirt fails to list the domains or the pools; one that cannot be read is not an error.
 pub fn list(app: &App, link: &Link) -> Result<Vec<Machine>> {
     let known = Lookups::look(app, link)?;
     let all = domains::all(link)?;
@@ -58,13 +61,19 @@ pub fn list(app: &App, link: &Link) -> Result<Vec<Machine>> {
 }
 
 /// One machine.
+///
+/// # Errors
+/// [`Error::Unknown`] when the machine does not exist, [`Error::Libvirt`] when libvirt fails.
 pub fn one(app: &App, link: &Link, id: Uuid) -> Result<Machine> {
     let (_, seen) = lookup(link, id)?;
     let known = Lookups::look(app, link)?;
     machine(app, link, &known, seen).ok_or(Error::Unknown { id })
 }
 
-/// The domain of a machine; one that is not ours is unknown.
+/// The domain of a machine. A domain that the gateway does not manage is treated as missing.
+///
+/// # Errors
+/// [`Error::Unknown`] when the machine does not exist, [`Error::Libvirt`] when libvirt fails.
 pub(super) fn lookup(link: &Link, id: Uuid) -> Result<(Domain, DomainStatus)> {
     let Some(domain) = domains::by_uuid(&link.connect, id)? else {
         return Err(Error::Unknown { id });
@@ -75,7 +84,7 @@ pub(super) fn lookup(link: &Link, id: Uuid) -> Result<(Domain, DomainStatus)> {
     }
 }
 
-/// Path and device name of a machine's seed, while it is attached.
+/// Path and device name of a machine's seed, if it is attached.
 pub(super) fn seed_of(view: &DomainView) -> Option<(&str, &str)> {
     let name = volumes::seed_name(view.uuid);
     let seed = view
@@ -88,13 +97,13 @@ pub(super) fn seed_of(view: &DomainView) -> Option<(&str, &str)> {
 fn machine(app: &App, link: &Link, known: &Lookups, seen: DomainStatus) -> Option<Machine> {
     seen.view.ours.as_ref()?;
     let addresses = addresses_of(app, link, known, &seen);
-    // its volume may be there still when a slow guest has let go of it
+    // after a slow guest has released the seed, its volume still has to be deleted
     let has_seed = known.seeds.contains(&seen.view.uuid) || seed_of(&seen.view).is_some();
     machine_of(seen, addresses, has_seed)
 }
 
-/// What a domain, its addresses and its seed make; `None` where it is not ours. One whose metadata a newer gateway
-/// wrote, or somebody by hand, is shown as far as the domain itself tells: it may be a live node.
+/// The machine of a domain; `None` if the gateway does not manage it. If its metadata cannot be parsed (written by a
+/// newer gateway or by hand), the domain XML provides the spec: hiding the machine could hide a live node.
 fn machine_of(seen: DomainStatus, addresses: Vec<Address>, has_seed: bool) -> Option<Machine> {
     let told = spec_of(&seen.view);
     let ours = seen.view.ours?;
@@ -121,7 +130,7 @@ fn machine_of(seen: DomainStatus, addresses: Vec<Address>, has_seed: bool) -> Op
     })
 }
 
-/// A spec with what a domain itself tells.
+/// A spec reconstructed from the domain XML.
 fn spec_of(view: &DomainView) -> MachineSpec {
     let card = |card: &InterfaceView| InterfaceSpec {
         network: card.network.clone(),
@@ -145,7 +154,7 @@ fn spec_of(view: &DomainView) -> MachineSpec {
     }
 }
 
-/// Of each card what the hypervisor itself knows, and what the guest says where it knows nothing.
+/// Addresses of each network interface from leases or ARP, or from the guest agent if those have none.
 fn addresses_of(app: &App, link: &Link, known: &Lookups, seen: &DomainStatus) -> Vec<Address> {
     let view = &seen.view;
     if matches!(seen.state, MachineState::Off | MachineState::Crashed) {
@@ -165,7 +174,7 @@ impl Lookups {
     fn look(app: &App, link: &Link) -> Result<Self> {
         let since = clock::instant();
         let seeds = volumes::seeds(link)?;
-        // the test driver's networks are on no wire
+        // the test driver's networks do not exist on the host
         if link.facts.driver == Driver::Test {
             return Ok(Self {
                 seeds,
@@ -184,7 +193,7 @@ impl Lookups {
 }
 
 impl Agents {
-    /// What a machine's agent says, or said lately. A look that began long ago asks nobody any more.
+    /// The answer of a machine's agent, queried or cached. A list whose budget is used up only reads the cache.
     fn ask(&self, link: &Link, view: &DomainView, since: Instant) -> ByMac {
         let now = clock::instant();
         let old = self.slot().get(&view.uuid).cloned();
@@ -204,7 +213,7 @@ impl Agents {
         answer
     }
 
-    /// Forgets machines that are no more.
+    /// Drops the answers of deleted machines.
     fn keep(&self, mut still: impl FnMut(Uuid) -> bool) {
         self.slot().retain(|id, _| still(*id));
     }

@@ -1,4 +1,4 @@
-//! Connections: each is served by a task of its own, and ends gracefully.
+//! Connections: each is served by its own task, and shut down gracefully.
 
 use std::io;
 use std::sync::Arc;
@@ -19,29 +19,29 @@ use super::listeners::Socket;
 use super::tls::Tls;
 use crate::auth::Trust;
 
-/// Connections that are served at once at each place, those that have not proved anything yet included.
+/// Limit of open connections per listener, including unauthenticated ones.
 const AT_ONCE: usize = 512;
-/// How long a handshake or a request's head may take.
+/// Timeout of a TLS handshake and of a request's header.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// How long nothing is accepted after the system said that it has no more of something.
+/// Pause after a failed accept, such as EMFILE: without it the loop would spin.
 const BREATH: Duration = Duration::from_millis(100);
 
-/// What all connections need.
+/// State shared by all connections.
 #[derive(Clone)]
 pub(super) struct Connections {
     router: Router,
     graceful: Arc<GracefulShutdown>,
-    // whoever can reach the address does not take the socket's
+    // separate limits, so that TCP clients cannot exhaust the connections of the Unix socket
     address: Arc<Semaphore>,
     socket: Arc<Semaphore>,
     peers: Peers,
 }
 
-/// What one connection needs. It does not hold the rest: the rest waits for its end.
+/// State of one connection. It has no reference to [`Connections`], which waits for it at shutdown.
 struct Connection {
     router: Router,
     watcher: Watcher,
-    /// How long its handshake, and the head of each request, may take.
+    /// Timeout of its handshake, and of the header of each request.
     patience: Duration,
     _turn: OwnedSemaphorePermit,
 }
@@ -58,7 +58,7 @@ impl Connections {
         }
     }
 
-    /// Serves HTTPS, without end.
+    /// Serves HTTPS until aborted.
     pub async fn serve_tls(self, listener: TcpListener, tls: Tls) {
         loop {
             let accepted = listener.accept().await;
@@ -79,7 +79,7 @@ impl Connections {
         }
     }
 
-    /// Serves a Unix socket, without end.
+    /// Serves a Unix socket until aborted.
     pub async fn serve_socket(self, socket: Socket) {
         loop {
             let accepted = socket.listener.accept().await.map(|(stream, _)| stream);
@@ -89,9 +89,9 @@ impl Connections {
         }
     }
 
-    /// Lets all connections end after the request that they are at.
+    /// Closes every connection after its current request.
     pub async fn shutdown(self) {
-        // the listeners' clones are gone by now
+        // the listeners' clones are already dropped
         if let Some(graceful) = Arc::into_inner(self.graceful) {
             graceful.shutdown().await;
         }
@@ -127,7 +127,7 @@ impl Connections {
 
 impl Connection {
     async fn handshake(self, stream: TcpStream, acceptor: TlsAcceptor, place: Place) {
-        // events are small and must not wait for more
+        // events are small; Nagle's algorithm would delay them
         let _ = stream.set_nodelay(true);
         match tokio::time::timeout(self.patience, acceptor.accept(stream)).await {
             Ok(Ok(stream)) => {
@@ -184,7 +184,7 @@ mod tests {
             client.write_all(head.as_bytes()).await.ok();
             let mut answer = Vec::new();
             let closed = client.read_to_end(&mut answer);
-            // only so that a test which fails comes to an end
+            // bounds the run time of a failing test
             let closed = tokio::time::timeout(Duration::from_mins(1), closed).await;
             assert!(matches!(closed, Ok(Ok(_))), "{head:?}");
             let answer = String::from_utf8_lossy(&answer);

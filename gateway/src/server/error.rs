@@ -8,18 +8,18 @@ use crate::auth;
 /// Why the gateway does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It would answer nobody.
+    /// Neither an address nor a Unix socket is configured.
     #[error("nowhere to listen: give --listen, --unix-socket, or both")]
     Nowhere,
-    /// It would answer everybody.
+    /// HTTPS is configured without a certificate or without client authentication.
     #[error("--listen needs --tls-cert and --tls-key, and --client-ca or --token-file")]
     Unguarded,
-    /// An address cannot be had.
+    /// An address or socket cannot be bound.
     #[error("failed to listen on {address}")]
     Listen {
         /// The address.
         address: String,
-        /// What the system said.
+        /// The I/O error.
         source: io::Error,
     },
     /// A file cannot be read.
@@ -27,10 +27,10 @@ pub enum Error {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The I/O error.
         source: io::Error,
     },
-    /// A certificate or key makes no sense.
+    /// A certificate or key cannot be parsed.
     #[error("failed to use {}: {problem}", path.display())]
     Pem {
         /// The file.
@@ -38,16 +38,16 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
-    /// Certificate and key do not make TLS.
+    /// TLS cannot be set up with the certificate and key.
     #[error("failed to set up TLS")]
     Tls(#[from] rustls::Error),
-    /// The authority of client certificates does not verify any.
+    /// The CA cannot be used to verify client certificates.
     #[error("failed to set up the verification of client certificates")]
     ClientAuthority(#[from] rustls::server::VerifierBuilderError),
-    /// The tokens cannot be used.
+    /// The token file cannot be used.
     #[error(transparent)]
     Tokens(#[from] auth::Error),
-    /// Signals cannot be waited for.
+    /// Signal handlers cannot be installed.
     #[error("failed to wait for signals")]
     Signals(#[source] io::Error),
 }

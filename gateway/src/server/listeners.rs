@@ -1,4 +1,4 @@
-//! Where requests come in.
+//! Listening sockets.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -10,7 +10,10 @@ use tokio::net::{TcpListener, UnixListener};
 
 use super::Error;
 
-/// A TCP address.
+/// Listens on a TCP address.
+///
+/// # Errors
+/// [`Error::Listen`] when the address cannot be bound.
 pub(super) async fn tcp(address: SocketAddr) -> Result<TcpListener, Error> {
     TcpListener::bind(address)
         .await
@@ -20,24 +23,28 @@ pub(super) async fn tcp(address: SocketAddr) -> Result<TcpListener, Error> {
         })
 }
 
-/// A Unix socket that only its owner can open. It is gone when this is.
+/// A Unix socket that only its owner can open. Dropping it removes the socket file.
 pub(super) struct Socket {
-    /// What listens.
+    /// The listener.
     pub listener: UnixListener,
     path: PathBuf,
 }
 
 impl Socket {
+    /// Creates the socket with mode 0600, and replaces a stale one.
+    ///
+    /// # Errors
+    /// [`Error::Listen`] when the stale socket cannot be removed, or the new one cannot be bound.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let failed = |source| Error::Listen {
             address: path.display().to_string(),
             source,
         };
-        // one that a killed gateway has left; anything else at this path is not ours to remove
+        // a stale socket of a killed gateway; any other kind of file is kept, and bind fails
         if fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket()) {
             fs::remove_file(path).map_err(failed)?;
         }
-        // with its mode from birth: nobody else can open it in between
+        // the umask applies at bind, so there is no moment at which others can open the socket
         let mask = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o177));
         let bound = StdUnixListener::bind(path);
         rustix::process::umask(mask);

@@ -1,4 +1,4 @@
-//! One line per request. It has the path, no query, no body, no header.
+//! One log line per request, with the path but without query, headers and body.
 
 use axum::extract::Request;
 use axum::middleware::Next;
@@ -7,7 +7,7 @@ use axum::response::Response;
 use crate::api::types::Code;
 use crate::clock;
 
-/// Logs a request when it was answered; reads at level debug, the rest at info.
+/// Logs a request after its response: successful reads at level debug, the rest at info.
 pub async fn log(request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let began = clock::instant();

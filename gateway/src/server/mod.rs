@@ -1,4 +1,4 @@
-//! Listeners, and the life of the process.
+//! Listeners, startup and shutdown.
 
 mod connections;
 mod error;

@@ -1,4 +1,4 @@
-//! The life of the process.
+//! Startup and shutdown.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,12 +15,15 @@ use crate::auth::{Guard, Tokens};
 use crate::libvirt::Link;
 use crate::{api, events, images};
 
-/// How long requests may take to end after the process was asked to.
+/// Grace period of requests after SIGTERM or SIGINT.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Serves until SIGTERM or SIGINT; then what was begun is brought to its end.
+/// Serves until SIGTERM or SIGINT, then completes the requests in progress.
+///
+/// # Errors
+/// [`Error`] when the configuration is incomplete, a file or the tokens cannot be used, or a listener cannot be bound.
 pub async fn run(args: Args) -> Result<(), Error> {
-    // fails only when it was done before
+    // fails only if a default provider is already installed
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut end = End::new().map_err(Error::Signals)?;
     let https = https(&args)?;
@@ -51,7 +54,7 @@ pub async fn run(args: Args) -> Result<(), Error> {
     tracing::info!("stopping after the requests in progress");
     for listener in listeners {
         listener.abort();
-        // its socket is gone when it is
+        // wait for the task, which owns the socket, so that the socket file is removed
         let _ = listener.await;
     }
     app.hub.close();
@@ -61,7 +64,7 @@ pub async fn run(args: Args) -> Result<(), Error> {
     Ok(())
 }
 
-/// Where to serve HTTPS, and how.
+/// Address and TLS settings of HTTPS; `None` when it is not configured.
 fn https(args: &Args) -> Result<Option<(std::net::SocketAddr, Tls)>, Error> {
     let Some(address) = args.listen else {
         return Ok(None);
@@ -82,8 +85,8 @@ fn https(args: &Args) -> Result<Option<(std::net::SocketAddr, Tls)>, Error> {
     Ok(Some((address, Tls::open(files)?)))
 }
 
-/// Removes what a gateway that was killed has left. libvirt may start later than the gateway: then a partial image is
-/// removed when it is downloaded again.
+/// Removes partial images of a killed gateway. If libvirt starts after the gateway, this fails, and each is replaced
+/// when its image is downloaded again.
 fn sweep(app: &Arc<App>) {
     let app = app.clone();
     tokio::spawn(async move {
@@ -106,7 +109,7 @@ async fn finish(app: &App, connections: Connections) {
     }
 }
 
-/// The signals that ask a process to end. They are caught from its start: nobody is left with half a start.
+/// SIGTERM and SIGINT, handled from the beginning so that a signal during startup shuts down gracefully.
 struct End {
     terminate: Signal,
     interrupt: Signal,

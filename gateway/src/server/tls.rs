@@ -1,4 +1,4 @@
-//! TLS: the gateway's certificate, and the verification of clients'.
+//! TLS: the gateway's certificate, and the verification of client certificates.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,32 +14,37 @@ use tokio_rustls::TlsAcceptor;
 
 use super::Error;
 
-/// Where TLS finds what it needs.
+/// Files of the TLS configuration.
 #[derive(Clone, Debug)]
 pub(super) struct Files {
     /// Certificate chain.
     pub cert: PathBuf,
     /// Its private key.
     pub key: PathBuf,
-    /// Authority of client certificates.
+    /// CA of client certificates.
     pub client_ca: Option<PathBuf>,
-    /// Clients may come without a certificate: they have tokens.
+    /// Client certificates are optional, because bearer tokens are configured.
     pub tokens: bool,
 }
 
-/// TLS as the files say, read again when they change.
+/// The TLS configuration, reloaded when its files change.
 pub(super) struct Tls {
     files: Files,
     made: Mutex<(Vec<Option<SystemTime>>, TlsAcceptor)>,
 }
 
 impl Tls {
+    /// Loads the files.
+    ///
+    /// # Errors
+    /// [`Error::Read`] or [`Error::Pem`] for an unusable file, [`Error::Tls`] or [`Error::ClientAuthority`] when rustls
+    /// rejects the certificates or the key.
     pub fn open(files: Files) -> Result<Self, Error> {
         let made = Mutex::new((stamps(&files), acceptor(&files)?));
         Ok(Self { files, made })
     }
 
-    /// What accepts the next connection. New files that make no sense leave the old ones in use.
+    /// The acceptor of the next connection. If changed files are invalid, the previous configuration stays in use.
     pub fn acceptor(&self) -> TlsAcceptor {
         let now = stamps(&self.files);
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,25 +1,25 @@
-//! What a hypervisor has, as a gateway answers it.
+//! Capacity of a hypervisor, as returned by a gateway.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-/// What a hypervisor has, and how much of it is given out.
+/// Capacity of a hypervisor, and how much of it is allocated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Capacity {
-    /// Host name, as libvirt says.
+    /// Host name, as reported by libvirt.
     pub hostname: String,
-    /// UUID of the host, as libvirt says.
+    /// UUID of the host, as reported by libvirt.
     pub uuid: Uuid,
     /// Version of libvirt, such as `9.0.0`.
     pub libvirt_version: String,
     /// Name and version of the hypervisor, such as `QEMU 7.2.22`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hypervisor: Option<String>,
-    /// Architecture of machines that name none.
+    /// Default architecture of machines.
     pub architecture: String,
-    /// Whether machines run on the processor itself.
+    /// Whether machines use hardware virtualization.
     pub acceleration: Acceleration,
     /// Virtual CPUs.
     pub cpus: Amount,
@@ -33,30 +33,30 @@ pub struct Capacity {
     pub bridges: Vec<String>,
 }
 
-/// How machines are run.
+/// How machines are executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Acceleration {
-    /// By KVM.
+    /// Hardware virtualization with KVM.
     Kvm,
-    /// By emulation.
+    /// Software emulation.
     None,
 }
 
-/// An amount of something that is given out.
+/// Total and allocated amount of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Amount {
-    /// What there is.
+    /// Physical amount.
     pub total: u64,
-    /// What may be given out.
+    /// Allocatable amount, with overcommit and reserve.
     pub limit: u64,
-    /// What all defined domains have together, also those that are off, and those that are not ours.
+    /// Sum over all defined domains, including those that are off and those that the gateway does not manage.
     pub allocated: u64,
 }
 
 impl Amount {
-    /// What may still be given out.
+    /// Amount that is still allocatable.
     pub fn free(self) -> u64 {
         self.limit.saturating_sub(self.allocated)
     }
@@ -70,6 +70,6 @@ pub struct PoolCapacity {
     pub name: String,
     /// Size, in bytes.
     pub capacity_bytes: u64,
-    /// Bytes that are free now. Disks grow into them: their sizes are not set aside.
+    /// Bytes that are free now. Disks are thin-provisioned: their sizes are not reserved.
     pub available_bytes: u64,
 }

@@ -1,6 +1,6 @@
-//! Words for programs. They are added to, and never change their meaning: a client may not know all of them.
+//! Machine-readable codes. New ones are added and none changes its meaning: a client may not know all of them.
 
-/// An enum whose variants stand on the wire by their names.
+/// An enum whose variants are serialized as their names.
 macro_rules! codes {
     ($(#[$doc:meta])* $of:ident { $($(#[$about:meta])* $word:ident,)* }) => {
         $(#[$doc])*
@@ -10,17 +10,17 @@ macro_rules! codes {
         }
 
         impl $of {
-            /// All of them.
+            /// All codes.
             pub const ALL: &[Self] = &[$(Self::$word,)*];
 
-            /// As it stands on the wire.
+            /// The serialized name.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$word => stringify!($word),)*
                 }
             }
 
-            /// The one of this name; none where a gateway of another release says it.
+            /// The code with this name; `None` for a code of another release.
             pub fn parse(text: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|code| code.as_str() == text)
             }
@@ -29,81 +29,81 @@ macro_rules! codes {
 }
 
 codes! {
-    /// Why a request was refused: `code` of a problem.
+    /// Why a request failed: `code` of a problem.
     Code {
-        /// The body is no JSON.
+        /// The body is not JSON.
         BadRequest,
-        /// A field makes no sense here.
+        /// A field is invalid.
         BadSpec,
         /// The body is too large.
         BodyTooLarge,
-        /// The end of a console could not be read.
+        /// The console log could not be created or read.
         ConsoleFailed,
-        /// The image is there, in another format.
+        /// The image exists in another format.
         ImageDiffers,
-        /// Disks are copies of the image that is to go.
+        /// The image to delete is the backing file of a disk.
         ImageInUse,
-        /// The image is not there, or not whole yet.
+        /// The image is missing, or its download is not complete.
         ImageNotReady,
-        /// There is no such image.
+        /// The image does not exist.
         ImageUnknown,
-        /// The hypervisor has not enough left.
+        /// The hypervisor lacks free CPUs or memory.
         InsufficientCapacity,
-        /// libvirt did not do what was asked.
+        /// libvirt failed to execute the request.
         LibvirtFailed,
         /// libvirt does not answer.
         LibvirtUnavailable,
-        /// Something is done with the machine: come again.
+        /// Another change of the machine is in progress; retry later.
         MachineBusy,
         /// The machine is off.
         MachineOff,
-        /// There is no such machine.
+        /// The machine does not exist.
         MachineUnknown,
-        /// Something else has that name.
+        /// Another domain has the name or the UUID.
         NameTaken,
-        /// The path has other methods.
+        /// The path does not support the method.
         NoSuchMethod,
-        /// There is nothing at the path.
+        /// The path does not exist.
         NoSuchPath,
-        /// This driver of libvirt cannot do that.
+        /// libvirt's driver does not support the operation.
         NotSupportedByDriver,
-        /// The machine is not in the state for it.
+        /// The state of the machine does not allow the operation.
         OperationInvalid,
-        /// The storage pool has not enough left.
+        /// The storage pool lacks free space.
         PoolFull,
-        /// The storage pool is not active, or is not there.
+        /// The storage pool is not active.
         PoolInactive,
-        /// The guest holds its seed still.
+        /// The guest has not released the seed.
         SeedBusy,
-        /// The seed could not be made.
+        /// The seed could not be created.
         SeedFailed,
-        /// The machine was made with another spec.
+        /// The machine exists with another spec.
         SpecDiffers,
-        /// The token has run out.
+        /// The token has expired.
         TokenExpired,
-        /// No certificate, and no token that is known.
+        /// The request has neither a client certificate nor a known token.
         Unauthenticated,
-        /// A field is none of this gateway's API: its release is older than the client's.
+        /// The gateway does not know a field: its release is older than the client's.
         UnknownField,
-        /// The body is said to be something else than JSON.
+        /// The content type is not JSON.
         UnsupportedMediaType,
     }
 }
 
 codes! {
-    /// Why an image could not be had: `code` of its error.
+    /// Why an image failed: `code` of its error.
     ImageCode {
-        /// Its SHA-256 is another.
+        /// The SHA-256 of the file differs.
         ChecksumMismatch,
         /// The pool's file system is full.
         DiskFull,
-        /// Its server did not give it.
+        /// The download failed.
         FetchFailed,
-        /// It is no image that may be used.
+        /// The file is not a usable image.
         ImageRefused,
-        /// It is larger than images may be here.
+        /// The image exceeds the gateway's size limit.
         ImageTooLarge,
-        /// The pool did not take it.
+        /// The file could not be stored in the pool.
         PoolFailed,
     }
 }

@@ -1,27 +1,27 @@
-//! Events: first everything that there is, then `synced`, then what changes. Their data is a machine, an image or a
-//! capacity as it is answered, or one of these.
+//! Events: first all objects, then `synced`, then changes. Their data is a machine, an image or a capacity as in the
+//! responses, or one of the types here.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A machine came, or is different.
+/// A machine was added or changed.
 pub const MACHINE: &str = "machine";
-/// A machine is no more: [`MachineGone`].
+/// A machine was deleted: [`MachineGone`].
 pub const MACHINE_GONE: &str = "machine-gone";
-/// An image came, or is different.
+/// An image was added or changed.
 pub const IMAGE: &str = "image";
-/// An image is no more: [`ImageGone`].
+/// An image was deleted: [`ImageGone`].
 pub const IMAGE_GONE: &str = "image-gone";
-/// The capacity is different.
+/// The capacity changed.
 pub const CAPACITY: &str = "capacity";
-/// All that there is has been told; what follows is news.
+/// The initial list is complete; changes follow.
 pub const SYNCED: &str = "synced";
 
-/// How long a gateway says nothing: after it, a comment.
+/// Interval of keep-alive comments on an idle stream.
 pub const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// An event's data: a machine that is no more.
+/// An event's data: a deleted machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "gateway", derive(utoipa::ToSchema))]
 pub struct MachineGone {
@@ -30,7 +30,7 @@ pub struct MachineGone {
     pub id: String,
 }
 
-/// An event's data: an image that is no more.
+/// An event's data: a deleted image.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageGone {
     /// Storage pool that it was in.

@@ -1,4 +1,4 @@
-//! What machines' disks start as.
+//! Images that root disks are based on.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,12 +9,12 @@ use crate::ImageCode;
 #[cfg_attr(feature = "gateway", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ImageRequest {
-    /// Where it is fetched from: `http://` or `https://`. Never logged whole: it may carry a signature.
+    /// URL of the file, `http://` or `https://`. Only its host is logged: the URL may contain a signature.
     #[cfg_attr(feature = "gateway", schema(write_only, pattern = "^https?://"))]
     pub url: String,
     /// Format of the file.
     pub format: ImageFormat,
-    /// Storage pool; it must have a folder (types dir, fs and netfs).
+    /// Storage pool; it must have a directory (types dir, fs and netfs).
     #[serde(default = "crate::default_pool")]
     #[cfg_attr(feature = "gateway", schema(default = "default"))]
     pub pool: String,
@@ -25,9 +25,9 @@ pub struct ImageRequest {
 #[cfg_attr(feature = "gateway", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ImageFormat {
-    /// QEMU's copy-on-write format, without a backing file of its own.
+    /// QEMU's copy-on-write format, without a backing file.
     Qcow2,
-    /// A plain copy of a disk.
+    /// Raw disk content.
     Raw,
 }
 
@@ -52,14 +52,14 @@ pub struct Image {
     pub pool: String,
     /// Whether machines may use it.
     pub state: ImageState,
-    /// Bytes that were received; the whole file's when it is ready.
+    /// Bytes received so far; the size of the file when it is ready.
     #[serde(default)]
     #[cfg_attr(feature = "gateway", schema(required = true))]
     pub received_bytes: u64,
-    /// Bytes of the whole file, when the server says so.
+    /// Size of the file in bytes, when the server sends it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_bytes: Option<u64>,
-    /// Why it failed; only with state `failed`.
+    /// Why the download failed; only with state `failed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ImageError>,
 }
@@ -69,30 +69,30 @@ pub struct Image {
 #[cfg_attr(feature = "gateway", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ImageState {
-    /// It is being received.
+    /// It is being downloaded.
     Fetching,
-    /// It is whole, and its checksum is right.
+    /// It is complete, and its checksum is verified.
     Ready,
-    /// It could not be fetched; a new PUT tries again. Forgotten when the gateway restarts.
+    /// The download failed; a new PUT retries it. A restart of the gateway discards this state.
     Failed,
-    /// Something that a newer gateway says: it cannot be used yet.
+    /// A state of a newer gateway: treated as not ready.
     #[serde(other, skip_serializing)]
     Other,
 }
 
-/// Why an image could not be fetched.
+/// Why the download of an image failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "gateway", derive(utoipa::ToSchema))]
 pub struct ImageError {
-    // text, and no ImageCode: a newer gateway may have more of them
-    /// One word: `ChecksumMismatch`, `DiskFull`, `FetchFailed`, `ImageRefused`, `ImageTooLarge`, `PoolFailed`.
+    // a String, not ImageCode: a newer gateway may send other codes
+    /// One of `ChecksumMismatch`, `DiskFull`, `FetchFailed`, `ImageRefused`, `ImageTooLarge`, `PoolFailed`.
     pub code: String,
-    /// What was seen, and what to do.
+    /// Cause and remedy.
     pub detail: String,
 }
 
 impl ImageError {
-    /// An error as a gateway tells it.
+    /// An error as a gateway returns it.
     pub fn new(code: ImageCode, detail: impl Into<String>) -> Self {
         Self {
             code: code.as_str().to_owned(),
@@ -105,6 +105,6 @@ impl ImageError {
 #[cfg(feature = "gateway")]
 #[derive(Debug, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ImageList {
-    /// Images, by pool and checksum.
+    /// Images, ordered by pool and checksum.
     pub items: Vec<Image>,
 }

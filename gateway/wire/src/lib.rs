@@ -1,22 +1,22 @@
-//! What `tatara-gateway` and its client say to each other, version 1: requests, answers, events, and the words for
-//! programs in refusals. Data only. Both are built from this, and either may be of another release than the other:
+//! The protocol between `tatara-gateway` and its client, version 1: requests, responses, events and error codes. Types
+//! only. Both sides are built from this crate, and their releases may differ:
 //!
-//! | who reads | what it does not know | why |
+//! | reader | unknown content | why |
 //! |---|---|---|
-//! | the gateway a request | a field is refused (`UnknownField`), and so is a value | it would be ignored otherwise |
-//! | the client an answer | a field is left out, a word is read as "other" | the gateway may be newer |
+//! | gateway, of a request | rejects an unknown field (`UnknownField`) or value | it would be ignored silently |
+//! | client, of a response | ignores a field, reads an unknown value as "other" | the gateway may be newer |
 //!
-//! So nothing here denies unknown fields: the gateway's reader of bodies does. What is at its default is left out of
-//! requests, since the gateway may be older than its client.
+//! So no type here denies unknown fields: the gateway's body extractor does. Requests omit fields with default values,
+//! because the gateway may be older than its client.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | `spec`, `power`, `image` | requests, and images as they are answered |
-//! | `machine`, `capacity`, `problem` | answers in full, as the gateway writes them; with feature `gateway` |
-//! | [`read`] | what a client reads of those |
-//! | `state` | words in answers, for both |
-//! | [`event`] | events, and their data |
-//! | `code` | words for programs, in refusals and of images that could not be had |
+//! | `spec`, `power`, `image` | requests, and images in responses |
+//! | `machine`, `capacity`, `problem` | complete responses, as the gateway writes them; with feature `gateway` |
+//! | [`read`] | the parts of those responses that a client reads |
+//! | `state` | enums in responses, for both sides |
+//! | [`event`] | events and their data |
+//! | `code` | codes of problems and of failed images |
 
 #[cfg(feature = "gateway")]
 mod capacity;
@@ -49,14 +49,14 @@ pub use problem::ProblemBody;
 pub use spec::{DataDisk, Firmware, InterfaceSpec, MachineRequest, MachineSpec, RootDisk, Seed};
 pub use state::{Address, AddressSource, MachineState};
 
-/// Pool that is used when none is named.
+/// Default storage pool.
 pub const DEFAULT_POOL: &str = "default";
 
-/// Longest request that a gateway reads, in bytes.
+/// Size limit of a request body, in bytes.
 pub const LONGEST_REQUEST: usize = 1 << 20;
 
-/// Longest answer about one thing, and longest event, that a client reads, in bytes: a machine with all that it may have
-/// is a tenth of it.
+/// Size limit, in bytes, of a response about one object and of an event, as enforced by clients: ten times the largest
+/// machine.
 pub const LONGEST_ANSWER: usize = 256 << 10;
 
 fn default_pool() -> String {

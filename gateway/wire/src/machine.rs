@@ -1,4 +1,4 @@
-//! Machines, as a gateway answers them.
+//! Machines, as returned by a gateway.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -6,37 +6,37 @@ use uuid::Uuid;
 
 use crate::{Address, MachineSpec, MachineState};
 
-/// A machine as libvirt has it.
+/// A machine and its state in libvirt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Machine {
-    /// The id that the caller chose; the domain's UUID.
+    /// The id chosen by the caller; the domain's UUID.
     pub id: Uuid,
-    /// SHA-256 of the spec as canonical JSON, defaults filled in.
+    /// SHA-256 of the spec as canonical JSON with defaults filled in.
     pub spec_hash: String,
-    /// What was asked for.
+    /// The requested spec.
     pub spec: MachineSpec,
-    /// What it does.
+    /// Power state.
     pub state: MachineState,
-    /// Why it is in that state, in libvirt's words, such as `ioerror`.
+    /// Reason of the state, as reported by libvirt, such as `ioerror`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state_reason: Option<String>,
-    /// The seed is still there: attached, or its volume is left.
+    /// The seed still exists: it is attached, or its volume is not deleted.
     pub seed: bool,
-    /// Its creation was cut around the first start: the same PUT, or power on, finishes it; DELETE cleans it away.
+    /// Its creation was interrupted at the first start: the same PUT or power on completes it, DELETE removes it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub incomplete: bool,
-    /// Its metadata cannot be read: a newer gateway wrote it, or somebody by hand. `spec` has what the domain itself
-    /// tells, and no more; where nothing of the domain can be read, the state is `unknown`, and it may not be ours.
+    /// Its metadata cannot be parsed: written by a newer gateway, or edited by hand. `spec` has only what the domain
+    /// XML shows; if that cannot be read either, the state is `unknown` and the domain may be a foreign one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreadable: bool,
-    /// Addresses that were found, at most 16 of a card, by MAC. Those of source `agent` are the guest's own words.
+    /// Discovered addresses, at most 16 per network interface. Those of source `agent` are unverified guest input.
     pub addresses: Vec<Address>,
-    /// Network cards, in the order of the spec.
+    /// Network interfaces, in the order of the spec.
     pub interfaces: Vec<MachineInterface>,
 }
 
-/// A network card.
+/// A network interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MachineInterface {
@@ -53,6 +53,6 @@ pub struct MachineInterface {
 /// All machines of this gateway.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct MachineList {
-    /// Machines, by id. Domains that are not ours are not among them.
+    /// Machines, ordered by id, without domains that the gateway does not manage.
     pub items: Vec<Machine>,
 }

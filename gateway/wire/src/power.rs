@@ -1,4 +1,4 @@
-//! What is asked of a machine's power.
+//! Power actions.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,29 +6,29 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "gateway", derive(utoipa::ToSchema))]
 pub struct PowerRequest {
-    /// What to do.
+    /// The action.
     pub action: PowerAction,
 }
 
-/// A change of power.
+/// A power action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "gateway", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum PowerAction {
-    /// Start; nothing when it runs.
+    /// Start; no-op when it is running.
     On,
-    /// Cut the power; nothing when it is off.
+    /// Hard power off; no-op when it is off.
     Off,
-    /// Ask the guest to shut down; nothing when it is off.
+    /// Request a graceful shutdown from the guest; no-op when it is off.
     Shutdown,
-    /// Reset, as by the button; 409 when it is off.
+    /// Hard reset; 409 when it is off.
     Reset,
-    /// Let a paused machine go on; nothing when it runs, 409 when it is off.
+    /// Resume a paused machine; no-op when it is running, 409 when it is off.
     Resume,
 }
 
 impl PowerAction {
-    /// As it stands on the wire.
+    /// The serialized name.
     pub fn name(self) -> &'static str {
         match self {
             Self::On => "on",

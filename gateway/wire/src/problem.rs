@@ -1,4 +1,4 @@
-//! Refusals.
+//! Error responses.
 
 use std::borrow::Cow;
 
@@ -8,15 +8,15 @@ use utoipa::ToSchema;
 /// The body of every error: `application/problem+json` (RFC 9457).
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct ProblemBody {
-    /// Always `about:blank`: `title` is the status in words.
+    /// Always `about:blank`: `title` is the reason phrase of the status.
     #[serde(rename = "type")]
     pub kind: Cow<'static, str>,
-    /// The status in words.
+    /// Reason phrase of the status.
     pub title: Cow<'static, str>,
-    /// The status.
+    /// HTTP status code.
     pub status: u16,
-    /// What is wrong, with field, value and remedy.
+    /// Field, value, cause and remedy.
     pub detail: String,
-    /// One word for programs, such as `InsufficientCapacity`.
+    /// Machine-readable code, such as `InsufficientCapacity`.
     pub code: Cow<'static, str>,
 }

@@ -1,9 +1,9 @@
-//! What a client reads of answers that say more. It is less on purpose, and beside the whole of it:
+//! The parts of responses that a client reads. They are a subset on purpose:
 //!
-//! - a newer gateway may say more of a machine, and otherwise; a machine that cannot be read looks like one that may be
-//!   anything, so nothing is read that is not looked at,
-//! - an older gateway may not say all of it,
-//! - what changes all the time, such as the free bytes of pools, is no news for who does not look at it.
+//! - a newer gateway may change fields that the client does not use, and one field that fails to parse makes the whole
+//!   machine unreadable,
+//! - an older gateway may omit fields,
+//! - fields that change constantly, such as the free bytes of pools, would make every event a change.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -12,49 +12,49 @@ use serde::Deserialize;
 
 use crate::{Address, MachineState};
 
-/// A virtual machine as it is.
+/// A virtual machine and its state.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Machine {
-    /// UUID: the UID of our Machine.
+    /// UUID; equals the UID of the Machine object.
     pub id: String,
-    /// What it was made as.
+    /// The spec that it was created with.
     pub spec: CreatedMachine,
-    /// What it does.
+    /// Power state.
     pub state: MachineState,
-    /// Why, where libvirt knows, such as `ioerror`.
+    /// Reason of the state if libvirt reports one, such as `ioerror`.
     #[serde(default)]
     pub state_reason: Option<String>,
-    /// The seed, with its keys, is still there: attached, or its volume is left.
+    /// The seed, which contains keys, still exists: it is attached, or its volume is not deleted.
     #[serde(default)]
     pub seed: bool,
-    /// Its creation was cut in the middle: the same request finishes it.
+    /// Its creation was interrupted: the same request completes it.
     #[serde(default)]
     pub incomplete: bool,
-    /// The gateway cannot read what it was made as: `spec` has its name, and no labels.
+    /// The gateway cannot parse its metadata: `spec` has its name, and no labels.
     #[serde(default)]
     pub unreadable: bool,
-    /// Its network cards, in the order of the spec.
+    /// Network interfaces, in the order of the spec.
     #[serde(default)]
     pub interfaces: Vec<Card>,
-    /// Its addresses, as far as they are known.
+    /// Known addresses.
     #[serde(default)]
     pub addresses: Vec<Address>,
 }
 
-/// What a virtual machine was made as, as far as we look at it: a newer gateway may say more, and otherwise.
+/// The fields of a virtual machine's spec that the client uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CreatedMachine {
     /// Name of the domain.
     pub name: String,
-    /// What we said of it; empty where the gateway cannot read it.
+    /// Labels set by the client; empty if the gateway cannot parse them.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
 }
 
 impl Machine {
-    /// One of which nothing can be read but that it is there.
+    /// A machine that exists and of which only the id is known.
     pub fn unreadable(id: &str) -> Self {
         Self {
             id: id.to_owned(),
@@ -72,8 +72,8 @@ impl Machine {
         }
     }
 
-    /// The address that it is reached at: one of the first network card that has any, IPv4 before IPv6. What a DHCP
-    /// server gave out goes before what was overheard (a virtual IP may be) and what the guest says of itself.
+    /// The primary address: of the first network interface that has one, IPv4 before IPv6. A DHCP lease precedes the
+    /// ARP table, which may contain virtual IPs, and the guest agent.
     pub fn address(&self) -> Option<&str> {
         let mut cards = self.interfaces.iter();
         cards.find_map(|card| self.address_of(card))
@@ -96,7 +96,7 @@ impl Machine {
     }
 }
 
-/// A network card.
+/// A network interface.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Card {
@@ -104,7 +104,7 @@ pub struct Card {
     pub mac: String,
 }
 
-/// What a hypervisor has, and has given away.
+/// Capacity of a hypervisor, and how much of it is allocated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Capacity {
@@ -115,47 +115,47 @@ pub struct Capacity {
     pub cpus: Amount,
     /// Memory, in bytes.
     pub memory_bytes: Amount,
-    /// Storage pools that are active, where it says so.
+    /// Active storage pools, if the gateway lists them.
     #[serde(default)]
     pub pools: Option<Vec<Pool>>,
-    /// libvirt networks that are active, where it says so.
+    /// Active libvirt networks, if the gateway lists them.
     #[serde(default)]
     pub networks: Option<Vec<String>>,
-    /// Bridges, without those of libvirt networks, where it says so.
+    /// Bridges, without those of libvirt networks, if the gateway lists them.
     #[serde(default)]
     pub bridges: Option<Vec<String>>,
 }
 
-/// A storage pool. What is free in it changes all the time, and is the gateway's to look at.
+/// A storage pool. Its free space is left out: it changes constantly, and the gateway checks it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Pool {
     /// Its name.
     pub name: String,
 }
 
-/// How much there is of something.
+/// Allocatable and allocated amount of a resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Amount {
-    /// How much may be given away.
+    /// Allocatable amount.
     pub limit: i64,
-    /// How much is given away, to machines of others as well.
+    /// Allocated amount, including domains of others.
     pub allocated: i64,
 }
 
 impl Amount {
-    /// How much may still be given away.
+    /// Amount that is still allocatable.
     pub fn free(&self) -> i64 {
         self.limit - self.allocated
     }
 }
 
-/// Why a request was refused (RFC 9457).
+/// Problem details of a failed request (RFC 9457).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Problem {
-    /// One CamelCase word.
+    /// Machine-readable code in CamelCase.
     pub code: String,
-    /// For people: field, value and remedy.
+    /// Human-readable: field, value and remedy.
     pub detail: String,
 }

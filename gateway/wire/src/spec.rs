@@ -1,4 +1,4 @@
-//! What a machine shall be.
+//! Desired state of a machine.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "gateway", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct MachineRequest {
-    /// What the machine shall be. It cannot change afterwards.
+    /// Desired state of the machine; immutable.
     pub spec: MachineSpec,
-    /// What cloud-init reads at the first boot. It is no part of the spec and is never given back.
+    /// cloud-init data for the first boot. It is not part of the spec, and never returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<Seed>,
 }
 
-/// What a machine shall be.
+/// Desired state of a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "gateway", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
@@ -25,13 +25,13 @@ pub struct MachineSpec {
     /// Name of the libvirt domain: `[a-z0-9-]`, at most 63 characters.
     #[cfg_attr(feature = "gateway", schema(pattern = "^[a-z0-9-]{1,63}$"))]
     pub name: String,
-    /// The caller's own words about the machine; kept and given back. At most 32, of at most 1024 bytes each.
+    /// Labels of the caller, stored and returned unchanged. At most 32; keys and values have at most 1024 bytes each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
     /// Virtual CPUs.
     #[cfg_attr(feature = "gateway", schema(minimum = 1, maximum = 512))]
     pub cpus: u32,
-    /// Memory, in bytes; libvirt rounds it up to whole MiB. At least 1 MiB.
+    /// Memory, in bytes; rounded up to whole MiB. At least 1 MiB.
     #[cfg_attr(
         feature = "gateway",
         schema(minimum = 1_048_576, maximum = 17_592_186_044_416_u64)
@@ -40,21 +40,21 @@ pub struct MachineSpec {
     /// Firmware that boots the root disk.
     #[serde(default)]
     pub firmware: Firmware,
-    /// Architecture, such as `x86_64`; the hypervisor's when it is left out.
+    /// Architecture, such as `x86_64`; defaults to the hypervisor's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "gateway", schema(pattern = "^[a-z0-9_]{1,32}$"))]
     pub architecture: Option<String>,
     /// The disk that the machine boots from.
     pub root_disk: RootDisk,
-    /// Further disks, blank, in this order.
+    /// Additional blank disks, in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "gateway", schema(max_items = 16))]
     pub disks: Vec<DataDisk>,
-    /// Network cards, in this order. Their MAC addresses follow from the machine's id.
+    /// Network interfaces, in this order. Their MAC addresses are derived from the machine's id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "gateway", schema(max_items = 16))]
     pub interfaces: Vec<InterfaceSpec>,
-    /// CPU model as libvirt names it; the hypervisor's own CPU (KVM) or all that the emulator can do when left out.
+    /// CPU model as named by libvirt; defaults to `host-passthrough` with KVM, and to `maximum` with emulation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "gateway", schema(pattern = "^[A-Za-z0-9_.-]{1,64}$"))]
     pub cpu_model: Option<String>,
@@ -65,10 +65,10 @@ pub struct MachineSpec {
 #[cfg_attr(feature = "gateway", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Firmware {
-    /// The PC's legacy firmware.
+    /// Legacy PC BIOS.
     #[default]
     Bios,
-    /// UEFI, without secure boot.
+    /// UEFI without secure boot.
     Uefi,
 }
 
@@ -83,7 +83,7 @@ pub struct RootDisk {
         schema(minimum = 1_048_576, maximum = 70_368_744_177_664_u64)
     )]
     pub size_bytes: u64,
-    /// SHA-256 of the image that the disk starts as a copy of; it must be ready in the same pool. Blank without.
+    /// SHA-256 of the image that the disk is based on, ready in the same pool. If omitted, the disk is blank.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "gateway", schema(pattern = "^[0-9a-f]{64}$"))]
     pub image: Option<String>,
@@ -98,7 +98,7 @@ pub struct RootDisk {
 #[cfg_attr(feature = "gateway", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DataDisk {
-    /// Name, unique in the machine; the guest sees it as the disk's serial number. `[a-z0-9-]`, at most 20 characters.
+    /// Name, unique in the machine, and the disk's serial number in the guest. `[a-z0-9-]`, at most 20 characters.
     #[cfg_attr(feature = "gateway", schema(pattern = "^[a-z0-9-]{1,20}$"))]
     pub name: String,
     /// Size, in bytes.
@@ -113,7 +113,7 @@ pub struct DataDisk {
     pub pool: String,
 }
 
-/// A network card: exactly one of `network` and `bridge`.
+/// A network interface: exactly one of `network` and `bridge`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "gateway", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
@@ -121,12 +121,12 @@ pub struct InterfaceSpec {
     /// Name of a libvirt network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<String>,
-    /// Name of a bridge of the hypervisor.
+    /// Name of a bridge on the hypervisor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bridge: Option<String>,
 }
 
-/// What cloud-init reads at the first boot (`NoCloud`).
+/// cloud-init data for the first boot (data source `NoCloud`).
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "gateway", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
@@ -135,7 +135,7 @@ pub struct Seed {
     #[serde(with = "in_the_clear")]
     #[cfg_attr(feature = "gateway", schema(value_type = String, write_only))]
     pub user_data: SecretString,
-    /// `meta-data`; its `instance-id` is the caller's business.
+    /// `meta-data`; the caller sets its `instance-id`.
     #[cfg_attr(feature = "gateway", schema(write_only))]
     pub meta_data: String,
     /// `network-config`.
@@ -144,15 +144,23 @@ pub struct Seed {
     pub network_config: Option<String>,
 }
 
-/// A secret in the body of a request: it goes through TLS, and nowhere else.
+/// Serializes a secret as plain text, for request bodies only.
 mod in_the_clear {
     use secrecy::{ExposeSecret, SecretString};
     use serde::{Deserialize, Deserializer, Serializer};
 
+    /// Serializes the exposed secret.
+    ///
+    /// # Errors
+    /// Those of the serializer.
     pub fn serialize<S: Serializer>(secret: &SecretString, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(secret.expose_secret())
     }
 
+    /// Deserializes a string into a secret.
+    ///
+    /// # Errors
+    /// Those of the deserializer, when the value is not a string.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<SecretString, D::Error> {
         String::deserialize(from).map(SecretString::from)
     }

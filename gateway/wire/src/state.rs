@@ -1,16 +1,15 @@
-//! Words in answers. A gateway writes those of its description; one that a newer gateway adds is read as "other", which
-//! is never written.
+//! Enums in responses. A value that a newer gateway adds is read as "other" or "unknown"; "other" is never written.
 
 use serde::{Deserialize, Serialize};
 
-/// What a machine does.
+/// Power state of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "gateway", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum MachineState {
-    /// It runs.
+    /// It is running.
     Running,
-    /// It is held; `stateReason` says why.
+    /// It is paused; `stateReason` has the cause.
     Paused,
     /// It is off.
     Off,
@@ -18,7 +17,7 @@ pub enum MachineState {
     Crashed,
     /// It is shutting down.
     ShuttingDown,
-    /// libvirt does not say.
+    /// libvirt reports no known state.
     #[serde(other)]
     Unknown,
 }
@@ -28,16 +27,16 @@ pub enum MachineState {
 #[cfg_attr(feature = "gateway", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Address {
-    /// The network card's.
+    /// MAC address of the network interface.
     pub mac: String,
     /// IPv4 or IPv6, without prefix length.
     pub address: String,
-    /// Who says so.
+    /// Where the address was discovered.
     pub source: AddressSource,
 }
 
-// who is to be believed first comes first
-/// Where an address was found.
+// the order is the precedence: the most trustworthy source first
+/// Where an address was discovered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "gateway", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
@@ -48,7 +47,7 @@ pub enum AddressSource {
     Arp,
     /// The guest agent.
     Agent,
-    /// Somebody that a newer gateway asks.
+    /// A source that only a newer gateway has.
     #[serde(other, skip_serializing)]
     Other,
 }

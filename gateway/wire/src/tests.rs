@@ -1,5 +1,5 @@
-//! The wire format, as it stands there. A text that has to be changed here is one that gateways, or managers, of other
-//! releases do not read.
+//! The wire format. A change that requires an edit of these texts is incompatible with gateways or managers of other
+//! releases.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -14,7 +14,7 @@ fn parsed<T: DeserializeOwned>(value: &Value) -> T {
     serde_json::from_value(value.clone()).unwrap_or_else(|error| panic!("{value}: {error}"))
 }
 
-/// Reads and writes again: nothing is lost, and nothing comes to it.
+/// Deserializes and serializes again: the result is identical.
 fn stands<T: Serialize + DeserializeOwned>(value: &Value) {
     let again = serde_json::to_value(parsed::<T>(value)).expect("JSON");
     assert_eq!(&again, value);
@@ -25,12 +25,12 @@ fn refuses<T: DeserializeOwned>(value: &Value) {
     assert!(read.is_err(), "{value}");
 }
 
-/// With a field that nobody knows, wherever an object is.
+/// Adds an unknown field to every object.
 fn of_tomorrow(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
             let fields = fields.iter().map(|(key, value)| match key.as_str() {
-                // its keys are the caller's
+                // its keys are chosen by the caller
                 "labels" => (key.clone(), value.clone()),
                 _ => (key.clone(), of_tomorrow(value)),
             });
@@ -123,7 +123,7 @@ fn requests_stand_as_they_are() {
     }
 }
 
-/// Whose release is older says nothing of fields that came later: they have the value that they always had.
+/// A client of an older release omits fields that were added later: they get the default values.
 #[test]
 fn what_is_left_out_of_a_request_is_at_its_default() {
     let short = json!({
@@ -149,7 +149,7 @@ fn a_word_that_is_no_value_is_refused_in_requests() {
     refuses::<MachineSpec>(&odd);
 }
 
-/// The gateway's reader of bodies hears of a field that is none only when nothing here refuses it first.
+/// The gateway's body extractor detects an unknown field only if no type here rejects it first.
 #[test]
 fn unknown_fields_are_left_to_whoever_reads() {
     let request = json!({"spec": spec(), "seed": {"userData": "", "metaData": ""}});
@@ -290,7 +290,7 @@ fn a_client_reads_answers_that_say_no_more_than_they_must() {
     assert_eq!(parsed::<read::Problem>(&json!({})).code, "");
 }
 
-/// What is only read has no name on the wire.
+/// Variants that are only deserialized have no serialized name.
 #[test]
 fn words_of_a_newer_gateway_are_never_written() {
     assert!(serde_json::to_value(AddressSource::Other).is_err());

@@ -1,4 +1,4 @@
-//! Addons: manifests of ConfigMaps and Secrets, applied once the API answers and again when they
+//! Addons: manifests from ConfigMaps and Secrets, applied once the API is available and again when they
 //! change.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -13,18 +13,18 @@ use crate::core::cluster::{Addons, Attempt, ReadAt};
 use crate::engine::ReconcileError;
 use crate::workload::{addons, manifests};
 
-/// How the addons of a cluster stand.
+/// State of the addons of a cluster.
 #[derive(Default)]
 pub struct Standing {
-    /// What came of them the last time.
+    /// The result of the last attempt.
     pub state: Addons,
-    /// They have to be applied: they or the Cluster changed, or something was still to be done.
+    /// They must be applied: they or the Cluster changed, or the last attempt was incomplete.
     pub due: bool,
-    /// When to look again.
+    /// When to check again.
     pub next: Next,
 }
 
-/// How the addons of a cluster stand.
+/// Observes the addons of a cluster.
 pub fn observe(
     controller: &Clusters,
     cluster: &Cluster,
@@ -56,7 +56,10 @@ fn read_at(controller: &Clusters, cluster: &Cluster) -> ReadAt {
     }
 }
 
-/// Applies the addons, if they differ from what was applied. The Cluster is woken by news only.
+/// Applies the addons, if they differ from what was applied. Wakes the Cluster only if the result changed.
+///
+/// # Errors
+/// `ReconcileError::Api` when a ConfigMap or Secret with manifests cannot be read.
 pub async fn apply(
     controller: &Clusters,
     cluster: &Cluster,
@@ -90,7 +93,7 @@ pub async fn apply(
     Ok(())
 }
 
-/// Digest of the addons' sources, and what came of applying them.
+/// Digest of the addons' sources, and the result of applying them.
 async fn attempt(
     controller: &Clusters,
     cluster: &Cluster,
@@ -131,7 +134,7 @@ fn sentences(problems: &[addons::Problem]) -> String {
     sentences.join("; ")
 }
 
-/// The YAML streams, in order, each with its name for people.
+/// The YAML streams in order, each with its name for messages.
 async fn sources(
     controller: &Clusters,
     cluster: &Cluster,

@@ -1,4 +1,4 @@
-//! A Cluster: certificates → endpoint → control plane → kubeconfig → addons → health; and its end.
+//! A Cluster: certificates → endpoint → control plane → kubeconfig → addons → health; and its deletion.
 
 mod addons;
 mod names;
@@ -29,24 +29,24 @@ pub use sources::{Now, Sources};
 
 /// The controller of Clusters.
 pub struct Clusters {
-    /// What all controllers share.
+    /// Dependencies shared by all controllers.
     pub base: Arc<Base>,
-    /// What is made of them.
+    /// The workload clusters.
     pub workloads: Arc<Workloads>,
     /// Hosts over SSH.
     pub hosts: Arc<Hosts>,
-    /// Who may make their control planes.
+    /// The control-plane turns.
     pub turns: Arc<Turns>,
-    /// What addons are read from.
+    /// ConfigMaps and Secrets with addons.
     pub sources: Sources,
     /// Their Secrets.
     pub secrets: Sources,
-    /// Which Secrets there are.
+    /// Names of existing Secrets.
     pub secret_names: Arc<Names>,
 }
 
 impl Clusters {
-    /// Forgets what was found out about a Cluster that is gone, or not ours.
+    /// Forgets a Cluster that is deleted, or not ours.
     pub fn forget(&self, cluster: &Cluster) {
         let uid = cluster.uid().unwrap_or_default();
         self.workloads.forget(cluster);

@@ -1,4 +1,4 @@
-//! Which Secrets there are, by the watch of their metadata: one that is about to be made need not be asked for first.
+//! Names of existing Secrets, from a metadata watch: before creating a Secret no read is needed.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,36 +10,36 @@ pub struct Names(Mutex<All>);
 #[derive(Default)]
 struct All {
     there: HashSet<(String, String)>,
-    /// The watch has told of all.
+    /// The watch has listed all Secrets.
     is_complete: bool,
 }
 
 impl Names {
-    /// Whether there is none of this name. The watch may be behind: whoever relies on it makes the Secret by a create, which
-    /// fails if there is one.
+    /// Whether no Secret has this name. The watch may lag: a caller must use a create request, which
+    /// fails if the Secret exists.
     pub fn is_missing(&self, namespace: &str, name: &str) -> bool {
         let all = self.lock();
         all.is_complete && !all.there.contains(&(namespace.to_owned(), name.to_owned()))
     }
 
-    /// There is one: the watch tells so, or a create was refused.
+    /// Records that the Secret exists: the watch shows it, or a create request was refused.
     pub fn is_there(&self, namespace: &str, name: &str) {
         let mut all = self.lock();
         all.there.insert((namespace.to_owned(), name.to_owned()));
     }
 
-    /// The watch tells that it is gone.
+    /// Records that the watch showed its deletion.
     pub fn is_gone(&self, namespace: &str, name: &str) {
         let mut all = self.lock();
         all.there.remove(&(namespace.to_owned(), name.to_owned()));
     }
 
-    /// The watch has told of all that there are.
+    /// Records that the watch has listed all Secrets.
     pub fn complete(&self) {
         self.lock().is_complete = true;
     }
 
-    /// The watch begins anew.
+    /// Clears all names, because the watch restarts.
     pub fn lost(&self) {
         *self.lock() = All::default();
     }

@@ -1,5 +1,5 @@
-//! Gathers what a pass over a Cluster needs: from the stores, from its Secrets where they are not
-//! known as they are now, and from its API.
+//! Gathers the facts for a pass over a Cluster: from the stores, from its Secrets if their cached state is
+//! outdated, and from its API.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,12 +24,15 @@ use crate::engine::ReconcileError;
 use crate::store::{IndexKeys, Key, Kind, Stores};
 use crate::workload::health::{self, Place};
 
-/// How long an API may take to say that it is ready.
+/// Time limit of a readiness probe.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long an answer is good for.
+/// How long a probe result is valid.
 const PROBE_AGE: SignedDuration = SignedDuration::from_secs(9);
 
-/// Gathers what a pass over a Cluster needs.
+/// Gathers the facts for a pass over a Cluster.
+///
+/// # Errors
+/// Those of [`secrets::observe`], and of reading the Cluster and its CA Secret live.
 pub async fn observe(
     controller: &Clusters,
     cluster: Arc<Cluster>,
@@ -120,7 +123,7 @@ pub async fn observe(
     })
 }
 
-/// Why the annotation that the host of a Machine is gone does nothing on a Cluster. Nothing while its Secret is not read.
+/// Why the annotation [`ANNOTATION_HOST_IS_GONE`] has no effect on a Cluster. `None` while its Secret is not read.
 fn unused(stores: &Stores, cluster: &Cluster, both: &Both, uid: &str) -> Option<String> {
     let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
     let remove =
@@ -140,8 +143,8 @@ fn unused(stores: &Stores, cluster: &Cluster, both: &Both, uid: &str) -> Option<
     ))
 }
 
-/// What the Cluster and its CA Secret say of the control-plane turn. A contradiction may only be that one of the two
-/// was seen later than the other: it is looked at live.
+/// The control-plane turn as recorded on the Cluster and its CA Secret. A contradiction may result from reading them at
+/// different times, so both are then read live.
 async fn marks(
     controller: &Clusters,
     cluster: &Cluster,
@@ -160,7 +163,7 @@ fn fact(machine: &Machine) -> MachineFact {
         .as_ref()
         .map(|s| s.conditions.as_slice())
         .unwrap_or_default();
-    // of one in deletion Ready says no more than that
+    // during a deletion, Ready only repeats the condition Deleting
     let said = find(conditions, ConditionType::Deleting).filter(|said| said.status == Status::True);
     let said = said.or_else(|| find(conditions, ConditionType::Ready));
     MachineFact {
@@ -173,11 +176,11 @@ fn fact(machine: &Machine) -> MachineFact {
     }
 }
 
-/// What the first of its MachineDeployments says whose template cannot be used.
+/// The message of its first MachineDeployment whose template is unusable.
 fn pool(stores: &Stores, key: &Key) -> Option<String> {
     let mut deployments = stores.machine_deployments.by(key);
     deployments.retain(|deployment| deployment.is_ours(stores));
-    // sorted by name
+    // sorted by name, so that the message is stable
     deployments
         .iter()
         .find_map(|deployment| trouble::of_pool(deployment))
@@ -187,7 +190,7 @@ fn sets_left(stores: &Stores, key: &Key) -> usize {
     count(&stores.machine_sets.by(key), stores) + count(&stores.machine_deployments.by(key), stores)
 }
 
-/// How many of these are ours and not being deleted yet.
+/// The number of objects that are ours and not being deleted yet.
 fn count<K: ProviderObject>(objects: &[Arc<K>], stores: &Stores) -> usize {
     let left = |object: &&Arc<K>| object.meta().deletion_timestamp.is_none();
     let left = objects.iter().filter(left);
@@ -202,7 +205,7 @@ fn unreadable_below(stores: &Stores, key: &Key) -> Vec<String> {
         bad.map(|object| format!("{} {}", K::kind(&()), object.name_any()))
     }
     fn below<K: IndexKeys + Clone>(kind: &Kind<K>, key: &Key) -> Vec<Arc<K>> {
-        // mostly there are none, and a Cluster has thousands of Machines
+        // usually there are none, and a Cluster may have thousands of Machines
         if kind.unreadable() == 0 {
             return Vec::new();
         }
@@ -217,7 +220,7 @@ fn unreadable_below(stores: &Stores, key: &Key) -> Vec<String> {
     all.collect()
 }
 
-/// The Cluster's settings, with what kubeadm would be told judged before a host is touched.
+/// The Cluster's settings; those for kubeadm are validated before a host is changed.
 fn spec(cluster: &Cluster, machines: &[Arc<Machine>]) -> Result<ClusterProviderSpec, String> {
     let spec = ClusterProviderSpec::decode(cluster.spec.provider_spec.value.as_ref())?;
     let wanted = machines
@@ -245,7 +248,7 @@ fn spec(cluster: &Cluster, machines: &[Arc<Machine>]) -> Result<ClusterProviderS
     Ok(spec)
 }
 
-/// Where its control plane is, as far as that is known.
+/// Where its control plane is, if known.
 fn place(
     stores: &Stores,
     cluster: &Cluster,
@@ -279,7 +282,7 @@ async fn probed(
     {
         let answer = health::probe(workload.client(), PROBE_TIMEOUT).await;
         if matches!(answer.readiness, health::Readiness::Unreachable(_)) {
-            // what its watch shows may be old
+            // its watch may show stale Nodes
             workload.relist();
         }
         controller.workloads.known.update(uid, |known| {
@@ -293,7 +296,7 @@ async fn probed(
                 known.version.clone_from(&answer.git_version);
             }
             if answer.readiness == health::Readiness::Refused {
-                // what the Secret says now may be accepted
+                // the kubeconfig may have been replaced by a valid one
                 known.secrets_at = None;
             }
         });

@@ -1,4 +1,4 @@
-//! Does what a plan says. Every action may be done again.
+//! Performs the actions of a plan. Every action is idempotent.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,7 +31,11 @@ use crate::pki::{Authorities, AuthoritySecret, kubeconfig};
 use crate::remote::{Route, kube_client};
 use crate::workload::{self, given};
 
-/// Does one action.
+/// Performs one action.
+///
+/// # Errors
+/// `ReconcileError::Conflict` when an object was modified concurrently, `NotLeading` without leadership, `Api` when the
+/// API server refuses a request, `Other` when a certificate or kubeconfig is unusable.
 pub async fn perform(
     controller: &Clusters,
     observed: &Observed,
@@ -73,8 +77,8 @@ fn namespace(cluster: &Cluster) -> String {
     cluster.namespace().unwrap_or_default()
 }
 
-/// Makes the Secrets that are missing, each by a create: of two managers, one wins, and both read what
-/// is there.
+/// Creates the missing Secrets with create requests: of two concurrent managers one succeeds, and both
+/// read the result.
 async fn make_certificates(
     controller: &Clusters,
     cluster: &Cluster,
@@ -107,7 +111,7 @@ async fn make_certificates(
     Ok(())
 }
 
-/// Makes a Secret that was not there. One that is there all the same is read by the next pass.
+/// Creates a missing Secret. If it exists after all, the next pass reads it.
 async fn create(
     controller: &Clusters,
     cluster: &Cluster,
@@ -133,7 +137,7 @@ async fn create(
     Ok(made)
 }
 
-/// A Secret of the cluster: held until the cluster is gone, and gone with it.
+/// A Secret of the cluster, which a finalizer protects until the Cluster is deleted; then it is garbage-collected.
 fn secret(cluster: &Cluster, name: String, data: BTreeMap<String, ByteString>) -> Secret {
     let labels = [
         (LABEL_CLUSTER, cluster.name_any()),
@@ -178,8 +182,9 @@ async fn write_kubeconfig(
     ) else {
         return Ok(());
     };
-    let failed =
-        |error: crate::pki::PkiError| ReconcileError::other("make the kubeconfig", Chain(&error));
+    let failed = |error: crate::pki::PkiError| {
+        ReconcileError::other("generate the kubeconfig", Chain(&error))
+    };
     let certificate = authorities
         .cluster
         .client_certificate(
@@ -216,7 +221,7 @@ async fn write_kubeconfig(
     Ok(())
 }
 
-/// Writes a Secret over the one that was read.
+/// Applies a Secret over the one that was read.
 async fn apply(
     controller: &Clusters,
     cluster: &Cluster,
@@ -227,7 +232,7 @@ async fn apply(
     let params = PatchParams::apply(FIELD_MANAGER).force();
     let applied = secrets.patch(&name, &params, &Patch::Apply(secret)).await;
     if applied.is_err() {
-        // it may be another one than was read
+        // the Secret may have been replaced since it was read
         seen::read_again(&controller.workloads.known, cluster);
     }
     let applied = applied.map_err(ReconcileError::api(format!("apply Secret {name}")))?;
@@ -235,7 +240,7 @@ async fn apply(
     Ok(applied)
 }
 
-/// Makes a client from the kubeconfig Secret, the same that people use, and watches the Nodes.
+/// Creates a client from the kubeconfig Secret, the one that users have, and watches the Nodes.
 async fn connect(controller: &Clusters, cluster: &Cluster) -> Result<(), ReconcileError> {
     let (uid, name) = (
         cluster.uid().unwrap_or_default(),
@@ -273,7 +278,7 @@ async fn connect(controller: &Clusters, cluster: &Cluster) -> Result<(), Reconci
     Ok(())
 }
 
-/// Straight, or over the SSH connection of the first control-plane host where that has jump hosts.
+/// Direct, or through the SSH connection of the first control-plane host if that needs jump hosts.
 async fn route(controller: &Clusters, cluster: &Cluster) -> Route {
     let by = cluster
         .annotations()
@@ -289,8 +294,8 @@ async fn route(controller: &Clusters, cluster: &Cluster) -> Route {
     }
 }
 
-/// Deletes what is left of the Cluster and is ours. What changed since it was last seen is looked at again first: it may
-/// have been made another provider's.
+/// Deletes our remaining objects of the Cluster. An object that changed since it was last observed is observed again
+/// first: it may belong to another provider now.
 async fn delete_children(controller: &Clusters, cluster: &Cluster) -> Result<(), ReconcileError> {
     let key = Key::Cluster(namespace(cluster), cluster.name_any());
     let mut changed = Ok(());
@@ -306,7 +311,7 @@ async fn delete_children(controller: &Clusters, cluster: &Cluster) -> Result<(),
     changed
 }
 
-/// Deletes an object that is ours and as it was last seen; the inner error says that it is not.
+/// Deletes an object that is ours and unchanged since it was observed; the inner error reports a change.
 async fn delete<K>(
     controller: &Clusters,
     object: &Arc<K>,

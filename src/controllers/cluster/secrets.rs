@@ -1,6 +1,6 @@
-//! The Secrets of a cluster: read when they are new or have changed, which the watch of Secrets tells;
-//! and held until it is gone. A namespace, or a foreground deletion, would take them first, and a restarted
-//! manager could not finish what was begun; and a CA that somebody deletes by mistake stays readable.
+//! The Secrets of a cluster: read when the Secret watch shows a change, and protected with finalizers until the Cluster
+//! is deleted. Deleting the namespace, or a foreground deletion, would remove them first, and a restarted manager
+//! could not complete what was started; a CA deleted by mistake remains readable.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,10 @@ use crate::engine::{Chain, ReconcileError, patch};
 use crate::pki::{Authorities, AuthoritySecret, kubeconfig};
 use crate::workload::{given, manifests};
 
-/// Reads the Secrets of a cluster that lives, unless they are known as they are now.
+/// Reads the Secrets of a Cluster that is not being deleted, unless the cached ones are current.
+///
+/// # Errors
+/// Those of [`read`].
 pub async fn observe(
     controller: &Clusters,
     cluster: &Cluster,
@@ -64,7 +67,7 @@ pub async fn observe(
             .filter(|_| is_new)
             .map(Into::into);
         known.kubeconfig = kubeconfig;
-        // one that was made anew is not held yet
+        // a Secret that was created again has no finalizer yet
         known.secrets_held &= known.secrets_at == Some(revision);
         known.secrets_at = Some(revision);
     });
@@ -97,8 +100,8 @@ fn watched(cluster: &str) -> Vec<Addon> {
     names(cluster).map(secret).collect()
 }
 
-/// Reads the authorities. What a control plane was made of stays known when its Secret is lost: only
-/// people can bring that back, and what runs goes on.
+/// Reads the authorities. Those of an existing control plane stay cached when their Secret is lost: only users can
+/// restore it, and the cluster keeps running.
 async fn certificates(
     controller: &Clusters,
     cluster: &Cluster,
@@ -129,9 +132,9 @@ async fn certificates(
     Ok(())
 }
 
-/// All four are there. A CA that somebody put in place of the one that the control plane was made with is of no use:
-/// whoever joins by it, or is given a kubeconfig with it, is not let in. What a control plane was made with is told by the
-/// kubeconfig that was written then, also to a manager that was restarted.
+/// Judges a complete set of authorities. A CA that replaces the one of the existing control plane is unusable: TLS
+/// verification fails for nodes that join with it and for kubeconfigs that contain it. The original CA is taken from
+/// the kubeconfig that was written with it, so a restarted manager detects this as well.
 fn judged(
     cluster: &str,
     authorities: Authorities,
@@ -144,7 +147,7 @@ fn judged(
     (Certificates::Ready, Some(Arc::new(authorities)))
 }
 
-/// The authorities were made of nothing: they are known without being read.
+/// Records authorities that were generated as a whole: they need not be read.
 pub fn made(
     controller: &Clusters,
     cluster: &Cluster,
@@ -165,14 +168,17 @@ pub fn made(
 /// The authorities' Secrets that exist.
 #[derive(Default)]
 pub struct AuthorityState {
-    /// What they hold.
+    /// Their data.
     pub data: BTreeMap<AuthoritySecret, BTreeMap<String, ByteString>>,
-    /// What the CA Secret says of the control-plane turn.
+    /// The control-plane turn recorded on the CA Secret.
     pub marks: Option<Marks>,
 }
 
-/// Reads the authorities' Secrets that exist. Before a control plane is made of them, those that the watch does not show are
-/// not asked for: they are made by a create, which fails if one is there.
+/// Reads the authorities' Secrets that exist. Unless a control plane exists (`is_made`), those that the watch does not
+/// show are not read: they are written with a create request, which fails if one exists.
+///
+/// # Errors
+/// Those of [`read`].
 pub async fn read_authorities(
     controller: &Clusters,
     cluster: &Cluster,
@@ -198,7 +204,10 @@ pub async fn read_authorities(
     Ok(found)
 }
 
-/// Reads a Secret, if it is there.
+/// Reads a Secret, if it exists.
+///
+/// # Errors
+/// `ReconcileError::Api` when the API server refuses the request or does not answer.
 pub async fn read(
     controller: &Clusters,
     namespace: &str,
@@ -208,14 +217,14 @@ pub async fn read(
     let secret = secrets.get_opt(name).await;
     let secret = secret.map_err(ReconcileError::api(format!("read Secret {name}")))?;
     if secret.is_some() {
-        // the watch may be behind
+        // the watch may lag
         controller.secret_names.is_there(namespace, name);
     }
     Ok(secret)
 }
 
-/// What the kubeconfig Secret says: whose it is, and until when it is good. A control plane that was
-/// somebody else's does not become ours when its kubeconfig is lost.
+/// Interprets the kubeconfig Secret: who wrote it, and until when it is valid. An external control plane
+/// does not become ours when its kubeconfig is lost.
 pub async fn understood(cluster: &Cluster, secret: Option<&Secret>) -> Kubeconfig {
     let name = kubeconfig_secret(&cluster.name_any());
     let Some(secret) = secret else {
@@ -272,8 +281,8 @@ pub async fn understood(cluster: &Cluster, secret: Option<&Secret>) -> Kubeconfi
     }
 }
 
-/// The other Cluster that a Secret was made for. The names of two Clusters can ask for one Secret:
-/// `a-profile-kubeconfig` is that of the profile of `a`, and that of the administrators of `a-profile`.
+/// The other Cluster that owns a Secret. The Secret names of two Clusters can collide: `a-profile-kubeconfig`
+/// is that of the ClusterProfile of `a`, and of the administrators of `a-profile`.
 pub fn other_cluster(secret: &Secret, cluster: &Cluster) -> Option<String> {
     let owners = secret.owner_references().iter();
     let owners = owners.filter(|owner| owner.kind == Cluster::kind(&()));
@@ -291,7 +300,7 @@ pub fn text(secret: &Secret) -> Option<String> {
     Some(String::from_utf8_lossy(&value.0).into_owned())
 }
 
-/// What tells one kubeconfig from another.
+/// Digest that identifies a kubeconfig.
 pub fn digest(text: &str) -> String {
     manifests::digest([("value", text)])
 }
@@ -306,8 +315,11 @@ fn was_external(cluster: &Cluster) -> bool {
     .is_some_and(|condition| condition.reason == Reason::ExternalControlPlane)
 }
 
-/// Holds them, those that users gave as well, or lets them go: then without the record that a control plane
-/// was made of them, for that is gone, and a Cluster of the same name and CA may be made again.
+/// Adds our finalizer to the Secrets, also to those from users, or removes it. The removal also deletes the record of
+/// the control plane, so that a Cluster of the same name and CA can be created again.
+///
+/// # Errors
+/// Those of [`read`], [`patch::write`] and [`patch::hold`].
 pub async fn hold(
     controller: &Clusters,
     cluster: &Cluster,
@@ -320,11 +332,11 @@ pub async fn hold(
     let known = controller.workloads.known.get(&uid);
     let was_read = known.secrets_at.is_some();
     for name in names(&cluster.name_any()) {
-        // a control plane that is not ours has no others that we read
+        // of an external control plane only the kubeconfig is read
         if needed && is_external && name != kubeconfig {
             continue;
         }
-        // what this process neither read nor wrote, and the watch does not show, is none of ours
+        // a Secret that this process neither read nor wrote, and that the watch does not show, does not exist
         let is_none = was_read
             && !known.secrets.contains_key(&name)
             && controller.secret_names.is_missing(&namespace, &name);
@@ -355,8 +367,8 @@ pub async fn hold(
     Ok(())
 }
 
-/// Whether it bears the record of this Cluster. One that the Cluster knows nothing of stays: somebody has
-/// to look what it means.
+/// Whether it has the record of this Cluster. A record that the Cluster does not have stays: a user has to
+/// investigate it.
 fn has_record_of(secret: &Secret, cluster: &Cluster) -> bool {
     let record = secret.annotations().get(ANNOTATION_INITIALIZED);
     record.is_some() && record == cluster.annotations().get(ANNOTATION_INITIALIZED)

@@ -1,5 +1,5 @@
-//! The Secrets of a Cluster as they were last read or written, without what they hold: what was just read need not be read
-//! again before it is written.
+//! The Secrets of a Cluster as they were last read or written, without data: before a write they need not be read
+//! again.
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
@@ -10,10 +10,10 @@ use crate::api::Cluster;
 use crate::api::cluster_provider_spec::AddonKind;
 use crate::controllers::known::{ClusterMemories, ClusterMemory};
 
-/// Annotation in which kubectl keeps what a person applied.
+/// Annotation in which kubectl keeps the last applied object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// A Secret was read, or is not there.
+/// Records that a Secret was read, or does not exist.
 pub fn read(known: &ClusterMemories, cluster: &Cluster, name: &str, secret: Option<&Secret>) {
     known.update(&cluster.uid().unwrap_or_default(), |known| match secret {
         Some(secret) => drop(known.secrets.insert(name.to_owned(), emptied(secret))),
@@ -21,7 +21,7 @@ pub fn read(known: &ClusterMemories, cluster: &Cluster, name: &str, secret: Opti
     });
 }
 
-/// The manager wrote a Secret, and knows what is in it: the watch will tell of that, or has told already, which is no news.
+/// Records a write of the manager, whose content is known: the watch event for it is not a change.
 pub fn wrote(controller: &Clusters, cluster: &Cluster, secret: &Secret) {
     let uid = cluster.uid().unwrap_or_default();
     let (namespace, name) = (secret.namespace().unwrap_or_default(), secret.name_any());
@@ -36,14 +36,14 @@ pub fn wrote(controller: &Clusters, cluster: &Cluster, secret: &Secret) {
     });
 }
 
-/// What the watch told of our own write is known; what it told beside that is to be read.
+/// Accepts the revision if the watch showed only our own write; any other event requires a read.
 fn catch_up(known: &mut ClusterMemory, was_told: bool, revision: u64) {
     if was_told && known.secrets_at.map(|at| at + 1) == Some(revision) {
         known.secrets_at = Some(revision);
     }
 }
 
-/// What is known of the Secrets may not hold: the next pass reads them, whatever the watch has told.
+/// Invalidates the cached Secrets: the next pass reads them even without a watch event.
 pub fn read_again(known: &ClusterMemories, cluster: &Cluster) {
     known.update(&cluster.uid().unwrap_or_default(), |known| {
         known.secrets_at = None;

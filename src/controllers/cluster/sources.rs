@@ -1,6 +1,6 @@
-//! What addons are read from, and the Secrets of Clusters: which of them each Cluster needs. One watch of each
-//! kind serves all Clusters, for metadata only: a change takes effect at once, an idle manager asks nothing, and no
-//! ConfigMap or Secret is held in memory.
+//! The ConfigMaps and Secrets that Clusters depend on: addons, and their own Secrets. One metadata watch per kind
+//! serves all Clusters: a change takes effect at once, an idle manager sends no requests, and no data is held in
+//! memory.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use crate::api::Cluster;
 use crate::api::cluster_provider_spec::{Addon, AddonKind};
 use crate::store::Waker;
 
-/// What is read for each cluster, by the Cluster's UID.
+/// The sources of each Cluster, by its UID.
 pub struct Sources {
     all: Mutex<All>,
     wake: Waker<Cluster>,
@@ -23,14 +23,14 @@ pub type Source = (AddonKind, String, String);
 #[derive(Default)]
 struct All {
     followers: HashMap<String, Follower>,
-    /// UIDs of the Clusters that follow each.
+    /// UIDs of the Clusters that follow each source.
     by_source: HashMap<Source, SourceState>,
 }
 
 struct Follower {
     namespace: String,
     cluster: String,
-    /// Moves with each change.
+    /// Increases with each change.
     revision: u64,
     sources: BTreeSet<Source>,
 }
@@ -38,21 +38,21 @@ struct Follower {
 #[derive(Default)]
 struct SourceState {
     by: BTreeSet<String>,
-    /// What the watch told of it last.
+    /// Its last state in the watch.
     now: Option<Now>,
 }
 
-/// What a watch tells of an object.
+/// The state of an object in a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Now {
-    /// It has this resourceVersion.
+    /// It exists with this resourceVersion.
     At(String),
     /// It was deleted.
     Deleted,
 }
 
 impl Sources {
-    /// Nothing is followed yet.
+    /// Starts without followed sources.
     pub fn new(wake: Waker<Cluster>) -> Self {
         Self {
             all: Mutex::default(),
@@ -60,8 +60,8 @@ impl Sources {
         }
     }
 
-    /// A Cluster needs these and no others, and is woken by each change. What it reads from then on is as new as
-    /// [`Self::revision`] says.
+    /// Replaces the sources of a Cluster, which is woken by each change of them. Data read after this call is as new as
+    /// [`Self::revision`].
     pub fn follow(&self, cluster: &Cluster, addons: &[Addon]) {
         let (uid, namespace) = (
             cluster.uid().unwrap_or_default(),
@@ -95,8 +95,8 @@ impl Sources {
         }
     }
 
-    /// A number that moves when one of a Cluster's sources changes. What was read after it was asked for
-    /// is as new as it says.
+    /// A number that increases when a source of a Cluster changes. Data read after this call is at least as new
+    /// as this revision.
     pub fn revision(&self, uid: &str) -> u64 {
         let all = self.lock();
         all.followers
@@ -104,13 +104,13 @@ impl Sources {
             .map_or(0, |follower| follower.revision)
     }
 
-    /// What the watch told last of what a Cluster or another one needs; None while it has told nothing.
+    /// The last state of an object in the watch, if a Cluster follows it; `None` before the first event.
     pub fn now(&self, kind: AddonKind, namespace: &str, name: &str) -> Option<Now> {
         let source = (kind, namespace.to_owned(), name.to_owned());
         self.lock().by_source.get(&source)?.now.clone()
     }
 
-    /// Follows nothing for a Cluster any more.
+    /// Removes all sources of a Cluster.
     pub fn forget(&self, uid: &str) {
         let mut all = self.lock();
         let follower = all.followers.remove(uid);
@@ -119,7 +119,7 @@ impl Sources {
         }
     }
 
-    /// The watch told of a ConfigMap or a Secret. What is known already is no news; the first that it tells of one may be.
+    /// Handles a watch event. A known state is no change; the first state of an object counts as one.
     pub fn changed(&self, kind: AddonKind, namespace: &str, name: &str, now: Now) {
         let source = (kind, namespace.to_owned(), name.to_owned());
         let mut all = self.lock();
@@ -134,15 +134,15 @@ impl Sources {
         }
     }
 
-    /// The manager wrote it, and knows what it reads there: the watch will tell of that, which is no news. A change of
-    /// somebody else's in between is told as well, and is. Returns whether the watch has told of the write already.
+    /// Records a write of the manager, so that its watch event is no change. A concurrent change by another client has
+    /// its own event, and is one. Returns whether the watch has already shown the write.
     pub fn wrote(&self, source: &Source, now: Now) -> bool {
         let mut all = self.lock();
         let followed = all.by_source.get_mut(source);
         followed.is_some_and(|followed| followed.now.replace(now.clone()) == Some(now))
     }
 
-    /// The watch of a kind begins anew: anything may have happened since it told of the last change.
+    /// Handles a restart of the watch of a kind: events may be lost, so every source of that kind counts as changed.
     pub fn lost(&self, kind: AddonKind) {
         let mut all = self.lock();
         let of_kind = all.by_source.iter_mut().filter(|((of, ..), _)| *of == kind);

@@ -1,4 +1,4 @@
-//! Tells of ClusterProfiles that somebody else changes.
+//! Watches for changes of ClusterProfiles by other clients.
 
 use std::future::ready;
 
@@ -12,8 +12,8 @@ use super::memory::Memory;
 use crate::api::names::{LABEL_PROFILE_MANAGER, PROFILE_MANAGER};
 use crate::api::{Cluster, ClusterProfile};
 
-/// Clusters whose profiles somebody else changed or deleted: to be passed over again. Changes of our own
-/// are left out.
+/// Clusters whose profiles another client changed or deleted, to be reconciled. Our own changes
+/// are omitted.
 pub fn changes(client: &Client, memory: &Memory) -> impl Stream<Item = ObjectRef<Cluster>> + Send {
     let profiles = Api::<PartialObjectMeta<ClusterProfile>>::all(client.clone());
     let ours = format!("{LABEL_PROFILE_MANAGER}={PROFILE_MANAGER}");

@@ -1,4 +1,4 @@
-//! What is remembered of Clusters between passes: it saves requests, and is no progress. A restart looks again.
+//! Memory of Clusters between passes. It saves requests and is no progress: a restart rebuilds it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,41 +20,41 @@ use crate::core::cluster_profile::plan::Plan;
 use crate::core::cluster_profile::{Input, SecretSeen, Server};
 use crate::core::{Next, backoff};
 
-/// How often a workload cluster is asked for its properties again. Profiles are to be written less than once in
-/// 30 s (KEP-4322), and properties are no readings.
+/// How often a workload cluster is queried for its properties. Profiles are to be written less than once in
+/// 30 s (KEP-4322), and properties are no metrics.
 const REFRESH: SignedDuration = SignedDuration::from_mins(5);
-/// How soon a workload cluster is asked again at the earliest that did not tell, or has no token for consumers yet.
+/// Shortest interval between queries of a workload cluster whose query failed, or that has no token for consumers yet.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Namespace and name of a Cluster.
 type Name = (String, String);
 
-/// What is remembered of all Clusters.
+/// The memory of all Clusters.
 #[derive(Default)]
 pub struct Memory(Mutex<HashMap<Name, ProfileRecord>>);
 
-/// What was seen and done for a Cluster.
+/// The memory of a Cluster.
 #[derive(Clone, Default)]
 pub(super) struct ProfileRecord {
-    /// What the last pass was given, if it found nothing left to do.
+    /// The input of the last pass, if it had no action.
     pub(super) settled: Option<PublishInput>,
-    /// Somebody changed a profile since that pass began.
+    /// A profile was changed by another client since that pass began.
     is_changed: bool,
-    /// UID of the Cluster, and the server, that it is remembered of. Another workload cluster is asked anew: what one told, its token
-    /// above all, is never another's.
+    /// UID of the Cluster and its server that this memory is about. Another workload cluster is queried again: the
+    /// answers of one, above all its token, must never be used for another.
     workload: Option<(Option<String>, Server)>,
-    /// When the workload cluster last told everything.
+    /// When the workload cluster last answered completely.
     told_at: Option<Timestamp>,
-    /// How often in a row it did not, and when it was last asked.
+    /// How often in a row it did not, and the time of the last query.
     in_vain: u32,
     asked_at: Option<Timestamp>,
-    /// What it told.
+    /// Its last answer.
     pub(super) told: WorkloadAnswer,
-    /// Why the account of consumers in it is not as it should be, for people.
+    /// Why its `ServiceAccount` for consumers is not as specified, for messages.
     pub(super) account: Option<String>,
     /// The profiles as they were last read or written.
     profiles: Option<Profiles>,
-    /// resourceVersions that the watch has told of since, by namespace.
+    /// resourceVersions that the watch has shown since, by namespace.
     changed: BTreeMap<String, String>,
     /// The Secret of consumers as it was last read or written.
     secret: Option<Kept>,
@@ -63,10 +63,10 @@ pub(super) struct ProfileRecord {
 /// A Secret of consumers as it was read or written.
 #[derive(Clone)]
 pub(super) struct Kept {
-    /// What the watch showed then.
+    /// The state in the watch at that time.
     seen: SecretSeen,
     version: Option<String>,
-    /// What there was.
+    /// The Secret, if it existed.
     pub(super) found: Option<ExistingSecret>,
 }
 
@@ -101,7 +101,7 @@ impl PublishInput {
 }
 
 impl Memory {
-    /// A pass begins. Returns what was remembered before it; until it ends well, nothing counts as settled.
+    /// Begins a pass, and returns the memory from before. Until the pass succeeds, nothing counts as settled.
     pub(super) fn begin(
         &self,
         cluster: &Cluster,
@@ -124,7 +124,7 @@ impl Memory {
         before
     }
 
-    /// A pass found nothing left to do.
+    /// Records that a pass had no action.
     fn settle(&self, cluster: &Cluster, given: &PublishInput) {
         self.update(cluster, |remembered| {
             if !remembered.is_changed {
@@ -133,7 +133,7 @@ impl Memory {
         });
     }
 
-    /// Changes what is remembered, and returns it. What was forgotten meanwhile stays so.
+    /// Changes the memory of a Cluster, and returns it. A forgotten Cluster stays forgotten.
     pub(super) fn update(
         &self,
         cluster: &Cluster,
@@ -151,7 +151,7 @@ impl Memory {
         self.all().remove(&name(cluster));
     }
 
-    /// The Cluster of a profile that somebody else changed or deleted. Changes that a pass has seen are left out.
+    /// The Cluster of a profile that another client changed or deleted. Changes known to a pass are omitted.
     pub fn changed(
         &self,
         profile: &PartialObjectMeta<ClusterProfile>,
@@ -176,7 +176,7 @@ impl Memory {
     }
 }
 
-/// A pass over a Cluster ended well with this plan.
+/// Records that a pass over a Cluster succeeded with this plan.
 pub fn remember(memory: &Memory, seen: &ProfileView, plan: &Plan) {
     if !seen.observed.cluster.deleting && plan.is_settled() {
         memory.settle(&seen.input.cluster, &seen.given);
@@ -188,20 +188,20 @@ fn name(cluster: &Cluster) -> Name {
 }
 
 impl ProfileRecord {
-    /// Whether it is remembered of another Cluster of that name, or of another server. One that is not known at the moment
-    /// is no other.
+    /// Whether this memory is about another Cluster of that name, or another server. A server that is unknown at the
+    /// moment does not count as another.
     fn is_of_another(&self, given: &PublishInput) -> bool {
         self.workload.as_ref().is_some_and(|(uid, server)| {
             *uid != given.uid || given.server.as_ref().is_ok_and(|given| given != server)
         })
     }
 
-    /// Whether nothing was left to do for the same input, and there is nothing to ask.
+    /// Whether the same input led to no action, and no query is due.
     pub(super) fn is_settled(&self, given: &PublishInput, now: Timestamp) -> bool {
         self.settled.as_ref() == Some(given) && !self.is_due(given, now)
     }
 
-    /// Whether the workload cluster is to be asked: what it told is old, and it can be expected to answer.
+    /// Whether to query the workload cluster: its last answer is old, and it can be expected to respond.
     pub(super) fn is_due(&self, given: &PublishInput, now: Timestamp) -> bool {
         self.is_old(now) && can_answer(given) && self.pause(now).is_zero()
     }
@@ -211,15 +211,15 @@ impl ProfileRecord {
         age.is_none_or(|age| age >= REFRESH)
     }
 
-    /// What is left of the pause after it did not tell everything.
+    /// The remaining back-off after incomplete answers.
     fn pause(&self, now: Timestamp) -> Duration {
         backoff::left(self.in_vain, 1.0, self.asked_at, now)
     }
 
-    /// When the workload cluster is asked next.
+    /// When the workload cluster is queried next.
     pub(super) fn asks(&self, given: &PublishInput, now: Timestamp) -> Next {
         if self.is_old(now) {
-            // one that cannot be expected to answer is asked when that changes
+            // a cluster that is not expected to respond is queried when that changes
             return if can_answer(given) {
                 Next::After(self.pause(now).max(ASK_AGAIN))
             } else {
@@ -229,7 +229,7 @@ impl ProfileRecord {
         Next::at(self.told_at.map(|at| at + REFRESH), now)
     }
 
-    /// Takes in what the workload cluster tells now; what it does not tell stays as it was told.
+    /// Records an answer of the workload cluster; missing parts keep their last value.
     pub(super) fn take(&mut self, told: WorkloadAnswer, now: Timestamp) {
         self.asked_at = Some(now);
         if told.properties.is_some() && told.token.is_some() {
@@ -245,7 +245,8 @@ impl ProfileRecord {
         }
     }
 
-    /// Takes in what came of making the account of consumers. Returns whether that is news, which the next pass says.
+    /// Records the result of creating the `ServiceAccount` for consumers. Returns whether it changed, which the next pass
+    /// reports.
     pub(super) fn take_account(&mut self, problem: Option<String>) -> bool {
         let is_news = self.account != problem;
         self.account = problem;
@@ -256,47 +257,47 @@ impl ProfileRecord {
         is_news
     }
 
-    /// What keeps the profile from being up to date, for people.
+    /// Why the profile is not up to date, for messages.
     pub(super) fn problem(&self) -> Option<&String> {
         self.told.problem.as_ref().or(self.account.as_ref())
     }
 
-    /// Whether the management cluster knew ClusterProfiles when they were last looked at.
+    /// Whether the management cluster served ClusterProfiles at the last list.
     pub(super) fn served(&self) -> bool {
         self.profiles
             .as_ref()
             .is_some_and(|profiles| profiles.served)
     }
 
-    /// Whether a profile was read or written as it has this resourceVersion, or later.
+    /// Whether a profile was read or written at this resourceVersion or a later one.
     fn knows(&self, namespace: &str, version: &str) -> bool {
         let profiles = self.profiles.as_ref();
         let known = profiles.and_then(|profiles| profiles.versions.get(namespace));
         known.is_some_and(|known| !is_newer(version, known))
     }
 
-    /// The profiles as they were last read or written, unless the watch has told of a later change.
+    /// The profiles as they were last read or written, unless the watch has shown a later change.
     pub(super) fn profiles(&self) -> Option<&Profiles> {
         let mut changed = self.changed.iter();
         let holds = changed.all(|(namespace, version)| self.knows(namespace, version));
         self.profiles.as_ref().filter(|_| holds)
     }
 
-    /// Takes in which profiles there are, read after the watch had told what was remembered `before`.
+    /// Records listed profiles. The list was read after the watch events that are in `before`.
     pub(super) fn see(&mut self, profiles: &Profiles, before: &Self) {
         self.profiles = Some(profiles.clone());
         self.changed
             .retain(|namespace, version| before.changed.get(namespace) != Some(version));
     }
 
-    /// Takes in a profile that we wrote: no change of another's.
+    /// Records a profile that we wrote, so that its watch event is not a change by another client.
     pub(super) fn wrote(&mut self, cluster: &Cluster, profile: &ClusterProfile) {
         if let Some(profiles) = &mut self.profiles {
             profiles.take(cluster, profile);
         }
     }
 
-    /// A profile was deleted: which are there is to be read.
+    /// Records the deletion of a profile: the next pass lists them.
     pub(super) fn withdrew(&mut self) {
         self.profiles = None;
     }
@@ -312,8 +313,8 @@ impl ProfileRecord {
         holds.then_some(kept)
     }
 
-    /// Takes in that Secret, read or written when the watch showed this, with its resourceVersion. Where nobody watches,
-    /// nothing is kept.
+    /// Records that Secret with its resourceVersion, read or written when the watch showed `seen`. Without a watch
+    /// nothing is recorded.
     pub(super) fn keep(
         &mut self,
         seen: Option<&SecretSeen>,
@@ -328,8 +329,8 @@ impl ProfileRecord {
     }
 }
 
-/// Whether a resourceVersion is newer than another: they are numbers in the order of writes (KEP-5504). Where they are not,
-/// any other is.
+/// Whether a resourceVersion is newer than another: they are numbers in the order of writes (KEP-5504). If they are not
+/// numbers, any other version counts as newer.
 fn is_newer(version: &str, known: &str) -> bool {
     match (version.parse::<u128>(), known.parse::<u128>()) {
         (Ok(version), Ok(known)) => version > known,
@@ -337,7 +338,7 @@ fn is_newer(version: &str, known: &str) -> bool {
     }
 }
 
-/// Whether a workload cluster can be expected to answer.
+/// Whether a workload cluster can be expected to respond.
 fn can_answer(given: &PublishInput) -> bool {
     given.is_connected && given.server.is_ok() && given.verdict != Verdict::Unhealthy
 }

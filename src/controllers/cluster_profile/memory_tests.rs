@@ -204,7 +204,7 @@ fn what_was_read_holds_until_the_watch_tells_of_a_later_change() {
     });
     assert!(!known());
     let before = memory.update(cluster, |_| ());
-    // it was deleted, and is not among those that were read
+    // it was deleted, and the list does not contain it
     memory.update(cluster, |remembered| {
         remembered.see(&Profiles::default(), &before);
     });
@@ -221,7 +221,7 @@ fn the_secret_of_consumers_is_read_again_when_the_watch_shows_another() {
         kubeconfig: None,
     };
     let at = |version: &str| At(version.to_owned());
-    // with the revision at which the watch showed that
+    // with the revision at which the watch showed it
     for (then, now, holds) in [
         (Missing(1), Missing(1), true),
         (Missing(1), Missing(2), false),

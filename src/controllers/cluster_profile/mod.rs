@@ -1,8 +1,8 @@
-//! ClusterProfiles (SIG Multicluster, KEP-4322): what others learn of a Cluster and how they reach it.
-//! Passes are made over Clusters, beside their own controller, which reports what is found here: a status has one writer.
+//! ClusterProfiles (SIG Multicluster, KEP-4322): publish a Cluster's properties and access to consumers. This
+//! controller reconciles Clusters beside their own controller, which reports its findings: a status has one writer.
 //!
-//! Consumers drop their clients on every event of a profile, so it is written only when something
-//! differs, `accessProviders` outlive outages, and each status is what was detected, never a wish.
+//! Consumers drop their clients on every event of a profile, so a profile is written only if it differs,
+//! `accessProviders` outlive outages, and each status reports what was detected, never what is desired.
 
 mod changes;
 mod memory;
@@ -34,22 +34,22 @@ pub use perform::perform;
 
 /// The controller of the ClusterProfiles of Clusters.
 pub struct ClusterProfiles {
-    /// What all controllers share.
+    /// Dependencies shared by all controllers.
     pub base: Arc<Base>,
     /// The clusters that are published.
     pub workloads: Arc<Workloads>,
-    /// What was seen and done for their ClusterProfiles.
+    /// The memory of their ClusterProfiles.
     pub memory: Memory,
     /// The Secrets of their consumers.
     pub consumers: Sources,
-    /// Which Secrets there are.
+    /// Names of existing Secrets.
     pub secret_names: Arc<Names>,
     /// Namespaces beside a Cluster's own in which ClusterProfiles may be published.
     pub namespaces: Vec<String>,
 }
 
 impl ClusterProfiles {
-    /// Forgets what was seen and done for a Cluster that is gone.
+    /// Forgets a deleted Cluster.
     pub fn forget(&self, cluster: &Cluster) {
         self.memory.forget(cluster);
         self.consumers.forget(&cluster.uid().unwrap_or_default());
@@ -63,7 +63,7 @@ impl Controller for ClusterProfiles {
     type Status = ();
 
     const NAME: &'static str = "cluster-profile";
-    /// What it publishes follows from many facts that come one after the other when a Cluster is made.
+    /// When a Cluster is created, many facts that the profile contains change one after the other.
     const TOGETHER: Duration = Duration::from_millis(500);
 
     fn engine(&self) -> &Engine {
@@ -74,7 +74,7 @@ impl Controller for ClusterProfiles {
         self.base.is_held(cluster).await
     }
 
-    /// The profile of one that is left alone stays as it is; what ends that is a change of the Cluster, and wakes us.
+    /// The profile of a paused or invalid Cluster stays as it is; the change of the Cluster that ends this wakes us.
     async fn is_ours(&self, cluster: &Arc<Cluster>) -> Result<bool, ReconcileError> {
         Ok(cluster.is_ours(self.base.stores()) && !is_left_alone(cluster))
     }
@@ -112,7 +112,7 @@ impl Controller for ClusterProfiles {
         perform::perform(&self.base.engine, &self.memory, seen, action).await
     }
 
-    /// What was found is handed to the Cluster's own controller.
+    /// Passes the findings to the Cluster's own controller.
     fn learn(&self, seen: &ProfileView, plan: &mut Plan, found: Option<Finding>) -> bool {
         plan.learn(found);
         remember(&self.memory, seen, plan);
@@ -138,7 +138,7 @@ impl Controller for ClusterProfiles {
     }
 }
 
-/// Whether it is paused, or its settings cannot be read, which its own controller reports.
+/// Whether it is paused, or its settings are invalid, which its own controller reports.
 fn is_left_alone(cluster: &Cluster) -> bool {
     paused::itself(cluster).is_some() || observe::settings(cluster).is_err()
 }

@@ -1,5 +1,5 @@
-//! Gathers what a pass over the ClusterProfiles of a Cluster needs. No request is made while nothing changed since a pass
-//! that left nothing to do.
+//! Gathers the facts for a pass over the ClusterProfiles of a Cluster. No request is sent while nothing changed since a
+//! pass without actions.
 
 use std::sync::Arc;
 
@@ -32,19 +32,22 @@ use crate::pki::{Authorities, kubeconfig};
 /// User in the kubeconfig of consumers.
 const USER: &str = "tatara-profile-consumer";
 
-/// What a pass knows, and what it acts with.
+/// The facts of a pass, and the clients for its actions.
 pub struct ProfileView {
-    /// What the manager knows of the Cluster.
+    /// The facts about the Cluster.
     pub input: Input,
     /// The part of it that decides what is published.
     pub(super) given: PublishInput,
     /// The client of the workload cluster, once the manager is connected to it.
     pub(super) workload: Option<Client>,
-    /// What is planned by.
+    /// The input of the plan.
     pub observed: Observed,
 }
 
-/// The settings of a Cluster. One that goes must be let go whatever they say.
+/// The settings of a Cluster. Invalid ones must not block its deletion.
+///
+/// # Errors
+/// Why the settings cannot be decoded, unless the Cluster is being deleted.
 pub(super) fn settings(cluster: &Cluster) -> Result<ClusterProviderSpec, String> {
     match ClusterProviderSpec::decode(cluster.spec.provider_spec.value.as_ref()) {
         Err(_) if cluster.metadata.deletion_timestamp.is_some() => Ok(Default::default()),
@@ -52,7 +55,7 @@ pub(super) fn settings(cluster: &Cluster) -> Result<ClusterProviderSpec, String>
     }
 }
 
-/// What the manager knows of a Cluster with these settings.
+/// The facts about a Cluster with these settings.
 pub(super) fn input(
     controller: &ClusterProfiles,
     cluster: &Arc<Cluster>,
@@ -71,7 +74,7 @@ pub(super) fn input(
         let endpoint = cluster_endpoint(controller.base.stores(), &own, Some(spec), initialized_by);
         own_server(endpoint, known.authorities.as_deref())
     };
-    // the name of its administrators' Secret would be that of our consumers'
+    // the kubeconfig Secret of a Cluster with this name would have the name of our consumers' Secret
     let rival = format!("{}-profile", cluster.name_any());
     let rival = controller.base.stores().clusters.get(&own, &rival);
     Input {
@@ -88,7 +91,7 @@ pub(super) fn input(
     }
 }
 
-/// What the watch shows of the Secret of consumers, which it follows until the Cluster is deleted.
+/// The state of the Secret of consumers in the watch, which it follows until the Cluster is deleted.
 fn secret_seen(controller: &ClusterProfiles, cluster: &Cluster) -> SecretSeen {
     if cluster.metadata.deletion_timestamp.is_some() {
         return SecretSeen::Untold;
@@ -115,7 +118,7 @@ fn secret_seen(controller: &ClusterProfiles, cluster: &Cluster) -> SecretSeen {
     }
 }
 
-/// Where the API of a control plane of ours is served.
+/// The API server address of our own control plane.
 fn own_server(
     endpoint: Option<Endpoint>,
     authorities: Option<&Authorities>,
@@ -128,7 +131,11 @@ fn own_server(
     })
 }
 
-/// Looks at the workload cluster, the Secret of its consumers and its profiles, as far as one of them may have changed.
+/// Observes the workload cluster, the Secret of its consumers and its profiles, if they may have changed.
+///
+/// # Errors
+/// `ReconcileError::Api` when the Secret or the profiles cannot be read; `Other` when the kubeconfig cannot be
+/// rendered.
 pub async fn observe(
     client: &Client,
     memory: &Memory,
@@ -166,13 +173,13 @@ pub async fn observe(
     })
 }
 
-/// Whether a profile may have to be created: only a list tells whether another manager's is still there.
+/// Whether a profile may have to be created: only a list shows whether another manager's profile still exists.
 fn makes_one(observed: &Observed, known: &Profiles) -> bool {
     let is_open = observed.kubeconfig.is_some() || observed.secret.is_some();
     is_open && !known.are_ours(&observed.namespaces)
 }
 
-/// What is known of a Cluster that stays, its profiles apart.
+/// The facts about a Cluster that is not being deleted, without its profiles.
 async fn asked(
     client: &Client,
     memory: &Memory,
@@ -209,13 +216,13 @@ async fn asked(
             });
             found
         };
-        // the workload cluster told the same, and the watch has told of no change
+        // the answer of the workload cluster is the same, and the watch has shown no change
         observed.unchanged = before.settled.as_ref() == Some(given)
             && !remembered.is_due(given, now)
             && before.told.properties == remembered.told.properties
             && before.problem() == remembered.problem()
             && before.served()
-            // the watch does not tell when another's profile is deleted
+            // the watch does not show the deletion of another manager's profile
             && before.profiles().is_some_and(|profiles| profiles.are_ours(&observed.namespaces))
             && access::is_open(&observed);
     }
@@ -230,12 +237,13 @@ fn text(
 ) -> Result<Kubeconfig, ReconcileError> {
     let (name, authority) = (cluster.name_any(), &server.authority_pem);
     let text = kubeconfig::with_token(&name, &server.url, authority, USER, token);
-    text.map(Kubeconfig)
-        .map_err(|error| ReconcileError::other("make the kubeconfig of consumers", Chain(&error)))
+    text.map(Kubeconfig).map_err(|error| {
+        ReconcileError::other("generate the kubeconfig of consumers", Chain(&error))
+    })
 }
 
-/// The Secret that has the name of the one for consumers. One that the watch does not show is made by a create, which fails
-/// if it is there.
+/// The Secret with the name of the consumers' one. If the watch does not show it, it is written with a create request,
+/// which fails if it exists.
 async fn secret(client: &Client, input: &Input) -> Result<Option<Secret>, ReconcileError> {
     if matches!(
         input.secret,
@@ -252,7 +260,7 @@ async fn secret(client: &Client, input: &Input) -> Result<Option<Secret>, Reconc
     )))
 }
 
-/// What is kept of that Secret: its resourceVersion, and what is planned by.
+/// The recorded parts of that Secret: its resourceVersion, and the input of the plan.
 pub(super) fn kept(secret: &Secret, cluster: &Cluster) -> (String, ExistingSecret) {
     let manager = secret.labels().get(LABEL_MANAGED_BY);
     let text = secret.data.as_ref().and_then(|data| data.get(access::KEY));
@@ -266,7 +274,7 @@ pub(super) fn kept(secret: &Secret, cluster: &Cluster) -> (String, ExistingSecre
     (secret.resource_version().unwrap_or_default(), found)
 }
 
-/// What keeps consumers from getting a way in, for people.
+/// Why consumers have no access yet, for messages.
 fn waits_for(input: &Input, remembered: &ProfileRecord) -> String {
     match &input.server {
         Err(why) => why.clone(),
@@ -278,7 +286,7 @@ fn waits_for(input: &Input, remembered: &ProfileRecord) -> String {
     }
 }
 
-/// What is known without asking.
+/// The facts that are known without a request.
 fn facts(input: &Input, remembered: &ProfileRecord) -> Observed {
     let cluster = input.cluster.as_ref();
     let properties = remembered.told.properties.clone();

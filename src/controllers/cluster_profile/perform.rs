@@ -1,4 +1,4 @@
-//! Does what a plan says, with no choices left. Every action may be done again.
+//! Performs the actions of a plan, without further decisions. Every action is idempotent.
 
 use std::time::Duration;
 
@@ -18,10 +18,14 @@ use crate::core::cluster_profile::{OwnedFields, access, not_kept};
 use crate::core::finalizers;
 use crate::engine::{ActionOutcome, Engine, ReconcileError, patch};
 
-/// How soon a profile is tried again that was refused: a namespace may be made meanwhile.
+/// Retry interval of a refused profile: its namespace may be created meanwhile.
 const REFUSED_AGAIN: Duration = Duration::from_secs(30);
 
-/// Does one action. What was done is looked at again at once.
+/// Performs one action. The next pass observes the result at once.
+///
+/// # Errors
+/// `ReconcileError::Conflict` when an object was modified concurrently; `Api` when the API server fails. Answers 400,
+/// 403, 404 and 422 for a profile are returned as [`ActionOutcome::Refused`].
 pub async fn perform(
     engine: &Engine,
     memory: &Memory,
@@ -61,7 +65,7 @@ pub async fn perform(
             let parts = (object.as_deref(), status.as_ref());
             let published = publish(client, namespace, &name, uid.clone(), parts).await;
             if published.is_err() {
-                // it may be another one than was read: the next pass lists again
+                // the profile may have been replaced since it was read: the next pass lists again
                 memory.update(cluster, super::memory::ProfileRecord::withdrew);
             }
             let written = match refusal(namespace, &name, published)? {
@@ -71,9 +75,9 @@ pub async fn perform(
             let Some(written) = written else {
                 return Ok(ActionOutcome::Yes);
             };
-            // the watch shows this write as well, and must not wake us to repeat it
+            // the watch event of this write must not trigger another pass
             memory.update(cluster, |remembered| remembered.wrote(cluster, &written));
-            // what is not kept would differ in every pass
+            // a field that the API server drops would differ in every pass
             let lost = OwnedFields::of(&written).lost(parts.0, parts.1);
             if !lost.is_empty() {
                 let finding = not_kept(namespace, &name, &lost);
@@ -84,8 +88,8 @@ pub async fn perform(
     Ok(ActionOutcome::LookAgain(Duration::ZERO))
 }
 
-/// What a workload cluster does not take is no failure of the pass: its profile stays, and says so. It is tried again when the workload cluster
-/// is asked the next time.
+/// Creates the `ServiceAccount` for consumers. A refusal by the workload cluster is no error of the pass: the profile
+/// stays and reports it, and the next query of the workload cluster retries it.
 async fn make_account(memory: &Memory, seen: &ProfileView) -> ActionOutcome {
     let Some(workload) = &seen.workload else {
         return ActionOutcome::Yes;
@@ -102,7 +106,7 @@ async fn make_account(memory: &Memory, seen: &ProfileView) -> ActionOutcome {
     }
 }
 
-/// Writes over the Secret that was read, or makes it where there was none.
+/// Applies over the Secret that was read, or creates it if there was none.
 async fn write_secret(client: &Client, secret: &Secret) -> Result<Secret, ReconcileError> {
     let (namespace, name) = (secret.namespace().unwrap_or_default(), secret.name_any());
     let secrets: Api<Secret> = Api::namespaced(client.clone(), &namespace);
@@ -120,7 +124,7 @@ async fn write_secret(client: &Client, secret: &Secret) -> Result<Secret, Reconc
     written.map_err(ReconcileError::api(what))
 }
 
-/// Answers that the next pass would get again are for people; the others are errors.
+/// Returns answers that a retry would repeat as findings for users; all others are errors.
 fn refusal(
     namespace: &str,
     name: &str,
@@ -139,7 +143,7 @@ fn refusal(
     }
 }
 
-/// The object, then its status: a status without an object is 404. Returns what is there then.
+/// Applies the object, then its status, which without an object is answered with 404. Returns the written object.
 async fn publish(
     client: &Client,
     namespace: &str,
@@ -148,7 +152,7 @@ async fn publish(
     (object, status): (Option<&ClusterProfile>, Option<&ClusterProfileStatus>),
 ) -> kube::Result<Option<ClusterProfile>> {
     let profiles: Api<ClusterProfile> = Api::namespaced(client.clone(), namespace);
-    // ours alone are in what we send, so force takes nothing else over
+    // the patch contains only fields that we own, so force takes over no others
     let params = PatchParams::apply(FIELD_MANAGER).force();
     let mut written = None;
     if let Some(object) = object {

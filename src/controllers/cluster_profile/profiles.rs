@@ -1,4 +1,4 @@
-//! The ClusterProfiles that are there under a Cluster's name, read live.
+//! The existing ClusterProfiles under a Cluster's name, read live.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,16 @@ use crate::store::Item;
 /// Profiles under the Cluster's name, by namespace, with their resourceVersions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Profiles {
-    /// Whether the management cluster knows ClusterProfiles at all.
+    /// Whether the management cluster serves ClusterProfiles.
     pub(super) served: bool,
     pub(super) existing: BTreeMap<String, Existing>,
     pub(super) versions: BTreeMap<String, String>,
 }
 
-/// Reads those that carry the Cluster's labels, wherever they are, and those in `namespaces`: all have its name.
+/// Reads the profiles with the Cluster's name that have its labels, in any namespace, or are in `namespaces`.
+///
+/// # Errors
+/// `ReconcileError::Api` when the list fails, except with 404: then ClusterProfiles are not served.
 pub(super) async fn profiles(
     client: &Client,
     cluster: &Cluster,
@@ -59,7 +62,7 @@ impl Profiles {
         namespaces.all(|namespace| matches!(self.existing.get(namespace), Some(Existing::Ours(_))))
     }
 
-    /// Takes in a profile as it was read or written.
+    /// Records a profile as it was read or written.
     pub(super) fn take(&mut self, cluster: &Cluster, profile: &ClusterProfile) {
         let namespace = profile.namespace().unwrap_or_default();
         let version = profile.resource_version().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a workload cluster is asked for its profile, and the account that consumers have in it.
+//! Queries of a workload cluster for its profile, and the `ServiceAccount` of its consumers.
 
 use std::time::Duration;
 
@@ -8,20 +8,20 @@ use secrecy::SecretString;
 use crate::workload::properties::Properties;
 use crate::workload::{Error, consumer, properties};
 
-/// How long a workload cluster may take over what we ask of it.
+/// Time limit of our requests to a workload cluster.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a workload cluster told us.
+/// The answer of a workload cluster.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WorkloadAnswer {
     pub(super) properties: Option<Properties>,
     pub(super) token: Option<SecretString>,
-    /// Why it did not tell, for people.
+    /// Why the answer is incomplete, for messages.
     pub(super) problem: Option<String>,
 }
 
-/// Asks a workload cluster for its properties and for the token of its consumers. A workload cluster that does not answer
-/// tells nothing: its profile still says so.
+/// Queries a workload cluster for its properties and for the token of its consumers. Without a response the answer is
+/// empty except for the problem, which the profile reports.
 pub(super) async fn ask(workload: &Client) -> WorkloadAnswer {
     let asking = async {
         let properties = properties::list(workload).await?;
@@ -40,8 +40,10 @@ pub(super) async fn ask(workload: &Client) -> WorkloadAnswer {
     }
 }
 
-/// Makes the account of consumers if need be, or repairs it. Returns what of it the workload cluster refused, for people; the error
-/// is that it did not answer.
+/// Creates or repairs the `ServiceAccount` of consumers. Returns what the workload cluster refused, for messages.
+///
+/// # Errors
+/// Why the workload cluster did not respond in time.
 pub(super) async fn make_account(workload: &Client) -> Result<Option<String>, String> {
     let documents = consumer::documents().unwrap_or_default();
     let outcome = in_time(consumer::ensure(workload, documents)).await?;

@@ -1,5 +1,5 @@
-//! Credentials of hosts, of their BMCs and of gateways: kept while a host that a Machine holds, or a Hypervisor that
-//! Machines are on, needs them. Without them nothing could reset that host any more, or delete those virtual machines.
+//! Credentials of hosts, of their BMCs and of gateways: protected with a finalizer while a claimed host, or a
+//! Hypervisor with Machines, uses them. Without them that host could not be reset, nor those virtual machines deleted.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::core::Key;
 use crate::core::credential::plan::{self, Action, Observed, Plan};
 use crate::engine::{ActionOutcome, COUNTS_TOGETHER, Controller, Engine, ReconcileError, patch};
 
-/// What a Secret is a credential of, by its type.
+/// What a Secret gives access to, by its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     /// Hosts or their BMCs: `kubernetes.io/ssh-auth`, `kubernetes.io/basic-auth`.
@@ -24,9 +24,9 @@ pub enum Of {
 
 /// The controller of Secrets of one type.
 pub struct Credentials {
-    /// What all controllers share.
+    /// Dependencies shared by all controllers.
     pub base: Arc<Base>,
-    /// Who uses them.
+    /// The kind of their users.
     pub of: Of,
 }
 

@@ -1,5 +1,5 @@
-//! Whether a host has the control plane of a Cluster that stays: by its marker, and, whatever it says and also when it
-//! says nothing, by what is recorded. Nothing that cannot be undone is done to such a host.
+//! Whether a host has the control plane of a Cluster that is not being deleted: as shown by its marker, or, whatever
+//! the host reports, as recorded on objects. No irreversible action is performed on such a host.
 
 use kube::api::ListParams;
 use kube::{Api, ResourceExt};
@@ -13,7 +13,7 @@ use crate::core::node::{Observation, Owner, Ownership};
 use crate::engine::ReconcileError;
 use crate::store::Item;
 
-/// What is known of a Cluster, and of who made its control plane.
+/// The facts about a Cluster, and about the Machine that created its control plane.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ControlPlaneOrigin {
     /// Its namespace.
@@ -22,13 +22,13 @@ pub struct ControlPlaneOrigin {
     pub name: String,
     /// It is being deleted, and its control plane with it.
     pub is_deleting: bool,
-    /// Its control plane is none of ours.
+    /// Its control plane is external.
     pub is_external: bool,
-    /// UID of the Machine that made it, by the Cluster.
+    /// UID of the Machine that created it, as recorded on the Cluster.
     pub by: Option<String>,
-    /// The same, by its CA Secret.
+    /// The same, as recorded on its CA Secret.
     pub by_secret: Option<String>,
-    /// `sha256:<hex>` of the certificate of its CA, once that was read.
+    /// `sha256:<hex>` of its CA certificate, once it was read.
     pub authority: Option<String>,
 }
 
@@ -48,8 +48,8 @@ impl ControlPlaneOrigin {
         all.into_iter().any(|by| by.as_deref() == Some(uid))
     }
 
-    /// Whether the host of this marker, which says that `kubeadm init` succeeded, has this control plane for all that is
-    /// known: where nobody is recorded, and where another is and this host has the key of the CA, or nobody can tell.
+    /// Whether the host with this marker, which records a successful `kubeadm init`, may have this control plane: no
+    /// Machine is recorded, or this one is, or the host has (or may have) the private key of the CA.
     fn is_on(&self, owner: &Owner, seen: &Observation) -> bool {
         let is_of = (&owner.marker.namespace, &owner.marker.cluster);
         let may_have_key =
@@ -60,7 +60,7 @@ impl ControlPlaneOrigin {
     }
 }
 
-/// What is known of the Clusters of a host's namespace, and of that of its marker.
+/// The facts about the Clusters in the namespaces of the host and of its marker.
 pub fn known(controller: &Hosts, host: &Host, contact: &Contact) -> Vec<ControlPlaneOrigin> {
     let mut namespaces = vec![host.namespace().unwrap_or_default()];
     if let Some((owner, _)) = marked(contact) {
@@ -88,8 +88,9 @@ pub fn known(controller: &Hosts, host: &Host, contact: &Contact) -> Vec<ControlP
         .collect()
 }
 
-/// The Cluster that stays, and whose control plane is on the host. What the host was let go for by a Machine that is gone
-/// counts only where it is recorded: a Cluster that was made again under its name, with the same CA, has nothing there.
+/// The Cluster, not being deleted, whose control plane is on the host. The marker of a deleted Machine that released
+/// the host does not count without a record: a Cluster created again with the same name and CA has nothing on this
+/// host.
 pub fn guards(
     host: &Host,
     contact: &Contact,
@@ -112,13 +113,13 @@ pub fn guards(
         .map(|cluster| cluster.name.clone())
 }
 
-/// Whether the Machine of this UID has let go of the host.
+/// Whether the Machine with this UID has released the host.
 pub fn was_let_go(host: &Host, uid: &str) -> bool {
     let claim = host.spec.consumer_ref.as_ref();
     claim.is_some_and(|claim| claim.releasing && claim.uid == uid)
 }
 
-/// The Cluster that stays, and whose control plane may be on a host that says nothing: nobody is recorded.
+/// The Cluster, not being deleted, whose control plane may be on a host that was not observed: no Machine is recorded.
 pub fn may_have(host: &Host, contact: &Contact, clusters: &[ControlPlaneOrigin]) -> Option<String> {
     if matches!(contact, Contact::Seen(_)) {
         return None;
@@ -132,12 +133,15 @@ pub fn may_have(host: &Host, contact: &Contact, clusters: &[ControlPlaneOrigin])
     (is_silent && !of.is_deleting && !of.is_external).then(|| of.name.clone())
 }
 
-/// Refuses when the control plane of a Cluster that stays is recorded of the host's claim, by what the API server has now.
+/// Requires that no control plane of a Cluster that is not being deleted is recorded for the host's claim, read live.
+///
+/// # Errors
+/// `ReconcileError::Conflict` when one is recorded; `Api` when the Clusters or their CA Secrets cannot be read.
 pub async fn must_have_none(turns: &Turns, host: &Host, what: &str) -> Result<(), ReconcileError> {
     let Some(claim) = &host.spec.consumer_ref else {
         return Ok(());
     };
-    // one that cannot be read keeps no other from it, and its record can be read
+    // an undecodable Cluster does not block the others, and its record is in the metadata
     let clusters: Api<Item<Cluster>> =
         Api::namespaced(turns.base.client(), &host.namespace().unwrap_or_default());
     let clusters = clusters.list(&ListParams::default()).await;

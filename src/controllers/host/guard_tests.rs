@@ -6,7 +6,7 @@ use crate::core::node::{Marker, SoftwareVersions};
 
 const CA: Option<&str> = Some("sha256:ca");
 
-/// A Host of namespace `n`, with the claim of Machine `m` of Cluster `a`.
+/// A Host of namespace `n`, claimed by Machine `m` of Cluster `a`.
 fn host(releasing: bool) -> Host {
     let host = json!({"apiVersion": "tatara.dev/v1alpha1", "kind": "Host", "metadata": {"name": "h", "namespace": "n"},
         "spec": {"ssh": {"address": "192.0.2.10", "credentialsRef": {"name": "key"}},
@@ -14,7 +14,7 @@ fn host(releasing: bool) -> Host {
     serde_json::from_value(host).unwrap()
 }
 
-/// It answers, with the marker of Machine `m`.
+/// An observation with the marker of Machine `m`.
 fn seen(initialized: bool, authority: Option<&str>) -> Contact {
     let marker = Marker {
         namespace: "n".into(),
@@ -49,7 +49,7 @@ fn unmarked() -> Contact {
     Contact::Seen(seen)
 }
 
-/// Cluster `a`, of which these are recorded: by the Cluster, and by its CA Secret.
+/// Cluster `a` with these Machines recorded: on the Cluster, and on its CA Secret.
 fn made(by: Option<&str>, by_secret: Option<&str>) -> ControlPlaneOrigin {
     ControlPlaneOrigin {
         namespace: "n".into(),

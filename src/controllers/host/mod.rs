@@ -1,4 +1,4 @@
-//! A Host: reached, clean, free; and reset when its Machine has let go.
+//! A Host: reachable, clean, free; and reset after its Machine has released it.
 
 mod guard;
 mod observe;
@@ -25,24 +25,24 @@ use crate::providers::{self, Bmcs, Follows, Installs};
 
 /// The controller of Hosts.
 pub struct Hosts {
-    /// What all controllers share.
+    /// Dependencies shared by all controllers.
     pub base: Arc<Base>,
     /// The clusters that Hosts are part of.
     pub workloads: Arc<Workloads>,
     /// Hosts over SSH.
     pub hosts: Arc<providers::Hosts>,
-    /// Who may make a control plane.
+    /// The control-plane turns.
     pub turns: Arc<Turns>,
     /// Their BMCs.
     pub bmcs: Arc<Bmcs>,
-    /// What their operating systems are installed with.
+    /// Dependencies of operating system installations.
     pub installs: Installs,
     /// Units of steps that are followed.
     pub follows: Arc<Follows>,
 }
 
 impl Hosts {
-    /// Forgets a Host that is gone.
+    /// Forgets a deleted Host.
     pub fn forget(&self, host: &Host) {
         self.hosts.forget(host);
         let uid = host.uid().unwrap_or_default();
@@ -52,7 +52,7 @@ impl Hosts {
         }
     }
 
-    /// What failed of a Host is tried again at once.
+    /// Retries failed operations of a Host at once.
     pub fn retry(&self, host: &Host) {
         self.hosts.retry(host);
         if let Some(consumer) = &host.spec.consumer_ref {
@@ -60,12 +60,12 @@ impl Hosts {
         }
     }
 
-    /// Forgets what was about a Host as it was before, and does not hold any more.
+    /// Forgets what applied only to the former state of a Host.
     pub fn changed(&self, before: &Host, host: &Host, is_gone: bool) {
         if place(before) != place(host) {
             self.hosts.forget(before);
         }
-        // the reset of a host may outlive the Machine that let it go
+        // the reset of a host may outlive the Machine that released it
         let consumer = |host: &Host| host.spec.consumer_ref.as_ref().map(|c| c.uid.clone());
         let has_let_go = is_gone || consumer(before) != consumer(host);
         if let Some(uid) = consumer(before).filter(|_| has_let_go)

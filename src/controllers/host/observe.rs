@@ -1,4 +1,4 @@
-//! Asks the host, where nobody else does.
+//! Gathers the facts for a pass over a Host. The host is contacted unless its Machine's controller does so.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::core::proof::InitProof;
 use crate::providers::install;
 use crate::providers::ssh::claims;
 
-/// What a pass over a Host knows.
+/// Gathers the facts for a pass over a Host.
 pub async fn observe(controller: &Hosts, host: Arc<Host>, now: Timestamp) -> Observed {
     let consumer = host.spec.consumer_ref.clone();
     let machine = claims::machine(&controller.base.stores().machines, &host);
@@ -35,7 +35,7 @@ pub async fn observe(controller: &Hosts, host: Arc<Host>, now: Timestamp) -> Obs
         .is_some_and(|consumer| !consumer.releasing)
         && host.status.as_ref().is_some_and(|s| s.facts.is_some());
     let heard_at = controller.hosts.heard_at(&host).filter(|_| is_claimed);
-    // what is said of a claim without its Machine rests on the marker
+    // for a claim without its Machine, the marker on the host decides
     let is_abandoned = consumer.is_some() && machine.is_none();
     let is_asked = is_missed
         || is_deleted
@@ -112,7 +112,7 @@ fn facts(contact: &Contact) -> Option<&HostFacts> {
     }
 }
 
-/// What stands on a claimed Host is from before its Machine became a Node: that it is clean.
+/// Whether the condition Clean of a claimed Host is outdated: it is True although its Machine already has a Node.
 fn is_of_before(host: &Host, machine: Option<&Machine>) -> bool {
     let is_clean = host.status.as_ref().is_some_and(|status| {
         find(&status.conditions, ConditionType::Clean)
@@ -124,7 +124,7 @@ fn is_of_before(host: &Host, machine: Option<&Machine>) -> bool {
     is_clean && has_node
 }
 
-/// Another Host that stands for the server of one that is being deleted, and bears its claim.
+/// Another Host for the same server as one that is being deleted, with the same claim.
 fn stands_in(controller: &Hosts, host: &Host, seen: Option<&HostFacts>) -> Option<String> {
     host.metadata.deletion_timestamp.as_ref()?;
     let machine = claim::claimant(host, &controller.base.management)?;
@@ -135,7 +135,7 @@ fn stands_in(controller: &Hosts, host: &Host, seen: Option<&HostFacts>) -> Optio
     other.map(|other| other.name_any())
 }
 
-/// Whether the server of a Host showed the marker of this Machine when it was last asked.
+/// Whether the server of a Host had the marker of this Machine when it was last observed.
 pub fn is_marked(controller: &Hosts, host: &Host, machine: &Marker) -> bool {
     let namespace = host.namespace().unwrap_or_default();
     let sighting = controller.hosts.sightings.get(&namespace, &host.name_any());
@@ -143,7 +143,7 @@ pub fn is_marked(controller: &Hosts, host: &Host, machine: &Marker) -> bool {
     owner.is_some_and(|owner| owner.is_same_machine(machine))
 }
 
-/// What is known here of the Machine that a marker names.
+/// The Machine that a marker names, as known in this management cluster.
 fn owner_here(controller: &Hosts, marker: Option<&Marker>) -> Owner {
     let stores = controller.base.stores();
     match marker {
@@ -184,9 +184,9 @@ fn consumer_of(controller: &Hosts, machine: Option<&Machine>) -> Consumer {
     }
 }
 
-/// The control plane that its server proves to be there, and that its Cluster does not know of. Where another host has the
-/// key of the CA as well, a person has to look which is the one. What its Machine has let go of is no Cluster's any more: one
-/// that was made again under the same name may have the same CA.
+/// The control plane whose presence the server proves and whose Cluster has no record of it. If another host has the
+/// private key of the CA as well, a user has to decide which one counts. After its Machine has released the host it
+/// belongs to no Cluster: one created again under the same name may have the same CA.
 fn unrecorded(controller: &Hosts, host: &Host, seen: &Observation) -> Option<InitProof> {
     let Ownership::Owner(node::Owner { marker, .. }) = &seen.owner else {
         return None;

@@ -1,4 +1,4 @@
-//! Does what a plan says.
+//! Performs the actions of a plan. Every action is idempotent.
 
 use std::time::Duration;
 
@@ -22,10 +22,14 @@ use crate::providers::install;
 use crate::workload;
 use kube::{Api, ResourceExt};
 
-/// A host that could not be reached is tried again after this time.
+/// Retry interval of an unreachable host.
 const TRY_AGAIN: Duration = Duration::from_secs(10);
 
-/// Does one action.
+/// Performs one action.
+///
+/// # Errors
+/// `ReconcileError::Conflict` when the Host, its claim or its Machine was modified concurrently, `NotLeading` without
+/// leadership, `Api` when the API server fails, `Other` when a proof is missing or a script cannot be rendered.
 pub async fn perform(
     controller: &Hosts,
     observed: &Observed,
@@ -99,7 +103,7 @@ async fn reset(
     .map_err(|error| ReconcileError::other("render the reset", error))?;
     let script = node::start_and_follow(marker, &unit, crate::clock::now())
         .map_err(|error| ReconcileError::other("render the reset", error))?;
-    // what was let go may have been given back since
+    // the release may have been reverted since
     let live = patch::live(&controller.base.engine, observed.host.as_ref()).await?;
     let decided_on = &observed.host.spec;
     if live.spec.consumer_ref != decided_on.consumer_ref || live.spec.ssh != decided_on.ssh {
@@ -107,7 +111,7 @@ async fn reset(
             what: format!("reset Host {}", live.name_any()),
         });
     }
-    // A host that does not answer is the next pass's finding.
+    // the next pass reports a host that does not answer
     let Ok(session) = controller.hosts.session(observed.host.as_ref()).await else {
         return Ok(ActionOutcome::LookAgain(TRY_AGAIN));
     };
@@ -124,7 +128,7 @@ async fn reset(
     Ok(ActionOutcome::Yes)
 }
 
-/// The pod networks of the cluster that the host belonged to, as far as it still exists.
+/// The pod networks of the cluster that the host belonged to, if it still exists.
 fn pod_cidrs(controller: &Hosts, marker: &Marker) -> Vec<String> {
     let cluster = controller
         .base
@@ -136,8 +140,8 @@ fn pod_cidrs(controller: &Hosts, marker: &Marker) -> Vec<String> {
         .unwrap_or_default()
 }
 
-/// A host that was switched on to be reset may have announced the Node of its Machine anew, which went while it
-/// was off: the reset has ended it for good.
+/// Deletes the Node of a deleted Machine. The kubelet of a host that was powered on for its reset may have registered
+/// the Node again; the reset has stopped it for good.
 async fn delete_left_node(controller: &Hosts, owner: &Marker) -> Result<(), ReconcileError> {
     let stores = controller.base.stores();
     if stores.machines.by_uid(&owner.uid).is_some() {
@@ -158,7 +162,7 @@ async fn delete_left_node(controller: &Hosts, owner: &Marker) -> Result<(), Reco
         .map_err(|error| ReconcileError::other(format!("delete Node {}", node.name), Chain(&error)))
 }
 
-/// Stops the kubelet of a Machine that has let go of the host. A failure is the next pass's finding.
+/// Stops the kubelet of a Machine that has released the host. The next pass reports a failure.
 async fn stop_kubelet(controller: &Hosts, observed: &Observed, marker: &Marker) -> ActionOutcome {
     let host = observed.host.as_ref();
     if let Err(error) = controller.hosts.run(host, node::retain(marker)).await {
@@ -169,7 +173,7 @@ async fn stop_kubelet(controller: &Hosts, observed: &Observed, marker: &Marker) 
     ActionOutcome::Yes
 }
 
-/// Clears the claim of a host on which nothing of its Machine is.
+/// Clears the claim of a host that has nothing of its Machine.
 async fn free(
     controller: &Hosts,
     observed: &Observed,
@@ -187,7 +191,7 @@ async fn free(
     Ok(())
 }
 
-/// Clears the claim of a host that was installed anew, if it had one, and what stands of the installation; pins its key.
+/// Clears the claim, if any, and the installation record of a reinstalled host, and pins its host key.
 async fn free_installed(
     controller: &Hosts,
     observed: &Observed,
@@ -216,7 +220,7 @@ async fn free_installed(
     Ok(())
 }
 
-/// Lets a Host go that is being deleted. Whoever claims it has nothing on its server.
+/// Removes the finalizer of a Host in deletion. A Machine that claims it has nothing on its server.
 async fn let_go(controller: &Hosts, observed: &Observed) -> Result<(), ReconcileError> {
     let change = |host: &Host| json!({ "metadata": { "finalizers": finalizers::without(host, FINALIZER_IN_USE) } });
     clear(controller, observed, change).await?;
@@ -224,7 +228,8 @@ async fn let_go(controller: &Hosts, observed: &Observed) -> Result<(), Reconcile
     Ok(())
 }
 
-/// Lets a Host go whose server another Host stands for. That one is read live: of two that are deleted at once one stays.
+/// Removes the finalizer of a Host whose server another Host represents, read live: of two deleted at once, one
+/// remains.
 async fn leave_to(
     controller: &Hosts,
     observed: &Observed,
@@ -258,8 +263,8 @@ async fn leave_to(
     let_go(controller, observed).await
 }
 
-/// What its Machine may have left undone, as one whose host was not reset when it was deleted: its turn, and a Node
-/// that was announced anew when the host was switched on for its reset.
+/// Completes what its Machine may have left open, as one deleted before its host was reset: the control-plane turn, and
+/// a Node that was registered again when the host was powered on for its reset.
 async fn settle(
     controller: &Hosts,
     observed: &Observed,

@@ -1,5 +1,5 @@
-//! When the BMC of a Host is asked: when the host does not answer, when what is known of it says that it is
-//! off, and once when it is told how to be asked. Never while all is well.
+//! When the BMC of a Host is contacted: when the host does not answer, when it was last reported off, and
+//! once with new BMC settings. Never while the host is healthy.
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ use crate::api::conditions::{ConditionType, Reason, Status, find, is_true, reaso
 use crate::api::{Host, Machine};
 use crate::core::host::{Contact, PowerReading, PowerState};
 
-/// What a BMC said is good for this time; one that did not answer is left alone as long.
+/// How long a power reading is valid; a BMC that did not answer is not contacted for the same time.
 const STANDS: Duration = Duration::from_mins(1);
-/// A BMC of a host that is well, and that could not be asked, is tried again after this time.
+/// Retry interval of an unreachable BMC of a healthy host.
 const TRY_AGAIN: Duration = Duration::from_mins(5);
 
-/// What the Host's status says of its power.
+/// The power state in the Host's status.
 #[derive(Clone, Copy, Debug)]
 pub struct Stands {
-    /// It was off when it was last looked at.
+    /// It was off at the last reading.
     pub is_off: bool,
-    /// It is left so: free and switched off by us. One that is fenced is not believed for long: its Machine deletes its
-    /// Node on that word, and an operator or a restored mains supply may have switched it on.
+    /// It stays off: free and powered off by us. The reading of a fenced host is verified soon: its Machine deletes its
+    /// Node on that basis, and an operator or a restored mains supply may have powered it on.
     pub is_left: bool,
 }
 
@@ -44,7 +44,8 @@ impl Stands {
     }
 }
 
-/// Whether the Machine that has a host does not hear of it, or did not when the host was last looked at.
+/// Whether the Machine that holds a host reports it unreachable, or the host was unreachable when it was last
+/// contacted.
 pub fn is_missed(host: &Host, machine: Option<&Machine>) -> bool {
     let (Some(_), Some(status)) = (&host.spec.bmc, &host.status) else {
         return false;
@@ -68,7 +69,7 @@ pub fn is_missed(host: &Host, machine: Option<&Machine>) -> bool {
         )
 }
 
-/// Asks the host; and its BMC first when the host was off, or after it when the host is silent.
+/// Observes the host; reads its BMC before if the host was off, and after if the host does not answer.
 pub async fn ask(
     controller: &Hosts,
     host: &Host,
@@ -97,8 +98,8 @@ pub async fn ask(
     }
 }
 
-/// Asks a BMC once with settings that it was never asked with: whoever writes them hears whether they work
-/// before they are needed. One that could not be asked is asked again after a while.
+/// Contacts a BMC once with new settings, so that users see whether they work
+/// before they are needed. An unreachable BMC is retried after a while.
 pub async fn make_known(controller: &Hosts, host: &Host, now: Timestamp) {
     let asked_with = controller.bmcs.asked_with(host);
     let is_due = match controller.bmcs.last(host) {
@@ -113,7 +114,7 @@ pub async fn make_known(controller: &Hosts, host: &Host, now: Timestamp) {
     }
 }
 
-/// Whether a manager before us has asked with these settings, and was answered, or was refused.
+/// Whether an earlier manager used these settings, and was answered or refused.
 fn is_known(host: &Host, asked_with: &str) -> bool {
     let Some(status) = &host.status else {
         return false;
@@ -132,7 +133,7 @@ fn is_younger(at: Timestamp, than: Duration, now: Timestamp) -> bool {
     now.duration_since(at) < SignedDuration::try_from(than).unwrap_or_default()
 }
 
-/// What the BMC says: what it said a moment ago, or else now.
+/// The power reading: a recent one, or else a new one.
 async fn heard(controller: &Hosts, host: &Host, now: Timestamp) -> PowerReading {
     match fresh(controller, host, now) {
         Some(heard) => heard,
@@ -140,7 +141,7 @@ async fn heard(controller: &Hosts, host: &Host, now: Timestamp) -> PowerReading 
     }
 }
 
-/// What the BMC said a moment ago, with the settings of now.
+/// A recent power reading with the current settings.
 fn fresh(controller: &Hosts, host: &Host, now: Timestamp) -> Option<PowerReading> {
     let asked_with = controller.bmcs.asked_with(host);
     let last = controller.bmcs.last(host);
@@ -157,7 +158,7 @@ mod tests {
 
     use super::*;
 
-    /// A condition that does not hold.
+    /// A condition with status False.
     fn no(name: &str, reason: &str) -> Value {
         json!({"type": name, "status": "False", "reason": reason, "message": "",
             "lastTransitionTime": "2027-01-15T08:00:00Z"})

@@ -1,4 +1,4 @@
-//! Whether a host is still to be reset: looked up on the API server just before, for a reset cannot be undone.
+//! Whether a host must still be reset: read live just before, because a reset is irreversible.
 
 use kube::{Api, ResourceExt};
 
@@ -7,8 +7,11 @@ use crate::api::{Host, Machine};
 use crate::core::host::Observed;
 use crate::engine::{ReconcileError, patch};
 
-/// Refuses when the host, as the API server has it now, is not released by its Machine any more, or that Machine is not
+/// Requires that the host, read live, is still released by its Machine, and that this Machine is deleted or
 /// being deleted.
+///
+/// # Errors
+/// `ReconcileError::Conflict` otherwise; `Api` when the Host or the Machine cannot be read.
 pub async fn must_be_released(
     controller: &Hosts,
     observed: &Observed,
@@ -33,8 +36,8 @@ pub async fn must_be_released(
     })
 }
 
-/// Whether what was decided on is so still: the same claim, let go of, and the Machine of this name is another one, is
-/// being deleted, or does not exist.
+/// Whether the decision still holds: the claim is the same and released, and the Machine of this name does not exist,
+/// is another one, or is being deleted.
 fn is_released(decided_on: &Host, live: &Host, machine: Option<&Machine>) -> bool {
     let Some(consumer) = &live.spec.consumer_ref else {
         return false;

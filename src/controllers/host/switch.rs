@@ -1,4 +1,4 @@
-//! Switches a host through its BMC. What it rests on is read live just before.
+//! Powers a host on or off through its BMC. The preconditions are read live just before.
 
 use kube::ResourceExt;
 
@@ -9,14 +9,14 @@ use crate::core::host::{Observed, PowerState};
 use crate::engine::{ReconcileError, patch};
 use crate::redfish::Wish;
 
-/// What is done to the power of a host, and what for.
+/// A change of power, with its purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// It is needed.
+    /// On, because the host is needed.
     On,
-    /// Nobody has it.
+    /// Off, because the host is free.
     Off,
-    /// It was let go, and does not answer.
+    /// Off, because the host was released and does not answer.
     Fence,
 }
 
@@ -48,20 +48,24 @@ impl Switch {
     }
 }
 
-/// Whether the host, as the API server has it now, is still what the decision was made for.
+/// Whether the decision still holds for the host as read live.
 fn still_holds(decided_on: &Host, live: &Host) -> bool {
     let (was, is) = (&decided_on.spec, &live.spec);
     was.bmc == is.bmc && !is.maintenance && was.consumer_ref == is.consumer_ref
 }
 
-/// Whether the host is off by what its BMC says after it was told so. One that refused, or did not answer, may have left the
-/// host as it was: what the host said of itself, such as that it has the key of a cluster's CA, still counts.
+/// Whether the BMC reports the host off after powering it off. If it refused or did not answer, the host may still run:
+/// observations of it, such as the private key of a cluster's CA, remain valid.
 fn is_away(switch: Switch, power: Option<&PowerState>) -> bool {
     switch != Switch::On && power == Some(&PowerState::Off)
 }
 
-/// Has the BMC do it, and waits until it says that it is so. What came of it is remembered, and the next pass
-/// sees it.
+/// Changes the power through the BMC, and waits until the BMC reports it. The result is stored, and the next pass
+/// observes it.
+///
+/// # Errors
+/// `ReconcileError::Conflict` when the Host was modified, or, for a fence, has a recorded control plane; `Api` when an
+/// object cannot be read; `NotLeading` without leadership. An error of the BMC is published as an Event.
 pub async fn switch(
     controller: &Hosts,
     observed: &Observed,
@@ -84,7 +88,7 @@ pub async fn switch(
         .bring(host, switch.wish(), crate::clock::now());
     let heard = heard.await;
     if is_away(switch, heard.power.as_ref().ok()) {
-        // nobody is at the other end of its connection any more
+        // the SSH connection has lost its peer
         controller.hosts.forget(host);
     }
     match &heard.power {

@@ -1,4 +1,4 @@
-//! A Hypervisor: reached, and how much room is on it. What is put there is the Machines' business.
+//! A Hypervisor: reachable, and its capacity. Its virtual machines are managed by the controller of Machines.
 
 mod observe;
 mod perform;
@@ -19,11 +19,11 @@ use crate::providers::libvirt::Tries;
 
 /// The controller of Hypervisors.
 pub struct Hypervisors {
-    /// What all controllers share.
+    /// Dependencies shared by all controllers.
     pub base: Arc<Base>,
     /// Their gateways.
     pub gateways: Arc<Registry>,
-    /// What was tried in vain at them.
+    /// Failed attempts at them.
     pub tries: Arc<Tries>,
 }
 

@@ -1,4 +1,4 @@
-//! Looks at what the gateway has told, and connects to it where that is still to be done.
+//! Reads the view of the gateway, and connects to it if that is not done yet.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::core::wire::Machine as VirtualMachine;
 use crate::gateway::{ConnectionKey, Credentials};
 use crate::providers::libvirt::LABEL_MANAGEMENT;
 
-/// What a pass over a Hypervisor knows.
+/// Gathers the facts for a pass over a Hypervisor.
 pub fn observe(controller: &Hypervisors, hypervisor: Arc<Hypervisor>) -> Observed {
     let (namespace, name) = (
         hypervisor.namespace().unwrap_or_default(),
@@ -62,12 +62,12 @@ fn view(
     }
 }
 
-/// Under what the tries to end the virtual machine of a Machine that was given up are counted.
+/// Key under which attempts to delete the virtual machine of an abandoned Machine are counted.
 pub(super) fn tries_key(uid: &str) -> String {
     format!("given-up/{uid}")
 }
 
-/// Whether this management cluster made a virtual machine. Where that cannot be read, it did not.
+/// Whether this management cluster created a virtual machine. If that cannot be read, it did not.
 pub(super) fn is_ours(controller: &Hypervisors, shown: &VirtualMachine) -> bool {
     shown.spec.labels.get(LABEL_MANAGEMENT) == Some(&controller.base.management)
 }

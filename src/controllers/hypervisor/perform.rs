@@ -1,4 +1,4 @@
-//! Deletes the virtual machines of Machines that were given up.
+//! Deletes the virtual machines of abandoned Machines.
 
 use std::time::Duration;
 
@@ -16,12 +16,16 @@ use crate::core::proof::{Ended, Proof};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::gateway::Client;
 
-/// How soon a pass follows one that ended, or tried to end, something: it says what came of it.
+/// Interval to the pass after an attempted deletion, which reports the result.
 const AGAIN: Duration = Duration::from_secs(1);
-/// How soon a Machine is looked at again that the store does not show, and that exists.
+/// Retry interval if the Machine exists, although the store does not show it.
 const EXISTS_AGAIN: Duration = Duration::from_secs(10);
 
-/// Deletes the virtual machine of a Machine that was given up, unless the Machine exists: its own deletion goes on then.
+/// Deletes the virtual machine of an abandoned Machine, unless the Machine exists: then its own deletion continues.
+///
+/// # Errors
+/// `ReconcileError::Api` when the Machine or the Hypervisor cannot be read or written, `Conflict` when the record
+/// changed. An error of the gateway is counted as a failed attempt.
 pub async fn end(
     controller: &Hypervisors,
     hypervisor: &Hypervisor,
@@ -45,7 +49,7 @@ pub async fn end(
     Ok(ActionOutcome::LookAgain(AGAIN))
 }
 
-/// Whether the Machine is still there, live. One of another namespace is seen as well.
+/// Whether the Machine exists: in the store, in any namespace, or read live.
 async fn exists(
     controller: &Hypervisors,
     namespace: &str,
@@ -60,7 +64,7 @@ async fn exists(
     Ok(live.is_some_and(|machine| machine.uid().as_deref() == Some(uid)))
 }
 
-/// Ends one virtual machine that is ours, with its disks, and reads that it is gone. An error says why it is not.
+/// Deletes one virtual machine of ours with its disks, and verifies its absence. The error says why this failed.
 async fn ended(
     controller: &Hypervisors,
     client: &Client,
@@ -90,7 +94,7 @@ async fn ended(
     ended.ok_or_else(|| "it is not ended".into())
 }
 
-/// It is gone for good: nothing has to be kept in mind.
+/// Removes the record of a virtual machine that was deleted.
 async fn forget(
     controller: &Hypervisors,
     hypervisor: &Hypervisor,
@@ -100,7 +104,7 @@ async fn forget(
     if !ended.is_about(uid) {
         return Ok(());
     }
-    // written a moment ago for another Machine, or for this one by a pass before
+    // read live: the record may just have been written for another Machine, or by an earlier pass
     let current = patch::live(&controller.base.engine, hypervisor).await?;
     let Ok(given_up) = AbandonedMachines::read(given_up::annotation(&current).as_deref()) else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Walks one machine through its life: claim → prepare → init or join → run → drain → release.
+//! Reconciles a Machine through its phases: claim → prepare → init or join → run → drain → release.
 
 mod nodes;
 mod observe;
@@ -34,30 +34,30 @@ use turn::Turns;
 
 /// The controller of Machines.
 pub struct Machines {
-    /// What all controllers share.
+    /// Dependencies shared by all controllers.
     pub base: Arc<Base>,
     /// The clusters that they join.
     pub workloads: Arc<Workloads>,
     /// Hosts over SSH.
     pub hosts: Arc<Hosts>,
-    /// Who may make a control plane.
+    /// The control-plane turns.
     pub turns: Arc<Turns>,
-    /// Where machines come from.
+    /// The infrastructure providers.
     pub providers: Providers,
     /// Units of steps that are followed.
     pub follows: Arc<Follows>,
     /// Nodes that are being drained.
     pub drains: DrainWatches,
-    /// What came of what Machines wanted.
+    /// Results of the last actions that were incomplete.
     pub outcomes: Outcomes,
-    /// Bootstrap tokens that were made: the name of the Secret in its cluster.
+    /// Bootstrap tokens that were created: the name of the Secret in the workload cluster.
     pub tokens: ByUid<String>,
-    /// Counts.
+    /// Metrics of the manager.
     pub metrics: Metrics,
 }
 
 impl Machines {
-    /// Forgets what is remembered of a Machine that is gone.
+    /// Forgets a deleted Machine.
     pub fn forget(&self, uid: &str) {
         self.metrics.gone(uid);
         self.follows.forget(uid);
@@ -67,12 +67,12 @@ impl Machines {
         self.tokens.remove(uid);
     }
 
-    /// What failed of a Machine is tried again at once.
+    /// Retries failed operations of a Machine at once.
     pub fn retry(&self, machine: &Machine) {
         let uid = machine.uid().unwrap_or_default();
         self.follows.retry(&uid);
         self.providers.libvirt.tries.retry(&uid);
-        // the reset of its host is the Host's to try again
+        // the controller of its Host retries the reset
         for host in self.base.stores().hosts.by(&Key::Claim(uid)) {
             self.base.wakers.hosts.wake_object(&host);
         }
@@ -127,7 +127,7 @@ impl Controller for Machines {
         }
         let phase = plan.phase.as_str();
         let metrics = &self.metrics;
-        // with its finalizer everything that is remembered of it is gone
+        // removing the finalizer also cleared the memory of this Machine
         let is_last = |action: &Action| matches!(action, Action::RemoveFinalizer(_));
         if !plan.actions.iter().any(is_last) {
             metrics.entered(observed.uid(), phase, clock::now());

@@ -1,4 +1,4 @@
-//! What is done to the Node of a Machine, in its own cluster.
+//! Operations on the Node of a Machine, in its workload cluster.
 
 use k8s_openapi::api::core::v1::Node;
 use kube::Api;
@@ -28,7 +28,10 @@ fn connected(
         .ok_or_else(|| ReconcileError::other("reach the cluster of a Machine", "not connected"))
 }
 
-/// Brings labels, annotations and taints of the Node to what the Machine says.
+/// Updates labels, annotations and taints of the Node from the Machine.
+///
+/// # Errors
+/// `ReconcileError::Other` when the workload cluster is not connected, or refuses the update or does not answer.
 pub async fn update_node(
     controller: &Machines,
     observed: &Observed,
@@ -42,7 +45,10 @@ pub async fn update_node(
     Ok(ActionOutcome::Yes)
 }
 
-/// One look at a drain: cordons, evicts, and says what is left.
+/// One step of a drain: cordons, evicts, and reports the remaining pods.
+///
+/// # Errors
+/// `ReconcileError::Other` when the workload cluster is not connected, or refuses a request or does not answer.
 pub async fn drain(
     controller: &Machines,
     observed: &Observed,
@@ -93,7 +99,10 @@ pub async fn drain(
     }
 }
 
-/// Whether volumes are still attached, and not given up waiting for.
+/// Whether all volumes are detached, or `nodeVolumeDetachTimeoutSeconds` has expired.
+///
+/// # Errors
+/// `ReconcileError::Other` when the workload cluster is not connected, or the volumes cannot be read.
 pub async fn await_volumes(
     controller: &Machines,
     observed: &Observed,
@@ -128,7 +137,10 @@ pub async fn await_volumes(
     Ok(ActionOutcome::NotYet(finding))
 }
 
-/// Deletes the Node, if it is still this one.
+/// Deletes the Node, if its UID is unchanged.
+///
+/// # Errors
+/// `ReconcileError::Other` when `over` is about another Machine, or the workload cluster is not connected or refuses.
 pub async fn delete_node(
     controller: &Machines,
     observed: &Observed,
@@ -144,7 +156,10 @@ pub async fn delete_node(
     Ok(ActionOutcome::Yes)
 }
 
-/// Deletes the Node of a Machine that does not exist, if it is still this one, and not Ready as it is now.
+/// Deletes the Node of a Machine that does not exist, if its UID is unchanged and it is not Ready, read live.
+///
+/// # Errors
+/// `ReconcileError::Api` when the Node cannot be read; `Other` when the workload cluster is not connected or refuses.
 pub async fn delete_left_node(
     controller: &Machines,
     observed: &Observed,

@@ -1,22 +1,22 @@
-//! What came of the actions of a plan when they were last tried, as long as it is not all that was wanted. Kept in
-//! memory: what a plan hopes for is not written over what is known to come of it, pass after pass.
+//! Results of the last attempt at a plan's actions, while they are incomplete. Kept in memory, so that the expectation
+//! of a plan does not overwrite the known result in every pass.
 
 use crate::api::conditions::Finding;
 use crate::core::machine::plan::Action;
 use crate::memory::ByUid;
 
-/// What was tried, and what was found.
+/// The attempted actions with their finding, by UID of the Machine.
 #[derive(Default)]
 pub struct Outcomes(ByUid<(Vec<Action>, Finding)>);
 
 impl Outcomes {
-    /// What was found when these actions were last tried.
+    /// The finding of the last attempt at these actions.
     pub fn of(&self, machine: &str, actions: &[Action]) -> Option<Finding> {
         let (tried, found) = self.0.get(machine)?;
         (tried == actions).then_some(found)
     }
 
-    /// Remembers what was found; nothing where all was done.
+    /// Records a finding; `None` if all actions succeeded.
     pub fn remember(&self, machine: &str, actions: &[Action], found: Option<&Finding>) {
         match found {
             None => self.forget(machine),
@@ -27,7 +27,7 @@ impl Outcomes {
         }
     }
 
-    /// Forgets a Machine that is gone.
+    /// Forgets a deleted Machine.
     pub fn forget(&self, machine: &str) {
         self.0.remove(machine);
     }

@@ -1,4 +1,4 @@
-//! Does what a plan says. No choices are left here; every action may be done again.
+//! Performs the actions of a plan, without further decisions. Every action is idempotent.
 
 use kube::ResourceExt;
 use serde_json::json;
@@ -17,7 +17,11 @@ use crate::core::proof::Over;
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::providers::{Server, basis};
 
-/// Does one action.
+/// Performs one action.
+///
+/// # Errors
+/// `ReconcileError::Conflict` when an object was modified concurrently, `NotLeading` without leadership, `Api` when the
+/// API server fails, `Other` when a proof is missing or the workload cluster fails.
 pub async fn perform(
     controller: &Machines,
     observed: &Observed,
@@ -107,7 +111,7 @@ async fn take_host(
         }
     };
     match node::parse_take(&answer).map_err(|error| ReconcileError::other("take a host", error))? {
-        // where somebody was faster, the next pass sees whose it is, and says so
+        // if another Machine took the host first, the next pass reports it
         Take::Taken | Take::AlreadyOurs | Take::OwnedBy(_) | Take::Occupied(_) => {
             wake_again(controller, observed);
             Ok(ActionOutcome::Yes)
@@ -141,7 +145,7 @@ fn is_running(observed: &Observed, unit: JobKind) -> bool {
         .is_some_and(|status| matches!(status.state, UnitState::Running(_)))
 }
 
-/// What its host said in this pass.
+/// The observation of its host in this pass.
 fn seen(observed: &Observed) -> Option<&Observation> {
     match &observed.placement {
         Placement::Held(Infrastructure {
@@ -159,7 +163,7 @@ async fn start(
     name: JobKind,
 ) -> Result<ActionOutcome, ReconcileError> {
     let owner = observed.owner();
-    // on a host that says so itself kubeadm is not run again, only what comes after it
+    // if the marker records a successful kubeadm, only the later steps of the job run again
     let is_node = owner.is_some_and(|owner| owner.initialized || owner.joined);
     if name == JobKind::Init
         && !is_node
@@ -178,7 +182,7 @@ async fn start(
     follow(controller, observed, server, name, script).await
 }
 
-/// Writes down what the node is about to be made with.
+/// Records the settings that the node is about to be created with.
 async fn record_settings(
     controller: &Machines,
     observed: &Observed,
@@ -231,7 +235,7 @@ async fn follow(
         observed.marker.namespace.clone(),
         observed.marker.machine.clone(),
     );
-    // a host that was let go meanwhile is reset once the unit has ended
+    // a host that was released meanwhile is reset after the unit has ended
     let (hosts, host) = (controller.base.wakers.hosts.clone(), server.host());
     let wake = Box::new(move || {
         waker.wake(&namespace, &machine);
@@ -267,7 +271,10 @@ async fn remove_finalizer(
     Ok(ActionOutcome::Yes)
 }
 
-/// Proof is about one Machine.
+/// Requires that a proof is about this Machine.
+///
+/// # Errors
+/// `ReconcileError::Other` when it is about another one.
 pub(super) fn must_be_about(observed: &Observed, is_about: bool) -> Result<(), ReconcileError> {
     if is_about {
         return Ok(());

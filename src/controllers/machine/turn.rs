@@ -1,5 +1,5 @@
-//! The control-plane turn, and the record that a control plane exists: read live, and moved one write at a time
-//! as [`crate::core::machine::plan::turn`] says, each by compare-and-swap. Of two Machines, or two managers, one wins.
+//! The control-plane turn, and the record that a control plane exists: read live, and changed one write at a time as
+//! [`crate::core::machine::plan::turn`] decides. With compare-and-swap one of two concurrent Machines or managers wins.
 
 use std::sync::Arc;
 
@@ -26,27 +26,31 @@ use crate::pki::AuthoritySecret;
 use crate::providers::Hosts;
 use crate::store::{Key, Stores, Wakers};
 
-/// More writes than any of the ways through [`crate::core::machine::plan::turn`] takes.
+/// Exceeds the number of writes of every sequence in [`crate::core::machine::plan::turn`].
 const STEPS: usize = 8;
 
-/// What it takes to move the turn.
+/// Dependencies for changing the turn.
 pub struct Turns {
-    /// What all controllers share.
+    /// Dependencies shared by all controllers.
     pub base: Arc<Base>,
-    /// What is known of Clusters and their Secrets.
+    /// Cached facts about Clusters and their Secrets.
     pub workloads: Arc<Workloads>,
-    /// Hosts over SSH: what they showed when they were last asked.
+    /// Hosts over SSH, with their last observations.
     pub hosts: Arc<Hosts>,
 }
 
-/// Both objects as the API server has them now, and what they say.
+/// Both objects read live, and their marks.
 struct Live {
     cluster: Cluster,
     secret: Option<Secret>,
     both: Both,
 }
 
-/// Takes the turn, or makes sure that this Machine has it still. A finding says why it may not go on.
+/// Takes the turn, or verifies that this Machine still has it. A finding says why the Machine may not proceed.
+///
+/// # Errors
+/// `ReconcileError::Other` when the Cluster was deleted, `Conflict` when the turn was changed concurrently, `Api` when
+/// Cluster or CA Secret cannot be read or written, `NotLeading` without leadership.
 pub async fn take(
     turns: &Turns,
     observed: &Observed,
@@ -71,7 +75,10 @@ pub async fn take(
     outcome(&observed.marker, step, "take the control-plane turn")
 }
 
-/// Gives the turn back that this Machine has on the Cluster, the CA Secret, or both.
+/// Returns the turn that this Machine has on the Cluster, the CA Secret, or both.
+///
+/// # Errors
+/// `ReconcileError::Other` when `over` is about another Machine; otherwise those of [`settle`].
 pub async fn give_back(
     turns: &Turns,
     owner: &Marker,
@@ -90,20 +97,23 @@ pub async fn give_back(
     let Some(cluster) = stored(turns, owner) else {
         return Ok(());
     };
-    // what is known may only be older than a turn that another process gave to this Machine
+    // the cache may only be older than a turn that another process gave to this Machine
     let known = known(&turns.workloads, &cluster);
     if known.is_some_and(|known| !known.has_turn_of(&owner.uid)) {
         return Ok(());
     }
     match go(turns, &cluster, |both| turn::give_back(both, &owner.uid)).await {
-        // a Cluster that is deleted meanwhile needs no turn
+        // a Cluster that was deleted meanwhile needs no turn
         Err(error) if error.is_conflict() && stored(turns, owner).is_none() => Ok(()),
         result => result.map(drop),
     }
 }
 
-/// Returns the turn of a Machine that does not exist any more, and of which the user says on the Cluster that its host
-/// is gone. The annotation is removed once it was used.
+/// Returns the turn of a deleted Machine if the user asserts on the Cluster, with [`ANNOTATION_HOST_IS_GONE`], that its
+/// host no longer exists. Removes the annotation afterwards.
+///
+/// # Errors
+/// `ReconcileError::Api` when the Machine cannot be read; otherwise those of [`give_back`] and [`patch::swap`].
 pub async fn give_back_by_act(turns: &Turns, cluster: &Cluster) -> Result<(), ReconcileError> {
     let live = read(turns, cluster).await?;
     let says = live.cluster.annotations().get(ANNOTATION_HOST_IS_GONE);
@@ -140,7 +150,7 @@ pub async fn give_back_by_act(turns: &Turns, cluster: &Cluster) -> Result<(), Re
     };
     turns.base.engine.must_lead()?;
     give_back(turns, &owner, &TurnIsOver::Proven(ended)).await?;
-    // the user may be wrong: a host with its claim is asked once more before the next init
+    // the user may be wrong: a host with its claim is contacted again before the next kubeadm init
     for host in turns.base.stores().hosts.by(&Key::Claim(owner.uid.clone())) {
         let namespace = host.namespace().unwrap_or_default();
         turns.hosts.sightings.forget(&namespace, &host.name_any());
@@ -152,7 +162,10 @@ pub async fn give_back_by_act(turns: &Turns, cluster: &Cluster) -> Result<(), Re
         .map(drop)
 }
 
-/// Records that this Machine made the control plane, which ends its turn.
+/// Records that this Machine created the control plane, which ends its turn.
+///
+/// # Errors
+/// Those of [`settle`].
 pub async fn record_initialized(
     turns: &Turns,
     observed: &Observed,
@@ -174,7 +187,7 @@ pub async fn record_initialized(
     }
 }
 
-/// Whether the host that says so has the key of the CA that the Cluster has now, as far as it has one.
+/// Whether the host reporting it has a private key other than that of the Cluster's current CA, if there is one.
 fn other_authority(turns: &Turns, cluster: &Cluster, observed: &Observed) -> Option<Finding> {
     let Placement::Held(Infrastructure {
         contact: Contact::Seen(seen),
@@ -196,8 +209,11 @@ fn other_authority(turns: &Turns, cluster: &Cluster, observed: &Observed) -> Opt
         .then(|| doubt::of_another_authority(BOOTSTRAP, named))
 }
 
-/// Records the control plane that a host proves to be there, of a Machine that does not exist. What stands against it is
-/// said by the Cluster, and by the Machines that wait for it.
+/// Records the control plane of a deleted Machine whose presence a host proves. Contradictions are reported by the
+/// Cluster, and by the Machines that wait for it.
+///
+/// # Errors
+/// Those of [`settle`].
 pub async fn record_found(turns: &Turns, made: &InitProof) -> Result<(), ReconcileError> {
     let by = made.by();
     let Some(cluster) = stored(turns, by) else {
@@ -210,24 +226,31 @@ pub async fn record_found(turns: &Turns, made: &InitProof) -> Result<(), Reconci
     Ok(())
 }
 
-/// Completes what anybody may complete: see [`turn::settle`].
+/// Completes changes that do not depend on a Machine: see [`turn::settle`].
+///
+/// # Errors
+/// `ReconcileError::Conflict` when Cluster or CA Secret was modified concurrently, `Api` when one cannot be read or
+/// written, `NotLeading` without leadership.
 pub async fn settle(turns: &Turns, cluster: &Cluster) -> Result<(), ReconcileError> {
     go(turns, cluster, turn::settle).await.map(drop)
 }
 
-/// What both say, as far as it is known without asking: the Cluster from its watch, the Secret as it was last read.
+/// The marks on both, as cached: the Cluster from its watch, the Secret as it was last read.
 pub fn known(workloads: &Workloads, cluster: &Cluster) -> Option<Both> {
     let known = workloads.known.get(&cluster.uid().unwrap_or_default());
     let secret = known.turn?;
     Some(Both::of(secret, cluster))
 }
 
-/// What both say now.
+/// The marks on both, read live.
+///
+/// # Errors
+/// `ReconcileError::Api` when Cluster or CA Secret cannot be read; `Conflict` when the Cluster was deleted.
 pub async fn now(turns: &Turns, cluster: &Cluster) -> Result<Both, ReconcileError> {
     read(turns, cluster).await.map(|live| live.both)
 }
 
-/// Writes what `decide` says until nothing is left to write. Every round reads both anew.
+/// Performs the writes of `decide` until none is left. Each round reads both objects again.
 async fn go(
     turns: &Turns,
     cluster: &Cluster,
@@ -241,7 +264,7 @@ async fn go(
         turns.base.engine.must_lead()?;
         match (side, &live.secret) {
             (Side::Secret, Some(secret)) => {
-                // any change at all: of two writes that were decided at once, one is decided again
+                // compares the resourceVersion: after any change the decision is repeated
                 let part = |secret: &Secret| secret.resource_version();
                 let change = change(&live.both.secret, &marks)?;
                 patch::swap(&turns.base.engine, secret, part, |_| change.clone()).await?;
@@ -260,7 +283,7 @@ async fn go(
     })
 }
 
-/// The Secret first: see [`crate::core::machine::plan::turn`].
+/// Reads the Secret first: see [`crate::core::machine::plan::turn`].
 async fn read(turns: &Turns, cluster: &Cluster) -> Result<Live, ReconcileError> {
     let namespace = cluster.namespace().unwrap_or_default();
     let secrets: Api<Secret> = Api::namespaced(turns.base.client(), &namespace);
@@ -282,14 +305,14 @@ async fn read(turns: &Turns, cluster: &Cluster) -> Result<Live, ReconcileError> 
     })
 }
 
-/// Takes down what the CA Secret says. Control-plane Machines that wait for a turn, or for the certificates, are woken by
-/// news: a change of the Cluster wakes them, and the Secret is written last when a turn is returned.
+/// Caches the marks of the CA Secret. A change wakes control-plane Machines that wait for the turn or for the
+/// certificates. The event of the Cluster does not suffice: when a turn is returned, the Secret is written last.
 pub fn remember(turns: &Turns, cluster: &Cluster, secret: Option<Marks>) {
     let (stores, wakers) = (turns.base.stores(), &turns.base.wakers);
     take_down(&turns.workloads.known, stores, wakers, cluster, secret);
 }
 
-/// The same, of no more than it takes.
+/// Like [`remember`], with only the required dependencies.
 pub fn take_down(
     known: &ClusterMemories,
     stores: &Stores,
@@ -317,7 +340,7 @@ fn stored(turns: &Turns, owner: &Marker) -> Option<Arc<Cluster>> {
     clusters.get(&owner.namespace, &owner.cluster)
 }
 
-/// What a step that is no write means for the Machine that asked.
+/// The result of a step without a write, for the Machine that requested it.
 fn outcome(marker: &Marker, step: Step, what: &str) -> Result<Option<Finding>, ReconcileError> {
     let cluster = ClusterName::of(marker);
     match step {
@@ -325,14 +348,14 @@ fn outcome(marker: &Marker, step: Step, what: &str) -> Result<Option<Finding>, R
         Step::Blocked(by) => Ok(Some(doubt::blocked(BOOTSTRAP, &by, cluster))),
         Step::InDoubt(doubt) => Ok(Some(doubt.finding(BOOTSTRAP, cluster))),
         Step::NoSecret => Ok(Some(doubt::no_secret(BOOTSTRAP, cluster))),
-        // the next pass sees it
+        // the next pass observes it
         Step::Initialized(_) | Step::Write(..) => {
             Err(ReconcileError::Conflict { what: what.into() })
         }
     }
 }
 
-/// What changes from one to the other, as a merge patch.
+/// The difference between two marks, as a merge patch.
 fn change(from: &Marks, to: &Marks) -> Result<Value, ReconcileError> {
     let mut annotations = serde_json::Map::new();
     if from.turn != to.turn {

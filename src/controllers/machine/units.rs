@@ -1,4 +1,4 @@
-//! The units of steps of a Machine, with the keys and tokens that they are run with.
+//! The units of a Machine's jobs, with the keys and bootstrap tokens that they need.
 
 use k8s_openapi::jiff::SignedDuration;
 
@@ -11,10 +11,13 @@ use crate::engine::{Chain, ReconcileError};
 use crate::pki::{BootstrapToken, authorities};
 use crate::workload::tokens;
 
-/// How long a token is good for: a join takes seconds, and one that failed gets a new token.
+/// Lifetime of a bootstrap token: a join takes seconds, and a retry gets a new token.
 const TOKEN_LIFE: SignedDuration = SignedDuration::from_mins(15);
 
-/// The unit of this name, or what stands in its way.
+/// The unit for this job. The inner error is the finding that blocks it.
+///
+/// # Errors
+/// `ReconcileError::Other` when a bootstrap token cannot be generated or written to the workload cluster.
 pub async fn build(
     controller: &Machines,
     observed: &Observed,
@@ -48,7 +51,7 @@ pub async fn build(
     Ok(made.map_err(|problem| no(Reason::InvalidConfiguration, problem)))
 }
 
-/// A new token for this Machine in its cluster, good for a quarter of an hour; none while its API is not
+/// A new bootstrap token for this Machine in its cluster, with [`TOKEN_LIFE`]; `None` while its API is not
 /// connected.
 async fn token(
     controller: &Machines,
@@ -91,7 +94,7 @@ pub async fn remove_token(controller: &Machines, observed: &Observed) {
         return;
     };
     if let Err(error) = tokens::delete(workload.client(), &name).await {
-        // It ends by itself in a quarter of an hour.
+        // the token controller deletes the token after its expiry
         tracing::warn!(error = %error.sentence(), "failed to remove a used bootstrap token");
     }
 }

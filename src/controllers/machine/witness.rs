@@ -1,5 +1,5 @@
-//! Who else may have run `kubeadm init` for a Cluster, whatever is written on it and on its CA Secret: both may
-//! have been edited, or restored from before. Asked just before the turn is taken, and before init is started.
+//! Evidence that another Machine has run `kubeadm init` for a Cluster, independent of Cluster and CA Secret: both may
+//! have been edited, or restored from a backup. Checked just before the turn is taken, and before init is started.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::core::machine::{Observed, Placement};
 use crate::core::node::Marker;
 use crate::providers::ssh::Sighting;
 
-/// How many hosts are asked at once.
+/// Limit of concurrent contacts.
 const AT_ONCE: usize = 16;
 
-/// Why this Machine may not run `kubeadm init`, if something says that another did.
+/// Why this Machine may not run `kubeadm init`, if there is evidence that another Machine did.
 pub async fn ask(turns: &Turns, observed: &Observed) -> Option<Finding> {
     let marker = &observed.marker;
     let cluster = ClusterName::of(marker);
@@ -49,7 +49,7 @@ pub async fn ask(turns: &Turns, observed: &Observed) -> Option<Finding> {
     }
 }
 
-/// Name of the Host that this Machine holds. Any other may bear its UID in a claim, which can be edited.
+/// Name of the Host that this Machine holds. Other Hosts may have its UID in a claim that was edited.
 fn own(observed: &Observed) -> Option<&String> {
     match &observed.placement {
         Placement::Held(held) if observed.virtual_machine.is_none() => Some(&held.name),
@@ -57,9 +57,9 @@ fn own(observed: &Observed) -> Option<&String> {
     }
 }
 
-/// Another of the Machines of the Cluster for which kubeadm was started: before init there is nothing to join. A label can
-/// be edited: a control-plane Machine of the namespace that no other Cluster records may be this one's. The only witness
-/// where control planes run on virtual machines. A control-plane Machine comes first: it may be the one, and can be named.
+/// Another Machine of the Cluster for which kubeadm was started: before init there is nothing to join. As labels can be
+/// edited, a control-plane Machine of the namespace that no other Cluster records counts as well. The only evidence for
+/// control planes on virtual machines. Control-plane Machines come first: one may be the creator, and is then named.
 fn machine(
     machines: &[Arc<Machine>],
     this: &Marker,
@@ -94,8 +94,8 @@ fn machine(
     witness.or_else(|| Some(Witness::Worker(others.first()?.name_any())))
 }
 
-/// The Hosts that are worth asking: all but those of running Machines of other Clusters, by claim and by label. Each can be
-/// edited, and what such a host has said all the same counts.
+/// The Hosts to contact: all but those of running Machines of other Clusters, according to claim and label. Both can be
+/// edited, so an observation that such a host has anyway still counts.
 fn to_ask(
     hosts: &[Arc<Host>],
     marker: &Marker,
@@ -117,12 +117,12 @@ fn to_ask(
     hosts
 }
 
-/// The certificates of the Cluster are not read yet: nobody can tell whose key a host has.
+/// The certificates of the Cluster are not read yet, so that a host's CA key cannot be matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Unread;
 
-/// The first of these Hosts that has the key of the Cluster's CA, whose certificate this is. One that was not asked, or
-/// did not answer, cannot say anything.
+/// The first of these Hosts that has the private key of the Cluster's CA (`authority` is its fingerprint). A Host that
+/// was not contacted, or did not answer, is no evidence.
 fn host(
     hosts: &[Arc<Host>],
     marker: &Marker,
@@ -133,7 +133,7 @@ fn host(
     let authority = authority.ok_or(Unread)?;
     let found = hosts.iter().find_map(|host| {
         let sighting = sighting(&host.name_any())?;
-        // one CA may serve several Clusters; this Machine's own counts as well: it is a host that it does not have (any more)
+        // one CA may serve several Clusters; this Machine's own marker counts: it does not hold that host (any more)
         let is_others = sighting.owner.as_ref().is_some_and(|owner| {
             (&owner.namespace, &owner.cluster) != (&marker.namespace, &marker.cluster)
         });
@@ -153,8 +153,8 @@ fn host(
     }))
 }
 
-/// Asks the hosts that were not asked yet since this process started. What one says, and that it does not answer, is taken
-/// down as it is asked.
+/// Contacts the hosts that were not contacted since this process started. Results, also failures, are recorded
+/// immediately.
 async fn ask_new(turns: &Turns, hosts: &[Arc<Host>]) {
     let mut new = hosts.to_vec();
     new.retain(|host| {

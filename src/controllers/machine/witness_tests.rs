@@ -4,7 +4,7 @@ use super::*;
 
 const CA: &str = "sha256:ca";
 
-/// The marker of a Machine of a Cluster. The one that asks is `me` of Cluster `a`.
+/// The marker of a Machine of a Cluster. The Machine under test is `me` of Cluster `a`.
 fn of(uid: &str, cluster: &str) -> Marker {
     Marker {
         namespace: "n".into(),
@@ -22,7 +22,7 @@ fn says(authority: Option<&str>, owner: Option<Marker>) -> Sighting {
     }
 }
 
-/// A claim by Machine `uid`, in which this Cluster stands.
+/// A claim by Machine `uid` that names this Cluster.
 fn claim(uid: &str, cluster: &str) -> Value {
     json!({"name": format!("machine-{uid}"), "uid": uid, "cluster": cluster})
 }
@@ -51,7 +51,7 @@ fn pending(uid: &str, cluster: &str) -> Arc<Machine> {
     machine_with(uid, cluster, &json!({}), &Value::Null)
 }
 
-/// Who is a witness, of these Hosts with what each said, none of which this Machine holds, and beside these Machines.
+/// The witness among these Hosts (with observations), none of which this Machine holds, and these Machines.
 fn asked(
     authority: Option<&str>,
     hosts: &[(Arc<Host>, Option<Sighting>)],
@@ -269,7 +269,7 @@ fn a_machine_for_which_kubeadm_was_started_is_a_witness_until_it_is_proven_to_ha
     assert_eq!(says(&[begun("me"), begun("m")], ""), other);
     assert_eq!(says(&[begun("m")], "m"), None);
     assert_eq!(says(&[begun("x"), begun("m")], "x"), other);
-    // a control-plane Machine can be named as the one that made the control plane
+    // a control-plane Machine is named as the creator of the control plane
     let mut maker = Machine::clone(&begun("cp"));
     let versions = json!({"kubelet": "1.36.3", "controlPlane": "1.36.3"});
     maker.spec = serde_json::from_value(json!({ "versions": versions })).expect("a spec");

@@ -1,4 +1,4 @@
-//! MachineClass: resolved by those who use it; kept from deletion while they do.
+//! MachineClass: resolved by its users; protected from deletion while there are any.
 
 mod resolve;
 
@@ -20,7 +20,7 @@ pub use resolve::{resolve, usable};
 
 /// The controller of MachineClasses.
 pub struct MachineClasses {
-    /// What all controllers share.
+    /// Dependencies shared by all controllers.
     pub base: Arc<Base>,
 }
 

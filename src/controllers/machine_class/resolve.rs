@@ -1,4 +1,4 @@
-//! What a MachineClass stands for, to those who use it.
+//! Resolves MachineClasses for the objects that use them.
 
 use crate::api::conditions::Reason;
 
@@ -9,7 +9,10 @@ use crate::core::kubeadm::version;
 use crate::core::machine::SpecProblem;
 use crate::store::Stores;
 
-/// The provider's object: `value`, or a copy of the class's. `value` wins.
+/// The provider's object: `value`, or a copy of the class's. `value` has precedence.
+///
+/// # Errors
+/// `SpecProblem` when neither is set, the class is in another namespace, or it does not exist.
 pub fn resolve(
     stores: &Stores,
     namespace: &str,
@@ -52,7 +55,10 @@ pub fn resolve(
     Ok(class.value().clone())
 }
 
-/// The provider's object that a template stands for, if Machines can be made from the template.
+/// The provider's object of a template, if Machines can be created from the template.
+///
+/// # Errors
+/// Those of [`resolve`]; `SpecProblem` when the object cannot be decoded or a version is not supported.
 pub fn usable(
     stores: &Stores,
     namespace: &str,
@@ -65,7 +71,7 @@ pub fn usable(
     }
 }
 
-/// Why no Machine of a template could ever be made, if so. Found out before anything is given up for it.
+/// Why no Machine of a template could ever be created. Checked before existing Machines are replaced.
 fn problem(template: &MachineSpec, value: &Value) -> Option<SpecProblem> {
     if let Err(error) = MachineProviderSpec::decode(value) {
         return Some(SpecProblem {

@@ -1,6 +1,6 @@
-//! Steps MachineSets from one template to the next, and scales them.
+//! Rolls MachineSets from one template to the next, and scales them.
 //!
-//! It decides by MachineSets only, never past them. Of Machines it repeats what the worst of them says.
+//! Decisions use MachineSets only. From Machines, it reports the condition of the worst one.
 
 mod perform;
 
@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 use kube::api::ListParams;
+use kube::core::{Selector, SelectorExt as _};
 use kube::{Api, ResourceExt};
 
 use super::base::Base;
@@ -28,15 +29,15 @@ use crate::store::{Item, Key};
 
 /// The controller of MachineDeployments.
 pub struct MachineDeployments {
-    /// What all controllers share.
+    /// Dependencies shared by all controllers.
     pub base: Arc<Base>,
 }
 
-/// What a pass over a MachineDeployment knows.
+/// The facts for a pass over a MachineDeployment.
 pub struct Sight {
-    /// As plans read it.
+    /// The input of the plan.
     pub observed: Observed,
-    /// The sets of its namespace that it comes from.
+    /// The sets of the namespace from which it was computed.
     pub sets: Vec<Arc<MachineSet>>,
 }
 
@@ -48,6 +49,8 @@ impl Controller for MachineDeployments {
 
     const NAME: &'static str = "machine-deployment";
     const TOGETHER: Duration = COUNTS_TOGETHER;
+    /// Its sets report at most every second: with this, its own status is never older than two.
+    const HOLDS_BACK: Duration = Duration::from_millis(500);
     const EVENTS: &'static [ConditionType] = &[ConditionType::Ready];
 
     fn engine(&self) -> &Engine {
@@ -76,7 +79,7 @@ impl Controller for MachineDeployments {
         plan::plan(&sight.observed, now)
     }
 
-    /// What a plan decides depends on all sets at once, so it is made again by what there is at this moment.
+    /// Every decision depends on all sets, so the plan is repeated with objects read live.
     async fn confirm(
         &self,
         deployment: &Arc<MachineDeployment>,
@@ -121,7 +124,7 @@ impl Controller for MachineDeployments {
     }
 }
 
-/// What a pass over a MachineDeployment knows, of these sets of its namespace.
+/// The facts for a pass over a MachineDeployment, from these sets of its namespace.
 fn sight(engine: &Engine, deployment: &MachineDeployment, sets: Vec<Arc<MachineSet>>) -> Sight {
     let namespace = deployment.namespace().unwrap_or_default();
     let template = &deployment.spec.template.spec;
@@ -131,7 +134,7 @@ fn sight(engine: &Engine, deployment: &MachineDeployment, sets: Vec<Arc<MachineS
         message: problem.message,
     });
     let mut observed = Observed::from_api(deployment, usable, sets.iter().map(AsRef::as_ref));
-    // the names of others stay taken
+    // the names of foreign sets remain taken
     let others = sets.iter().filter(|set| !set.is_ours(&engine.stores));
     let others: BTreeSet<String> = others.map(|set| set.name_any()).collect();
     observed.sets.retain(|set| !others.contains(&set.name));
@@ -144,7 +147,8 @@ fn sight(engine: &Engine, deployment: &MachineDeployment, sets: Vec<Arc<MachineS
     Sight { observed, sets }
 }
 
-/// The deployment and the sets of its namespace as the API server has them now.
+/// The deployment and the sets that its selector matches, read live. The other sets of its namespace, whose names are in
+/// use, come from the watch's cache: each of many deployments would read them all.
 async fn look(
     engine: &Engine,
     deployment: &MachineDeployment,
@@ -156,11 +160,19 @@ async fn look(
         });
     }
     let namespace = deployment.namespace().unwrap_or_default();
+    // an invalid selector is reported by the plan, which then has no actions; an empty one matches all
+    let selector = Selector::try_from(deployment.spec.selector.clone()).unwrap_or_default();
     let sets: Api<Item<MachineSet>> = Api::namespaced(engine.client.clone(), &namespace);
-    let sets = sets.list(&ListParams::default()).await;
-    let sets = sets.map_err(ReconcileError::api("list MachineSets"))?;
-    let sets = sets.items.into_iter().map(|Item(set)| Arc::new(set));
-    let sets: Vec<Arc<MachineSet>> = sets.collect();
+    let matched = ListParams::default().labels_from(&selector);
+    let listed = sets.list(&matched).await;
+    let listed = listed.map_err(ReconcileError::api("list MachineSets"))?;
+    let listed = listed.items.into_iter().map(|Item(set)| Arc::new(set));
+    let mut sets: Vec<Arc<MachineSet>> = listed.collect();
+    let listed: BTreeSet<_> = sets.iter().map(|set| set.uid()).collect();
+    let others = engine.stores.machine_sets.within(&namespace);
+    let is_other =
+        |set: &Arc<MachineSet>| !selector.matches(set.labels()) && !listed.contains(&set.uid());
+    sets.extend(others.into_iter().filter(is_other));
     let uid = deployment.uid().unwrap_or_default();
     let is_ours = |set: &&Arc<MachineSet>| Owner::of(&set.metadata, &uid) == Owner::Ours;
     if sets
@@ -168,7 +180,7 @@ async fn look(
         .filter(is_ours)
         .any(|set| unreadable(set.as_ref()).is_some())
     {
-        // the watch shows it in a moment, and the next pass waits for it
+        // the watch will show it shortly, and the next pass waits until it is corrected
         return Err(ReconcileError::Conflict {
             what: format!("read the MachineSets of {}", deployment.name_any()),
         });

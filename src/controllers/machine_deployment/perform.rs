@@ -1,4 +1,4 @@
-//! Does what a plan says.
+//! Performs the actions of a plan.
 
 use std::sync::Arc;
 
@@ -11,7 +11,11 @@ use crate::api::MachineSet;
 use crate::core::machine_deployment::plan::{Action, SetUpdate, controller_reference, desired_set};
 use crate::engine::{Engine, ReconcileError, patch};
 
-/// Does one action.
+/// Performs one action.
+///
+/// # Errors
+/// `ReconcileError::Conflict` when a set was modified concurrently or its name is taken; `Api` when the API server
+/// fails.
 pub async fn perform(
     engine: &Engine,
     Sight {

@@ -1,8 +1,8 @@
-//! What this process did to the Machines of its sets and the watch may not show yet.
+//! Writes of this process to the Machines of its sets that the watch may not show yet.
 //!
-//! Only the process that leads makes and deletes Machines for sets. Were its sets counted by what is
-//! listed alone, a watch that lags would have it make a Machine twice, or take one that leaves for one
-//! that stays. What a process before it did is listed live, before the first Machine is made.
+//! Only the leader creates and deletes Machines for sets. If it counted only listed Machines, a lagging watch would
+//! make it create a Machine twice, or count a Machine in deletion as a remaining one. Writes of an earlier process are
+//! found by a live list before the first Machine is created.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -15,52 +15,52 @@ use crate::api::Machine;
 use crate::core::machine_set::plan::after;
 
 /// How long a Machine may be missing from the watch before it is read live, in seconds. Longer than an
-/// API server works on a request: what is not there by then was never made, or has gone again.
+/// API server processes a request: a Machine still missing was never created, or was deleted again.
 const UNSEEN: i64 = 75;
 
-/// What this process did and the watch may not show yet, by UID of the set.
+/// Writes of this process that the watch may not show yet, by UID of the set.
 #[derive(Clone, Debug, Default)]
 pub struct InFlight(HashMap<String, Flight>);
 
 #[derive(Clone, Debug, Default)]
 struct Flight {
-    /// By name: the Machine, and when it was last known to be there, or to be asked for.
+    /// By name: the Machine, and when it was requested, or last known to exist.
     made: BTreeMap<String, (Arc<Machine>, Timestamp)>,
-    /// By UID: Machines that were told to go.
+    /// By UID: Machines whose deletion was requested.
     deleted: HashMap<String, Deletion>,
-    /// The generation of the set when it was last read live, to act by it.
+    /// The generation of the set at the last live read before an action.
     generation: Option<i64>,
 }
 
-/// A Machine that was told to go.
+/// A Machine whose deletion was requested.
 #[derive(Clone, Debug)]
 struct Deletion {
     name: String,
-    /// When it was told, or last known to go.
+    /// When the deletion was requested, or last known to be in progress.
     since: Timestamp,
 }
 
 impl Flight {
-    /// Whether the watch has to tell of anything yet.
+    /// Whether an event of the watch is outstanding.
     fn awaits(&self) -> bool {
         !self.made.is_empty() || !self.deleted.is_empty()
     }
 }
 
 impl InFlight {
-    /// Whether the Machines of this set were listed live since this process leads, and the watch shows the set, of this
-    /// generation, not from before what was acted upon since: what it asked for then is over.
+    /// Whether the Machines of this set were listed live since this process leads, and this generation of the set is
+    /// not older than the one last acted upon, whose specification is obsolete.
     pub fn knows(&self, set: &str, generation: Option<i64>) -> bool {
         let flight = self.0.get(set);
         flight.is_some_and(|flight| flight.generation <= generation)
     }
 
-    /// Whether they were listed at all.
+    /// Whether the Machines of this set were listed live.
     pub fn has_listed(&self, set: &str) -> bool {
         self.0.contains_key(set)
     }
 
-    /// The Machines of the set were listed live: these are there.
+    /// Records Machines of the set that a live list returned.
     pub fn listed(&mut self, set: &str, live: &[Arc<Machine>], now: Timestamp) {
         let flight = self.0.entry(set.to_owned()).or_default();
         for machine in live {
@@ -69,21 +69,22 @@ impl InFlight {
         }
     }
 
-    /// The set was read live, and is acted upon as it was then. (After a restore that is an earlier one.)
+    /// Records a live read of the set before an action. (After a restore the generation may be lower.)
     pub fn looked(&mut self, set: &str, generation: Option<i64>) {
         if let Some(flight) = self.0.get_mut(set) {
             flight.generation = generation;
         }
     }
 
-    /// A Machine of the set is being made. From before the request on: of a request without an answer
-    /// nobody knows whether it was carried out.
+    /// Records the creation of a Machine, before the request is sent: if the response is lost, it is unknown whether
+    /// the request was executed.
     pub fn making(&mut self, set: &str, machine: Machine, now: Timestamp) {
         self.listed(set, &[Arc::new(machine)], now);
     }
 
-    /// A Machine is there. It may have been seen, and even been seen to go, before the answer came. One that stays for so
-    /// long was never deleted, or is there again after a restore. What was made and is not the set's is another's.
+    /// Records a Machine that a request returned. The watch may already have shown it, or even its deletion. One
+    /// without a deletion timestamp after `UNSEEN` was not deleted, or was restored. One that is not owned by the set
+    /// is dropped.
     pub fn found(&mut self, set: &str, machine: Machine, now: Timestamp) {
         let Some(flight) = self.0.get_mut(set) else {
             return;
@@ -108,14 +109,14 @@ impl InFlight {
         }
     }
 
-    /// The Machine of this name was not made after all, or the watch tells of it from now on.
+    /// Records that the Machine of this name was not created, or that the watch shows it from now on.
     pub fn settled(&mut self, set: &str, name: &str) {
         if let Some(flight) = self.0.get_mut(set) {
             flight.made.remove(name);
         }
     }
 
-    /// There is no Machine of this name any more; the watch will tell.
+    /// Records that no Machine of this name exists; the watch will show that.
     pub fn gone(&mut self, set: &str, name: &str, now: Timestamp) {
         self.settled(set, name);
         let flight = self.0.get_mut(set).into_iter();
@@ -125,8 +126,8 @@ impl InFlight {
         }
     }
 
-    /// The Machine with this name and UID is told to go. From before the request on: of one without an answer nobody
-    /// knows whether it was carried out, and a Machine that may be leaving is not one that is available.
+    /// Records a deletion, before the request is sent: if the response is lost, it is unknown whether the request was
+    /// executed, and a Machine that may be in deletion does not count as available.
     pub fn deleting(&mut self, set: &str, (name, uid): (&str, &str), now: Timestamp) {
         let flight = self.0.entry(set.to_owned()).or_default();
         let deleted = Deletion {
@@ -136,20 +137,20 @@ impl InFlight {
         flight.deleted.insert(uid.to_owned(), deleted);
     }
 
-    /// The API server refuses that: it stays.
+    /// Records that the API server refused a deletion.
     pub fn kept(&mut self, set: &str, uid: &str) {
         if let Some(flight) = self.0.get_mut(set) {
             flight.deleted.remove(uid);
         }
     }
 
-    /// Forgets a set that is gone.
+    /// Forgets a deleted set.
     pub fn forget(&mut self, set: &str) {
         self.0.remove(set);
     }
 
-    /// The Machines of the set: what is `listed`, what was made, and what was deleted as being deleted.
-    /// `shows` says whether there is any Machine of a name: one that was given to somebody else is not
+    /// The Machines of the set: those in `listed` and those created, with requested deletions marked as in deletion.
+    /// `shows` reports whether any Machine has a name: one that has another owner now is not
     /// listed for the set.
     pub fn count(
         &self,
@@ -177,7 +178,7 @@ impl InFlight {
         listed
     }
 
-    /// The names of Machines that were made and that the watch did not show when the set was last counted.
+    /// The names of created Machines that the watch did not show when the set was last counted.
     pub fn made(&self, set: &str) -> Vec<String> {
         let flight = self.0.get(set).into_iter();
         flight
@@ -185,8 +186,8 @@ impl InFlight {
             .collect()
     }
 
-    /// Forgets what the watch shows, and counts. `shows` has to be from before the Machines were listed: one that appears
-    /// in between would be neither listed nor remembered.
+    /// Drops entries that the watch shows, and counts. `shows` must be determined before the Machines are listed: one
+    /// that appears in between would be neither listed nor recorded.
     pub fn settle(
         &mut self,
         set: &str,
@@ -211,8 +212,8 @@ impl InFlight {
         self.count(set, watched, shows)
     }
 
-    /// Machines of the set that the watch should tell of by now, by name: those that were made, and those that were
-    /// deleted.
+    /// Names of created or deleted Machines of the set that the watch should have shown by
+    /// now.
     pub fn overdue(&self, set: &str, now: Timestamp) -> BTreeSet<String> {
         let awaited = self.awaited(set);
         awaited
@@ -229,7 +230,7 @@ impl InFlight {
             .min()
     }
 
-    /// Machines that the watch must tell of, by name, and since when.
+    /// Machines for which an event of the watch is outstanding, by name, and since when.
     fn awaited(&self, set: &str) -> impl Iterator<Item = (&String, Timestamp)> {
         self.0.get(set).into_iter().flat_map(|flight| {
             let made = flight.made.iter().map(|(name, (_, since))| (name, *since));
@@ -239,7 +240,7 @@ impl InFlight {
     }
 }
 
-/// Of a clock that was set back, what is further ahead than that is due at once.
+/// If the clock was set back, a time too far in the future counts as overdue.
 fn is_overdue(since: Timestamp, now: Timestamp) -> bool {
     now >= after(since, UNSEEN) || since >= after(now, UNSEEN)
 }

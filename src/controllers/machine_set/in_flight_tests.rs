@@ -13,7 +13,7 @@ fn machine(name: &str) -> Machine {
     serde_json::from_value(machine).expect("a Machine")
 }
 
-/// The Machines that count when these are listed: `-` stands before one that is being deleted.
+/// The Machines that count if these are listed; the prefix `-` marks one in deletion.
 fn count(flight: &mut InFlight, listed: &[&str]) -> Vec<String> {
     let machines = listed.iter().map(|name| Arc::new(machine(name))).collect();
     let counted = flight.settle(SET, machines, |name| listed.contains(&name));

@@ -1,4 +1,4 @@
-//! Reads past the watch: before anything that cannot be undone, and where the watch shows too little.
+//! Live reads: before irreversible actions, and if the watch shows too little.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,10 +16,14 @@ use crate::core::machine_set::{Observed, Owner};
 use crate::engine::{ReconcileError, patch};
 use crate::store::Item;
 
-/// How many Machines are listed at once.
+/// Page size of a list of Machines.
 const PAGE: u32 = 500;
 
-/// The set and its Machines as the API server has them now.
+/// The set and its Machines, read live.
+///
+/// # Errors
+/// `ReconcileError::Conflict` when the set was deleted or is no longer ours; `Api` when it or its Machines cannot be
+/// read.
 pub async fn look(
     controller: &MachineSets,
     set: &MachineSet,
@@ -60,7 +64,7 @@ pub async fn look(
     Ok((Arc::new(set), observed))
 }
 
-/// The Machines of a selector as the API server has them now, page by page: what the store holds as well is in memory once.
+/// The Machines of a selector, read live page by page: objects that equal the store's share its memory.
 async fn list(
     controller: &MachineSets,
     namespace: &str,
@@ -91,8 +95,11 @@ async fn list(
     }
 }
 
-/// Reads Machines live that were made and that the watch does not show for long: they may be gone
-/// again, or never have been made. One that is there goes on being counted.
+/// Reads created Machines live that the watch has not shown for long: they may have been deleted
+/// again, or never created. An existing one continues to count.
+///
+/// # Errors
+/// `ReconcileError::Api` when a Machine cannot be read.
 pub async fn look_for_overdue(
     controller: &MachineSets,
     set: &MachineSet,

@@ -1,4 +1,4 @@
-//! Counts Machines: keeps as many of one template as its MachineSet asks for, and nothing more.
+//! Keeps the number of Machines of one template that its MachineSet specifies.
 
 mod in_flight;
 mod live;
@@ -21,13 +21,13 @@ use crate::engine::{ActionOutcome, COUNTS_TOGETHER, Controller, Engine, LiveView
 
 /// The controller of MachineSets.
 pub struct MachineSets {
-    /// What all controllers share.
+    /// Dependencies shared by all controllers.
     pub base: Arc<Base>,
     in_flight: Mutex<InFlight>,
 }
 
 impl MachineSets {
-    /// Nothing was made or deleted yet.
+    /// Starts without recorded writes.
     pub fn new(base: Arc<Base>) -> Self {
         Self {
             base,
@@ -35,7 +35,7 @@ impl MachineSets {
         }
     }
 
-    /// What this process did to Machines and the watch may not show yet.
+    /// Writes of this process to Machines that the watch may not show yet.
     pub fn in_flight(&self) -> MutexGuard<'_, InFlight> {
         self.in_flight
             .lock()

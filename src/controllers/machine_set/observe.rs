@@ -1,4 +1,4 @@
-//! Gathers what a pass over a MachineSet needs, from the stores.
+//! Gathers the facts for a pass over a MachineSet, from the stores.
 
 use crate::api::conditions::Reason;
 use std::sync::Arc;
@@ -17,7 +17,10 @@ use crate::core::machine_set::{Gate, Observed, Owner, Seed};
 use crate::engine::ReconcileError;
 use crate::store::Stores;
 
-/// Gathers what a pass over a MachineSet needs.
+/// Gathers the facts for a pass over a MachineSet.
+///
+/// # Errors
+/// Those of [`around`].
 pub fn observe(
     controller: &MachineSets,
     set: &MachineSet,
@@ -35,7 +38,10 @@ pub fn observe(
     around(controller, set, &machines, now)
 }
 
-/// The same, over these Machines.
+/// Like [`observe`], with these Machines.
+///
+/// # Errors
+/// `ReconcileError::Other` when the operating system provides no random bytes.
 pub fn around(
     controller: &MachineSets,
     set: &MachineSet,
@@ -73,7 +79,7 @@ fn seed() -> Result<Seed, ReconcileError> {
     Ok(seed)
 }
 
-/// Creation is held back by version skew only: a worker ahead of the control plane would not work.
+/// Blocks creation on version skew: a kubelet newer than the API server is not supported.
 fn gate(stores: &Stores, set: &MachineSet, namespace: &str) -> Option<Gate> {
     let cluster = stores
         .clusters

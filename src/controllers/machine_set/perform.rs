@@ -1,4 +1,4 @@
-//! Does what a plan says.
+//! Performs the actions of a plan.
 
 use kube::api::{DeleteParams, PostParams, Preconditions};
 use kube::{Api, ResourceExt};
@@ -11,7 +11,11 @@ use crate::core::machine_set::Observed;
 use crate::core::machine_set::plan::{Action, InPlace, controller_reference, desired_machine};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 
-/// Does one action. A name that is taken keeps no other Machine from being made; the next pass chooses another name.
+/// Performs one action. If a name is taken, the other Machines are still created; the next pass chooses another name.
+///
+/// # Errors
+/// `ReconcileError::Conflict` when a Machine was modified concurrently, `NotLeading` without leadership, `Api` when the
+/// API server fails.
 pub async fn perform(
     controller: &MachineSets,
     observed: &Observed,
@@ -117,8 +121,8 @@ async fn delete(
     result.map_err(ReconcileError::api(format!("delete Machine {name}")))
 }
 
-/// Whether an answer says that nothing was done. Any other leaves that open: the name that is taken may be that of our
-/// own Machine, made by a request whose answer was lost; and a proxy's answer has no code.
+/// Whether an error proves that nothing was changed. Not so with 409: the taken name may be that of our own Machine,
+/// whose create response was lost. The error of a proxy has no code.
 fn is_refusal(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if (400..500).contains(&status.code) && status.code != 409)
 }
@@ -174,9 +178,9 @@ mod tests {
             (403, true),
             (422, true),
             (429, true),
-            // the name may be that of the Machine that an answer was lost of
+            // the name may be that of a Machine whose create response was lost
             (409, false),
-            // a proxy's own words
+            // the error page of a proxy
             (0, false),
             (500, false),
             (504, false),

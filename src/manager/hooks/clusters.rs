@@ -1,4 +1,4 @@
-//! Whom Clusters wake.
+//! Wake-ups by changes of Clusters.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::api::names::{ANNOTATION_INITIALIZED, ANNOTATION_PAUSED, ANNOTATION_TU
 use crate::api::{Cluster, whose};
 use crate::store::{Change, Hook, Key, Stores, Wakers};
 
-/// A Cluster wakes itself and its profile; what belongs to it only when something changed that this looks
-/// at, for there may be many Machines.
+/// A Cluster wakes itself and its profile. It wakes its Machines and sets, of which there may be many, only if a field
+/// changed that they depend on.
 pub fn cluster(stores: Arc<Stores>, wakers: Wakers) -> Hook<Cluster> {
     Box::new(move |cluster, before, change| {
         wakers.clusters.wake_object(cluster);
@@ -24,9 +24,9 @@ pub fn cluster(stores: Arc<Stores>, wakers: Wakers) -> Hook<Cluster> {
                 wakers.machines.wake_object(&machine);
             }
         }
-        // sets hold back Machines that would be ahead of the control plane
+        // sets do not create Machines with a newer version than the control plane
         let is_paused = is_pause_news(cluster, before, change);
-        // what has neither a spec nor a class of its own is whose its Cluster is
+        // the provider of an object without spec and class is that of its Cluster
         let is_new_owner = is_new
             || before.is_some_and(|before| whose::of_cluster(before) != whose::of_cluster(cluster));
         if is_new_owner
@@ -49,7 +49,7 @@ fn version(cluster: &Cluster) -> Option<&str> {
     cluster.status.as_ref()?.version.as_deref()
 }
 
-/// Whether two states of a Cluster look the same to its Machines.
+/// Whether two states of a Cluster are equal for its Machines.
 fn same_for_machines(before: &Cluster, after: &Cluster) -> bool {
     let facts = |cluster: &Cluster| {
         let marks = [ANNOTATION_INITIALIZED, ANNOTATION_TURN, ANNOTATION_PAUSED]

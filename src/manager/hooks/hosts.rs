@@ -1,4 +1,4 @@
-//! Whom Hosts and their credentials wake.
+//! Wake-ups by changes of Hosts and their credentials.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use kube::ResourceExt;
 use crate::api::Host;
 use crate::store::{Change, Hook, IndexKeys, Key, Stores, Waker, Wakers};
 
-/// A Host wakes itself, its twins, its credentials, the Machine that holds or held it, and, when it is free, all
-/// Machines of its namespace that hold none.
+/// A Host wakes itself, its twins, its credentials, the Machine that holds or held it, and, if it is free, all
+/// Machines of its namespace without a Host.
 pub fn host(stores: Arc<Stores>, wakers: Wakers) -> Hook<Host> {
     Box::new(move |host, before, change| {
         let namespace = host.namespace().unwrap_or_default();
@@ -48,7 +48,7 @@ pub fn host(stores: Arc<Stores>, wakers: Wakers) -> Hook<Host> {
     })
 }
 
-/// What a Host must have alone and got or lost concerns the others that have it.
+/// A property that must be unique (address, BMC, machine-id, hostname) and that a Host gained or lost wakes its twins.
 fn wake_twins(stores: &Stores, wakers: &Wakers, now: Option<&Host>, then: Option<&Host>) {
     let own = |host: Option<&Host>| -> Vec<Key> {
         let mut keys = host.map(IndexKeys::keys).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Whom Hypervisors and their credentials wake.
+//! Wake-ups by changes of Hypervisors and their credentials.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use crate::api::Hypervisor;
 use crate::manager::gateways::wake_waiting;
 use crate::store::{Change, Hook, Key, Stores, Wakers};
 
-/// A Hypervisor wakes itself and its credentials; and the Machines that are on it, or wait for room, when it
-/// may be used otherwise than before.
+/// A Hypervisor wakes itself and its credentials. If its spec, labels or annotations changed, it also wakes its
+/// Machines and those that wait for capacity.
 pub fn hypervisor(stores: Arc<Stores>, wakers: Wakers) -> Hook<Hypervisor> {
     Box::new(move |hypervisor, before, change| {
         let namespace = hypervisor.namespace().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Whom Machines, what makes them, and their classes wake.
+//! Wake-ups by changes of Machines, of their sets and deployments, and of their classes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,16 +13,17 @@ use crate::api::{Machine, MachineClass, MachineDeployment, MachineSet};
 use crate::manager::gateways::wake_waiting;
 use crate::store::{Change, Hook, Key, Stores, Wakers};
 
-/// Changes of several Machines within this time are one to their set, and ends of several workers to those who wait for all.
+/// Changes of several Machines within this time wake their set once; deletions of workers wake those waiting for all
+/// once.
 const SEVERAL: Duration = Duration::from_millis(250);
-/// Changes of several workers within this time are one to their Cluster, which counts them.
+/// Changes of several workers within this time, which grows too, wake their Cluster once, which counts them.
 const COUNTED: Duration = Duration::from_secs(1);
-/// A set looks at all its Machines in each pass: so much longer it waits for each that it has,
+/// A pass over a set reads all its Machines, so the time grows by this much for each of them,
 const EACH: Duration = Duration::from_micros(75);
-/// and no longer than this, for its status is to be current.
+/// up to this limit, which keeps the status current.
 const AT_MOST: Duration = Duration::from_secs(1);
 
-/// A Machine wakes itself, its set, its Cluster, its class and, when it is gone, the Host that it held.
+/// A Machine wakes itself, its set, its Cluster, its class and, when it is deleted, the Host that it held.
 pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
     Box::new(move |machine, before, change| {
         let namespace = machine.namespace().unwrap_or_default();
@@ -34,7 +35,7 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
         if before.is_some_and(|before| health(before) != health(machine)) {
             wake_host(&stores, &wakers, machine);
         }
-        // the set that it was taken from counts it no more
+        // the former set has to count its Machines again
         let owners = before.map(ResourceExt::owner_references).into_iter();
         let owners = owners.chain([machine.owner_references()]).flatten();
         let owners: BTreeSet<_> = owners
@@ -56,13 +57,14 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
                 let cluster = stores.clusters.get(&namespace, cluster);
                 cluster.is_some_and(|cluster| cluster.metadata.deletion_timestamp.is_some())
             };
+            let count = || {
+                let key = Key::Cluster(namespace.clone(), cluster.clone());
+                stores.machines.count(&key)
+            };
             let time = match change {
                 _ if machine.is_control_plane() => Duration::ZERO,
-                Change::Deleted if is_waiting() => {
-                    let key = Key::Cluster(namespace.clone(), cluster.clone());
-                    together(stores.machines.count(&key))
-                }
-                _ => COUNTED,
+                Change::Deleted if is_waiting() => together(count()),
+                _ => COUNTED.saturating_add(grows(count())),
             };
             wakers.clusters.wake_within(&namespace, cluster, time);
         }
@@ -73,14 +75,17 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
     })
 }
 
-/// Changes within this time are one to those who look at so many Machines.
+/// The time within which changes wake an object with so many Machines only once.
 fn together(machines: usize) -> Duration {
-    let each = EACH.saturating_mul(u32::try_from(machines).unwrap_or(u32::MAX));
-    AT_MOST.min(SEVERAL.saturating_add(each))
+    AT_MOST.min(SEVERAL.saturating_add(grows(machines)))
 }
 
-/// A Hypervisor counts the Machines on it, and stays while there are any; so does its credential. Room that a
-/// Machine gives back is for those that wait.
+fn grows(machines: usize) -> Duration {
+    EACH.saturating_mul(u32::try_from(machines).unwrap_or(u32::MAX))
+}
+
+/// A Hypervisor counts its Machines, and it and its credential are protected while there are any. Capacity that a
+/// Machine releases is offered to waiting ones.
 fn wake_hypervisors(
     stores: &Stores,
     wakers: &Wakers,
@@ -113,7 +118,7 @@ fn wake_host(stores: &Stores, wakers: &Wakers, machine: &Machine) {
     }
 }
 
-/// Whether a Machine is heard of: a host that is missed is looked at by its own controller.
+/// The reachability of a Machine: the controller of an unreachable host contacts its BMC.
 fn health(machine: &Machine) -> [Option<&str>; 2] {
     let conditions = machine.status.as_ref().map(|s| s.conditions.as_slice());
     let conditions = conditions.unwrap_or_default();
@@ -124,7 +129,7 @@ fn health(machine: &Machine) -> [Option<&str>; 2] {
     .map(|name| find(conditions, name).map(|condition| condition.reason.as_str()))
 }
 
-/// The control plane of a cluster that is being deleted waits for its last worker.
+/// The control plane of a Cluster in deletion waits until its last worker is deleted.
 fn wake_control_plane(stores: &Stores, wakers: &Wakers, gone: &Machine, namespace: &str) {
     let Some(cluster) = gone.labels().get(LABEL_CLUSTER) else {
         return;
@@ -138,7 +143,7 @@ fn wake_control_plane(stores: &Stores, wakers: &Wakers, gone: &Machine, namespac
 }
 
 /// A MachineSet wakes itself, its MachineDeployment, its Cluster and its class; and its Machines when
-/// they are held still with it, or no longer.
+/// it is paused or resumed.
 pub fn machine_set(stores: Arc<Stores>, wakers: Wakers) -> Hook<MachineSet> {
     Box::new(move |set, before, change| {
         let namespace = set.namespace().unwrap_or_default();
@@ -170,7 +175,7 @@ fn wake_machines_of(stores: &Stores, wakers: &Wakers, set: &MachineSet) {
 }
 
 /// A MachineDeployment wakes itself, its Cluster and its class; and its sets and their Machines when
-/// they are held still with it, or no longer.
+/// it is paused or resumed.
 pub fn machine_deployment(stores: Arc<Stores>, wakers: Wakers) -> Hook<MachineDeployment> {
     Box::new(move |deployment, before, change| {
         let namespace = deployment.namespace().unwrap_or_default();
@@ -191,7 +196,7 @@ pub fn machine_deployment(stores: Arc<Stores>, wakers: Wakers) -> Hook<MachineDe
     })
 }
 
-/// A MachineClass wakes itself and all that use it.
+/// A MachineClass wakes itself and all objects that use it.
 pub fn machine_class(stores: Arc<Stores>, wakers: Wakers) -> Hook<MachineClass> {
     Box::new(move |class, _, _| {
         let key = Key::Class(class.namespace().unwrap_or_default(), class.name_any());

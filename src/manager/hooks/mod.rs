@@ -1,5 +1,5 @@
-//! Who is woken by what. Missed wake-ups cost time, not correctness: every reconcile starts from
-//! what is there.
+//! Which changes wake which controllers. A missed wake-up costs time, not correctness: every reconcile starts from
+//! the current state.
 
 mod clusters;
 mod hosts;
@@ -17,14 +17,14 @@ pub use hosts::{bmc_credential, credential, host};
 pub use hypervisors::{gateway_credential, hypervisor};
 pub use machines::{machine, machine_class, machine_deployment, machine_set};
 
-/// Whether what holds still all below an object came or went.
+/// Whether the paused annotation, which applies to all dependents, was added or removed.
 fn is_pause_news<K: Resource>(object: &K, before: Option<&K>, change: Change) -> bool {
     let is_paused = |object: &K| object.annotations().contains_key(ANNOTATION_PAUSED);
     before.is_some_and(is_paused) != (change == Change::Applied && is_paused(object))
 }
 
-/// Wakes the class that an object uses, and the one that it used, unless it is the same as before:
-/// a class is in use while anything names it.
+/// Wakes the current and the former class of an object, unless they are the same:
+/// a class is in use while any object names it.
 fn wake_classes(
     wakers: &Wakers,
     namespace: &str,

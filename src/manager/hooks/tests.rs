@@ -13,7 +13,7 @@ use crate::controllers::machine::turn::take_down;
 use crate::core::machine::plan::turn::{Holder, Marks};
 use crate::store::{Hook, Stores, Waker};
 
-/// What was woken since it was last asked, as "Kind name".
+/// The objects woken since the last call, as "Kind name".
 type Woken = Box<dyn FnMut() -> BTreeSet<String>>;
 
 fn waker<K>(kind: &'static str, all: &mut Vec<Woken>) -> Waker<K>
@@ -102,7 +102,7 @@ fn stores() -> Arc<Stores> {
     Arc::new(stores)
 }
 
-/// Who is woken by a change of an object.
+/// The objects woken by a change of an object.
 fn woken_by<K: DeserializeOwned>(
     hook: fn(Arc<Stores>, Wakers) -> Hook<K>,
     name: &str,

@@ -67,7 +67,7 @@ pub fn login(namespace: &str, name: &str, secret: Option<&Secret>) -> Result<Log
     let text = |key: &str| {
         let value = secret.data.as_ref().and_then(|data| data.get(key));
         let text = value.and_then(|value| str::from_utf8(&value.0).ok());
-        // the final line end of a file is not part of a password
+        // a trailing newline in the file is not part of the password
         let text = text.map(|text| text.trim_end_matches(['\r', '\n']).to_owned());
         text.filter(|text| !text.is_empty()).ok_or_else(|| {
             local(

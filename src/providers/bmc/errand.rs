@@ -7,7 +7,7 @@ use crate::api::conditions::Reason;
 use crate::core::host::{ContactError, PowerState};
 use crate::redfish::{Access, Bmc, BootDevice, Error, Pace, Wish};
 
-/// A run of hexadecimal digits as long as this may be a piece of a token, of 64; a shorter one opens nothing.
+/// Hexadecimal runs of this length or more may be part of a token, which has 64 digits; a shorter part is useless.
 const PIECE: usize = 16;
 
 /// The operations on a BMC in one session. Each is idempotent and may be repeated after an interruption.
@@ -27,15 +27,15 @@ pub enum Errand {
 /// Begins a session.
 ///
 /// # Errors
-/// The error of the BMC, and the same for a condition, without secrets.
+/// The error of the BMC, also in the form for a condition, which contains no secrets.
 pub async fn open(access: &Access, pace: Pace) -> Result<Bmc, (Error, ContactError)> {
     Bmc::open(access, pace).await.map_err(told)
 }
 
-/// Does one errand and ends the session.
+/// Runs one errand and ends the session.
 ///
 /// # Errors
-/// The error of the BMC, and the same for a condition, without the URL of an image.
+/// The error of the BMC, also in the form for a condition, which does not contain the image URL.
 pub async fn run(mut bmc: Bmc, errand: &Errand) -> Result<PowerState, (Error, ContactError)> {
     let result = match errand {
         Errand::BootImage(image) => boot_image(&mut bmc, image).await,
@@ -87,7 +87,7 @@ async fn boot_image(
 
 fn told(error: Error) -> (Error, ContactError) {
     let mut said = contact_error(&error);
-    // fingerprints and serial numbers, which have to be read whole; nothing of an image is in them
+    // these name fingerprints and serial numbers, which users need in full, and never the image URL
     let names_the_bmc = matches!(
         error,
         Error::CertificateChanged { .. }
@@ -122,8 +122,8 @@ fn refused(error: Error) -> (Error, ContactError) {
     (error, said)
 }
 
-/// Many BMCs repeat the URL of the image, or a piece of it, in their own spelling; who reads a condition must not learn
-/// it. So no long run of hexadecimal digits is told, whatever was asked for.
+/// Removes every long hexadecimal run. Many BMCs repeat the image URL, or a part of it in another notation; it contains
+/// a token, and conditions have more readers than Secrets.
 fn without_tokens(message: &str) -> String {
     let mut clean = String::new();
     let mut rest = message;
@@ -142,7 +142,7 @@ fn without_tokens(message: &str) -> String {
 mod tests {
     use super::*;
 
-    /// As long as one is.
+    /// Has the length of a real token.
     const TOKEN: &str = "00ffAA1122334455667788990011223344556677889900aabbccddeeff001122";
 
     #[test]

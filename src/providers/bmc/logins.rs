@@ -1,6 +1,6 @@
-//! Logins at BMCs. Several Hosts may be systems of one BMC (a chassis, an emulator) and have one login: what it said to
-//! one of them holds for all, and a login that was not accepted yet is tried by one at a time, so that a wrong password
-//! is one attempt and not one for each Host.
+//! Logins at BMCs. Several Hosts may be systems of one BMC (a chassis, an emulator) and share a login: a result for one
+//! Host applies to all. A login that is not verified yet is tried by one Host at a time, so that a wrong password costs
+//! one failed attempt and not one per Host.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::core::host::ContactError;
 use crate::redfish::Error;
 
-/// Digest of address, user and password. It stays in memory: the password is in it.
+/// Digest of address, user and password. It stays in memory, because it is derived from the password.
 pub type LoginDigest = [u8; 32];
 
-/// Lock of a login that is being tried; it has the cause why the last attempt did not reach the BMC.
+/// Lock of a login that is being tried; holds the error if the last attempt did not reach the BMC.
 type Turn = tokio::sync::Mutex<Option<ContactError>>;
 
 /// A login, and whether it was accepted.
@@ -26,7 +26,7 @@ pub struct Logins {
 }
 
 impl Logins {
-    /// Logs a Host in by `attempt`, unless this login is known to be refused when its turn has come.
+    /// Logs a Host in with `attempt`, unless the login is known to be refused once its lock is acquired.
     ///
     /// # Errors
     /// The login is refused or was refused before, or `attempt` fails.
@@ -46,7 +46,7 @@ impl Logins {
                 self.refused(uid, login, &refusal);
                 return Err(refusal);
             }
-            // what was accepted may be used by all at once
+            // an accepted login may be used concurrently
             Some(Ok(())) => {
                 drop(last);
                 None
@@ -80,7 +80,7 @@ impl Logins {
         self.learn(uid, login, Err(said.clone()));
     }
 
-    /// Forgets what is known by a Host.
+    /// Forgets the result recorded for a Host.
     pub fn forget(&self, uid: &str) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.remove(uid);
@@ -91,7 +91,7 @@ impl Logins {
         known.insert(uid.to_owned(), (login, said));
     }
 
-    /// What any Host has met with this login: a refusal before all else.
+    /// The result that any Host has recorded for this login; a refusal takes precedence.
     fn known(&self, login: &LoginDigest) -> Option<Result<(), ContactError>> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let of_login = known.values().filter(|(of, _)| of == login);
@@ -102,7 +102,7 @@ impl Logins {
 
     fn turn(&self, login: LoginDigest) -> Arc<Turn> {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        // of logins that nobody tries now, nothing is kept here
+        // drop the locks of logins that are not being tried
         turns.retain(|_, turn| Arc::strong_count(turn) > 1);
         turns.entry(login).or_default().clone()
     }
@@ -119,7 +119,7 @@ mod tests {
 
     const LOGIN: LoginDigest = [1; 32];
 
-    /// Why a BMC does not let in.
+    /// The error of a failed attempt.
     type Answer = (Error, ContactError);
 
     fn refusal() -> Answer {
@@ -142,7 +142,7 @@ mod tests {
         (error, said)
     }
 
-    /// Sixteen Hosts log in at once: how often the BMC is asked, and what each is told.
+    /// Sixteen Hosts log in concurrently: the number of attempts at the BMC, and the result of each Host.
     async fn all_at_once(
         logins: &Logins,
         answer: fn() -> Option<Answer>,
@@ -172,7 +172,7 @@ mod tests {
             all_at_once(&logins, || Some(refusal())).await,
             (1, refused.clone())
         );
-        // it stays so, also when the one that has tried it is gone or has another login
+        // the refusal remains when the Host that tried it is deleted or has another login
         logins.forget("0");
         assert_eq!(all_at_once(&logins, || None).await, (0, refused));
         let other = logins.log_in("1", [2; 32], async { Ok(()) }).await;
@@ -196,7 +196,7 @@ mod tests {
         let both = async { tokio::join!(attempt("a"), attempt("b")) };
         let both = tokio::time::timeout(Duration::from_secs(10), both).await;
         assert_eq!(both, Ok((Ok(()), Ok(()))));
-        // changed on the BMC itself
+        // the password was changed on the BMC
         logins
             .log_in("a", LOGIN, async { Err::<(), _>(refusal()) })
             .await

@@ -37,7 +37,7 @@ pub struct Bmcs {
 }
 
 impl Bmcs {
-    /// No readings yet.
+    /// Starts without readings.
     pub fn new(client: Client, stores: Arc<Stores>) -> Self {
         Self {
             client,
@@ -87,7 +87,7 @@ impl Bmcs {
         self.ask(host, now, &Errand::Bring(wish)).await
     }
 
-    /// Does an errand on the BMC.
+    /// Runs an errand on the BMC. Returns a known refusal without contacting it.
     pub async fn ask(&self, host: &Host, now: Timestamp, errand: &Errand) -> PowerReading {
         let asked_with = self.asked_with(host);
         let heard = PowerReading {
@@ -150,7 +150,7 @@ impl Bmcs {
     }
 }
 
-/// The result of an earlier manager with the same settings, from the Host's status: a refused login is
+/// The refusal that an earlier manager recorded on the Host's status for the same settings: a refused login is
 /// not retried.
 fn refused_before(host: &Host, asked_with: &str) -> Option<ContactError> {
     let status = host.status.as_ref()?;

@@ -21,11 +21,11 @@ use crate::providers::ssh::keys::pair;
 const HOST: &str = "ssh-host-ed25519-key";
 /// Key of the Secret: the public host key.
 const HOST_PUBLIC: &str = "ssh-host-ed25519-key.pub";
-/// Key of the Secret: the installation that they belong to.
+/// Key of the Secret: the id of the installation that uses the keys.
 const ID: &str = "installation";
-/// Key of the Secret: what opens the image.
+/// Key of the Secret: the token in the image's URL.
 const TOKEN: &str = "media-token";
-/// Key of the ConfigMap with further answers.
+/// Key of the ConfigMap: additional preseed answers.
 const PRESEED: &str = "preseed.cfg";
 
 /// Creates the keys of a new installation in the Secret of the Host. Returns its id and the public host key.
@@ -88,7 +88,7 @@ struct Keys {
     token: Token,
 }
 
-/// Serves the installer to the host, and returns its URL. The inner error is a mistake of the user.
+/// Serves the installer to the host, and returns its URL. The inner error is a configuration error of the user.
 ///
 /// # Errors
 /// The image is missing, or a Secret or ConfigMap cannot be read.
@@ -189,7 +189,7 @@ async fn keys(
         }))
 }
 
-/// Further answers of the user for the installer.
+/// The user's additional preseed answers.
 async fn preseed(
     client: &Client,
     host: &Host,

@@ -1,6 +1,6 @@
-//! Installing the operating system of a Host, through its BMC's virtual CD drive: its keys and the image that is open to
-//! it, the steps, and what is known of one that is under way. When it is done, and why, is decided in
-//! [`crate::core::host`]; what the installer is told, in [`crate::core::installer`].
+//! Installs the operating system of a Host through its BMC's virtual CD drive: host keys, served image, steps, and the
+//! state of a running installation. [`crate::core::host`] decides when and why; [`crate::core::installer`] renders the
+//! installer's configuration.
 
 mod image;
 mod steps;

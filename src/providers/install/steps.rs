@@ -1,4 +1,4 @@
-//! The steps of an installation. Each may be interrupted and repeated; the state is on the
+//! The steps of an installation. Each may be interrupted and repeated: its state is stored on the
 //! Host, and its preconditions are read from the API server just before.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -19,8 +19,8 @@ use crate::core::proof::{Clean, Proof};
 use crate::engine::{ReconcileError, patch};
 use crate::providers::bmc::Errand;
 
-/// Creates the keys, and records on the Host that an installation is under way. The caller has checked that no control
-/// plane is lost with the disk.
+/// Creates the keys, and records on the Host that an installation is running. The caller has checked that erasing the
+/// disk destroys no control plane.
 ///
 /// # Errors
 /// A precondition does not hold any more, or the keys or the Host cannot be written.
@@ -53,7 +53,7 @@ pub async fn begin(installs: &Installs, observed: &Observed) -> Result<(), Recon
             "finalizers": finalizers::with(host, FINALIZER_IN_USE),
         }})
     };
-    // all facts of the decision
+    // every field that the decision depends on
     let part = |host: &Host| {
         let annotation = |name: &str| host.annotations().get(name).cloned();
         (
@@ -87,7 +87,7 @@ pub async fn open_again(installs: &Installs, observed: &Observed) -> Result<(), 
     let Some((record, host)) = underway(observed) else {
         return Ok(());
     };
-    // an installation that ended a moment ago, which the cache does not show yet, is not served again
+    // the cache may still show an installation that has ended, which must not be served again
     must_be_free(installs, host).await?;
     if let Err(problem) = image::open(installs, observed, record).await? {
         give_up(installs, observed, Cause::AnswersUnfit, problem).await?;
@@ -142,8 +142,8 @@ pub async fn boot_installed(
     Ok(())
 }
 
-/// Revokes the installer; `free` then pins the host key of the installed system, removes the record of the installation,
-/// and frees the host if it was released, with the proof that nothing is on it and that key.
+/// Revokes the installer; `free` then pins the host key of the installed system, removes the installation record, and
+/// frees the host if it was released. It receives the proof that the host is clean, and that key.
 ///
 /// # Errors
 /// The error of `free`.
@@ -194,7 +194,7 @@ pub async fn give_up(
         return Err(conflict(host));
     }
     close(installs, host);
-    // an installed system that does not answer is left on: its console shows why
+    // an installed system that does not answer stays on, so that its console shows the cause
     if record.phase != Phase::Starting {
         installs.engine.must_lead()?;
         let heard = installs
@@ -232,10 +232,10 @@ fn close(installs: &Installs, host: &Host) {
     }
 }
 
-/// Does an errand on the BMC. The result is stored for the next pass.
+/// Runs an errand on the BMC. The result is stored for the next pass.
 async fn ask(installs: &Installs, host: &Host, errand: &Errand) -> bool {
     let heard = installs.bmcs.ask(host, crate::clock::now(), errand).await;
-    // its SSH connection has no peer any more
+    // the restart of the host ended its SSH connection
     installs.hosts.forget(host);
     match heard.power {
         Ok(_) => true,
@@ -246,7 +246,7 @@ async fn ask(installs: &Installs, host: &Host, errand: &Errand) -> bool {
     }
 }
 
-/// Checks with the API server that no Machine has the host or may lose it.
+/// Checks with the API server that the Host is unchanged, and unclaimed or released by a deleted Machine.
 async fn must_be_free(installs: &Installs, decided_on: &Host) -> Result<(), ReconcileError> {
     let live = patch::live(&installs.engine, decided_on).await?;
     if live.spec != decided_on.spec || mark(&live) != mark(decided_on) || is_kept(&live) {
@@ -267,7 +267,7 @@ async fn must_be_free(installs: &Installs, decided_on: &Host) -> Result<(), Reco
     Ok(())
 }
 
-/// Whether its owner excluded it from changes.
+/// Whether the user excluded it from changes.
 fn is_kept(host: &Host) -> bool {
     host.spec.maintenance || host.annotations().contains_key(ANNOTATION_PAUSED)
 }
@@ -298,7 +298,7 @@ async fn proceed(
     write(installs, observed, &next).await
 }
 
-/// Records the progress of the installation, if it is unchanged since.
+/// Records the progress of the installation, if its record is unchanged.
 async fn write(
     installs: &Installs,
     observed: &Observed,

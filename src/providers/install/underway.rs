@@ -1,4 +1,4 @@
-//! Observes an installation that is under way.
+//! Observes a running installation.
 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
@@ -31,7 +31,7 @@ pub fn look(installs: &Installs, host: &Host) -> Option<Underway> {
     })
 }
 
-/// The observation of the host or its BMC, as far as the phase needs it.
+/// Observes the host or its BMC, as the phase requires.
 pub async fn ask(installs: &Installs, host: &Host, record: &Record, now: Timestamp) -> Contact {
     match record.phase {
         Phase::Booting | Phase::Failed => Contact::NotAsked,
@@ -53,7 +53,7 @@ pub async fn ask(installs: &Installs, host: &Host, record: &Record, now: Timesta
     }
 }
 
-/// Whether its BMC reports that it is off, now or a moment ago.
+/// Whether its BMC reports power off, at most [`STANDS`] ago.
 async fn is_off(installs: &Installs, host: &Host, now: Timestamp) -> bool {
     let last = installs.bmcs.last(host);
     let heard = match last.filter(|heard| now.duration_since(heard.at) < STANDS) {

@@ -1,4 +1,5 @@
-//! Abandons a virtual machine that cannot be deleted: its Hypervisor records it, and deletes it when it can.
+//! Abandons a virtual machine that cannot be deleted: it is recorded on its Hypervisor, whose controller deletes it
+//! later.
 
 use kube::Api;
 use serde_json::json;
@@ -11,8 +12,8 @@ use crate::api::names::ANNOTATION_GIVEN_UP;
 use crate::core::machine::Observed;
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 
-/// Records the Machine on its Hypervisor, by compare-and-swap. If the record is full, the Machine is not abandoned. A
-/// deleted Hypervisor records nothing and deletes nothing.
+/// Records the Machine on its Hypervisor by compare-and-swap. If the record is full, the Machine is not abandoned. If
+/// the Hypervisor was deleted, nothing is recorded and nothing will be deleted.
 ///
 /// # Errors
 /// The Hypervisor cannot be read.

@@ -1,5 +1,5 @@
-//! The SSH keys of a virtual machine, in a Secret of its Machine: ours, for the login,
-//! and its host key, which it gets at its first boot and which is therefore known before.
+//! The SSH keys of a virtual machine, in a Secret of its Machine: our key for logins, and the host key, which
+//! cloud-init installs at the first boot, so that it is verified from the first connection on.
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
@@ -30,7 +30,7 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// The keys of a Secret; none if it is not such a Secret.
+    /// Reads the keys from a Secret; `None` if it does not contain them.
     pub fn of(secret: &Secret) -> Option<Self> {
         let text = |key: &str| {
             let value = secret.data.as_ref()?.get(key)?;
@@ -49,7 +49,7 @@ impl Keys {
     /// A Secret with new keys for a Machine's virtual machine. The Machine owns it.
     ///
     /// # Errors
-    /// Which key cannot be generated, and why.
+    /// A key cannot be generated.
     pub fn generate(machine: &Machine) -> Result<Secret, String> {
         let (ours, ours_public) = pair("tatara")?;
         let (host, host_public) = pair("host key")?;

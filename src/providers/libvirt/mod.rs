@@ -1,5 +1,5 @@
-//! Virtual machines on Hypervisors, which their gateways create, switch and delete: their specification, the data for
-//! their first boot, and the SSH access to them, like to any other server.
+//! Virtual machines on Hypervisors, whose gateways create, power and delete them: specification, cloud-init seed, and
+//! SSH access as to any other server.
 
 mod give_up;
 mod keys;
@@ -21,5 +21,5 @@ pub use server::Guest;
 pub use spec::{LABEL_MANAGEMENT, domain_name, fetch, machine_spec};
 pub use tries::Tries;
 
-/// The user of logins to a virtual machine; sudo is unrestricted.
+/// The login user of a virtual machine; sudo is unrestricted.
 pub const USER: &str = "tatara";

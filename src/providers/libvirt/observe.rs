@@ -22,7 +22,7 @@ use crate::core::node::Marker;
 use crate::core::wire::{Image, ImageState};
 use crate::providers::Place;
 
-/// Where the virtual machine of a Machine is, or would be made, and what it says where nothing else can tell.
+/// Where the virtual machine of a Machine is, or would be created. Its guest is contacted only if the plan needs that.
 pub(super) async fn observe(libvirt: &Libvirt, observed: &Observed) -> Place {
     let mut machine = virtual_machine(libvirt, observed);
     if let Some(machine) = &mut machine {
@@ -51,8 +51,8 @@ pub(super) async fn observe(libvirt: &Libvirt, observed: &Observed) -> Place {
     }
 }
 
-/// The virtual machine of a Machine, once its Hypervisor is chosen. Who runs on a Host has none, whatever Hypervisor stands
-/// on it: the gateway of that would prove that the Machine runs nowhere.
+/// The virtual machine of a Machine, once its Hypervisor is chosen. A Machine on a Host has none, whatever Hypervisor
+/// it names: that Hypervisor's gateway would prove that the Machine runs nowhere.
 fn virtual_machine(libvirt: &Libvirt, observed: &Observed) -> Option<VirtualMachine> {
     let namespace = &observed.marker.namespace;
     let keys = libvirt
@@ -73,7 +73,7 @@ fn virtual_machine(libvirt: &Libvirt, observed: &Observed) -> Option<VirtualMach
     let told = view(libvirt, &observed.marker.namespace, &hypervisor).and_then(|view| {
         let machine = view.machine(observed.uid());
         match &view.unreadable {
-            // it may be what could not be read
+            // the malformed part may be this virtual machine
             Some(why) if machine.is_none() => Err(Refusal {
                 reason: Reason::UnreadableAnswer,
                 message: format!(
@@ -121,7 +121,7 @@ fn virtual_machine(libvirt: &Libvirt, observed: &Observed) -> Option<VirtualMach
     })
 }
 
-/// Another Hypervisor of the namespace that shows it, and one that does not say.
+/// Another Hypervisor of the namespace that reports the virtual machine, and one whose state is unknown.
 fn others(libvirt: &Libvirt, observed: &Observed, here: &str) -> (Option<String>, Option<String>) {
     let (mut shown_by, mut unheard) = (None, None);
     let namespace = &observed.marker.namespace;
@@ -153,7 +153,8 @@ fn is_elsewhere(libvirt: &Libvirt, observed: &Observed, here: &str) -> bool {
     placement::is_elsewhere(spec, &candidates, here)
 }
 
-/// Asks the gateway of a Machine that is being deleted, and that it does not show (any more), whether that is so.
+/// Asks the gateway directly whether a Machine in deletion that its view does not show (any more) has no virtual
+/// machine.
 async fn ask_whether_gone(libvirt: &Libvirt, observed: &Observed, machine: &mut VirtualMachine) {
     let Ok(told) = &mut machine.told else { return };
     if !observed.is_deleting() || told.machine.is_some() {
@@ -167,7 +168,7 @@ async fn ask_whether_gone(libvirt: &Libvirt, observed: &Observed, machine: &mut 
     told.is_gone = matches!(there, Ok(None));
 }
 
-/// Under what the tries to fetch an image are counted.
+/// Key under which attempts to download an image are counted.
 pub(super) fn image_key(namespace: &str, hypervisor: &str, sha256: &str, pool: &str) -> String {
     format!("{namespace}/{hypervisor}/{pool}/{sha256}")
 }
@@ -206,7 +207,7 @@ fn view(libvirt: &Libvirt, namespace: &str, hypervisor: &str) -> Result<View, Re
     }
 }
 
-/// Where a Machine with this spec runs, or is to run. What it says of itself is not asked here.
+/// Where a Machine with this spec runs, or is to run, without contacting its guest.
 fn placement(
     libvirt: &Libvirt,
     observed: &Observed,
@@ -263,7 +264,7 @@ fn silent_since(
     }
 }
 
-/// All Hypervisors of a Machine's namespace, with what is taken of them.
+/// All Hypervisors of a Machine's namespace, with their used capacity.
 pub(super) fn candidates(
     libvirt: &Libvirt,
     observed: &Observed,

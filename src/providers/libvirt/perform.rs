@@ -67,7 +67,7 @@ async fn place(
             machine.metadata.deletion_timestamp.clone(),
         )
     };
-    // once written, it stays: by it the Machine has its Node
+    // the Machine's Node is found by the provider ID, so it is never removed
     let id = observed.provider_id().filter(|_| !hypervisor.is_null());
     let change = |_: &Machine| {
         let mut change =
@@ -117,7 +117,7 @@ pub async fn create(
         Ok(parts) => parts,
         Err(finding) => return Ok(ActionOutcome::NotYet(finding)),
     };
-    // a virtual machine is made for a Machine that exists, and is still to be made here
+    // read live: the Machine must still exist and be assigned to this Hypervisor
     let live = patch::live(&libvirt.engine, observed.machine.as_ref()).await?;
     let place = live.annotations().get(ANNOTATION_HYPERVISOR);
     if live.metadata.deletion_timestamp.is_some() || place.map(String::as_str) != Some(hypervisor) {
@@ -143,8 +143,9 @@ pub async fn create(
     Ok(tried(libvirt, observed, observed.uid(), answer.map(drop)))
 }
 
-/// Takes the Machine off its Hypervisor, where nothing of it exists: read live, and no disk of an earlier try is left
-/// behind. A request of ours that is still under way there comes first, and its virtual machine goes with it.
+/// Unassigns the Machine from its Hypervisor, after a direct request shows no virtual machine there and a delete
+/// request has removed disks of earlier attempts. A create request that is still running completes first and is deleted
+/// as well.
 ///
 /// # Errors
 /// The Machine cannot be read or written.
@@ -168,7 +169,7 @@ pub async fn leave(
     else {
         return Ok(tried(libvirt, observed, uid, there));
     };
-    // last of all the annotation: with it alone this is done again
+    // the annotation is removed last: while it exists, an interrupted pass repeats everything
     record::forget(libvirt, observed).await?;
     place_nowhere(libvirt, observed, &over).await?;
     libvirt.reservations.forget(uid);

@@ -15,7 +15,7 @@ use crate::gateway::Registry;
 use crate::providers::{Hosts, Outcome, Place, Provider, Server};
 use crate::store::Wakers;
 
-/// Virtual machines on Hypervisors, created by their gateways. A place is a virtual machine whose id is the UID of its Machine.
+/// Virtual machines on Hypervisors. A place is a virtual machine that a gateway created, with its Machine's UID as id.
 pub struct Libvirt {
     /// The management cluster.
     pub engine: Arc<Engine>,
@@ -32,7 +32,7 @@ pub struct Libvirt {
 }
 
 impl Libvirt {
-    /// No reservations and attempts yet.
+    /// Starts without reservations and attempts.
     pub fn new(
         engine: Arc<Engine>,
         hosts: Arc<Hosts>,

@@ -1,6 +1,6 @@
-//! On which Hypervisor a virtual machine was made, written down a second time: on the Secret of its keys, which exists
-//! before it and which nobody edits by accident. Whose annotation names another is not looked for there. An empty name says
-//! that it was made nowhere: the Machine has left the Hypervisor on which it was to be made.
+//! Records the Hypervisor of a virtual machine a second time, on the Secret of its keys: that exists before the virtual
+//! machine and is rarely edited. If the Machine's annotation names another Hypervisor, that one is not searched. An
+//! empty name means that no virtual machine was created: the Machine left the Hypervisor that it was assigned to.
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt};
@@ -11,24 +11,24 @@ use crate::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
 use crate::core::machine::Observed;
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 
-/// Whether these are the keys of the Machine of this UID.
+/// Whether these are the keys of the Machine with this UID.
 pub(super) fn is_of(keys: &Secret, uid: &str) -> bool {
     keys.owner_references().iter().any(|owner| owner.uid == uid)
 }
 
-/// The Hypervisor that they say.
+/// The Hypervisor that the Secret names.
 pub(super) fn recorded(keys: &Secret) -> Option<String> {
     let named = keys.annotations().get(ANNOTATION_HYPERVISOR).cloned();
     named.filter(|hypervisor| !hypervisor.is_empty())
 }
 
-/// Whether anything may have been made with these keys.
+/// Whether a virtual machine may have been created with these keys.
 pub(super) fn may_be_used(keys: &Secret) -> bool {
     let named = keys.annotations().get(ANNOTATION_HYPERVISOR);
     named.is_none_or(|hypervisor| !hypervisor.is_empty())
 }
 
-/// Writes it down for a virtual machine that an older version made, and that its gateway shows.
+/// Records the Hypervisor of a virtual machine that an older release created and that its gateway reports.
 ///
 /// # Errors
 /// The Secret or the Machine cannot be read or written.
@@ -45,7 +45,10 @@ pub async fn record(
     Ok(ActionOutcome::Yes)
 }
 
-/// Nothing of it is anywhere: another Hypervisor may be chosen, whatever a third one says or does not say.
+/// Records that no virtual machine exists: another Hypervisor may be chosen, even if a third one is unreachable.
+///
+/// # Errors
+/// `ReconcileError::Api` when the Secret cannot be read; otherwise those of [`patch::swap`].
 pub(super) async fn forget(libvirt: &Libvirt, observed: &Observed) -> Result<(), ReconcileError> {
     match live(libvirt, observed).await? {
         Some(keys) => write(libvirt, &keys, "").await.map(drop),
@@ -53,8 +56,11 @@ pub(super) async fn forget(libvirt: &Libvirt, observed: &Observed) -> Result<(),
     }
 }
 
-/// Keys that are there say where their virtual machine is made, before it is made; those that name another Hypervisor are
-/// left alone, and an error says so.
+/// Records the Hypervisor on existing keys before the virtual machine is created. Keys that name another Hypervisor are
+/// not changed.
+///
+/// # Errors
+/// `ReconcileError::Conflict` when the Secret names another Hypervisor; otherwise those of [`patch::swap`].
 pub(super) async fn agree(
     libvirt: &Libvirt,
     keys: Secret,

@@ -1,12 +1,12 @@
-//! Room on hypervisors that was given to Machines, and that the store does not show yet: so that two Machines
-//! which choose at the same time never take the same room.
+//! Capacity of hypervisors that is assigned to Machines and not in the store yet, so that two Machines that
+//! choose concurrently never take the same capacity.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::core::machine::plan::placement::Demand;
 
-/// Room that was given to a Machine.
+/// Capacity assigned to a Machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reservation {
     /// Namespace of the Machine and its Hypervisor.
@@ -15,21 +15,21 @@ pub struct Reservation {
     pub hypervisor: String,
     /// Name of the Machine's Cluster.
     pub cluster: String,
-    /// How much.
+    /// The assigned capacity.
     pub demand: Demand,
 }
 
-/// Reservations by UID of the Machine. Locked while one chooses.
+/// Reservations by UID of the Machine. Locked during a choice.
 #[derive(Default)]
 pub struct Reservations(Mutex<HashMap<String, Reservation>>);
 
 impl Reservations {
-    /// All of them, to choose with; nobody else chooses meanwhile.
+    /// Locks all reservations for one choice.
     pub fn lock(&self) -> MutexGuard<'_, HashMap<String, Reservation>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The Machine has its place, or goes.
+    /// Removes the reservation of a Machine whose place is stored, or that is deleted.
     pub fn forget(&self, uid: &str) {
         self.lock().remove(uid);
     }

@@ -1,5 +1,5 @@
-//! What cloud-init reads at the first boot of a virtual machine (`NoCloud`). JSON is YAML, so every value
-//! is written as JSON and can hold anything.
+//! The cloud-init seed of a virtual machine (`NoCloud`). JSON is YAML, so every value is written as JSON,
+//! which escapes any content.
 
 use minijinja::{Environment, UndefinedBehavior, context};
 use secrecy::ExposeSecret;
@@ -39,7 +39,7 @@ pub fn seed(
         name => domain_name(marker),
         user => USER,
         authorized,
-        // as ssh-keygen ends the file
+        // ends with a newline, as written by ssh-keygen
         host_key => format!("{}\n", keys.host_key.expose_secret()),
         host_public => &keys.host_public,
     };

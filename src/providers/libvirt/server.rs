@@ -7,7 +7,7 @@ use crate::core::host::ContactError;
 use crate::providers::ssh::Server;
 use crate::remote::{Credential, Hop, Place, Target};
 
-/// Where a virtual machine with this address is reached.
+/// The SSH place of a virtual machine with this address.
 pub fn place(address: &str) -> Place {
     vec![(address.to_owned(), 22, super::USER.into())]
 }
@@ -19,9 +19,9 @@ pub struct Guest {
     pub namespace: String,
     /// Its address, as its hypervisor knows it.
     pub address: String,
-    /// Its public host key, which we gave it.
+    /// Its public host key, which its seed installs.
     pub host_key: String,
-    /// Secret with the key that opens it.
+    /// Secret with the private key for logins.
     pub secret: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a gateway is told to make, from a Machine's spec. Pure.
+//! Requests to a gateway, from a Machine's spec. Pure.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use crate::api::{LibvirtMachineProviderSpec, quantity};
 use crate::core::node::Marker;
 use crate::core::wire;
 
-/// Label of a virtual machine: UID of the management cluster that made it.
+/// Label of a virtual machine: UID of the management cluster that created it.
 pub const LABEL_MANAGEMENT: &str = "management";
-/// Longest name of a domain, which is the name of its Node: a DNS label.
+/// Longest name of a domain, which is also the name of its Node: a DNS label.
 const LONGEST: usize = 63;
 
-/// Name of a Machine's virtual machine, and of its Node: the Machine's, with the beginning of its UID. So two
-/// namespaces, or two Machines of one name after each other, never mean the same one.
+/// Name of a Machine's virtual machine and Node: the Machine's name with a prefix of its UID. Machines of two
+/// namespaces, or successive Machines of one name, therefore never share a name.
 pub fn domain_name(marker: &Marker) -> String {
     let uid: String = marker
         .uid
@@ -37,9 +37,9 @@ pub fn domain_name(marker: &Marker) -> String {
     format!("{}-{uid}", name.trim_end_matches('-'))
 }
 
-/// What a gateway is told to make for a Machine.
+/// The create request for a Machine.
 pub fn machine_spec(marker: &Marker, spec: &LibvirtMachineProviderSpec) -> wire::MachineSpec {
-    // admission refuses what is no size; a gateway would, too
+    // admission rejects invalid sizes, and a gateway would, too
     let bytes = |size| {
         quantity::bytes(size)
             .and_then(|bytes| u64::try_from(bytes).ok())
@@ -96,7 +96,7 @@ pub fn machine_spec(marker: &Marker, spec: &LibvirtMachineProviderSpec) -> wire:
     }
 }
 
-/// What a gateway is told to fetch for a Machine.
+/// The image download request for a Machine.
 pub fn fetch(spec: &LibvirtMachineProviderSpec) -> wire::ImageRequest {
     let image = &spec.root_disk.image;
     wire::ImageRequest {

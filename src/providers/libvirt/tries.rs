@@ -6,17 +6,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::api::conditions::Finding;
 use crate::core::AttemptRecord;
 
-/// Tries by what was tried: the UID of a Machine, or an image on a hypervisor.
+/// Attempts by key: the UID of a Machine, or an image on a hypervisor.
 #[derive(Default)]
 pub struct Tries(Mutex<HashMap<String, AttemptRecord>>);
 
 impl Tries {
-    /// The tries so far.
+    /// The attempts so far.
     pub fn of(&self, what: &str) -> AttemptRecord {
         self.lock().get(what).cloned().unwrap_or_default()
     }
 
-    /// It was tried once more, and refused if there is a finding.
+    /// Counts one more attempt; with a finding, it was refused.
     pub fn again(&self, what: &str, refused: Option<Finding>) {
         let mut tries = self.lock();
         let entry = tries.entry(what.to_owned()).or_default();
@@ -25,7 +25,8 @@ impl Tries {
         entry.refused = refused;
     }
 
-    /// A Machine leaves a hypervisor on which nothing of it exists. What refused it was said of that one.
+    /// Records that a Machine left a hypervisor without a virtual machine there, and drops the refusal, which was
+    /// specific to it.
     pub fn leave(&self, machine_uid: &str, hypervisor: &str) {
         let mut tries = self.lock();
         let entry = tries.entry(machine_uid.to_owned()).or_default();
@@ -33,14 +34,14 @@ impl Tries {
         entry.left.insert(hypervisor.to_owned());
     }
 
-    /// Ends the pause after the last try.
+    /// Ends the back-off after the last attempt.
     pub fn retry(&self, what: &str) {
         if let Some(tried) = self.lock().get_mut(what) {
             tried.at_once();
         }
     }
 
-    /// It succeeded, or is not wanted any more.
+    /// Forgets attempts that succeeded or are obsolete.
     pub fn forget(&self, what: &str) {
         self.lock().remove(what);
     }

@@ -1,4 +1,4 @@
-//! A Machine claims a Host, by compare-and-swap.
+//! Claims a Host for a Machine, by compare-and-swap.
 
 use kube::ResourceExt;
 use serde_json::json;
@@ -14,8 +14,12 @@ use crate::core::proof::Clean;
 use crate::engine::{ReconcileError, patch};
 use crate::providers::choice::choose;
 
-/// Claims a host by compare-and-swap. The claim is remembered until the store shows it, so that a
-/// stale store never makes a Machine take a second host.
+/// Claims a host by compare-and-swap. The claim is kept in memory until the store shows it, so that a
+/// stale store never makes a Machine claim a second host.
+///
+/// # Errors
+/// `ReconcileError::Conflict` when another Machine claims the Host or it was modified, `NotLeading` without leadership;
+/// otherwise those of [`choose`] and [`patch::swap`].
 pub(super) async fn claim(
     ssh: &Ssh,
     observed: &Observed,
@@ -30,7 +34,7 @@ pub(super) async fn claim(
     else {
         return Ok(());
     };
-    // also where it was released since: what was done stays
+    // claimed already, even if released since: a claim is never renewed
     if is_of(&host, &observed.marker) {
         return Ok(());
     }
@@ -47,7 +51,7 @@ pub(super) async fn claim(
             } },
         })
     };
-    // everything that the choice rested on
+    // every field that the choice depends on
     let part = |host: &Host| {
         let status = host.status.as_ref();
         let is_available =
@@ -57,7 +61,7 @@ pub(super) async fn claim(
         (host.spec.clone(), deleted, is_available, is_paused)
     };
     let claimed = match &host.spec.consumer_ref {
-        // taken since the choice was made
+        // claimed by another Machine since the choice was made
         Some(other) => Err(ReconcileError::Conflict {
             what: format!("claim Host {name}, which Machine {} claims", other.name),
         }),
@@ -78,8 +82,8 @@ pub(super) async fn claim(
     Ok(())
 }
 
-/// A Machine that came second for its host chooses anew: else it would wait for a host that another has. Not where the
-/// claim is its own after all, as when the answer to it was lost.
+/// Clears the choice of a Machine whose host another Machine claimed first: otherwise it would wait for that host. Not
+/// if the claim is its own after all, as when the response was lost.
 async fn forget_choice(ssh: &Ssh, observed: &Observed, host: &Host) -> Result<(), ReconcileError> {
     let live = patch::live(&ssh.engine, host).await?;
     if is_of(&live, &observed.marker) {

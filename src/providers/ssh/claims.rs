@@ -1,5 +1,5 @@
-//! Which Hosts a Machine claims: by namespace, UID and name, never by one of these alone. UIDs can be read in
-//! provider IDs, and a Host can be made from the YAML of another.
+//! Which Hosts a Machine claims: matched by namespace, UID and name together. One of these is no proof: UIDs are public
+//! in provider IDs, and a Host can be created from the YAML of another.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use crate::core::claim::{claimant, is_of};
 use crate::core::node::Marker;
 use crate::store::{Key, Kind};
 
-/// The Hosts that a Machine claims, sorted by name. More than one is somebody's mistake: then nothing is done to any.
+/// The Hosts that a Machine claims, sorted by name. More than one is a user error: then none of them is changed.
 pub fn of(hosts: &Kind<Host>, machine: &Marker) -> Vec<Arc<Host>> {
     let mut found = hosts.by(&Key::Claim(machine.uid.clone()));
     found.retain(|host| is_of(host, machine));
     found
 }
 
-/// The same, of a Machine as it is stored.
+/// Like [`of`], for a stored Machine.
 pub fn of_machine(hosts: &Kind<Host>, machine: &Machine) -> Vec<Arc<Host>> {
     let marker = Marker {
         namespace: machine.namespace().unwrap_or_default(),
@@ -28,13 +28,13 @@ pub fn of_machine(hosts: &Kind<Host>, machine: &Machine) -> Vec<Arc<Host>> {
     of(hosts, &marker)
 }
 
-/// The Host that a Machine claims, if that is one.
+/// The Host that a Machine claims, if there is exactly one.
 pub fn only(hosts: &Kind<Host>, machine: &Marker) -> Option<Arc<Host>> {
     let mut found = of(hosts, machine);
     found.pop().filter(|_| found.is_empty())
 }
 
-/// Names of the other Hosts that bear the same claim as this one.
+/// Names of the other Hosts that have the same claim as this one.
 pub fn rivals(hosts: &Kind<Host>, host: &Host) -> Vec<String> {
     let Some(machine) = claimant(host, "") else {
         return Vec::new();

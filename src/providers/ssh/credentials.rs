@@ -1,5 +1,5 @@
-//! SSH keys of Secrets, decoded once per version of the Secret. A passphrase costs time to check: that is done where
-//! blocking is allowed, and who needs another key does not wait for it.
+//! SSH keys of Secrets, decoded once per version of the Secret. Decrypting with a passphrase is slow, so it runs on a
+//! blocking thread, and requests for other keys do not wait for it.
 
 use crate::api::conditions::Reason;
 use crate::core::host::ContactError;
@@ -22,7 +22,7 @@ struct CachedKey {
     credential: Decoding,
 }
 
-/// A key, as soon as it is decoded; all who need it wait for the same attempt.
+/// A key that is being decoded; all callers await the same attempt.
 type Decoding = Shared<BoxFuture<'static, Result<Arc<Credential>, ContactError>>>;
 
 impl Credentials {

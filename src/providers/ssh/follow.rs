@@ -1,5 +1,5 @@
-//! Units of steps that run on hosts, followed on their open channel: no polling, and nothing is lost
-//! when the channel breaks, for the host knows how far it is.
+//! Units of jobs that run on hosts, followed over an open SSH channel: no polling, and a broken channel loses
+//! nothing, because the host keeps the progress.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,7 @@ use crate::core::node::{
 use crate::metrics::Metrics;
 use crate::remote::{RunError, Session};
 
-/// How often a host is looked at on which a step is under way.
+/// How often a host with a running job is checked.
 const LOOK_AT_HOST: Duration = Duration::from_mins(1);
 
 #[derive(Default)]
@@ -34,11 +34,11 @@ pub struct Follows {
     metrics: Metrics,
 }
 
-/// Called when a followed unit goes on, and when it ends.
+/// Called on progress of a followed unit, and at its end.
 pub type WakeMachine = Box<dyn Fn() + Send + Sync>;
 
 impl Follows {
-    /// Nothing is followed yet. `stop` ends all following; the units themselves go on.
+    /// Starts without followed units. `stop` ends all following; the units themselves continue.
     pub fn new(tasks: TaskTracker, stop: CancellationToken, metrics: Metrics) -> Self {
         Self {
             machines: Arc::default(),
@@ -48,7 +48,7 @@ impl Follows {
         }
     }
 
-    /// What is followed for a Machine now.
+    /// The unit that is followed for a Machine now.
     pub fn current(&self, machine: &str) -> Option<Follow> {
         self.lock()
             .get(machine)
@@ -63,7 +63,7 @@ impl Follows {
             .unwrap_or_default()
     }
 
-    /// Ends the pauses of a Machine after units that failed.
+    /// Ends the back-off of a Machine after failed units.
     pub fn retry(&self, machine: &str) {
         if let Some(machine) = self.lock().get_mut(machine) {
             machine.attempts.values_mut().for_each(Attempts::at_once);
@@ -82,7 +82,7 @@ impl Follows {
     }
 
     /// Runs a script that starts or re-attaches to a unit, and follows it in the background. Does
-    /// nothing when a job of the Machine is followed already. `retried` is what had failed before.
+    /// nothing if a job of the Machine is followed already. `retried` is the failure of the previous attempt.
     pub fn start(
         &self,
         job: Job,
@@ -153,7 +153,7 @@ impl Follows {
     }
 }
 
-/// Ends when the host does not answer any more. A step may be silent for as long as it takes; its host may not.
+/// Returns when the host stops answering. A job may be silent for any time, but its host must answer.
 async fn until_it_hangs(session: &Session) -> RunError {
     loop {
         tokio::time::sleep(LOOK_AT_HOST).await;
@@ -184,7 +184,7 @@ fn set_progress(machines: &Mutex<HashMap<String, Machine>>, machine: &str, progr
     };
     if let Some(follow) = entry.follow.as_mut() {
         follow.progress = Some(progress);
-        // it could be started this time
+        // starting succeeded: the last start error is obsolete
         if let Some(attempts) = entry.attempts.get_mut(&follow.job.kind) {
             attempts.error = None;
         }
@@ -200,7 +200,7 @@ fn end(machines: &Mutex<HashMap<String, Machine>>, job: &Job, result: &str, erro
     let attempts = entry.attempts.entry(job.kind).or_default();
     match result {
         "succeeded" => *attempts = Attempts::default(),
-        // A broken channel says nothing about the unit.
+        // a broken channel does not show the state of the unit
         "disconnected" => {}
         _ => {
             *attempts = attempts.and(error, crate::clock::now());

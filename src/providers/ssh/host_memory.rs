@@ -1,5 +1,5 @@
-//! What is remembered of servers between two looks: when each last answered, and what the last attempt to log in came
-//! to. A restart asks again.
+//! Memory of servers between two observations: when each last answered, and the result of the last login attempt.
+//! A restart clears it.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use crate::core::host::ContactError;
 use crate::remote::{Key, Place, Target};
 
-/// An attempt that failed stands for this time, whoever asks. What it says is written on the Host, that write wakes
-/// its controller, and the next attempt may say something else, as behind a DNS name with two servers.
+/// A failed login is not repeated within this time. Its error is written to the Host, that write wakes the Host's
+/// controller, and an immediate retry may return another error (a DNS name with two servers), which would loop.
 const REFUSAL_STANDS: Duration = Duration::from_secs(5);
 
 /// By the place of a server.
@@ -26,17 +26,17 @@ struct HostRecord {
 }
 
 impl Memory {
-    /// When a server last answered, unless it could not be asked since.
+    /// When a server last answered, unless a later contact failed.
     pub(super) fn heard_at(&self, place: &Place) -> Option<Timestamp> {
         self.lock().get(place)?.heard
     }
 
-    /// It answered, or could not be asked.
+    /// Records an answer; `None` for a failed contact.
     pub(super) fn heard(&self, place: Place, at: Option<Timestamp>) {
         self.lock().entry(place).or_default().heard = at;
     }
 
-    /// Why it could not be logged in to a moment ago, with all that it is tried with now.
+    /// The error of a recent login attempt with the same target and keys.
     pub(super) fn refusal(&self, place: &Place, target: &Target) -> Option<ContactError> {
         let known = self.lock();
         let (at, key, error) = known.get(place)?.refusal.as_ref()?;
@@ -44,7 +44,7 @@ impl Memory {
         stands.then(|| error.clone())
     }
 
-    /// It could not be logged in to.
+    /// Records a failed login.
     pub(super) fn refused(&self, place: Place, target: &Target, error: ContactError) {
         let mut known = self.lock();
         let known = known.entry(place).or_default();
@@ -52,7 +52,7 @@ impl Memory {
         known.refusal = Some((Instant::now(), Key::of(target), error));
     }
 
-    /// Nobody asks for it any more.
+    /// Forgets a server.
     pub(super) fn forget(&self, place: &Place) {
         self.lock().remove(place);
     }

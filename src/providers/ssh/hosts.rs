@@ -1,4 +1,4 @@
-//! Hosts over SSH: their sessions, and what they say of themselves.
+//! Hosts over SSH: their sessions and observations.
 
 use crate::api::conditions::Reason;
 use crate::core::host::{Contact, ContactError};
@@ -17,26 +17,29 @@ use crate::engine::Chain;
 use crate::remote::{Credential, Place, Pool, Route, Session, Target};
 use crate::store::Stores;
 
-/// How long a look at a host may take. It takes a second, or a few on a host under load.
+/// Time limit of one observation. It takes a second, or a few on a loaded host.
 pub(super) const LOOK: Duration = Duration::from_secs(30);
-/// How long anything else may take that is done on a host between two steps.
+/// Time limit of any other command on a host outside of jobs.
 const ACT: Duration = Duration::from_mins(2);
 
 /// A server that is reached over SSH: a Host, or a virtual machine of ours.
 pub trait Server: Send + Sync {
     /// Namespace of its Secrets.
     fn namespace(&self) -> String;
-    /// Where it is, for people.
+    /// Its address, for messages.
     fn address(&self) -> &str;
-    /// Where it is, with the way there.
+    /// Its place, including jump hosts.
     fn place(&self) -> Place;
-    /// Names of the Secrets with the keys that open it and its jump hosts.
+    /// Names of the Secrets with the keys for it and its jump hosts.
     fn credentials(&self) -> Vec<&str>;
     /// Name of its Host, if it is one.
     fn host(&self) -> Option<String> {
         None
     }
-    /// How it is reached, with the keys of its Secrets.
+    /// Its SSH target, with the keys of its Secrets.
+    ///
+    /// # Errors
+    /// A credential cannot be read, or the address, user or a jump host of the Host cannot be used.
     fn target(
         &self,
         credential_of: &dyn Fn(&str) -> Result<Arc<Credential>, ContactError>,
@@ -72,18 +75,18 @@ impl Server for Host {
     }
 }
 
-/// All servers that the manager talks to.
+/// All servers that the manager connects to.
 pub struct Hosts {
     pool: Pool,
     credentials: Credentials,
     stores: Arc<Stores>,
     memory: Memory,
-    /// What they said of the control planes that they may run.
+    /// Observed control planes on them.
     pub sightings: Sightings,
 }
 
 impl Hosts {
-    /// No connections yet; they are made when they are needed, and kept.
+    /// Starts without connections; they are opened on demand and kept.
     pub fn new(stores: Arc<Stores>) -> Self {
         Self {
             pool: Pool::new(),
@@ -116,17 +119,17 @@ impl Hosts {
         })
     }
 
-    /// When a Host last answered, unless it could not be asked since.
+    /// When a Host last answered, unless a later contact failed.
     pub fn heard_at(&self, host: &Host) -> Option<Timestamp> {
         self.memory.heard_at(&target::place(host))
     }
 
-    /// What is known of a Host may be true no more: it is to be asked anew.
+    /// Invalidates the last observation of a Host, so that the next pass contacts it.
     pub fn doubt(&self, host: &Host) {
         self.memory.heard(target::place(host), None);
     }
 
-    /// The public key that we log in to a Host with, as in `authorized_keys`.
+    /// The public key of the manager's logins to a Host, as in `authorized_keys`.
     ///
     /// # Errors
     /// The keys of the host cannot be used.
@@ -146,7 +149,7 @@ impl Hosts {
             .forget(&Server::namespace(host), &host.name_any());
     }
 
-    /// The next pass asks a Host, whatever it said a moment ago.
+    /// Lets the next pass contact a Host despite a recent failure.
     pub fn retry(&self, host: &Host) {
         self.memory.forget(&target::place(host));
     }
@@ -162,7 +165,7 @@ impl Hosts {
         self.credentials.forget(namespace, name);
     }
 
-    /// The way to what a host can reach, over its SSH connection.
+    /// A route to addresses that a host can reach, over its SSH connection.
     ///
     /// # Errors
     /// The keys of the host cannot be used.
@@ -191,7 +194,7 @@ impl Hosts {
         seen
     }
 
-    /// Asks a Host; with its keys, where it has none pinned.
+    /// Observes a Host. Also returns its host keys, if none are pinned.
     pub async fn ask(&self, host: &Host) -> (Contact, Vec<String>) {
         let keys = match self.session(host).await {
             Ok(session) if host.spec.ssh.host_keys.is_empty() => {
@@ -205,7 +208,7 @@ impl Hosts {
         }
     }
 
-    /// Runs a script that answers on its standard output, and soon.
+    /// Runs a short script and returns its standard output.
     ///
     /// # Errors
     /// The host cannot be reached, or the script fails or exceeds its time limit.
@@ -280,7 +283,7 @@ pub fn run_failed(error: &crate::remote::RunError) -> ContactError {
     }
 }
 
-/// A server that names a Secret which it did not list.
+/// The error of a server that uses a Secret which its list of Secrets lacks.
 fn unnamed(name: &str) -> ContactError {
     ContactError {
         reason: Reason::CredentialMissing,

@@ -8,7 +8,7 @@ use secrecy::zeroize::Zeroizing;
 /// A new ed25519 key pair: the private key in OpenSSH's format, and the public key.
 ///
 /// # Errors
-/// Why the key cannot be generated.
+/// The key cannot be generated.
 pub fn pair(comment: &str) -> Result<(String, String), String> {
     let failed = |error: &dyn std::fmt::Display| format!("failed to generate an SSH key: {error}");
     let mut seed = Zeroizing::new([0; 32]);

@@ -19,7 +19,7 @@ use crate::core::node::{Marker, Ownership};
 use crate::providers::Place;
 use crate::store::Kind;
 
-/// The Host that the Machine holds, and what that says where nothing else can tell; without one, the Host that it could
+/// The Host that the Machine holds, contacted only if the plan needs that; without one, the Host that it could
 /// claim.
 pub(super) async fn observe(ssh: &Ssh, observed: &Observed) -> Place {
     if let Some(host) = held_host(ssh, &observed.marker) {
@@ -39,8 +39,8 @@ pub(super) async fn observe(ssh: &Ssh, observed: &Observed) -> Place {
     Placement::None(choice).into()
 }
 
-/// The Host that the Machine chose. Where it does not have it, and cannot simply claim it, that Host is asked: only
-/// its server tells whether anything of this Machine is there.
+/// The Host that the Machine chose. If the Machine neither holds it nor can claim it, the Host is contacted: only its
+/// server shows whether anything of this Machine is there.
 pub(super) async fn chosen(
     ssh: &Ssh,
     observed: &Observed,
@@ -50,9 +50,9 @@ pub(super) async fn chosen(
     let (namespace, uid) = (&observed.marker.namespace, observed.uid());
     let name = match annotations.get(ANNOTATION_HOST) {
         Some(name) => name.clone(),
-        // who runs on a virtual machine chose no Host, whatever its guest is registered as
+        // a Machine on a virtual machine has chosen no Host, even if its guest is registered as one
         None if observed.kind() == Ok(Some(PlaceKind::VirtualMachine)) => return None,
-        // the annotation can be removed, and a marker not
+        // the annotation may have been removed; the marker on the server remains
         None => marked(&ssh.engine.stores.hosts, namespace, uid)?,
     };
     let host = ssh
@@ -78,8 +78,8 @@ pub(super) async fn chosen(
     Some(HostChoice { host: name, now })
 }
 
-/// The Host on whose server the marker of a Machine was found, and which does not bear its claim. That its status
-/// says so can be edited: it may refuse something, and permit nothing.
+/// The Host whose server has the marker of a Machine that does not claim it. This comes from the status, which can be
+/// edited: it may prevent an action, and never permit one.
 pub fn marked(hosts: &Kind<Host>, namespace: &str, uid: &str) -> Option<String> {
     let hosts = hosts.within(namespace);
     let is_its = |host: &Arc<Host>| {
@@ -105,14 +105,14 @@ fn is_free(observed: &Observed, host: &Arc<Host>) -> bool {
 fn held_host(ssh: &Ssh, marker: &Marker) -> Option<Arc<Host>> {
     let host = claims::only(&ssh.engine.stores.hosts, marker);
     if host.is_some() {
-        // The store shows the claim; it need not be remembered any more.
+        // the store shows the claim, so it is no longer pending
         ssh.claims().remove(&marker.uid);
     }
     host
 }
 
-/// The host of a claim that the store does not show yet. One that it shows, or that is gone, need not
-/// be remembered any more.
+/// The host of a claim that the store does not show yet. A claim that it shows, or whose Host is deleted, is no longer
+/// pending.
 pub(super) fn claiming(ssh: &Ssh, namespace: &str, uid: &str) -> Option<String> {
     let mut claims = ssh.claims();
     let claim = claims.get(uid)?;
@@ -164,14 +164,14 @@ async fn held(ssh: &Ssh, observed: &Observed, host: &Host) -> Infrastructure {
     }
 }
 
-/// The Host is to say what its Machine hears: one that was found well is looked at anew.
+/// Wakes the Host's controller if the Machine observed a problem that the Host's conditions do not show.
 fn tell_host(ssh: &Ssh, host: &Host, observed: &Observed, contact: &Contact) {
     let trouble = match contact {
         Contact::Unreachable { .. } => Some(ConditionType::Reachable),
         Contact::Seen(seen) => match &seen.owner {
             Ownership::Owner(owner) => owner.marker.uid != observed.uid(),
             Ownership::Unreadable(_) => true,
-            // the marker is there before kubeadm is begun
+            // the marker exists before kubeadm starts
             Ownership::Nobody => !seen.occupied.is_empty() || observed.is_begun(),
         }
         .then_some(ConditionType::Clean),
@@ -185,18 +185,18 @@ fn tell_host(ssh: &Ssh, host: &Host, observed: &Observed, contact: &Contact) {
     }
 }
 
-/// What its BMC says now. That it was off may have been said long ago, to another manager even.
+/// Reads the power state from the BMC: the condition may be old, even from an earlier manager.
 async fn power(ssh: &Ssh, host: &Host) -> Result<PowerState, String> {
     let heard = ssh.bmcs.power(host, crate::clock::now()).await;
     if heard.power != Ok(PowerState::Off) {
-        // its own controller finds out what it is now, and that wakes us
+        // its own controller updates the condition, and that wakes the Machine
         ssh.wakers.hosts.wake_object(host);
     }
     heard.power.map_err(|error| error.message)
 }
 
-/// Its own controller says that it was reset, and waits for its Machine to be deleted; or that it will not reset it,
-/// because of the control plane that its marker names.
+/// Whether its own controller reports that it is reset and waits for its Machine to be deleted, or that it will not be
+/// reset because of the control plane that its marker names.
 fn is_freed(host: &Host) -> bool {
     let conditions = host
         .status
@@ -211,7 +211,7 @@ fn is_freed(host: &Host) -> bool {
     })
 }
 
-/// A host that is off is not asked; its own controller switches it on.
+/// A host that is off is not contacted; its own controller powers it on.
 fn off(host: &Host) -> Option<Contact> {
     host.spec.bmc.as_ref()?;
     let power = find(&host.status.as_ref()?.conditions, ConditionType::PowerOn)?;
@@ -221,7 +221,7 @@ fn off(host: &Host) -> Option<Contact> {
     })
 }
 
-/// What the host's own controller says of a reset that does not go on.
+/// Why a reset makes no progress, as reported by the host's own controller.
 fn stuck(host: &Host) -> Option<Stuck> {
     let conditions = &host.status.as_ref()?.conditions;
     let power = find(conditions, ConditionType::PowerOn).filter(|_| host.spec.bmc.is_some());
@@ -248,7 +248,7 @@ fn stuck(host: &Host) -> Option<Stuck> {
     }
 }
 
-/// What its own controller says of that, as reason and message.
+/// Reason and message of the corresponding condition.
 fn why(host: &Host, stuck: Stuck) -> Option<(String, String)> {
     let name = match stuck {
         Stuck::Silent(_) => ConditionType::Reachable,
@@ -259,7 +259,7 @@ fn why(host: &Host, stuck: Stuck) -> Option<(String, String)> {
     Some((said.reason.clone(), said.message.clone()))
 }
 
-/// What is wrong with a host that a Machine has.
+/// The fault of a host that a Machine holds.
 fn fault(host: &Host) -> Option<(String, String)> {
     let ready = find(&host.status.as_ref()?.conditions, ConditionType::Ready)?;
     (ready.status == Status::False).then(|| (ready.reason.clone(), ready.message.clone()))

@@ -18,8 +18,8 @@ use crate::engine::{ActionOutcome, Engine, ReconcileError, patch};
 use crate::providers::{Bmcs, Outcome, Place, Provider};
 use crate::store::Wakers;
 
-/// Servers that their owner registered as Hosts. A place is the claim on one; what is done on it, and with its power, is
-/// its Host's.
+/// Servers that users registered as Hosts. A place is the claim on a Host; the Host's own controller resets the server
+/// and controls its power.
 pub struct Ssh {
     /// The management cluster.
     pub engine: Arc<Engine>,
@@ -29,12 +29,12 @@ pub struct Ssh {
     pub bmcs: Arc<Bmcs>,
     /// Wakes controllers.
     pub wakers: Wakers,
-    /// Claims that were made and may not be in the store yet, by UID of the Machine.
+    /// Claims that were written and that the store may not show yet, by UID of the Machine.
     claims: Mutex<HashMap<String, PendingClaim>>,
 }
 
 impl Ssh {
-    /// Nothing is claimed by this process yet.
+    /// Starts without pending claims.
     pub fn new(engine: Arc<Engine>, hosts: Arc<Hosts>, bmcs: Arc<Bmcs>, wakers: Wakers) -> Self {
         Self {
             engine,
@@ -54,12 +54,12 @@ impl Ssh {
         self.claims.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The Host that a Machine chose, and what is known of that where it does not have it.
+    /// The Host that a Machine chose, and its state if the Machine does not hold it.
     pub async fn chosen(&self, machine: &Observed, placement: &Placement) -> Option<HostChoice> {
         place::chosen(self, machine, placement).await
     }
 
-    /// The Host that a Machine has just claimed, and that the store does not show as claimed yet.
+    /// The Host that a Machine just claimed, if the store does not show the claim yet.
     pub fn claiming(&self, machine: &Marker) -> Option<String> {
         place::claiming(self, &machine.namespace, &machine.uid)
     }
@@ -111,7 +111,7 @@ impl Provider for Ssh {
         .boxed()
     }
 
-    // a host that cannot be reset now is reset once it answers: its Host says so, and keeps its marker in mind
+    // a host that cannot be reset now is reset once it answers; its own controller tracks that
     fn release<'a>(&'a self, machine: &'a Observed, _: Release) -> BoxFuture<'a, Outcome> {
         self.let_go(machine).boxed()
     }
@@ -121,7 +121,7 @@ impl Provider for Ssh {
     }
 }
 
-/// What lets go of a Host. A drain takes its time, and the claim may be another Machine's since: that one is not touched.
+/// The change that releases a claim. After a long drain it may be another Machine's claim, which is not changed.
 fn release_claim(host: &Host, marker: &Marker) -> Result<Value, ReconcileError> {
     if claim::is_of(host, marker) {
         return Ok(json!({ "spec": { "consumerRef": { "releasing": true } } }));

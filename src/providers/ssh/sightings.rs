@@ -1,21 +1,21 @@
-//! Where the key of a cluster's CA was seen: on a host of its control plane, from before `kubeadm init` is started
-//! until the reset. Kept in memory, from what Hosts said since this process started.
+//! Hosts on which the private key of a cluster's CA was observed: control-plane hosts have it from before `kubeadm
+//! init` until their reset. Kept in memory, from observations since this process started.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::core::node::{Marker, Observation, Ownership};
 
-/// What a Host said of itself when it was last asked.
+/// The last observation of a Host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sighting {
-    /// `sha256:<hex>` of the file with the certificate of the CA whose key it has.
+    /// `sha256:<hex>` of the certificate file of the CA whose key is on the host.
     pub authority: Option<String>,
     /// The Machine that its marker names.
     pub owner: Option<Marker>,
 }
 
-/// What the Hosts said of themselves.
+/// The last observations of all Hosts.
 #[derive(Default)]
 pub struct Sightings(Mutex<SightingIndex>);
 
@@ -28,7 +28,7 @@ struct SightingIndex {
 }
 
 impl Sightings {
-    /// Takes down what a Host said.
+    /// Records an observation of a Host.
     pub fn note(&self, namespace: &str, name: &str, seen: &Observation) {
         let owner = match &seen.owner {
             Ownership::Owner(owner) => Some(owner.marker.clone()),
@@ -41,19 +41,19 @@ impl Sightings {
         self.lock().hosts.insert(key(namespace, name), sighting);
     }
 
-    /// A Host did not answer: what it said before still counts.
+    /// Records that a Host did not answer: its last observation remains valid.
     pub fn note_silence(&self, namespace: &str, name: &str) {
         self.lock().hosts.entry(key(namespace, name)).or_default();
     }
 
-    /// What a Host said last; nothing where it was not asked.
+    /// The last observation of a Host; `None` if it was never contacted.
     pub fn get(&self, namespace: &str, name: &str) -> Option<Sighting> {
         self.lock().hosts.get(&key(namespace, name)).cloned()
     }
 
-    /// It is proven that nothing of this Machine runs: what its host said before counts no more, and is forgotten, so that
-    /// the host is asked again; the proof may be no more than the user's word. Remembered of a Machine that exists,
-    /// until that is [forgotten](Self::forget_ended).
+    /// Records proof that nothing of this Machine runs. Observations of its host are dropped, so that the host is
+    /// contacted again: the proof may be only the user's assertion. The record of an existing Machine remains until
+    /// [`Self::forget_ended`].
     pub fn ended(&self, uid: &str, exists: bool) {
         let mut known = self.lock();
         let is_its = |sighting: &Sighting| sighting.owner.as_ref().is_some_and(|of| of.uid == uid);
@@ -68,7 +68,7 @@ impl Sightings {
         self.lock().ended.contains(uid)
     }
 
-    /// `kubeadm init` is about to be started for this Machine, or it is gone: that it had ended counts no more.
+    /// Drops that record, because `kubeadm init` is about to start for this Machine, or the Machine is deleted.
     pub fn forget_ended(&self, uid: &str) {
         self.lock().ended.remove(uid);
     }

@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 
-/// Whatever keeps a host from answering: the time limit of its Machine counts from then.
+/// The Machine's time limit counts from the first failed contact, whatever its cause.
 #[test]
 fn a_host_that_hangs_is_as_silent_as_one_that_is_off() {
     for reason in ["SshUnreachable", "HostHangs", "HostKeyChanged"] {

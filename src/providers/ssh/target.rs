@@ -7,8 +7,8 @@ use crate::api::host::JumpHost;
 use crate::api::installation::Record;
 use crate::remote::{Credential, Hop, Place, Target};
 
-/// Where a Host is and how it is opened. `credential_of` finds the key in a Secret by its name; a
-/// jump host that names none is opened with the host's own.
+/// Address and keys of a Host. `credential_of` finds the key in a Secret by name; a jump host
+/// without a Secret uses the host's own key.
 ///
 /// # Errors
 /// The error of `credential_of`.
@@ -31,7 +31,7 @@ pub fn target<E>(
             credential,
         })
     };
-    // what is being installed shows the key that was made for it, and is never trusted without
+    // during an installation only the host key that was generated for it is trusted
     let installed = Record::of(host).filter(Record::is_active);
     let host_keys = match &installed {
         Some(record) => vec![record.host_key.clone()],
@@ -51,7 +51,7 @@ pub fn target<E>(
     })
 }
 
-/// Where a Host is; this needs no key.
+/// The place of a Host, which needs no key.
 pub fn place(host: &Host) -> Place {
     let ssh = &host.spec.ssh;
     let jumps = ssh.jump.iter();
@@ -61,7 +61,7 @@ pub fn place(host: &Host) -> Place {
         .collect()
 }
 
-/// The address by which other nodes know a host: what it calls its own, else how we reach it.
+/// The address of a host for other nodes: the one it reports, else its SSH address.
 pub fn node_address(host: &Host) -> String {
     let addresses = host
         .status

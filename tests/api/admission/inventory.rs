@@ -51,7 +51,7 @@ fn a_bad_host_is_refused_with_field_value_and_remedy() {
             Value::Null,
             &[
                 "spec.ssh",
-                "hostKeys is empty; pin the host's public keys",
+                "hostKeys is empty: pin the host's public keys",
                 "or set trustOnFirstUse: true",
             ],
         ),
@@ -59,7 +59,7 @@ fn a_bad_host_is_refused_with_field_value_and_remedy() {
             "empty keys",
             "spec.ssh.hostKeys",
             json!([]),
-            &["spec.ssh", "hostKeys is empty; pin the host's public keys"],
+            &["spec.ssh", "hostKeys is empty: pin the host's public keys"],
         ),
         with(
             "malformed key",

@@ -1,4 +1,4 @@
-//! What the hypervisor has.
+//! Capacity of the hypervisor.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::api::types::Capacity;
 use crate::app::App;
 use crate::libvirt::{Link, capacity as libvirt_capacity};
 
-/// What the hypervisor has, and how much of it is given out.
+/// Capacity of the hypervisor, and how much of it is allocated.
 #[utoipa::path(
     get, path = "/v1/capacity", tag = "hypervisor",
     responses((status = 200, body = Capacity, description = "The capacity."), Failures),

@@ -18,10 +18,10 @@ use crate::app::App;
 use crate::auth::Pass;
 use crate::events::{Change, StreamEvent, listen};
 
-/// First everything that there is, as events `machine`, `image` and `capacity`; then `synced`; then what changes:
-/// `machine`, `machine-gone` (`{"id"}`), `image`, `image-gone` (`{"sha256","pool"}`), `capacity`. A comment every 15 s.
-/// The stream ends when libvirt does not answer: come again. It ends before the next event when the token that it was
-/// asked for with is good no more.
+/// Streams first all objects as events `machine`, `image` and `capacity`; then `synced`; then changes: `machine`,
+/// `machine-gone` (`{"id"}`), `image`, `image-gone` (`{"sha256","pool"}`), `capacity`. A keep-alive comment follows
+/// every 15 s without an event. The stream ends when libvirt does not answer: reconnect. It ends before the next event
+/// when the request's token has expired or is revoked.
 #[utoipa::path(
     get, path = "/v1/events", tag = "events",
     responses(
@@ -57,7 +57,7 @@ fn told(heard: &StreamEvent) -> Event {
 }
 
 fn named(name: &str, data: &impl Serialize) -> Event {
-    // JSON has no line breaks of its own
+    // serialized JSON contains no line breaks, which would end the SSE data field
     Event::default()
         .event(name)
         .data(serde_json::to_string(data).unwrap_or_default())

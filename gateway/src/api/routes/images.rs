@@ -17,7 +17,7 @@ use crate::app::App;
 use crate::images;
 use crate::libvirt::Link;
 
-/// Where an image is.
+/// Location of an image.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Place {
@@ -45,8 +45,8 @@ pub(super) async fn list(State(app): State<Arc<App>>) -> Result<Json<ImageList>,
     Ok(Json(ImageList { items }))
 }
 
-/// Fetches an image into a pool, once, and checks its SHA-256. One that failed is tried again. 409 `ImageDiffers` when
-/// it has another format there.
+/// Downloads an image into a pool, once, and verifies its SHA-256. A failed download is retried. 409 `ImageDiffers`
+/// when the image exists in another format.
 #[utoipa::path(
     put, path = "/v1/images/{sha256}", tag = "images",
     params(("sha256" = String, Path, pattern = "^[0-9a-f]{64}$", description = "SHA-256 of the file.")),
@@ -93,7 +93,7 @@ pub(super) async fn read(
     Ok(Json(read.await?))
 }
 
-/// Takes an image away. Also when it is gone. 409 `ImageInUse` while a disk is built upon it.
+/// Deletes an image. Idempotent: 204 also if it does not exist. 409 `ImageInUse` while a disk is based on it.
 #[utoipa::path(
     delete, path = "/v1/images/{sha256}", tag = "images",
     params(("sha256" = String, Path, pattern = "^[0-9a-f]{64}$", description = "SHA-256 of the file."), Place),

@@ -17,7 +17,7 @@ use crate::app::App;
 use crate::libvirt::Link;
 use crate::machines::{self, MOST_BYTES};
 
-/// All machines of this gateway, by id. Domains that are not ours are not among them.
+/// All machines of this gateway, ordered by id, without domains that the gateway does not manage.
 #[utoipa::path(
     get, path = "/v1/machines", tag = "machines",
     responses((status = 200, body = MachineList, description = "All machines."), Failures),
@@ -31,8 +31,8 @@ pub(super) async fn list(State(app): State<Arc<App>>) -> Result<Json<MachineList
     Ok(Json(MachineList { items }))
 }
 
-/// Makes a machine and starts it. May be sent any number of times: it is made once, and a create that was cut in the
-/// middle is finished. The seed is read only when the machine is made.
+/// Creates a machine and starts it. Idempotent: it is created once, and an interrupted creation is completed. The seed
+/// is used only when the machine is created.
 #[utoipa::path(
     put, path = "/v1/machines/{id}", tag = "machines",
     params(("id" = uuid::Uuid, Path, description = "UUID of the machine, chosen by the caller.")),
@@ -82,8 +82,8 @@ pub(super) async fn read(
     Ok(Json(read.await?))
 }
 
-/// Takes a machine away: its domain, volumes, seed, console log. Also when it is gone, in part or whole. 409
-/// `PoolInactive` while one of its storage pools is not active.
+/// Deletes a machine: its domain, volumes, seed and console log. Idempotent: 204 also if it is partly or completely
+/// deleted. 409 `PoolInactive` while one of its storage pools is not active.
 #[utoipa::path(
     delete, path = "/v1/machines/{id}", tag = "machines",
     params(("id" = uuid::Uuid, Path, description = "UUID of the machine.")),
@@ -96,7 +96,7 @@ pub(super) async fn delete(State(app): State<Arc<App>>, Id(id): Id) -> Result<St
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Changes a machine's power. What is already so is no error.
+/// Changes a machine's power state. Idempotent: a machine that is already in the state is not an error.
 #[utoipa::path(
     post, path = "/v1/machines/{id}/power", tag = "machines",
     params(("id" = uuid::Uuid, Path, description = "UUID of the machine.")),
@@ -115,8 +115,8 @@ pub(super) async fn power(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Detaches a machine's seed and deletes it. Also when it is gone. 409 `SeedBusy` while the guest holds it,
-/// `PoolInactive` while its storage pool is not active.
+/// Detaches a machine's seed and deletes it. Idempotent: 204 also if it does not exist. 409 `SeedBusy` until the guest
+/// releases it, `PoolInactive` while its storage pool is not active.
 #[utoipa::path(
     delete, path = "/v1/machines/{id}/seed", tag = "machines",
     params(("id" = uuid::Uuid, Path, description = "UUID of the machine.")),
@@ -132,11 +132,11 @@ pub(super) async fn remove_seed(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// How much of a console log.
+/// Size of the returned end of a console log.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Tail {
-    /// How many bytes; at most 1 MiB.
+    /// Number of bytes; at most 1 MiB.
     #[serde(default = "some_bytes")]
     #[param(default = 65_536, minimum = 0, maximum = 1_048_576)]
     bytes: u64,
@@ -146,7 +146,7 @@ fn some_bytes() -> u64 {
     1 << 16
 }
 
-/// The last that a machine wrote to its serial console.
+/// The end of a machine's serial console log.
 #[utoipa::path(
     get, path = "/v1/machines/{id}/console", tag = "machines",
     params(("id" = uuid::Uuid, Path, description = "UUID of the machine."), Tail),
@@ -172,7 +172,7 @@ pub(super) async fn console(
         .libvirt
         .run(move |link: &Link| machines::console(link, id, bytes))
         .await?;
-    // a guest's words are no page of ours
+    // the content is untrusted guest output: browsers must not render it as HTML
     let headers = [
         (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),

@@ -1,4 +1,4 @@
-//! What is answered where.
+//! Routes.
 
 mod capacity;
 mod events;
@@ -18,7 +18,7 @@ use super::{Problem, openapi};
 use crate::app::App;
 use crate::auth::{self, Guard};
 
-/// All routes, described.
+/// All routes, with their API description.
 pub(super) fn described() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::with_openapi(openapi::frame())
         .routes(routes!(openapi::openapi))
@@ -33,7 +33,7 @@ pub(super) fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(events::events))
 }
 
-/// The whole API behind its guard: every route needs to be let in, the description and unknown paths included.
+/// The complete API behind authentication, including the API description and unknown paths.
 pub fn router(app: Arc<App>, guard: Arc<Guard>) -> Router {
     let (router, _) = described().split_for_parts();
     router

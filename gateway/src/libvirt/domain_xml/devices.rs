@@ -1,4 +1,4 @@
-//! Devices of a machine. All of them are virtio: Debian's cloud kernel, for one, has no driver for AHCI or IDE.
+//! Devices of a machine. All are virtio: Debian's cloud kernel, for example, has no driver for AHCI or IDE.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use crate::api::types::MachineInterface;
 pub struct Disk {
     /// Path of the volume.
     pub path: String,
-    /// The volume is a block device, not a file.
+    /// Whether the volume is a block device, not a file.
     pub block: bool,
     /// Format of the volume.
     pub format: DiskFormat,
@@ -20,9 +20,9 @@ pub struct Disk {
     pub target: String,
     /// Serial number that the guest sees.
     pub serial: String,
-    /// The guest may not write.
+    /// Whether the guest has read-only access.
     pub readonly: bool,
-    /// The firmware boots it.
+    /// Whether the firmware boots from it.
     pub boot: bool,
 }
 
@@ -31,7 +31,7 @@ pub struct Disk {
 pub enum DiskFormat {
     /// QEMU's copy-on-write format.
     Qcow2,
-    /// Plain bytes.
+    /// Raw disk content.
     Raw,
 }
 
@@ -45,20 +45,24 @@ impl DiskFormat {
     }
 }
 
-/// Where the serial console is written to.
+/// Path of the serial console log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConsoleLog(pub String);
 
-/// The name of a machine's console log, in any folder.
+/// File name of a machine's console log.
 pub fn console_name(id: Uuid) -> String {
     format!("tatara-{id}.log")
 }
 
-/// A disk as an element of its own, to detach it.
+/// A disk as a separate XML document, to detach it.
 pub fn disk(disk: &Disk) -> String {
     document(|xml| write_disk(xml, disk))
 }
 
+/// Writes a disk.
+///
+/// # Errors
+/// `io::Error` of the writer; none when it writes to memory.
 pub(super) fn write_disk(xml: &mut Xml, disk: &Disk) -> io::Result<()> {
     let (kind, source) = if disk.block {
         ("block", "dev")
@@ -85,7 +89,10 @@ pub(super) fn write_disk(xml: &mut Xml, disk: &Disk) -> io::Result<()> {
     })
 }
 
-/// `boot`: the firmware tries it after the disk.
+/// Writes a network interface. `boot`: the firmware tries network boot after the disk.
+///
+/// # Errors
+/// `io::Error` of the writer; none when it writes to memory.
 pub(super) fn write_interface(
     xml: &mut Xml,
     card: &MachineInterface,
@@ -108,6 +115,10 @@ pub(super) fn write_interface(
     })
 }
 
+/// Writes the serial console with its log.
+///
+/// # Errors
+/// `io::Error` of the writer; none when it writes to memory.
 pub(super) fn write_console(xml: &mut Xml, log: &ConsoleLog) -> io::Result<()> {
     nested(xml, "serial", &[("type", "file")], |xml| {
         empty(xml, "source", &[("path", &log.0), ("append", "on")])?;
@@ -115,7 +126,10 @@ pub(super) fn write_console(xml: &mut Xml, log: &ConsoleLog) -> io::Result<()> {
     })
 }
 
-/// The channel of the guest agent.
+/// Writes the channel of the guest agent.
+///
+/// # Errors
+/// `io::Error` of the writer; none when it writes to memory.
 pub(super) fn write_agent(xml: &mut Xml) -> io::Result<()> {
     nested(xml, "channel", &[("type", "unix")], |xml| {
         empty(
@@ -126,7 +140,10 @@ pub(super) fn write_agent(xml: &mut Xml) -> io::Result<()> {
     })
 }
 
-/// Randomness: guests make their keys at the first boot.
+/// Writes the random number generator: guests generate their SSH host keys at the first boot.
+///
+/// # Errors
+/// `io::Error` of the writer; none when it writes to memory.
 pub(super) fn write_rng(xml: &mut Xml) -> io::Result<()> {
     nested(xml, "rng", &[("model", "virtio")], |xml| {
         nested(xml, "backend", &[("model", "random")], |xml| {

@@ -1,4 +1,4 @@
-//! What a domain's metadata says of the machine: the only place where a machine's state is kept.
+//! The gateway's metadata in the domain XML: the only store of a machine's spec.
 
 use std::fmt::Write as _;
 
@@ -7,23 +7,23 @@ use roxmltree::Node;
 use super::{document, nested, text};
 use crate::api::types::MachineSpec;
 
-/// XML namespace of our metadata. A domain without an element of it is not ours.
+/// XML namespace of the metadata. The gateway does not manage a domain without an element of it.
 pub const NAMESPACE: &str = "https://tatara.dev/libvirt/1";
 
-/// What a domain's metadata says of the machine.
+/// The gateway's metadata of a domain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metadata {
     /// SHA-256 of the spec.
     pub hash: String,
-    /// The spec; `None` where a newer gateway wrote one that makes no sense here.
+    /// The spec; `None` if it cannot be parsed, such as one of a newer gateway.
     pub spec: Option<MachineSpec>,
-    /// The machine was defined, and not yet started for the first time.
+    /// Whether the creation is incomplete: defined, but not yet started for the first time.
     pub creating: bool,
 }
 
 impl Metadata {
-    /// As an element: for a new domain, with the namespace's prefix, or to replace what a domain has, where
-    /// libvirt adds the prefix.
+    /// The XML element: with the namespace prefix for the XML of a new domain; without it for `virDomainSetMetadata`,
+    /// which adds the prefix.
     pub fn element(&self, prefix: Option<&str>) -> String {
         let name = |name: &str| prefix.map_or(name.to_owned(), |prefix| format!("{prefix}:{name}"));
         let namespace = prefix.map(|prefix| format!("xmlns:{prefix}"));
@@ -40,7 +40,7 @@ impl Metadata {
         })
     }
 
-    /// Reads a domain's `metadata` element; `None` where none of it is ours.
+    /// Parses a domain's `metadata` element; `None` if the gateway does not manage the domain.
     pub(super) fn read(metadata: Node<'_, '_>) -> Option<Self> {
         let machine = metadata
             .children()
@@ -57,7 +57,7 @@ impl Metadata {
     }
 }
 
-/// JSON in ASCII alone: XML has no way to write some of the characters that JSON may have.
+/// JSON escaped to ASCII: XML 1.0 cannot represent some characters that JSON allows, such as most control characters.
 fn ascii_json(spec: &MachineSpec) -> String {
     let json = serde_json::to_string(spec).unwrap_or_default();
     let mut ascii = String::with_capacity(json.len());

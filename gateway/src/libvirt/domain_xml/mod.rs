@@ -1,4 +1,4 @@
-//! Domain XML: what is written for a machine, and what is read of any domain.
+//! Domain XML: writing that of machines, reading that of all domains.
 
 mod devices;
 mod metadata;
@@ -17,17 +17,23 @@ use std::io;
 use quick_xml::Writer;
 use quick_xml::events::{BytesText, Event};
 
-/// Where XML is written to.
+/// XML writer in memory.
 pub(crate) type Xml = Writer<Vec<u8>>;
 
 /// Writes an element with text.
+///
+/// # Errors
+/// `io::Error` of the writer; none when it writes to memory.
 pub(crate) fn text(xml: &mut Xml, name: &str, text: &str) -> io::Result<()> {
     xml.create_element(name)
         .write_text_content(BytesText::new(text))?;
     Ok(())
 }
 
-/// Writes an element that has attributes only.
+/// Writes an element with attributes and no content.
+///
+/// # Errors
+/// `io::Error` of the writer; none when it writes to memory.
 pub(crate) fn empty(xml: &mut Xml, name: &str, attributes: &[(&str, &str)]) -> io::Result<()> {
     xml.create_element(name)
         .with_attributes(attributes.iter().copied())
@@ -36,6 +42,9 @@ pub(crate) fn empty(xml: &mut Xml, name: &str, attributes: &[(&str, &str)]) -> i
 }
 
 /// Writes an element with attributes and children.
+///
+/// # Errors
+/// `io::Error` of the writer or of `children`; none when they write to memory.
 pub(crate) fn nested(
     xml: &mut Xml,
     name: &str,
@@ -49,7 +58,7 @@ pub(crate) fn nested(
     xml.write_event(Event::End(quick_xml::events::BytesEnd::new(name)))
 }
 
-/// What was written. Writing to memory does not fail.
+/// The document that `write` writes. Writing to memory does not fail.
 pub(crate) fn document(write: impl FnOnce(&mut Xml) -> io::Result<()>) -> String {
     let mut xml = Writer::new(Vec::new());
     match write(&mut xml) {

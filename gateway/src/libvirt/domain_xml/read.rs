@@ -1,4 +1,4 @@
-//! What is read of any domain, ours or not.
+//! Parsing of domain XML, including that of domains that the gateway does not manage.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -10,33 +10,33 @@ use super::devices::console_name;
 use super::metadata::Metadata;
 use crate::libvirt::{Error, Result};
 
-/// What is read of a domain.
+/// The parsed domain XML.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DomainView {
     /// Its UUID.
     pub uuid: Uuid,
     /// Its name.
     pub name: String,
-    /// Virtual CPUs that it may have.
+    /// Maximum number of virtual CPUs.
     pub cpus: u64,
-    /// Memory that it may have, in bytes.
+    /// Maximum memory, in bytes.
     pub memory_bytes: u64,
-    /// Its network cards.
+    /// Its network interfaces.
     pub interfaces: Vec<InterfaceView>,
-    /// Sources of its disks (paths), with their device names.
+    /// Source paths of its disks, with their target device names.
     pub disks: Vec<(String, String)>,
-    /// Where its console is written to, when that is a log of ours.
+    /// Path of its console log, if it has the file name that the gateway gives.
     pub console: Option<String>,
-    /// The guest agent answers.
+    /// Whether the guest agent is connected.
     pub agent: bool,
-    /// What makes it ours.
+    /// The gateway's metadata; `None` if the gateway does not manage it.
     pub ours: Option<Ours>,
 }
 
-/// The metadata of a domain that is ours.
+/// The metadata of a domain that the gateway manages.
 pub type Ours = Metadata;
 
-/// A network card of a domain.
+/// A network interface of a domain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InterfaceView {
     /// MAC address, in lower case.
@@ -47,7 +47,10 @@ pub struct InterfaceView {
     pub bridge: Option<String>,
 }
 
-/// Reads domain XML as libvirt writes it.
+/// Parses domain XML as written by libvirt.
+///
+/// # Errors
+/// [`Error::Description`] when it is not XML, or has no valid UUID.
 pub fn read(xml: &str) -> Result<DomainView> {
     let wrong = |problem: String| Error::Description {
         what: "a domain",
@@ -81,7 +84,7 @@ pub fn read(xml: &str) -> Result<DomainView> {
     })
 }
 
-/// The unit is KiB in all that libvirt writes today.
+/// Memory in bytes. libvirt always writes the unit KiB today.
 fn memory(node: Node<'_, '_>) -> u64 {
     let amount: u64 = node
         .text()
@@ -100,7 +103,7 @@ fn interface(node: Node<'_, '_>) -> Option<InterfaceView> {
     Some(InterfaceView {
         mac: attribute(node, "mac", "address")?.to_lowercase(),
         network: attribute(node, "source", "network"),
-        // a running card of a network names the network's bridge as well
+        // a running interface of a libvirt network also has the network's bridge as its source
         bridge: match node.attribute("type") {
             Some("bridge") => attribute(node, "source", "bridge"),
             _ => None,
@@ -113,7 +116,7 @@ fn disk(node: Node<'_, '_>) -> Option<(String, String)> {
     Some((source, attribute(node, "target", "dev")?))
 }
 
-/// Only a file with the name that we give: it is read, and deleted with the machine.
+/// Only a file with the gateway's name for it, because this path is read for requests and deleted with the machine.
 fn console(serial: Node<'_, '_>, id: Uuid) -> Option<String> {
     let path =
         attribute(serial, "source", "path").filter(|_| serial.attribute("type") == Some("file"))?;

@@ -1,4 +1,4 @@
-//! The domain of a machine.
+//! Writing the domain XML of a machine.
 
 use std::io;
 
@@ -9,12 +9,12 @@ use super::metadata::Metadata;
 use super::{Xml, document, empty, nested, text};
 use crate::api::types::{Firmware, MachineInterface, MachineSpec};
 
-/// All that the domain of a machine is made of.
+/// Input of a machine's domain XML.
 #[derive(Clone, Debug)]
 pub struct Domain<'a> {
     /// The machine's id.
     pub id: Uuid,
-    /// What it shall be.
+    /// Its spec.
     pub spec: &'a MachineSpec,
     /// SHA-256 of the spec.
     pub hash: &'a str,
@@ -22,16 +22,16 @@ pub struct Domain<'a> {
     pub domain_type: &'a str,
     /// Its architecture.
     pub architecture: &'a str,
-    /// Its disks, the root disk first, the seed last: what is detached shifts no other.
+    /// Its disks, the root disk first, the seed last: detaching the seed does not shift other device names.
     pub disks: &'a [Disk],
-    /// Its network cards.
+    /// Its network interfaces.
     pub interfaces: &'a [MachineInterface],
-    /// Where its console is written to.
+    /// Its console log.
     pub console: Option<ConsoleLog>,
 }
 
 impl Domain<'_> {
-    /// Only QEMU has machine types, channels and the like; the test driver takes the plain description.
+    /// Whether QEMU runs it: the test driver does not support machine types, channels and similar elements.
     fn emulated(&self) -> bool {
         matches!(self.domain_type, "kvm" | "qemu")
     }
@@ -134,7 +134,7 @@ fn devices(xml: &mut Xml, domain: &Domain<'_>) -> io::Result<()> {
         devices::write_disk(xml, disk)?;
     }
     for (index, card) in domain.interfaces.iter().enumerate() {
-        // a blank disk has nothing to boot
+        // a blank root disk is not bootable, so network boot follows it
         let boot = index == 0 && domain.spec.root_disk.image.is_none();
         devices::write_interface(xml, card, boot)?;
     }

@@ -1,5 +1,5 @@
-//! Which Cluster a Machine belongs to. Its label says so until something was recorded elsewhere: a label can be edited,
-//! and with it a Machine would leave the Cluster in which its Node is.
+//! Which Cluster a Machine belongs to. Its label decides until something is recorded elsewhere: a label can be edited,
+//! and would then move the Machine away from the Cluster that has its Node.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::core::machine::plan::turn::Both;
 use crate::providers::ssh::claims;
 use crate::store::Stores;
 
-/// The Cluster of a Machine: the one that names it as the Machine of its control plane; else that of its claim, or else of
-/// its label; but where that does not have its Node (any more), the only one that does.
+/// The Cluster of a Machine: the one that records it as a Machine of its control plane; else the one of its claim; else
+/// the one of its label. If that one does not have its Node (any more), the only Cluster that does.
 pub fn cluster(
     stores: &Stores,
     machine: &Machine,
@@ -28,7 +28,7 @@ pub fn cluster(
         .or_else(|| labelled(stores, machine))
 }
 
-/// The Machines that are this Cluster's although their label names another, or none.
+/// The Machines that belong to this Cluster although their label names another, or none.
 pub fn unlabelled(
     stores: &Stores,
     cluster: &Cluster,
@@ -46,9 +46,10 @@ pub fn unlabelled(
     machines
 }
 
-/// The Cluster whose control plane the Machine made, or is about to make, by what is recorded there. What another than that
-/// of its label says counts where its CA Secret says it too: a Cluster is easily made from the YAML of another, annotations
-/// and all, and one that is named twice is named by nobody. Nor is that of its label believed by itself against a Secret.
+/// The Cluster that records the Machine as the creator (or next creator) of its control plane. A record on a Cluster
+/// other than that of the label counts only if its CA Secret has it too: a Cluster is easily created from the YAML of
+/// another, with annotations. If two Clusters have it, neither counts. A record on the Cluster of the label without its
+/// Secret does not count against a Secret.
 pub fn recorded(
     stores: &Stores,
     machine: &Machine,
@@ -69,8 +70,8 @@ pub fn recorded(
     }
 }
 
-/// Why nobody can tell at the moment whose control plane the Machine is: it is not deleted meanwhile, because only its
-/// Cluster says whether that holds the last copy of a state. Read once more after a while, or for a person to correct.
+/// Why it is unknown at the moment whose control plane the Machine is. It is not deleted meanwhile: only its Cluster
+/// knows whether it holds the last copy of the etcd data. Resolved by a later read, or by a user.
 pub fn doubt(
     stores: &Stores,
     machine: &Machine,
@@ -84,7 +85,7 @@ pub fn doubt(
         .filter(|n| n.named != NamedBy::NotAtAll)
         .collect();
     let is_own = |one: &Naming| own.is_some_and(|own| own.cluster.uid() == one.cluster.uid());
-    // what stands on its host, or its Node, tells its own Cluster from a copy
+    // the claim on its host, or its Node, distinguishes its own Cluster from a copy
     let others = || named.iter().filter(|one| !is_own(one));
     let has = |cluster: &Cluster| has_node(cluster) == Some(true);
     let vouched = own.filter(|own| {
@@ -97,7 +98,7 @@ pub fn doubt(
     if let [first, second, ..] = named.as_slice()
         && vouched.is_none()
     {
-        // its label says the one already
+        // the message names the Cluster that is not in its label
         let other = if is_own(first) { second } else { first };
         return Some(format!(
             "Clusters {} and {} both name it as the Machine of their control plane, as when one is made from the YAML of the other; it is not deleted before that is clear. Delete the Cluster that is the copy; or, if the label {LABEL_CLUSTER} was edited, set it back: {}",
@@ -106,7 +107,7 @@ pub fn doubt(
             label_back(machine, &other.cluster.name_any())
         ));
     }
-    // nothing that another Secret could say changes that
+    // no other Secret could change that
     if vouched.is_some_and(|own| own.named == NamedBy::BySecret) {
         return None;
     }
@@ -136,7 +137,7 @@ pub fn doubt(
     })
 }
 
-/// Once a Machine has its provider ID, the manager's account alone may change its label.
+/// After a Machine has its provider ID, only the manager's account may change its label.
 fn label_back(machine: &Machine, cluster: &str) -> String {
     format!(
         "kubectl -n {} label --overwrite --as={MANAGER_ACCOUNT} machine {} {LABEL_CLUSTER}={cluster}",
@@ -145,11 +146,11 @@ fn label_back(machine: &Machine, cluster: &str) -> String {
     )
 }
 
-/// A Cluster of ours, and how it names a Machine.
+/// A Cluster of ours, and how it records a Machine.
 struct Naming {
     cluster: Arc<Cluster>,
     named: NamedBy,
-    /// Its CA Secret was looked for.
+    /// Its CA Secret was read, or found missing.
     is_read: bool,
 }
 
@@ -183,7 +184,7 @@ fn own<'a>(all: &'a [Naming], stores: &Stores, machine: &Machine) -> Option<&'a 
     all.iter().find(|one| one.cluster.uid() == label.uid())
 }
 
-/// How a Cluster names a Machine.
+/// How a Cluster records a Machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NamedBy {
     NotAtAll,
@@ -201,7 +202,7 @@ fn names(both: &Both, uid: &str) -> NamedBy {
     }
 }
 
-/// The Cluster that stands in the Machine's claim.
+/// The Cluster that the Machine's claim names.
 fn claimed(stores: &Stores, machine: &Machine) -> Option<Arc<Cluster>> {
     let namespace = machine.namespace()?;
     let hosts = claims::of_machine(&stores.hosts, machine);
@@ -213,14 +214,14 @@ fn claimed(stores: &Stores, machine: &Machine) -> Option<Arc<Cluster>> {
     stores.clusters.get(&namespace, only)
 }
 
-/// The Cluster that has the Node of a Machine which had one, where the one that it says to be of does not.
+/// The Cluster that has the Node of a Machine, if the Cluster that it refers to does not.
 fn with_node(
     stores: &Stores,
     machine: &Machine,
     has_node: impl Fn(&Cluster) -> Option<bool>,
 ) -> Option<Arc<Cluster>> {
     machine.status.as_ref()?.node_ref.as_ref()?;
-    // a claim is only outdone where its Cluster is known not to have it; a label is edited easily
+    // a claim is overruled only if its Cluster is known not to have the Node; a label is weaker, as it is easily edited
     let is_well = match claimed(stores, machine) {
         Some(own) => has_node(&own) != Some(false),
         None => labelled(stores, machine).is_some_and(|own| has_node(&own) == Some(true)),

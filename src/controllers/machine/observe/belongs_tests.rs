@@ -6,7 +6,7 @@ use crate::api::cluster::{Turn, TurnAction};
 use crate::api::names::ANNOTATION_INITIALIZED;
 use crate::core::machine::plan::turn::{Holder, Marks};
 
-/// What Cluster and CA Secret say of the Machine.
+/// What Cluster and CA Secret record of the Machine.
 #[derive(Clone, Copy)]
 enum Says {
     Nothing,
@@ -65,7 +65,7 @@ fn machine(label: Option<&str>, had_node: bool) -> Machine {
     serde_json::from_value::<Machine>(manifest).expect("a Machine")
 }
 
-/// Name, what its CA Secret says, what it says itself.
+/// Name, record on its CA Secret, record on the Cluster.
 type Marked<'a> = &'a [(&'a str, Says, Says)];
 
 #[test]
@@ -180,7 +180,7 @@ fn a_cluster_finds_the_machines_that_lost_its_label() {
     }
 }
 
-/// Label, claims, Clusters with its Node (`?`: it is not connected), whether it had a Node, and the Cluster that it belongs
+/// Label, claims, Clusters with its Node (`?`: not connected), whether it had a Node, and the Cluster that it belongs
 /// to.
 const CASES: &str = "
     new                                        | b |     |     | no  | b
@@ -223,7 +223,7 @@ fn a_worker_stays_in_the_cluster_of_its_claim_or_node_whatever_its_label_becomes
     }
 }
 
-/// What each Cluster and its CA Secret say, as Secret/Cluster, claims, Nodes, and part of what is in doubt. The label names
+/// The records of each Cluster as Secret/Cluster, claims, Nodes, and a part of the reported doubt. The label names
 /// Cluster b.
 const DOUBTS: &str = "
     its own                                 |                 | record/record   |   |   |
@@ -266,7 +266,7 @@ fn a_machine_that_two_clusters_name_or_of_which_a_secret_may_say_more_is_in_doub
         let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
         let claims: Vec<&str> = claims.split_whitespace().collect();
         let stores = stores(&names, &claims);
-        // of one whose Secret is not read only the Cluster itself is known
+        // if its Secret is not read, only the Cluster itself is known
         for (name, (_, itself)) in &known {
             let mut cluster = (*stores.clusters.get("n", name).expect("a Cluster")).clone();
             if *itself == "record" {

@@ -1,5 +1,5 @@
-//! Gathers what a pass over a Machine needs: from the stores, and from the host where nothing else
-//! can tell.
+//! Gathers the facts for a pass over a Machine: from the stores, and from the host if nothing else provides
+//! them.
 
 mod belongs;
 
@@ -30,7 +30,10 @@ use crate::providers::ssh::{claims, marked};
 use crate::store::Stores;
 use crate::workload::Connectivity;
 
-/// Gathers what a pass over a Machine needs.
+/// Gathers the facts for a pass over a Machine.
+///
+/// # Errors
+/// None at present.
 pub async fn observe(
     controller: &Machines,
     machine: Arc<Machine>,
@@ -92,7 +95,7 @@ pub async fn observe(
     Ok(observed)
 }
 
-/// The provider spec: the user's own, or a copy of the class's.
+/// The provider spec: the Machine's own, or a copy of the class's.
 fn resolve(
     stores: &Stores,
     namespace: &str,
@@ -115,13 +118,13 @@ fn resolve(
     }
 }
 
-/// The Hosts that bear the claim of a Machine.
+/// Names of the Hosts that the Machine claims.
 fn claimed(stores: &Stores, marker: &Marker) -> Vec<String> {
     let found = claims::of(&stores.hosts, marker);
     found.iter().map(|host| host.name_any()).collect()
 }
 
-/// The Cluster whose control plane the Machine made, or is about to make, by what is recorded there.
+/// The Cluster that records the Machine as the creator (or next creator) of its control plane.
 pub fn recorded_cluster(
     stores: &Stores,
     workloads: &Workloads,
@@ -131,8 +134,8 @@ pub fn recorded_cluster(
     belongs::recorded(stores, machine, known)
 }
 
-/// The Machines that are this Cluster's although their label names another, or none: by what is recorded, by their claim,
-/// or by their Node.
+/// The Machines that belong to this Cluster although their label names another, or none: because of a record, their
+/// claim, or their Node.
 pub fn unlabelled(stores: &Stores, workloads: &Workloads, cluster: &Cluster) -> Vec<Arc<Machine>> {
     let has_node = |cluster: &Cluster, machine: &Machine| {
         has_node(workloads, cluster, &machine.uid().unwrap_or_default())
@@ -143,7 +146,7 @@ pub fn unlabelled(stores: &Stores, workloads: &Workloads, cluster: &Cluster) -> 
     found
 }
 
-/// What a Cluster and its CA Secret say of turn and record, as far as it is known without asking.
+/// The control-plane turn and record on a Cluster and its CA Secret, as cached.
 fn both(workloads: &Workloads, cluster: &Cluster) -> Both {
     turn::known(workloads, cluster).unwrap_or_else(|| Both::unread(cluster))
 }
@@ -256,7 +259,7 @@ fn version_of_machines(stores: &Stores, cluster: &Cluster) -> Option<String> {
         .find_map(|machine| machine.versions()?.control_plane.clone())
 }
 
-/// Who has the control-plane turn, and whom only the Cluster names, as far as it is known without asking.
+/// The holder of the control-plane turn, and another one that only the Cluster names, as cached.
 fn turns(workloads: &Workloads, cluster: &Cluster) -> (Option<Turn>, Option<Turn>) {
     let both = both(workloads, cluster);
     let first = both.holder().cloned();
@@ -292,14 +295,14 @@ pub fn cluster_endpoint(
     })
 }
 
-/// The Host of the Machine that made a control plane, if one Host of that namespace bears its claim.
+/// The Host of the Machine that created a control plane, if exactly one Host of that namespace has its claim.
 pub fn first_host(stores: &Stores, namespace: &str, uid: &str) -> Option<Arc<Host>> {
     let mut found = stores.hosts.by(&Key::Claim(uid.to_owned()));
     found.retain(|host| host.namespace().as_deref() == Some(namespace));
     found.pop().filter(|_| found.is_empty())
 }
 
-/// The address of a virtual machine, as its Machine was last told.
+/// The address of a virtual machine, from the status of its Machine.
 fn machine_address(machine: &Machine) -> Option<String> {
     let addresses = &machine.status.as_ref()?.addresses;
     addresses.first().map(|address| address.address.clone())
@@ -331,7 +334,7 @@ fn node(
             (false, false) => Lookup::Known(None),
         };
     };
-    // what its spec says can be written by a user, and be another's
+    // not spec.providerID: a user may write it, and it may be another Machine's
     let ids = names::provider_ids(&machine.uid().unwrap_or_default());
     let found = ids.iter().find_map(|id| workload.node_by_provider_id(id));
     match (found, workload.connectivity()) {
@@ -345,7 +348,7 @@ fn node(
     }
 }
 
-/// That the API of a Cluster does not answer, and where to look. The Cluster says more, once several probes have failed.
+/// The message that the API of a Cluster does not answer. The Cluster has details once several probes have failed.
 fn silent(stores: &Stores, cluster: &Cluster, state: &Connectivity) -> String {
     let namespace = cluster.namespace().unwrap_or_default();
     let spec = ClusterProviderSpec::decode(cluster.spec.provider_spec.value.as_ref());
@@ -359,8 +362,8 @@ fn silent(stores: &Stores, cluster: &Cluster, state: &Connectivity) -> String {
     )
 }
 
-/// A Node that a host's last Machine left behind, as when that Machine was lost with the management
-/// cluster's state: a kubelet of the same name would take it over, provider ID and all.
+/// A Node that the host's last Machine left behind, for example when that Machine was lost with the management
+/// cluster's etcd data: a kubelet of the same name would take it over, including its provider ID.
 fn namesake(
     controller: &Machines,
     cluster: Option<&Cluster>,
