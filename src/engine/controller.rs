@@ -127,8 +127,14 @@ pub trait Controller: Send + Sync + 'static {
         false
     }
 
-    /// Whether an action may be deferred to the next pass when this one takes long, so that its status is written first.
-    fn may_wait(_action: &<Self::Plan as Plan>::Action) -> bool {
+    /// The duration of a pass after which an action is deferred to the next one, so that the status is written and the
+    /// plan is made anew; `None` if it is never deferred.
+    fn waits_after(_action: &<Self::Plan as Plan>::Action) -> Option<Duration> {
+        None
+    }
+
+    /// Whether the object may be removed by an action.
+    fn ends(_action: &<Self::Plan as Plan>::Action) -> bool {
         false
     }
 

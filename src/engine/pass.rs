@@ -15,8 +15,6 @@ use crate::core::{Next, Plan, Reports};
 
 /// Limit of concurrent actions.
 const AT_ONCE: usize = 16;
-/// A pass defers the actions that may wait if they would end after this time, so that the status is written meanwhile.
-const ACTS_FOR: Duration = Duration::from_millis(600);
 /// An action that takes longer than this is reported while it lasts, though its status is transient.
 const LONG: Duration = Duration::from_secs(2);
 
@@ -159,8 +157,10 @@ impl<C: Controller> Pass<'_, C> {
         plan: &C::Plan,
         announced: &C::Plan,
     ) -> Result<Outcome, ReconcileError> {
-        let Next::After(left) = self.held_back else {
-            return self.perform(plan).await;
+        let left = match self.held_back {
+            // a deleted object has no status
+            Next::After(left) if !plan.actions().iter().any(C::ends) => left,
+            _ => return self.perform(plan).await,
         };
         let (outcome, status, written) = {
             let performing = pin!(self.perform(plan));
@@ -188,7 +188,9 @@ impl<C: Controller> Pass<'_, C> {
         for group in plan.actions().chunk_by(together) {
             for actions in group.chunks(AT_ONCE) {
                 let begun = started.elapsed();
-                if begun + last > ACTS_FOR && actions.iter().all(C::may_wait) {
+                let limits: Option<Vec<Duration>> = actions.iter().map(C::waits_after).collect();
+                let limit = limits.and_then(|limits| limits.into_iter().max());
+                if limit.is_some_and(|limit| begun + last > limit) {
                     outcome.next = Next::After(Duration::ZERO);
                     return Ok(outcome);
                 }

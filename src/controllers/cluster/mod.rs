@@ -102,6 +102,10 @@ impl Controller for Clusters {
         Ok(ActionOutcome::Yes)
     }
 
+    fn ends(action: &Action) -> bool {
+        matches!(action, Action::Finish)
+    }
+
     fn reported(cluster: &Cluster) -> Option<&ClusterStatus> {
         cluster.status.as_ref()
     }

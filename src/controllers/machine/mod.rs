@@ -128,8 +128,7 @@ impl Controller for Machines {
         let phase = plan.phase.as_str();
         let metrics = &self.metrics;
         // removing the finalizer also cleared the memory of this Machine
-        let is_last = |action: &Action| matches!(action, Action::RemoveFinalizer(_));
-        if !plan.actions.iter().any(is_last) {
+        if !plan.actions.iter().any(Self::ends) {
             metrics.entered(observed.uid(), phase, clock::now());
         }
         let outcomes = &self.outcomes;
@@ -141,6 +140,10 @@ impl Controller for Machines {
         let known = self.outcomes.of(observed.uid(), &plan.actions);
         let mut plan = plan.clone();
         plan.learn(observed, known).then_some(plan)
+    }
+
+    fn ends(action: &Action) -> bool {
+        matches!(action, Action::RemoveFinalizer(_))
     }
 
     fn reported(machine: &Machine) -> Option<&MachineStatus> {

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
 
 pub use in_flight::InFlight;
 
@@ -43,6 +44,12 @@ impl MachineSets {
     }
 }
 
+/// For this time a pass creates Machines. Their set reports in between, and is never older than 2 s.
+const CREATES_FOR: Duration = Duration::from_millis(600);
+/// For this time a pass deletes Machines. Longer, since all Machines are listed live before each; the number that is
+/// wanted may change meanwhile.
+const DELETES_FOR: Duration = Duration::from_secs(10);
+
 impl Controller for MachineSets {
     type Object = MachineSet;
     type Observed = Observed;
@@ -70,7 +77,13 @@ impl Controller for MachineSets {
         set: &Arc<MachineSet>,
         now: Timestamp,
     ) -> Result<Observed, ReconcileError> {
-        live::look_for_overdue(self, set, now).await?;
+        let uid = set.uid().unwrap_or_default();
+        let is_overdue = !self.in_flight().overdue(&uid, now).is_empty();
+        if is_overdue {
+            // not what the watch has shown meanwhile: a pass may have taken longer than that
+            drop(observe::listed(self, set));
+            live::look_for_overdue(self, set, now).await?;
+        }
         observe::observe(self, set, now)
     }
 
@@ -98,8 +111,12 @@ impl Controller for MachineSets {
         matches!(action, Action::Create { .. } | Action::Delete { .. })
     }
 
-    fn may_wait(action: &Action) -> bool {
-        matches!(action, Action::Create { .. })
+    fn waits_after(action: &Action) -> Option<Duration> {
+        match action {
+            Action::Create { .. } => Some(CREATES_FOR),
+            Action::Delete { .. } => Some(DELETES_FOR),
+            Action::Adopt { .. } | Action::UpdateInPlace { .. } => None,
+        }
     }
 
     async fn perform(

@@ -26,6 +26,11 @@ pub fn observe(
     set: &MachineSet,
     now: Timestamp,
 ) -> Result<Observed, ReconcileError> {
+    around(controller, set, &listed(controller, set), now)
+}
+
+/// The Machines of a set: those that the watch shows, and those in flight. What is in flight and shown is settled.
+pub fn listed(controller: &MachineSets, set: &MachineSet) -> Vec<Arc<Machine>> {
     let namespace = set.namespace().unwrap_or_default();
     let uid = set.uid().unwrap_or_default();
     let stored = &controller.base.stores().machines;
@@ -34,8 +39,7 @@ pub fn observe(
     let mut machines = stored.by(&Key::Owner(uid.clone()));
     machines.extend(stored.by(&Key::Orphan(namespace.clone())));
     let shows = |name: &str| seen.iter().any(|seen| seen == name);
-    let machines = controller.in_flight().settle(&uid, machines, shows);
-    around(controller, set, &machines, now)
+    controller.in_flight().settle(&uid, machines, shows)
 }
 
 /// Like [`observe`], with these Machines.
