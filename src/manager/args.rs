@@ -21,8 +21,8 @@ pub struct ManagerArgs {
     /// Namespace of the leader election Lease.
     #[arg(long, env = "TATARA_LEASE_NAMESPACE", default_value = DEFAULT_LEASE_NAMESPACE)]
     pub lease_namespace: String,
-    /// Who this manager is in the leader election. No two living managers may have the same: with the name of
-    /// its Pod it leads again at once after a crash. Without it every start is somebody else.
+    /// Identity of this manager in the leader election; must be unique among running managers. With the name of its
+    /// Pod it leads again at once after a crash. Default: a new identity at each start.
     #[arg(long, env = "POD_NAME")]
     pub identity: Option<String>,
     /// Installers of operating systems.
@@ -39,7 +39,7 @@ pub struct ManagerArgs {
 /// Where BMCs read installers from. Without an address none are served.
 #[derive(Clone, Debug, clap::Args)]
 pub struct MediaArgs {
-    /// Address at which BMCs read installers. Whoever reaches it needs a URL that nobody can guess.
+    /// Address at which BMCs read installers. It serves unguessable URLs only.
     #[arg(
         id = "media_address",
         long = "media-address",

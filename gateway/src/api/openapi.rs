@@ -17,7 +17,7 @@ use super::types::ProblemBody;
     info(
         title = "tatara-gateway",
         description = "Machines on one libvirt hypervisor, from images and cloud-init seeds. Errors are \
-                       application/problem+json (RFC 9457) with a word for programs in `code`.",
+                       application/problem+json (RFC 9457) with a machine-readable `code`.",
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
     ),
     security(("bearer" = []), ("certificate" = [])),
@@ -107,8 +107,8 @@ impl IntoResponses for Failures {
             ),
             (
                 "503",
-                "LibvirtUnavailable, MachineBusy: libvirt does not answer, or not yet; \
-                 come again.",
+                "LibvirtUnavailable, MachineBusy: libvirt or the machine is busy, or libvirt does not answer; \
+                 try again later.",
             ),
         ])
     }

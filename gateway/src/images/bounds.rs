@@ -38,7 +38,7 @@ impl Bounds {
         }
         let detail = format!(
             "the pool's file system is full: {free} bytes are free, and {reserve} of them stay for running machines \
-             (--pool-reserve); free some room, and it is fetched again"
+             (--pool-reserve); free space there: the download is then retried"
         );
         Err(ImageError::new(ImageCode::DiskFull, detail))
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tatara::api::{Cluster, Host, Machine};
 
-use crate::life::deletion;
+use crate::life::{deletion, gates};
 use crate::support::commands::both;
 use crate::support::wait::within;
 use crate::support::world::World;
@@ -34,6 +34,9 @@ async fn power_and_network_cut_in_kubeadm_init_and_join_cost_only_time() {
     .await;
     let host = world.available().await.remove(0);
     let joins = world.starts(&host, "join");
+    // a join may be over before a test sees it: its first step waits for the cut
+    gates::close(&world);
+    gates::open_all(&world, "prepare");
     world.kubectl(&[
         "scale",
         "machinedeployment/quickstart-workers",
@@ -41,7 +44,9 @@ async fn power_and_network_cut_in_kubeadm_init_and_join_cost_only_time() {
     ]);
     let worker = world.until_one_says("False/KubeadmJoin", 120).await;
     network_cut(&world, &worker).await;
+    gates::open_all(&world, "join");
     world.until_ready(3, 240).await;
+    gates::remove(&world);
     assert_eq!(
         world.starts(&host, "join"),
         joins + 1,

@@ -87,6 +87,11 @@ async fn restored_to_before_init(world: &World) {
     cluster_says(world, "CertificatesReady", "True/").await;
     let waits = "NoHostAvailable";
     machine_says(world, CONTROL_PLANE, "InfrastructureReady", waits).await;
+    // a backup without the worker would bring back a set that makes another
+    within("a worker", 60, async || {
+        (world.list::<Machine>().await.len() == 2).then_some(())
+    })
+    .await;
     backup(world).await;
     keep_back(world, false);
     world.until_ready(2, 300).await;
