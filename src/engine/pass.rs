@@ -172,30 +172,39 @@ impl<C: Controller> Pass<'_, C> {
                 return performing.await;
             };
             let (outcome, written) = join(performing, self.publish(&status, announced)).await;
-            (outcome?, status, written?)
+            (outcome, status, written)
         };
-        self.take(written, &status, announced);
-        self.held_back = Next::OnChange;
-        Ok(outcome)
+        match written {
+            Ok(written) => {
+                self.take(written, &status, announced);
+                self.held_back = Next::OnChange;
+            }
+            // it is still held back, and written by the next pass
+            Err(error) => tracing::debug!(%error, "failed to write a status beside an action"),
+        }
+        outcome
     }
 
     /// Performs the actions in order, independent ones concurrently, each only as the leader, until the effect of one
     /// must be waited for.
     async fn perform(&self, plan: &C::Plan) -> Result<Outcome, ReconcileError> {
         let mut outcome = Outcome::default();
-        let (started, mut last) = (Instant::now(), Duration::ZERO);
+        let (mut started, mut last) = (None, Duration::ZERO);
         let together = |a: &_, b: &_| C::is_independent(a) && C::is_independent(b);
         for group in plan.actions().chunk_by(together) {
             for actions in group.chunks(AT_ONCE) {
-                let begun = started.elapsed();
                 let limits: Option<Vec<Duration>> = actions.iter().map(C::waits_after).collect();
                 let limit = limits.and_then(|limits| limits.into_iter().max());
+                // from the first of them on, so that each pass performs some
+                let begun = limit.map(|_| *started.get_or_insert_with(Instant::now));
+                let begun = begun.map_or(Duration::ZERO, |started| started.elapsed());
                 if limit.is_some_and(|limit| begun + last > limit) {
                     outcome.next = Next::After(Duration::ZERO);
                     return Ok(outcome);
                 }
+                let batch = Instant::now();
                 let all = join_all(actions.iter().map(|action| self.act(action))).await;
-                last = started.elapsed().saturating_sub(begun);
+                last = batch.elapsed();
                 for done in all {
                     if !outcome.take(done?) {
                         return Ok(outcome);

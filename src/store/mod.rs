@@ -13,6 +13,7 @@ mod keys;
 mod learn;
 mod watch;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
@@ -37,6 +38,8 @@ pub struct Kind<K: Resource<DynamicType = ()> + Clone + 'static> {
     pub(crate) reader: reflector::Store<K>,
     writing: Mutex<Writing<K>>,
     index: RwLock<Index<K>>,
+    /// How often it was listed.
+    lists: AtomicU64,
 }
 
 impl<K: IndexKeys + Clone> Default for Kind<K> {
@@ -46,6 +49,7 @@ impl<K: IndexKeys + Clone> Default for Kind<K> {
             reader,
             writing: Mutex::new(Writing::new(writer)),
             index: RwLock::default(),
+            lists: AtomicU64::new(0),
         }
     }
 }
@@ -57,6 +61,12 @@ where
     /// kube's store of the kind, from which controllers read their primary object.
     pub fn reader(&self) -> reflector::Store<K> {
         self.reader.clone()
+    }
+
+    /// How often the kind was listed. A list may be older than what was known before: it lacks our last writes until the
+    /// watch shows them.
+    pub fn lists(&self) -> u64 {
+        self.lists.load(Ordering::SeqCst)
     }
 
     /// The object of this name.

@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use futures::{StreamExt, TryStreamExt};
 use kube::core::NamespaceResourceScope;
@@ -106,11 +107,14 @@ fn listed<K: IndexKeys + Clone>(kind: &Kind<K>, writing: &mut Writing<K>) {
         let keys = object.keys();
         index.insert(name_of(object.as_ref()), keys, Arc::clone(object));
     }
+    kind.lists.fetch_add(1, Ordering::SeqCst);
     *kind.index_mut() = index;
     writing.listed(&listed);
     for object in known {
         let (namespace, name) = name_of(object.as_ref());
-        if kind.get(&namespace, &name).is_none() {
+        let now = kind.get(&namespace, &name);
+        // another one of the same name may have been made meanwhile
+        if now.is_none_or(|now| now.uid() != object.uid()) {
             writing.tell(&object, Some(&object), Change::Deleted);
         }
     }

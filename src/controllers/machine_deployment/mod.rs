@@ -162,18 +162,29 @@ async fn look(
     let namespace = deployment.namespace().unwrap_or_default();
     // an invalid selector is reported by the plan, which then has no actions; an empty one matches all
     let selector = Selector::try_from(deployment.spec.selector.clone()).unwrap_or_default();
-    let sets: Api<Item<MachineSet>> = Api::namespaced(engine.client.clone(), &namespace);
+    let api: Api<Item<MachineSet>> = Api::namespaced(engine.client.clone(), &namespace);
     let matched = ListParams::default().labels_from(&selector);
-    let listed = sets.list(&matched).await;
+    let listed = api.list(&matched).await;
     let listed = listed.map_err(ReconcileError::api("list MachineSets"))?;
     let listed = listed.items.into_iter().map(|Item(set)| Arc::new(set));
     let mut sets: Vec<Arc<MachineSet>> = listed.collect();
     let listed: BTreeSet<_> = sets.iter().map(|set| set.uid()).collect();
     let others = engine.stores.machine_sets.within(&namespace);
-    let is_other =
-        |set: &Arc<MachineSet>| !selector.matches(set.labels()) && !listed.contains(&set.uid());
-    sets.extend(others.into_iter().filter(is_other));
     let uid = deployment.uid().unwrap_or_default();
+    for set in others {
+        if listed.contains(&set.uid()) {
+            continue;
+        }
+        if Owner::of(&set.metadata, &uid) == Owner::Ours {
+            // its labels were changed, or it was deleted
+            let live = api.get_opt(&set.name_any()).await;
+            let live = live.map_err(ReconcileError::api("read a MachineSet"))?;
+            let same = live.filter(|Item(live)| live.uid() == set.uid());
+            sets.extend(same.map(|Item(live)| Arc::new(live)));
+        } else if !selector.matches(set.labels()) {
+            sets.push(set);
+        }
+    }
     let is_ours = |set: &&Arc<MachineSet>| Owner::of(&set.metadata, &uid) == Owner::Ours;
     if sets
         .iter()

@@ -30,6 +30,8 @@ struct Flight {
     deleted: HashMap<String, Deletion>,
     /// The generation of the set at the last live read before an action.
     generation: Option<i64>,
+    /// How often Machines had been listed by the watch then.
+    lists: u64,
 }
 
 /// A Machine whose deletion was requested.
@@ -48,16 +50,11 @@ impl Flight {
 }
 
 impl InFlight {
-    /// Whether the Machines of this set were listed live since this process leads, and this generation of the set is
-    /// not older than the one last acted upon, whose specification is obsolete.
-    pub fn knows(&self, set: &str, generation: Option<i64>) -> bool {
+    /// Whether the Machines of this set were listed live since this process leads and the watch last listed them (`lists`),
+    /// and this generation of the set is not older than the one last acted upon, whose specification is obsolete.
+    pub fn knows(&self, set: &str, generation: Option<i64>, lists: u64) -> bool {
         let flight = self.0.get(set);
-        flight.is_some_and(|flight| flight.generation <= generation)
-    }
-
-    /// Whether the Machines of this set were listed live.
-    pub fn has_listed(&self, set: &str) -> bool {
-        self.0.contains_key(set)
+        flight.is_some_and(|flight| flight.generation <= generation && flight.lists == lists)
     }
 
     /// Records Machines of the set that a live list returned.
@@ -70,9 +67,9 @@ impl InFlight {
     }
 
     /// Records a live read of the set before an action. (After a restore the generation may be lower.)
-    pub fn looked(&mut self, set: &str, generation: Option<i64>) {
+    pub fn looked(&mut self, set: &str, generation: Option<i64>, lists: u64) {
         if let Some(flight) = self.0.get_mut(set) {
-            flight.generation = generation;
+            (flight.generation, flight.lists) = (generation, lists);
         }
     }
 

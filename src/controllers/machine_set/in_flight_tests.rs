@@ -24,16 +24,20 @@ fn count(flight: &mut InFlight, listed: &[&str]) -> Vec<String> {
     counted.iter().map(|machine| sign(machine)).collect()
 }
 
+fn knows(flight: &InFlight, set: &str) -> bool {
+    flight.knows(set, Some(1), 0)
+}
+
 #[test]
 fn what_was_made_counts_until_it_is_listed_and_then_only_as_long_as_it_is() {
     let mut flight = InFlight::default();
-    assert!(!flight.has_listed(SET));
+    assert!(!knows(&flight, SET));
     flight.making(SET, machine("a"), at(0));
-    assert!(flight.has_listed(SET) && !flight.has_listed("other"));
+    assert!(knows(&flight, SET) && !knows(&flight, "other"));
     assert_eq!(count(&mut flight, &["x"]), ["x", "a"]);
     assert_eq!(count(&mut flight, &["x", "a"]), ["x", "a"]);
     assert_eq!(count(&mut flight, &["x"]), ["x"], "it was seen to go");
-    assert!(flight.has_listed(SET), "which is no reason to list again");
+    assert!(knows(&flight, SET), "which is no reason to list again");
 }
 
 #[test]
@@ -103,20 +107,21 @@ fn what_is_not_listed_for_too_long_is_named_and_can_be_forgotten() {
     flight.settled(SET, "a");
     assert_eq!(count(&mut flight, &[]), [] as [String; 0]);
     flight.forget(SET);
-    assert!(!flight.has_listed(SET));
+    assert!(!knows(&flight, SET));
 }
 
 #[test]
 fn a_set_that_is_shown_from_before_what_was_acted_upon_is_read_live_again() {
     let mut flight = InFlight::default();
-    assert!(!flight.knows(SET, Some(1)), "nothing was listed");
+    assert!(!flight.knows(SET, Some(1), 0), "nothing was listed");
     flight.listed(SET, &[], at(0));
-    assert!(flight.knows(SET, Some(1)));
-    flight.looked(SET, Some(2));
-    assert!(!flight.knows(SET, Some(1)));
-    assert!(flight.knows(SET, Some(2)) && flight.knows(SET, Some(3)));
-    flight.looked(SET, Some(1));
-    assert!(flight.knows(SET, Some(1)), "restored from a backup");
+    assert!(flight.knows(SET, Some(1), 0));
+    flight.looked(SET, Some(2), 0);
+    assert!(!flight.knows(SET, Some(1), 0));
+    assert!(flight.knows(SET, Some(2), 0) && flight.knows(SET, Some(3), 0));
+    flight.looked(SET, Some(1), 0);
+    assert!(flight.knows(SET, Some(1), 0), "restored from a backup");
+    assert!(!flight.knows(SET, Some(1), 1), "the watch listed anew");
 }
 
 #[test]

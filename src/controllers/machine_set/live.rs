@@ -39,25 +39,21 @@ pub async fn look(
     let uid = set.uid().unwrap_or_default();
     let namespace = set.namespace().unwrap_or_default();
     let selector = plan.label_selector.clone().unwrap_or_default();
+    let lists = controller.base.stores().machines.lists();
     let listed = list(controller, &namespace, &selector).await?;
     let names: HashSet<String> = listed.iter().map(|m| m.name_any()).collect();
     let counted = {
         let mut in_flight = controller.in_flight();
-        if !in_flight.has_listed(&uid) {
-            let stored = |m: &Machine| {
-                controller
-                    .base
-                    .stores()
-                    .machines
-                    .get(&namespace, &m.name_any())
-            };
-            let is_new = |m: &&Arc<Machine>| {
-                Owner::of(&m.metadata, &uid) == Owner::Ours && stored(m).is_none()
-            };
-            let new: Vec<Arc<Machine>> = listed.iter().filter(is_new).cloned().collect();
-            in_flight.listed(&uid, &new, now);
-        }
-        in_flight.looked(&uid, set.metadata.generation);
+        // what the watch does not show, because it is behind; what is being deleted may be gone already
+        let stored = &controller.base.stores().machines;
+        let is_new = |m: &&Arc<Machine>| {
+            Owner::of(&m.metadata, &uid) == Owner::Ours
+                && m.metadata.deletion_timestamp.is_none()
+                && stored.get(&namespace, &m.name_any()).is_none()
+        };
+        let new: Vec<Arc<Machine>> = listed.iter().filter(is_new).cloned().collect();
+        in_flight.listed(&uid, &new, now);
+        in_flight.looked(&uid, set.metadata.generation, lists);
         in_flight.count(&uid, listed, |name| names.contains(name))
     };
     let observed = around(controller, &set, &counted, now)?;

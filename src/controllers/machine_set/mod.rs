@@ -99,7 +99,8 @@ impl Controller for MachineSets {
         now: Timestamp,
     ) -> Result<Option<LiveView<Self>>, ReconcileError> {
         let generation = set.metadata.generation;
-        let knows = self.in_flight().knows(&observed.uid, generation);
+        let lists = self.base.stores().machines.lists();
+        let knows = self.in_flight().knows(&observed.uid, generation, lists);
         if !plan.needs_look(knows) {
             return Ok(None);
         }

@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use super::MachineSets;
 use crate::api::Machine;
 use crate::clock;
-use crate::core::machine_set::Observed;
+use crate::controllers::paused;
 use crate::core::machine_set::plan::{Action, InPlace, controller_reference, desired_machine};
+use crate::core::machine_set::{Observed, Owner};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 
 /// Performs one action. If a name is taken, the other Machines are still created; the next pass chooses another name.
@@ -91,6 +92,11 @@ async fn delete(
     observed: &Observed,
     (name, uid): (&str, &str),
 ) -> Result<(), ReconcileError> {
+    if is_void(controller, observed, uid) {
+        return Err(ReconcileError::Conflict {
+            what: format!("delete Machine {name}"),
+        });
+    }
     let machines: Api<Machine> = Api::namespaced(controller.base.client(), &observed.namespace);
     let only = Preconditions {
         uid: Some(uid.to_owned()),
@@ -119,6 +125,17 @@ async fn delete(
         controller.in_flight().kept(&observed.uid, uid);
     }
     result.map_err(ReconcileError::api(format!("delete Machine {name}")))
+}
+
+/// Whether a decision to delete a Machine is no longer valid, by the watch's cache: a pass deletes for seconds, and
+/// meanwhile the set may have been scaled or paused, or the Machine given to another owner.
+fn is_void(controller: &MachineSets, observed: &Observed, uid: &str) -> bool {
+    let stores = controller.base.stores();
+    let set = stores.machine_sets.by_uid(&observed.uid);
+    let machine = stores.machines.by_uid(uid);
+    set.is_some_and(|set| {
+        set.spec.replicas != observed.replicas || paused::paused_by(stores, set.as_ref()).is_some()
+    }) || machine.is_some_and(|machine| Owner::of(&machine.metadata, &observed.uid) == Owner::Other)
 }
 
 /// Whether an error proves that nothing was changed. Not so with 409: the taken name may be that of our own Machine,

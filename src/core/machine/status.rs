@@ -29,6 +29,14 @@ pub fn is_news(old: &MachineStatus, finding: &Finding) -> bool {
     is_ready || is_trouble || finding.condition == ConditionType::Deleting
 }
 
+/// Conditions that stay without a finding: the last two are a `MachineHealthCheck`'s.
+const KEPT: [ConditionType; 4] = [
+    ConditionType::Ready,
+    ConditionType::Paused,
+    ConditionType::HealthCheckSucceeded,
+    ConditionType::Healthy,
+];
+
 /// Whether a Machine only passes through a status: it is under way, nothing asks for a person, and nothing was found out
 /// that others read. A Node that has just appeared becomes Ready in a moment, which is worth one write.
 pub fn is_passing(old: &MachineStatus, new: &MachineStatus, plan: &Plan) -> bool {
@@ -69,9 +77,7 @@ pub fn status(observed: &Observed, plan: &Plan, old: &MachineStatus) -> MachineS
     let mut conditions = old.conditions.clone();
     // What no finding speaks of any more is over, not unknown.
     conditions.retain(|c| {
-        [ConditionType::Ready, ConditionType::Paused]
-            .iter()
-            .any(|type_| c.type_ == *type_)
+        KEPT.iter().any(|type_| c.type_ == *type_)
             || plan.findings.iter().any(|f| c.type_ == f.condition)
             || keeps(plan, &c.type_)
     });

@@ -64,7 +64,7 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
             let time = match change {
                 _ if machine.is_control_plane() => Duration::ZERO,
                 Change::Deleted if is_waiting() => together(count()),
-                _ => COUNTED.saturating_add(grows(count())),
+                _ => COUNTED.saturating_add(AT_MOST.min(grows(count()))),
             };
             wakers.clusters.wake_within(&namespace, cluster, time);
         }

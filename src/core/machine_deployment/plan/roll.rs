@@ -163,9 +163,9 @@ impl Target {
         (self.to - self.counts.current).max(0)
     }
 
-    /// Machines that are left when the set has followed.
+    /// Machines that are left when the set has followed: not those that it deletes at the moment, in several passes.
     pub fn staying(&self) -> i32 {
-        self.to.min(self.counts.current)
+        self.to.min(self.counts.current).min(self.counts.wanted)
     }
 
     /// Available Machines that are left: a set lets go of the others first.

@@ -211,19 +211,22 @@ impl World {
     ) -> (set_plan::Plan, Result<(), Ended>) {
         let uid = set.uid().expect("a UID");
         let (mut observed, mut plan) = (observed.clone(), plan.clone());
-        let knows = self.in_flight.knows(&uid, set.metadata.generation);
+        let knows = self.in_flight.knows(&uid, set.metadata.generation, 0);
         if plan.needs_look(knows) {
             let mut sets = self.sets.iter();
             let Some(live) = sets.find(|live| live.uid() == set.uid()).cloned() else {
                 return (set_plan::Plan::default(), Ok(()));
             };
             let machines: Vec<_> = self.machines.iter().cloned().map(Arc::new).collect();
-            if !self.in_flight.has_listed(&uid) {
-                let is_own = |m: &&Arc<Machine>| Owner::of(&m.metadata, &uid) == Owner::Ours;
-                let own: Vec<_> = machines.iter().filter(is_own).cloned().collect();
-                self.in_flight.listed(&uid, &own, self.now);
-            }
-            self.in_flight.looked(&uid, live.metadata.generation);
+            let heard = self.heard_machines();
+            let is_new = |m: &&Arc<Machine>| {
+                Owner::of(&m.metadata, &uid) == Owner::Ours
+                    && m.metadata.deletion_timestamp.is_none()
+                    && !heard.iter().any(|one| one.name_any() == m.name_any())
+            };
+            let new: Vec<_> = machines.iter().filter(is_new).cloned().collect();
+            self.in_flight.listed(&uid, &new, self.now);
+            self.in_flight.looked(&uid, live.metadata.generation, 0);
             let shows = |name: &str| self.machines.iter().any(|m| m.name_any() == name);
             let counted = self.in_flight.count(&uid, machines, shows);
             observed = self.observe_set(&live, &counted);
