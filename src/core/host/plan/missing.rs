@@ -37,7 +37,9 @@ pub fn marker(observed: &Observed, seen: &Observation) -> Option<Plan> {
 }
 
 fn found(seen: &Observation) -> String {
-    let found: Vec<String> = seen.occupied.iter().map(ToString::to_string).collect();
+    // without the remedies, which are those of a free host
+    let found = seen.occupied.iter().map(|finding| finding.value.as_str());
+    let found: Vec<&str> = found.collect();
     match found.join("; ") {
         none if none.is_empty() => " or any of its data".to_owned(),
         found => format!(" (but {found})"),

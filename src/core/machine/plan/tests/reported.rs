@@ -42,3 +42,22 @@ fn a_provider_id_comes_with_a_place_and_with_nothing_else() {
     }));
     assert_eq!(plan(&waits, at(0)).actions, [Action::Adopt { host: None }]);
 }
+
+#[test]
+fn the_conditions_of_a_machine_health_check_stay() {
+    let machine = worker();
+    let mut old = machine.machine.status.clone().unwrap_or_default();
+    let failed = json!({ "type": "HealthCheckSucceeded", "status": "False", "reason": "NodeStartupTimeout",
+        "message": "", "lastTransitionTime": "2026-11-24T08:00:00Z" });
+    let failed = serde_json::from_value(failed).expect("a condition");
+    old.conditions.push(failed);
+    let new = status(&machine, &plan(&machine, at(0)), &old);
+    let kept = new
+        .conditions
+        .iter()
+        .map(|condition| condition.type_.as_str());
+    assert!(
+        kept.into_iter()
+            .any(|type_| type_ == "HealthCheckSucceeded")
+    );
+}

@@ -177,6 +177,17 @@ fn old_sets_shrink_only_by_what_can_be_done_without() {
 }
 
 #[test]
+fn what_the_current_set_still_deletes_does_not_stay() {
+    check(vec![(
+        "a template that was brought back while its set is emptied",
+        10,
+        (0, 5),
+        vec![old("old", (5, 5, 5)), new((0, 3, 3))],
+        &["new 2"],
+    )]);
+}
+
+#[test]
 fn unhealthy_machines_of_old_sets_go_first() {
     check(vec![
         (
