@@ -33,7 +33,7 @@ struct Simulation {
     releasing: bool,
     /// Cancels its life cycle.
     end: CancellationToken,
-    /// Its life cycle, from power-on to a Ready Node.
+    /// Its life cycle while it lasts, from power-on to a Ready Node.
     life: Option<JoinHandle<()>>,
 }
 
@@ -148,10 +148,15 @@ impl Simulated {
         let (machines, wake) = (self.machines.clone(), self.wake.clone());
         let marker = observed.marker.clone();
         async move {
-            if let Err(error) = birth.run().await {
-                if let Some(simulation) = lock(&machines).get_mut(&marker.uid) {
+            let result = birth.run().await;
+            if let Some(simulation) = lock(&machines).get_mut(&marker.uid) {
+                // a handle keeps the memory of its task, which is kilobytes, after its end
+                simulation.life = None;
+                if let Err(error) = &result {
                     simulation.error = Some(format!("failed to register its Node: {error}"));
                 }
+            }
+            if result.is_err() {
                 wake(&marker.namespace, &marker.machine);
             }
         }

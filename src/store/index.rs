@@ -1,5 +1,6 @@
 //! Objects by name, and by the keys under which they are looked up.
 
+use std::collections::hash_map::Entry as Slot;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -8,16 +9,63 @@ use crate::core::Key;
 /// Namespace and name.
 pub type Name = (String, String);
 
-/// Objects with their keys. What is found by its name is found under each of its keys, and the other way round.
+/// Objects with their keys. What is found by its name is found under each of its keys, and the other way round. Names and
+/// keys are in memory once: of ten thousand objects they take as much as their labels.
 pub struct Index<K> {
     objects: HashMap<Arc<Name>, Entry<K>>,
-    /// The same objects, sorted by name.
-    by_key: HashMap<Key, BTreeMap<Arc<Name>, Arc<K>>>,
+    by_key: HashMap<Arc<Key>, Under<K>>,
 }
 
 struct Entry<K> {
     object: Arc<K>,
-    keys: Vec<Key>,
+    keys: Box<[Arc<Key>]>,
+}
+
+/// The objects under one key, sorted by name. Many keys, such as a UID, have one.
+enum Under<K> {
+    One(Arc<Name>, Arc<K>),
+    Many(BTreeMap<Arc<Name>, Arc<K>>),
+}
+
+impl<K> Under<K> {
+    fn insert(&mut self, name: Arc<Name>, object: Arc<K>) {
+        match self {
+            Self::Many(objects) => {
+                objects.insert(name, object);
+            }
+            Self::One(known, held) if *known == name => *held = object,
+            Self::One(known, held) => {
+                let first = (Arc::clone(known), Arc::clone(held));
+                *self = Self::Many([first, (name, object)].into());
+            }
+        }
+    }
+
+    /// Returns whether nothing is left.
+    fn remove(&mut self, name: &Name) -> bool {
+        match self {
+            Self::One(known, _) => **known == *name,
+            Self::Many(objects) => {
+                objects.remove(name);
+                objects.is_empty()
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::One(..) => 1,
+            Self::Many(objects) => objects.len(),
+        }
+    }
+
+    fn values(&self) -> impl Iterator<Item = &Arc<K>> {
+        let (one, many) = match self {
+            Self::One(_, object) => (Some(object), None),
+            Self::Many(objects) => (None, Some(objects.values())),
+        };
+        one.into_iter().chain(many.into_iter().flatten())
+    }
 }
 
 impl<K> Default for Index<K> {
@@ -37,33 +85,32 @@ impl<K> Index<K> {
 
     /// The objects under a key, sorted by name.
     pub fn by<'a>(&'a self, key: &Key) -> impl Iterator<Item = &'a Arc<K>> + use<'a, K> {
-        self.by_key.get(key).into_iter().flat_map(BTreeMap::values)
+        self.by_key.get(key).into_iter().flat_map(Under::values)
     }
 
     /// How many objects are under a key.
     pub fn count(&self, key: &Key) -> usize {
-        self.by_key.get(key).map_or(0, BTreeMap::len)
+        self.by_key.get(key).map_or(0, Under::len)
     }
 
     /// Files an object under these keys and no others.
     pub fn insert(&mut self, name: Name, keys: Vec<Key>, object: Arc<K>) {
-        if let Some(entry) = self.objects.get_mut(&name)
-            && entry.keys == keys
-        {
-            for key in &keys {
-                let there = self.by_key.get_mut(key);
-                if let Some(there) = there.and_then(|objects| objects.get_mut(&name)) {
-                    *there = Arc::clone(&object);
+        let known = self.objects.get_key_value(&name);
+        let name = known.map_or_else(|| Arc::new(name.clone()), |(known, _)| Arc::clone(known));
+        let keys: Box<[_]> = keys.into_iter().map(|key| self.shared(key)).collect();
+        let before = self.objects.remove(&name);
+        let before = before.map(|entry| entry.keys).unwrap_or_default();
+        for key in before.iter().filter(|key| !keys.contains(key)) {
+            self.unfile(key, &name);
+        }
+        for key in &keys {
+            let (name, object) = (Arc::clone(&name), Arc::clone(&object));
+            match self.by_key.entry(Arc::clone(key)) {
+                Slot::Occupied(mut under) => under.get_mut().insert(name, object),
+                Slot::Vacant(slot) => {
+                    slot.insert(Under::One(name, object));
                 }
             }
-            entry.object = object;
-            return;
-        }
-        self.remove(&name);
-        let name = Arc::new(name);
-        for key in &keys {
-            let objects = self.by_key.entry(key.clone()).or_default();
-            objects.insert(Arc::clone(&name), Arc::clone(&object));
         }
         self.objects.insert(name, Entry { object, keys });
     }
@@ -71,13 +118,20 @@ impl<K> Index<K> {
     /// Forgets an object.
     pub fn remove(&mut self, name: &Name) {
         let keys = self.objects.remove(name).map(|entry| entry.keys);
-        for key in keys.unwrap_or_default() {
-            if let Some(objects) = self.by_key.get_mut(&key) {
-                objects.remove(name);
-                if objects.is_empty() {
-                    self.by_key.remove(&key);
-                }
-            }
+        for key in &keys.unwrap_or_default() {
+            self.unfile(key, name);
+        }
+    }
+
+    /// The key as other objects have it.
+    fn shared(&self, key: Key) -> Arc<Key> {
+        let known = self.by_key.get_key_value(&key);
+        known.map_or_else(|| Arc::new(key.clone()), |(known, _)| Arc::clone(known))
+    }
+
+    fn unfile(&mut self, key: &Arc<Key>, name: &Name) {
+        if self.by_key.get_mut(key).is_some_and(|under| under.remove(name)) {
+            self.by_key.remove(key);
         }
     }
 }
