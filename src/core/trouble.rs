@@ -26,10 +26,11 @@ pub struct Trouble {
 impl Trouble {
     /// The trouble of a Machine; `None` for one that is well, or has no conditions.
     pub fn of(machine: &Machine) -> Option<Self> {
-        let name = machine.name_any();
+        // not before it has trouble: whoever asks has thousands of Machines
+        let name = || machine.name_any();
         if let Some(why) = unreadable(machine) {
             return Some(Self {
-                machine: name,
+                machine: name(),
                 reason: Some(Reason::Unreadable),
                 message: format!("cannot be read: {why}"),
                 since: Timestamp::UNIX_EPOCH,
@@ -43,7 +44,7 @@ impl Trouble {
             || find(conditions, ConditionType::Ready).filter(|said| said.status != "True");
         let said = leaving.or_else(unready)?;
         Some(Self {
-            machine: name,
+            machine: name(),
             reason: Reason::parse(&said.reason),
             message: said.message.clone(),
             since: said.last_transition_time.0,
@@ -57,7 +58,7 @@ impl Trouble {
     }
 
     /// The worst first. One that finds no place may wait for what another one does not give back.
-    fn rank(&self) -> impl Ord + use<> {
+    fn rank(&self) -> impl Ord + use<'_> {
         let is_stalled = self.reason.is_some_and(Reason::is_stalled);
         let waits = [Reason::NoHostAvailable, Reason::NoHypervisorAvailable];
         (
@@ -65,7 +66,7 @@ impl Trouble {
             !self.is_warning(),
             self.reason.is_some_and(|reason| waits.contains(&reason)),
             self.since,
-            self.machine.clone(),
+            &self.machine,
         )
     }
 

@@ -16,6 +16,8 @@ use crate::core::letters::letters;
 const MAX_LABEL: usize = 63;
 /// Letters behind a set's name: names do not come again, however many Machines a set has had.
 const SUFFIX: usize = 8;
+/// Most Machines that one pass makes. A pass that plans thousands, and makes what it comes to, would plan them again each time.
+const AT_ONCE: usize = 256;
 
 /// Machines for what is missing, with names that no Machine had before: who goes by names, as
 /// cluster-autoscaler does, takes a second bearer of a name for the first.
@@ -25,7 +27,7 @@ pub fn create(observed: &Observed, have: usize, wanted: usize) -> Vec<Action> {
     (0..)
         .map(|index| name(observed, index))
         .filter(|name| !taken.contains(name.as_str()))
-        .take(wanted.saturating_sub(have))
+        .take(wanted.saturating_sub(have).min(AT_ONCE))
         .map(|name| Action::Create {
             name,
             because: because.clone(),

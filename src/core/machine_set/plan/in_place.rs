@@ -36,10 +36,10 @@ pub struct InPlace {
 /// Machines that differ from the template. Those in deletion are among them: a time limit that is changed because a
 /// deletion hangs must reach the Machine that hangs, and a shorter one that is written on that Machine stays.
 pub fn changes(observed: &Observed, mine: &[&ObservedMachine]) -> Vec<Action> {
-    let labels = create::labels(observed);
+    let (labels, annotations) = (create::labels(observed), create::annotations(observed));
     let differing = mine.iter().filter(|machine| !machine.unreadable);
     let differing = differing.filter_map(|machine| {
-        let changes = difference(observed, &labels, machine);
+        let changes = difference(observed, (&labels, &annotations), machine);
         (changes != InPlace::default()).then(|| Action::UpdateInPlace {
             name: machine.name.clone(),
             uid: machine.uid.clone(),
@@ -51,7 +51,7 @@ pub fn changes(observed: &Observed, mine: &[&ObservedMachine]) -> Vec<Action> {
 
 fn difference(
     observed: &Observed,
-    labels: &BTreeMap<String, String>,
+    (labels, annotations): (&BTreeMap<String, String>, &BTreeMap<String, String>),
     machine: &ObservedMachine,
 ) -> InPlace {
     let template = &observed.template;
@@ -63,7 +63,7 @@ fn difference(
     }
     InPlace {
         labels: missing(labels, &machine.labels),
-        annotations: missing(&create::annotations(observed), &machine.annotations),
+        annotations: missing(annotations, &machine.annotations),
         node_labels: missing(&spec.metadata.labels, &machine.node_labels),
         node_annotations: missing(&spec.metadata.annotations, &machine.node_annotations),
         taints: (spec.taints != machine.taints).then(|| spec.taints.clone()),
