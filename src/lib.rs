@@ -9,6 +9,7 @@
 //! | [`core::installer`] | the answer file of an operating system's installer, for one host |
 //! | [`engine`] | runs controllers: one driver for all kinds |
 //! | [`controllers`] | one folder per kind: observe, and perform what was planned |
+//! | [`etcd`] | a client of the members of a control plane's etcd |
 //! | [`pki`] | certificate authorities, kubeconfigs, bootstrap tokens |
 //! | [`media`] | installation images, served to a BMC for one host and one installation |
 //! | [`gateway`] | libvirt hypervisors over HTTP: client and events of `tatara-gateway` |
@@ -32,6 +33,7 @@ pub mod clock;
 pub mod controllers;
 pub mod core;
 pub mod engine;
+pub mod etcd;
 pub mod gateway;
 pub mod manager;
 pub mod media;

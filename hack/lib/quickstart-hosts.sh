@@ -16,6 +16,8 @@ hosts_up() {   # hosts_up HOST...: with the addresses .11, .12 and so on
   for host in "$@"; do fleet wait "$host"; done
 }
 
+host_keys() { fleet hostkey "$1" | cut -d' ' -f1,2 | sed 's/.*/"&"/' | paste -sd, -; }
+
 hosts_blanks() {   # hosts_blanks HOST...: sets `blank` (ADDRESS_A, KEYS_A and so on)
   local i=11 host letter ignore=', ignorePreflightErrors: [SystemVerification]' v1=$'\n        failCgroupV1: false'
   [[ $(cgroup_driver) == cgroupfs ]] || ignore='' v1=''
@@ -23,7 +25,7 @@ hosts_blanks() {   # hosts_blanks HOST...: sets `blank` (ADDRESS_A, KEYS_A and s
   for host in "$@"; do
     letter=${host#host-}
     blank+=("ADDRESS_${letter^^}" "${FLEET_SUBNET:-$SUBNET}.$i"
-      "KEYS_${letter^^}" "$(fleet hostkey "$host" | cut -d' ' -f1,2 | sed 's/.*/"&"/' | paste -sd, -)")
+      "KEYS_${letter^^}" "$(host_keys "$host")")
     i=$((i + 1))
   done
 }

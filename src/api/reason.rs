@@ -87,7 +87,7 @@ reasons! {
         Starting, Claiming, TakingHost, ClusterDeleting, VersionSkew, LeavingHypervisor, FetchingImage,
         ImageNotReady, CreatingVirtualMachine, InsufficientCapacity, WaitingForAddress, WaitingForSsh,
         VirtualMachineOff, VirtualMachineCrashed, VirtualMachinePaused, Preparing, KubeadmInit, KubeadmJoin,
-        WaitingForCertificates, WaitingForControlPlane, NodeNotReady, TakingTurn, WaitingForTurn, DeletingOldNode,
+        AddressChanging, WaitingForCertificates, WaitingForControlPlane, NodeNotReady, TakingTurn, WaitingForTurn, DeletingOldNode,
         WaitingForNode, Ignored, Draining, WaitingForVolumes, WaitingForClusterProfile, WaitingForWorkers, Releasing, WaitingForHost, Finishing,
         HostOff, HostFenced, HostRetained,
     }
@@ -97,19 +97,19 @@ reasons! {
         UnsupportedVersion, NoMatchingHost, NoHostAvailable, NoMatchingHypervisor, NoHypervisorAvailable,
         HypervisorMissing, GivenUpFull, GatewayOutdated, ImageFailed, ImageChecksumDiffers, InvalidSpec, SpecDiffers,
         NameTaken, ImageDiffers, StorageInactive, StorageFull, VirtualMachineUnknown, VirtualMachineGone, KeysMissing, HostLost, ClaimMoved, PlaceInDoubt, HypervisorMoved, ProviderIDNotOwn,
-        PrepareFailed, KubeadmInitFailed, KubeadmJoinFailed, PostKubeadmCommandsFailed, TurnInDoubt,
-        ControlPlaneInDoubt, ControlPlaneJoinUnsupported, NodeNameTaken, NodeGone, NodeUnknown,
+        PrepareFailed, KubeadmInitFailed, KubeadmJoinFailed, PostKubeadmCommandsFailed, AddressFailed, TurnInDoubt,
+        ControlPlaneInDoubt, ControlPlaneJoinUnsupported, EndpointMissing, NodeNameTaken, NodeGone, NodeUnknown,
         ApiUnreachable, SettingsDiffer, KubeletVersionDiffers, WaitsForDeletion, OtherMachine, SimulatedFailure,
         DrainBlocked, WaitingForApi, ClusterInDoubt, Released, HostUnreachable,
     }
     // Cluster
     Normal {
-        Making, WaitingForMachine, Initializing, ExternalControlPlane, NotAskedYet, Applying, WaitingForKinds,
+        Making, MemberChanging, WaitingForMachine, Initializing, ExternalControlPlane, NotAskedYet, Applying, WaitingForKinds,
         WaitingForMachines, WithdrawingProfile, Withdrawing, Withdrawn, BeingDeleted,
     }
     // Cluster
     Warning {
-        KubeconfigUnusable, Malformed, Lost, Replaced, NoControlPlaneMachine, TurnHolderGone, ReadyzFailed, Refused,
+        EtcdCorrupt, EtcdNoSpace, EtcdUnreachable, MemberUnhealthy, MemberUnknown, MemberWithoutMachine, QuorumAtRisk, QuorumLost, KubeconfigUnusable, Malformed, Lost, Replaced, NoControlPlaneMachine, TurnHolderGone, ReadyzFailed, Refused,
         DefinitionMissing, NamespaceNotAllowed, SecretTaken, ForeignProfile,
     }
     // MachineSet and MachineDeployment
@@ -124,7 +124,7 @@ reasons! {
     // what is well
     Normal {
         AllReady, Available, Clean, Installed, Ready, Answers, Applied, BMCAnswers, Bootstrapped, Complete, HostClaimed,
-        Initialized, MachineSetUpdated, Managed, MinimumReplicasAvailable, NodeReady, NotPaused, NotRollingOut,
+        Initialized, MembersHealthy, MachineSetUpdated, Managed, MinimumReplicasAvailable, NodeReady, NotPaused, NotRollingOut,
         NotScalingDown, NotScalingUp, PoweredOn, Present, Published, ReadyzPassed, Valid, VersionsEqual,
     }
 }

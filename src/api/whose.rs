@@ -117,7 +117,8 @@ pub fn says_itself(spec: &MachineSpec) -> bool {
     is_marked(spec) || own(&spec.provider_spec, spec.provider_config.as_ref()).is_some()
 }
 
-fn is_marked(spec: &MachineSpec) -> bool {
+/// Whether a spec has the identity that only Tatara writes: it is ours, whatever else it says.
+pub fn is_marked(spec: &MachineSpec) -> bool {
     let id = spec.provider_id.as_deref().unwrap_or_default();
     id.starts_with("tatara://")
 }

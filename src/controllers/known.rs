@@ -11,7 +11,8 @@ use secrecy::SecretString;
 use crate::api::conditions::Finding;
 use crate::core::cluster::health::Judgement;
 use crate::core::cluster_profile::Server;
-use crate::core::machine::plan::turn::Marks;
+use crate::core::control_plane::Members;
+use crate::core::control_plane::turn::Marks;
 use crate::memory::ByUid;
 use crate::pki::Authorities;
 
@@ -82,6 +83,8 @@ pub struct ClusterMemory {
     pub sentence: String,
     /// `gitVersion` of its API server.
     pub version: Option<String>,
+    /// What was last read of its etcd, and when.
+    pub etcd: Option<(Result<Arc<Members>, String>, Timestamp)>,
     /// The last attempt to apply the addons.
     pub addons: Option<Attempt>,
     /// Conditions that the ClusterProfile controller found for the Cluster.

@@ -9,6 +9,7 @@ pub mod workloads;
 
 pub mod cluster;
 pub mod cluster_profile;
+pub mod control_plane;
 pub mod credential;
 pub mod host;
 pub mod hypervisor;

@@ -15,6 +15,12 @@ pub enum Key {
     Cluster(String, String),
     /// The same, of a Machine that is a control plane, or waits for the workers as one.
     ControlPlane(String, String),
+    /// The same, of a worker that is surely ours, Ready and not being deleted: it is only counted.
+    Well(String, String),
+    /// The same, of every other Machine.
+    NotWell(String, String),
+    /// UID of the controlling owner of a Machine that has trouble to report.
+    Troubled(String),
     /// Namespace and name of a MachineClass that it uses.
     Class(String, String),
     /// Namespace and name of the Hypervisor that it runs on.

@@ -4,6 +4,7 @@ pub mod backoff;
 pub mod claim;
 pub mod cluster;
 pub mod cluster_profile;
+pub mod control_plane;
 pub mod credential;
 pub mod finalizers;
 pub mod host;

@@ -8,12 +8,14 @@
 //! | a host is freed, a Machine claims another | [`Clean`] | reset, installed anew, never started |
 //! | the control-plane turn is returned | [`Ended`] | these, powered off, ended at the gateway, the user's act, simulated |
 //! | the Node is deleted, the finalizer removed | [`Over`] | these, the user's time limit, kubelet stopped for good |
+//! | a later turn (join, removal) is returned | [`MemberProof`] | a list of etcd's members that the quorum confirmed |
 //!
 //! These three can only be created from a [`Proof`]. Its constructors take what was read; where one takes a `bool`, the
 //! caller has determined it, and the comment of the constructor says what it means.
 
 use serde::Serialize;
 
+use crate::core::control_plane::Members;
 use crate::core::node::{JobKind, Marker, Observation, Ownership, UnitState};
 use crate::core::power::PowerState;
 
@@ -238,6 +240,43 @@ impl InitProof {
     }
 }
 
+/// Evidence about the etcd member of a Machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MemberProof {
+    machine: String,
+    state: MemberState,
+}
+
+/// The state of a member, according to a list that the quorum confirmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum MemberState {
+    /// It has started, and votes.
+    Votes,
+    /// No member is at the address of the Machine.
+    NotListed,
+}
+
+impl MemberProof {
+    /// Of the member at this address, from a list that was read after the turn was taken. `None` if it is on its way: a
+    /// learner, or not started.
+    pub fn of(machine_uid: &str, address: &str, members: &Members) -> Option<Self> {
+        let state = match members.at(address) {
+            None => MemberState::NotListed,
+            Some(member) if member.is_started() && !member.is_learner => MemberState::Votes,
+            Some(_) => return None,
+        };
+        Some(Self {
+            machine: machine_uid.to_owned(),
+            state,
+        })
+    }
+
+    /// The state of the member.
+    pub fn state(&self) -> MemberState {
+        self.state
+    }
+}
+
 /// Why the control-plane turn of a Machine may be returned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum TurnIsOver {
@@ -245,6 +284,8 @@ pub enum TurnIsOver {
     Recorded,
     /// Nothing of the Machine runs, or will.
     Proven(Ended),
+    /// What a later turn is for has ended: its etcd member votes, or is removed.
+    Member(MemberProof),
 }
 
 impl TurnIsOver {
@@ -253,6 +294,7 @@ impl TurnIsOver {
         match self {
             Self::Recorded => true,
             Self::Proven(ended) => ended.is_about(machine_uid),
+            Self::Member(proof) => proof.machine == machine_uid,
         }
     }
 }

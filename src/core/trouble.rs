@@ -1,5 +1,6 @@
 //! The most urgent trouble of several Machines, for the conditions of the objects that own them.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
@@ -36,19 +37,18 @@ impl Trouble {
                 since: Timestamp::UNIX_EPOCH,
             });
         }
-        let conditions = machine.status.as_ref()?.conditions.as_slice();
-        // of one in deletion Ready says no more than that
-        let leaving =
-            find(conditions, ConditionType::Deleting).filter(|said| said.status == "True");
-        let unready =
-            || find(conditions, ConditionType::Ready).filter(|said| said.status != "True");
-        let said = leaving.or_else(unready)?;
+        let said = said(machine)?;
         Some(Self {
             machine: name(),
             reason: Reason::parse(&said.reason),
             message: said.message.clone(),
             since: said.last_transition_time.0,
         })
+    }
+
+    /// Whether a Machine has any.
+    pub fn is_of(machine: &Machine) -> bool {
+        unreadable(machine).is_some() || said(machine).is_some()
     }
 
     /// Whether a person should check it.
@@ -82,6 +82,15 @@ impl Trouble {
         };
         Some(format!("Machine {}: {says}", self.machine))
     }
+}
+
+/// The condition that tells what is wrong with a Machine.
+fn said(machine: &Machine) -> Option<&Condition> {
+    let conditions = machine.status.as_ref()?.conditions.as_slice();
+    // of one in deletion Ready says no more than that
+    let leaving = find(conditions, ConditionType::Deleting).filter(|said| said.status == "True");
+    let unready = || find(conditions, ConditionType::Ready).filter(|said| said.status != "True");
+    leaving.or_else(unready)
 }
 
 fn shortened(line: &str) -> String {

@@ -12,6 +12,7 @@ use super::{gateways, workloads};
 use crate::controllers::base::Base;
 use crate::controllers::cluster::{Clusters, Names, Sources};
 use crate::controllers::cluster_profile::ClusterProfiles;
+use crate::controllers::control_plane::ControlPlanes;
 use crate::controllers::host::Hosts;
 use crate::controllers::hypervisor::Hypervisors;
 use crate::controllers::machine::Machines;
@@ -87,6 +88,14 @@ pub fn controllers(start: Start, profile_namespaces: &[String]) -> (Controllers,
     let secret_names = Arc::new(Names::default());
     let base = Arc::new(Base::new(engine, wakers, start.management));
     let workloads = Arc::new(Workloads::new(registry));
+    let tries = providers.libvirt.tries.clone();
+    let providers = Arc::new(providers);
+    let control_planes = Arc::new(ControlPlanes {
+        base: base.clone(),
+        workloads: workloads.clone(),
+        hosts: hosts.clone(),
+        providers: providers.clone(),
+    });
     let turns = Arc::new(Turns {
         base: base.clone(),
         workloads: workloads.clone(),
@@ -98,6 +107,7 @@ pub fn controllers(start: Start, profile_namespaces: &[String]) -> (Controllers,
             workloads: workloads.clone(),
             hosts: hosts.clone(),
             turns: turns.clone(),
+            control_planes: control_planes.clone(),
             sources: addons,
             secrets,
             secret_names: secret_names.clone(),
@@ -113,13 +123,14 @@ pub fn controllers(start: Start, profile_namespaces: &[String]) -> (Controllers,
         hypervisors: Arc::new(Hypervisors {
             base: base.clone(),
             gateways,
-            tries: providers.libvirt.tries.clone(),
+            tries,
         }),
         hosts: Arc::new(Hosts {
             base: base.clone(),
             workloads: workloads.clone(),
             hosts: hosts.clone(),
             turns: turns.clone(),
+            control_planes: control_planes.clone(),
             bmcs,
             installs,
             follows: follows.clone(),
@@ -130,10 +141,12 @@ pub fn controllers(start: Start, profile_namespaces: &[String]) -> (Controllers,
             hosts,
             turns,
             providers,
+            control_planes,
             follows,
             drains: DrainWatches::new(start.tasks, start.stop),
             outcomes: Default::default(),
             tokens: Default::default(),
+            addresses: Default::default(),
             metrics: start.metrics,
         }),
         machine_sets: Arc::new(MachineSets::new(base.clone())),

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
+use crate::api::Machine;
 use crate::core::machine::kind::PlaceKind;
 use crate::core::machine::plan::{Acquire, Power, Release};
 use crate::core::machine::{HostChoice, Observed, Placement, VirtualMachine};
@@ -112,6 +113,18 @@ impl Providers {
             place.claiming = self.ssh.claiming(&machine.marker);
         }
         place
+    }
+
+    /// The server of a Machine that is not observed in this pass, and its address for other nodes: the Host that it claims,
+    /// or its virtual machine. `None` if it has none, or one that cannot be logged in to.
+    pub fn server_of(&self, machine: &Machine) -> Option<(Arc<dyn Server>, String)> {
+        if let Some(host) = ssh::claims::only_of(&self.ssh.engine.stores.hosts, machine) {
+            let address = ssh::target::node_address(&host);
+            return Some((host, address));
+        }
+        let guest = self.libvirt.guest(machine)?;
+        let address = guest.address.clone();
+        Some((Arc::new(guest), address))
     }
 
     /// Forgets a deleted Machine.

@@ -130,7 +130,11 @@ impl<K> Index<K> {
     }
 
     fn unfile(&mut self, key: &Arc<Key>, name: &Name) {
-        if self.by_key.get_mut(key).is_some_and(|under| under.remove(name)) {
+        if self
+            .by_key
+            .get_mut(key)
+            .is_some_and(|under| under.remove(name))
+        {
             self.by_key.remove(key);
         }
     }

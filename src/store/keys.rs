@@ -4,14 +4,16 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Resource, ResourceExt};
 use serde_json::{Value, json};
 
-use crate::api::conditions::{ConditionType, Reason, find};
+use crate::api::conditions::{ConditionType, Reason, find, is_true};
 use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
 use crate::api::readable::{is_unknown, unreadable};
+use crate::api::whose::is_marked;
 use crate::api::{
     Cluster, ClusterProfile, Host, Hypervisor, Machine, MachineClass, MachineDeployment,
     MachineSet, ProviderSpec,
 };
 use crate::core::Key;
+use crate::core::trouble::Trouble;
 
 /// Objects that a [`super::Kind`] can hold.
 pub trait IndexKeys: Resource<DynamicType = ()> + Sized {
@@ -104,12 +106,38 @@ impl IndexKeys for Machine {
     fn own_keys(&self, namespace: &str) -> Vec<Key> {
         let keys = [
             cluster(self, namespace),
+            wellness(self, namespace),
+            troubled(self),
             control_plane(self, namespace),
             class(&self.spec.provider_spec, namespace),
             hypervisor(self, namespace),
         ];
         keys.into_iter().flatten().collect()
     }
+}
+
+/// A Cluster of thousands counts those that are well, and looks at the others.
+fn wellness(machine: &Machine, namespace: &str) -> Option<Key> {
+    let name = machine.labels().get(LABEL_CLUSTER)?;
+    let status = machine.status.as_ref();
+    let is_ready = status.is_some_and(|status| is_true(&status.conditions, ConditionType::Ready));
+    let is_well = is_ready
+        && !machine.is_control_plane()
+        && machine.metadata.deletion_timestamp.is_none()
+        && is_marked(&machine.spec)
+        && !Trouble::is_of(machine);
+    let (namespace, name) = (namespace.to_owned(), name.clone());
+    Some(if is_well {
+        Key::Well(namespace, name)
+    } else {
+        Key::NotWell(namespace, name)
+    })
+}
+
+fn troubled(machine: &Machine) -> Option<Key> {
+    let owners = machine.owner_references();
+    let owner = owners.iter().find(|owner| owner.controller == Some(true))?;
+    Trouble::is_of(machine).then(|| Key::Troubled(owner.uid.clone()))
 }
 
 /// A Machine whose spec no longer declares a control plane may still wait as one, as its status shows.

@@ -23,6 +23,8 @@ pub struct World {
     name: &'static str,
     subnet: &'static str,
     state: tempfile::TempDir,
+    /// Number of hosts.
+    hosts: usize,
     /// Kernel settings of the machine before all this.
     settings: Vec<(&'static str, String)>,
 }
@@ -41,6 +43,11 @@ impl World {
 
     /// Management plane, manager and three hosts that nobody has registered yet.
     pub async fn prepared(name: &'static str, subnet: &'static str) -> Self {
+        Self::prepared_with(name, subnet, 3).await
+    }
+
+    /// The same with so many hosts, as `make quickstart HOSTS=` has them.
+    pub async fn prepared_with(name: &'static str, subnet: &'static str, hosts: usize) -> Self {
         rustls::crypto::ring::default_provider()
             .install_default()
             .ok();
@@ -48,7 +55,7 @@ impl World {
         let settings = left::settings();
         let run = |script: &str, part: Option<&str>| {
             let mut command = Command::new(root().join("hack").join(script));
-            surround(&mut command, name, subnet, &state);
+            surround(&mut command, (name, subnet, hosts), &state);
             command.args(part).output().expect("a script of hack/")
         };
         let made = run("quickstart", Some("prepare"));
@@ -63,6 +70,7 @@ impl World {
             name,
             subnet,
             state,
+            hosts,
             settings,
         }
     }
@@ -78,7 +86,8 @@ impl World {
     /// A script of hack/ in this world.
     pub fn hack(&self, script: &str) -> Command {
         let mut command = Command::new(root().join("hack").join(script));
-        surround(&mut command, self.name, self.subnet, &self.state);
+        let world = (self.name, self.subnet, self.hosts);
+        surround(&mut command, world, &self.state);
         command
     }
 
@@ -337,10 +346,15 @@ impl World {
     }
 }
 
-fn surround(command: &mut Command, name: &str, subnet: &str, state: &tempfile::TempDir) {
+fn surround(
+    command: &mut Command,
+    (name, subnet, hosts): (&str, &str, usize),
+    state: &tempfile::TempDir,
+) {
     command
         .env("FLEET", name)
         .env("SUBNET", subnet)
+        .env("HOSTS", hosts.to_string())
         .env("TATARA_OWNER", std::process::id().to_string())
         .env("TATARA_STATE", state.path())
         .env("TATARA_BINARY", env!("CARGO_BIN_EXE_tatara"))

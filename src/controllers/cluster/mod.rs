@@ -14,6 +14,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::base::Base;
+use super::control_plane::ControlPlanes;
 use super::machine::turn::Turns;
 use super::workloads::Workloads;
 use crate::api::conditions::ConditionType;
@@ -37,6 +38,8 @@ pub struct Clusters {
     pub hosts: Arc<Hosts>,
     /// The control-plane turns.
     pub turns: Arc<Turns>,
+    /// Their etcds.
+    pub control_planes: Arc<ControlPlanes>,
     /// ConfigMaps and Secrets with addons.
     pub sources: Sources,
     /// Their Secrets.

@@ -17,8 +17,9 @@ use crate::controllers::machine::{self, cluster_endpoint, first_host, turn as li
 use crate::controllers::whose::ProviderObject;
 use crate::core::cluster::health::{FAILURE_THRESHOLD, Verdict, judge};
 use crate::core::cluster::{Certificates, Health, MachineFact, Observed};
+use crate::core::control_plane::Members;
+use crate::core::control_plane::turn::{self, Both};
 use crate::core::kubeadm;
-use crate::core::machine::plan::turn::{self, Both};
 use crate::core::trouble::{self, Trouble};
 use crate::engine::ReconcileError;
 use crate::store::{IndexKeys, Key, Kind, Stores};
@@ -41,9 +42,8 @@ pub async fn observe(
     let uid = cluster.uid().unwrap_or_default();
     let annotation = |key: &str| cluster.annotations().get(key).cloned();
     let key = Key::Cluster(namespace.clone(), name.clone());
-    let mut machines = controller.base.stores().machines.by(&key);
-    machines.retain(|machine| machine.is_ours(controller.base.stores()));
     let deleting = cluster.metadata.deletion_timestamp.is_some();
+    let (mut machines, well) = machines(controller.base.stores(), &key, deleting);
     let initialized_by = annotation(ANNOTATION_INITIALIZED);
     let spec = spec(&cluster, &machines);
     let now = crate::clock::now();
@@ -67,6 +67,11 @@ pub async fn observe(
             initialized_by.as_ref(),
         );
         probed(controller, &cluster, &uid, &place, now).await
+    } else {
+        None
+    };
+    let etcd = if settled && !known.kubeconfig.external {
+        Some(etcd(controller, &cluster, &uid, now).await)
     } else {
         None
     };
@@ -103,6 +108,7 @@ pub async fn observe(
         external: known.kubeconfig.external,
         kubeconfig_problem: known.kubeconfig.problem,
         machines: machines.iter().map(|machine| fact(machine)).collect(),
+        well,
         profile: controller.workloads.known.get(&uid).profile_findings,
         certificates,
         initialized_by,
@@ -118,6 +124,7 @@ pub async fn observe(
         addons_due: addons.due && health.is_some(),
         addons_next: addons.next,
         health,
+        etcd,
         spec,
         cluster,
     })
@@ -157,6 +164,20 @@ async fn marks(
     }
 }
 
+/// The Machines of a Cluster, and the number of further ones that are well and only counted. While it is being deleted, all
+/// are listed: each has to go.
+fn machines(stores: &Stores, key: &Key, deleting: bool) -> (Vec<Arc<Machine>>, usize) {
+    let (Key::Cluster(namespace, name), false) = (key, deleting) else {
+        let mut machines = stores.machines.by(key);
+        machines.retain(|machine| machine.is_ours(stores));
+        return (machines, 0);
+    };
+    let key = |of: fn(String, String) -> Key| of(namespace.clone(), name.clone());
+    let mut machines = stores.machines.by(&key(Key::NotWell));
+    machines.retain(|machine| machine.is_ours(stores));
+    (machines, stores.machines.count(&key(Key::Well)))
+}
+
 fn fact(machine: &Machine) -> MachineFact {
     let conditions = machine
         .status
@@ -170,10 +191,17 @@ fn fact(machine: &Machine) -> MachineFact {
         name: machine.name_any(),
         reason: said.map_or_else(String::new, |ready| ready.reason.clone()),
         control_plane: machine.is_control_plane(),
+        addresses: addresses(machine),
         ready: is_true(conditions, ConditionType::Ready),
         deleting: machine.metadata.deletion_timestamp.is_some(),
         trouble: Trouble::of(machine),
     }
+}
+
+fn addresses(machine: &Machine) -> Vec<String> {
+    let status = machine.status.iter();
+    let addresses = status.flat_map(|status| &status.addresses);
+    addresses.map(|address| address.address.clone()).collect()
 }
 
 /// The message of its first MachineDeployment whose template is unusable.
@@ -263,6 +291,19 @@ fn place(
         endpoint: endpoint.map(|endpoint| endpoint.to_string()),
         is_virtual: written.is_some_and(|written| written.held_by == EndpointHolder::VirtualIp),
         host: host.map(|host| host.name_any()),
+    }
+}
+
+/// The members of its etcd, read again after [`PROBE_AGE`].
+async fn etcd(
+    controller: &Clusters,
+    cluster: &Cluster,
+    uid: &str,
+    now: Timestamp,
+) -> Result<Arc<Members>, String> {
+    match controller.workloads.known.get(uid).etcd {
+        Some((read, at)) if now.duration_since(at) <= PROBE_AGE => read,
+        _ => controller.control_planes.look(cluster).await,
     }
 }
 

@@ -23,7 +23,7 @@ use crate::controllers::known::Kubeconfig;
 use crate::controllers::machine::turn;
 use crate::core::cluster::Certificates;
 use crate::core::cluster_profile::Server;
-use crate::core::machine::plan::turn::Marks;
+use crate::core::control_plane::turn::Marks;
 use crate::engine::{Chain, ReconcileError, patch};
 use crate::pki::{Authorities, AuthoritySecret, kubeconfig};
 use crate::workload::{given, manifests};

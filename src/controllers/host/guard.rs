@@ -1,16 +1,20 @@
 //! Whether a host has the control plane of a Cluster that is not being deleted: as shown by its marker, or, whatever
 //! the host reports, as recorded on objects. No irreversible action is performed on such a host.
 
+use std::sync::Arc;
+
 use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 
 use super::Hosts;
 use crate::api::names::ANNOTATION_INITIALIZED;
 use crate::api::{Cluster, Host};
-use crate::controllers::machine::turn::{self, Turns};
+use crate::controllers::machine::turn;
+use crate::core::control_plane::Members;
 use crate::core::host::Contact;
 use crate::core::node::{Observation, Owner, Ownership};
 use crate::engine::ReconcileError;
+use crate::providers::ssh::target::node_address;
 use crate::store::Item;
 
 /// The facts about a Cluster, and about the Machine that created its control plane.
@@ -30,6 +34,8 @@ pub struct ControlPlaneOrigin {
     pub by_secret: Option<String>,
     /// `sha256:<hex>` of its CA certificate, once it was read.
     pub authority: Option<String>,
+    /// The members of its etcd, according to the last list that its quorum confirmed.
+    pub members: Option<Arc<Members>>,
 }
 
 impl ControlPlaneOrigin {
@@ -46,6 +52,12 @@ impl ControlPlaneOrigin {
     fn is_by(&self, uid: &str) -> bool {
         let all = [&self.by, &self.by_secret];
         all.into_iter().any(|by| by.as_deref() == Some(uid))
+    }
+
+    /// Whether its etcd has a member on the host; `None` if that is not known.
+    fn has_member_on(&self, host: &Host) -> Option<bool> {
+        let members = self.members.as_ref()?;
+        Some(members.at(&node_address(host)).is_some())
     }
 
     /// Whether the host with this marker, which records a successful `kubeadm init`, may have this control plane: no
@@ -79,6 +91,7 @@ pub fn known(controller: &Hosts, host: &Host, contact: &Contact) -> Vec<ControlP
             let by_secret = known.turn.flatten().and_then(|marks| marks.initialized);
             let authority = known.authorities;
             ControlPlaneOrigin {
+                members: known.etcd.and_then(|(read, _)| read.ok()),
                 is_external: known.kubeconfig.external,
                 by_secret,
                 authority: authority.map(|authorities| authorities.cluster.fingerprint()),
@@ -88,7 +101,8 @@ pub fn known(controller: &Hosts, host: &Host, contact: &Contact) -> Vec<ControlP
         .collect()
 }
 
-/// The Cluster, not being deleted, whose control plane is on the host. The marker of a deleted Machine that released
+/// The Cluster, not being deleted, whose control plane is on the host: a member of its etcd is. Where no list of the members
+/// is known, by the marker, or the records. The marker of a deleted Machine that released
 /// the host does not count without a record: a Cluster created again with the same name and CA has nothing on this
 /// host.
 pub fn guards(
@@ -103,9 +117,16 @@ pub fn guards(
     let marked = marked(contact).filter(|(owner, _)| !is_over(&owner.marker.uid));
     let recorded =
         |cluster: &ControlPlaneOrigin| claim.is_some_and(|claim| cluster.is_by(&claim.uid));
+    let is_of = |cluster: &ControlPlaneOrigin| claim.is_some_and(|c| c.cluster == cluster.name);
     let has = |cluster: &&ControlPlaneOrigin| {
+        let is_on =
+            recorded(cluster) || marked.is_some_and(|(owner, seen)| cluster.is_on(owner, seen));
         !cluster.is_deleting
-            && (recorded(cluster) || marked.is_some_and(|(owner, seen)| cluster.is_on(owner, seen)))
+            && match cluster.has_member_on(host) {
+                Some(true) => is_on || is_of(cluster),
+                Some(false) => false,
+                None => is_on,
+            }
     };
     clusters
         .iter()
@@ -133,11 +154,17 @@ pub fn may_have(host: &Host, contact: &Contact, clusters: &[ControlPlaneOrigin])
     (is_silent && !of.is_deleting && !of.is_external).then(|| of.name.clone())
 }
 
-/// Requires that no control plane of a Cluster that is not being deleted is recorded for the host's claim, read live.
+/// Requires that no control plane of a Cluster that is not being deleted is on the host, read live: no member of its etcd
+/// is; where no list of the members can be read, none is recorded for the host's claim.
 ///
 /// # Errors
-/// `ReconcileError::Conflict` when one is recorded; `Api` when the Clusters or their CA Secrets cannot be read.
-pub async fn must_have_none(turns: &Turns, host: &Host, what: &str) -> Result<(), ReconcileError> {
+/// `ReconcileError::Conflict` when one may be; `Api` when the Clusters or their CA Secrets cannot be read.
+pub async fn must_have_none(
+    controller: &Hosts,
+    host: &Host,
+    what: &str,
+) -> Result<(), ReconcileError> {
+    let turns = &controller.turns;
     let Some(claim) = &host.spec.consumer_ref else {
         return Ok(());
     };
@@ -153,6 +180,9 @@ pub async fn must_have_none(turns: &Turns, host: &Host, what: &str) -> Result<()
             let both = turn::now(turns, cluster).await?;
             made.by = both.cluster.initialized;
             made.by_secret = both.secret.initialized;
+            if made.by.is_some() {
+                made.members = controller.control_planes.look(cluster).await.ok();
+            }
         }
         all.push(made);
     }

@@ -2,6 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::api::host::HostFacts;
+use crate::core::control_plane::Member;
 use crate::core::node::{Marker, SoftwareVersions};
 
 const CA: Option<&str> = Some("sha256:ca");
@@ -207,5 +208,36 @@ fn a_host_that_says_nothing_may_have_the_control_plane_of_a_cluster_that_has_non
     ] {
         let may = may_have(&host(true), &contact, &clusters);
         assert_eq!(may.is_some(), expected, "{case}");
+    }
+}
+
+#[test]
+fn a_list_of_etcd_members_decides_over_the_records() {
+    let members = |address: &str| {
+        let member = Member {
+            name: "h".into(),
+            peer_urls: vec![format!("https://{address}:2380")],
+            ..Member::default()
+        };
+        Some(Arc::new(Members {
+            list: vec![member],
+            ..Members::default()
+        }))
+    };
+    let of = |by: Option<&str>, members| ControlPlaneOrigin {
+        members,
+        ..made(by, by)
+    };
+    let (here, elsewhere) = (members("192.0.2.10"), members("192.0.2.11"));
+    let cases = [
+        ("the first, and a member", Some("m"), here.clone(), true),
+        ("the first, which left", Some("m"), elsewhere.clone(), false),
+        ("the first, and no list", Some("m"), None, true),
+        ("a later member", Some("other"), here, true),
+        ("a later one, which left", Some("other"), elsewhere, false),
+    ];
+    for (case, by, members, expected) in cases {
+        let found = guards(&host(true), &seen(false, CA), true, &[of(by, members)]);
+        assert_eq!(found.is_some(), expected, "{case}");
     }
 }

@@ -13,6 +13,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::base::Base;
+use super::control_plane::ControlPlanes;
 use super::machine::turn::Turns;
 use super::workloads::Workloads;
 use crate::api::conditions::{ConditionType, Finding};
@@ -33,6 +34,8 @@ pub struct Hosts {
     pub hosts: Arc<providers::Hosts>,
     /// The control-plane turns.
     pub turns: Arc<Turns>,
+    /// The etcds of control planes.
+    pub control_planes: Arc<ControlPlanes>,
     /// Their BMCs.
     pub bmcs: Arc<Bmcs>,
     /// Dependencies of operating system installations.

@@ -54,7 +54,7 @@ pub async fn perform(
         }
         Action::BeginInstallation => {
             let host = observed.host.as_ref();
-            guard::must_have_none(&controller.turns, host, "install the operating system").await?;
+            guard::must_have_none(controller, host, "install the operating system").await?;
             install::begin(&controller.installs, observed).await?;
         }
         Action::OpenInstaller => install::open_again(&controller.installs, observed).await?,
@@ -96,6 +96,9 @@ async fn reset(
     marker: &Marker,
 ) -> Result<ActionOutcome, ReconcileError> {
     must_be_released(controller, observed).await?;
+    if has_authority(observed) {
+        guard::must_have_none(controller, observed.host.as_ref(), "the reset").await?;
+    }
     let pod_cidrs = pod_cidrs(controller, marker);
     let unit = node::reset(&node::Reset {
         pod_cidrs: &pod_cidrs,
@@ -126,6 +129,14 @@ async fn reset(
         .follows
         .start(job, failed, (session, script), wake);
     Ok(ActionOutcome::Yes)
+}
+
+/// Whether the host has the key of a cluster's CA, as those of control planes do.
+fn has_authority(observed: &Observed) -> bool {
+    match &observed.contact {
+        Contact::Seen(seen) => seen.authority.is_some(),
+        _ => false,
+    }
 }
 
 /// The pod networks of the cluster that the host belonged to, if it still exists.

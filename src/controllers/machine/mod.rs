@@ -1,5 +1,6 @@
 //! Reconciles a Machine through its phases: claim → prepare → init or join → run → drain → release.
 
+mod etcd;
 mod nodes;
 mod observe;
 mod outcomes;
@@ -18,6 +19,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::base::Base;
+use super::control_plane::ControlPlanes;
 use super::workloads::Workloads;
 use crate::api::conditions::{ConditionType, Finding};
 use crate::api::{Machine, MachineStatus};
@@ -43,7 +45,9 @@ pub struct Machines {
     /// The control-plane turns.
     pub turns: Arc<Turns>,
     /// The infrastructure providers.
-    pub providers: Providers,
+    pub providers: Arc<Providers>,
+    /// The etcds of control planes.
+    pub control_planes: Arc<ControlPlanes>,
     /// Units of steps that are followed.
     pub follows: Arc<Follows>,
     /// Nodes that are being drained.
@@ -52,6 +56,8 @@ pub struct Machines {
     pub outcomes: Outcomes,
     /// Bootstrap tokens that were created: the name of the Secret in the workload cluster.
     pub tokens: ByUid<String>,
+    /// Identity of the unit of kind Address that was last seen to have succeeded, by UID of the Machine.
+    pub addresses: ByUid<String>,
     /// Metrics of the manager.
     pub metrics: Metrics,
 }
@@ -65,6 +71,7 @@ impl Machines {
         self.providers.forget(uid);
         self.hosts.sightings.forget_ended(uid);
         self.tokens.remove(uid);
+        self.addresses.remove(uid);
     }
 
     /// Retries failed operations of a Machine at once.

@@ -3,17 +3,17 @@
 use kube::ResourceExt;
 use serde_json::json;
 
-use super::{Machines, nodes, turn, units};
+use super::{Machines, etcd, nodes, turn, units};
 use crate::api::Machine;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding};
 use crate::api::names::{ANNOTATION_SETTINGS, FINALIZER_MACHINE, LABEL_CONTROL_PLANE};
-use crate::core::finalizers;
 use crate::core::machine::plan::Action;
 use crate::core::machine::plan::claim::chosen;
-use crate::core::machine::{Contact, Infrastructure, Observed, Placement, settings};
+use crate::core::machine::{Contact, Infrastructure, Observed, Placement, is_begun, settings};
 use crate::core::node::{self, JobKind, Observation, Take, UnitState};
 use crate::core::proof::Over;
+use crate::core::{Key, finalizers};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::providers::{Server, basis};
 
@@ -38,9 +38,8 @@ pub async fn perform(
             let doubt = turn::take(&controller.turns, observed, *action).await?;
             Ok(doubt.map_or(ActionOutcome::Yes, ActionOutcome::NotYet))
         }
-        Action::ReturnTurn(over) => turn::give_back(&controller.turns, &observed.marker, over)
-            .await
-            .map(|()| ActionOutcome::Yes),
+        Action::RemoveMember(member) => etcd::remove(controller, observed, member).await,
+        Action::ReturnTurn(over) => etcd::return_turn(controller, observed, over).await,
         Action::RecordInitialized => {
             let doubt = turn::record_initialized(&controller.turns, observed).await?;
             Ok(doubt.map_or(ActionOutcome::Yes, ActionOutcome::NotYet))
@@ -171,6 +170,13 @@ async fn start(
     {
         return Ok(ActionOutcome::NotYet(doubt));
     }
+    if name == JobKind::Join
+        && !is_node
+        && observed.acts_as_control_plane()
+        && let Some(finding) = etcd::may_join(controller, observed).await?
+    {
+        return Ok(ActionOutcome::NotYet(finding));
+    }
     let unit = match units::build(controller, observed, name).await? {
         Ok(unit) => unit,
         Err(finding) => return Ok(ActionOutcome::NotYet(finding)),
@@ -196,11 +202,16 @@ async fn record_settings(
         return Ok(());
     };
     let machines = &controller.base.stores().machines;
-    let initializer = cluster
-        .initialized_by
-        .as_deref()
-        .and_then(|uid| machines.by_uid(uid));
-    let settings = settings::of(spec, name, initializer.as_deref()).to_string();
+    let first = cluster.initialized_by.as_deref();
+    let first = first.and_then(|uid| machines.by_uid(uid)).or_else(|| {
+        let key = Key::ControlPlane(observed.marker.namespace.clone(), cluster.name.clone());
+        let others = machines.by(&key).into_iter();
+        others
+            .filter(|other| other.uid() != observed.machine.uid())
+            .find(|other| is_begun(other))
+    });
+    let is_control_plane = observed.machine.is_control_plane();
+    let settings = settings::of(spec, name, is_control_plane, first.as_deref()).to_string();
     let machine = observed.machine.as_ref();
     if machine.annotations().get(ANNOTATION_SETTINGS) == Some(&settings) {
         return Ok(());

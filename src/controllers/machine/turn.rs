@@ -1,5 +1,5 @@
 //! The control-plane turn, and the record that a control plane exists: read live, and changed one write at a time as
-//! [`crate::core::machine::plan::turn`] decides. With compare-and-swap one of two concurrent Machines or managers wins.
+//! [`crate::core::control_plane::turn`] decides. With compare-and-swap one of two concurrent Machines or managers wins.
 
 use std::sync::Arc;
 
@@ -9,15 +9,16 @@ use serde_json::{Value, json};
 
 use super::witness;
 use crate::api::cluster::{Turn, TurnAction};
-use crate::api::conditions::Finding;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED, ANNOTATION_TURN};
 use crate::api::{Cluster, Machine};
 use crate::controllers::base::Base;
 use crate::controllers::known::ClusterMemories;
 use crate::controllers::workloads::Workloads;
+use crate::core::control_plane::turn::{self, Both, Holder, Marks, Side, Step};
 use crate::core::machine::plan::BOOTSTRAP;
 use crate::core::machine::plan::doubt::{self, ClusterName};
-use crate::core::machine::plan::turn::{self, Both, Holder, Marks, Side, Step};
+use crate::core::machine::plan::joining;
 use crate::core::machine::{Contact, Infrastructure, Observed, Placement};
 use crate::core::node::Marker;
 use crate::core::proof::{Ended, HostIsGone, InitProof, Proof, TurnIsOver};
@@ -26,7 +27,7 @@ use crate::pki::AuthoritySecret;
 use crate::providers::Hosts;
 use crate::store::{Key, Stores, Wakers};
 
-/// Exceeds the number of writes of every sequence in [`crate::core::machine::plan::turn`].
+/// Exceeds the number of writes of every sequence in [`crate::core::control_plane::turn`].
 const STEPS: usize = 8;
 
 /// Dependencies for changing the turn.
@@ -67,12 +68,29 @@ pub async fn take(
             "the Cluster was deleted",
         ));
     };
-    if let Some(doubt) = witness::ask(turns, observed).await {
-        return Ok(Some(doubt));
+    if action == TurnAction::Init {
+        if let Some(doubt) = witness::ask(turns, observed).await {
+            return Ok(Some(doubt));
+        }
+        turns.hosts.sightings.forget_ended(observed.uid());
     }
-    turns.hosts.sightings.forget_ended(observed.uid());
     let step = go(turns, &cluster, |both| turn::take(both, &wanted)).await?;
+    if let Step::Blocked(by) = &step
+        && by.action != TurnAction::Init
+    {
+        return Ok(Some(blocked(by, action)));
+    }
     outcome(&observed.marker, step, "take the control-plane turn")
+}
+
+/// Another Machine has a turn in a control plane that exists.
+fn blocked(by: &Turn, wanted: TurnAction) -> Finding {
+    let message = joining::busy(by);
+    if wanted == TurnAction::Remove {
+        Finding::yes(ConditionType::Deleting, Reason::WaitingForTurn, message)
+    } else {
+        Finding::no(BOOTSTRAP, Reason::WaitingForTurn, message)
+    }
 }
 
 /// Returns the turn that this Machine has on the Cluster, the CA Secret, or both.
@@ -283,7 +301,7 @@ async fn go(
     })
 }
 
-/// Reads the Secret first: see [`crate::core::machine::plan::turn`].
+/// Reads the Secret first: see [`crate::core::control_plane::turn`].
 async fn read(turns: &Turns, cluster: &Cluster) -> Result<Live, ReconcileError> {
     let namespace = cluster.namespace().unwrap_or_default();
     let secrets: Api<Secret> = Api::namespaced(turns.base.client(), &namespace);
@@ -349,7 +367,7 @@ fn outcome(marker: &Marker, step: Step, what: &str) -> Result<Option<Finding>, R
         Step::InDoubt(doubt) => Ok(Some(doubt.finding(BOOTSTRAP, cluster))),
         Step::NoSecret => Ok(Some(doubt::no_secret(BOOTSTRAP, cluster))),
         // the next pass observes it
-        Step::Initialized(_) | Step::Write(..) => {
+        Step::Initialized(_) | Step::NotInitialized | Step::Write(..) => {
             Err(ReconcileError::Conflict { what: what.into() })
         }
     }

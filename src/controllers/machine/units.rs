@@ -5,7 +5,7 @@ use k8s_openapi::jiff::SignedDuration;
 use super::Machines;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::machine::Observed;
-use crate::core::machine::units::{init, join, prepare};
+use crate::core::machine::units::{address, init, join, prepare};
 use crate::core::node::{JobKind, Unit};
 use crate::engine::{Chain, ReconcileError};
 use crate::pki::{BootstrapToken, authorities};
@@ -41,8 +41,14 @@ pub async fn build(
                 return Ok(Err(no(Reason::WaitingForControlPlane, message)));
             };
             let hashes = known.cluster.public_key_hashes();
-            join(observed, token.text(), hashes)
+            let pki = if observed.acts_as_control_plane() {
+                authorities::control_plane_files(&known)
+            } else {
+                Vec::new()
+            };
+            join(observed, token.text(), hashes, pki)
         }
+        JobKind::Address => address(observed).ok_or_else(|| "it holds no virtual IP".to_owned()),
         JobKind::Init => init(observed, authorities::control_plane_files(&known)),
         JobKind::Prepare | JobKind::Reset => {
             Err("a Machine never resets its host; the Host does".into())

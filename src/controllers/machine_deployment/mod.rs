@@ -139,7 +139,7 @@ fn sight(engine: &Engine, deployment: &MachineDeployment, sets: Vec<Arc<MachineS
     let others: BTreeSet<String> = others.map(|set| set.name_any()).collect();
     observed.sets.retain(|set| !others.contains(&set.name));
     for set in observed.sets.iter_mut().filter(|set| set.is_active()) {
-        let machines = engine.stores.machines.by(&Key::Owner(set.uid.clone()));
+        let machines = engine.stores.machines.by(&Key::Troubled(set.uid.clone()));
         let ours = machines.iter().filter(|one| one.is_ours(&engine.stores));
         set.take_in(ours.map(AsRef::as_ref));
     }

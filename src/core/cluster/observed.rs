@@ -7,8 +7,9 @@ use crate::api::conditions::Finding;
 use crate::api::{Cluster, ClusterProviderSpec};
 use crate::core::Next;
 use crate::core::cluster::health::Judgement;
+use crate::core::control_plane::Members;
+use crate::core::control_plane::turn::Doubt;
 use crate::core::kubeadm::Endpoint;
-use crate::core::machine::plan::turn::Doubt;
 use crate::core::trouble::Trouble;
 
 /// A Machine, as its Cluster sees it.
@@ -20,6 +21,8 @@ pub struct MachineFact {
     pub reason: String,
     /// It is a control-plane machine.
     pub control_plane: bool,
+    /// The addresses in its status.
+    pub addresses: Vec<String>,
     /// Its Node is Ready.
     pub ready: bool,
     /// It is being deleted.
@@ -71,6 +74,8 @@ pub struct Observed {
     pub spec: Result<ClusterProviderSpec, String>,
     /// Its Machines; while it is being deleted, also those that are, and that its label does not name.
     pub machines: Vec<MachineFact>,
+    /// The number of further workers that are Ready and not being deleted.
+    pub well: usize,
     /// What the first of its MachineDeployments says whose template cannot be used.
     pub pool: Option<String>,
     /// MachineSets and MachineDeployments that are not being deleted yet.
@@ -110,6 +115,8 @@ pub struct Observed {
     pub connected: bool,
     /// The answer of its API to the probes, and the verdict over them.
     pub health: Option<Health>,
+    /// The members of its etcd, or why they cannot be read; `None` if they were not read yet, or are not ours to read.
+    pub etcd: Option<Result<Arc<Members>, String>>,
     /// Its addons.
     pub addons: Addons,
     /// They have to be applied.

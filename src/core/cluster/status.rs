@@ -49,8 +49,8 @@ pub fn status(cluster: &Cluster, observed: &Observed, plan: &Plan) -> Option<Clu
     }
     let mut status = ClusterStatus {
         phase: Some(plan.phase.into()),
-        control_plane: Some(counts(&observed.machines, true)),
-        workers: Some(counts(&observed.machines, false)),
+        control_plane: Some(counts(&observed.machines, true, 0)),
+        workers: Some(counts(&observed.machines, false, observed.well)),
         ..cluster.status.clone().unwrap_or_default()
     };
     if let Some(endpoint) = &observed.endpoint {
@@ -70,13 +70,13 @@ pub fn status(cluster: &Cluster, observed: &Observed, plan: &Plan) -> Option<Clu
     Some(status)
 }
 
-fn counts(machines: &[MachineFact], control_plane: bool) -> MachineCounts {
+fn counts(machines: &[MachineFact], control_plane: bool, well: usize) -> MachineCounts {
     let mine = machines
         .iter()
         .filter(|machine| machine.control_plane == control_plane);
     let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
     MachineCounts {
-        desired: count(mine.clone().filter(|machine| !machine.deleting).count()),
-        ready: count(mine.filter(|machine| machine.ready).count()),
+        desired: count(well + mine.clone().filter(|machine| !machine.deleting).count()),
+        ready: count(well + mine.filter(|machine| machine.ready).count()),
     }
 }

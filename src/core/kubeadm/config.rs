@@ -101,17 +101,18 @@ pub fn init(
     ])
 }
 
-/// The YAML document for `kubeadm join --config` of a worker. It holds the token. The settings of
-/// kubelet and kube-proxy come from the cluster.
+/// The YAML document for `kubeadm join --config`, of a control plane if there is an `api`. It holds the token. The settings
+/// of the control plane, kubelet and kube-proxy come from the cluster.
 ///
 /// # Errors
 /// [`ConfigError`]: all fields that contradict Tatara's, or a failure to write YAML.
 pub fn join(
     node: &NodeInput,
     discovery: &Discovery,
+    api: Option<&LocalApi>,
     user: &ClusterProviderSpec,
 ) -> Result<SecretString, ConfigError> {
-    let join = documents::join(node, discovery);
+    let join = documents::join(node, discovery, api);
     refuse_contradictions(&[join_part(&join, user, true)])?;
     yaml(&[merge(join, &user.kubeadm.join_configuration)]).map(SecretString::from)
 }

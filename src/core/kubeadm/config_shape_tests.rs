@@ -25,7 +25,7 @@ fn parts_of_the_wrong_shape_are_refused_and_cannot_remove_what_is_ours() {
         ]
     );
     assert_eq!(
-        refusals(join(&node(), &discovery(), &user)),
+        refusals(join(&node(), &discovery(), None, &user)),
         [format!(
             "{base}.joinConfiguration.nodeRegistration.kubeletExtraArgs is set; write a list of {{name, value}}"
         )]

@@ -120,8 +120,24 @@ fn join_reads_one_document_with_pinned_discovery() {
     ]
     .map(|(label, value)| (label.to_owned(), value.to_owned()))
     .into();
-    let text = join(&node, &discovery(), &ClusterProviderSpec::default()).unwrap();
+    let text = join(&node, &discovery(), None, &ClusterProviderSpec::default()).unwrap();
     insta::assert_snapshot!(text.expose_secret());
+}
+
+#[test]
+fn a_control_plane_joins_with_its_own_api_and_the_taint() {
+    let text = join(
+        &node(),
+        &discovery(),
+        Some(&api()),
+        &ClusterProviderSpec::default(),
+    );
+    let text = text.unwrap();
+    let document: serde_json::Value = serde_saphyr::from_str(text.expose_secret()).unwrap();
+    let api = serde_json::json!({"advertiseAddress": api().advertise_address, "bindPort": api().bind_port});
+    assert_eq!(document["controlPlane"]["localAPIEndpoint"], api);
+    let taint = &document["nodeRegistration"]["taints"][0];
+    assert_eq!(taint["key"], "node-role.kubernetes.io/control-plane");
 }
 
 #[test]
@@ -134,7 +150,9 @@ fn the_settings_that_cgroup_v1_hosts_need_go_through_the_fields_of_any_user() {
     );
     insta::assert_snapshot!(
         "quickstart_join",
-        join(&node(), &discovery(), &user).unwrap().expose_secret()
+        join(&node(), &discovery(), None, &user)
+            .unwrap()
+            .expose_secret()
     );
 }
 
@@ -211,7 +229,7 @@ fn arguments_of_the_user_join_ours_and_names_for_the_certificate_are_united() {
             "extraArgs": [{"name": "audit-log-maxage", "value": "30"}],
         })
     );
-    let text = join(&node(), &discovery(), &user).unwrap();
+    let text = join(&node(), &discovery(), None, &user).unwrap();
     assert_eq!(
         documents(text.expose_secret())[0]["nodeRegistration"]["kubeletExtraArgs"],
         json!([
@@ -330,7 +348,7 @@ fn equal_values_are_no_contradiction() {
     }));
     check(&cluster(), &user).unwrap();
     init(&cluster(), &node(), &api(), &user).unwrap();
-    join(&node(), &discovery(), &user).unwrap();
+    join(&node(), &discovery(), None, &user).unwrap();
 }
 
 #[test]
@@ -344,7 +362,7 @@ fn a_contradiction_never_repeats_a_token() {
     }}));
     for told in [
         refusals(init(&cluster(), &node(), &api(), &user)),
-        refusals(join(&node(), &discovery(), &user)),
+        refusals(join(&node(), &discovery(), None, &user)),
         refusals(check(&cluster(), &user)),
     ] {
         assert!(!told.is_empty());

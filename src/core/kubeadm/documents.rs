@@ -89,6 +89,12 @@ pub(super) fn init(node: &NodeInput, api: &LocalApi) -> Value {
         "advertiseAddress": api.advertise_address,
         "bindPort": api.bind_port,
     });
+    document["nodeRegistration"] = node_registration(node, &control_plane_taints(node));
+    document
+}
+
+/// kubeadm taints a control plane only if it is given no list of taints.
+fn control_plane_taints(node: &NodeInput) -> Vec<Taint> {
     let own = Taint {
         key: CONTROL_PLANE_TAINT.to_owned(),
         effect: "NoSchedule".to_owned(),
@@ -98,9 +104,7 @@ pub(super) fn init(node: &NodeInput, api: &LocalApi) -> Value {
         .taints
         .iter()
         .filter(|taint| (&taint.key, &taint.effect) != (&own.key, &own.effect));
-    let taints: Vec<_> = core::iter::once(&own).chain(further).cloned().collect();
-    document["nodeRegistration"] = node_registration(node, &taints);
-    document
+    core::iter::once(&own).chain(further).cloned().collect()
 }
 
 /// What `JoinConfiguration` has on any machine.
@@ -113,14 +117,23 @@ pub(super) fn join_anywhere() -> Value {
     })
 }
 
-pub(super) fn join(node: &NodeInput, discovery: &Discovery) -> Value {
+/// `api` is that of a control plane; a worker has none.
+pub(super) fn join(node: &NodeInput, discovery: &Discovery, api: Option<&LocalApi>) -> Value {
     let mut document = join_anywhere();
     document["discovery"] = json!({"bootstrapToken": {
         "apiServerEndpoint": discovery.endpoint.to_string(),
         "caCertHashes": discovery.ca_cert_hashes,
         "token": discovery.token.expose_secret(),
     }});
-    document["nodeRegistration"] = node_registration(node, &node.taints);
+    let Some(api) = api else {
+        document["nodeRegistration"] = node_registration(node, &node.taints);
+        return document;
+    };
+    document["nodeRegistration"] = node_registration(node, &control_plane_taints(node));
+    document["controlPlane"] = json!({"localAPIEndpoint": {
+        "advertiseAddress": api.advertise_address,
+        "bindPort": api.bind_port,
+    }});
     document
 }
 

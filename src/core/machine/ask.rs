@@ -1,9 +1,10 @@
 //! When the server of a Machine is asked.
 
 use super::observed::{Lookup, Observed};
+use super::plan::address;
 
 /// The host is asked only where nothing else can tell: before there is a Node, or the commands after kubeadm have
-/// succeeded, and while no unit is followed whose end will wake us.
+/// succeeded, while its part in the virtual IP has to be changed, and while no unit is followed whose end will wake us.
 pub fn must_ask(observed: &Observed) -> bool {
     let is_there = matches!(observed.node, Lookup::Known(Some(_)));
     let was_there = observed
@@ -17,6 +18,6 @@ pub fn must_ask(observed: &Observed) -> bool {
             cluster.initialized_by.is_none() && !cluster.external && !cluster.deleting
         });
     let is_done = is_there || (was_there && !is_unrecorded);
-    let is_done = is_done && !observed.awaits_commands();
+    let is_done = is_done && !observed.awaits_commands() && !address::is_due(observed);
     observed.follow.is_none() && !is_done && !observed.is_deleting()
 }

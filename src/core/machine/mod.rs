@@ -10,6 +10,7 @@ pub mod units;
 
 pub use ask::must_ask;
 pub use observed::{
-    Contact, GatewayView, HostChoice, Infrastructure, Lookup, Namesake, Observed, ObservedCluster,
-    PendingClaim, Placement, Refusal, SpecProblem, Stuck, Unheld, VirtualMachine, is_begun,
+    Contact, ControlPlaneMachine, GatewayView, HostChoice, Infrastructure, Lookup, Namesake,
+    Observed, ObservedCluster, PendingClaim, Placement, Refusal, SpecProblem, Stuck, Unheld,
+    VirtualMachine, is_begun,
 };

@@ -13,6 +13,7 @@ use crate::api::names::{
     ANNOTATION_HOST_IS_GONE, ANNOTATION_SETTINGS, FINALIZER_MACHINE, provider_id,
 };
 use crate::api::{ClusterProviderSpec, Machine, MachineProviderSpec};
+use crate::core::control_plane::Members;
 use crate::core::host::PowerState;
 use crate::core::kubeadm::Endpoint;
 use crate::core::node::{Attempts, Follow, JobKind, Marker, Observation, Owner};
@@ -63,6 +64,10 @@ pub struct Observed {
     pub node: Lookup<Option<Arc<NodeView>>>,
     /// The unit that runs on its host, if one is followed.
     pub follow: Option<Follow>,
+    /// Its address for other nodes, if it has a place.
+    pub own_address: Option<String>,
+    /// Identity of the last unit of kind Address that was seen to have succeeded on its host.
+    pub applied_address: Option<String>,
     /// A bootstrap token of it may still be there.
     pub has_token: bool,
     /// Failures in a row, by job.
@@ -109,10 +114,25 @@ pub struct ObservedCluster {
     pub external: bool,
     /// Where its API is served, as far as that is known.
     pub endpoint: Option<Endpoint>,
+    /// The members of its etcd, as last listed; or why no list can be read. `NotYet` also where etcd is not ours.
+    pub etcd: Lookup<Arc<Members>>,
+    /// Its other control-plane Machines for which kubeadm was started; filled for a control plane only.
+    pub other_control_planes: Vec<ControlPlaneMachine>,
     /// Version of its control plane, as the API server reports it.
     pub version: Option<String>,
     /// Machines of the cluster that are no control plane, while it is being deleted; counted for a control plane only.
     pub workers_left: usize,
+}
+
+/// Another control-plane Machine of the cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ControlPlaneMachine {
+    /// Its name.
+    pub name: String,
+    /// Its address for other nodes, if it has a place.
+    pub address: Option<String>,
+    /// Identity of the last unit of kind Address that was seen to have succeeded on its host.
+    pub applied: Option<String>,
 }
 
 /// A Node that has the name of a Machine's own Node to come.

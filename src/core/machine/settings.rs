@@ -28,22 +28,30 @@ fn all(spec: &ClusterProviderSpec) -> Map<String, Value> {
     fields.into_iter().collect()
 }
 
-/// What the unit makes a node with. A node that joins gets the kubelet's configuration from the cluster,
-/// which has it from the Machine that made the control plane.
-pub fn of(spec: &ClusterProviderSpec, unit: JobKind, initializer: Option<&Machine>) -> Value {
+/// What the unit makes a node with. A node that joins gets the settings of the cluster from the cluster, which has them from
+/// the Machine that made the control plane; any `other` control-plane Machine repeats them.
+pub fn of(
+    spec: &ClusterProviderSpec,
+    unit: JobKind,
+    is_control_plane: bool,
+    other: Option<&Machine>,
+) -> Value {
     let used: &[&str] = match unit {
         JobKind::Init => &[CLUSTER, INIT, KUBELET, KUBE_PROXY],
+        JobKind::Join if is_control_plane => &[CLUSTER, JOIN, KUBELET],
         JobKind::Join => &[JOIN, KUBELET],
         _ => &[],
     };
     let mut settings = all(spec);
     settings.retain(|name, _| used.contains(&name.as_str()));
     if unit == JobKind::Join
-        && let Some(kubelet) = initializer
-            .and_then(recorded)
-            .and_then(|mut first| first.remove(KUBELET))
+        && let Some(mut others) = other.and_then(recorded)
     {
-        settings.insert(KUBELET.to_owned(), kubelet);
+        for name in [CLUSTER, KUBELET] {
+            if let (true, Some(value)) = (used.contains(&name), others.remove(name)) {
+                settings.insert(name.to_owned(), value);
+            }
+        }
     }
     Value::Object(settings)
 }
@@ -92,16 +100,17 @@ mod tests {
     #[test]
     fn a_node_made_with_what_the_cluster_says_is_not_behind() {
         let spec = spec(110, "2");
-        let first = made_with(&of(&spec, JobKind::Init, None));
-        let joined = made_with(&of(&spec, JobKind::Join, Some(&first)));
-        for machine in [first, joined] {
+        let first = made_with(&of(&spec, JobKind::Init, true, None));
+        let joined = made_with(&of(&spec, JobKind::Join, false, Some(&first)));
+        let second = made_with(&of(&spec, JobKind::Join, true, Some(&first)));
+        for machine in [first, joined, second] {
             assert_eq!(behind(&machine, &spec), Vec::<String>::new());
         }
     }
 
     #[test]
     fn each_node_is_behind_in_what_it_was_made_with() {
-        let first = made_with(&of(&spec(110, "2"), JobKind::Init, None));
+        let first = made_with(&of(&spec(110, "2"), JobKind::Init, true, None));
         let new = spec(200, "4");
         assert_eq!(
             behind(&first, &new),
@@ -111,7 +120,9 @@ mod tests {
             ]
         );
         // it joins after the change, and gets what the cluster was made with all the same
-        let late = made_with(&of(&new, JobKind::Join, Some(&first)));
+        let second = made_with(&of(&new, JobKind::Join, true, Some(&first)));
+        assert_eq!(behind(&second, &new), behind(&first, &new));
+        let late = made_with(&of(&new, JobKind::Join, false, Some(&first)));
         assert_eq!(
             behind(&late, &new),
             ["kubeletConfiguration.maxPods is 110, wanted 200"]

@@ -6,6 +6,7 @@ use super::observed::{Infrastructure, Observed, ObservedCluster, Placement};
 use crate::api::cluster_provider_spec::EndpointHolder;
 use crate::api::machine_provider_spec::NodeSettings;
 use crate::api::{ClusterProviderSpec, MachineProviderSpec};
+use crate::core::control_plane::Members;
 use crate::core::kubeadm::{
     self, CRI_SOCKET, ClusterInput, Discovery, KubernetesVersion, LocalApi, NodeInput,
 };
@@ -115,28 +116,18 @@ pub fn init(observed: &Observed, pki: Vec<ControlPlaneFile>) -> Result<Unit, Str
     input.cert_sans.push(address.clone());
     let document = kubeadm::init(&input, &node_input(observed, held), &api, spec)
         .map_err(|error| error.to_string())?;
-    let holder = spec
-        .control_plane_endpoint
-        .as_ref()
-        .filter(|endpoint| endpoint.held_by == EndpointHolder::VirtualIp);
     node::init(Bootstrap {
         kubeadm: SecretString::from(document),
         pki,
-        virtual_ip: holder.map(|holder| VirtualIpInput {
-            address: &holder.host,
-            own_address: &address,
-            peers: &[],
-            api_port: endpoint.port,
-            interface: holder.virtual_ip.interface.as_deref(),
-            router_id: holder.virtual_ip.router_id,
-        }),
+        virtual_ip: virtual_ip(spec, &address, &[], endpoint.port),
         pod_cidrs: &cluster.network.pods.cidr_blocks,
         post_kubeadm_commands: &settings.post_kubeadm_commands,
     })
     .map_err(|error| error.to_string())
 }
 
-/// `kubeadm join`, with a bootstrap token and the hashes of the CA's public keys by which the node knows the cluster.
+/// `kubeadm join`, with a bootstrap token and the hashes of the CA's public keys by which the node knows the cluster. A
+/// control plane gets the files of the Cluster's certificate authorities (`pki`), as at init.
 ///
 /// # Errors
 /// What is missing or cannot be used, for people.
@@ -144,6 +135,7 @@ pub fn join(
     observed: &Observed,
     token: SecretString,
     ca_cert_hashes: Vec<String>,
+    pki: Vec<ControlPlaneFile>,
 ) -> Result<Unit, String> {
     let Parts {
         cluster,
@@ -159,16 +151,86 @@ pub fn join(
         token,
         ca_cert_hashes,
     };
-    let document = kubeadm::join(&node_input(observed, held), &discovery, spec)
-        .map_err(|error| error.to_string())?;
+    let is_control_plane = observed.acts_as_control_plane();
+    let address = held.address.clone().ok_or("the host has no address")?;
+    let api = is_control_plane.then(|| LocalApi {
+        advertise_address: address.clone(),
+        bind_port: discovery.endpoint.port,
+    });
+    let node = node_input(observed, held);
+    let document = kubeadm::join(&node, &discovery, api.as_ref(), spec);
+    let document = document.map_err(|error| error.to_string())?;
+    // its part in a virtual IP begins when the others know of it
     node::join(Bootstrap {
         kubeadm: document,
-        pki: Vec::new(),
+        pki,
         virtual_ip: None,
         pod_cidrs: &cluster.network.pods.cidr_blocks,
         post_kubeadm_commands: &settings.post_kubeadm_commands,
     })
     .map_err(|error| error.to_string())
+}
+
+/// The part of the Machine in holding the Cluster's virtual IP; `None` if it has none, or is alone: init did that.
+pub fn address(observed: &Observed) -> Option<Unit> {
+    let cluster = observed.cluster.as_ref()?;
+    let own = observed.own_address.as_deref()?;
+    let others = &cluster.other_control_planes;
+    let peers = others.iter().filter_map(|other| other.address.clone());
+    address_of(cluster, own, peers.collect())
+}
+
+/// Whether all others that serve know of this Machine, so that only one of them holds the virtual IP.
+pub fn is_known_to_others(observed: &Observed, members: &Members) -> bool {
+    let (Some(cluster), Some(own)) = (&observed.cluster, &observed.own_address) else {
+        return false;
+    };
+    let others = &cluster.other_control_planes;
+    others.iter().all(|other| {
+        let Some(address) = &other.address else {
+            return true;
+        };
+        let serves = members
+            .at(address)
+            .is_some_and(|member| members.trouble(member).is_none());
+        let peers = others.iter().filter_map(|peer| peer.address.clone());
+        let peers = peers
+            .filter(|peer| peer != address)
+            .chain([own.clone()])
+            .collect();
+        let wanted = address_of(cluster, address, peers);
+        !serves || wanted.is_some_and(|unit| other.applied.as_deref() == Some(&*unit.identity()))
+    })
+}
+
+fn address_of(cluster: &ObservedCluster, own: &str, mut peers: Vec<String>) -> Option<Unit> {
+    let spec = cluster.spec.as_ref().ok()?;
+    peers.sort();
+    peers.dedup();
+    if peers.is_empty() {
+        return None;
+    }
+    let port = spec.control_plane_endpoint.as_ref()?.port;
+    node::address(&virtual_ip(spec, own, &peers, port)?).ok()
+}
+
+/// How the machine takes part in holding the Cluster's address; `None` if Tatara does not hold it.
+fn virtual_ip<'a>(
+    spec: &'a ClusterProviderSpec,
+    own_address: &'a str,
+    peers: &'a [String],
+    api_port: u16,
+) -> Option<VirtualIpInput<'a>> {
+    let endpoint = spec.control_plane_endpoint.as_ref();
+    let holder = endpoint.filter(|endpoint| endpoint.held_by == EndpointHolder::VirtualIp)?;
+    Some(VirtualIpInput {
+        address: &holder.host,
+        own_address,
+        peers,
+        api_port,
+        interface: holder.virtual_ip.interface.as_deref(),
+        router_id: holder.virtual_ip.router_id,
+    })
 }
 
 fn versions(

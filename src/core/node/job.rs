@@ -15,13 +15,21 @@ pub enum JobKind {
     Init,
     /// `kubeadm join`.
     Join,
+    /// The part of a control plane in holding the cluster's virtual IP, and who else does.
+    Address,
     /// Everything that the others did is undone, the marker last.
     Reset,
 }
 
 impl JobKind {
     /// All of them, in the order of a machine's life.
-    pub const ALL: [Self; 4] = [Self::Prepare, Self::Init, Self::Join, Self::Reset];
+    pub const ALL: [Self; 5] = [
+        Self::Prepare,
+        Self::Init,
+        Self::Join,
+        Self::Address,
+        Self::Reset,
+    ];
 
     /// The name as it stands in paths.
     pub fn as_str(self) -> &'static str {
@@ -63,6 +71,12 @@ impl JobKind {
                 "kubeadm join",
                 Reason::KubeadmJoin,
                 Reason::KubeadmJoinFailed,
+            ),
+            Self::Address => (
+                "address",
+                "virtual IP",
+                Reason::AddressChanging,
+                Reason::AddressFailed,
             ),
             Self::Reset => ("reset", "reset", Reason::Resetting, Reason::ResetFailed),
         }

@@ -35,8 +35,8 @@ pub use observation::{Observation, SoftwareVersions, parse_observation};
 pub use protocol::{follow, follow_log, log, observe, retain, start_and_follow, take_host};
 pub use render::{ParseError, RenderError, Script};
 pub use steps::{
-    Bootstrap, POST_KUBEADM, Prepare, Reset, Role, UnitError, VirtualIpInput, init, join, prepare,
-    reset,
+    Bootstrap, POST_KUBEADM, Prepare, Reset, Role, UnitError, VirtualIpInput, address, init, join,
+    prepare, reset,
 };
 pub use unit::{ControlPlaneFile, SecretFile, Step, Unit};
 

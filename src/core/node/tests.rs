@@ -358,7 +358,7 @@ fn an_observation_is_read_with_facts_marker_units_and_versions() {
 #[test]
 fn the_names_of_jobs_on_hosts_stay() {
     let names = JobKind::ALL.map(JobKind::as_str);
-    assert_eq!(names, ["prepare", "init", "join", "reset"]);
+    assert_eq!(names, ["prepare", "init", "join", "address", "reset"]);
     for kind in JobKind::ALL {
         let (job, name) = (marker().job(kind), kind.as_str());
         let follow = follow(&job).unwrap();

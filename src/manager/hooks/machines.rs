@@ -10,6 +10,7 @@ use super::{is_pause_news, wake_classes};
 use crate::api::conditions::{ConditionType, find};
 use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
 use crate::api::{Machine, MachineClass, MachineDeployment, MachineSet};
+use crate::core::machine::is_begun;
 use crate::manager::gateways::wake_waiting;
 use crate::store::{Change, Hook, Key, Stores, Wakers};
 
@@ -29,8 +30,10 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
         let namespace = machine.namespace().unwrap_or_default();
         wakers.machines.wake_object(machine);
         if change == Change::Deleted {
-            wake_control_plane(&stores, &wakers, machine, &namespace);
             wake_host(&stores, &wakers, machine);
+        }
+        if change == Change::Deleted || before.is_some_and(|before| has_begun(before, machine)) {
+            wake_control_plane(&stores, &wakers, machine, &namespace);
         }
         if before.is_some_and(|before| health(before) != health(machine)) {
             wake_host(&stores, &wakers, machine);
@@ -129,7 +132,12 @@ fn health(machine: &Machine) -> [Option<&str>; 2] {
     .map(|name| find(conditions, name).map(|condition| condition.reason.as_str()))
 }
 
-/// The control plane of a Cluster in deletion waits until its last worker is deleted.
+/// Whether kubeadm is started for a control-plane Machine: the others learn its address.
+fn has_begun(before: &Machine, machine: &Machine) -> bool {
+    machine.is_control_plane() && is_begun(machine) && !is_begun(before)
+}
+
+/// The control plane of a Cluster in deletion waits until its last worker is deleted; its machines know of each other.
 fn wake_control_plane(stores: &Stores, wakers: &Wakers, gone: &Machine, namespace: &str) {
     let Some(cluster) = gone.labels().get(LABEL_CLUSTER) else {
         return;

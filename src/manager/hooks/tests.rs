@@ -10,7 +10,7 @@ use crate::api::names::LABEL_CLUSTER;
 use crate::api::{Cluster, Host, Machine, MachineClass, MachineDeployment, MachineSet};
 use crate::controllers::known::ClusterMemories;
 use crate::controllers::machine::turn::take_down;
-use crate::core::machine::plan::turn::{Holder, Marks};
+use crate::core::control_plane::turn::{Holder, Marks};
 use crate::store::{Hook, Stores, Waker};
 
 /// The objects woken since the last call, as "Kind name".

@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use kube::ResourceExt;
 
+use super::server::Guest;
 use super::{Reservations, Tries, give_up, observe, perform, record};
-use crate::api::MachineProviderSpec;
+use crate::api::{Machine, MachineProviderSpec};
 use crate::core::machine::plan::{Acquire, Power, Release};
 use crate::core::machine::{Observed, Placement};
+use crate::core::node::Marker;
 use crate::core::wire::PowerAction;
 use crate::engine::{ActionOutcome, Engine, ReconcileError};
 use crate::gateway::Registry;
@@ -47,6 +50,18 @@ impl Libvirt {
             reservations: Reservations::default(),
             tries: Arc::default(),
         }
+    }
+
+    /// The virtual machine of a Machine, at the address in its status. `None` if it has none, or no login to it.
+    pub fn guest(&self, machine: &Machine) -> Option<Guest> {
+        let marker = Marker {
+            namespace: machine.namespace().unwrap_or_default(),
+            machine: machine.name_any(),
+            ..Marker::default()
+        };
+        let addresses = &machine.status.as_ref()?.addresses;
+        let address = addresses.first().map(|address| address.address.clone());
+        observe::guest(self, &marker, address).ok()
     }
 
     /// Forgets a deleted Machine.

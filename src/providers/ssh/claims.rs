@@ -34,6 +34,12 @@ pub fn only(hosts: &Kind<Host>, machine: &Marker) -> Option<Arc<Host>> {
     found.pop().filter(|_| found.is_empty())
 }
 
+/// Like [`only`], for a stored Machine.
+pub fn only_of(hosts: &Kind<Host>, machine: &Machine) -> Option<Arc<Host>> {
+    let mut found = of_machine(hosts, machine);
+    found.pop().filter(|_| found.is_empty())
+}
+
 /// Names of the other Hosts that have the same claim as this one.
 pub fn rivals(hosts: &Kind<Host>, host: &Host) -> Vec<String> {
     let Some(machine) = claimant(host, "") else {

@@ -176,6 +176,19 @@ impl Hosts {
         })
     }
 
+    /// A route to this port of a host itself, over its SSH connection.
+    ///
+    /// # Errors
+    /// The keys of the host cannot be used.
+    pub async fn tunnel(&self, host: &dyn Server, port: u16) -> Result<Route, ContactError> {
+        Ok(Route::Tunnel {
+            pool: self.pool.clone(),
+            target: self.target(host).await?,
+            host: "127.0.0.1".into(),
+            port,
+        })
+    }
+
     /// Observes everything on a host that plans need, in one round trip.
     ///
     /// # Errors

@@ -119,7 +119,7 @@ impl<'a> Cluster<'a> {
             ca_cert_hashes: self.authorities.cluster.public_key_hashes(),
         };
         tatara::core::node::join(Bootstrap {
-            kubeadm: kubeadm::join(&node(host, uid), &discovery, &self.user).unwrap(),
+            kubeadm: kubeadm::join(&node(host, uid), &discovery, None, &self.user).unwrap(),
             pki: Vec::new(),
             virtual_ip: None,
             pod_cidrs: &self.pod_cidrs,

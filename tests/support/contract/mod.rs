@@ -212,6 +212,8 @@ pub fn observed(machine: Machine) -> Observed {
         chosen: None,
         node: Lookup::Known(None),
         follow: None,
+        own_address: None,
+        applied_address: None,
         has_token: false,
         attempts: [].into(),
         machine: Arc::new(machine),

@@ -10,7 +10,7 @@ use crate::api::names::{LABEL_CLUSTER, LABEL_CONTROL_PLANE, MANAGER_ACCOUNT};
 use crate::api::readable::unreadable;
 use crate::api::{Cluster, Machine};
 use crate::controllers::whose::ProviderObject;
-use crate::core::machine::plan::turn::Both;
+use crate::core::control_plane::turn::Both;
 use crate::providers::ssh::claims;
 use crate::store::Stores;
 

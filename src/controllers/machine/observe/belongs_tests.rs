@@ -4,7 +4,7 @@ use super::*;
 use crate::api::Host;
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::names::ANNOTATION_INITIALIZED;
-use crate::core::machine::plan::turn::{Holder, Marks};
+use crate::core::control_plane::turn::{Holder, Marks};
 
 /// What Cluster and CA Secret record of the Machine.
 #[derive(Clone, Copy)]

@@ -2,6 +2,7 @@
 //! them.
 
 mod belongs;
+mod etcd;
 
 use crate::api::conditions::{ConditionType, Reason};
 use std::sync::Arc;
@@ -16,8 +17,8 @@ use crate::api::{Cluster, ClusterProviderSpec, Host, Machine, MachineProviderSpe
 use crate::controllers::paused;
 use crate::controllers::whose::ProviderObject;
 use crate::controllers::workloads::Workloads;
+use crate::core::control_plane::turn::{Both, Holder};
 use crate::core::kubeadm::Endpoint;
-use crate::core::machine::plan::turn::{Both, Holder};
 use crate::core::machine::units::node_name;
 use crate::core::machine::{
     Lookup, Namesake, Observed, ObservedCluster, Placement, Refusal, SpecProblem,
@@ -60,10 +61,23 @@ pub async fn observe(
     let follow = controller.follows.current(&marker.uid);
     let known = (controller.base.stores(), &*controller.workloads);
     let node = node(known, cluster.as_deref(), &machine);
+    let mut seen = cluster
+        .as_deref()
+        .map(|cluster| observed_cluster(known, machine.as_ref(), cluster));
+    let acts_as_control_plane = seen.as_ref().is_some_and(|(_, acts)| *acts);
+    if let (Some((seen, true)), Some(cluster)) = (&mut seen, cluster.as_deref()) {
+        seen.etcd = etcd::last(&controller.workloads, cluster);
+        seen.other_control_planes = etcd::others(controller, cluster, &marker.uid);
+    }
     let mut observed = Observed {
-        cluster: cluster
-            .as_deref()
-            .map(|cluster| observed_cluster(known, machine.as_ref(), cluster)),
+        cluster: seen.map(|(seen, _)| seen),
+        own_address: if acts_as_control_plane {
+            let server = controller.providers.server_of(&machine);
+            server.map(|(_, address)| address)
+        } else {
+            None
+        },
+        applied_address: controller.addresses.get(&marker.uid),
         attempts: JobKind::ALL
             .map(|kind| (kind, controller.follows.attempts(&marker.job(kind))))
             .into(),
@@ -91,6 +105,7 @@ pub async fn observe(
     observed.virtual_machine = place.virtual_machine;
     observed.chosen = place.chosen;
     observed.claiming = place.claiming;
+    etcd::note_address(controller, &mut observed);
     observed.namesake = namesake(controller, cluster.as_deref(), &observed);
     Ok(observed)
 }
@@ -163,7 +178,7 @@ fn observed_cluster(
     (stores, workloads): (&Stores, &Workloads),
     machine: &Machine,
     cluster: &Cluster,
-) -> ObservedCluster {
+) -> (ObservedCluster, bool) {
     let namespace = &cluster.namespace().unwrap_or_default();
     let annotation = |key: &str| cluster.annotations().get(key).cloned();
     let name = cluster.name_any();
@@ -189,13 +204,15 @@ fn observed_cluster(
         .into_iter()
         .flatten()
         .any(|turn| Some(&turn.machine) == uid.as_ref());
-    let counts_workers = machine.is_control_plane()
+    let acts_as_control_plane = machine.is_control_plane()
         || has_turn
         || is_named(&initialized_by)
         || is_named(&initialized_by_secret);
-    ObservedCluster {
+    let seen = ObservedCluster {
+        etcd: Lookup::NotYet(String::new()),
+        other_control_planes: Vec::new(),
         endpoint: cluster_endpoint(stores, namespace, spec.as_ref().ok(), first),
-        workers_left: if deleting && counts_workers {
+        workers_left: if deleting && acts_as_control_plane {
             workers_left((stores, workloads), cluster, first)
         } else {
             0
@@ -230,7 +247,8 @@ fn observed_cluster(
         other_turn,
         spec,
         name,
-    }
+    };
+    (seen, acts_as_control_plane)
 }
 
 /// Machines of a Cluster that are no control plane, and not the `first` one.

@@ -1,6 +1,7 @@
 //! What is done next for a Cluster, and why. Pure.
 
 mod delete;
+mod etcd;
 mod summary;
 
 use std::time::Duration;
@@ -209,6 +210,7 @@ fn probe(observed: &Observed, plan: &mut Plan) {
         plan.actions.push(Action::Connect);
     }
     plan.findings.push(health(observed));
+    plan.findings.extend(etcd::health(observed));
     plan.next = Next::After(PROBE_AGAIN);
 }
 

@@ -6,13 +6,21 @@ use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::core::trouble;
 
 /// In the order in which a cluster comes to life: the first that does not hold is the reason.
-const PARTS: [ConditionType; 5] = [
+const PARTS: [ConditionType; 6] = [
     ConditionType::ConfigurationValid,
     ConditionType::CertificatesReady,
     ConditionType::ControlPlaneInitialized,
     ConditionType::ControlPlaneHealthy,
+    ConditionType::EtcdHealthy,
     ConditionType::AddonsApplied,
 ];
+
+/// An etcd that cannot be asked may serve all the same: its API server tells.
+fn holds(finding: &Finding) -> bool {
+    let is_unread =
+        finding.condition == ConditionType::EtcdHealthy && finding.status == Status::Unknown;
+    finding.status == Status::True || is_unread
+}
 
 /// Adds `Ready`, and the phase.
 pub fn summarise(observed: &Observed, plan: &mut Plan) {
@@ -23,20 +31,22 @@ pub fn summarise(observed: &Observed, plan: &mut Plan) {
                 .iter()
                 .find(|finding| finding.condition == *name)
         })
-        .find(|finding| finding.status != Status::True)
+        .find(|finding| !holds(finding))
         .cloned();
     let ready = observed
         .machines
         .iter()
         .filter(|machine| machine.ready)
-        .count();
+        .count()
+        + observed.well;
+    let all = observed.machines.len() + observed.well;
     let finding = match blocking {
         Some(finding) => Finding {
             condition: ConditionType::Ready,
             ..finding
         },
-        None if ready < observed.machines.len() || observed.pool.is_some() => {
-            let machines = format!("{ready} of {} Machines are ready", observed.machines.len());
+        None if ready < all || observed.pool.is_some() => {
+            let machines = format!("{ready} of {all} Machines are ready");
             let worst = trouble::worst(observed.machines.iter().filter_map(|m| m.trouble.as_ref()));
             let message = trouble::beside(trouble::beside(machines, worst), observed.pool.clone());
             Finding::no(ConditionType::Ready, Reason::WaitingForMachines, message)
@@ -45,7 +55,7 @@ pub fn summarise(observed: &Observed, plan: &mut Plan) {
     };
     plan.phase = if is_live(observed) {
         "Running"
-    } else if observed.machines.is_empty() {
+    } else if all == 0 {
         "Pending"
     } else {
         "Provisioning"

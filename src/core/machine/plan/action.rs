@@ -5,6 +5,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::Plan;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::Finding;
+use crate::core::control_plane::Member;
 use crate::core::node::JobKind;
 use crate::core::proof::{Clean, Over, TurnIsOver};
 use crate::core::{self, Next, Reports};
@@ -28,6 +29,8 @@ pub enum Action {
     RunJob(JobKind),
     /// Take the control-plane turn by compare-and-swap.
     TakeTurn(TurnAction),
+    /// Remove this member from etcd, if it is still allowed by then. Leadership is moved to another member before.
+    RemoveMember(Member),
     /// Return the control-plane turn.
     ReturnTurn(TurnIsOver),
     /// Record on the Cluster and its CA Secret that the control plane exists.

@@ -9,7 +9,7 @@ use super::super::observed::{
 };
 use super::super::units;
 use super::doubt::{self, ClusterName};
-use super::{Action, Plan, running, taking, unreachable, virtual_machine};
+use super::{Action, Plan, joining, running, taking, unreachable, virtual_machine};
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason, find};
 use crate::api::names::machine_uid;
@@ -153,7 +153,7 @@ fn on_host(
         return run(observed, seen, JobKind::Prepare, now);
     }
     if observed.acts_as_control_plane() {
-        control_plane(observed, cluster, seen, now)
+        control_plane(observed, held, cluster, seen, now)
     } else {
         worker(observed, cluster, seen, now)
     }
@@ -161,6 +161,7 @@ fn on_host(
 
 fn control_plane(
     observed: &Observed,
+    held: &Infrastructure,
     cluster: &ObservedCluster,
     seen: &Observation,
     now: Timestamp,
@@ -176,20 +177,29 @@ fn control_plane(
                 waiting_for_node(observed)
             }
         }
-        (Some(_), _) => wait(
-            Reason::ControlPlaneJoinUnsupported,
-            "the control plane exists already, and this release runs one control-plane Machine per Cluster; delete this Machine".into(),
-        ),
+        (Some(_), _) => joining::plan(observed, held, cluster, seen, now),
         (None, _) if cluster.external => Plan::waiting(doubt::external(BOOTSTRAP, named)),
-        (None, _) if !cluster.certificates_ready => {
-            wait(Reason::WaitingForCertificates, format!("Cluster {} has no certificate authorities yet", cluster.name))
+        (None, _) if !cluster.certificates_ready => wait(
+            Reason::WaitingForCertificates,
+            format!(
+                "Cluster {} has no certificate authorities yet",
+                cluster.name
+            ),
+        ),
+        (None, _) if let Some((reason, message)) = &cluster.in_doubt => {
+            wait(*reason, message.clone())
         }
-        (None, _) if let Some((reason, message)) = &cluster.in_doubt => wait(*reason, message.clone()),
-        (None, Some(turn)) if turn.machine != observed.uid() => Plan::waiting(doubt::blocked(BOOTSTRAP, turn, named)),
+        (None, Some(turn)) if turn.machine != observed.uid() => {
+            Plan::waiting(doubt::blocked(BOOTSTRAP, turn, named))
+        }
         (None, Some(_)) => run(observed, seen, JobKind::Init, now),
         (None, None) => Plan::act(
             Action::TakeTurn(TurnAction::Init),
-            Finding::no(BOOTSTRAP, Reason::TakingTurn, "taking the turn to run kubeadm init"),
+            Finding::no(
+                BOOTSTRAP,
+                Reason::TakingTurn,
+                "taking the turn to run kubeadm init",
+            ),
         ),
     }
 }
@@ -239,7 +249,7 @@ fn worker(
 
 /// Deletes a Node of the same name if its Machine does not exist and this host was reset for that Machine: it runs nowhere.
 /// Any other Node stays and blocks the join: a Node that is not Ready may still run.
-fn displace(observed: &Observed, seen: &Observation, namesake: &Namesake) -> Plan {
+pub(super) fn displace(observed: &Observed, seen: &Observation, namesake: &Namesake) -> Plan {
     let (name, id) = (&namesake.node.name, &namesake.node.provider_id);
     let is_silent = namesake.node.ready != Some(true) && namesake.marked.is_none();
     if namesake.is_left_over && is_silent && was_reset_here(observed, seen, namesake) {

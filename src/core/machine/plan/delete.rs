@@ -7,6 +7,7 @@ use kube::ResourceExt;
 
 use super::super::kind::PlaceKind;
 use super::super::observed::{Infrastructure, Lookup, Observed, Placement, Stuck, VirtualMachine};
+use super::leaving::{self, Leaving};
 use super::{Action, Plan, Release, hypervisor, known_node, release};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::ANNOTATION_EXCLUDE_DRAIN;
@@ -40,7 +41,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     }
     match &observed.placement {
         Placement::Held(held) if held.releasing => release::plan(observed, held, now),
-        Placement::Held(held) => let_go(observed, held, now),
+        Placement::Held(held) => leaving::first(observed, let_go(observed, held, now)),
         Placement::None(_) => match &observed.claiming {
             Some(host) => Plan::waiting(deleting(
                 Reason::WaitingForHost,
@@ -111,7 +112,7 @@ pub(super) fn deleting(reason: Reason, message: impl Into<String>) -> Finding {
 }
 
 /// The ClusterProfile of a Cluster is deleted before any of its Machines, so that no consumer uses it any more.
-/// Control-plane Machines are deleted last, and the last one only with its Cluster.
+/// With their Cluster, control-plane Machines are deleted last; without it, only as far as their etcd can do without them.
 fn must_wait(observed: &Observed) -> Option<Finding> {
     let cluster = observed.cluster.as_ref()?;
     if cluster.deleting && cluster.published {
@@ -137,15 +138,10 @@ fn must_wait(observed: &Observed) -> Option<Finding> {
             )
         });
     }
-    observed.is_initializer().then(|| {
-        deleting(
-            Reason::LastControlPlane,
-            format!(
-                "this is the last control-plane Machine of Cluster {}, with the only copy of its state: nothing is done to it; it and the cluster keep running. A deletion cannot be undone; no action is needed. Delete the Cluster only if you want to delete all of it: that resets every host",
-                cluster.name
-            ),
-        )
-    })
+    match leaving::of(observed) {
+        Leaving::Waits(finding) => Some(finding),
+        Leaving::Nothing | Leaving::Removed(_) | Leaving::Member(_) => None,
+    }
 }
 
 /// Whether the whole cluster is deleted: then no pods need to be moved to other nodes.

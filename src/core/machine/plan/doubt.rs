@@ -1,12 +1,12 @@
 //! Messages for a turn that another Machine has, and for objects that contradict each other.
 
-use super::turn::{Doubt, Side};
 use crate::api::cluster::{Cluster, Turn};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{
     ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED, ANNOTATION_SETTINGS, ANNOTATION_TURN,
     LABEL_CLUSTER, MANAGER_ACCOUNT,
 };
+use crate::core::control_plane::turn::{Doubt, Side};
 use crate::core::node::Marker;
 
 /// A Cluster, for the commands in a message.

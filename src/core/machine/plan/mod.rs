@@ -1,6 +1,7 @@
 //! What is done next for a Machine, and why. Pure.
 
 mod action;
+pub mod address;
 mod bootstrap;
 pub mod claim;
 mod commands;
@@ -8,6 +9,8 @@ pub mod correct;
 mod delete;
 pub mod doubt;
 mod hypervisor;
+pub mod joining;
+mod leaving;
 pub mod placement;
 mod release;
 pub use action::{Acquire, Action, Power, Release};
@@ -17,7 +20,6 @@ pub use release::time_limit;
 pub mod running;
 mod summary;
 mod taking;
-pub mod turn;
 mod unheld;
 pub use unheld::host_is_gone;
 mod virtual_machine;
@@ -138,6 +140,7 @@ fn held_plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan
         (_, Some(first)) => first,
         (_, None) => bootstrap::plan(observed, held, now),
     };
+    address::keep(observed, held, &mut plan, now);
     virtual_machine::remove_seed(observed, held, &mut plan);
     hypervisor::record(observed, &mut plan);
     plan

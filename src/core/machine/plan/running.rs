@@ -4,21 +4,22 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Taint;
 
-use super::super::observed::{Lookup, Observed, Placement};
+use super::super::observed::{Lookup, Observed, ObservedCluster, Placement};
 use super::super::settings;
 use super::{Action, LOOK_AGAIN, Plan};
+use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::core::kubeadm::KubernetesVersion;
 use crate::core::node_change::NodeChange;
-use crate::core::proof::TurnIsOver;
+use crate::core::proof::{MemberProof, MemberState, TurnIsOver};
 use crate::core::{Next, NodeView};
 
 /// Keeps the Node according to the Machine's spec.
 pub fn plan(observed: &Observed, node: &NodeView) -> Plan {
     let mut plan = Plan::default();
     let cluster = observed.cluster.as_ref();
-    if observed.has_turn() && cluster.is_some_and(|c| c.initialized_by.is_some()) {
-        plan.actions.push(Action::ReturnTurn(TurnIsOver::Recorded));
+    if let Some(over) = cluster.and_then(|cluster| turn_is_over(observed, cluster)) {
+        plan.actions.push(Action::ReturnTurn(over));
     }
     if observed.has_token {
         plan.actions.push(Action::RemoveToken);
@@ -42,6 +43,26 @@ pub fn plan(observed: &Observed, node: &NodeView) -> Plan {
     plan.findings.push(with_host(observed, health(node)));
     plan.findings.push(up_to_date(observed, node));
     plan
+}
+
+/// Why its turn is over: init is recorded, or its etcd member votes.
+fn turn_is_over(observed: &Observed, cluster: &ObservedCluster) -> Option<TurnIsOver> {
+    cluster.initialized_by.as_ref()?;
+    let is_own = |turn: &&Turn| turn.machine == observed.uid();
+    let turn = cluster
+        .turn
+        .iter()
+        .chain(&cluster.other_turn)
+        .find(is_own)?;
+    if turn.action == TurnAction::Init {
+        return Some(TurnIsOver::Recorded);
+    }
+    let (Lookup::Known(members), Placement::Held(held)) = (&cluster.etcd, &observed.placement)
+    else {
+        return None;
+    };
+    let proof = MemberProof::of(observed.uid(), held.address.as_deref()?, members)?;
+    (proof.state() == MemberState::Votes).then_some(TurnIsOver::Member(proof))
 }
 
 /// A Machine whose settings, or those of its Cluster, cannot be used. A running node is left as it is and

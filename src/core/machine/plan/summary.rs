@@ -109,10 +109,10 @@ fn armed(observed: &Observed) -> Option<Finding> {
             Reason::OtherMachine,
             "is ignored, because it names another UID",
         )
-    } else if observed.is_initializer() {
+    } else if is_last(observed) {
         (
             Reason::LastControlPlane,
-            "is ignored, because this Machine created the control plane and is removed only with its Cluster",
+            "is ignored, because this is the last control-plane Machine, which is removed only with its Cluster",
         )
     } else if observed.virtual_machine.is_some() {
         (
@@ -130,6 +130,12 @@ fn armed(observed: &Observed) -> Option<Finding> {
         observed.marker.namespace, observed.marker.machine
     );
     Some(Finding::no(ConditionType::HostIsGoneUsed, reason, message))
+}
+
+/// It created the control plane, and no other Machine has joined that.
+fn is_last(observed: &Observed) -> bool {
+    let cluster = observed.cluster.as_ref();
+    observed.is_initializer() && cluster.is_some_and(|c| c.other_control_planes.is_empty())
 }
 
 fn phase(observed: &Observed, plan: &Plan) -> Phase {

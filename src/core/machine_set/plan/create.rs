@@ -1,6 +1,6 @@
 //! Which Machines a set makes, and how they look.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Resource;
@@ -22,7 +22,7 @@ const AT_ONCE: usize = 256;
 /// Machines for what is missing, with names that no Machine had before: who goes by names, as
 /// cluster-autoscaler does, takes a second bearer of a name for the first.
 pub fn create(observed: &Observed, have: usize, wanted: usize) -> Vec<Action> {
-    let taken: BTreeSet<&str> = observed.machines.iter().map(|m| m.name.as_str()).collect();
+    let taken: HashSet<&str> = observed.machines.iter().map(|m| m.name.as_str()).collect();
     let because = format!("{have} Machines < {wanted} spec.replicas");
     (0..)
         .map(|index| name(observed, index))

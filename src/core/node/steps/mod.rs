@@ -8,7 +8,7 @@ mod virtual_ip;
 pub use bootstrap::{Bootstrap, POST_KUBEADM, init, join};
 pub use prepare::{Prepare, Role, prepare};
 pub use reset::{Reset, reset};
-pub use virtual_ip::VirtualIpInput;
+pub use virtual_ip::{VirtualIpInput, address};
 
 use minijinja::Value;
 

@@ -2,7 +2,8 @@
 
 use minijinja::context;
 
-use super::super::unit::Step;
+use super::super::job::JobKind;
+use super::super::unit::{Step, Unit};
 use super::{UnitError, step};
 
 /// How a machine takes part in holding the virtual IP.
@@ -20,6 +21,18 @@ pub struct VirtualIpInput<'a> {
     pub interface: Option<&'a str>,
     /// VRRP virtual router id; derived from the address when absent.
     pub router_id: Option<u8>,
+}
+
+/// The unit by which a control plane takes part, or learns of others.
+///
+/// # Errors
+/// [`UnitError`]: a template does not render.
+pub fn address(input: &VirtualIpInput<'_>) -> Result<Unit, UnitError> {
+    Ok(Unit {
+        kind: JobKind::Address,
+        steps: vec![virtual_ip(input)?],
+        secrets: Vec::new(),
+    })
 }
 
 pub(super) fn virtual_ip(input: &VirtualIpInput<'_>) -> Result<Step, UnitError> {

@@ -11,8 +11,8 @@ use crate::api::cluster::{Turn, TurnAction};
 use crate::api::names::FINALIZER_PROFILE;
 use crate::api::{Cluster, ClusterProviderSpec};
 use crate::core::cluster::health::Judgement;
+use crate::core::control_plane::turn::Doubt;
 use crate::core::kubeadm::Endpoint;
-use crate::core::machine::plan::turn::Doubt;
 
 fn observed(metadata: &Value) -> Observed {
     let mut manifest = json!({
@@ -33,6 +33,7 @@ fn observed(metadata: &Value) -> Observed {
         cluster: Arc::new(cluster),
         spec: Ok(ClusterProviderSpec::default()),
         machines: Vec::new(),
+        well: 0,
         pool: None,
         sets_left: 0,
         unlabelled: Vec::new(),
@@ -52,6 +53,7 @@ fn observed(metadata: &Value) -> Observed {
         secrets_held: true,
         connected: false,
         health: None,
+        etcd: None,
         addons: Addons::Applied,
         addons_due: false,
         addons_next: Next::OnChange,
@@ -64,6 +66,7 @@ fn machine(control_plane: bool, deleting: bool) -> MachineFact {
         name: if control_plane { "cp-0" } else { "w-0" }.into(),
         reason: "Draining".into(),
         control_plane,
+        addresses: Vec::new(),
         ready: true,
         deleting,
         trouble: None,

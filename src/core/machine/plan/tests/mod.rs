@@ -9,6 +9,7 @@ mod faults;
 mod hypervisors;
 mod kstatus;
 mod leaving;
+mod members;
 mod reported;
 mod safety;
 mod turns;
@@ -29,13 +30,14 @@ use crate::api::names::{
     ANNOTATION_EXCLUDE_DRAIN, ANNOTATION_PAUSED, ANNOTATION_SETTINGS, FINALIZER_MACHINE,
 };
 use crate::api::{Cluster, ClusterProviderSpec, Machine, MachineProviderSpec};
+use crate::core::control_plane::{Member, MemberHealth, MemberId, Members};
 use crate::core::kubeadm::Endpoint;
 use crate::core::machine::{HostChoice, ObservedCluster, Refusal, SpecProblem, Unheld, units};
 use crate::core::node::{
     Attempts, Failure, Job, JobKind, Marker, Observation, Owner, Ownership, Progress,
     SoftwareVersions, UnitState, UnitStatus,
 };
-use crate::core::proof::{Clean, Ended, Over, Proof, TurnIsOver};
+use crate::core::proof::{Clean, Ended, MemberProof, Over, Proof, TurnIsOver};
 
 /// UID of the Machine that the tests look at.
 const ME: &str = "11111111-0000-4000-8000-000000000001";
@@ -109,9 +111,26 @@ fn cluster() -> ObservedCluster {
             host: "192.0.2.100".into(),
             port: 6443,
         }),
+        etcd: Lookup::NotYet("the etcd of Cluster a has not been asked yet".into()),
+        other_control_planes: Vec::new(),
         version: Some("v1.36.3".into()),
         workers_left: 1,
     }
+}
+
+/// Healthy etcd members at these addresses.
+fn etcd_at(addresses: &[&str]) -> Arc<Members> {
+    let mut members = Members::default();
+    for (id, address) in (1..).map(MemberId).zip(addresses) {
+        members.list.push(Member {
+            id,
+            name: format!("node-{id}"),
+            peer_urls: vec![format!("https://{address}:2380")],
+            is_learner: false,
+        });
+        members.health.insert(id, MemberHealth::Healthy);
+    }
+    Arc::new(members)
 }
 
 /// A Machine that knows of one host that it could take.
@@ -133,6 +152,8 @@ fn observed(control_plane: bool) -> Observed {
         namesake: None,
         node: Lookup::Known(None),
         follow: None,
+        own_address: None,
+        applied_address: None,
         has_token: false,
         attempts: [].into(),
         paused_by: None,

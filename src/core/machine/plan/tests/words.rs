@@ -2,11 +2,11 @@
 
 use super::super::super::observed::Stuck;
 use super::super::doubt::{self, ClusterName};
-use super::super::turn::Doubt;
 use super::super::{correct, time_limit, unanswered};
 use super::*;
 use crate::api::conditions::{ConditionType, Reason};
 use crate::api::names::ANNOTATION_HOST_IS_GONE;
+use crate::core::control_plane::turn::Doubt;
 
 const CLUSTER: ClusterName = ClusterName {
     namespace: "team",

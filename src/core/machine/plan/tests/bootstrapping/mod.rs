@@ -144,14 +144,14 @@ fn init_needs_certificates_the_turn_and_no_control_plane() {
                 c.in_doubt = Some((Reason::TurnInDoubt, "two holders".into()));
             },
             &[],
-            "ControlPlaneJoinUnsupported",
+            "EndpointMissing",
             &[],
         ),
         (
             "made by another",
             |c| c.initialized_by = Some(OTHER.into()),
             &[],
-            "ControlPlaneJoinUnsupported",
+            "EndpointMissing",
             &["delete this Machine"],
         ),
         (
@@ -161,7 +161,7 @@ fn init_needs_certificates_the_turn_and_no_control_plane() {
                 c.turn = Some(turn_of(ME));
             },
             &[],
-            "ControlPlaneJoinUnsupported",
+            "EndpointMissing",
             &[],
         ),
     ];

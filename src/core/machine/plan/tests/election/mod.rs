@@ -5,8 +5,10 @@ mod world;
 
 use proptest::prelude::*;
 
-use super::super::turn::{Both, Holder, Side, Step, give_back, record, record_found, settle, take};
 use super::*;
+use crate::core::control_plane::turn::{
+    Both, Holder, Side, Step, give_back, record, record_found, settle, take,
+};
 
 /// What happens next.
 #[derive(Clone, Copy, Debug)]
@@ -154,10 +156,7 @@ fn one_of_two_makes_the_control_plane_and_the_other_says_what_it_waits_for() {
     let maker = UIDS.iter().position(|uid| *uid == by).expect("one of both");
     assert!(world.sites[maker].began && !world.sites[1 - maker].began);
     let other = plan(&world.observed(1 - maker), at(world.now));
-    assert_eq!(
-        finding(&other, "Ready").reason,
-        "ControlPlaneJoinUnsupported"
-    );
+    assert_eq!(finding(&other, "Ready").reason, "EndpointMissing");
 }
 
 /// M0 ran init, and was stripped of its finalizer before that was recorded. Its host is not reset because of the control
@@ -211,6 +210,6 @@ fn an_init_that_was_not_recorded_before_its_machine_went_holds_nobody_for_ever()
         assert!(world.sites[0].initialized && !world.sites[1].began);
         let other = plan(&world.observed(1), at(world.now));
         let reason = finding(&other, "Ready").reason;
-        assert_eq!(reason, "ControlPlaneJoinUnsupported");
+        assert_eq!(reason, "EndpointMissing");
     }
 }

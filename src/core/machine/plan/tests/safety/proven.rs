@@ -50,7 +50,7 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
                 && case.owner != "made"
         }
         // the others are of virtual machines, and these cases are about hosts
-        Action::RunJob(JobKind::Reset)
+        Action::RunJob(JobKind::Reset | JobKind::Address)
         | Action::Acquire(
             Acquire::Elsewhere
             | Acquire::Image
@@ -60,7 +60,10 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
         )
         | Action::Power(_)
         | Action::Release(Release::Later)
-        | Action::DeleteLeftNode { .. } => false,
+        | Action::DeleteLeftNode { .. }
+        // nor is an etcd seen in these cases
+        | Action::RemoveMember(_)
+        | Action::ReturnTurn(TurnIsOver::Member(_)) => false,
         Action::TakeTurn(_) => {
             !case.deleting
                 && is_ours(case)

@@ -6,10 +6,10 @@ mod orders;
 use crate::api::conditions::ConditionType;
 use proptest::prelude::*;
 
-use super::super::turn::{
+use super::*;
+use crate::core::control_plane::turn::{
     Both, Doubt, Holder, Marks, Side, Step, give_back, record, record_found, settle, take,
 };
-use super::*;
 
 fn holder(of: &str) -> Holder {
     match of {
@@ -46,6 +46,7 @@ fn said(step: &Step) -> String {
         Step::Done => "done".into(),
         Step::Blocked(turn) => format!("blocked by {}", turn.machine),
         Step::Initialized(by) => format!("made by {by}"),
+        Step::NotInitialized => "not made".into(),
         Step::InDoubt(Doubt::TwoHolders(..)) => "two holders".into(),
         Step::InDoubt(Doubt::Unreadable(..)) => "unreadable".into(),
         Step::InDoubt(_) => "record in doubt".into(),

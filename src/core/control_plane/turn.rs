@@ -11,13 +11,16 @@
 //! The Secret is read before the Cluster, and written only while nothing else has changed on it. Because a return
 //! writes the Secret as well (it adds a missing copy first), a copy that was read before a return is never
 //! written after it.
+//!
+//! The turn of `kubeadm init` may not be given twice, because nothing else would show it: two objects must agree. The later
+//! ones (join, removal) guard an etcd that can be asked: there the Secret decides, and the Cluster repeats it for people.
 
 use std::collections::BTreeMap;
 
 use kube::ResourceExt;
 
 use crate::api::Cluster;
-use crate::api::cluster::Turn;
+use crate::api::cluster::{Turn, TurnAction};
 use crate::api::names::{ANNOTATION_INITIALIZED, ANNOTATION_TURN};
 
 /// The holder of the turn, according to one object.
@@ -72,6 +75,8 @@ pub enum Step {
     Blocked(Turn),
     /// The Machine of this UID ran `kubeadm init`.
     Initialized(String),
+    /// No Machine has run `kubeadm init`, and the turn that is wanted needs that.
+    NotInitialized,
     /// The two contradict each other: nothing proceeds before a person has decided.
     InDoubt(Doubt),
     /// The CA Secret, which has to be written first, is missing.
@@ -169,7 +174,7 @@ impl Both {
                 return Some(Doubt::TwoRecords(one.clone(), other.clone()));
             }
             // the control plane exists: no turn for `kubeadm init` means anything any more
-            (_, Some(_)) => return None,
+            (_, Some(_)) => return self.later_doubt(),
             // its holder is about to write it on the Cluster
             (Some(by), None) if !self.is_recording(by) => {
                 return Some(Doubt::RecordOnSecretOnly(by.clone()));
@@ -186,6 +191,14 @@ impl Both {
         }
     }
 
+    /// The same, once the control plane exists.
+    fn later_doubt(&self) -> Option<Doubt> {
+        match &self.secret.turn {
+            Holder::Unreadable(text) => Some(Doubt::Unreadable(Side::Secret, text.clone())),
+            Holder::Nobody | Holder::Of(_) => None,
+        }
+    }
+
     fn is_recording(&self, by: &str) -> bool {
         self.holder().is_some_and(|turn| turn.machine == by)
     }
@@ -195,7 +208,7 @@ fn is_same(one: &Turn, other: &Turn) -> bool {
     one.machine == other.machine && one.action == other.action
 }
 
-/// The next step to take or keep the turn: [`Step::Done`] permits `kubeadm init`.
+/// The next step to take or keep the turn: [`Step::Done`] permits what it is for.
 pub fn take(both: &Both, wanted: &Turn) -> Step {
     if both.no_secret {
         return Step::NoSecret;
@@ -206,13 +219,12 @@ pub fn take(both: &Both, wanted: &Turn) -> Step {
     if let Some(step) = copy_record(both) {
         return step;
     }
-    if let Some(by) = both
-        .cluster
-        .initialized
-        .as_ref()
-        .or(both.secret.initialized.as_ref())
-    {
-        return Step::Initialized(by.clone());
+    let recorded = [&both.cluster, &both.secret].map(|marks| marks.initialized.as_ref());
+    match (wanted.action, recorded.into_iter().flatten().next()) {
+        (TurnAction::Init, None) => (),
+        (TurnAction::Init, Some(by)) => return Step::Initialized(by.clone()),
+        (TurnAction::Join | TurnAction::Remove, None) => return Step::NotInitialized,
+        (TurnAction::Join | TurnAction::Remove, Some(_)) => return take_later(both, wanted),
     }
     match (&both.secret.turn, &both.cluster.turn) {
         (Holder::Nobody, Holder::Of(turn)) => {
@@ -223,6 +235,23 @@ pub fn take(both: &Both, wanted: &Turn) -> Step {
             Step::Write(Side::Cluster, both.cluster.with_turn(turn))
         }
         (Holder::Of(_), Holder::Of(_)) => Step::Done,
+        _ => Step::Write(Side::Secret, both.secret.with_turn(wanted)),
+    }
+}
+
+/// The same, in a control plane that exists. The turn of an init that is recorded is free.
+fn take_later(both: &Both, wanted: &Turn) -> Step {
+    let is_later = |turn: &Turn| turn.action != TurnAction::Init;
+    match (&both.secret.turn, &both.cluster.turn) {
+        (Holder::Of(turn), other) if is_same(turn, wanted) => match other {
+            Holder::Of(repeated) if is_same(repeated, wanted) => Step::Done,
+            _ => Step::Write(Side::Cluster, both.cluster.with_turn(wanted)),
+        },
+        (Holder::Of(turn), _) if is_later(turn) => Step::Blocked(turn.clone()),
+        // the Secret was made again, or restored
+        (Holder::Nobody, Holder::Of(turn)) if is_later(turn) => {
+            Step::Write(Side::Secret, both.secret.with_turn(turn))
+        }
         _ => Step::Write(Side::Secret, both.secret.with_turn(wanted)),
     }
 }
@@ -298,8 +327,16 @@ pub fn settle(both: &Both) -> Step {
         return step;
     }
     if let Some(by) = &both.cluster.initialized {
-        return end_turn(both, by);
+        let is_later = |turn: &Turn| turn.action != TurnAction::Init;
+        return match both.holder() {
+            Some(turn) if is_later(turn) => copy_turn(both),
+            _ => end_turn(both, by),
+        };
     }
+    copy_turn(both)
+}
+
+fn copy_turn(both: &Both) -> Step {
     match (&both.secret.turn, &both.cluster.turn) {
         (Holder::Nobody, Holder::Of(turn)) => {
             Step::Write(Side::Secret, both.secret.with_turn(turn))

@@ -1,0 +1,178 @@
+//! The members of a control plane's etcd, read live.
+
+use std::sync::Arc;
+
+use futures::future::join_all;
+use kube::ResourceExt;
+
+use super::ControlPlanes;
+use super::seat::Seat;
+use crate::api::Cluster;
+use crate::core::control_plane::{MemberHealth, MemberId, Members};
+use crate::etcd::{self, Etcd, Status};
+use crate::store::Key;
+
+/// Why the members cannot be read. That proves nothing about them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Silence(pub String);
+
+impl ControlPlanes {
+    /// The members, from a list that the quorum confirms, with the health of each.
+    ///
+    /// # Errors
+    /// [`Silence`]: no machine of the control plane gives such a list, with what each answers.
+    pub async fn members(&self, cluster: &Cluster) -> Result<Members, Silence> {
+        let seats = self.seats(cluster).await.map_err(Silence)?;
+        self.members_of(&seats).await
+    }
+
+    /// Like [`Self::members`], and remembers what was read. News wakes the control-plane Machines, which wait for it.
+    ///
+    /// # Errors
+    /// Those of [`Self::members`], as a message.
+    pub async fn look(&self, cluster: &Cluster) -> Result<Arc<Members>, String> {
+        let read = self.members(cluster).await;
+        let read = read.map(Arc::new).map_err(|Silence(why)| why);
+        let uid = cluster.uid().unwrap_or_default();
+        let before = self.workloads.known.get(&uid).etcd;
+        let is_news = before.is_none_or(|(before, _)| before != read);
+        let now = crate::clock::now();
+        self.workloads
+            .known
+            .update(&uid, |known| known.etcd = Some((read.clone(), now)));
+        if is_news {
+            let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
+            let key = Key::ControlPlane(namespace, name);
+            for machine in self.base.stores().machines.by(&key) {
+                self.base.wakers.machines.wake_object(&machine);
+            }
+        }
+        read
+    }
+
+    /// Removes a member. `Ok(false)`: etcd is not ready for that now.
+    ///
+    /// # Errors
+    /// [`Silence`]: no other member could be asked for it, or all refuse.
+    pub async fn remove(&self, cluster: &Cluster, id: MemberId) -> Result<bool, Silence> {
+        let seats = self.seats(cluster).await.map_err(Silence)?;
+        let members = self.members_of(&seats).await?;
+        let leaving = members.get(id);
+        let mut refusals = Vec::new();
+        // a member that is to leave does not have to answer, and would be gone with the answer
+        let others = seats
+            .iter()
+            .filter(|seat| leaving.is_none_or(|leaving| !leaving.is_at(&seat.address)));
+        for seat in others {
+            let Ok(etcd) = &seat.etcd else { continue };
+            match etcd.remove(id).await {
+                Ok(_) => return Ok(true),
+                Err(error) if error.is_not_found() => return Ok(true),
+                Err(error) if error.is_wait() => return Ok(false),
+                Err(error) => refusals.push(said(seat, &error)),
+            }
+        }
+        Err(Silence(refusals.join("; ")))
+    }
+
+    /// Makes another member the leader, if this one is.
+    ///
+    /// # Errors
+    /// [`Silence`]: the leader could not be asked for it, or refuses.
+    pub async fn hand_over(
+        &self,
+        cluster: &Cluster,
+        members: &Members,
+        from: MemberId,
+    ) -> Result<(), Silence> {
+        let (Some(leaving), true) = (members.get(from), members.leader == Some(from)) else {
+            return Ok(());
+        };
+        let is_fit = |id: &MemberId| {
+            let member = members.get(*id);
+            member.is_some_and(|m| !m.is_learner && members.trouble(m).is_none())
+        };
+        let others = members.list.iter().map(|member| member.id);
+        let Some(to) = others.filter(|id| *id != from).find(is_fit) else {
+            return Err(Silence("no other etcd member is healthy".into()));
+        };
+        let seats = self.seats(cluster).await.map_err(Silence)?;
+        let Some(seat) = seats.iter().find(|seat| leaving.is_at(&seat.address)) else {
+            return Ok(());
+        };
+        // a leader that does not answer is replaced by the others
+        let Ok(etcd) = &seat.etcd else { return Ok(()) };
+        match etcd.transfer_leadership(to).await {
+            Ok(()) | Err(etcd::Error::Unreached(_)) => Ok(()),
+            Err(error) => Err(Silence(said(seat, &error))),
+        }
+    }
+
+    async fn members_of(&self, seats: &[Seat]) -> Result<Members, Silence> {
+        let statuses = join_all(seats.iter().map(status)).await;
+        let mut silences = Vec::new();
+        for (seat, status) in seats.iter().zip(&statuses) {
+            let (Ok(etcd), Ok(_)) = (&seat.etcd, status) else {
+                silences.extend(status.as_ref().err().cloned());
+                continue;
+            };
+            match list(etcd).await {
+                Ok(members) => return Ok(with_health(members, seats, &statuses)),
+                Err(error) => silences.push(said(seat, &error)),
+            }
+        }
+        if silences.is_empty() {
+            silences.push("no control-plane Machine of it has a server".into());
+        }
+        Err(Silence(silences.join("; ")))
+    }
+}
+
+/// A list that the quorum confirms, and the alarms.
+async fn list(etcd: &Etcd) -> Result<Members, etcd::Error> {
+    let list = etcd.members().await?;
+    let alarms = etcd.alarms().await?;
+    Ok(Members {
+        list,
+        alarms: alarms.into_iter().map(|a| (a.member, a.alarm)).collect(),
+        ..Members::default()
+    })
+}
+
+async fn status(seat: &Seat) -> Result<Status, String> {
+    let etcd = seat.etcd.as_ref();
+    let etcd = etcd.map_err(|error| format!("{}: {error}", seat.machine))?;
+    etcd.status().await.map_err(|error| said(seat, &error))
+}
+
+fn said(seat: &Seat, error: &etcd::Error) -> String {
+    format!("{}: {error}", seat.machine)
+}
+
+fn with_health(
+    mut members: Members,
+    seats: &[Seat],
+    statuses: &[Result<Status, String>],
+) -> Members {
+    members.leader = statuses
+        .iter()
+        .find_map(|status| status.as_ref().ok()?.leader);
+    for (seat, status) in seats.iter().zip(statuses) {
+        let Some(member) = members.list.iter().find(|m| m.is_at(&seat.address)) else {
+            continue;
+        };
+        let health = match status {
+            // another etcd, of an earlier life of this machine
+            Ok(status) if status.id != member.id => {
+                MemberHealth::Unhealthy(format!("{} runs member {}", seat.machine, status.id))
+            }
+            Ok(status) if status.leader.is_none() => {
+                MemberHealth::Unhealthy("it knows no leader".into())
+            }
+            Ok(_) => MemberHealth::Healthy,
+            Err(why) => MemberHealth::Unhealthy(why.clone()),
+        };
+        members.health.insert(member.id, health);
+    }
+    members
+}

@@ -1,0 +1,25 @@
+//! The control planes of workload clusters, asked through their machines: etcd listens there, and its API is reached over
+//! the SSH connection of any of them.
+
+mod members;
+mod seat;
+
+use std::sync::Arc;
+
+use super::base::Base;
+use super::workloads::Workloads;
+use crate::providers::{Hosts, Providers};
+
+pub use members::Silence;
+
+/// Asks and changes the control planes of workload clusters.
+pub struct ControlPlanes {
+    /// Dependencies shared by all controllers.
+    pub base: Arc<Base>,
+    /// The workload clusters, and their certificate authorities.
+    pub workloads: Arc<Workloads>,
+    /// Hosts over SSH.
+    pub hosts: Arc<Hosts>,
+    /// The infrastructure providers.
+    pub providers: Arc<Providers>,
+}

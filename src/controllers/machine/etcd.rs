@@ -1,0 +1,156 @@
+//! What is read live of etcd just before a control-plane machine joins it, leaves it, or returns its turn.
+
+use std::sync::Arc;
+
+use super::{Machines, turn};
+use crate::api::Cluster;
+use crate::api::cluster::TurnAction;
+use crate::api::conditions::{ConditionType, Finding, Reason, Status};
+use crate::controllers::control_plane::Silence;
+use crate::core::control_plane::{Change, Member, permits};
+use crate::core::machine::plan::BOOTSTRAP;
+use crate::core::machine::{Observed, Placement};
+use crate::core::proof::{MemberProof, TurnIsOver};
+use crate::engine::{ActionOutcome, ReconcileError};
+
+/// Requires that etcd takes one more member, and that the Machine still has the turn. A finding says why it may not join now.
+///
+/// # Errors
+/// Those of [`turn::take`].
+pub(super) async fn may_join(
+    controller: &Machines,
+    observed: &Observed,
+) -> Result<Option<Finding>, ReconcileError> {
+    if let Some(doubt) = turn::take(&controller.turns, observed, TurnAction::Join).await? {
+        return Ok(Some(doubt));
+    }
+    let members = match controller
+        .control_planes
+        .look(&*cluster(controller, observed)?)
+        .await
+    {
+        Ok(members) => members,
+        Err(why) => return Ok(Some(waits(observed, Reason::EtcdUnreachable, why))),
+    };
+    // what joining begins with would wipe its data
+    if let Some(member) = address(observed).and_then(|address| members.at(address)) {
+        let message = format!(
+            "etcd lists member {} at the address of this machine, which is removed before the machine joins",
+            member.id
+        );
+        return Ok(Some(waits(observed, Reason::MemberChanging, message)));
+    }
+    let obstacle = permits(&members, Change::Add).err();
+    Ok(obstacle.map(|obstacle| waits(observed, obstacle.reason(), obstacle.message())))
+}
+
+/// Removes a member, if etcd can do without it now. Leadership is moved before.
+///
+/// # Errors
+/// Those of [`turn::take`].
+pub(super) async fn remove(
+    controller: &Machines,
+    observed: &Observed,
+    member: &Member,
+) -> Result<ActionOutcome, ReconcileError> {
+    let action = if observed.is_deleting() {
+        TurnAction::Remove
+    } else {
+        TurnAction::Join
+    };
+    if let Some(doubt) = turn::take(&controller.turns, observed, action).await? {
+        return Ok(ActionOutcome::NotYet(doubt));
+    }
+    let cluster = cluster(controller, observed)?;
+    let not_yet = |reason, message| Ok(ActionOutcome::NotYet(waits(observed, reason, message)));
+    let members = match controller.control_planes.look(&cluster).await {
+        Ok(members) => members,
+        Err(why) => return not_yet(Reason::EtcdUnreachable, why),
+    };
+    if members.get(member.id).is_none() {
+        return Ok(ActionOutcome::Yes);
+    }
+    if let Err(obstacle) = permits(&members, Change::Remove(member.id)) {
+        return not_yet(obstacle.reason(), obstacle.message());
+    }
+    controller.base.engine.must_lead()?;
+    let planes = &controller.control_planes;
+    let moved = planes.hand_over(&cluster, &members, member.id).await;
+    if let Err(Silence(why)) = moved {
+        let message = format!("the leadership of etcd could not be moved: {why}");
+        return not_yet(Reason::MemberChanging, message);
+    }
+    let removed = planes.remove(&cluster, member.id).await;
+    planes.look(&cluster).await.ok();
+    match removed {
+        Ok(true) => {
+            tracing::info!(cluster = observed.marker.cluster, machine = observed.marker.machine, member = %member.id, "removed an etcd member");
+            Ok(ActionOutcome::Yes)
+        }
+        Ok(false) => {
+            let message = format!(
+                "etcd does not remove member {} yet: its members have to be connected for 5 s",
+                member.label()
+            );
+            not_yet(Reason::MemberChanging, message)
+        }
+        Err(Silence(why)) => not_yet(Reason::EtcdUnreachable, why),
+    }
+}
+
+/// Returns the turn, if a list that is read now proves the same.
+///
+/// # Errors
+/// Those of [`turn::give_back`].
+pub(super) async fn return_turn(
+    controller: &Machines,
+    observed: &Observed,
+    over: &TurnIsOver,
+) -> Result<ActionOutcome, ReconcileError> {
+    if let TurnIsOver::Member(proof) = over {
+        let cluster = cluster(controller, observed)?;
+        let members = match controller.control_planes.look(&cluster).await {
+            Ok(members) => members,
+            Err(why) => {
+                let finding = waits(observed, Reason::EtcdUnreachable, why);
+                return Ok(ActionOutcome::NotYet(finding));
+            }
+        };
+        let now = address(observed).and_then(|at| MemberProof::of(observed.uid(), at, &members));
+        if now.as_ref() != Some(proof) {
+            return Err(ReconcileError::Conflict {
+                what: "return the control-plane turn".into(),
+            });
+        }
+    }
+    turn::give_back(&controller.turns, &observed.marker, over)
+        .await
+        .map(|()| ActionOutcome::Yes)
+}
+
+fn cluster(controller: &Machines, observed: &Observed) -> Result<Arc<Cluster>, ReconcileError> {
+    let (namespace, name) = (&observed.marker.namespace, &observed.marker.cluster);
+    let cluster = controller.base.stores().clusters.get(namespace, name);
+    cluster.ok_or_else(|| ReconcileError::other("ask etcd", "the Cluster was deleted"))
+}
+
+fn address(observed: &Observed) -> Option<&str> {
+    match &observed.placement {
+        Placement::Held(held) => held.address.as_deref(),
+        Placement::None(_) => None,
+    }
+}
+
+fn waits(observed: &Observed, reason: Reason, message: String) -> Finding {
+    let (condition, status) = if observed.is_deleting() {
+        (ConditionType::Deleting, Status::True)
+    } else {
+        (BOOTSTRAP, Status::False)
+    };
+    Finding {
+        condition,
+        status,
+        reason,
+        message,
+    }
+}

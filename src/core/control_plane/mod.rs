@@ -1,0 +1,8 @@
+//! The control plane of a cluster: the members of its etcd, and which changes they allow.
+
+pub mod members;
+pub mod quorum;
+pub mod turn;
+
+pub use members::{Member, MemberHealth, MemberId, Members};
+pub use quorum::{Change, Obstacle, permits};

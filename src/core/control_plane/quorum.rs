@@ -1,0 +1,224 @@
+//! The guard: which change of a control plane its etcd allows now.
+//!
+//! etcd serves while more than half of its voting members are healthy. A change is allowed only if that holds before it and
+//! after it, and only one at a time: a learner, or a member that was added and has not started, is a change that has not
+//! ended (<https://etcd.io/docs/v3.6/op-guide/runtime-configuration/>). The list must be linearizable: a member that lost the
+//! others serves its own copy as well.
+
+use super::members::{Member, MemberId, Members};
+use crate::api::conditions::Reason;
+
+/// A change of the members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// One more.
+    Add,
+    /// One less.
+    Remove(MemberId),
+    /// One is down for a while, as when its static pod is replaced, and returns.
+    Restart(MemberId),
+}
+
+/// Why a change is not allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// Not more than half of the voting members are healthy now.
+    QuorumLost {
+        /// Voting members that are healthy.
+        healthy: usize,
+        /// Voting members.
+        voters: usize,
+        /// The others, each with what is wrong.
+        troubles: Vec<String>,
+    },
+    /// After the change, or while it lasts, not more than half would be healthy.
+    QuorumAtRisk {
+        /// Voting members that would be healthy.
+        healthy: usize,
+        /// Voting members that there would be.
+        voters: usize,
+        /// The others of today, each with what is wrong.
+        troubles: Vec<String>,
+    },
+    /// An earlier change has not ended: this member is a learner, or has not started.
+    ChangeUnderWay(String),
+    /// The only member that votes has the only copy of the data.
+    LastMember(String),
+    /// A member found its data damaged: a change could spread that.
+    Corrupt(String),
+    /// A member has no room for more data: the cluster takes no writes, and so nothing joins or is upgraded.
+    NoSpace(String),
+    /// The list does not have this member.
+    NotListed(MemberId),
+}
+
+/// What forbids every change, and harms without one.
+pub fn trouble(members: &Members) -> Option<Obstacle> {
+    let (healthy, voters) = (healthy_without(members, None), members.voters().count());
+    if !is_quorum(healthy, voters) {
+        return Some(Obstacle::QuorumLost {
+            healthy,
+            voters,
+            troubles: troubles(members, None),
+        });
+    }
+    alarm(members, "CORRUPT")
+        .map(Obstacle::Corrupt)
+        .or_else(|| alarm(members, "NOSPACE").map(Obstacle::NoSpace))
+}
+
+/// Whether a change is allowed.
+///
+/// # Errors
+/// [`Obstacle`]: the first thing that forbids it.
+pub fn permits(members: &Members, change: Change) -> Result<(), Obstacle> {
+    let target = match change {
+        Change::Add => None,
+        Change::Remove(id) | Change::Restart(id) => {
+            Some(members.get(id).ok_or(Obstacle::NotListed(id))?)
+        }
+    };
+    match (trouble(members), change) {
+        // a member may leave a full etcd, and none joins it
+        (None, _) | (Some(Obstacle::NoSpace(_)), Change::Remove(_)) => (),
+        (Some(trouble), _) => return Err(trouble),
+    }
+    let (healthy, voters) = (healthy_without(members, None), members.voters().count());
+    // what never voted leaves no gap, and removing it ends the change that brought it
+    let removes = |member: &Member| change == Change::Remove(member.id);
+    let is_pending = |member: &&Member| member.is_learner || !member.is_started();
+    if let Some(pending) = members.list.iter().find(|m| is_pending(m) && !removes(m)) {
+        return Err(Obstacle::ChangeUnderWay(pending.label()));
+    }
+    let remaining = healthy_without(members, target);
+    match (change, target) {
+        // The second one is needed from the moment that it votes; kubeadm lets it learn first. Any other may fail to start.
+        (Change::Add, _) => {
+            let starts = usize::from(voters == 1);
+            must_hold(members, healthy + starts, voters + 1, None)
+        }
+        (_, Some(target)) if target.is_learner => Ok(()),
+        (Change::Remove(_), Some(target)) if voters == 1 => {
+            Err(Obstacle::LastMember(target.label()))
+        }
+        (Change::Remove(_), target) => must_hold(members, remaining, voters - 1, target),
+        // One or two cannot miss any, and must be upgraded all the same: the API is away while that lasts.
+        (Change::Restart(_), target) if voters <= 2 => {
+            must_hold(members, remaining + 1, voters, target)
+        }
+        (Change::Restart(_), target) => must_hold(members, remaining, voters, target),
+    }
+}
+
+/// The first member that raised this alarm.
+fn alarm(members: &Members, name: &str) -> Option<String> {
+    let (id, _) = members.alarms.iter().find(|(_, alarm)| alarm == name)?;
+    Some(
+        members
+            .get(*id)
+            .map_or_else(|| id.to_string(), Member::label),
+    )
+}
+
+/// etcd's quorum: more than half of the voting members.
+fn is_quorum(healthy: usize, voters: usize) -> bool {
+    voters > 0 && healthy > voters / 2
+}
+
+fn must_hold(
+    members: &Members,
+    healthy: usize,
+    voters: usize,
+    target: Option<&Member>,
+) -> Result<(), Obstacle> {
+    if is_quorum(healthy, voters) {
+        return Ok(());
+    }
+    Err(Obstacle::QuorumAtRisk {
+        healthy,
+        voters,
+        troubles: troubles(members, target),
+    })
+}
+
+fn healthy_without(members: &Members, target: Option<&Member>) -> usize {
+    let healthy = |member: &&Member| members.trouble(member).is_none();
+    let others = |member: &&Member| target.is_none_or(|target| target.id != member.id);
+    members.voters().filter(others).filter(healthy).count()
+}
+
+fn troubles(members: &Members, target: Option<&Member>) -> Vec<String> {
+    let others = |member: &&Member| target.is_none_or(|target| target.id != member.id);
+    let trouble =
+        |member: &Member| Some(format!("{}: {}", member.label(), members.trouble(member)?));
+    members
+        .voters()
+        .filter(others)
+        .filter_map(trouble)
+        .collect()
+}
+
+impl Obstacle {
+    /// The reason, as conditions have it.
+    pub fn reason(&self) -> Reason {
+        match self {
+            Self::QuorumLost { .. } => Reason::QuorumLost,
+            Self::QuorumAtRisk { .. } => Reason::QuorumAtRisk,
+            Self::ChangeUnderWay(_) => Reason::MemberChanging,
+            Self::LastMember(_) => Reason::LastControlPlane,
+            Self::Corrupt(_) => Reason::EtcdCorrupt,
+            Self::NoSpace(_) => Reason::EtcdNoSpace,
+            Self::NotListed(_) => Reason::MemberUnknown,
+        }
+    }
+
+    /// Cause and remedy, without the change that they forbid.
+    pub fn message(&self) -> String {
+        match self {
+            Self::QuorumLost {
+                healthy,
+                voters,
+                troubles,
+            } => format!(
+                "etcd has lost its quorum: {healthy} of {voters} members {are} healthy, {needed} are needed ({}). Nothing of the control plane is changed before that is mended: start the machines of the other members; if they are lost for good, follow docs/day-2.md#lost-quorum",
+                troubles.join("; "),
+                are = if *healthy == 1 { "is" } else { "are" },
+                needed = voters / 2 + 1,
+            ),
+            Self::QuorumAtRisk {
+                healthy,
+                voters,
+                troubles,
+            } if troubles.is_empty() => format!(
+                "etcd would have {healthy} healthy members of {voters}, and needs {}",
+                voters / 2 + 1
+            ),
+            Self::QuorumAtRisk {
+                healthy,
+                voters,
+                troubles,
+            } => format!(
+                "etcd would have {healthy} healthy members of {voters}, and needs {}: mend first {}",
+                voters / 2 + 1,
+                troubles.join("; ")
+            ),
+            Self::ChangeUnderWay(member) => format!(
+                "etcd member {member} was added and does not vote yet; its members change one at a time"
+            ),
+            Self::LastMember(member) => {
+                format!("etcd member {member} is the last one, with the only copy of the data")
+            }
+            Self::Corrupt(member) => format!(
+                "etcd member {member} reports damaged data (alarm CORRUPT): nothing of the control plane is changed. Restore that member: https://etcd.io/docs/v3.6/op-guide/data_corruption/"
+            ),
+            Self::NoSpace(member) => format!(
+                "etcd member {member} has no room for more data (alarm NOSPACE), so the cluster takes no writes. Raise quota-backend-bytes or defragment, then disarm the alarm: docs/day-2.md#no-space"
+            ),
+            Self::NotListed(id) => format!("etcd lists no member {id}"),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "quorum_tests.rs"]
+mod tests;

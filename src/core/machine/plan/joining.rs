@@ -1,0 +1,159 @@
+//! A further control plane joins: while it has the turn, and etcd allows one more member.
+
+use k8s_openapi::jiff::Timestamp;
+
+use super::super::observed::{Infrastructure, Lookup, Observed, ObservedCluster};
+use super::bootstrap::{ASK_AGAIN, BOOTSTRAP, displace, run};
+use super::{Action, Plan};
+use crate::api::cluster::{Turn, TurnAction};
+use crate::api::conditions::{Finding, Reason};
+use crate::core::Next;
+use crate::core::control_plane::{Change, Member, Members, permits};
+use crate::core::node::{JobKind, Observation, UnitState, UnitStatus};
+
+/// The next step of a control-plane machine that is prepared, in a cluster that has a control plane.
+pub(super) fn plan(
+    observed: &Observed,
+    held: &Infrastructure,
+    cluster: &ObservedCluster,
+    seen: &Observation,
+    now: Timestamp,
+) -> Plan {
+    if let Some(message) = no_endpoint(cluster) {
+        return wait(Reason::EndpointMissing, message);
+    }
+    if let Some((reason, message)) = &cluster.in_doubt {
+        return wait(*reason, message.clone());
+    }
+    if let Lookup::Unknown(why) | Lookup::NotYet(why) = &observed.node {
+        return wait(Reason::WaitingForControlPlane, why.clone());
+    }
+    let job = seen.job(&observed.marker.job(JobKind::Join));
+    let is_joining =
+        |job: &UnitStatus| matches!(job.state, UnitState::Running(_) | UnitState::Succeeded);
+    if job.is_some_and(is_joining) {
+        return run(observed, seen, JobKind::Join, now);
+    }
+    if let Some(namesake) = &observed.namesake {
+        return displace(observed, seen, namesake);
+    }
+    let members = match members(cluster) {
+        Ok(members) => members,
+        Err(plan) => return *plan,
+    };
+    let address = held.address.as_deref().unwrap_or_default();
+    if let Some(member) = members.at(address) {
+        return left_over(observed, cluster, members, member);
+    }
+    if let Err(obstacle) = permits(members, Change::Add) {
+        let message = format!(
+            "prepared; waiting to join the control plane: {}",
+            obstacle.message()
+        );
+        return wait(obstacle.reason(), message);
+    }
+    with_turn(observed, cluster, || {
+        run(observed, seen, JobKind::Join, now)
+    })
+}
+
+/// kubeadm gives all machines the endpoint at init, and it cannot change: without one of its own, the cluster has the address
+/// of its first machine.
+fn no_endpoint(cluster: &ObservedCluster) -> Option<String> {
+    let spec = cluster.spec.as_ref().ok()?;
+    spec.control_plane_endpoint.is_none().then(|| {
+        format!(
+            "Cluster {} has no spec.providerSpec.value.controlPlaneEndpoint: its API has the address of its only control-plane machine, and a second one needs an address that outlives a machine. That is fixed at kubeadm init: delete this Machine, or create another Cluster with controlPlaneEndpoint",
+            cluster.name
+        )
+    })
+}
+
+/// The members, or why it waits for them. The Cluster reads them again every 10 s, and wakes us with news.
+pub(super) fn members(cluster: &ObservedCluster) -> Result<&Members, Box<Plan>> {
+    match &cluster.etcd {
+        Lookup::Known(members) => Ok(members),
+        Lookup::Unknown(why) | Lookup::NotYet(why) => Err(Box::new(Plan {
+            next: Next::After(ASK_AGAIN),
+            ..wait(Reason::EtcdUnreachable, why.clone())
+        })),
+    }
+}
+
+/// An attempt that was cut, or an earlier life of this host, left a member: its data is not wiped while the others count on it.
+fn left_over(
+    observed: &Observed,
+    cluster: &ObservedCluster,
+    members: &Members,
+    member: &Member,
+) -> Plan {
+    if let Err(obstacle) = permits(members, Change::Remove(member.id)) {
+        let message = format!(
+            "an attempt to join left etcd member {}, which cannot be removed yet: {}",
+            member.label(),
+            obstacle.message()
+        );
+        return wait(obstacle.reason(), message);
+    }
+    with_turn(observed, cluster, || {
+        let message = format!(
+            "removing etcd member {} ({}), which an attempt to join left",
+            member.label(),
+            member.id
+        );
+        Plan::act(
+            Action::RemoveMember(member.clone()),
+            Finding::no(BOOTSTRAP, Reason::MemberChanging, message),
+        )
+    })
+}
+
+/// What is done with the turn; without it, the turn is taken first.
+fn with_turn(observed: &Observed, cluster: &ObservedCluster, act: impl FnOnce() -> Plan) -> Plan {
+    if let Some(turn) = turn_of_another(observed, cluster) {
+        return Plan::waiting(Finding::no(BOOTSTRAP, Reason::WaitingForTurn, busy(turn)));
+    }
+    if has_turn(observed, cluster, TurnAction::Join) {
+        return act();
+    }
+    Plan::act(
+        Action::TakeTurn(TurnAction::Join),
+        Finding::no(
+            BOOTSTRAP,
+            Reason::TakingTurn,
+            "taking the turn to join the control plane",
+        ),
+    )
+}
+
+/// Whether the Machine has the turn for this.
+pub(super) fn has_turn(observed: &Observed, cluster: &ObservedCluster, action: TurnAction) -> bool {
+    let is_own = |turn: &&Turn| turn.machine == observed.uid() && turn.action == action;
+    cluster.turn.as_ref().filter(is_own).is_some()
+}
+
+/// The turn of another Machine, if it counts in a control plane that exists.
+pub(super) fn turn_of_another<'a>(
+    observed: &Observed,
+    cluster: &'a ObservedCluster,
+) -> Option<&'a Turn> {
+    let turn = cluster.turn.as_ref()?;
+    (turn.machine != observed.uid() && turn.action != TurnAction::Init).then_some(turn)
+}
+
+/// Why it waits for the turn of another Machine.
+pub fn busy(turn: &Turn) -> String {
+    let does = match turn.action {
+        TurnAction::Init => "creates",
+        TurnAction::Join => "joins",
+        TurnAction::Remove => "leaves",
+    };
+    format!(
+        "Machine {} {does} the control plane, whose members change one at a time; its conditions say how far that is",
+        turn.name
+    )
+}
+
+fn wait(reason: Reason, message: String) -> Plan {
+    Plan::waiting(Finding::no(BOOTSTRAP, reason, message))
+}

@@ -1,0 +1,289 @@
+//! Control planes of several machines: who joins, who leaves, and what etcd allows of it.
+
+use super::*;
+use crate::core::machine::ControlPlaneMachine;
+
+const OWN: &str = "192.0.2.11";
+const FIRST: &str = "192.0.2.21";
+const SECOND: &str = "192.0.2.22";
+
+fn turn(machine: &str, action: TurnAction) -> Option<Turn> {
+    Some(Turn {
+        action,
+        ..turn_of(machine)
+    })
+}
+
+/// A cluster with a control plane that another Machine created, behind an endpoint of its own.
+fn beside(observed: Observed, change: impl FnOnce(&mut ObservedCluster)) -> Observed {
+    with_cluster(observed, |cluster| {
+        let endpoint = json!({ "controlPlaneEndpoint": { "host": "192.0.2.100" } });
+        cluster.spec = Ok(serde_json::from_value(endpoint).expect("settings"));
+        cluster.initialized_by = Some(OTHER.into());
+        cluster.initialized_by_secret = Some(OTHER.into());
+        cluster.other_control_planes = vec![ControlPlaneMachine {
+            name: "cp-1".into(),
+            address: Some(FIRST.into()),
+            applied: None,
+        }];
+        cluster.etcd = Lookup::Known(etcd_at(&[FIRST]));
+        change(cluster);
+    })
+}
+
+fn unhealthy(addresses: &[&str], which: &str) -> Lookup<Arc<Members>> {
+    let mut members = (*etcd_at(addresses)).clone();
+    let id = members.at(which).expect("a member").id;
+    members.health.remove(&id);
+    Lookup::Known(Arc::new(members))
+}
+
+fn learner(addresses: &[&str], which: &str) -> Lookup<Arc<Members>> {
+    let mut members = (*etcd_at(addresses)).clone();
+    let mut learners = members.list.iter_mut();
+    let learner = learners
+        .find(|member| member.is_at(which))
+        .expect("a member");
+    (learner.is_learner, learner.name) = (true, String::new());
+    Lookup::Known(Arc::new(members))
+}
+
+/// Case, change of the cluster, actions, reason, parts of the message.
+type Case<'a> = (
+    &'a str,
+    fn(&mut ObservedCluster),
+    &'a [Action],
+    &'a str,
+    &'a [&'a str],
+);
+
+#[test]
+fn a_control_plane_joins_with_the_turn_and_while_etcd_allows_it() {
+    let take = [Action::TakeTurn(TurnAction::Join)];
+    let join = [Action::RunJob(JobKind::Join)];
+    let left = etcd_at(&[OWN]).list[0].clone();
+    let mut started = left.clone();
+    started.id = MemberId(2);
+    started.name = "node-2".into();
+    let mut begun = started.clone();
+    (begun.is_learner, begun.name) = (true, String::new());
+    let (remove_started, remove_begun) = (
+        [Action::RemoveMember(started)],
+        [Action::RemoveMember(begun)],
+    );
+    let cases: [Case; 12] = [
+        ("the first to join", |_| (), &take, "TakingTurn", &["join"]),
+        (
+            "with the turn",
+            |c| c.turn = turn(ME, TurnAction::Join),
+            &join,
+            "KubeadmJoin",
+            &[],
+        ),
+        (
+            "another joins",
+            |c| c.turn = turn(OTHER, TurnAction::Join),
+            &[],
+            "WaitingForTurn",
+            &["Machine cp-1 joins", "one at a time"],
+        ),
+        (
+            "a turn of the init that is over",
+            |c| c.turn = turn(OTHER, TurnAction::Init),
+            &take,
+            "TakingTurn",
+            &[],
+        ),
+        (
+            "no endpoint that outlives a machine",
+            |c| c.spec = Ok(ClusterProviderSpec::default()),
+            &[],
+            "EndpointMissing",
+            &["controlPlaneEndpoint", "delete this Machine"],
+        ),
+        (
+            "etcd was not asked yet",
+            |c| c.etcd = Lookup::NotYet("not asked".into()),
+            &[],
+            "EtcdUnreachable",
+            &["not asked"],
+        ),
+        (
+            "one of two is down",
+            |c| c.etcd = unhealthy(&[FIRST, SECOND], SECOND),
+            &[],
+            "QuorumLost",
+            &["1 of 2", "docs/day-2.md#lost-quorum"],
+        ),
+        (
+            "one of three is down",
+            |c| c.etcd = unhealthy(&[FIRST, SECOND, "192.0.2.23"], SECOND),
+            &[],
+            "QuorumAtRisk",
+            &["prepared", "node-2"],
+        ),
+        (
+            "another learns",
+            |c| c.etcd = learner(&[FIRST, SECOND], SECOND),
+            &[],
+            "MemberChanging",
+            &[SECOND],
+        ),
+        (
+            "an attempt was cut before its member started",
+            |c| {
+                c.turn = turn(ME, TurnAction::Join);
+                c.etcd = learner(&[FIRST, OWN], OWN);
+            },
+            &remove_begun,
+            "MemberChanging",
+            &["an attempt to join left"],
+        ),
+        (
+            "an attempt was cut after its member voted",
+            |c| {
+                c.turn = turn(ME, TurnAction::Join);
+                c.etcd = Lookup::Known(etcd_at(&[FIRST, OWN]));
+            },
+            &remove_started,
+            "MemberChanging",
+            &["an attempt to join left"],
+        ),
+        (
+            "the same, and its member is down: it is not wiped while etcd counts on it",
+            |c| {
+                c.turn = turn(ME, TurnAction::Join);
+                c.etcd = unhealthy(&[FIRST, OWN], OWN);
+            },
+            &[],
+            "QuorumLost",
+            &["cannot be removed yet"],
+        ),
+    ];
+    for (case, change, actions, reason, parts) in cases {
+        let observed = beside(prepared(control_plane(), &[]), change);
+        let says = ("BootstrapReady", reason, parts);
+        expect(case, &plan(&observed, at(0)), actions, says);
+    }
+}
+
+#[test]
+fn the_turn_of_a_join_is_returned_once_its_member_votes() {
+    let of = |etcd: Lookup<Arc<Members>>| {
+        let observed = beside(running(control_plane()), |c| {
+            c.turn = turn(ME, TurnAction::Join);
+            c.etcd = etcd;
+        });
+        plan(&observed, at(0)).actions
+    };
+    let votes = etcd_at(&[FIRST, OWN]);
+    let proof = MemberProof::of(ME, OWN, &votes).expect("a proof");
+    let ends = [Action::ReturnTurn(TurnIsOver::Member(proof))];
+    let is_turn = |action: &Action| matches!(action, Action::ReturnTurn(_));
+    let turns = |actions: Vec<Action>| actions.into_iter().filter(is_turn).collect::<Vec<_>>();
+    assert_eq!(turns(of(Lookup::Known(votes))), ends);
+    assert_eq!(turns(of(learner(&[FIRST, OWN], OWN))), []);
+    assert_eq!(turns(of(Lookup::Unknown("silent".into()))), []);
+    assert_eq!(turns(of(Lookup::Known(etcd_at(&[FIRST])))), []);
+}
+
+#[test]
+fn a_control_plane_leaves_after_its_drain_and_through_etcd() {
+    let three = &[OWN, FIRST, SECOND];
+    let member = etcd_at(three).list[0].clone();
+    let (node, uid) = (|| "host-a".to_owned(), || "node".to_owned());
+    let leave = [
+        Action::Drain {
+            node: node(),
+            uid: uid(),
+        },
+        Action::AwaitVolumes { node: node() },
+        Action::TakeTurn(TurnAction::Remove),
+        Action::RemoveMember(member.clone()),
+    ];
+    let gone = etcd_at(&[FIRST, SECOND]);
+    let proof = MemberProof::of(ME, OWN, &gone).expect("a proof");
+    let left = [
+        leave[0].clone(),
+        leave[1].clone(),
+        Action::ReturnTurn(TurnIsOver::Member(proof)),
+        Action::Release(Release::Now),
+    ];
+    let release = [leave[0].clone(), leave[1].clone(), left[3].clone()];
+    let cases: [Case; 8] = [
+        (
+            "one of three",
+            |c| c.etcd = Lookup::Known(etcd_at(&[OWN, FIRST, SECOND])),
+            &leave,
+            "Draining",
+            &[],
+        ),
+        (
+            "its member is removed, and it has the turn",
+            |c| {
+                c.etcd = Lookup::Known(etcd_at(&[FIRST, SECOND]));
+                c.turn = turn(ME, TurnAction::Remove);
+            },
+            &left,
+            "Draining",
+            &[],
+        ),
+        (
+            "its member is removed",
+            |c| c.etcd = Lookup::Known(etcd_at(&[FIRST, SECOND])),
+            &release,
+            "Draining",
+            &[],
+        ),
+        (
+            "another leaves",
+            |c| {
+                c.etcd = Lookup::Known(etcd_at(&[OWN, FIRST, SECOND]));
+                c.turn = turn(OTHER, TurnAction::Remove);
+            },
+            &[],
+            "WaitingForTurn",
+            &["Machine cp-1 leaves"],
+        ),
+        (
+            "another is down",
+            |c| c.etcd = unhealthy(&[OWN, FIRST, SECOND], FIRST),
+            &[],
+            "QuorumAtRisk",
+            &["node-1 stays", "node-2"],
+        ),
+        (
+            "the last member",
+            |c| c.etcd = Lookup::Known(etcd_at(&[OWN])),
+            &[],
+            "LastControlPlane",
+            &["only copy"],
+        ),
+        (
+            "no list",
+            |c| c.etcd = Lookup::Unknown("nobody answers".into()),
+            &[],
+            "EtcdUnreachable",
+            &["it is kept", "nobody answers"],
+        ),
+        (
+            "it is down itself, and the others are not",
+            |c| c.etcd = unhealthy(&[OWN, FIRST, SECOND], OWN),
+            &leave,
+            "Draining",
+            &[],
+        ),
+    ];
+    for (case, change, actions, reason, parts) in cases {
+        let observed = beside(deleted(running(control_plane()), at(0)), change);
+        let says = ("Deleting", reason, parts);
+        expect(case, &plan(&observed, at(1)), actions, says);
+    }
+    // with its Cluster nothing of that is asked
+    let all = beside(deleted(running(control_plane()), at(0)), |c| {
+        (c.deleting, c.workers_left) = (true, 0);
+        c.etcd = Lookup::Unknown("nobody answers".into());
+    });
+    let says = ("Deleting", "Releasing", &[][..]);
+    expect("all go", &plan(&all, at(1)), &[left[3].clone()], says);
+}

@@ -1,0 +1,140 @@
+//! etcd's answers. Its 64-bit numbers are strings, and fields with their default value are left out.
+
+use serde::{Deserialize, Deserializer};
+
+use super::Error;
+use crate::core::control_plane::{Member, MemberId};
+
+/// An ID, which is a string of decimal digits.
+fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MemberId, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.parse().map(MemberId).map_err(serde::de::Error::custom)
+}
+
+/// The answer to a list or removal of members.
+#[derive(Deserialize)]
+pub(super) struct Members {
+    #[serde(default)]
+    members: Vec<MemberAnswer>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct MemberAnswer {
+    #[serde(rename = "ID", deserialize_with = "id")]
+    id: MemberId,
+    #[serde(default)]
+    name: String,
+    #[serde(default, rename = "peerURLs")]
+    peer_urls: Vec<String>,
+    #[serde(default)]
+    is_learner: bool,
+}
+
+impl Members {
+    /// The members, sorted by name and ID.
+    ///
+    /// # Errors
+    /// There is none: an etcd that answers has members.
+    pub(super) fn members(self) -> Result<Vec<Member>, Error> {
+        let mut members: Vec<Member> = self.members.into_iter().map(Member::from).collect();
+        members.sort_by(|one, other| (&one.name, one.id).cmp(&(&other.name, other.id)));
+        if members.is_empty() {
+            return Err(Error::Malformed("a list without members".into()));
+        }
+        Ok(members)
+    }
+}
+
+impl From<MemberAnswer> for Member {
+    fn from(answer: MemberAnswer) -> Self {
+        Self {
+            id: answer.id,
+            name: answer.name,
+            peer_urls: answer.peer_urls,
+            is_learner: answer.is_learner,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Header {
+    #[serde(deserialize_with = "id")]
+    member_id: MemberId,
+}
+
+#[derive(Deserialize)]
+pub(super) struct StatusAnswer {
+    header: Header,
+    #[serde(default, deserialize_with = "id")]
+    leader: MemberId,
+}
+
+/// How one member is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// Its ID.
+    pub id: MemberId,
+    /// The leader that it knows, if there is one.
+    pub leader: Option<MemberId>,
+}
+
+impl From<StatusAnswer> for Status {
+    fn from(answer: StatusAnswer) -> Self {
+        Self {
+            id: answer.header.member_id,
+            leader: Some(answer.leader).filter(|leader| leader.0 != 0),
+        }
+    }
+}
+
+/// An alarm, which stays until it is disarmed.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Alarm {
+    /// The member that raised it.
+    #[serde(rename = "memberID", deserialize_with = "id")]
+    pub member: MemberId,
+    /// `NOSPACE` or `CORRUPT`.
+    #[serde(default)]
+    pub alarm: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Alarms {
+    #[serde(default)]
+    pub(super) alarms: Vec<Alarm>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_read_with_ids_of_64_bits_and_without_what_is_left_out() {
+        let text = r#"{"header":{"cluster_id":"17237436991929493444","member_id":"9372538179322589801","raft_term":"2"},
+            "members":[{"ID":"10276657743932975437","name":"host-b","peerURLs":["https://10.77.0.12:2380"],"clientURLs":["https://10.77.0.12:2379"]},
+            {"ID":"9372538179322589801","peerURLs":["https://10.77.0.11:2380"],"isLearner":true}]}"#;
+        let answer: Members = serde_json::from_str(text).unwrap();
+        let members = answer.members().unwrap();
+        assert_eq!(members[1].id, MemberId(10_276_657_743_932_975_437));
+        assert_eq!(members[1].name, "host-b");
+        assert!(
+            members[0].is_learner && !members[0].is_started() && members[0].is_at("10.77.0.11")
+        );
+    }
+
+    #[test]
+    fn a_list_without_members_is_no_list() {
+        for text in ["{}", r#"{"members":[]}"#] {
+            let answer: Members = serde_json::from_str(text).unwrap();
+            assert!(answer.members().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_member_without_leader_leaves_it_out() {
+        let text = r#"{"header":{"member_id":"7"},"version":"3.6.8","dbSize":"24576","errors":["etcdserver: no leader"]}"#;
+        let status = Status::from(serde_json::from_str::<StatusAnswer>(text).unwrap());
+        assert_eq!((status.id, status.leader), (MemberId(7), None));
+    }
+}

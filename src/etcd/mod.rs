@@ -1,0 +1,109 @@
+//! A client of one etcd member, by the JSON that etcd serves on its client port beside gRPC
+//! (<https://etcd.io/docs/v3.6/dev-guide/api_grpc_gateway/>): no gRPC stack, and the TLS, tunnels and time limits of
+//! [`crate::remote::kube_client`].
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`answer`] | etcd's answers, as data of [`crate::core::control_plane`] |
+//! | [`error`] | what etcd refuses, and what did not reach it |
+
+mod answer;
+mod error;
+
+use std::time::Duration;
+
+use http::Request;
+use kube::client::Body;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::core::control_plane::{Member, MemberId};
+pub use answer::{Alarm, Status};
+pub use error::Error;
+
+/// Time limit of a request. A member without leader answers a linearizable list after its own 5 s.
+const LIMIT: Duration = Duration::from_secs(8);
+
+/// A client of one member.
+#[derive(Clone)]
+pub struct Etcd {
+    http: kube::Client,
+}
+
+impl Etcd {
+    /// A client that sends its requests by `http`, which has the certificate of an etcd client.
+    pub fn new(http: kube::Client) -> Self {
+        Self { http }
+    }
+
+    /// The members, confirmed by the quorum (`linearizable`): a member that lost the others has no answer.
+    ///
+    /// # Errors
+    /// [`Error`]: it was not reached, or has no quorum.
+    pub async fn members(&self) -> Result<Vec<Member>, Error> {
+        let question = json!({ "linearizable": true });
+        let answer: answer::Members = self.ask("cluster/member/list", &question).await?;
+        answer.members()
+    }
+
+    /// Removes a member; returns those that are left.
+    ///
+    /// # Errors
+    /// [`Error`]: it was not reached, has no quorum, or refuses. [`Error::is_not_found`]: there is no such member.
+    pub async fn remove(&self, id: MemberId) -> Result<Vec<Member>, Error> {
+        let question = json!({ "ID": id.0.to_string() });
+        let answer: answer::Members = self.ask("cluster/member/remove", &question).await?;
+        answer.members()
+    }
+
+    /// How this member is.
+    ///
+    /// # Errors
+    /// [`Error`]: it was not reached, or refuses.
+    pub async fn status(&self) -> Result<Status, Error> {
+        let answer: answer::StatusAnswer = self.ask("maintenance/status", &json!({})).await?;
+        Ok(answer.into())
+    }
+
+    /// The alarms of all members.
+    ///
+    /// # Errors
+    /// [`Error`]: it was not reached, or has no quorum.
+    pub async fn alarms(&self) -> Result<Vec<Alarm>, Error> {
+        let question = json!({ "action": "GET" });
+        let answer: answer::Alarms = self.ask("maintenance/alarm", &question).await?;
+        Ok(answer.alarms)
+    }
+
+    /// Makes another member the leader. This one must be the leader.
+    ///
+    /// # Errors
+    /// [`Error`]: it was not reached, is not the leader, or the other one does not take over in time.
+    pub async fn transfer_leadership(&self, to: MemberId) -> Result<(), Error> {
+        let question = json!({ "targetID": to.0.to_string() });
+        let _: Value = self
+            .ask("maintenance/transfer-leadership", &question)
+            .await?;
+        Ok(())
+    }
+
+    async fn ask<A: DeserializeOwned>(&self, what: &str, question: &Value) -> Result<A, Error> {
+        let request = Request::post(format!("/v3/{what}"))
+            .header(http::header::CONTENT_TYPE, "application/json")
+            .body(Body::from(question.to_string().into_bytes()))
+            .map_err(|error| Error::Malformed(error.to_string()))?;
+        let asking = async {
+            let answer = self.http.send(request).await.map_err(Error::Unreached)?;
+            let status = answer.status();
+            let body = answer.into_body().collect_bytes().await;
+            Ok((status, body.map_err(Error::Unreached)?))
+        };
+        let asked = tokio::time::timeout(LIMIT, asking).await;
+        let (status, body) = asked.map_err(|_| Error::Silent(LIMIT))??;
+        if status.is_success() {
+            serde_json::from_slice(&body).map_err(|error| Error::Malformed(error.to_string()))
+        } else {
+            Err(Error::refused(status, &body))
+        }
+    }
+}
