@@ -85,6 +85,10 @@ pub struct ClusterMemory {
     pub version: Option<String>,
     /// What was last read of its etcd, and when.
     pub etcd: Option<(Result<Arc<Members>, String>, Timestamp)>,
+    /// The last list in which all members were healthy.
+    pub etcd_well: Option<Arc<Members>>,
+    /// Reads in a row since then.
+    pub etcd_troubled: u32,
     /// The last attempt to apply the addons.
     pub addons: Option<Attempt>,
     /// Conditions that the ClusterProfile controller found for the Cluster.

@@ -257,10 +257,14 @@ pub enum MemberState {
 }
 
 impl MemberProof {
-    /// Of the member at this address, from a list that was read after the turn was taken. `None` if it is on its way: a
-    /// learner, or not started.
-    pub fn of(machine_uid: &str, address: &str, members: &Members) -> Option<Self> {
-        let state = match members.at(address) {
+    /// Of the member that has one of these addresses or names, from a list that was read after the turn was taken. `None` if
+    /// it is on its way: a learner, or not started.
+    pub fn of(
+        machine_uid: &str,
+        (addresses, names): (&[&str], &[&str]),
+        members: &Members,
+    ) -> Option<Self> {
+        let state = match members.of(addresses, names) {
             None => MemberState::NotListed,
             Some(member) if member.is_started() && !member.is_learner => MemberState::Votes,
             Some(_) => return None,
@@ -286,6 +290,8 @@ pub enum TurnIsOver {
     Proven(Ended),
     /// What a later turn is for has ended: its etcd member votes, or is removed.
     Member(MemberProof),
+    /// The Machine with this UID does not exist, and its turn is a later one: etcd itself guards what it was for.
+    Vacant(String),
 }
 
 impl TurnIsOver {
@@ -295,6 +301,7 @@ impl TurnIsOver {
             Self::Recorded => true,
             Self::Proven(ended) => ended.is_about(machine_uid),
             Self::Member(proof) => proof.machine == machine_uid,
+            Self::Vacant(uid) => uid == machine_uid,
         }
     }
 }

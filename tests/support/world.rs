@@ -13,11 +13,13 @@ use serde::de::DeserializeOwned;
 use tatara::api::{Host, Machine};
 
 use super::audit::Mark;
+use super::beside::Beside;
 use super::commands::{both, done};
 use super::conditions::{is_true, of_host, said};
 
 use super::left;
 use super::wait::within;
+
 pub struct World {
     pub client: Client,
     name: &'static str,
@@ -25,6 +27,7 @@ pub struct World {
     state: tempfile::TempDir,
     /// Number of hosts.
     hosts: usize,
+    _beside: Beside,
     /// Kernel settings of the machine before all this.
     settings: Vec<(&'static str, String)>,
 }
@@ -46,11 +49,12 @@ impl World {
         Self::prepared_with(name, subnet, 3).await
     }
 
-    /// The same with so many hosts, as `make quickstart HOSTS=` has them.
+    /// The same with so many hosts, as `make quickstart HOSTS=` has them, and with no other world beside it.
     pub async fn prepared_with(name: &'static str, subnet: &'static str, hosts: usize) -> Self {
         rustls::crypto::ring::default_provider()
             .install_default()
             .ok();
+        let beside = Beside::with(hosts).await;
         let state = tempfile::tempdir().expect("a temporary folder");
         let settings = left::settings();
         let run = |script: &str, part: Option<&str>| {
@@ -71,6 +75,7 @@ impl World {
             subnet,
             state,
             hosts,
+            _beside: beside,
             settings,
         }
     }

@@ -8,6 +8,7 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::{Resource, ResourceExt};
 
 use super::{Clusters, addons, secrets};
+use crate::api::cluster::TurnAction;
 use crate::api::cluster_provider_spec::EndpointHolder;
 use crate::api::conditions::{ConditionType, Status, find, is_true};
 use crate::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED};
@@ -107,7 +108,13 @@ pub async fn observe(
                 || known.kubeconfig.digest == known.connected_with),
         external: known.kubeconfig.external,
         kubeconfig_problem: known.kubeconfig.problem,
-        machines: machines.iter().map(|machine| fact(machine)).collect(),
+        machines: machines
+            .iter()
+            .map(|machine| MachineFact {
+                addresses: addresses(controller, machine),
+                ..fact(machine)
+            })
+            .collect(),
         well,
         profile: controller.workloads.known.get(&uid).profile_findings,
         certificates,
@@ -116,6 +123,9 @@ pub async fn observe(
         host_is_gone: annotation(ANNOTATION_HOST_IS_GONE)
             .is_some_and(|uid| both.has_turn_of(&uid) && !exists(&uid)),
         is_holder_gone: both.holder().is_some_and(|turn| !exists(&turn.machine)),
+        is_turn_vacant: both
+            .holder()
+            .is_some_and(|turn| turn.action != TurnAction::Init && !exists(&turn.machine)),
         unused: annotation(ANNOTATION_HOST_IS_GONE)
             .and_then(|uid| unused(controller.base.stores(), &cluster, &both, &uid)),
         doubt: both.doubt(),
@@ -191,17 +201,22 @@ fn fact(machine: &Machine) -> MachineFact {
         name: machine.name_any(),
         reason: said.map_or_else(String::new, |ready| ready.reason.clone()),
         control_plane: machine.is_control_plane(),
-        addresses: addresses(machine),
+        addresses: Vec::new(),
         ready: is_true(conditions, ConditionType::Ready),
         deleting: machine.metadata.deletion_timestamp.is_some(),
         trouble: Trouble::of(machine),
     }
 }
 
-fn addresses(machine: &Machine) -> Vec<String> {
+fn addresses(controller: &Clusters, machine: &Machine) -> Vec<String> {
+    if !machine.is_control_plane() {
+        return Vec::new();
+    }
+    let server = controller.control_planes.providers.server_of(machine);
     let status = machine.status.iter();
-    let addresses = status.flat_map(|status| &status.addresses);
-    addresses.map(|address| address.address.clone()).collect()
+    let said = status.flat_map(|status| &status.addresses);
+    let said = said.map(|address| address.address.clone());
+    said.chain(server.map(|(_, address)| address)).collect()
 }
 
 /// The message of its first MachineDeployment whose template is unusable.
@@ -294,16 +309,21 @@ fn place(
     }
 }
 
-/// The members of its etcd, read again after [`PROBE_AGE`].
+/// The members of its etcd, read again after [`PROBE_AGE`]. One answer that comes late is no news for people.
 async fn etcd(
     controller: &Clusters,
     cluster: &Cluster,
     uid: &str,
     now: Timestamp,
 ) -> Result<Arc<Members>, String> {
-    match controller.workloads.known.get(uid).etcd {
+    let read = match controller.workloads.known.get(uid).etcd {
         Some((read, at)) if now.duration_since(at) <= PROBE_AGE => read,
         _ => controller.control_planes.look(cluster).await,
+    };
+    let known = controller.workloads.known.get(uid);
+    match known.etcd_well {
+        Some(well) if known.etcd_troubled < FAILURE_THRESHOLD => Ok(well),
+        _ => read,
     }
 }
 

@@ -21,7 +21,7 @@ use crate::api::names::{
     MANAGED_BY, kubeconfig_secret,
 };
 use crate::api::readable::unreadable;
-use crate::controllers::machine::{first_host, turn};
+use crate::controllers::machine::{first_host, turn, vacant};
 use crate::controllers::whose::ProviderObject;
 use crate::core::cluster::plan::Action;
 use crate::core::cluster::{Certificates, Observed};
@@ -49,7 +49,8 @@ pub async fn perform(
             let deleted = |cluster: &Cluster| cluster.metadata.deletion_timestamp.clone();
             patch::swap(&controller.base.engine, cluster, deleted, change).await?;
         }
-        Action::ReturnTurn => turn::give_back_by_act(&controller.turns, cluster).await?,
+        Action::ReturnTurn => vacant::give_back_by_act(&controller.turns, cluster).await?,
+        Action::ReturnVacantTurn => vacant::give_back(&controller.turns, cluster).await?,
         Action::SettleTurn => turn::settle(&controller.turns, cluster).await?,
         Action::MakeCertificates => make_certificates(controller, cluster, now).await?,
         Action::WriteKubeconfig => write_kubeconfig(controller, observed, now).await?,

@@ -37,9 +37,16 @@ impl ControlPlanes {
         let before = self.workloads.known.get(&uid).etcd;
         let is_news = before.is_none_or(|(before, _)| before != read);
         let now = crate::clock::now();
-        self.workloads
-            .known
-            .update(&uid, |known| known.etcd = Some((read.clone(), now)));
+        self.workloads.known.update(&uid, |known| {
+            known.etcd = Some((read.clone(), now));
+            match read.as_ref().ok().filter(|members| members.is_well()) {
+                Some(members) => {
+                    known.etcd_well = Some(members.clone());
+                    known.etcd_troubled = 0;
+                }
+                None => known.etcd_troubled = known.etcd_troubled.saturating_add(1),
+            }
+        });
         if is_news {
             let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
             let key = Key::ControlPlane(namespace, name);

@@ -7,6 +7,7 @@ use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 
 use super::Hosts;
+use crate::api::host::ConsumerRef;
 use crate::api::names::ANNOTATION_INITIALIZED;
 use crate::api::{Cluster, Host};
 use crate::controllers::machine::turn;
@@ -14,7 +15,6 @@ use crate::core::control_plane::Members;
 use crate::core::host::Contact;
 use crate::core::node::{Observation, Owner, Ownership};
 use crate::engine::ReconcileError;
-use crate::providers::ssh::target::node_address;
 use crate::store::Item;
 
 /// The facts about a Cluster, and about the Machine that created its control plane.
@@ -54,19 +54,28 @@ impl ControlPlaneOrigin {
         all.into_iter().any(|by| by.as_deref() == Some(uid))
     }
 
-    /// Whether its etcd has a member on the host; `None` if that is not known.
+    /// Whether its etcd has a member on the host; `None` if that is not known. Told by every address and name of the host:
+    /// a person can edit some of them.
     fn has_member_on(&self, host: &Host) -> Option<bool> {
         let members = self.members.as_ref()?;
-        Some(members.at(&node_address(host)).is_some())
+        let facts = host
+            .status
+            .as_ref()
+            .and_then(|status| status.facts.as_ref());
+        let mut addresses = vec![host.spec.ssh.address.as_str()];
+        addresses.extend(facts.iter().flat_map(|f| &f.addresses).map(String::as_str));
+        let mut names: Vec<&str> = host.metadata.name.as_deref().into_iter().collect();
+        names.extend(facts.map(|facts| facts.hostname.as_str()));
+        Some(members.of(&addresses, &names).is_some())
     }
 
-    /// Whether the host with this marker, which records a successful `kubeadm init`, may have this control plane: no
+    /// Whether the host with this marker, which records a successful `kubeadm init` or join, may have this control plane: no
     /// Machine is recorded, or this one is, or the host has (or may have) the private key of the CA.
     fn is_on(&self, owner: &Owner, seen: &Observation) -> bool {
         let is_of = (&owner.marker.namespace, &owner.marker.cluster);
         let may_have_key =
             self.authority.is_none() || self.authority.as_deref() == seen.authority.as_deref();
-        owner.initialized
+        (owner.initialized || (owner.joined && seen.authority.is_some()))
             && is_of == (&self.namespace, &self.name)
             && (self.by.is_none() || self.is_by(&owner.marker.uid) || may_have_key)
     }
@@ -161,7 +170,7 @@ pub fn may_have(host: &Host, contact: &Contact, clusters: &[ControlPlaneOrigin])
 /// `ReconcileError::Conflict` when one may be; `Api` when the Clusters or their CA Secrets cannot be read.
 pub async fn must_have_none(
     controller: &Hosts,
-    host: &Host,
+    (host, contact): (&Host, &Contact),
     what: &str,
 ) -> Result<(), ReconcileError> {
     let turns = &controller.turns;
@@ -180,8 +189,13 @@ pub async fn must_have_none(
             let both = turn::now(turns, cluster).await?;
             made.by = both.cluster.initialized;
             made.by_secret = both.secret.initialized;
-            if made.by.is_some() {
-                made.members = controller.control_planes.look(cluster).await.ok();
+            let is_made = made.by.is_some() || made.by_secret.is_some();
+            if is_made && may_have_member(controller, claim, contact) {
+                let members = controller.control_planes.look(cluster).await;
+                // no answer is no proof
+                made.members = Some(members.map_err(|why| ReconcileError::Conflict {
+                    what: format!("{what} of Host {}: {why}", host.name_any()),
+                })?);
             }
         }
         all.push(made);
@@ -195,6 +209,15 @@ pub async fn must_have_none(
             ),
         }),
     }
+}
+
+/// Whether the host may be one of a control plane: it has the key of a CA, or was not seen and its Machine may be one.
+fn may_have_member(controller: &Hosts, claim: &ConsumerRef, contact: &Contact) -> bool {
+    if let Contact::Seen(seen) = contact {
+        return seen.authority.is_some();
+    }
+    let machine = controller.base.stores().machines.by_uid(&claim.uid);
+    machine.is_none_or(|machine| machine.is_control_plane())
 }
 
 fn marked(contact: &Contact) -> Option<(&Owner, &Observation)> {

@@ -213,9 +213,9 @@ fn a_host_that_says_nothing_may_have_the_control_plane_of_a_cluster_that_has_non
 
 #[test]
 fn a_list_of_etcd_members_decides_over_the_records() {
-    let members = |address: &str| {
+    let members = |name: &str, address: &str| {
         let member = Member {
-            name: "h".into(),
+            name: name.into(),
             peer_urls: vec![format!("https://{address}:2380")],
             ..Member::default()
         };
@@ -228,9 +228,13 @@ fn a_list_of_etcd_members_decides_over_the_records() {
         members,
         ..made(by, by)
     };
-    let (here, elsewhere) = (members("192.0.2.10"), members("192.0.2.11"));
+    let here = members("node", "192.0.2.10");
+    // its address was edited
+    let by_name = members("h", "192.0.2.12");
+    let elsewhere = members("other", "192.0.2.11");
     let cases = [
         ("the first, and a member", Some("m"), here.clone(), true),
+        ("the first, by its name", Some("m"), by_name, true),
         ("the first, which left", Some("m"), elsewhere.clone(), false),
         ("the first, and no list", Some("m"), None, true),
         ("a later member", Some("other"), here, true),

@@ -54,6 +54,7 @@ pub async fn perform(
         }
         Action::BeginInstallation => {
             let host = observed.host.as_ref();
+            let host = (host, &observed.contact);
             guard::must_have_none(controller, host, "install the operating system").await?;
             install::begin(&controller.installs, observed).await?;
         }
@@ -97,7 +98,8 @@ async fn reset(
 ) -> Result<ActionOutcome, ReconcileError> {
     must_be_released(controller, observed).await?;
     if has_authority(observed) {
-        guard::must_have_none(controller, observed.host.as_ref(), "the reset").await?;
+        let host = (observed.host.as_ref(), &observed.contact);
+        guard::must_have_none(controller, host, "the reset").await?;
     }
     let pod_cidrs = pod_cidrs(controller, marker);
     let unit = node::reset(&node::Reset {

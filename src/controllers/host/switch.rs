@@ -80,7 +80,7 @@ pub async fn switch(
         });
     }
     if switch == Switch::Fence {
-        guard::must_have_none(controller, &live, "cut the power").await?;
+        guard::must_have_none(controller, (&live, &observed.contact), "cut the power").await?;
         controller.base.engine.must_lead()?;
     }
     let heard = controller

@@ -8,9 +8,9 @@ use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::controllers::control_plane::Silence;
 use crate::core::control_plane::{Change, Member, permits};
-use crate::core::machine::plan::BOOTSTRAP;
-use crate::core::machine::{Observed, Placement};
-use crate::core::proof::{MemberProof, TurnIsOver};
+use crate::core::machine::Observed;
+use crate::core::machine::plan::{BOOTSTRAP, leaving};
+use crate::core::proof::TurnIsOver;
 use crate::engine::{ActionOutcome, ReconcileError};
 
 /// Requires that etcd takes one more member, and that the Machine still has the turn. A finding says why it may not join now.
@@ -33,7 +33,7 @@ pub(super) async fn may_join(
         Err(why) => return Ok(Some(waits(observed, Reason::EtcdUnreachable, why))),
     };
     // what joining begins with would wipe its data
-    if let Some(member) = address(observed).and_then(|address| members.at(address)) {
+    if let Some(member) = observed.member(&members) {
         let message = format!(
             "etcd lists member {} at the address of this machine, which is removed before the machine joins",
             member.id
@@ -98,6 +98,30 @@ pub(super) async fn remove(
     }
 }
 
+/// Requires, before the place of a Machine is released, that etcd has no member of it. A finding says what it has.
+///
+/// # Errors
+/// `ReconcileError::Other` when the Cluster was deleted.
+pub(super) async fn may_release(
+    controller: &Machines,
+    observed: &Observed,
+) -> Result<Option<Finding>, ReconcileError> {
+    if !leaving::is_asked(observed) {
+        return Ok(None);
+    }
+    let cluster = cluster(controller, observed)?;
+    Ok(match controller.control_planes.look(&cluster).await {
+        Ok(members) => observed.member(&members).map(|member| {
+            let message = format!(
+                "etcd lists member {}, which is removed first",
+                member.label()
+            );
+            waits(observed, Reason::MemberChanging, message)
+        }),
+        Err(why) => Some(waits(observed, Reason::EtcdUnreachable, why)),
+    })
+}
+
 /// Returns the turn, if a list that is read now proves the same.
 ///
 /// # Errors
@@ -116,8 +140,7 @@ pub(super) async fn return_turn(
                 return Ok(ActionOutcome::NotYet(finding));
             }
         };
-        let now = address(observed).and_then(|at| MemberProof::of(observed.uid(), at, &members));
-        if now.as_ref() != Some(proof) {
+        if observed.member_proof(&members).as_ref() != Some(proof) {
             return Err(ReconcileError::Conflict {
                 what: "return the control-plane turn".into(),
             });
@@ -132,13 +155,6 @@ fn cluster(controller: &Machines, observed: &Observed) -> Result<Arc<Cluster>, R
     let (namespace, name) = (&observed.marker.namespace, &observed.marker.cluster);
     let cluster = controller.base.stores().clusters.get(namespace, name);
     cluster.ok_or_else(|| ReconcileError::other("ask etcd", "the Cluster was deleted"))
-}
-
-fn address(observed: &Observed) -> Option<&str> {
-    match &observed.placement {
-        Placement::Held(held) => held.address.as_deref(),
-        Placement::None(_) => None,
-    }
 }
 
 fn waits(observed: &Observed, reason: Reason, message: String) -> Finding {

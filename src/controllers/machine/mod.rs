@@ -7,6 +7,7 @@ mod outcomes;
 mod perform;
 pub mod turn;
 mod units;
+pub mod vacant;
 mod witness;
 
 pub use observe::{cluster_endpoint, first_host, recorded_cluster, unlabelled};

@@ -49,7 +49,10 @@ pub async fn perform(
         }
         Action::Drain { node, uid } => nodes::drain(controller, observed, node, uid).await,
         Action::AwaitVolumes { node } => nodes::await_volumes(controller, observed, node).await,
-        Action::Release(how) => provider.release(observed, *how).await,
+        Action::Release(how) => match etcd::may_release(controller, observed).await? {
+            Some(finding) => Ok(ActionOutcome::NotYet(finding)),
+            None => provider.release(observed, *how).await,
+        },
         Action::RemoveToken => {
             units::remove_token(controller, observed).await;
             Ok(ActionOutcome::Yes)

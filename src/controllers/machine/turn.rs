@@ -8,10 +8,10 @@ use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use super::witness;
+use crate::api::Cluster;
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED, ANNOTATION_TURN};
-use crate::api::{Cluster, Machine};
+use crate::api::names::{ANNOTATION_INITIALIZED, ANNOTATION_TURN};
 use crate::controllers::base::Base;
 use crate::controllers::known::ClusterMemories;
 use crate::controllers::workloads::Workloads;
@@ -21,7 +21,7 @@ use crate::core::machine::plan::doubt::{self, ClusterName};
 use crate::core::machine::plan::joining;
 use crate::core::machine::{Contact, Infrastructure, Observed, Placement};
 use crate::core::node::Marker;
-use crate::core::proof::{Ended, HostIsGone, InitProof, Proof, TurnIsOver};
+use crate::core::proof::{InitProof, TurnIsOver};
 use crate::engine::{ReconcileError, patch};
 use crate::pki::AuthoritySecret;
 use crate::providers::Hosts;
@@ -41,10 +41,10 @@ pub struct Turns {
 }
 
 /// Both objects read live, and their marks.
-struct Live {
-    cluster: Cluster,
+pub(super) struct Live {
+    pub(super) cluster: Cluster,
     secret: Option<Secret>,
-    both: Both,
+    pub(super) both: Both,
 }
 
 /// Takes the turn, or verifies that this Machine still has it. A finding says why the Machine may not proceed.
@@ -125,59 +125,6 @@ pub async fn give_back(
         Err(error) if error.is_conflict() && stored(turns, owner).is_none() => Ok(()),
         result => result.map(drop),
     }
-}
-
-/// Returns the turn of a deleted Machine if the user asserts on the Cluster, with [`ANNOTATION_HOST_IS_GONE`], that its
-/// host no longer exists. Removes the annotation afterwards.
-///
-/// # Errors
-/// `ReconcileError::Api` when the Machine cannot be read; otherwise those of [`give_back`] and [`patch::swap`].
-pub async fn give_back_by_act(turns: &Turns, cluster: &Cluster) -> Result<(), ReconcileError> {
-    let live = read(turns, cluster).await?;
-    let says = live.cluster.annotations().get(ANNOTATION_HOST_IS_GONE);
-    let holders = [&live.both.secret.turn, &live.both.cluster.turn];
-    let turn = holders.into_iter().find_map(|holder| match holder {
-        Holder::Of(turn) if Some(&turn.machine) == says => Some(turn),
-        _ => None,
-    });
-    let Some(turn) = turn else {
-        return Ok(());
-    };
-    let owner = Marker {
-        management: turns.base.management.clone(),
-        namespace: cluster.namespace().unwrap_or_default(),
-        cluster: cluster.name_any(),
-        machine: turn.name.clone(),
-        uid: turn.machine.clone(),
-    };
-    let machines: Api<Machine> = Api::namespaced(turns.base.client(), &owner.namespace);
-    let machine = machines
-        .get_opt(&owner.machine)
-        .await
-        .map_err(ReconcileError::api(format!(
-            "read Machine {}",
-            owner.machine
-        )))?;
-    let says = HostIsGone {
-        value: &owner.uid,
-        counts: machine.is_none_or(|machine| machine.uid().as_ref() != Some(&owner.uid)),
-    };
-    let proof = Proof::of_user(&owner.uid, says);
-    let Some(ended) = proof.and_then(|proof| Ended::from(&proof)) else {
-        return Ok(());
-    };
-    turns.base.engine.must_lead()?;
-    give_back(turns, &owner, &TurnIsOver::Proven(ended)).await?;
-    // the user may be wrong: a host with its claim is contacted again before the next kubeadm init
-    for host in turns.base.stores().hosts.by(&Key::Claim(owner.uid.clone())) {
-        let namespace = host.namespace().unwrap_or_default();
-        turns.hosts.sightings.forget(&namespace, &host.name_any());
-    }
-    let part = |cluster: &Cluster| cluster.annotations().get(ANNOTATION_HOST_IS_GONE).cloned();
-    let change = json!({ "metadata": { "annotations": { (ANNOTATION_HOST_IS_GONE): null } } });
-    patch::swap(&turns.base.engine, &live.cluster, part, |_| change.clone())
-        .await
-        .map(drop)
 }
 
 /// Records that this Machine created the control plane, which ends its turn.
@@ -302,7 +249,7 @@ async fn go(
 }
 
 /// Reads the Secret first: see [`crate::core::control_plane::turn`].
-async fn read(turns: &Turns, cluster: &Cluster) -> Result<Live, ReconcileError> {
+pub(super) async fn read(turns: &Turns, cluster: &Cluster) -> Result<Live, ReconcileError> {
     let namespace = cluster.namespace().unwrap_or_default();
     let secrets: Api<Secret> = Api::namespaced(turns.base.client(), &namespace);
     let name = AuthoritySecret::Cluster.name(&cluster.name_any());

@@ -21,7 +21,7 @@ pub struct MachineFact {
     pub reason: String,
     /// It is a control-plane machine.
     pub control_plane: bool,
-    /// The addresses in its status.
+    /// The addresses of its place; of a control plane only.
     pub addresses: Vec<String>,
     /// Its Node is Ready.
     pub ready: bool,
@@ -99,6 +99,8 @@ pub struct Observed {
     pub host_is_gone: bool,
     /// The Machine that has the turn does not exist.
     pub is_holder_gone: bool,
+    /// The same, and the turn is a later one than that of `kubeadm init`.
+    pub is_turn_vacant: bool,
     /// Why that annotation has no effect, and what to do.
     pub unused: Option<String>,
     /// Cluster or CA Secret lacks what the other records.
@@ -115,7 +117,8 @@ pub struct Observed {
     pub connected: bool,
     /// The answer of its API to the probes, and the verdict over them.
     pub health: Option<Health>,
-    /// The members of its etcd, or why they cannot be read; `None` if they were not read yet, or are not ours to read.
+    /// The members of its etcd, or why they cannot be read; `None` if they were not read yet, or are not ours to read. As
+    /// they were when all was well, until several reads in a row show otherwise.
     pub etcd: Option<Result<Arc<Members>, String>>,
     /// Its addons.
     pub addons: Addons,

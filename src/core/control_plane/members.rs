@@ -44,7 +44,12 @@ impl Member {
 
     /// Whether its peers reach it at this IP address.
     pub fn is_at(&self, address: &str) -> bool {
-        self.peer_urls.iter().any(|url| host_of(url) == address)
+        self.hosts().any(|host| host == address)
+    }
+
+    /// Where its peers reach it: IP addresses.
+    pub fn hosts(&self) -> impl Iterator<Item = &str> {
+        self.peer_urls.iter().map(|url| host_of(url))
     }
 
     /// Its name, or where it is, for messages.
@@ -52,8 +57,7 @@ impl Member {
         if self.is_started() {
             return self.name.clone();
         }
-        let hosts: Vec<&str> = self.peer_urls.iter().map(|url| host_of(url)).collect();
-        hosts.join(", ")
+        self.hosts().collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -100,9 +104,23 @@ impl Members {
         self.list.iter().find(|member| member.is_at(address))
     }
 
+    /// The member that has one of these addresses or names: each of the two can be edited where it is recorded.
+    pub fn of<'a>(&self, addresses: &[&'a str], names: &[&'a str]) -> Option<&Member> {
+        self.list.iter().find(|member| {
+            addresses.iter().any(|address| member.is_at(address))
+                || (member.is_started() && names.contains(&member.name.as_str()))
+        })
+    }
+
     /// The members that vote.
     pub fn voters(&self) -> impl Iterator<Item = &Member> {
         self.list.iter().filter(|member| !member.is_learner)
+    }
+
+    /// Whether all members vote and are healthy, without an alarm.
+    pub fn is_well(&self) -> bool {
+        let is_well = |member: &Member| !member.is_learner && self.trouble(member).is_none();
+        self.alarms.is_empty() && !self.list.is_empty() && self.list.iter().all(is_well)
     }
 
     /// Why a member is not healthy; `None` if it is.

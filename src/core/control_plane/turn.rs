@@ -241,15 +241,16 @@ pub fn take(both: &Both, wanted: &Turn) -> Step {
 
 /// The same, in a control plane that exists. The turn of an init that is recorded is free.
 fn take_later(both: &Both, wanted: &Turn) -> Step {
-    let is_later = |turn: &Turn| turn.action != TurnAction::Init;
+    // what it holds for one action, a Machine may hold for the next
+    let blocks = |turn: &Turn| turn.action != TurnAction::Init && turn.machine != wanted.machine;
     match (&both.secret.turn, &both.cluster.turn) {
         (Holder::Of(turn), other) if is_same(turn, wanted) => match other {
             Holder::Of(repeated) if is_same(repeated, wanted) => Step::Done,
             _ => Step::Write(Side::Cluster, both.cluster.with_turn(wanted)),
         },
-        (Holder::Of(turn), _) if is_later(turn) => Step::Blocked(turn.clone()),
+        (Holder::Of(turn), _) if blocks(turn) => Step::Blocked(turn.clone()),
         // the Secret was made again, or restored
-        (Holder::Nobody, Holder::Of(turn)) if is_later(turn) => {
+        (Holder::Nobody, Holder::Of(turn)) if blocks(turn) => {
             Step::Write(Side::Secret, both.secret.with_turn(turn))
         }
         _ => Step::Write(Side::Secret, both.secret.with_turn(wanted)),

@@ -1,7 +1,13 @@
 //! When the server of a Machine is asked.
 
 use super::observed::{Lookup, Observed};
-use super::plan::address;
+use super::plan::{address, joining};
+use crate::api::cluster::TurnAction;
+
+fn has_turn_to_join(observed: &Observed) -> bool {
+    let cluster = observed.cluster.as_ref();
+    cluster.is_some_and(|cluster| joining::has_turn(observed, cluster, TurnAction::Join))
+}
 
 /// The host is asked only where nothing else can tell: before there is a Node, or the commands after kubeadm have
 /// succeeded, while its part in the virtual IP has to be changed, and while no unit is followed whose end will wake us.
@@ -18,6 +24,9 @@ pub fn must_ask(observed: &Observed) -> bool {
             cluster.initialized_by.is_none() && !cluster.external && !cluster.deleting
         });
     let is_done = is_there || (was_there && !is_unrecorded);
-    let is_done = is_done && !observed.awaits_commands() && !address::is_due(observed);
-    observed.follow.is_none() && !is_done && !observed.is_deleting()
+    let is_done = is_done && !observed.awaits_commands();
+    // of one that is deleted while kubeadm joins it, the host tells when that has ended
+    let is_asked =
+        address::is_due(observed) || (observed.is_deleting() && has_turn_to_join(observed));
+    observed.follow.is_none() && (is_asked || (!is_done && !observed.is_deleting()))
 }

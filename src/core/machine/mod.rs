@@ -2,6 +2,7 @@
 
 mod ask;
 pub mod kind;
+mod member;
 mod observed;
 pub mod plan;
 pub mod settings;

@@ -1,12 +1,14 @@
 //! The units of steps of a Machine, from what was observed. A plan compares the identity of [`prepare`] with what ran.
 
+use std::collections::BTreeSet;
+
 use secrecy::SecretString;
 
-use super::observed::{Infrastructure, Observed, ObservedCluster, Placement};
+use super::observed::{Infrastructure, Lookup, Observed, ObservedCluster, Placement};
 use crate::api::cluster_provider_spec::EndpointHolder;
 use crate::api::machine_provider_spec::NodeSettings;
 use crate::api::{ClusterProviderSpec, MachineProviderSpec};
-use crate::core::control_plane::Members;
+use crate::core::control_plane::{Member, Members};
 use crate::core::kubeadm::{
     self, CRI_SOCKET, ClusterInput, Discovery, KubernetesVersion, LocalApi, NodeInput,
 };
@@ -171,45 +173,63 @@ pub fn join(
     .map_err(|error| error.to_string())
 }
 
-/// The part of the Machine in holding the Cluster's virtual IP; `None` if it has none, or is alone: init did that.
+/// The part of the Machine in holding the Cluster's virtual IP. `None` if it has none, if it is alone (init did that), or if
+/// the others are not known: one that is forgotten takes the address as well.
 pub fn address(observed: &Observed) -> Option<Unit> {
     let cluster = observed.cluster.as_ref()?;
     let own = observed.own_address.as_deref()?;
-    let others = &cluster.other_control_planes;
-    let peers = others.iter().filter_map(|other| other.address.clone());
-    address_of(cluster, own, peers.collect())
+    address_of(cluster, own, all_addresses(observed)?)
 }
 
-/// Whether all others that serve know of this Machine, so that only one of them holds the virtual IP.
+/// The addresses of all that may take part: etcd's members, and Machines for which kubeadm was started.
+fn all_addresses(observed: &Observed) -> Option<BTreeSet<String>> {
+    let cluster = observed.cluster.as_ref()?;
+    let Lookup::Known(members) = &cluster.etcd else {
+        return None;
+    };
+    let listed = members
+        .list
+        .iter()
+        .flat_map(Member::hosts)
+        .map(str::to_owned);
+    let machines = cluster.other_control_planes.iter();
+    let machines = machines.filter_map(|other| other.address.clone());
+    Some(
+        listed
+            .chain(machines)
+            .chain(observed.own_address.clone())
+            .collect(),
+    )
+}
+
+/// Whether all others that etcd lists know of this Machine, so that only one of them holds the virtual IP.
 pub fn is_known_to_others(observed: &Observed, members: &Members) -> bool {
-    let (Some(cluster), Some(own)) = (&observed.cluster, &observed.own_address) else {
+    let (Some(cluster), Some(all)) = (&observed.cluster, all_addresses(observed)) else {
         return false;
     };
-    let others = &cluster.other_control_planes;
-    others.iter().all(|other| {
-        let Some(address) = &other.address else {
-            return true;
-        };
-        let serves = members
-            .at(address)
-            .is_some_and(|member| members.trouble(member).is_none());
-        let peers = others.iter().filter_map(|peer| peer.address.clone());
-        let peers = peers
-            .filter(|peer| peer != address)
-            .chain([own.clone()])
-            .collect();
-        let wanted = address_of(cluster, address, peers);
-        !serves || wanted.is_some_and(|unit| other.applied.as_deref() == Some(&*unit.identity()))
+    let others = members.list.iter().filter(|member| {
+        observed
+            .own_address
+            .as_deref()
+            .is_none_or(|own| !member.is_at(own))
+    });
+    others.flat_map(Member::hosts).all(|address| {
+        let mut machines = cluster.other_control_planes.iter();
+        let machine = machines.find(|other| other.address.as_deref() == Some(address));
+        let wanted = address_of(cluster, address, all.clone());
+        machine.zip(wanted).is_some_and(|(machine, wanted)| {
+            machine.applied.as_deref() == Some(&*wanted.identity())
+        })
     })
 }
 
-fn address_of(cluster: &ObservedCluster, own: &str, mut peers: Vec<String>) -> Option<Unit> {
+fn address_of(cluster: &ObservedCluster, own: &str, mut all: BTreeSet<String>) -> Option<Unit> {
     let spec = cluster.spec.as_ref().ok()?;
-    peers.sort();
-    peers.dedup();
-    if peers.is_empty() {
+    all.remove(own);
+    if all.is_empty() {
         return None;
     }
+    let peers: Vec<String> = all.into_iter().collect();
     let port = spec.control_plane_endpoint.as_ref()?.port;
     node::address(&virtual_ip(spec, own, &peers, port)?).ok()
 }

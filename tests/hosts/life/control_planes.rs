@@ -156,7 +156,7 @@ async fn the_leader_loses_its_power_and_nothing_is_lost(world: &World) {
         read.expect("kubectl").status.success().then_some(())
     })
     .await;
-    within("the condition of the Cluster", 60, async || {
+    within("the condition of the Cluster", 120, async || {
         let cluster = world.api::<Cluster>().get("quickstart").await.expect("it");
         let status = cluster.status.unwrap_or_default();
         let is = said(&status.conditions, "EtcdHealthy");

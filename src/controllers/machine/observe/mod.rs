@@ -2,7 +2,10 @@
 //! them.
 
 mod belongs;
+mod endpoint;
 mod etcd;
+
+pub use endpoint::{cluster_endpoint, first_host};
 
 use crate::api::conditions::{ConditionType, Reason};
 use std::sync::Arc;
@@ -12,13 +15,11 @@ use kube::ResourceExt;
 use super::{Machines, turn};
 use crate::api::cluster::Turn;
 use crate::api::names::{self, ANNOTATION_INITIALIZED, LABEL_CLUSTER};
-use crate::api::readable::unreadable;
-use crate::api::{Cluster, ClusterProviderSpec, Host, Machine, MachineProviderSpec};
+use crate::api::{Cluster, ClusterProviderSpec, Machine, MachineProviderSpec};
 use crate::controllers::paused;
 use crate::controllers::whose::ProviderObject;
 use crate::controllers::workloads::Workloads;
 use crate::core::control_plane::turn::{Both, Holder};
-use crate::core::kubeadm::Endpoint;
 use crate::core::machine::units::node_name;
 use crate::core::machine::{
     Lookup, Namesake, Observed, ObservedCluster, Placement, Refusal, SpecProblem,
@@ -26,7 +27,6 @@ use crate::core::machine::{
 use crate::core::node::{JobKind, Marker};
 use crate::core::{Key, NodeView};
 use crate::engine::ReconcileError;
-use crate::providers::ssh::target::node_address;
 use crate::providers::ssh::{claims, marked};
 use crate::store::Stores;
 use crate::workload::Connectivity;
@@ -286,44 +286,6 @@ fn turns(workloads: &Workloads, cluster: &Cluster) -> (Option<Turn>, Option<Turn
         _ => None,
     };
     (first, other)
-}
-
-/// The endpoint that the Cluster names; without one, the address of its first control-plane machine.
-pub fn cluster_endpoint(
-    stores: &Stores,
-    namespace: &str,
-    spec: Option<&ClusterProviderSpec>,
-    first: Option<&String>,
-) -> Option<Endpoint> {
-    if let Some(endpoint) = spec.and_then(|spec| spec.control_plane_endpoint.as_ref()) {
-        return Some(Endpoint {
-            host: endpoint.host.clone(),
-            port: endpoint.port,
-        });
-    }
-    let host = first_host(stores, namespace, first?);
-    let host = host.filter(|host| unreadable(host.as_ref()).is_none());
-    let address = match host {
-        Some(host) => node_address(&host),
-        None => machine_address(stores.machines.by_uid(first?)?.as_ref())?,
-    };
-    Some(Endpoint {
-        host: address,
-        port: 6443,
-    })
-}
-
-/// The Host of the Machine that created a control plane, if exactly one Host of that namespace has its claim.
-pub fn first_host(stores: &Stores, namespace: &str, uid: &str) -> Option<Arc<Host>> {
-    let mut found = stores.hosts.by(&Key::Claim(uid.to_owned()));
-    found.retain(|host| host.namespace().as_deref() == Some(namespace));
-    found.pop().filter(|_| found.is_empty())
-}
-
-/// The address of a virtual machine, from the status of its Machine.
-fn machine_address(machine: &Machine) -> Option<String> {
-    let addresses = &machine.status.as_ref()?.addresses;
-    addresses.first().map(|address| address.address.clone())
 }
 
 fn node(

@@ -30,37 +30,37 @@ fn trouble(observed: &Observed, members: &Members) -> Option<Finding> {
     if let Some(obstacle) = quorum::trouble(members) {
         return no(obstacle.reason(), obstacle.message());
     }
+    let mut all = members.list.iter();
+    if let Some(stranger) = all.find(|member| !has_machine(observed, member)) {
+        return no(Reason::MemberWithoutMachine, without_machine(stranger));
+    }
     let unhealthy: Vec<String> = members
         .voters()
         .filter_map(|member| Some(format!("{}: {}", member.label(), members.trouble(member)?)))
         .collect();
-    if !unhealthy.is_empty() {
-        let message = format!(
-            "{} of {} etcd members {} not healthy ({}); start that machine, or delete its Machine: its member is then removed through the others",
-            unhealthy.len(),
-            members.voters().count(),
-            if unhealthy.len() == 1 { "is" } else { "are" },
-            unhealthy.join("; ")
-        );
-        return no(Reason::MemberUnhealthy, message);
+    if unhealthy.is_empty() {
+        return None;
     }
-    let stranger = members
-        .list
-        .iter()
-        .find(|member| !has_machine(observed, member))?;
     let message = format!(
-        "etcd member {} ({}) belongs to no Machine of this Cluster. If its machine does not run any more, remove the member: kubectl -n kube-system exec etcd-NODE -- etcdctl --endpoints=https://127.0.0.1:2379 --cacert=/etc/kubernetes/pki/etcd/ca.crt --cert=/etc/kubernetes/pki/etcd/healthcheck-client.crt --key=/etc/kubernetes/pki/etcd/healthcheck-client.key member remove {}",
+        "{} of {} etcd members {} not healthy ({}); start that machine, or delete its Machine: its member is then removed through the others",
+        unhealthy.len(),
+        members.voters().count(),
+        if unhealthy.len() == 1 { "is" } else { "are" },
+        unhealthy.join("; ")
+    );
+    no(Reason::MemberUnhealthy, message)
+}
+
+fn without_machine(stranger: &Member) -> String {
+    format!(
+        "etcd member {} ({}) belongs to no Machine of this Cluster, and counts for its quorum. If its machine does not run any more, remove the member: kubectl -n kube-system exec etcd-NODE -- etcdctl --endpoints=https://127.0.0.1:2379 --cacert=/etc/kubernetes/pki/etcd/ca.crt --cert=/etc/kubernetes/pki/etcd/healthcheck-client.crt --key=/etc/kubernetes/pki/etcd/healthcheck-client.key member remove {}",
         stranger.label(),
         stranger.peer_urls.join(", "),
         stranger.id
-    );
-    no(Reason::MemberWithoutMachine, message)
+    )
 }
 
-/// A Machine that is not reported yet may be the one: addresses come with its place.
 fn has_machine(observed: &Observed, member: &Member) -> bool {
-    let mut machines = observed.machines.iter().filter(|m| m.control_plane);
-    machines.any(|machine| {
-        machine.addresses.is_empty() || machine.addresses.iter().any(|at| member.is_at(at))
-    })
+    let mut addresses = observed.machines.iter().flat_map(|m| &m.addresses);
+    addresses.any(|address| member.is_at(address))
 }

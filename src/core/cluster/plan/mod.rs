@@ -26,6 +26,8 @@ pub enum Action {
     Adopt,
     /// Return the turn of a Machine that does not exist, by the user's act.
     ReturnTurn,
+    /// Return the later turn of a Machine that does not exist: etcd itself guards what it was for.
+    ReturnVacantTurn,
     /// Copy the control-plane turn, or the record of `kubeadm init`, to where it is missing.
     SettleTurn,
     /// Make the certificate authorities that are missing.
@@ -169,7 +171,9 @@ fn live(observed: &Observed, plan: &mut Plan) {
     if !observed.secrets_held {
         plan.actions.push(Action::HoldSecrets);
     }
-    if observed.unsettled {
+    if observed.is_turn_vacant {
+        plan.actions.push(Action::ReturnVacantTurn);
+    } else if observed.unsettled {
         plan.actions.push(Action::SettleTurn);
     }
     plan.findings

@@ -3,12 +3,13 @@
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::super::observed::{Contact, Infrastructure, Lookup, Observed};
+use super::super::observed::{Contact, ControlPlaneMachine, Infrastructure, Lookup, Observed};
 use super::super::units;
 use super::bootstrap::{ASK_AGAIN, run};
 use super::{Action, Plan};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::Next;
+use crate::core::control_plane::Members;
 use crate::core::node::{JobKind, Unit, UnitState};
 
 /// Whether its part has to be changed, or is not known since the manager started.
@@ -17,12 +18,26 @@ pub fn is_due(observed: &Observed) -> bool {
 }
 
 fn due(observed: &Observed) -> Option<Unit> {
-    let is_there = matches!(observed.node, Lookup::Known(Some(_)));
-    if !is_there || observed.is_deleting() || !observed.acts_as_control_plane() {
+    if !observed.had_node() || !observed.acts_as_control_plane() {
         return None;
     }
     let unit = units::address(observed)?;
     (observed.applied_address.as_deref() != Some(&*unit.identity())).then_some(unit)
+}
+
+/// Whether another member takes part, so that the address stays when this one leaves; also where there is none to hold.
+pub(super) fn is_held_without(observed: &Observed, members: &Members) -> bool {
+    let Some(cluster) = &observed.cluster else {
+        return true;
+    };
+    let serves = |address: &String| {
+        let member = members.at(address);
+        member.is_some_and(|member| members.trouble(member).is_none())
+    };
+    let takes_part = |other: &ControlPlaneMachine| {
+        other.applied.is_some() && other.address.as_ref().is_some_and(serves)
+    };
+    units::address(observed).is_none() || cluster.other_control_planes.iter().any(takes_part)
 }
 
 /// Adds what is due to the plan of a Machine that has a Node.

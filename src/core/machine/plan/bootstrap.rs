@@ -153,7 +153,7 @@ fn on_host(
         return run(observed, seen, JobKind::Prepare, now);
     }
     if observed.acts_as_control_plane() {
-        control_plane(observed, held, cluster, seen, now)
+        control_plane(observed, cluster, seen, now)
     } else {
         worker(observed, cluster, seen, now)
     }
@@ -161,7 +161,6 @@ fn on_host(
 
 fn control_plane(
     observed: &Observed,
-    held: &Infrastructure,
     cluster: &ObservedCluster,
     seen: &Observation,
     now: Timestamp,
@@ -177,7 +176,7 @@ fn control_plane(
                 waiting_for_node(observed)
             }
         }
-        (Some(_), _) => joining::plan(observed, held, cluster, seen, now),
+        (Some(_), _) => joining::plan(observed, cluster, seen, now),
         (None, _) if cluster.external => Plan::waiting(doubt::external(BOOTSTRAP, named)),
         (None, _) if !cluster.certificates_ready => wait(
             Reason::WaitingForCertificates,

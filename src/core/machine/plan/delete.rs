@@ -8,7 +8,7 @@ use kube::ResourceExt;
 use super::super::kind::PlaceKind;
 use super::super::observed::{Infrastructure, Lookup, Observed, Placement, Stuck, VirtualMachine};
 use super::leaving::{self, Leaving};
-use super::{Action, Plan, Release, hypervisor, known_node, release};
+use super::{Action, Plan, Release, address, hypervisor, known_node, release};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::ANNOTATION_EXCLUDE_DRAIN;
 use crate::core::Next;
@@ -34,20 +34,29 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     }
     if let Some(finding) = must_wait(observed) {
         // a worker whose label was edited away wakes nobody when it is gone
-        return Plan {
+        let mut plan = Plan {
             next: Next::After(WORKERS_AGAIN),
             ..Plan::waiting(finding)
         };
+        // meanwhile it is as any other
+        if let Placement::Held(held) = &observed.placement
+            && !held.releasing
+        {
+            address::keep(observed, held, &mut plan, now);
+        }
+        return plan;
     }
     match &observed.placement {
-        Placement::Held(held) if held.releasing => release::plan(observed, held, now),
-        Placement::Held(held) => leaving::first(observed, let_go(observed, held, now)),
+        Placement::Held(held) if held.releasing => {
+            leaving::first(observed, release::plan(observed, held, now), true)
+        }
+        Placement::Held(held) => leaving::first(observed, let_go(observed, held, now), false),
         Placement::None(_) => match &observed.claiming {
             Some(host) => Plan::waiting(deleting(
                 Reason::WaitingForHost,
                 format!("claimed Host {host}; releasing it as soon as the watch shows the claim"),
             )),
-            None => unheld(observed, now),
+            None => leaving::first(observed, unheld(observed, now), true),
         },
     }
 }

@@ -2,19 +2,20 @@
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::super::observed::{Infrastructure, Lookup, Observed, ObservedCluster};
+use super::super::observed::{Lookup, Observed, ObservedCluster};
 use super::bootstrap::{ASK_AGAIN, BOOTSTRAP, displace, run};
 use super::{Action, Plan};
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{Finding, Reason};
 use crate::core::Next;
 use crate::core::control_plane::{Change, Member, Members, permits};
+use crate::core::kubeadm::{KubernetesVersion, version};
 use crate::core::node::{JobKind, Observation, UnitState, UnitStatus};
+use crate::core::proof::TurnIsOver;
 
 /// The next step of a control-plane machine that is prepared, in a cluster that has a control plane.
 pub(super) fn plan(
     observed: &Observed,
-    held: &Infrastructure,
     cluster: &ObservedCluster,
     seen: &Observation,
     now: Timestamp,
@@ -41,19 +42,55 @@ pub(super) fn plan(
         Ok(members) => members,
         Err(plan) => return *plan,
     };
-    let address = held.address.as_deref().unwrap_or_default();
-    if let Some(member) = members.at(address) {
+    if let Some(member) = observed.member(members) {
         return left_over(observed, cluster, members, member);
+    }
+    if let Some(skew) = skew(observed, cluster) {
+        return without_turn(observed, members, wait(Reason::VersionSkew, skew));
     }
     if let Err(obstacle) = permits(members, Change::Add) {
         let message = format!(
             "prepared; waiting to join the control plane: {}",
             obstacle.message()
         );
-        return wait(obstacle.reason(), message);
+        return without_turn(observed, members, wait(obstacle.reason(), message));
     }
-    with_turn(observed, cluster, || {
+    let join = with_turn(observed, cluster, || {
         run(observed, seen, JobKind::Join, now)
+    });
+    // it waits before it tries again
+    if join.actions.is_empty() {
+        return without_turn(observed, members, join);
+    }
+    join
+}
+
+/// Others may change meanwhile what this one waits for.
+fn without_turn(observed: &Observed, members: &Members, mut plan: Plan) -> Plan {
+    let cluster = observed.cluster.as_ref();
+    let has_turn = cluster.is_some_and(|cluster| has_turn(observed, cluster, TurnAction::Join));
+    if let Some(proof) = observed.member_proof(members).filter(|_| has_turn) {
+        let over = TurnIsOver::Member(proof);
+        plan.actions.push(Action::ReturnTurn(over));
+    }
+    plan
+}
+
+/// kubeadm joins a control plane of the version that runs.
+fn skew(observed: &Observed, cluster: &ObservedCluster) -> Option<String> {
+    let versions = observed.machine.versions()?;
+    let parse = |text: &str| text.parse::<KubernetesVersion>().ok();
+    let wanted = parse(versions.control_plane.as_deref()?)?;
+    let runs = parse(cluster.version.as_deref()?)?;
+    if let Err(error) = version::check_kubelet(&parse(&versions.kubelet)?, &runs) {
+        return Some(error.to_string());
+    }
+    (wanted.minor() != runs.minor()).then(|| {
+        format!(
+            "spec.versions.controlPlane is {wanted}, but the control plane of Cluster {} runs {runs}, and this release joins machines of that minor version only; set v1.{}",
+            cluster.name,
+            runs.minor()
+        )
     })
 }
 
@@ -127,7 +164,7 @@ fn with_turn(observed: &Observed, cluster: &ObservedCluster, act: impl FnOnce() 
 }
 
 /// Whether the Machine has the turn for this.
-pub(super) fn has_turn(observed: &Observed, cluster: &ObservedCluster, action: TurnAction) -> bool {
+pub fn has_turn(observed: &Observed, cluster: &ObservedCluster, action: TurnAction) -> bool {
     let is_own = |turn: &&Turn| turn.machine == observed.uid() && turn.action == action;
     cluster.turn.as_ref().filter(is_own).is_some()
 }

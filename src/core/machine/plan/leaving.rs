@@ -1,13 +1,14 @@
 //! A control plane leaves: its etcd member is removed through the others, before its machine is released.
 
-use super::super::observed::{Lookup, Observed, ObservedCluster, Placement};
+use super::super::observed::{Contact, Lookup, Observed, ObservedCluster, Placement};
 use super::delete::deleting;
 use super::joining::{busy, has_turn, turn_of_another};
-use super::{Action, Plan};
+use super::{Action, Plan, address};
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{Finding, Reason};
-use crate::core::control_plane::{Change, Member, Members, Obstacle, permits};
-use crate::core::proof::{MemberProof, TurnIsOver};
+use crate::core::control_plane::{Change, Member, Obstacle, permits};
+use crate::core::node::{JobKind, UnitState};
+use crate::core::proof::TurnIsOver;
 
 /// What a Machine that is being deleted still is to the etcd of its cluster.
 pub(super) enum Leaving<'a> {
@@ -23,27 +24,34 @@ pub(super) enum Leaving<'a> {
 
 /// What it is. Nothing where the whole cluster goes, where there is no control plane yet, or where that is not ours.
 pub(super) fn of(observed: &Observed) -> Leaving<'_> {
-    let Some(cluster) = &observed.cluster else {
+    let Some(cluster) = observed.cluster.as_ref().filter(|_| is_asked(observed)) else {
         return Leaving::Nothing;
     };
-    let is_running = cluster.initialized_by.is_some() && !cluster.external && !cluster.deleting;
-    if !is_running || !observed.acts_as_control_plane() || !observed.is_begun() {
-        return Leaving::Nothing;
-    }
     let members = match &cluster.etcd {
         Lookup::Known(members) => members,
         Lookup::Unknown(why) | Lookup::NotYet(why) => {
             return Leaving::Waits(unread(observed, cluster, why));
         }
     };
-    let Some(member) = own(observed, members) else {
-        return Leaving::Removed(end_of_turn(observed, cluster, members));
+    let Some(member) = observed.member(members) else {
+        if let Some(finding) = may_be_joining(observed, cluster) {
+            return Leaving::Waits(finding);
+        }
+        let ends = has_turn(observed, cluster, TurnAction::Remove)
+            || has_turn(observed, cluster, TurnAction::Join);
+        let proof = observed.member_proof(members).filter(|_| ends);
+        return Leaving::Removed(proof.map(TurnIsOver::Member));
     };
     if let Some(turn) = turn_of_another(observed, cluster) {
         let message = format!("waiting to leave: {}", busy(turn));
         return Leaving::Waits(deleting(Reason::WaitingForTurn, message));
     }
     match permits(members, Change::Remove(member.id)) {
+        Ok(()) if !address::is_held_without(observed, members) => {
+            let message =
+                "waiting until another control plane takes part in holding the virtual IP";
+            Leaving::Waits(deleting(Reason::AddressChanging, message))
+        }
         Ok(()) => Leaving::Member(member),
         Err(Obstacle::LastMember(_)) => Leaving::Waits(last(cluster)),
         Err(obstacle) => {
@@ -57,30 +65,43 @@ pub(super) fn of(observed: &Observed) -> Leaving<'_> {
     }
 }
 
-/// Its member: the one at the address of the place that it holds. Without a place, the one that is named like its Node.
-fn own<'a>(observed: &Observed, members: &'a Members) -> Option<&'a Member> {
-    if let Placement::Held(held) = &observed.placement {
-        return members.at(held.address.as_deref()?);
-    }
-    let status = observed.machine.status.as_ref();
-    let node = status.and_then(|status| status.node_ref.as_ref()?.name.as_ref())?;
-    members.list.iter().find(|member| member.name == *node)
+/// Whether etcd has a say: the Machine may have a member in a control plane of ours that stays.
+pub fn is_asked(observed: &Observed) -> bool {
+    observed.cluster.as_ref().is_some_and(|cluster| {
+        let records = [&cluster.initialized_by, &cluster.initialized_by_secret];
+        let is_made = records.iter().any(|record| record.is_some());
+        is_made && !cluster.external && !cluster.deleting
+    }) && observed.acts_as_control_plane()
+        && observed.is_begun()
 }
 
-fn end_of_turn(
-    observed: &Observed,
-    cluster: &ObservedCluster,
-    members: &Members,
-) -> Option<TurnIsOver> {
-    let has = |action| has_turn(observed, cluster, action);
-    let Placement::Held(held) = &observed.placement else {
-        return None;
-    };
-    if !has(TurnAction::Remove) && !has(TurnAction::Join) {
+/// kubeadm adds its member at any moment while it runs. That it does not is read from its host.
+fn may_be_joining(observed: &Observed, cluster: &ObservedCluster) -> Option<Finding> {
+    if !has_turn(observed, cluster, TurnAction::Join) || observed.user_says_gone().is_some() {
         return None;
     }
-    let proof = MemberProof::of(observed.uid(), held.address.as_deref()?, members);
-    proof.map(TurnIsOver::Member)
+    let contact = match &observed.placement {
+        Placement::Held(held) => &held.contact,
+        Placement::None(_) => return None,
+    };
+    let job = observed.marker.job(JobKind::Join);
+    let message = match contact {
+        Contact::Seen(seen)
+            if seen
+                .job(&job)
+                .is_none_or(|job| !matches!(job.state, UnitState::Running(_))) =>
+        {
+            return None;
+        }
+        Contact::Seen(_) | Contact::NotAsked | Contact::SelfRegistering(_) => {
+            "kubeadm join runs on its host; it leaves when that has ended".to_owned()
+        }
+        Contact::Unreachable { message, .. } => format!(
+            "kubeadm join may run on its host, which does not answer: {message}. Only if the server is destroyed, erased or disconnected for good: {}",
+            super::unheld::host_is_gone(observed)
+        ),
+    };
+    Some(deleting(Reason::WaitingForHost, message))
 }
 
 fn unread(observed: &Observed, cluster: &ObservedCluster, why: &str) -> Finding {
@@ -103,22 +124,23 @@ fn last(cluster: &ObservedCluster) -> Finding {
     )
 }
 
-/// Puts what is due before the release: the turn, and the removal; the release follows in the pass that no longer sees the
-/// member. Afterwards the turn is returned.
-pub(super) fn first(observed: &Observed, mut plan: Plan) -> Plan {
-    let is_release = |action: &Action| matches!(action, Action::Release(_));
+/// Puts the turn and the removal of its member in the place of what would end the Machine; that follows in the pass which no
+/// longer sees the member. Afterwards the turn is returned. A plan that waits is left alone, unless `always`.
+pub(super) fn first(observed: &Observed, mut plan: Plan, always: bool) -> Plan {
+    let ends =
+        |action: &Action| !matches!(action, Action::Drain { .. } | Action::AwaitVolumes { .. });
     match of(observed) {
-        Leaving::Member(member) => {
-            plan.actions.retain(|action| !is_release(action));
+        Leaving::Member(member) if always || plan.actions.iter().any(ends) => {
+            plan.actions.retain(|action| !ends(action));
             plan.actions.push(Action::TakeTurn(TurnAction::Remove));
             plan.actions.push(Action::RemoveMember(member.clone()));
         }
         Leaving::Removed(Some(over)) => {
-            let at = plan.actions.iter().position(is_release);
+            let at = plan.actions.iter().position(ends);
             let at = at.unwrap_or(plan.actions.len());
             plan.actions.insert(at, Action::ReturnTurn(over));
         }
-        Leaving::Nothing | Leaving::Removed(None) | Leaving::Waits(_) => (),
+        Leaving::Member(_) | Leaving::Nothing | Leaving::Removed(None) | Leaving::Waits(_) => (),
     }
     plan
 }

@@ -10,7 +10,7 @@ mod delete;
 pub mod doubt;
 mod hypervisor;
 pub mod joining;
-mod leaving;
+pub mod leaving;
 pub mod placement;
 mod release;
 pub use action::{Acquire, Action, Power, Release};

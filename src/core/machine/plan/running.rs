@@ -11,7 +11,7 @@ use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::core::kubeadm::KubernetesVersion;
 use crate::core::node_change::NodeChange;
-use crate::core::proof::{MemberProof, MemberState, TurnIsOver};
+use crate::core::proof::{MemberState, TurnIsOver};
 use crate::core::{Next, NodeView};
 
 /// Keeps the Node according to the Machine's spec.
@@ -57,11 +57,10 @@ fn turn_is_over(observed: &Observed, cluster: &ObservedCluster) -> Option<TurnIs
     if turn.action == TurnAction::Init {
         return Some(TurnIsOver::Recorded);
     }
-    let (Lookup::Known(members), Placement::Held(held)) = (&cluster.etcd, &observed.placement)
-    else {
+    let Lookup::Known(members) = &cluster.etcd else {
         return None;
     };
-    let proof = MemberProof::of(observed.uid(), held.address.as_deref()?, members)?;
+    let proof = observed.member_proof(members)?;
     (proof.state() == MemberState::Votes).then_some(TurnIsOver::Member(proof))
 }
 

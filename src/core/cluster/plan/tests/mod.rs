@@ -45,6 +45,7 @@ fn observed(metadata: &Value) -> Observed {
         unsettled: false,
         host_is_gone: false,
         is_holder_gone: false,
+        is_turn_vacant: false,
         unused: None,
         endpoint: None,
         kubeconfig_ready: false,

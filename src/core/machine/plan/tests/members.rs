@@ -1,11 +1,27 @@
 //! Control planes of several machines: who joins, who leaves, and what etcd allows of it.
 
 use super::*;
+use crate::api::names::ANNOTATION_HOST_IS_GONE;
 use crate::core::machine::ControlPlaneMachine;
 
 const OWN: &str = "192.0.2.11";
 const FIRST: &str = "192.0.2.21";
 const SECOND: &str = "192.0.2.22";
+
+/// Healthy etcd members at these addresses.
+pub(super) fn etcd_at(addresses: &[&str]) -> Arc<Members> {
+    let mut members = Members::default();
+    for (id, address) in (1..).map(MemberId).zip(addresses) {
+        members.list.push(Member {
+            id,
+            name: format!("node-{id}"),
+            peer_urls: vec![format!("https://{address}:2380")],
+            is_learner: false,
+        });
+        members.health.insert(id, MemberHealth::Healthy);
+    }
+    Arc::new(members)
+}
 
 fn turn(machine: &str, action: TurnAction) -> Option<Turn> {
     Some(Turn {
@@ -177,7 +193,7 @@ fn the_turn_of_a_join_is_returned_once_its_member_votes() {
         plan(&observed, at(0)).actions
     };
     let votes = etcd_at(&[FIRST, OWN]);
-    let proof = MemberProof::of(ME, OWN, &votes).expect("a proof");
+    let proof = MemberProof::of(ME, (&[OWN], &[]), &votes).expect("a proof");
     let ends = [Action::ReturnTurn(TurnIsOver::Member(proof))];
     let is_turn = |action: &Action| matches!(action, Action::ReturnTurn(_));
     let turns = |actions: Vec<Action>| actions.into_iter().filter(is_turn).collect::<Vec<_>>();
@@ -202,7 +218,7 @@ fn a_control_plane_leaves_after_its_drain_and_through_etcd() {
         Action::RemoveMember(member.clone()),
     ];
     let gone = etcd_at(&[FIRST, SECOND]);
-    let proof = MemberProof::of(ME, OWN, &gone).expect("a proof");
+    let proof = MemberProof::of(ME, (&[OWN], &[]), &gone).expect("a proof");
     let left = [
         leave[0].clone(),
         leave[1].clone(),
@@ -286,4 +302,124 @@ fn a_control_plane_leaves_after_its_drain_and_through_etcd() {
     });
     let says = ("Deleting", "Releasing", &[][..]);
     expect("all go", &plan(&all, at(1)), &[left[3].clone()], says);
+}
+
+#[test]
+fn a_turn_is_not_kept_by_one_that_cannot_join() {
+    let of = |change: fn(&mut ObservedCluster)| {
+        let observed = beside(prepared(control_plane(), &[]), |c| {
+            c.turn = turn(ME, TurnAction::Join);
+            change(c);
+        });
+        plan(&observed, at(0))
+    };
+    let returns = |plan: &Plan| {
+        let member = |action: &Action| matches!(action, Action::ReturnTurn(TurnIsOver::Member(_)));
+        plan.actions.iter().all(member) && plan.actions.len() == 1
+    };
+    let at_risk = of(|c| c.etcd = unhealthy(&[FIRST, SECOND, "192.0.2.23"], SECOND));
+    assert!(returns(&at_risk), "{:?}", at_risk.actions);
+    let older = of(|c| c.version = Some("v1.35.4".into()));
+    assert!(returns(&older), "{:?}", older.actions);
+    assert_eq!(finding(&older, "BootstrapReady").reason, "VersionSkew");
+}
+
+#[test]
+fn a_join_that_may_run_is_waited_for_before_its_machine_is_released() {
+    let of = |contact: Contact| {
+        let mut observed = beside(deleted(control_plane(), at(0)), |c| {
+            c.turn = turn(ME, TurnAction::Join);
+            c.etcd = Lookup::Known(etcd_at(&[FIRST]));
+        });
+        let settings = json!({ "metadata": { "annotations": { (ANNOTATION_SETTINGS): "{}" } } });
+        observed = edited(observed, &settings);
+        observed.placement = held(contact);
+        plan(&observed, at(1))
+    };
+    let joining = |state| {
+        let observed = control_plane();
+        let unit = unit(&observed, JobKind::Join, state);
+        Contact::Seen(Box::new(Observation {
+            owner: own(&observed),
+            ..unmarked(vec![unit])
+        }))
+    };
+    let says = ("Deleting", "WaitingForHost", &["kubeadm join runs"][..]);
+    let runs = joining(UnitState::Running(step("join")));
+    expect("it runs", &of(runs), &[], says);
+    expect("it is followed", &of(Contact::NotAsked), &[], says);
+    let silent = Contact::Unreachable {
+        reason: Reason::SshUnreachable,
+        message: "no route".into(),
+    };
+    let says = (
+        "Deleting",
+        "WaitingForHost",
+        &["no route", "host-is-gone"][..],
+    );
+    expect("it is silent", &of(silent), &[], says);
+    let ended = of(joining(failure("it failed")));
+    let kinds = ended.actions.as_slice();
+    assert!(
+        matches!(
+            kinds,
+            [
+                Action::ReturnTurn(TurnIsOver::Member(_)),
+                Action::Release(_)
+            ]
+        ),
+        "{kinds:?}"
+    );
+}
+
+#[test]
+fn a_member_is_removed_also_of_a_machine_that_is_being_reset_or_has_no_place() {
+    let member = etcd_at(&[OWN, FIRST, SECOND]).list[0].clone();
+    let leave = [
+        Action::TakeTurn(TurnAction::Remove),
+        Action::RemoveMember(member.clone()),
+    ];
+    let of = |observed: Observed| {
+        let observed = beside(deleted(observed, at(0)), |c| {
+            c.etcd = Lookup::Known(etcd_at(&[OWN, FIRST, SECOND]));
+        });
+        plan(&observed, at(1)).actions
+    };
+    let mut releasing = running(control_plane());
+    if let Placement::Held(held) = &mut releasing.placement {
+        held.releasing = true;
+    }
+    assert_eq!(of(releasing), leave);
+    // by the name of its Node
+    let named = json!({ "status": { "nodeRef": { "name": "node-1" } } });
+    let mut lost = edited(running(control_plane()), &named);
+    lost.placement = Placement::None(Ok("host-b".into()));
+    lost.claims = Vec::new();
+    let gone = json!({ "metadata": { "annotations": { (ANNOTATION_HOST_IS_GONE): ME } } });
+    assert_eq!(of(edited(lost, &gone)), leave);
+}
+
+#[test]
+fn the_virtual_ip_is_not_left_without_a_holder() {
+    let of = |applied: Option<&str>| {
+        let mut observed = beside(deleted(running(control_plane()), at(0)), |c| {
+            let endpoint =
+                json!({ "controlPlaneEndpoint": { "host": "192.0.2.100", "heldBy": "virtualIP" } });
+            c.spec = Ok(serde_json::from_value(endpoint).expect("settings"));
+            c.etcd = Lookup::Known(etcd_at(&[OWN, FIRST]));
+            c.other_control_planes[0].applied = applied.map(str::to_owned);
+        });
+        observed.own_address = Some(OWN.into());
+        plan(&observed, at(1))
+    };
+    let waits = of(None);
+    assert_eq!(finding(&waits, "Deleting").reason, "AddressChanging");
+    assert_eq!(waits.actions, []);
+    let leaves = of(Some("unit"));
+    assert!(
+        leaves
+            .actions
+            .iter()
+            .any(|a| matches!(a, Action::RemoveMember(_)))
+    );
 }

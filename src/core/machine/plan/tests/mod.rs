@@ -118,21 +118,6 @@ fn cluster() -> ObservedCluster {
     }
 }
 
-/// Healthy etcd members at these addresses.
-fn etcd_at(addresses: &[&str]) -> Arc<Members> {
-    let mut members = Members::default();
-    for (id, address) in (1..).map(MemberId).zip(addresses) {
-        members.list.push(Member {
-            id,
-            name: format!("node-{id}"),
-            peer_urls: vec![format!("https://{address}:2380")],
-            is_learner: false,
-        });
-        members.health.insert(id, MemberHealth::Healthy);
-    }
-    Arc::new(members)
-}
-
 /// A Machine that knows of one host that it could take.
 fn observed(control_plane: bool) -> Observed {
     let name = if control_plane { "cp-0" } else { "w-0" };

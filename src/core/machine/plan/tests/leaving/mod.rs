@@ -302,7 +302,7 @@ fn the_node_and_the_machine_of_a_fenced_host_go_at_once() {
             name: "cp-0".into(),
             action: TurnAction::Init,
         });
-        cluster.etcd = Lookup::Known(etcd_at(&["192.0.2.9"]));
+        cluster.etcd = Lookup::Known(members::etcd_at(&["192.0.2.9"]));
     });
     let [node, finalizer] = actions;
     let actions = [node, turn_by(&off), finalizer];

@@ -63,7 +63,7 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
         | Action::DeleteLeftNode { .. }
         // nor is an etcd seen in these cases
         | Action::RemoveMember(_)
-        | Action::ReturnTurn(TurnIsOver::Member(_)) => false,
+        | Action::ReturnTurn(TurnIsOver::Member(_) | TurnIsOver::Vacant(_)) => false,
         Action::TakeTurn(_) => {
             !case.deleting
                 && is_ours(case)

@@ -244,3 +244,53 @@ fn what_a_host_proves_is_recorded_unless_another_machine_may_run_init() {
     restored.secret.initialized = Some(ME.into());
     assert_eq!(end(restored).0, format!("made by {ME}"), "another made one");
 }
+
+#[test]
+fn a_later_turn_is_taken_in_a_control_plane_that_exists_and_the_secret_decides() {
+    let later = |uid: &str, action| {
+        Holder::Of(Turn {
+            action,
+            ..turn_of(uid)
+        })
+    };
+    let (join, leave) = (TurnAction::Join, TurnAction::Remove);
+    let wanted = Turn {
+        action: join,
+        ..turn_of(ME)
+    };
+    let blocked = format!("blocked by {OTHER}");
+    let (secret, cluster) = (format!("S: {ME}"), format!("C: {ME}"));
+    let copied = format!("S: {OTHER}");
+    let nobody = || Holder::Nobody;
+    let unmade = both("nobody", "nobody");
+    assert_eq!(said(&take(&unmade, &wanted)), "not made");
+    // Secret, Cluster
+    let cases = [
+        (nobody(), nobody(), &*secret),
+        (later(ME, join), nobody(), &cluster),
+        (later(ME, join), later(ME, join), "done"),
+        (later(ME, join), later(OTHER, join), &cluster),
+        (later(OTHER, join), nobody(), &blocked),
+        (later(OTHER, leave), later(ME, join), &blocked),
+        (nobody(), later(OTHER, join), &copied),
+        (nobody(), later(ME, join), &secret),
+        // what it has for one action is its own for the next
+        (later(ME, leave), later(ME, leave), &secret),
+        // the turn of an init that is recorded is free
+        (holder(OTHER), holder(OTHER), &secret),
+        (holder(OTHER), later(OTHER, join), &secret),
+    ];
+    for (on_secret, on_cluster, expected) in cases {
+        let mut both = both("nobody", "nobody");
+        (both.secret.turn, both.cluster.turn) = (on_secret, on_cluster);
+        both.secret.initialized = Some(OTHER.into());
+        both.cluster.initialized = Some(OTHER.into());
+        assert_eq!(said(&take(&both, &wanted)), expected, "{both:?}");
+        let settled = settle(&both);
+        let ends_later = matches!(&settled, Step::Write(_, marks) if marks.turn == Holder::Nobody)
+            && both
+                .holder()
+                .is_some_and(|turn| turn.action != TurnAction::Init);
+        assert!(!ends_later, "{both:?}: {settled:?}");
+    }
+}
