@@ -23,7 +23,8 @@ use crate::engine::Engine;
 use crate::media::Media;
 use crate::metrics::Metrics;
 use crate::providers::{self, Bmcs, Follows, Installs, Libvirt, Providers, Simulated, Ssh};
-use crate::store::Stores;
+use crate::store::{Stores, Wakers};
+use crate::workload::Registry;
 use crate::workload::drain_watch::DrainWatches;
 
 /// Dependencies that exist when this process becomes leader.
@@ -59,7 +60,7 @@ pub fn controllers(start: Start, profile_namespaces: &[String]) -> (Controllers,
     let follows = Arc::new(follows);
     let gateways = Arc::new(gateways::registry(stores.clone(), wakers.clone()));
     let registry = Arc::new(workloads::registry(stores.clone(), wakers.clone()));
-    let providers = Providers {
+    let providers = Arc::new(Providers {
         ssh: Ssh::new(engine.clone(), hosts.clone(), bmcs.clone(), wakers.clone()),
         libvirt: Libvirt::new(
             engine.clone(),
@@ -67,14 +68,8 @@ pub fn controllers(start: Start, profile_namespaces: &[String]) -> (Controllers,
             gateways.clone(),
             wakers.clone(),
         ),
-        simulated: Simulated::new(
-            engine.clone(),
-            workloads::find_api(stores, registry.clone()),
-            workloads::wake_machine(wakers.clone()),
-            start.tasks.clone(),
-            start.stop.clone(),
-        ),
-    };
+        simulated: simulated(&start, &engine, &wakers, registry.clone()),
+    });
     let installs = Installs {
         engine: engine.clone(),
         media: start.media,
@@ -88,8 +83,6 @@ pub fn controllers(start: Start, profile_namespaces: &[String]) -> (Controllers,
     let secret_names = Arc::new(Names::default());
     let base = Arc::new(Base::new(engine, wakers, start.management));
     let workloads = Arc::new(Workloads::new(registry));
-    let tries = providers.libvirt.tries.clone();
-    let providers = Arc::new(providers);
     let control_planes = Arc::new(ControlPlanes {
         base: base.clone(),
         workloads: workloads.clone(),
@@ -123,7 +116,7 @@ pub fn controllers(start: Start, profile_namespaces: &[String]) -> (Controllers,
         hypervisors: Arc::new(Hypervisors {
             base: base.clone(),
             gateways,
-            tries,
+            tries: providers.libvirt.tries.clone(),
         }),
         hosts: Arc::new(Hosts {
             base: base.clone(),
@@ -153,6 +146,21 @@ pub fn controllers(start: Start, profile_namespaces: &[String]) -> (Controllers,
         base,
     };
     (controllers, woken)
+}
+
+fn simulated(
+    start: &Start,
+    engine: &Arc<Engine>,
+    wakers: &Wakers,
+    registry: Arc<Registry>,
+) -> Simulated {
+    Simulated::new(
+        engine.clone(),
+        workloads::find_api(engine.stores.clone(), registry),
+        workloads::wake_machine(wakers.clone()),
+        start.tasks.clone(),
+        start.stop.clone(),
+    )
 }
 
 fn engine(start: &Start, stores: Arc<Stores>) -> Engine {

@@ -96,7 +96,8 @@ impl<K> Index<K> {
     /// Files an object under these keys and no others.
     pub fn insert(&mut self, name: Name, keys: Vec<Key>, object: Arc<K>) {
         let known = self.objects.get_key_value(&name);
-        let name = known.map_or_else(|| Arc::new(name.clone()), |(known, _)| Arc::clone(known));
+        let known = known.map(|(known, _)| Arc::clone(known));
+        let name = known.unwrap_or_else(|| Arc::new(name));
         let keys: Box<[_]> = keys.into_iter().map(|key| self.shared(key)).collect();
         let before = self.objects.remove(&name);
         let before = before.map(|entry| entry.keys).unwrap_or_default();
@@ -126,7 +127,8 @@ impl<K> Index<K> {
     /// The key as other objects have it.
     fn shared(&self, key: Key) -> Arc<Key> {
         let known = self.by_key.get_key_value(&key);
-        known.map_or_else(|| Arc::new(key.clone()), |(known, _)| Arc::clone(known))
+        let known = known.map(|(known, _)| Arc::clone(known));
+        known.unwrap_or_else(|| Arc::new(key))
     }
 
     fn unfile(&mut self, key: &Arc<Key>, name: &Name) {

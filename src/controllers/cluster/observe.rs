@@ -108,13 +108,7 @@ pub async fn observe(
                 || known.kubeconfig.digest == known.connected_with),
         external: known.kubeconfig.external,
         kubeconfig_problem: known.kubeconfig.problem,
-        machines: machines
-            .iter()
-            .map(|machine| MachineFact {
-                addresses: addresses(controller, machine),
-                ..fact(machine)
-            })
-            .collect(),
+        machines: facts(controller, &machines),
         well,
         profile: controller.workloads.known.get(&uid).profile_findings,
         certificates,
@@ -186,6 +180,14 @@ fn machines(stores: &Stores, key: &Key, deleting: bool) -> (Vec<Arc<Machine>>, u
     let mut machines = stores.machines.by(&key(Key::NotWell));
     machines.retain(|machine| machine.is_ours(stores));
     (machines, stores.machines.count(&key(Key::Well)))
+}
+
+fn facts(controller: &Clusters, machines: &[Arc<Machine>]) -> Vec<MachineFact> {
+    let fact = |machine: &Arc<Machine>| MachineFact {
+        addresses: addresses(controller, machine),
+        ..fact(machine)
+    };
+    machines.iter().map(fact).collect()
 }
 
 fn fact(machine: &Machine) -> MachineFact {

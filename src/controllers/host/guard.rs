@@ -126,13 +126,14 @@ pub fn guards(
     let marked = marked(contact).filter(|(owner, _)| !is_over(&owner.marker.uid));
     let recorded =
         |cluster: &ControlPlaneOrigin| claim.is_some_and(|claim| cluster.is_by(&claim.uid));
-    let is_of = |cluster: &ControlPlaneOrigin| claim.is_some_and(|c| c.cluster == cluster.name);
+    let is_claimed_by =
+        |cluster: &ControlPlaneOrigin| claim.is_some_and(|c| c.cluster == cluster.name);
     let has = |cluster: &&ControlPlaneOrigin| {
         let is_on =
             recorded(cluster) || marked.is_some_and(|(owner, seen)| cluster.is_on(owner, seen));
         !cluster.is_deleting
             && match cluster.has_member_on(host) {
-                Some(true) => is_on || is_of(cluster),
+                Some(true) => is_on || is_claimed_by(cluster),
                 Some(false) => false,
                 None => is_on,
             }

@@ -1,9 +1,20 @@
-//! Which etcd member a Machine has.
+//! Which etcd member a Machine has, and who else is in the control plane.
 
 use super::observed::{Observed, Placement};
 use super::units::node_name;
 use crate::core::control_plane::{Member, Members};
 use crate::core::proof::MemberProof;
+
+/// Another control-plane Machine of the cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ControlPlaneMachine {
+    /// Its name.
+    pub name: String,
+    /// Its address for other nodes, if it has a place.
+    pub address: Option<String>,
+    /// Identity of the last unit of kind Address that was seen to have succeeded on its host.
+    pub applied: Option<String>,
+}
 
 impl Observed {
     /// Its etcd member: the one with an address of its place, or with the name of its Node. Not one that another

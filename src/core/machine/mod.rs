@@ -10,8 +10,8 @@ pub mod status;
 pub mod units;
 
 pub use ask::must_ask;
+pub use member::ControlPlaneMachine;
 pub use observed::{
-    Contact, ControlPlaneMachine, GatewayView, HostChoice, Infrastructure, Lookup, Namesake,
-    Observed, ObservedCluster, PendingClaim, Placement, Refusal, SpecProblem, Stuck, Unheld,
-    VirtualMachine, is_begun,
+    Contact, GatewayView, HostChoice, Infrastructure, Lookup, Namesake, Observed, ObservedCluster,
+    PendingClaim, Placement, Refusal, SpecProblem, Stuck, Unheld, VirtualMachine, is_begun,
 };

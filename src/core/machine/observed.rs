@@ -7,6 +7,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::kind::{self, PlaceKind};
+use super::member::ControlPlaneMachine;
 use crate::api::cluster::{ClusterNetwork, Turn};
 use crate::api::conditions::{ConditionType, Reason, is_true};
 use crate::api::names::{
@@ -122,17 +123,6 @@ pub struct ObservedCluster {
     pub version: Option<String>,
     /// Machines of the cluster that are no control plane, while it is being deleted; counted for a control plane only.
     pub workers_left: usize,
-}
-
-/// Another control-plane Machine of the cluster.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ControlPlaneMachine {
-    /// Its name.
-    pub name: String,
-    /// Its address for other nodes, if it has a place.
-    pub address: Option<String>,
-    /// Identity of the last unit of kind Address that was seen to have succeeded on its host.
-    pub applied: Option<String>,
 }
 
 /// A Node that has the name of a Machine's own Node to come.

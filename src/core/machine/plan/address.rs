@@ -3,7 +3,8 @@
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::super::observed::{Contact, ControlPlaneMachine, Infrastructure, Lookup, Observed};
+use super::super::member::ControlPlaneMachine;
+use super::super::observed::{Contact, Infrastructure, Lookup, Observed};
 use super::super::units;
 use super::bootstrap::{ASK_AGAIN, run};
 use super::{Action, Plan};

@@ -165,8 +165,8 @@ fn with_turn(observed: &Observed, cluster: &ObservedCluster, act: impl FnOnce() 
 
 /// Whether the Machine has the turn for this.
 pub fn has_turn(observed: &Observed, cluster: &ObservedCluster, action: TurnAction) -> bool {
-    let is_own = |turn: &&Turn| turn.machine == observed.uid() && turn.action == action;
-    cluster.turn.as_ref().filter(is_own).is_some()
+    let is_own = |turn: &Turn| turn.machine == observed.uid() && turn.action == action;
+    cluster.turn.as_ref().is_some_and(is_own)
 }
 
 /// The turn of another Machine, if it counts in a control plane that exists.

@@ -1,5 +1,7 @@
 //! Control planes of several machines: who joins, who leaves, and what etcd allows of it.
 
+mod ends;
+
 use super::*;
 use crate::api::names::ANNOTATION_HOST_IS_GONE;
 use crate::core::machine::ControlPlaneMachine;
@@ -23,11 +25,11 @@ pub(super) fn etcd_at(addresses: &[&str]) -> Arc<Members> {
     Arc::new(members)
 }
 
-fn turn(machine: &str, action: TurnAction) -> Option<Turn> {
-    Some(Turn {
+fn turn(machine: &str, action: TurnAction) -> Turn {
+    Turn {
         action,
         ..turn_of(machine)
-    })
+    }
 }
 
 /// A cluster with a control plane that another Machine created, behind an endpoint of its own.
@@ -77,35 +79,25 @@ type Case<'a> = (
 fn a_control_plane_joins_with_the_turn_and_while_etcd_allows_it() {
     let take = [Action::TakeTurn(TurnAction::Join)];
     let join = [Action::RunJob(JobKind::Join)];
-    let left = etcd_at(&[OWN]).list[0].clone();
-    let mut started = left.clone();
-    started.id = MemberId(2);
-    started.name = "node-2".into();
-    let mut begun = started.clone();
-    (begun.is_learner, begun.name) = (true, String::new());
-    let (remove_started, remove_begun) = (
-        [Action::RemoveMember(started)],
-        [Action::RemoveMember(begun)],
-    );
-    let cases: [Case; 12] = [
+    let cases: [Case; 9] = [
         ("the first to join", |_| (), &take, "TakingTurn", &["join"]),
         (
             "with the turn",
-            |c| c.turn = turn(ME, TurnAction::Join),
+            |c| c.turn = Some(turn(ME, TurnAction::Join)),
             &join,
             "KubeadmJoin",
             &[],
         ),
         (
             "another joins",
-            |c| c.turn = turn(OTHER, TurnAction::Join),
+            |c| c.turn = Some(turn(OTHER, TurnAction::Join)),
             &[],
             "WaitingForTurn",
             &["Machine cp-1 joins", "one at a time"],
         ),
         (
             "a turn of the init that is over",
-            |c| c.turn = turn(OTHER, TurnAction::Init),
+            |c| c.turn = Some(turn(OTHER, TurnAction::Init)),
             &take,
             "TakingTurn",
             &[],
@@ -145,10 +137,31 @@ fn a_control_plane_joins_with_the_turn_and_while_etcd_allows_it() {
             "MemberChanging",
             &[SECOND],
         ),
+    ];
+    for (case, change, actions, reason, parts) in cases {
+        let observed = beside(prepared(control_plane(), &[]), change);
+        let says = ("BootstrapReady", reason, parts);
+        expect(case, &plan(&observed, at(0)), actions, says);
+    }
+}
+
+#[test]
+fn what_an_attempt_to_join_left_is_removed_before_the_next_wipes_it() {
+    let left = etcd_at(&[OWN]).list[0].clone();
+    let mut started = left.clone();
+    started.id = MemberId(2);
+    started.name = "node-2".into();
+    let mut begun = started.clone();
+    (begun.is_learner, begun.name) = (true, String::new());
+    let (remove_started, remove_begun) = (
+        [Action::RemoveMember(started)],
+        [Action::RemoveMember(begun)],
+    );
+    let cases: [Case; 3] = [
         (
             "an attempt was cut before its member started",
             |c| {
-                c.turn = turn(ME, TurnAction::Join);
+                c.turn = Some(turn(ME, TurnAction::Join));
                 c.etcd = learner(&[FIRST, OWN], OWN);
             },
             &remove_begun,
@@ -158,7 +171,7 @@ fn a_control_plane_joins_with_the_turn_and_while_etcd_allows_it() {
         (
             "an attempt was cut after its member voted",
             |c| {
-                c.turn = turn(ME, TurnAction::Join);
+                c.turn = Some(turn(ME, TurnAction::Join));
                 c.etcd = Lookup::Known(etcd_at(&[FIRST, OWN]));
             },
             &remove_started,
@@ -168,7 +181,7 @@ fn a_control_plane_joins_with_the_turn_and_while_etcd_allows_it() {
         (
             "the same, and its member is down: it is not wiped while etcd counts on it",
             |c| {
-                c.turn = turn(ME, TurnAction::Join);
+                c.turn = Some(turn(ME, TurnAction::Join));
                 c.etcd = unhealthy(&[FIRST, OWN], OWN);
             },
             &[],
@@ -187,7 +200,7 @@ fn a_control_plane_joins_with_the_turn_and_while_etcd_allows_it() {
 fn the_turn_of_a_join_is_returned_once_its_member_votes() {
     let of = |etcd: Lookup<Arc<Members>>| {
         let observed = beside(running(control_plane()), |c| {
-            c.turn = turn(ME, TurnAction::Join);
+            c.turn = Some(turn(ME, TurnAction::Join));
             c.etcd = etcd;
         });
         plan(&observed, at(0)).actions
@@ -238,7 +251,7 @@ fn a_control_plane_leaves_after_its_drain_and_through_etcd() {
             "its member is removed, and it has the turn",
             |c| {
                 c.etcd = Lookup::Known(etcd_at(&[FIRST, SECOND]));
-                c.turn = turn(ME, TurnAction::Remove);
+                c.turn = Some(turn(ME, TurnAction::Remove));
             },
             &left,
             "Draining",
@@ -255,7 +268,7 @@ fn a_control_plane_leaves_after_its_drain_and_through_etcd() {
             "another leaves",
             |c| {
                 c.etcd = Lookup::Known(etcd_at(&[OWN, FIRST, SECOND]));
-                c.turn = turn(OTHER, TurnAction::Remove);
+                c.turn = Some(turn(OTHER, TurnAction::Remove));
             },
             &[],
             "WaitingForTurn",
@@ -308,7 +321,7 @@ fn a_control_plane_leaves_after_its_drain_and_through_etcd() {
 fn a_turn_is_not_kept_by_one_that_cannot_join() {
     let of = |change: fn(&mut ObservedCluster)| {
         let observed = beside(prepared(control_plane(), &[]), |c| {
-            c.turn = turn(ME, TurnAction::Join);
+            c.turn = Some(turn(ME, TurnAction::Join));
             change(c);
         });
         plan(&observed, at(0))
@@ -322,104 +335,4 @@ fn a_turn_is_not_kept_by_one_that_cannot_join() {
     let older = of(|c| c.version = Some("v1.35.4".into()));
     assert!(returns(&older), "{:?}", older.actions);
     assert_eq!(finding(&older, "BootstrapReady").reason, "VersionSkew");
-}
-
-#[test]
-fn a_join_that_may_run_is_waited_for_before_its_machine_is_released() {
-    let of = |contact: Contact| {
-        let mut observed = beside(deleted(control_plane(), at(0)), |c| {
-            c.turn = turn(ME, TurnAction::Join);
-            c.etcd = Lookup::Known(etcd_at(&[FIRST]));
-        });
-        let settings = json!({ "metadata": { "annotations": { (ANNOTATION_SETTINGS): "{}" } } });
-        observed = edited(observed, &settings);
-        observed.placement = held(contact);
-        plan(&observed, at(1))
-    };
-    let joining = |state| {
-        let observed = control_plane();
-        let unit = unit(&observed, JobKind::Join, state);
-        Contact::Seen(Box::new(Observation {
-            owner: own(&observed),
-            ..unmarked(vec![unit])
-        }))
-    };
-    let says = ("Deleting", "WaitingForHost", &["kubeadm join runs"][..]);
-    let runs = joining(UnitState::Running(step("join")));
-    expect("it runs", &of(runs), &[], says);
-    expect("it is followed", &of(Contact::NotAsked), &[], says);
-    let silent = Contact::Unreachable {
-        reason: Reason::SshUnreachable,
-        message: "no route".into(),
-    };
-    let says = (
-        "Deleting",
-        "WaitingForHost",
-        &["no route", "host-is-gone"][..],
-    );
-    expect("it is silent", &of(silent), &[], says);
-    let ended = of(joining(failure("it failed")));
-    let kinds = ended.actions.as_slice();
-    assert!(
-        matches!(
-            kinds,
-            [
-                Action::ReturnTurn(TurnIsOver::Member(_)),
-                Action::Release(_)
-            ]
-        ),
-        "{kinds:?}"
-    );
-}
-
-#[test]
-fn a_member_is_removed_also_of_a_machine_that_is_being_reset_or_has_no_place() {
-    let member = etcd_at(&[OWN, FIRST, SECOND]).list[0].clone();
-    let leave = [
-        Action::TakeTurn(TurnAction::Remove),
-        Action::RemoveMember(member.clone()),
-    ];
-    let of = |observed: Observed| {
-        let observed = beside(deleted(observed, at(0)), |c| {
-            c.etcd = Lookup::Known(etcd_at(&[OWN, FIRST, SECOND]));
-        });
-        plan(&observed, at(1)).actions
-    };
-    let mut releasing = running(control_plane());
-    if let Placement::Held(held) = &mut releasing.placement {
-        held.releasing = true;
-    }
-    assert_eq!(of(releasing), leave);
-    // by the name of its Node
-    let named = json!({ "status": { "nodeRef": { "name": "node-1" } } });
-    let mut lost = edited(running(control_plane()), &named);
-    lost.placement = Placement::None(Ok("host-b".into()));
-    lost.claims = Vec::new();
-    let gone = json!({ "metadata": { "annotations": { (ANNOTATION_HOST_IS_GONE): ME } } });
-    assert_eq!(of(edited(lost, &gone)), leave);
-}
-
-#[test]
-fn the_virtual_ip_is_not_left_without_a_holder() {
-    let of = |applied: Option<&str>| {
-        let mut observed = beside(deleted(running(control_plane()), at(0)), |c| {
-            let endpoint =
-                json!({ "controlPlaneEndpoint": { "host": "192.0.2.100", "heldBy": "virtualIP" } });
-            c.spec = Ok(serde_json::from_value(endpoint).expect("settings"));
-            c.etcd = Lookup::Known(etcd_at(&[OWN, FIRST]));
-            c.other_control_planes[0].applied = applied.map(str::to_owned);
-        });
-        observed.own_address = Some(OWN.into());
-        plan(&observed, at(1))
-    };
-    let waits = of(None);
-    assert_eq!(finding(&waits, "Deleting").reason, "AddressChanging");
-    assert_eq!(waits.actions, []);
-    let leaves = of(Some("unit"));
-    assert!(
-        leaves
-            .actions
-            .iter()
-            .any(|a| matches!(a, Action::RemoveMember(_)))
-    );
 }

@@ -1,0 +1,103 @@
+//! The ends that are less usual: in mid-join, during a reset, without a place, and of who holds the address.
+
+use super::*;
+
+#[test]
+fn a_join_that_may_run_is_waited_for_before_its_machine_is_released() {
+    let of = |contact: Contact| {
+        let mut observed = beside(deleted(control_plane(), at(0)), |c| {
+            c.turn = Some(turn(ME, TurnAction::Join));
+            c.etcd = Lookup::Known(etcd_at(&[FIRST]));
+        });
+        let settings = json!({ "metadata": { "annotations": { (ANNOTATION_SETTINGS): "{}" } } });
+        observed = edited(observed, &settings);
+        observed.placement = held(contact);
+        plan(&observed, at(1))
+    };
+    let joining = |state| {
+        let observed = control_plane();
+        let unit = unit(&observed, JobKind::Join, state);
+        Contact::Seen(Box::new(Observation {
+            owner: own(&observed),
+            ..unmarked(vec![unit])
+        }))
+    };
+    let says = ("Deleting", "WaitingForHost", &["kubeadm join runs"][..]);
+    let runs = joining(UnitState::Running(step("join")));
+    expect("it runs", &of(runs), &[], says);
+    expect("it is followed", &of(Contact::NotAsked), &[], says);
+    let silent = Contact::Unreachable {
+        reason: Reason::SshUnreachable,
+        message: "no route".into(),
+    };
+    let says = (
+        "Deleting",
+        "WaitingForHost",
+        &["no route", "host-is-gone"][..],
+    );
+    expect("it is silent", &of(silent), &[], says);
+    let ended = of(joining(failure("it failed")));
+    let kinds = ended.actions.as_slice();
+    assert!(
+        matches!(
+            kinds,
+            [
+                Action::ReturnTurn(TurnIsOver::Member(_)),
+                Action::Release(_)
+            ]
+        ),
+        "{kinds:?}"
+    );
+}
+
+#[test]
+fn a_member_is_removed_also_of_a_machine_that_is_being_reset_or_has_no_place() {
+    let member = etcd_at(&[OWN, FIRST, SECOND]).list[0].clone();
+    let leave = [
+        Action::TakeTurn(TurnAction::Remove),
+        Action::RemoveMember(member.clone()),
+    ];
+    let of = |observed: Observed| {
+        let observed = beside(deleted(observed, at(0)), |c| {
+            c.etcd = Lookup::Known(etcd_at(&[OWN, FIRST, SECOND]));
+        });
+        plan(&observed, at(1)).actions
+    };
+    let mut releasing = running(control_plane());
+    if let Placement::Held(held) = &mut releasing.placement {
+        held.releasing = true;
+    }
+    assert_eq!(of(releasing), leave);
+    // by the name of its Node
+    let named = json!({ "status": { "nodeRef": { "name": "node-1" } } });
+    let mut lost = edited(running(control_plane()), &named);
+    lost.placement = Placement::None(Ok("host-b".into()));
+    lost.claims = Vec::new();
+    let gone = json!({ "metadata": { "annotations": { (ANNOTATION_HOST_IS_GONE): ME } } });
+    assert_eq!(of(edited(lost, &gone)), leave);
+}
+
+#[test]
+fn the_virtual_ip_is_not_left_without_a_holder() {
+    let of = |applied: Option<&str>| {
+        let mut observed = beside(deleted(running(control_plane()), at(0)), |c| {
+            let endpoint =
+                json!({ "controlPlaneEndpoint": { "host": "192.0.2.100", "heldBy": "virtualIP" } });
+            c.spec = Ok(serde_json::from_value(endpoint).expect("settings"));
+            c.etcd = Lookup::Known(etcd_at(&[OWN, FIRST]));
+            c.other_control_planes[0].applied = applied.map(str::to_owned);
+        });
+        observed.own_address = Some(OWN.into());
+        plan(&observed, at(1))
+    };
+    let waits = of(None);
+    assert_eq!(finding(&waits, "Deleting").reason, "AddressChanging");
+    assert_eq!(waits.actions, []);
+    let leaves = of(Some("unit"));
+    assert!(
+        leaves
+            .actions
+            .iter()
+            .any(|a| matches!(a, Action::RemoveMember(_)))
+    );
+}
