@@ -23,6 +23,8 @@ pub use error::Error;
 
 /// Time limit of a request. A member without leader answers a linearizable list after its own 5 s.
 const LIMIT: Duration = Duration::from_secs(8);
+/// Time limit of the question how a member is, which it answers by itself. A machine that is off takes all of it.
+const STATUS: Duration = Duration::from_secs(4);
 
 /// A client of one member.
 #[derive(Clone)]
@@ -61,8 +63,10 @@ impl Etcd {
     /// # Errors
     /// [`Error`]: it was not reached, or refuses.
     pub async fn status(&self) -> Result<Status, Error> {
-        let answer: answer::StatusAnswer = self.ask("maintenance/status", &json!({})).await?;
-        Ok(answer.into())
+        let question = json!({});
+        let asking = self.ask::<answer::StatusAnswer>("maintenance/status", &question);
+        let answer = tokio::time::timeout(STATUS, asking).await;
+        Ok(answer.map_err(|_| Error::Silent(STATUS))??.into())
     }
 
     /// The alarms of all members.

@@ -1,8 +1,12 @@
 //! Bootstrap tokens in a workload cluster: Secrets of type `bootstrap.kubernetes.io/token` in kube-system.
 
-use k8s_openapi::api::core::v1::Secret;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::runtime::wait::await_condition;
 use kube::{Api, Client};
+use tokio::time::timeout;
 
 use super::error::{Error, code};
 use crate::api::names::FIELD_MANAGER;
@@ -24,6 +28,21 @@ pub async fn apply(client: &Client, secret: &Secret) -> Result<(), Error> {
     // the name holds the public half of a token only
     applied.map_err(|error| Error::new(format!("apply Secret {NAMESPACE}/{name}"), error))?;
     Ok(())
+}
+
+/// Waits until kube-controller-manager has signed `cluster-info` with this token, for so long at most. A node that joins looks
+/// for the signature every 5 s (kubeadm's `DiscoveryRetryInterval`), and a new control plane signs a moment after its API
+/// answers. Returns whether it is signed.
+pub async fn until_signed(client: &Client, id: &str, limit: Duration) -> bool {
+    // as kubeadm and the signer name it (KEP-130)
+    let key = format!("jws-kubeconfig-{id}");
+    let is_signed = move |info: Option<&ConfigMap>| {
+        let data = info.and_then(|info| info.data.as_ref());
+        data.is_some_and(|data| data.contains_key(&key))
+    };
+    let infos: Api<ConfigMap> = Api::namespaced(client.clone(), "kube-public");
+    let signed = await_condition(infos, "cluster-info", is_signed);
+    matches!(timeout(limit, signed).await, Ok(Ok(_)))
 }
 
 /// Deletes a bootstrap token, if it exists.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::join;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::{Resource, ResourceExt};
 
@@ -60,22 +61,28 @@ pub async fn observe(
     };
     let both = marks(controller, &cluster, deleting).await?;
     let exists = |uid: &str| controller.base.stores().machines.by_uid(uid).is_some();
-    let health = if settled || known.kubeconfig.external {
-        let place = place(
-            controller.base.stores(),
-            &cluster,
-            spec.as_ref().ok(),
-            initialized_by.as_ref(),
-        );
-        probed(controller, &cluster, &uid, &place, now).await
-    } else {
-        None
+    let place = place(
+        controller.base.stores(),
+        &cluster,
+        spec.as_ref().ok(),
+        initialized_by.as_ref(),
+    );
+    // at the same time: a machine that is off is waited for
+    let health = async {
+        if settled || known.kubeconfig.external {
+            probed(controller, &cluster, &uid, &place, now).await
+        } else {
+            None
+        }
     };
-    let etcd = if settled && !known.kubeconfig.external {
-        Some(etcd(controller, &cluster, &uid, now).await)
-    } else {
-        None
+    let etcd = async {
+        if settled && !known.kubeconfig.external {
+            Some(etcd(controller, &cluster, &uid, now).await)
+        } else {
+            None
+        }
     };
+    let (health, etcd) = join(health, etcd).await;
     let addons = match &spec {
         Ok(spec) => addons::observe(controller, &cluster, spec, now),
         Err(_) => addons::Standing::default(),

@@ -78,14 +78,14 @@ pub async fn take(
     if let Step::Blocked(by) = &step
         && by.action != TurnAction::Init
     {
-        return Ok(Some(blocked(by, action)));
+        return Ok(Some(blocked(by, action, &observed.marker.namespace)));
     }
     outcome(&observed.marker, step, "take the control-plane turn")
 }
 
 /// Another Machine has a turn in a control plane that exists.
-fn blocked(by: &Turn, wanted: TurnAction) -> Finding {
-    let message = joining::busy(by);
+fn blocked(by: &Turn, wanted: TurnAction, namespace: &str) -> Finding {
+    let message = joining::busy(by, namespace);
     if wanted == TurnAction::Remove {
         Finding::yes(ConditionType::Deleting, Reason::WaitingForTurn, message)
     } else {

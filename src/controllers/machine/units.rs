@@ -1,5 +1,7 @@
 //! The units of a Machine's jobs, with the keys and bootstrap tokens that they need.
 
+use std::time::Duration;
+
 use k8s_openapi::jiff::SignedDuration;
 
 use super::Machines;
@@ -13,6 +15,8 @@ use crate::workload::tokens;
 
 /// Lifetime of a bootstrap token: a join takes seconds, and a retry gets a new token.
 const TOKEN_LIFE: SignedDuration = SignedDuration::from_mins(15);
+/// How long its signature is waited for. A join without it waits as well, and says what is in the way.
+const SIGNED_WITHIN: Duration = Duration::from_secs(10);
 
 /// The unit for this job. The inner error is the finding that blocks it.
 ///
@@ -78,6 +82,9 @@ async fn token(
     tokens::apply(workload.client(), &secret)
         .await
         .map_err(|error| ReconcileError::other("write a bootstrap token", error.sentence()))?;
+    if !tokens::until_signed(workload.client(), token.id(), SIGNED_WITHIN).await {
+        tracing::debug!("a bootstrap token is not signed yet");
+    }
     controller.tokens.insert(
         observed.uid().to_owned(),
         crate::pki::bootstrap_token::secret_name(token.id()),

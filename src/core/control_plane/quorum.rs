@@ -22,8 +22,8 @@ pub enum Change {
 /// Why a change is not allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// Not more than half of the voting members are healthy now.
-    QuorumLost {
+    /// Not more than half of the voting members answer, though etcd confirms its list.
+    TooFewAnswer {
         /// Voting members that are healthy.
         healthy: usize,
         /// Voting members.
@@ -56,7 +56,7 @@ pub enum Obstacle {
 pub fn trouble(members: &Members) -> Option<Obstacle> {
     let (healthy, voters) = (healthy_without(members, None), members.voters().count());
     if !is_quorum(healthy, voters) {
-        return Some(Obstacle::QuorumLost {
+        return Some(Obstacle::TooFewAnswer {
             healthy,
             voters,
             troubles: troubles(members, None),
@@ -162,7 +162,7 @@ impl Obstacle {
     /// The reason, as conditions have it.
     pub fn reason(&self) -> Reason {
         match self {
-            Self::QuorumLost { .. } => Reason::QuorumLost,
+            Self::TooFewAnswer { .. } => Reason::TooFewMembersAnswer,
             Self::QuorumAtRisk { .. } => Reason::QuorumAtRisk,
             Self::ChangeUnderWay(_) => Reason::MemberChanging,
             Self::LastMember(_) => Reason::LastControlPlane,
@@ -175,14 +175,14 @@ impl Obstacle {
     /// Cause and remedy, without the change that they forbid.
     pub fn message(&self) -> String {
         match self {
-            Self::QuorumLost {
+            Self::TooFewAnswer {
                 healthy,
                 voters,
                 troubles,
             } => format!(
-                "etcd has lost its quorum: {healthy} of {voters} members {are} healthy, {needed} are needed ({}). Nothing of the control plane is changed before that is mended: start the machines of the other members; if they are lost for good, follow docs/day-2.md#lost-quorum",
+                "only {healthy} of {voters} etcd members {answer} the manager, and {needed} are needed before it changes the control plane ({}). etcd itself has its quorum: it confirmed this list. Restore SSH to the hosts of these members, or start them. Do not follow docs/day-2.md#lost-quorum",
                 troubles.join("; "),
-                are = if *healthy == 1 { "is" } else { "are" },
+                answer = if *healthy == 1 { "answers" } else { "answer" },
                 needed = voters / 2 + 1,
             ),
             Self::QuorumAtRisk {
@@ -190,7 +190,7 @@ impl Obstacle {
                 voters,
                 troubles,
             } if troubles.is_empty() => format!(
-                "etcd would have {healthy} healthy members of {voters}, and needs {}",
+                "etcd would have {healthy} of {voters} members healthy, and needs {}",
                 voters / 2 + 1
             ),
             Self::QuorumAtRisk {
@@ -198,21 +198,21 @@ impl Obstacle {
                 voters,
                 troubles,
             } => format!(
-                "etcd would have {healthy} healthy members of {voters}, and needs {}: mend first {}",
+                "etcd would have {healthy} of {voters} members healthy, and needs {}, because of {}. Start those members; or, if a server is lost for good, delete its Machine first",
                 voters / 2 + 1,
                 troubles.join("; ")
             ),
             Self::ChangeUnderWay(member) => format!(
-                "etcd member {member} was added and does not vote yet; its members change one at a time"
+                "etcd member {member} was added and does not vote yet, and members change one at a time. If that lasts, delete the Machine that has it: the member is then removed"
             ),
             Self::LastMember(member) => {
                 format!("etcd member {member} is the last one, with the only copy of the data")
             }
             Self::Corrupt(member) => format!(
-                "etcd member {member} reports damaged data (alarm CORRUPT): nothing of the control plane is changed. Restore that member: https://etcd.io/docs/v3.6/op-guide/data_corruption/"
+                "etcd member {member} reports damaged data (alarm CORRUPT), and nothing of the control plane is changed. If other members are healthy, on the host of one: ctl member remove ID; ctl alarm disarm (ctl: docs/day-2.md#ctl); then delete the Machine of that member, and create another. An only member: restore a snapshot, https://etcd.io/docs/v3.6/op-guide/recovery/"
             ),
             Self::NoSpace(member) => format!(
-                "etcd member {member} has no room for more data (alarm NOSPACE), so the cluster takes no writes. Raise quota-backend-bytes or defragment, then disarm the alarm: docs/day-2.md#no-space"
+                "etcd member {member} has no room for more data (alarm NOSPACE), so the cluster takes no writes. Compact, defragment, then disarm the alarm: docs/day-2.md#no-space"
             ),
             Self::NotListed(id) => format!("etcd lists no member {id}"),
         }

@@ -43,15 +43,15 @@ fn what_etcd_allows() {
     let table = [
         // add: those of Cluster API, and what is under way
         ("+", Add, "ok"),
-        ("-", Add, "QuorumLost"),
+        ("-", Add, "TooFewMembersAnswer"),
         ("++", Add, "ok"),
-        ("+-", Add, "QuorumLost"),
+        ("+-", Add, "TooFewMembersAnswer"),
         ("+++", Add, "ok"),
         ("++-", Add, "QuorumAtRisk"),
         ("++?", Add, "QuorumAtRisk"),
         ("++++", Add, "ok"),
         ("+++-", Add, "ok"),
-        ("++--", Add, "QuorumLost"),
+        ("++--", Add, "TooFewMembersAnswer"),
         ("+++++", Add, "ok"),
         ("+++--", Add, "QuorumAtRisk"),
         ("+l", Add, "MemberChanging"),
@@ -59,22 +59,22 @@ fn what_etcd_allows() {
         ("++v", Add, "MemberChanging"),
         ("+c+", Add, "EtcdCorrupt"),
         ("+n+", Add, "EtcdNoSpace"),
-        ("", Add, "QuorumLost"),
+        ("", Add, "TooFewMembersAnswer"),
         // remove the first
         ("+", Remove(MemberId(1)), "LastControlPlane"),
-        ("-", Remove(MemberId(1)), "QuorumLost"),
+        ("-", Remove(MemberId(1)), "TooFewMembersAnswer"),
         ("++", Remove(MemberId(1)), "ok"),
-        ("-+", Remove(MemberId(1)), "QuorumLost"),
-        ("+-", Remove(MemberId(1)), "QuorumLost"),
+        ("-+", Remove(MemberId(1)), "TooFewMembersAnswer"),
+        ("+-", Remove(MemberId(1)), "TooFewMembersAnswer"),
         ("+++", Remove(MemberId(1)), "ok"),
         ("-++", Remove(MemberId(1)), "ok"),
         ("?++", Remove(MemberId(1)), "ok"),
         ("++-", Remove(MemberId(1)), "QuorumAtRisk"),
-        ("--+", Remove(MemberId(1)), "QuorumLost"),
+        ("--+", Remove(MemberId(1)), "TooFewMembersAnswer"),
         ("++++", Remove(MemberId(1)), "ok"),
         ("-+++", Remove(MemberId(1)), "ok"),
         ("+++-", Remove(MemberId(1)), "ok"),
-        ("--++", Remove(MemberId(1)), "QuorumLost"),
+        ("--++", Remove(MemberId(1)), "TooFewMembersAnswer"),
         ("+++++", Remove(MemberId(1)), "ok"),
         ("++++-", Remove(MemberId(1)), "ok"),
         ("+++--", Remove(MemberId(1)), "QuorumAtRisk"),
@@ -83,9 +83,9 @@ fn what_etcd_allows() {
         ("u+", Remove(MemberId(1)), "ok"),
         ("l+", Remove(MemberId(1)), "ok"),
         ("u++", Remove(MemberId(1)), "ok"),
-        ("u-", Remove(MemberId(1)), "QuorumLost"),
+        ("u-", Remove(MemberId(1)), "TooFewMembersAnswer"),
         ("v++", Remove(MemberId(1)), "ok"),
-        ("v+", Remove(MemberId(1)), "QuorumLost"),
+        ("v+", Remove(MemberId(1)), "TooFewMembersAnswer"),
         ("++u", Remove(MemberId(1)), "MemberChanging"),
         ("++l", Remove(MemberId(1)), "MemberChanging"),
         ("uu+", Remove(MemberId(1)), "MemberChanging"),
@@ -95,7 +95,7 @@ fn what_etcd_allows() {
         // restart the first
         ("+", Restart(MemberId(1)), "ok"),
         ("++", Restart(MemberId(1)), "ok"),
-        ("-+", Restart(MemberId(1)), "QuorumLost"),
+        ("-+", Restart(MemberId(1)), "TooFewMembersAnswer"),
         ("+++", Restart(MemberId(1)), "ok"),
         ("-++", Restart(MemberId(1)), "ok"),
         ("++-", Restart(MemberId(1)), "QuorumAtRisk"),
@@ -123,15 +123,15 @@ fn an_obstacle_names_who_is_in_the_way_and_what_helps() {
     let message = |letters, change| permits(&members(letters), change).map_err(|o| o.message());
     assert_eq!(
         message("+-", Change::Add).unwrap_err(),
-        "etcd has lost its quorum: 1 of 2 members is healthy, 2 are needed (m2: it does not answer). Nothing of the control plane is changed before that is mended: start the machines of the other members; if they are lost for good, follow docs/day-2.md#lost-quorum"
+        "only 1 of 2 etcd members answers the manager, and 2 are needed before it changes the control plane (m2: it does not answer). etcd itself has its quorum: it confirmed this list. Restore SSH to the hosts of these members, or start them. Do not follow docs/day-2.md#lost-quorum"
     );
     assert_eq!(
         message("++?", Change::Remove(MemberId(1))).unwrap_err(),
-        "etcd would have 1 healthy members of 2, and needs 2: mend first m3: it was not reached"
+        "etcd would have 1 of 2 members healthy, and needs 2, because of m3: no Machine of this Cluster is at its address, so it is not asked. Start those members; or, if a server is lost for good, delete its Machine first"
     );
     assert_eq!(
         message("++u", Change::Add).unwrap_err(),
-        "etcd member 10.0.0.3 was added and does not vote yet; its members change one at a time"
+        "etcd member 10.0.0.3 was added and does not vote yet, and members change one at a time. If that lasts, delete the Machine that has it: the member is then removed"
     );
 }
 

@@ -151,7 +151,7 @@ pub fn not_meant(observed: &Observed) -> Option<Plan> {
     }
     let cluster = observed.guards.as_ref().filter(|_| marked)?;
     let message = format!(
-        "according to its marker or to the records, it has the control plane of Cluster {cluster}, the only copy of that cluster's state; it is reset only when the Cluster is deleted. If the control plane that runs is on another host, and this one is a left-over, see docs/operating.md#control-plane-in-doubt"
+        "a member of the etcd of Cluster {cluster} is on it, according to etcd, its marker or the records; it is reset only after that member is removed, or with the Cluster. If the control plane that runs is on another host, and this one is a left-over, see docs/operating.md#control-plane-in-doubt"
     );
     Some(unavailable(
         State::Quarantined,

@@ -82,14 +82,13 @@ fn skew(observed: &Observed, cluster: &ObservedCluster) -> Option<String> {
     let parse = |text: &str| text.parse::<KubernetesVersion>().ok();
     let wanted = parse(versions.control_plane.as_deref()?)?;
     let runs = parse(cluster.version.as_deref()?)?;
-    if let Err(error) = version::check_kubelet(&parse(&versions.kubelet)?, &runs) {
-        return Some(error.to_string());
-    }
-    (wanted.minor() != runs.minor()).then(|| {
+    let kubelet = parse(&versions.kubelet)?;
+    let fits = version::check_kubelet(&kubelet, &runs).is_ok();
+    (wanted.minor() != runs.minor() || !fits).then(|| {
+        let marker = &observed.marker;
         format!(
-            "spec.versions.controlPlane is {wanted}, but the control plane of Cluster {} runs {runs}, and this release joins machines of that minor version only; set v1.{}",
-            cluster.name,
-            runs.minor()
+            "spec.versions is kubelet {kubelet}, controlPlane {wanted}, but the control plane of Cluster {} runs {runs}. This release upgrades no control plane, and joins only the minor version that runs: kubectl -n {} patch machine {} --type=merge -p '{{\"spec\":{{\"versions\":{{\"kubelet\":\"{runs}\",\"controlPlane\":\"{runs}\"}}}}}}'",
+            cluster.name, marker.namespace, marker.machine
         )
     })
 }
@@ -112,7 +111,13 @@ pub(super) fn members(cluster: &ObservedCluster) -> Result<&Members, Box<Plan>> 
         Lookup::Known(members) => Ok(members),
         Lookup::Unknown(why) | Lookup::NotYet(why) => Err(Box::new(Plan {
             next: Next::After(ASK_AGAIN),
-            ..wait(Reason::EtcdUnreachable, why.clone())
+            ..wait(
+                Reason::EtcdUnreachable,
+                format!(
+                    "prepared; waiting to join the control plane, because the manager reads no list of etcd members: {why}. Condition EtcdHealthy of Cluster {} has the remedy",
+                    cluster.name
+                ),
+            )
         })),
     }
 }
@@ -126,9 +131,11 @@ fn left_over(
 ) -> Plan {
     if let Err(obstacle) = permits(members, Change::Remove(member.id)) {
         let message = format!(
-            "an attempt to join left etcd member {}, which cannot be removed yet: {}",
+            "an attempt to join left etcd member {}, which cannot be removed yet: {}. Output of that attempt: tatara logs machine {} -n {} --step join",
             member.label(),
-            obstacle.message()
+            obstacle.message(),
+            observed.marker.machine,
+            observed.marker.namespace
         );
         return wait(obstacle.reason(), message);
     }
@@ -148,7 +155,11 @@ fn left_over(
 /// What is done with the turn; without it, the turn is taken first.
 fn with_turn(observed: &Observed, cluster: &ObservedCluster, act: impl FnOnce() -> Plan) -> Plan {
     if let Some(turn) = turn_of_another(observed, cluster) {
-        return Plan::waiting(Finding::no(BOOTSTRAP, Reason::WaitingForTurn, busy(turn)));
+        return Plan::waiting(Finding::no(
+            BOOTSTRAP,
+            Reason::WaitingForTurn,
+            busy(turn, &observed.marker.namespace),
+        ));
     }
     if has_turn(observed, cluster, TurnAction::Join) {
         return act();
@@ -179,15 +190,18 @@ pub(super) fn turn_of_another<'a>(
 }
 
 /// Why it waits for the turn of another Machine.
-pub fn busy(turn: &Turn) -> String {
-    let does = match turn.action {
-        TurnAction::Init => "creates",
-        TurnAction::Join => "joins",
-        TurnAction::Remove => "leaves",
+pub fn busy(turn: &Turn, namespace: &str) -> String {
+    let name = &turn.name;
+    let (does, cancel) = match turn.action {
+        TurnAction::Init => ("creates", String::new()),
+        TurnAction::Join => (
+            "joins",
+            format!("; to cancel its join: kubectl -n {namespace} delete machine {name}"),
+        ),
+        TurnAction::Remove => ("leaves", String::new()),
     };
     format!(
-        "Machine {} {does} the control plane, whose members change one at a time; its conditions say how far that is",
-        turn.name
+        "Machine {name} {does} the control plane, and members change one at a time. If it does not proceed: tatara describe machine {name} -n {namespace}{cancel}"
     )
 }
 

@@ -43,13 +43,15 @@ pub(super) fn of(observed: &Observed) -> Leaving<'_> {
         return Leaving::Removed(proof.map(TurnIsOver::Member));
     };
     if let Some(turn) = turn_of_another(observed, cluster) {
-        let message = format!("waiting to leave: {}", busy(turn));
+        let message = format!(
+            "waiting to leave: {}",
+            busy(turn, &observed.marker.namespace)
+        );
         return Leaving::Waits(deleting(Reason::WaitingForTurn, message));
     }
     match permits(members, Change::Remove(member.id)) {
         Ok(()) if !address::is_held_without(observed, members) => {
-            let message =
-                "waiting until another control plane takes part in holding the virtual IP";
+            let message = "waiting until another control plane takes part in holding the virtual IP. If that lasts: condition UpToDate of the other control-plane Machines, and their Hosts, say what is in the way";
             Leaving::Waits(deleting(Reason::AddressChanging, message))
         }
         Ok(()) => Leaving::Member(member),
@@ -108,8 +110,10 @@ fn unread(observed: &Observed, cluster: &ObservedCluster, why: &str) -> Finding 
     if cluster.other_control_planes.is_empty() && observed.is_initializer() {
         return last(cluster);
     }
-    let message =
-        format!("whether etcd can do without this machine is not known, so it is kept: {why}");
+    let message = format!(
+        "the etcd member of this Machine stays until the manager reads a list of etcd members that has a quorum: {why}. Condition EtcdHealthy of Cluster {} has the remedy",
+        cluster.name
+    );
     deleting(Reason::EtcdUnreachable, message)
 }
 
@@ -118,7 +122,7 @@ fn last(cluster: &ObservedCluster) -> Finding {
     deleting(
         Reason::LastControlPlane,
         format!(
-            "this is the last control-plane Machine of Cluster {}, with the only copy of its state: nothing is done to it; it and the cluster keep running. A deletion cannot be undone; it ends once another control-plane Machine has joined. Delete the Cluster only if you want to delete all of it: that resets every host",
+            "this is the last control-plane Machine of Cluster {}, with the only copy of its state: it is not reset, and the cluster keeps running. Its deletion cannot be undone. To complete it, create another control-plane Machine: this one leaves once that has joined (only with controlPlaneEndpoint). Until then, if its Node is cordoned, in the cluster: kubectl uncordon NODE. Delete the Cluster only to delete all of it: that resets every host",
             cluster.name
         ),
     )

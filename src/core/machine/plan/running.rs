@@ -198,9 +198,7 @@ fn up_to_date(observed: &Observed, node: &NodeView) -> Finding {
     let runs = &node.kubelet_version;
     if wanted.parse::<KubernetesVersion>().ok() != runs.parse::<KubernetesVersion>().ok() {
         let remedy = if machine.is_control_plane() {
-            format!(
-                "this release neither upgrades nor replaces a control plane: set spec.versions back to {runs}"
-            )
+            format!("this release upgrades no control plane: set spec.versions back to {runs}")
         } else {
             "replace the Machine to change it".into()
         };
@@ -218,7 +216,7 @@ fn up_to_date(observed: &Observed, node: &NodeView) -> Finding {
         .unwrap_or_default();
     if !behind.is_empty() {
         let remedy = if machine.is_control_plane() {
-            "set them back, because this release does not replace a control plane"
+            "set them back; of several control planes, those of joinConfiguration change with another Machine in the place of this one"
         } else {
             "set them back, or replace the Machine for those of joinConfiguration"
         };

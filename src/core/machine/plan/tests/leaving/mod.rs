@@ -217,8 +217,8 @@ fn a_control_plane_machine_goes_after_the_last_worker_and_only_with_its_cluster(
         "LastControlPlane",
         &[
             "only copy",
-            "keep running",
-            "another control-plane Machine has joined",
+            "keeps running",
+            "create another control-plane Machine",
         ][..],
     );
     expect("Cluster stays", &plan(&alone, at(1_000_000)), &[], says);

@@ -120,8 +120,8 @@ fn a_control_plane_joins_with_the_turn_and_while_etcd_allows_it() {
             "one of two is down",
             |c| c.etcd = unhealthy(&[FIRST, SECOND], SECOND),
             &[],
-            "QuorumLost",
-            &["1 of 2", "docs/day-2.md#lost-quorum"],
+            "TooFewMembersAnswer",
+            &["1 of 2", "Restore SSH"],
         ),
         (
             "one of three is down",
@@ -185,7 +185,7 @@ fn what_an_attempt_to_join_left_is_removed_before_the_next_wipes_it() {
                 c.etcd = unhealthy(&[FIRST, OWN], OWN);
             },
             &[],
-            "QuorumLost",
+            "TooFewMembersAnswer",
             &["cannot be removed yet"],
         ),
     ];
@@ -293,7 +293,7 @@ fn a_control_plane_leaves_after_its_drain_and_through_etcd() {
             |c| c.etcd = Lookup::Unknown("nobody answers".into()),
             &[],
             "EtcdUnreachable",
-            &["it is kept", "nobody answers"],
+            &["stays until", "nobody answers"],
         ),
         (
             "it is down itself, and the others are not",
