@@ -231,6 +231,7 @@ impl Reason {
                 | Self::TurnInDoubt
                 | Self::ControlPlaneInDoubt
                 | Self::ControlPlaneJoinUnsupported
+                | Self::EndpointMissing
                 | Self::NodeNameTaken
                 | Self::NodeGone
                 | Self::KubeletVersionDiffers

@@ -174,45 +174,41 @@ pub fn join(
 }
 
 /// The part of the Machine in holding the Cluster's virtual IP. `None` if it has none, if it is alone (init did that), or if
-/// the others are not known: one that is forgotten takes the address as well.
+/// the others are not known: one that is forgotten takes the address as well. Its own address is the one that its etcd
+/// advertises: what its host reports first may be the virtual IP.
 pub fn address(observed: &Observed) -> Option<Unit> {
-    let cluster = observed.cluster.as_ref()?;
-    let own = observed.own_address.as_deref()?;
-    address_of(cluster, own, all_addresses(observed)?)
-}
-
-/// The addresses of all that may take part: etcd's members, and Machines for which kubeadm was started.
-fn all_addresses(observed: &Observed) -> Option<BTreeSet<String>> {
     let cluster = observed.cluster.as_ref()?;
     let Lookup::Known(members) = &cluster.etcd else {
         return None;
     };
-    let listed = members
-        .list
-        .iter()
-        .flat_map(Member::hosts)
-        .map(str::to_owned);
-    let machines = cluster.other_control_planes.iter();
-    let machines = machines.filter_map(|other| other.address.clone());
-    Some(
-        listed
-            .chain(machines)
-            .chain(observed.own_address.clone())
-            .collect(),
-    )
+    let own = observed.member(members)?.hosts().next()?;
+    address_of(cluster, own, all_addresses(observed, cluster, members))
+}
+
+/// The addresses of all that may take part: etcd's members, and Machines for which kubeadm was started.
+fn all_addresses(
+    observed: &Observed,
+    cluster: &ObservedCluster,
+    members: &Members,
+) -> BTreeSet<String> {
+    let listed = members.list.iter().flat_map(Member::hosts);
+    let others = cluster.other_control_planes.iter();
+    let others = others.filter_map(|other| other.address.as_deref());
+    let own = observed.own_address.as_deref();
+    let endpoint = cluster.endpoint.as_ref().map(|endpoint| &*endpoint.host);
+    let all = listed.chain(others).chain(own);
+    all.filter(|address| Some(*address) != endpoint)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Whether all others that etcd lists know of this Machine, so that only one of them holds the virtual IP.
 pub fn is_known_to_others(observed: &Observed, members: &Members) -> bool {
-    let (Some(cluster), Some(all)) = (&observed.cluster, all_addresses(observed)) else {
+    let (Some(cluster), Some(own)) = (&observed.cluster, observed.member(members)) else {
         return false;
     };
-    let others = members.list.iter().filter(|member| {
-        observed
-            .own_address
-            .as_deref()
-            .is_none_or(|own| !member.is_at(own))
-    });
+    let all = all_addresses(observed, cluster, members);
+    let others = members.list.iter().filter(|member| member.id != own.id);
     others.flat_map(Member::hosts).all(|address| {
         let mut machines = cluster.other_control_planes.iter();
         let machine = machines.find(|other| other.address.as_deref() == Some(address));

@@ -14,6 +14,7 @@ use crate::support::world::World;
 
 /// Hosts of the quickstart that are for control planes.
 const HOSTS: [&str; 3] = ["host-a", "host-d", "host-e"];
+const ROLE: &str = "node-role.kubernetes.io/control-plane";
 const ETCDCTL: &str = "ETCDCTL_API=3 etcdctl --endpoints=https://127.0.0.1:2379 --cacert=/etc/kubernetes/pki/etcd/ca.crt \
     --cert=/etc/kubernetes/pki/etcd/healthcheck-client.crt --key=/etc/kubernetes/pki/etcd/healthcheck-client.key";
 
@@ -112,13 +113,11 @@ async fn three(world: &World) {
     assert_eq!(holders(world, &HOSTS).len(), 1);
     let taints = world
         .member_kubectl()
+        .args(["get", "nodes", "-l", ROLE])
         .args([
-            "get",
-            "nodes",
-            "-l",
-            "node-role.kubernetes.io/control-plane",
+            "-o",
+            &format!("jsonpath={{.items[*].spec.taints[?(@.key==\"{ROLE}\")].effect}}"),
         ])
-        .args(["-o", "jsonpath={.items[*].spec.taints[*].effect}"])
         .output()
         .expect("kubectl");
     let taints = String::from_utf8_lossy(&taints.stdout).into_owned();

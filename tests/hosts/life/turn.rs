@@ -1,4 +1,4 @@
-//! Two control-plane Machines, and one control plane: whatever happens to what is written about it in the middle.
+//! Two control-plane Machines, and one kubeadm init: whatever happens to what is written about it in the middle.
 
 use std::fs;
 
@@ -86,7 +86,8 @@ async fn a_cluster_replaced_and_its_ca_secret_edited_in_mid_init_starts_no_secon
         by.filter(|by| Some(by) == machine.uid().as_ref())
     })
     .await;
-    says("ControlPlaneJoinUnsupported").await;
+    // and now it is the other's turn: to join
+    says("KubeadmJoin").await;
     assert_eq!(world.starts(&world.host_of(&holder).await, "init"), 1);
     assert_eq!(world.starts(&world.host_of(other).await, "init"), 0);
 }
