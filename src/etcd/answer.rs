@@ -11,7 +11,7 @@ fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MemberId, D::Error> 
     text.parse().map(MemberId).map_err(serde::de::Error::custom)
 }
 
-/// The answer to a list or removal of members.
+/// The answer to a list of members.
 #[derive(Deserialize)]
 pub(super) struct Members {
     #[serde(default)]

@@ -48,14 +48,14 @@ impl Etcd {
         answer.members()
     }
 
-    /// Removes a member; returns those that are left.
+    /// Removes a member.
     ///
     /// # Errors
     /// [`Error`]: it was not reached, has no quorum, or refuses. [`Error::is_not_found`]: there is no such member.
-    pub async fn remove(&self, id: MemberId) -> Result<Vec<Member>, Error> {
+    pub async fn remove(&self, id: MemberId) -> Result<(), Error> {
         let question = json!({ "ID": id.0.to_string() });
-        let answer: answer::Members = self.ask("cluster/member/remove", &question).await?;
-        answer.members()
+        let _: Value = self.ask("cluster/member/remove", &question).await?;
+        Ok(())
     }
 
     /// How this member is.

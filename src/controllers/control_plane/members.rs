@@ -73,7 +73,7 @@ impl ControlPlanes {
         for seat in others {
             let Ok(etcd) = &seat.etcd else { continue };
             match etcd.remove(id).await {
-                Ok(_) => return Ok(true),
+                Ok(()) => return Ok(true),
                 Err(error) if error.is_not_found() => return Ok(true),
                 Err(error) if error.is_wait() => return Ok(false),
                 Err(error) => refusals.push(said(seat, &error)),

@@ -4,7 +4,7 @@ use kube::{Api, ResourceExt};
 use serde_json::json;
 
 use super::turn::{self, Turns, read};
-use crate::api::cluster::TurnAction;
+use crate::api::cluster::{Turn, TurnAction};
 use crate::api::names::ANNOTATION_HOST_IS_GONE;
 use crate::api::{Cluster, Machine};
 use crate::core::control_plane::turn::Holder;
@@ -26,23 +26,12 @@ pub async fn give_back(turns: &Turns, cluster: &Cluster) -> Result<(), Reconcile
     else {
         return Ok(());
     };
-    let namespace = cluster.namespace().unwrap_or_default();
-    let machines: Api<Machine> = Api::namespaced(turns.base.client(), &namespace);
-    let machine = machines.get_opt(&turn.name).await;
-    let what = format!("read Machine {}", turn.name);
-    let machine = machine.map_err(ReconcileError::api(what))?;
-    if machine.is_some_and(|machine| machine.uid().as_ref() == Some(&turn.machine)) {
+    let owner = owner(turns, cluster, turn);
+    if exists(turns, &owner).await? {
         return Ok(());
     }
     turns.base.engine.must_lead()?;
-    let owner = Marker {
-        management: turns.base.management.clone(),
-        namespace,
-        cluster: cluster.name_any(),
-        machine: turn.name.clone(),
-        uid: turn.machine.clone(),
-    };
-    turn::give_back(turns, &owner, &TurnIsOver::Vacant(turn.machine.clone())).await
+    turn::give_back(turns, &owner, &TurnIsOver::Vacant(owner.uid.clone())).await
 }
 
 /// Returns the turn of a deleted Machine if the user asserts on the Cluster, with [`ANNOTATION_HOST_IS_GONE`], that its
@@ -61,24 +50,10 @@ pub async fn give_back_by_act(turns: &Turns, cluster: &Cluster) -> Result<(), Re
     let Some(turn) = turn else {
         return Ok(());
     };
-    let owner = Marker {
-        management: turns.base.management.clone(),
-        namespace: cluster.namespace().unwrap_or_default(),
-        cluster: cluster.name_any(),
-        machine: turn.name.clone(),
-        uid: turn.machine.clone(),
-    };
-    let machines: Api<Machine> = Api::namespaced(turns.base.client(), &owner.namespace);
-    let machine = machines
-        .get_opt(&owner.machine)
-        .await
-        .map_err(ReconcileError::api(format!(
-            "read Machine {}",
-            owner.machine
-        )))?;
+    let owner = owner(turns, cluster, turn);
     let says = HostIsGone {
         value: &owner.uid,
-        counts: machine.is_none_or(|machine| machine.uid().as_ref() != Some(&owner.uid)),
+        counts: !exists(turns, &owner).await?,
     };
     let proof = Proof::of_user(&owner.uid, says);
     let Some(ended) = proof.and_then(|proof| Ended::from(&proof)) else {
@@ -96,4 +71,24 @@ pub async fn give_back_by_act(turns: &Turns, cluster: &Cluster) -> Result<(), Re
     patch::swap(&turns.base.engine, &live.cluster, part, |_| change.clone())
         .await
         .map(drop)
+}
+
+/// The Machine that has a turn.
+fn owner(turns: &Turns, cluster: &Cluster, turn: &Turn) -> Marker {
+    Marker {
+        management: turns.base.management.clone(),
+        namespace: cluster.namespace().unwrap_or_default(),
+        cluster: cluster.name_any(),
+        machine: turn.name.clone(),
+        uid: turn.machine.clone(),
+    }
+}
+
+/// Whether a Machine of this name has this UID, read live.
+async fn exists(turns: &Turns, owner: &Marker) -> Result<bool, ReconcileError> {
+    let machines: Api<Machine> = Api::namespaced(turns.base.client(), &owner.namespace);
+    let machine = machines.get_opt(&owner.machine).await;
+    let what = format!("read Machine {}", owner.machine);
+    let machine = machine.map_err(ReconcileError::api(what))?;
+    Ok(machine.is_some_and(|machine| machine.uid().as_ref() == Some(&owner.uid)))
 }

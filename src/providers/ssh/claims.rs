@@ -19,13 +19,17 @@ pub fn of(hosts: &Kind<Host>, machine: &Marker) -> Vec<Arc<Host>> {
 
 /// Like [`of`], for a stored Machine.
 pub fn of_machine(hosts: &Kind<Host>, machine: &Machine) -> Vec<Arc<Host>> {
-    let marker = Marker {
+    of(hosts, &identity(machine))
+}
+
+/// What of a Machine a claim names.
+fn identity(machine: &Machine) -> Marker {
+    Marker {
         namespace: machine.namespace().unwrap_or_default(),
         machine: machine.name_any(),
         uid: machine.uid().unwrap_or_default(),
         ..Marker::default()
-    };
-    of(hosts, &marker)
+    }
 }
 
 /// The Host that a Machine claims, if there is exactly one.
@@ -36,8 +40,7 @@ pub fn only(hosts: &Kind<Host>, machine: &Marker) -> Option<Arc<Host>> {
 
 /// Like [`only`], for a stored Machine.
 pub fn only_of(hosts: &Kind<Host>, machine: &Machine) -> Option<Arc<Host>> {
-    let mut found = of_machine(hosts, machine);
-    found.pop().filter(|_| found.is_empty())
+    only(hosts, &identity(machine))
 }
 
 /// Names of the other Hosts that have the same claim as this one.

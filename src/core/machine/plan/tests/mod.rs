@@ -10,6 +10,7 @@ mod hypervisors;
 mod kstatus;
 mod leaving;
 mod members;
+mod proofs;
 mod reported;
 mod safety;
 mod turns;
@@ -38,6 +39,7 @@ use crate::core::node::{
     SoftwareVersions, UnitState, UnitStatus,
 };
 use crate::core::proof::{Clean, Ended, MemberProof, Over, Proof, TurnIsOver};
+use proofs::{by_gateway, by_limit, by_nothing, by_reset, delete_node_by, finalizer_by, turn_by};
 
 /// UID of the Machine that the tests look at.
 const ME: &str = "11111111-0000-4000-8000-000000000001";
@@ -246,42 +248,6 @@ fn lost(mut observed: Observed, now: Unheld) -> Observed {
 
 fn says(seen: Observation) -> Contact {
     Contact::Seen(Box::new(seen))
-}
-
-/// The host was reset for the Machine.
-fn by_reset() -> Proof {
-    Proof::of_host(&marker("", ME), true, &reset_of(ME)).expect("a reset")
-}
-
-/// The Machine never had a host.
-fn by_nothing() -> Proof {
-    Proof::of_no_place(ME, false).expect("nothing")
-}
-
-/// Its time limit has passed.
-fn by_limit() -> Proof {
-    Proof::of_time_limit(ME, true).expect("passed")
-}
-
-/// Its gateway has deleted it.
-fn by_gateway() -> Proof {
-    Proof::of_gateway(ME, &Ok::<(), ()>(())).expect("deleted")
-}
-
-fn delete_node_by(proof: &Proof) -> Action {
-    Action::DeleteNode {
-        node: "host-a".into(),
-        uid: "node".into(),
-        over: Over::from(proof).expect("accepted"),
-    }
-}
-
-fn finalizer_by(proof: &Proof) -> Action {
-    Action::RemoveFinalizer(Over::from(proof).expect("accepted"))
-}
-
-fn turn_by(proof: &Proof) -> Action {
-    Action::ReturnTurn(TurnIsOver::Proven(Ended::from(proof).expect("accepted")))
 }
 
 /// The host's marker names the Machine.
