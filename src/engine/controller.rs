@@ -179,7 +179,12 @@ pub trait Controller: Send + Sync + 'static {
     ) -> Option<Self::Status>;
 
     /// Whether a status is transient: it is written only if it lasts.
-    fn is_passing(_old: &Self::Status, _new: &Self::Status, _plan: &Self::Plan) -> bool {
+    fn is_passing(
+        _observed: &Self::Observed,
+        _old: &Self::Status,
+        _new: &Self::Status,
+        _plan: &Self::Plan,
+    ) -> bool {
         false
     }
 
@@ -188,7 +193,12 @@ pub trait Controller: Send + Sync + 'static {
 
     /// Whether a finding of [`Self::EVENTS`] is published as an Event. The first finding of a condition is, if it is True or
     /// a warning: progress of an object that was just created is expected.
-    fn is_news(old: &Self::Status, _new: &Self::Status, finding: &Finding) -> bool {
+    fn is_news(
+        _object: &Self::Object,
+        old: &Self::Status,
+        _new: &Self::Status,
+        finding: &Finding,
+    ) -> bool {
         match conditions::find(old.conditions(), finding.condition) {
             Some(old) => old.reason != finding.reason || old.status != finding.status.as_str(),
             None => {

@@ -63,7 +63,7 @@ impl<C: Controller> Pass<'_, C> {
         // not before: a failed write is retried at once, and counts as a failure each time
         self.engine.unwritten.clear(&self.key());
         for finding in plan.findings() {
-            if C::EVENTS.contains(&finding.condition) && C::is_news(old, new, finding) {
+            if C::EVENTS.contains(&finding.condition) && C::is_news(&written, old, new, finding) {
                 self.engine.events.publish(&written, finding).await;
             }
         }
@@ -111,7 +111,7 @@ impl<C: Controller> Pass<'_, C> {
         self.held_back = Next::OnChange;
         if new == old || difference(old, new)?.is_none() {
             unwritten.clear(&key);
-        } else if C::is_passing(old, new, plan) {
+        } else if C::is_passing(&self.observed, old, new, plan) {
             let left = unwritten.hold_back(&key, self.now, C::HOLDS_BACK);
             if !left.is_zero() {
                 self.held_back = Next::After(left);

@@ -113,7 +113,7 @@ impl Controller for Clusters {
         cluster.status.as_ref()
     }
 
-    fn is_passing(old: &ClusterStatus, new: &ClusterStatus, plan: &Plan) -> bool {
+    fn is_passing(_: &Observed, old: &ClusterStatus, new: &ClusterStatus, plan: &Plan) -> bool {
         status::is_passing(old, new, plan)
     }
 

@@ -8,6 +8,7 @@ mod released;
 mod switch;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
@@ -86,6 +87,8 @@ impl Controller for Hosts {
     type Status = HostStatus;
 
     const NAME: &'static str = "host";
+    /// Its status is the same all the while, and only words beside that differ.
+    const HOLDS_BACK: Duration = Duration::from_secs(5);
     const EVENTS: &'static [ConditionType] = &[ConditionType::Available];
 
     fn engine(&self) -> &Engine {
@@ -122,7 +125,11 @@ impl Controller for Hosts {
         status::status(host, observed, plan)
     }
 
-    fn is_news(old: &HostStatus, new: &HostStatus, _: &Finding) -> bool {
+    fn is_passing(_: &Observed, old: &HostStatus, new: &HostStatus, plan: &Plan) -> bool {
+        status::is_passing(old, new, plan)
+    }
+
+    fn is_news(_: &Host, old: &HostStatus, new: &HostStatus, _: &Finding) -> bool {
         old.state != new.state
     }
 }

@@ -87,7 +87,12 @@ impl Controller for Hypervisors {
         status::status(hypervisor, observed, plan)
     }
 
-    fn is_news(old: &HypervisorStatus, new: &HypervisorStatus, _: &Finding) -> bool {
+    fn is_news(
+        _: &Hypervisor,
+        old: &HypervisorStatus,
+        new: &HypervisorStatus,
+        _: &Finding,
+    ) -> bool {
         old.state != new.state
     }
 }

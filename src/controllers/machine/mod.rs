@@ -168,15 +168,20 @@ impl Controller for Machines {
         (!plan.hands_off).then(|| status::status(observed, plan, &old))
     }
 
-    fn is_passing(old: &MachineStatus, new: &MachineStatus, plan: &Plan) -> bool {
-        status::is_passing(old, new, plan)
+    fn is_passing(
+        observed: &Observed,
+        old: &MachineStatus,
+        new: &MachineStatus,
+        plan: &Plan,
+    ) -> bool {
+        status::is_passing(observed, old, new, plan)
     }
 
     fn stamp(status: &mut MachineStatus, now: Timestamp) {
         status.last_updated = Some(Time(now));
     }
 
-    fn is_news(old: &MachineStatus, _: &MachineStatus, finding: &Finding) -> bool {
+    fn is_news(_: &Machine, old: &MachineStatus, _: &MachineStatus, finding: &Finding) -> bool {
         status::is_news(old, finding)
     }
 

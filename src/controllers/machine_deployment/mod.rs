@@ -49,8 +49,6 @@ impl Controller for MachineDeployments {
 
     const NAME: &'static str = "machine-deployment";
     const TOGETHER: Duration = COUNTS_TOGETHER;
-    /// Its sets report every second or so: with this, its own status follows within 2 s (`make bench-simulated`).
-    const HOLDS_BACK: Duration = Duration::from_millis(500);
     const EVENTS: &'static [ConditionType] = &[ConditionType::Ready];
 
     fn engine(&self) -> &Engine {
@@ -107,6 +105,7 @@ impl Controller for MachineDeployments {
     }
 
     fn is_passing(
+        _: &Sight,
         old: &MachineDeploymentStatus,
         new: &MachineDeploymentStatus,
         plan: &Plan,

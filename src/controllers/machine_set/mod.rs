@@ -14,7 +14,7 @@ use kube::ResourceExt;
 pub use in_flight::InFlight;
 
 use super::base::Base;
-use crate::api::conditions::ConditionType;
+use crate::api::conditions::{ConditionType, Finding};
 use crate::api::{MachineSet, MachineSetStatus};
 use crate::core::machine_set::plan::{self, Action, Plan};
 use crate::core::machine_set::{Observed, status};
@@ -131,6 +131,28 @@ impl Controller for MachineSets {
 
     fn reported(set: &MachineSet) -> Option<&MachineSetStatus> {
         set.status.as_ref()
+    }
+
+    fn is_passing(
+        _: &Observed,
+        old: &MachineSetStatus,
+        new: &MachineSetStatus,
+        plan: &Plan,
+    ) -> bool {
+        status::is_passing(old, new, plan)
+    }
+
+    fn is_news(
+        set: &MachineSet,
+        old: &MachineSetStatus,
+        _: &MachineSetStatus,
+        finding: &Finding,
+    ) -> bool {
+        let is_owned = set
+            .owner_references()
+            .iter()
+            .any(|o| o.controller == Some(true));
+        status::is_news(old, finding, is_owned)
     }
 
     fn status(

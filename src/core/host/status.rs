@@ -5,10 +5,24 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use super::observed::{Contact, Observed};
 use super::plan::{Plan, State};
 use crate::api::bmc::BmcStatus;
-use crate::api::conditions::{ConditionType, Finding, Status};
+use crate::api::conditions::{ConditionType, Finding, Severity, Status};
 use crate::api::host::HostFacts;
+use crate::api::reported::ConditionedStatus;
 use crate::api::{Host, HostStatus};
 use crate::core::host::PowerState;
+
+/// Whether a Host only passes through a status: its state and what is known of its server and BMC are as they were, and
+/// nothing asks for a person.
+pub fn is_passing(old: &HostStatus, new: &HostStatus, plan: &Plan) -> bool {
+    let told = |status: &HostStatus| HostStatus {
+        reason: None,
+        message: None,
+        conditions: Vec::new(),
+        ..status.clone()
+    };
+    let asks = |finding: &Finding| finding.reason.severity() == Severity::Warning;
+    told(old) == told(new) && old.agrees_with(new) && !plan.findings.iter().any(asks)
+}
 
 /// The status that follows from a plan.
 pub fn status(host: &Host, observed: &Observed, plan: &Plan) -> Option<HostStatus> {
@@ -105,8 +119,11 @@ fn facts(observed: &Observed, old: Option<&HostFacts>) -> Option<HostFacts> {
 mod tests {
     use serde_json::json;
 
+    use k8s_openapi::jiff::Timestamp;
+
     use super::*;
-    use crate::api::conditions::Reason;
+    use crate::api::conditions::{Reason, merge};
+    use crate::core::Next;
 
     #[test]
     fn what_is_said_of_an_installation_goes_with_it_unless_it_succeeded() {
@@ -150,6 +167,45 @@ mod tests {
             ];
             let left = standing(&host, is_underway, findings, &old);
             assert_eq!(left, old[..=usize::from(stays)], "{case}");
+        }
+    }
+
+    #[test]
+    fn only_words_beside_the_state_of_a_host_can_wait() {
+        let seen = |state: &str, reason, generation| {
+            let clean = Finding::yes(ConditionType::Clean, reason, "");
+            let conditions = merge(&[], &[clean], Some(generation), Timestamp::UNIX_EPOCH);
+            HostStatus {
+                state: Some(state.into()),
+                observed_generation: Some(5),
+                conditions,
+                ..HostStatus::default()
+            }
+        };
+        let old = seen("Claimed", Reason::Clean, 4);
+        let plan = |reason| Plan {
+            actions: Vec::new(),
+            findings: vec![Finding::no(ConditionType::Available, reason, "")],
+            state: State::Claimed,
+            next: Next::OnChange,
+        };
+        let fine = plan(Reason::Claimed);
+        for (case, plan, new, expected) in [
+            ("used now", &fine, seen("Claimed", Reason::InUse, 5), true),
+            (
+                "its state",
+                &fine,
+                seen("Available", Reason::Clean, 4),
+                false,
+            ),
+            (
+                "a warning",
+                &plan(Reason::SshUnreachable),
+                seen("Claimed", Reason::InUse, 5),
+                false,
+            ),
+        ] {
+            assert_eq!(is_passing(&old, &new, plan), expected, "{case}");
         }
     }
 }

@@ -38,12 +38,19 @@ const KEPT: [ConditionType; 4] = [
 ];
 
 /// Whether a Machine only passes through a status: it is under way, nothing asks for a person, and nothing was found out
-/// that others read. A Node that has just appeared becomes Ready in a moment, which is worth one write.
-pub fn is_passing(old: &MachineStatus, new: &MachineStatus, plan: &Plan) -> bool {
+/// that others read: of a worker nobody reads the address of its host. A Node that has just appeared becomes Ready in a
+/// moment, which is worth one write.
+pub fn is_passing(
+    observed: &Observed,
+    old: &MachineStatus,
+    new: &MachineStatus,
+    plan: &Plan,
+) -> bool {
     let under_way = matches!(
         plan.phase,
         Phase::Pending | Phase::Provisioning | Phase::Bootstrapping | Phase::Deleting
     );
+    let is_read = observed.machine.is_control_plane();
     let told = |status: &MachineStatus| {
         let MachineStatus {
             node_ref,
@@ -54,7 +61,7 @@ pub fn is_passing(old: &MachineStatus, new: &MachineStatus, plan: &Plan) -> bool
         } = status;
         (
             node_ref.clone(),
-            addresses.clone(),
+            is_read.then(|| addresses.clone()),
             versions.clone(),
             error_reason.clone(),
         )

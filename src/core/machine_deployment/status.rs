@@ -2,24 +2,24 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::plan::{Phase, Plan};
+use super::plan::Plan;
 use crate::api::conditions::{Finding, Severity};
+use crate::api::reported::ConditionedStatus;
 use crate::api::{MachineDeployment, MachineDeploymentStatus};
 
-/// Whether a MachineDeployment only passes through a status: its sets are on their way, and nothing asks for a person. That
-/// there is something to do is written at once, for its deadline counts from there.
+/// Whether a MachineDeployment only passes through a status: its numbers are as they were, and nothing asks for a person.
 pub fn is_passing(
     old: &MachineDeploymentStatus,
     new: &MachineDeploymentStatus,
     plan: &Plan,
 ) -> bool {
-    let begins = |status: &MachineDeploymentStatus| {
-        let since = status.work_since.as_ref().map(|since| since.0);
-        (status.observed_generation, since)
+    let counts = |status: &MachineDeploymentStatus| MachineDeploymentStatus {
+        phase: None,
+        conditions: Vec::new(),
+        ..status.clone()
     };
     let asks = |finding: &Finding| finding.reason.severity() == Severity::Warning;
-    let under_way = plan.phase != Phase::Running || plan.work_since.is_some();
-    under_way && !plan.findings.iter().any(asks) && begins(old) == begins(new)
+    counts(old) == counts(new) && old.agrees_with(new) && !plan.findings.iter().any(asks)
 }
 
 /// The status that follows from a plan.
@@ -34,5 +34,43 @@ pub fn status(deployment: &MachineDeployment, plan: &Plan) -> MachineDeploymentS
         work_since: plan.work_since.map(Time),
         phase: Some(plan.phase.as_str().into()),
         ..deployment.status.clone().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::jiff::Timestamp;
+
+    use super::*;
+    use crate::api::conditions::{ConditionType, Reason, merge};
+
+    #[test]
+    fn numbers_are_written_at_once_and_words_can_wait() {
+        let says = |reason, message: &str| Plan {
+            findings: vec![Finding::no(ConditionType::Ready, reason, message)],
+            ..Plan::default()
+        };
+        let with = |plan: &Plan, replicas, phase: &str| MachineDeploymentStatus {
+            replicas,
+            phase: Some(phase.into()),
+            conditions: merge(&[], &plan.findings, Some(1), Timestamp::UNIX_EPOCH),
+            ..MachineDeploymentStatus::default()
+        };
+        let waits = says(Reason::WaitingForMachines, "1 Machines without a Node yet");
+        let later = says(Reason::WaitingForMachines, "Machine m: NodeNotReady");
+        let warning = says(Reason::InvalidConfiguration, "no such MachineClass");
+        let old = with(&waits, 2, "ScalingUp");
+        let begun = MachineDeploymentStatus {
+            work_since: Some(Time(Timestamp::UNIX_EPOCH)),
+            ..with(&later, 2, "ScalingUp")
+        };
+        for (case, plan, new, expected) in [
+            ("words", &later, with(&later, 2, "Running"), true),
+            ("numbers", &later, with(&later, 3, "ScalingUp"), false),
+            ("its deadline counts from here", &later, begun, false),
+            ("a warning", &warning, with(&warning, 2, "ScalingUp"), false),
+        ] {
+            assert_eq!(is_passing(&old, &new, plan), expected, "{case}");
+        }
     }
 }

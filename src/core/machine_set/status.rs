@@ -3,7 +3,33 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::plan::Plan;
+use crate::api::conditions::{self, Finding, Severity, Status};
+use crate::api::reported::ConditionedStatus;
 use crate::api::{MachineSet, MachineSetStatus};
+
+/// Whether a MachineSet only passes through a status: the number of its Machines that exist and that are ready is as it
+/// was, and nothing asks for a person. Its deployment goes by these numbers, so a change of them is written at once.
+pub fn is_passing(old: &MachineSetStatus, new: &MachineSetStatus, plan: &Plan) -> bool {
+    let counts = |status: &MachineSetStatus| MachineSetStatus {
+        starting_replicas: 0,
+        last_progress_time: None,
+        conditions: Vec::new(),
+        ..status.clone()
+    };
+    let asks = |finding: &Finding| finding.reason.severity() == Severity::Warning;
+    counts(old) == counts(new) && old.agrees_with(new) && !plan.findings.iter().any(asks)
+}
+
+/// Whether a finding is published as an Event. A set of a deployment does not repeat what that tells of the same Machines:
+/// it tells what a person should check.
+pub fn is_news(old: &MachineSetStatus, finding: &Finding, is_owned: bool) -> bool {
+    let is_warning = finding.reason.severity() == Severity::Warning;
+    match conditions::find(&old.conditions, finding.condition) {
+        Some(old) if old.reason == finding.reason && old.status == finding.status.as_str() => false,
+        Some(_) => is_warning || !is_owned,
+        None => is_warning || (finding.status == Status::True && !is_owned),
+    }
+}
 
 /// The status that follows from a plan.
 pub fn status(set: &MachineSet, plan: &Plan) -> MachineSetStatus {
@@ -19,5 +45,88 @@ pub fn status(set: &MachineSet, plan: &Plan) -> MachineSetStatus {
         last_progress_time: counts.last_progress.map(Time),
         label_selector: plan.label_selector.clone(),
         ..set.status.clone().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::jiff::Timestamp;
+
+    use super::*;
+    use crate::api::conditions::{ConditionType, Reason};
+
+    fn says(reason: Reason, message: &str) -> Plan {
+        Plan {
+            findings: vec![Finding::no(ConditionType::MachinesReady, reason, message)],
+            ..Plan::default()
+        }
+    }
+
+    fn with(plan: &Plan, ready: i32, starting: i32, generation: i64) -> MachineSetStatus {
+        let now = Timestamp::UNIX_EPOCH;
+        MachineSetStatus {
+            ready_replicas: ready,
+            starting_replicas: starting,
+            observed_generation: Some(generation),
+            conditions: conditions::merge(&[], &plan.findings, Some(generation), now),
+            ..MachineSetStatus::default()
+        }
+    }
+
+    #[test]
+    fn only_how_far_machines_are_on_their_way_can_wait() {
+        let before = says(Reason::WaitingForMachines, "1/2 ready");
+        let later = says(
+            Reason::WaitingForMachines,
+            "1/2 ready. Machine m: Preparing",
+        );
+        let warning = says(Reason::InvalidConfiguration, "the selector is empty");
+        let old = with(&before, 1, 1, 7);
+        for (case, plan, new, expected) in [
+            ("words", &later, with(&later, 1, 1, 7), true),
+            ("a Node that appears", &later, with(&later, 1, 0, 7), true),
+            (
+                "a Machine that is ready",
+                &later,
+                with(&later, 2, 0, 7),
+                false,
+            ),
+            ("the spec is seen", &later, with(&later, 1, 1, 8), false),
+            (
+                "one more condition",
+                &Plan::default(),
+                MachineSetStatus {
+                    conditions: Vec::new(),
+                    ..old.clone()
+                },
+                false,
+            ),
+            ("a warning", &warning, with(&warning, 1, 1, 7), false),
+        ] {
+            assert_eq!(is_passing(&old, &new, plan), expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn a_set_of_a_deployment_tells_only_warnings() {
+        let waits = says(Reason::WaitingForMachines, "0/1 ready")
+            .findings
+            .remove(0);
+        let invalid = says(Reason::InvalidConfiguration, "no").findings.remove(0);
+        let ready = Finding::yes(ConditionType::MachinesReady, Reason::AllReady, "1/1 ready");
+        let was = with(&says(Reason::WaitingForMachines, ""), 0, 0, 1);
+        let none = MachineSetStatus::default();
+        // before, finding, of a set of its own, of a deployment's
+        for (old, finding, alone, owned) in [
+            (&none, &waits, false, false),
+            (&none, &ready, true, false),
+            (&none, &invalid, true, true),
+            (&was, &waits, false, false),
+            (&was, &ready, true, false),
+            (&was, &invalid, true, true),
+        ] {
+            let told = [false, true].map(|is_owned| is_news(old, finding, is_owned));
+            assert_eq!(told, [alone, owned], "{finding:?}");
+        }
     }
 }
