@@ -165,11 +165,12 @@ pub struct MachineVersions {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MachineDeletion {
-    /// How long eviction of pods may take before the machine is released anyway.
+    /// How long eviction of pods may take before the machine is released anyway, from the beginning of the drain; while the
+    /// API of the cluster does not answer, from the deletion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 2_147_483_647))]
     pub node_drain_timeout_seconds: Option<i64>,
-    /// How long volumes may stay attached before the machine is released anyway.
+    /// How long volumes may stay attached before the machine is released anyway, from the end of the drain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 2_147_483_647))]
     pub node_volume_detach_timeout_seconds: Option<i64>,

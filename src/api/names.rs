@@ -29,6 +29,15 @@ pub const ANNOTATION_DELETE_MACHINE: &str = "cluster.k8s.io/delete-machine";
 pub const ANNOTATION_MACHINE: &str = "cluster.k8s.io/machine";
 /// Annotation on a Machine: do not cordon and drain its Node before it is released.
 pub const ANNOTATION_EXCLUDE_DRAIN: &str = "machine.cluster.k8s.io/exclude-node-draining";
+/// Annotation on a Node of a workload cluster: Tatara cordoned it, and may uncordon it. One that was cordoned already does
+/// not get it.
+pub const ANNOTATION_CORDONED: &str = "tatara.dev/cordoned";
+/// Prefix of annotations on a Machine, followed by `/` and a name: while there is one, its Node is not drained. The same as
+/// in Cluster API, in the group of 2019.
+pub const HOOK_PRE_DRAIN: &str = "pre-drain.delete.hook.machine.cluster.k8s.io";
+/// Prefix of annotations on a Machine, followed by `/` and a name: while there is one, nothing of it is removed or released
+/// after its drain.
+pub const HOOK_PRE_TERMINATE: &str = "pre-terminate.delete.hook.machine.cluster.k8s.io";
 /// Label on a pod of a workload cluster: what a drain does with it.
 pub const LABEL_DRAIN: &str = "tatara.dev/drain";
 /// Value of [`LABEL_DRAIN`]: leave the pod alone.

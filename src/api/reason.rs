@@ -88,7 +88,7 @@ reasons! {
         ImageNotReady, CreatingVirtualMachine, InsufficientCapacity, WaitingForAddress, WaitingForSsh,
         VirtualMachineOff, VirtualMachineCrashed, VirtualMachinePaused, Preparing, KubeadmInit, KubeadmJoin,
         AddressChanging, WaitingForCertificates, WaitingForControlPlane, NodeNotReady, TakingTurn, WaitingForTurn, DeletingOldNode,
-        WaitingForNode, Ignored, Draining, WaitingForVolumes, WaitingForClusterProfile, WaitingForWorkers, Releasing, WaitingForHost, Finishing,
+        WaitingForNode, Ignored, Draining, Drained, DrainStopped, WaitingForHook, WaitingForVolumes, WaitingForClusterProfile, WaitingForWorkers, Releasing, WaitingForHost, Finishing,
         HostOff, HostFenced, HostRetained,
     }
     // Machine
@@ -100,7 +100,7 @@ reasons! {
         PrepareFailed, KubeadmInitFailed, KubeadmJoinFailed, PostKubeadmCommandsFailed, AddressFailed, TurnInDoubt,
         ControlPlaneInDoubt, ControlPlaneJoinUnsupported, EndpointMissing, NodeNameTaken, NodeGone, NodeUnknown,
         ApiUnreachable, SettingsDiffer, KubeletVersionDiffers, WaitsForDeletion, OtherMachine, SimulatedFailure,
-        DrainBlocked, WaitingForApi, ClusterInDoubt, Released, HostUnreachable,
+        DrainBlocked, DrainTimedOut, WaitingForApi, ClusterInDoubt, Released, HostUnreachable,
     }
     // Cluster
     Normal {

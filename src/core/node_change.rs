@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Node, Taint};
 use serde_json::{Map, Value, json};
 
+use crate::api::names::ANNOTATION_CORDONED;
+
 /// What is wanted of a Node; whatever it does not speak of stays as it is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeChange {
@@ -16,15 +18,23 @@ pub struct NodeChange {
     pub taints: Vec<Taint>,
     /// Taints that shall not be there, by key and effect.
     pub remove_taints: Vec<(String, String)>,
-    /// Whether the Node shall be cordoned.
-    pub unschedulable: Option<bool>,
+    /// Whether pods may be scheduled.
+    pub scheduling: Option<Scheduling>,
 }
 
-impl NodeChange {
-    /// Only whether pods may be scheduled.
-    pub fn schedulable(schedulable: bool) -> Self {
+/// Whether pods may be scheduled on a Node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduling {
+    /// Cordoned. [`ANNOTATION_CORDONED`] records it, unless somebody else had done it before.
+    Cordoned,
+    /// Uncordoned, if that annotation says that it was cordoned by Tatara.
+    Restored,
+}
+
+impl From<Scheduling> for NodeChange {
+    fn from(scheduling: Scheduling) -> Self {
         Self {
-            unschedulable: Some(!schedulable),
+            scheduling: Some(scheduling),
             ..Self::default()
         }
     }
@@ -49,16 +59,21 @@ pub fn patch_for(node: &Node, change: &NodeChange) -> Option<Value> {
     if let Some(taints) = changed_taints(&spec.taints.unwrap_or_default(), change) {
         patched_spec.insert("taints".to_owned(), json!(taints));
     }
-    if let Some(wanted) = change.unschedulable
-        && wanted != spec.unschedulable.unwrap_or_default()
-    {
-        // absent is how the API server writes a node that is not cordoned
-        let value = if wanted {
-            Value::Bool(true)
-        } else {
-            Value::Null
-        };
-        patched_spec.insert("unschedulable".to_owned(), value);
+    let is_cordoned = spec.unschedulable.unwrap_or_default();
+    let is_ours = meta
+        .annotations
+        .as_ref()
+        .is_some_and(|all| all.contains_key(ANNOTATION_CORDONED));
+    // absent is how the API server writes a node that is not cordoned
+    let scheduling = match change.scheduling {
+        Some(Scheduling::Cordoned) if !is_cordoned => Some((json!(true), json!("true"))),
+        Some(Scheduling::Restored) if is_ours => Some((Value::Null, Value::Null)),
+        _ => None,
+    };
+    if let Some((unschedulable, record)) = scheduling {
+        patched_spec.insert("unschedulable".to_owned(), unschedulable);
+        let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
+        annotations[ANNOTATION_CORDONED] = record;
     }
     if metadata.is_empty() && patched_spec.is_empty() {
         return None;

@@ -1,3 +1,5 @@
+use Scheduling::{Cordoned, Restored};
+
 use super::*;
 
 fn taint(key: &str, value: Option<&str>, effect: &str) -> Taint {
@@ -36,7 +38,7 @@ fn nothing_is_written_when_nothing_differs() {
             ("absent".into(), "NoSchedule".into()),
             ("ours".into(), "NoExecute".into()),
         ],
-        unschedulable: Some(false),
+        scheduling: Some(Scheduling::Restored),
     };
     assert_eq!(patch_for(&node(), &change), None);
     assert_eq!(patch_for(&node(), &NodeChange::default()), None);
@@ -51,11 +53,12 @@ fn only_what_differs_is_written_under_uid_and_resource_version() {
             ("c".into(), Some("3".into())),
         ]
         .into(),
-        unschedulable: Some(true),
+        scheduling: Some(Scheduling::Cordoned),
         ..NodeChange::default()
     };
     let expected = json!({
-        "metadata": {"uid": "u1", "resourceVersion": "7", "labels": {"a": "9", "b": null, "c": "3"}},
+        "metadata": {"uid": "u1", "resourceVersion": "7", "labels": {"a": "9", "b": null, "c": "3"},
+            "annotations": {(ANNOTATION_CORDONED): "true"}},
         "spec": {"unschedulable": true},
     });
     assert_eq!(patch_for(&node(), &change), Some(expected));
@@ -89,10 +92,35 @@ fn the_taints_of_others_stay_in_the_list_that_is_written() {
 }
 
 #[test]
-fn uncordoning_removes_the_field_as_kubectl_does() {
-    let mut cordoned = node();
-    cordoned.spec.get_or_insert_default().unschedulable = Some(true);
-    assert_eq!(patch_for(&cordoned, &NodeChange::schedulable(false)), None);
-    let patch = patch_for(&cordoned, &NodeChange::schedulable(true)).expect("a patch");
-    assert_eq!(patch["spec"], json!({"unschedulable": null}));
+fn only_a_node_that_we_cordoned_is_uncordoned() {
+    let patched = |unschedulable: Option<bool>, is_ours: bool, wanted: Scheduling| {
+        let mut node = node();
+        node.spec.get_or_insert_default().unschedulable = unschedulable;
+        if is_ours {
+            let ours = (ANNOTATION_CORDONED.to_owned(), "true".to_owned());
+            node.metadata.annotations = Some([ours].into());
+        }
+        patch_for(&node, &wanted.into())
+    };
+    let written = |unschedulable: Value, record: Value| {
+        Some(json!({
+            "metadata": {"uid": "u1", "resourceVersion": "7", "annotations": {(ANNOTATION_CORDONED): record}},
+            "spec": {"unschedulable": unschedulable},
+        }))
+    };
+    let cordoned = written(true.into(), "true".into());
+    let restored = written(Value::Null, Value::Null);
+    let none = None;
+    for (case, unschedulable, is_ours, wanted, expected) in [
+        ("free", None, false, Cordoned, &cordoned),
+        ("uncordoned by hand since", None, true, Cordoned, &cordoned),
+        ("by us already", Some(true), true, Cordoned, &none),
+        ("by somebody else", Some(true), false, Cordoned, &none),
+        ("ours", Some(true), true, Restored, &restored),
+        ("ours, uncordoned by hand", None, true, Restored, &restored),
+        ("somebody else's", Some(true), false, Restored, &none),
+        ("not cordoned", None, false, Restored, &none),
+    ] {
+        assert_eq!(&patched(unschedulable, is_ours, wanted), expected, "{case}");
+    }
 }

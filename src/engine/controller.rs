@@ -47,6 +47,8 @@ impl<K> Object for K where
 pub enum ActionOutcome {
     /// It succeeded; the next action follows.
     Yes,
+    /// It succeeded, and a finding reports something about that; the next action follows.
+    Noted(Finding),
     /// It succeeded; the next pass comes after this time, because no watch reports its effect.
     LookAgain(Duration),
     /// Its effect must be waited for: no further action in this pass.

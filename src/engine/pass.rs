@@ -90,6 +90,9 @@ impl Outcome {
     fn take(&mut self, done: ActionOutcome) -> bool {
         match done {
             ActionOutcome::Yes => {}
+            ActionOutcome::Noted(finding) => {
+                self.found.get_or_insert(finding);
+            }
             ActionOutcome::LookAgain(after) => self.next = self.next.sooner(Next::After(after)),
             ActionOutcome::Failed(error) => self.failed = Some(error),
             ActionOutcome::Refused(finding, after) => {

@@ -48,6 +48,21 @@ impl DrainProgress {
         self.left() == 0
     }
 
+    /// Which pods were not waited for, because the kubelet of their node cannot confirm their end; `None` if there are none.
+    pub fn unconfirmed(&self, node: &str) -> Option<String> {
+        let unconfirmed = |skipped: &&(PodRef, Skip)| skipped.1 == Skip::Unconfirmed;
+        let pods: Vec<_> = self.skipped.iter().filter(unconfirmed).collect();
+        let names = pods.iter().take(NAMED).map(|(pod, _)| pod.to_string());
+        let names = names.collect::<Vec<_>>().join(", ");
+        let more = match pods.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        (!pods.is_empty()).then(|| {
+            format!("Node {node} does not answer, so these pods were not waited for; they may run until the machine is reset: {names}{more}")
+        })
+    }
+
     /// Number of pods that remain to be evicted.
     pub fn left(&self) -> usize {
         self.evicted.len() + self.waiting.len() + self.blocked.len()

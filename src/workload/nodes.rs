@@ -57,22 +57,6 @@ pub async fn change(
     }
 }
 
-/// Marks a Node as unschedulable.
-///
-/// # Errors
-/// The Node cannot be read or written, or conflicts persist.
-pub async fn cordon(client: &Client, name: &str, uid: &str) -> Result<NodeWrite, Error> {
-    change(client, name, uid, &NodeChange::schedulable(false)).await
-}
-
-/// Marks a Node as schedulable.
-///
-/// # Errors
-/// The Node cannot be read or written, or conflicts persist.
-pub async fn uncordon(client: &Client, name: &str, uid: &str) -> Result<NodeWrite, Error> {
-    change(client, name, uid, &NodeChange::schedulable(true)).await
-}
-
 /// Deletes the Node with this name and UID, but not a later one of the same name.
 ///
 /// # Errors

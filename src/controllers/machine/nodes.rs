@@ -8,7 +8,8 @@ use super::perform::must_be_about;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::NodeView;
 use crate::core::machine::Observed;
-use crate::core::machine::plan::{expired, running, unanswered};
+use crate::core::machine::plan::{drain, running, unanswered};
+use crate::core::node_change::Scheduling;
 use crate::core::proof::Over;
 use crate::engine::{ActionOutcome, Chain, ReconcileError};
 use crate::workload;
@@ -58,7 +59,8 @@ pub async fn drain(
     let workload = connected(controller, observed)?;
     let failed =
         |error: workload::Error| ReconcileError::other(format!("drain Node {node}"), Chain(&error));
-    workload::nodes::cordon(workload.client(), node, uid)
+    let cordoned = Scheduling::Cordoned.into();
+    workload::nodes::change(workload.client(), node, uid, &cordoned)
         .await
         .map_err(failed)?;
     let unreachable = workload
@@ -69,7 +71,14 @@ pub async fn drain(
             .await
             .map_err(failed)?;
     if progress.is_done() {
-        Ok(ActionOutcome::Yes)
+        Ok(match progress.unconfirmed(node) {
+            None => ActionOutcome::Yes,
+            Some(message) => ActionOutcome::Noted(Finding::no(
+                ConditionType::Draining,
+                Reason::Drained,
+                message,
+            )),
+        })
     } else {
         let (waker, machine) = (
             controller.base.wakers.machines.clone(),
@@ -92,11 +101,29 @@ pub async fn drain(
             message.push_str(&unanswered(observed, node));
         }
         Ok(ActionOutcome::NotYet(Finding::yes(
-            ConditionType::Deleting,
+            ConditionType::Draining,
             reason,
             message,
         )))
     }
+}
+
+/// Uncordons the Node, if it was cordoned by Tatara.
+///
+/// # Errors
+/// `ReconcileError::Other` when the workload cluster is not connected, or refuses the update or does not answer.
+pub async fn uncordon(
+    controller: &Machines,
+    observed: &Observed,
+    node: &str,
+    uid: &str,
+) -> Result<ActionOutcome, ReconcileError> {
+    let workload = connected(controller, observed)?;
+    let restored = Scheduling::Restored.into();
+    workload::nodes::change(workload.client(), node, uid, &restored)
+        .await
+        .map_err(|error| ReconcileError::other(format!("uncordon Node {node}"), Chain(&error)))?;
+    Ok(ActionOutcome::Yes)
 }
 
 /// Whether all volumes are detached, or `nodeVolumeDetachTimeoutSeconds` has expired.
@@ -117,13 +144,7 @@ pub async fn await_volumes(
     if attached.is_empty() {
         return Ok(ActionOutcome::Yes);
     }
-    let limit = observed
-        .machine
-        .spec
-        .deletion
-        .as_ref()
-        .and_then(|d| d.node_volume_detach_timeout_seconds);
-    if expired(observed, limit, crate::clock::now()) {
+    if drain::volumes_have_timed_out(observed, crate::clock::now()) {
         return Ok(ActionOutcome::Yes);
     }
     let mut message = format!("still attached to Node {node}: {}", attached.join(", "));

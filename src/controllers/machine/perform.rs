@@ -48,6 +48,10 @@ pub async fn perform(
             nodes::update_node(controller, observed, node, uid).await
         }
         Action::Drain { node, uid } => nodes::drain(controller, observed, node, uid).await,
+        Action::AwaitHooks(finding) => Ok(ActionOutcome::NotYet(finding.clone())),
+        Action::UncordonNode { node, uid } => {
+            nodes::uncordon(controller, observed, node, uid).await
+        }
         Action::AwaitVolumes { node } => nodes::await_volumes(controller, observed, node).await,
         Action::Release(how) => match etcd::may_release(controller, observed).await? {
             Some(finding) => Ok(ActionOutcome::NotYet(finding)),

@@ -13,6 +13,7 @@ pub const EVENTS: &[ConditionType] = &[
     ConditionType::BootstrapReady,
     ConditionType::NodeHealthy,
     ConditionType::Deleting,
+    ConditionType::Draining,
 ];
 
 /// `errorReason` of a Machine whose own words cannot be used (2019 API).
@@ -21,7 +22,12 @@ const TERMINAL: Reason = Reason::InvalidConfiguration;
 /// A condition tells news when its reason changed. What is said for the first time is news where it is trouble, the end of
 /// the way, or the beginning of the last one: that a Machine which was just made is on its way is what everybody expects.
 pub fn is_news(old: &MachineStatus, finding: &Finding) -> bool {
-    if let Some(before) = conditions::find(&old.conditions, finding.condition) {
+    let before = conditions::find(&old.conditions, finding.condition);
+    // what a drain waits for, the deletion tells
+    if finding.condition == ConditionType::Draining && finding.status == Status::True {
+        return false;
+    }
+    if let Some(before) = before {
         return before.reason != finding.reason;
     }
     let is_ready = finding.reason == Reason::NodeReady;

@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::{Node, Taint};
 use kube::{Api, Client};
 use serde_json::json;
-use tatara::core::node_change::NodeChange;
+use tatara::core::node_change::{NodeChange, Scheduling};
 use tatara::workload::nodes::{self, NodeWrite};
 
 use crate::support::plane::Plane;
@@ -64,7 +64,7 @@ async fn nothing_is_written_twice_and_nothing_to_a_successor_of_the_same_name() 
     let change = NodeChange {
         labels: [("role".into(), Some("worker".into()))].into(),
         annotations: [("cluster.k8s.io/machine".into(), Some("default/m1".into()))].into(),
-        unschedulable: Some(true),
+        scheduling: Some(Scheduling::Cordoned),
         ..adding("tatara.dev/x")
     };
     let nodes_api = Api::<Node>::all(client.clone());

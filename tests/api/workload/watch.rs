@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use kube::{Client, Config};
 use serde_json::json;
+use tatara::core::node_change::Scheduling;
 use tatara::workload::health::{Readiness, probe};
 use tatara::workload::{ClusterKey, Connectivity, Registry, Wake, client_config, nodes};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -77,7 +78,7 @@ async fn a_change_of_a_node_wakes_and_a_heart_beat_does_not() {
 
     report_ready(&client, "wake-1", "True", "2026-11-21T00:05:00Z").await;
     let uid = node.metadata.uid.expect("a uid");
-    nodes::cordon(&client, "wake-1", &uid)
+    nodes::change(&client, "wake-1", &uid, &Scheduling::Cordoned.into())
         .await
         .expect("a cordon");
     next_for(&mut wakes, "wake-1").await;

@@ -54,6 +54,15 @@ pub enum Action {
         /// Name of the Node.
         node: String,
     },
+    /// Wait until the hooks that hold the release are removed; the finding names them.
+    AwaitHooks(Finding),
+    /// Uncordon the Node, if it was cordoned by Tatara.
+    UncordonNode {
+        /// Name of the Node.
+        node: String,
+        /// UID of the Node.
+        uid: String,
+    },
     /// Release the host or virtual machine.
     Release(Release),
     /// Delete the Node, if it is still this one.

@@ -1,22 +1,18 @@
-//! Deletion: drain → release the host → delete the Node → remove the finalizer.
+//! Deletion: hooks → drain → volumes → hooks → etcd member → release the host → delete the Node → remove the finalizer.
 
 use std::time::Duration;
 
-use k8s_openapi::jiff::{SignedDuration, Timestamp};
-use kube::ResourceExt;
+use k8s_openapi::jiff::Timestamp;
 
 use super::super::kind::PlaceKind;
 use super::super::observed::{Infrastructure, Lookup, Observed, Placement, Stuck, VirtualMachine};
+use super::drain::{self, silent_api, waiting_for_api};
 use super::leaving::{self, Leaving};
-use super::{Action, Plan, Release, address, hypervisor, known_node, release};
+use super::{Action, Plan, Release, address, hooks, hypervisor, known_node, release};
 use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::api::names::ANNOTATION_EXCLUDE_DRAIN;
 use crate::core::Next;
-use crate::core::node::Marker;
 use crate::core::proof::{Ended, Over, Proof, TurnIsOver};
 
-/// How soon a refused eviction is retried, as `kubectl drain` does (5 s). The watch reports a deleted pod at once.
-const DRAIN_AGAIN: Duration = Duration::from_secs(5);
 /// How soon an API that does not answer is checked again; a timeout may have passed by then.
 pub(super) const API_AGAIN: Duration = Duration::from_secs(10);
 /// How soon it is checked again whether workers, or a profile, are left.
@@ -34,10 +30,14 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     }
     if let Some(finding) = must_wait(observed) {
         // a worker whose label was edited away wakes nobody when it is gone
+        let stays = finding.reason == Reason::LastControlPlane;
         let mut plan = Plan {
             next: Next::After(WORKERS_AGAIN),
             ..Plan::waiting(finding)
         };
+        if stays {
+            drain::undo(observed, &mut plan);
+        }
         // meanwhile it is as any other
         if let Placement::Held(held) = &observed.placement
             && !held.releasing
@@ -48,9 +48,13 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     }
     match &observed.placement {
         Placement::Held(held) if held.releasing => {
-            leaving::first(observed, release::plan(observed, held, now), true)
+            let plan = drain::ended(observed, release::plan(observed, held, now), now);
+            leaving::first(observed, plan, true)
         }
-        Placement::Held(held) => leaving::first(observed, let_go(observed, held, now), false),
+        Placement::Held(held) => {
+            let plan = hooks::hold(observed, let_go(observed, held, now));
+            leaving::first(observed, plan, false)
+        }
         Placement::None(_) => match &observed.claiming {
             Some(host) => Plan::waiting(deleting(
                 Reason::WaitingForHost,
@@ -178,34 +182,7 @@ fn let_go(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan {
     if let Some(why) = silent_api(observed, now) {
         return waiting_for_api(observed, &format!("the Node cannot be drained: {why}"));
     }
-    let Some(node) = known_node(observed) else {
-        return release;
-    };
-    if is_excluded(observed)
-        || cluster_goes(observed)
-        || expired(observed, drain_limit(observed), now)
-    {
-        return release;
-    }
-    Plan {
-        // Each waits for the one before: the host is let go only when nothing is left to move.
-        actions: vec![
-            Action::Drain {
-                node: node.name.clone(),
-                uid: node.uid.clone(),
-            },
-            Action::AwaitVolumes {
-                node: node.name.clone(),
-            },
-            Action::Release(Release::Now),
-        ],
-        findings: vec![deleting(
-            Reason::Draining,
-            format!("evicting the pods of Node {}", node.name),
-        )],
-        next: Next::After(DRAIN_AGAIN),
-        ..Plan::default()
-    }
+    drain::first(observed, release, now)
 }
 
 /// What its gateway does not show may still be in the making, or have left its disks: the gateway is asked to end it
@@ -273,59 +250,6 @@ fn give_up(observed: &Observed, proof: &Proof) -> Plan {
     plan
 }
 
-/// Why the Node, which existed, cannot be read; `None` if the deletion does not have to wait for it.
-pub(super) fn silent_api(observed: &Observed, now: Timestamp) -> Option<&str> {
-    let (Lookup::Unknown(why) | Lookup::NotYet(why)) = &observed.node else {
-        return None;
-    };
-    let waits = observed.had_node()
-        && !cluster_goes(observed)
-        && !is_excluded(observed)
-        && !expired(observed, drain_limit(observed), now);
-    waits.then_some(why)
-}
-
-pub(super) fn waiting_for_api(observed: &Observed, what: &str) -> Plan {
-    let status = observed.machine.status.as_ref();
-    let node = status.and_then(|status| status.node_ref.as_ref());
-    let node = node.and_then(|node| node.name.as_deref()).unwrap_or("NODE");
-    let message = format!(
-        "{what}. To continue anyway, set spec.deletion.nodeDrainTimeoutSeconds, or at once: {}; Node {node} then stays until you delete it in its cluster: kubectl delete node {node}",
-        without_draining(observed)
-    );
-    Plan {
-        next: Next::After(API_AGAIN),
-        ..Plan::waiting(deleting(Reason::WaitingForApi, message))
-    }
-}
-
-/// The command with which the user skips the drain and the wait for volumes.
-fn without_draining(observed: &Observed) -> String {
-    let Marker {
-        namespace, machine, ..
-    } = &observed.marker;
-    format!("kubectl -n {namespace} annotate machine {machine} {ANNOTATION_EXCLUDE_DRAIN}=")
-}
-
-/// The remedy for a drain, or a wait for volumes, on a Node whose kubelet does not answer and so ends no pods.
-pub fn unanswered(observed: &Observed, node: &str) -> String {
-    format!(
-        ". Node {node} does not answer, so this may never end. To release the host without evicting or detaching (the Node is still deleted only on proof): {}",
-        without_draining(observed)
-    )
-}
-
-fn is_excluded(observed: &Observed) -> bool {
-    let annotations = observed.machine.annotations();
-    annotations.contains_key(ANNOTATION_EXCLUDE_DRAIN)
-}
-
-/// How long a drain may take, in seconds.
-fn drain_limit(observed: &Observed) -> Option<i64> {
-    let deletion = observed.machine.spec.deletion.as_ref();
-    deletion.and_then(|deletion| deletion.node_drain_timeout_seconds)
-}
-
 /// Nothing of it runs any more, by this proof: once its Node can be looked at, the Node and the Machine may go.
 pub(super) fn finish(observed: &Observed, proof: &Proof, now: Timestamp) -> Plan {
     match silent_api(observed, now) {
@@ -366,16 +290,6 @@ pub(super) fn gone(observed: &Observed, proof: &Proof) -> Plan {
     }
     plan.actions.push(Action::RemoveFinalizer(over));
     plan
-}
-
-/// Whether more than `limit` seconds have passed since the deletion began. No limit never expires.
-pub fn expired(observed: &Observed, limit: Option<i64>, now: Timestamp) -> bool {
-    match (limit, deleted_at(observed)) {
-        (Some(limit), Some(since)) if limit > 0 => {
-            now.duration_since(since) >= SignedDuration::from_secs(limit)
-        }
-        _ => false,
-    }
 }
 
 pub(super) fn deleted_at(observed: &Observed) -> Option<Timestamp> {

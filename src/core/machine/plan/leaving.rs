@@ -122,7 +122,7 @@ fn last(cluster: &ObservedCluster) -> Finding {
     deleting(
         Reason::LastControlPlane,
         format!(
-            "this is the last control-plane Machine of Cluster {}, with the only copy of its state: it is not reset, and the cluster keeps running. Its deletion cannot be undone. To complete it, create another control-plane Machine: this one leaves once that has joined (only with controlPlaneEndpoint). Until then, if its Node is cordoned, in the cluster: kubectl uncordon NODE. Delete the Cluster only to delete all of it: that resets every host",
+            "this is the last control-plane Machine of Cluster {}, with the only copy of its state: it is not reset, and the cluster keeps running. Its deletion cannot be undone. To complete it, create another control-plane Machine: this one leaves once that has joined (only with controlPlaneEndpoint). Delete the Cluster only to delete all of it: that resets every host",
             cluster.name
         ),
     )
@@ -131,8 +131,12 @@ fn last(cluster: &ObservedCluster) -> Finding {
 /// Puts the turn and the removal of its member in the place of what would end the Machine; that follows in the pass which no
 /// longer sees the member. Afterwards the turn is returned. A plan that waits is left alone, unless `always`.
 pub(super) fn first(observed: &Observed, mut plan: Plan, always: bool) -> Plan {
-    let ends =
-        |action: &Action| !matches!(action, Action::Drain { .. } | Action::AwaitVolumes { .. });
+    let ends = |action: &Action| {
+        !matches!(
+            action,
+            Action::Drain { .. } | Action::AwaitVolumes { .. } | Action::AwaitHooks(_)
+        )
+    };
     match of(observed) {
         Leaving::Member(member) if always || plan.actions.iter().any(ends) => {
             plan.actions.retain(|action| !ends(action));

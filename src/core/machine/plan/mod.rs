@@ -8,6 +8,8 @@ mod commands;
 pub mod correct;
 mod delete;
 pub mod doubt;
+pub mod drain;
+mod hooks;
 mod hypervisor;
 pub mod joining;
 pub mod leaving;
@@ -15,7 +17,7 @@ pub mod placement;
 mod release;
 pub use action::{Acquire, Action, Power, Release};
 pub use bootstrap::BOOTSTRAP;
-pub use delete::{expired, unanswered};
+pub use drain::unanswered;
 pub use release::time_limit;
 pub mod running;
 mod summary;
@@ -39,6 +41,8 @@ pub use summary::{Phase, terminal};
 
 /// A finding made while acting may change without an event: it is checked again after this time.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
+/// How soon a refused eviction is retried, as `kubectl drain` does (5 s). The watch reports a deleted pod at once.
+const DRAIN_AGAIN: Duration = Duration::from_secs(5);
 
 /// What is done next for a Machine, and why.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
@@ -248,6 +252,7 @@ impl Plan {
         self.findings.retain(|old| {
             old.condition != ConditionType::Ready && old.condition != found.condition
         });
+        drain::learned(&mut self.findings, &found);
         self.findings.push(found);
         self.findings
             .retain(|finding| finding.condition != ConditionType::Paused);

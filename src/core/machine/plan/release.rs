@@ -4,11 +4,9 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
 use super::super::observed::{Contact, Infrastructure, Observed, Stuck};
-use super::delete::{
-    API_AGAIN, cluster_goes, deleted_at, deleting, finish, gone, of_user, silent_api,
-    waiting_for_api,
-};
+use super::delete::{API_AGAIN, cluster_goes, deleted_at, deleting, finish, gone, of_user};
 use super::doubt::{self, ClusterName};
+use super::drain::{silent_api, waiting_for_api};
 use super::unheld::host_is_gone;
 use super::{Action, Plan, known_node};
 use crate::api::conditions::{ConditionType, Finding, Reason};

@@ -4,7 +4,7 @@ use kube::ResourceExt;
 use serde::Serialize;
 
 use super::super::observed::{Observed, Placement};
-use super::Plan;
+use super::{Plan, drain};
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::api::names::ANNOTATION_HOST_IS_GONE;
 
@@ -57,6 +57,7 @@ const PARTS: [ConditionType; 4] = [
 /// Adds `Ready`, `Paused`, and the phase.
 pub fn summarise(observed: &Observed, plan: &mut Plan) {
     plan.phase = phase(observed, plan);
+    drain::repeat(&mut plan.findings);
     let find = |plan: &Plan, name: ConditionType| {
         plan.findings.iter().find(|f| f.condition == name).cloned()
     };

@@ -1,5 +1,7 @@
 //! The way out.
 
+mod drains;
+mod hooks;
 mod simulated;
 mod unclear;
 mod unheld;
@@ -111,26 +113,6 @@ fn nothing_is_drained_when_the_whole_cluster_goes() {
         &[Action::Release(Release::Now)],
         says,
     );
-}
-
-#[test]
-fn a_drain_ends_by_its_limit_or_by_annotation() {
-    let limited = json!({ "spec": { "deletion": { "nodeDrainTimeoutSeconds": 60 } } });
-    let limited = edited(deleting(running(worker())), &limited);
-    assert_eq!(plan(&limited, at(59)).actions, drain());
-    assert_eq!(
-        plan(&limited, at(60)).actions,
-        [Action::Release(Release::Now)]
-    );
-    let excluded = json!({ "metadata": { "annotations": { (ANNOTATION_EXCLUDE_DRAIN): "" } } });
-    let excluded = edited(deleting(running(worker())), &excluded);
-    assert_eq!(
-        plan(&excluded, at(1)).actions,
-        [Action::Release(Release::Now)]
-    );
-    let unlimited = json!({ "spec": { "deletion": { "nodeDrainTimeoutSeconds": 0 } } });
-    let unlimited = edited(deleting(running(worker())), &unlimited);
-    assert_eq!(plan(&unlimited, at(1_000_000)).actions, drain());
 }
 
 #[test]

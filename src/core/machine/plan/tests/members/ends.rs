@@ -78,6 +78,28 @@ fn a_member_is_removed_also_of_a_machine_that_is_being_reset_or_has_no_place() {
 }
 
 #[test]
+fn a_hook_after_the_drain_keeps_the_member_too() {
+    let hook = format!("{}/x", crate::api::names::HOOK_PRE_TERMINATE);
+    let hook = json!({ "metadata": { "annotations": { (hook): "" } } });
+    let leaving = edited(deleted(running(control_plane()), at(0)), &hook);
+    let observed = beside(leaving, |c| {
+        c.etcd = Lookup::Known(etcd_at(&[OWN, FIRST, SECOND]));
+    });
+    let actions = plan(&observed, at(1)).actions;
+    assert!(
+        matches!(
+            actions.as_slice(),
+            [
+                Action::Drain { .. },
+                Action::AwaitVolumes { .. },
+                Action::AwaitHooks(_)
+            ]
+        ),
+        "{actions:?}"
+    );
+}
+
+#[test]
 fn the_virtual_ip_is_not_left_without_a_holder() {
     let of = |applied: Option<&str>| {
         let mut observed = beside(deleted(running(control_plane()), at(0)), |c| {

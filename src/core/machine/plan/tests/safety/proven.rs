@@ -61,7 +61,9 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
         | Action::Power(_)
         | Action::Release(Release::Later)
         | Action::DeleteLeftNode { .. }
-        // nor is an etcd seen in these cases
+        // nor are there hooks, Nodes that we cordoned, or an etcd
+        | Action::AwaitHooks(_)
+        | Action::UncordonNode { .. }
         | Action::RemoveMember(_)
         | Action::ReturnTurn(TurnIsOver::Member(_) | TurnIsOver::Vacant(_)) => false,
         Action::TakeTurn(_) => {

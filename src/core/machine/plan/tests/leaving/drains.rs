@@ -1,0 +1,184 @@
+//! The drain: its beginning, its end and its limits.
+
+use super::super::super::drain::volumes_have_timed_out;
+use super::*;
+use crate::api::names::ANNOTATION_CORDONED;
+
+/// Case, observed, limit, time, what is done, what Draining says.
+type Case<'a> = (&'a str, Observed, i64, i64, &'a [Action], Option<&'a str>);
+
+/// A Machine in deletion since the time 0, whose status says this of its drain.
+fn draining(status: &str, reason: &str, since: i64) -> Observed {
+    let condition = json!({ "type": "Draining", "status": status, "reason": reason, "message": "",
+        "lastTransitionTime": at(since).to_string() });
+    let change = json!({ "status": { "conditions": [condition] } });
+    edited(deleting(running(worker())), &change)
+}
+
+fn limited(observed: Observed, seconds: i64) -> Observed {
+    let limits =
+        json!({ "nodeDrainTimeoutSeconds": seconds, "nodeVolumeDetachTimeoutSeconds": seconds });
+    edited(observed, &json!({ "spec": { "deletion": limits } }))
+}
+
+#[test]
+fn a_drain_ends_by_its_limit_from_its_beginning_on_or_by_annotation() {
+    let release = [Action::Release(Release::Now)];
+    let told: [Case; 7] = [
+        (
+            "it begins late",
+            deleting(running(worker())),
+            60,
+            1_000,
+            &drain(),
+            Some("Draining"),
+        ),
+        (
+            "a moment before",
+            draining("True", "Draining", 100),
+            60,
+            159,
+            &drain(),
+            Some("Draining"),
+        ),
+        (
+            "over time",
+            draining("True", "DrainBlocked", 100),
+            60,
+            160,
+            &release,
+            Some("DrainTimedOut"),
+        ),
+        (
+            "no limit",
+            draining("True", "DrainBlocked", 100),
+            0,
+            1_000_000,
+            &drain(),
+            Some("Draining"),
+        ),
+        (
+            "it stays over",
+            draining("False", "DrainTimedOut", 160),
+            60,
+            161,
+            &release,
+            None,
+        ),
+        (
+            "drained",
+            draining("False", "Drained", 100),
+            60,
+            1_000,
+            &drain(),
+            None,
+        ),
+        (
+            "stopped before",
+            draining("False", "DrainStopped", 100),
+            60,
+            1_000,
+            &drain(),
+            Some("Draining"),
+        ),
+    ];
+    for (case, observed, limit, now, actions, says) in told {
+        let plan = plan(&limited(observed, limit), at(now));
+        assert_eq!(plan.actions, actions, "{case}");
+        let told = plan
+            .findings
+            .iter()
+            .find(|f| f.condition == ConditionType::Draining);
+        assert_eq!(told.map(|told| told.reason.as_str()), says, "{case}");
+    }
+    let excluded = json!({ "metadata": { "annotations": { (ANNOTATION_EXCLUDE_DRAIN): "" } } });
+    let excluded = edited(draining("True", "DrainBlocked", 0), &excluded);
+    let plan = plan(&excluded, at(1));
+    assert_eq!(plan.actions, release);
+    assert_eq!(finding(&plan, "Draining").reason, "Drained");
+}
+
+#[test]
+fn volumes_have_their_limit_from_the_end_of_the_drain_on() {
+    for (case, observed, now, expected) in [
+        (
+            "still draining",
+            draining("True", "Draining", 0),
+            1_000,
+            false,
+        ),
+        ("before", draining("False", "Drained", 100), 159, false),
+        ("after", draining("False", "Drained", 100), 160, true),
+        (
+            "nothing is known",
+            deleting(running(worker())),
+            1_000,
+            false,
+        ),
+    ] {
+        let observed = limited(observed, 60);
+        assert_eq!(
+            volumes_have_timed_out(&observed, at(now)),
+            expected,
+            "{case}"
+        );
+    }
+}
+
+#[test]
+fn what_holds_a_drain_is_said_of_the_deletion_too_and_it_is_over_when_volumes_are_waited_for() {
+    let observed = deleting(running(worker()));
+    let mut blocked = plan(&observed, at(1));
+    let budget = "1 pod left: a budget";
+    let found = Finding::yes(ConditionType::Draining, Reason::DrainBlocked, budget);
+    assert!(blocked.learn(&observed, Some(found)));
+    for condition in ["Draining", "Deleting"] {
+        let said = finding(&blocked, condition);
+        assert_eq!(
+            (said.reason, said.message.as_str()),
+            (Reason::DrainBlocked, budget)
+        );
+    }
+    assert_eq!(finding(&blocked, "Ready").message, budget);
+
+    let mut detaching = plan(&observed, at(1));
+    let found = Finding::yes(ConditionType::Deleting, Reason::WaitingForVolumes, "pv-1");
+    assert!(detaching.learn(&observed, Some(found)));
+    let said = finding(&detaching, "Draining");
+    assert_eq!((said.status, said.reason), (Status::False, Reason::Drained));
+    assert_eq!(
+        finding(&detaching, "Deleting").reason,
+        Reason::WaitingForVolumes
+    );
+}
+
+#[test]
+fn a_machine_that_was_let_go_says_that_its_drain_is_over() {
+    let released = released(draining("True", "Draining", 0));
+    let plan = plan(&released, at(1));
+    assert_eq!(finding(&plan, "Draining").reason, "Drained");
+}
+
+#[test]
+fn the_node_of_a_control_plane_that_stays_is_uncordoned_if_we_cordoned_it() {
+    let last = |cordoned: bool| {
+        let mut observed = deleting(running(control_plane()));
+        if let Lookup::Known(Some(node)) = &mut observed.node {
+            let mut view = node.as_ref().clone();
+            view.unschedulable = true;
+            if cordoned {
+                view.annotations
+                    .insert(ANNOTATION_CORDONED.into(), "true".into());
+            }
+            *node = Arc::new(view);
+        }
+        with_cluster(observed, |c| c.initialized_by = Some(ME.into()))
+    };
+    let uncordon = [Action::UncordonNode {
+        node: "host-a".into(),
+        uid: "node".into(),
+    }];
+    let says = ("Deleting", "LastControlPlane", &[][..]);
+    expect("ours", &plan(&last(true), at(1)), &uncordon, says);
+    expect("somebody else's", &plan(&last(false), at(1)), &[], says);
+}
