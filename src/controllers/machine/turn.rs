@@ -223,8 +223,12 @@ async fn go(
 ) -> Result<Step, ReconcileError> {
     for _ in 0..STEPS {
         let live = read(turns, cluster).await?;
-        let Step::Write(side, marks) = decide(&live.both) else {
-            return Ok(decide(&live.both));
+        let step = decide(&live.both);
+        let Step::Write(side, marks) = step else {
+            if step == Step::Done && !is_current(turns, &live).await? {
+                continue;
+            }
+            return Ok(step);
         };
         turns.base.engine.must_lead()?;
         match (side, &live.secret) {
@@ -246,6 +250,18 @@ async fn go(
     Err(ReconcileError::Conflict {
         what: "move the control-plane turn".into(),
     })
+}
+
+/// Whether the Secret is as it was before the Cluster was read. Else the two may never have been so at the same moment.
+async fn is_current(turns: &Turns, live: &Live) -> Result<bool, ReconcileError> {
+    let Some(secret) = &live.secret else {
+        return Ok(true);
+    };
+    let (namespace, name) = (secret.namespace().unwrap_or_default(), secret.name_any());
+    let secrets: Api<Secret> = Api::namespaced(turns.base.client(), &namespace);
+    let now = secrets.get_metadata_opt(&name).await;
+    let now = now.map_err(ReconcileError::api(format!("read Secret {name}")))?;
+    Ok(now.is_some_and(|now| now.resource_version() == secret.resource_version()))
 }
 
 /// Reads the Secret first: see [`crate::core::control_plane::turn`].

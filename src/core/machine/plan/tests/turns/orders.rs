@@ -36,6 +36,8 @@ fn event() -> impl Strategy<Value = Event> {
 struct Underway {
     secret: Option<(usize, Marks)>,
     cluster: Option<Marks>,
+    /// The Secret was still the same after that: it starts next.
+    is_confirmed: bool,
 }
 
 struct World {
@@ -64,9 +66,15 @@ impl World {
         }
     }
 
-    /// One request, as `turn.rs` makes them: read the Secret, read the Cluster, write one of them.
+    /// One request, as `turn.rs` makes them: read the Secret, read the Cluster, write one of them; or read the Secret once
+    /// more, and begin.
     fn request(&mut self, actor: usize) {
         let underway = &mut self.actors[actor];
+        if underway.is_confirmed {
+            *underway = Underway::default();
+            self.began[actor] |= self.marked[actor];
+            return;
+        }
         let Some((version, secret)) = underway.secret.clone() else {
             let present = self.secret.last().cloned().unwrap_or_default();
             underway.secret = Some((self.secret.len(), present));
@@ -90,7 +98,7 @@ impl World {
                 self.cluster.push(marks);
             }
             Step::Done if actor < 2 && self.marked[actor] && !self.ended[actor] => {
-                self.began[actor] = true;
+                self.actors[actor].is_confirmed = version == self.secret.len();
             }
             _ => (),
         }
@@ -139,11 +147,7 @@ impl World {
 
     /// A Machine has read that it has the turn, and starts next.
     fn begins(&self, host: usize) -> bool {
-        let Underway { secret, cluster } = &self.actors[host];
-        let has_turn = |marks: Option<&Marks>| marks.is_some_and(|m| m.has_turn_of(UIDS[host]));
-        self.marked[host]
-            && has_turn(secret.as_ref().map(|(_, marks)| marks))
-            && has_turn(cluster.as_ref())
+        self.marked[host] && self.actors[host].is_confirmed
     }
 
     /// Something else than Tatara changes one of the two; the other still says who began, or is about to.
@@ -160,6 +164,31 @@ impl World {
             self.side(side).push(marks);
         }
     }
+}
+
+/// The two never name the other Machine at the same moment, but each does when that reads it.
+#[test]
+fn what_was_true_of_the_two_at_different_moments_begins_nothing() {
+    use Event::{Edit, Request, Restore};
+    let mut world = World::new();
+    let before = [
+        Edit(Side::Cluster, Some(1)),
+        Request(0),
+        Edit(Side::Cluster, Some(0)),
+        Request(0),
+        Request(0),
+        Edit(Side::Secret, Some(1)),
+        Request(1),
+        Edit(Side::Secret, Some(0)),
+        Restore(Side::Cluster, 1),
+        Request(1),
+        Request(1),
+        Request(1),
+    ];
+    for event in before {
+        world.happen(event);
+    }
+    assert!(!world.began[1]);
 }
 
 proptest! {
