@@ -165,18 +165,19 @@ pub struct MachineVersions {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MachineDeletion {
-    /// How long eviction of pods may take before the machine is released anyway, from the beginning of the drain; while the
-    /// API of the cluster does not answer, from the deletion.
+    /// How long the eviction of pods may take, from its beginning; then the machine is released with the pods that are left,
+    /// and volumes are not waited for. 0 or absent: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 2_147_483_647))]
     pub node_drain_timeout_seconds: Option<i64>,
-    /// How long volumes may stay attached before the machine is released anyway, from the end of the drain.
+    /// How long volumes may stay attached before the machine is released anyway, from the end of the drain. 0 or absent: no
+    /// limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 2_147_483_647))]
     pub node_volume_detach_timeout_seconds: Option<i64>,
     /// How long a host that does not answer, or whose reset fails, is waited for; then the Machine is removed,
     /// and its pods may start elsewhere. Set it only if you are sure that the server is off. The Host stays
-    /// quarantined until it is reset, and the control-plane turn stays with the Machine.
+    /// quarantined until it is reset, and the control-plane turn stays with the Machine. 0 or absent: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 2_147_483_647))]
     pub host_release_timeout_seconds: Option<i64>,

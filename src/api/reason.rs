@@ -88,7 +88,7 @@ reasons! {
         ImageNotReady, CreatingVirtualMachine, InsufficientCapacity, WaitingForAddress, WaitingForSsh,
         VirtualMachineOff, VirtualMachineCrashed, VirtualMachinePaused, Preparing, KubeadmInit, KubeadmJoin,
         AddressChanging, WaitingForCertificates, WaitingForControlPlane, NodeNotReady, TakingTurn, WaitingForTurn, DeletingOldNode,
-        WaitingForNode, Ignored, Draining, Drained, DrainStopped, WaitingForHook, WaitingForVolumes, WaitingForClusterProfile, WaitingForWorkers, Releasing, WaitingForHost, Finishing,
+        WaitingForNode, Ignored, ComponentUnknown, Draining, Drained, DrainSkipped, DrainStopped, WaitingForHook, WaitingForVolumes, WaitingForClusterProfile, WaitingForWorkers, Releasing, WaitingForHost, Finishing,
         HostOff, HostFenced, HostRetained,
     }
     // Machine
@@ -100,7 +100,7 @@ reasons! {
         PrepareFailed, KubeadmInitFailed, KubeadmJoinFailed, PostKubeadmCommandsFailed, AddressFailed, TurnInDoubt,
         ControlPlaneInDoubt, ControlPlaneJoinUnsupported, EndpointMissing, NodeNameTaken, NodeGone, NodeUnknown,
         ApiUnreachable, SettingsDiffer, KubeletVersionDiffers, WaitsForDeletion, OtherMachine, SimulatedFailure,
-        DrainBlocked, DrainTimedOut, WaitingForApi, ClusterInDoubt, Released, HostUnreachable,
+        ComponentUnhealthy, DrainBlocked, DrainTimedOut, PodsUnconfirmed, VolumeDetachTimedOut, WaitingForApi, ClusterInDoubt, Released, HostUnreachable,
     }
     // Cluster
     Normal {

@@ -81,6 +81,7 @@ pub(super) struct Pass<'a, C: Controller> {
 #[derive(Default)]
 struct Outcome {
     next: Next,
+    noted: Option<Finding>,
     found: Option<Finding>,
     failed: Option<ReconcileError>,
 }
@@ -90,9 +91,7 @@ impl Outcome {
     fn take(&mut self, done: ActionOutcome) -> bool {
         match done {
             ActionOutcome::Yes => {}
-            ActionOutcome::Noted(finding) => {
-                self.found.get_or_insert(finding);
-            }
+            ActionOutcome::Noted(finding) => self.noted = Some(finding),
             ActionOutcome::LookAgain(after) => self.next = self.next.sooner(Next::After(after)),
             ActionOutcome::Failed(error) => self.failed = Some(error),
             ActionOutcome::Refused(finding, after) => {
@@ -128,10 +127,7 @@ impl<C: Controller> Pass<'_, C> {
             self.report(&plan).await?;
         }
         let outcome = outcome?;
-        if self
-            .controller
-            .learn(&self.observed, &mut plan, outcome.found)
-        {
+        if self.learn(&mut plan, outcome.noted, outcome.found) {
             self.report(&plan).await?;
         }
         if let Some(error) = outcome.failed {
@@ -140,6 +136,18 @@ impl<C: Controller> Pass<'_, C> {
         self.succeeded().await?;
         let next = plan.next(self.now).sooner(outcome.next);
         Ok(next.sooner(self.held_back))
+    }
+
+    /// Adds what the actions found to the plan, last what was to be waited for. Returns whether that is new.
+    fn learn(&self, plan: &mut C::Plan, noted: Option<Finding>, found: Option<Finding>) -> bool {
+        let mut learn = |finding| self.controller.learn(&self.observed, plan, finding);
+        match (noted, found) {
+            (Some(noted), Some(found)) => {
+                let first = learn(Some(noted));
+                learn(Some(found)) || first
+            }
+            (noted, found) => learn(found.or(noted)),
+        }
     }
 
     /// Returns whether the observed facts have changed.

@@ -52,7 +52,13 @@ pub async fn drain(
         ..DrainProgress::default()
     };
     for (pod, killed_at) in plan.terminating {
-        let why = format!("is terminating, and is killed at {killed_at:.0}");
+        let why = if killed_at < now {
+            format!(
+                "should have ended at {killed_at:.0}; its finalizers, or the kubelet of its host, hold it"
+            )
+        } else {
+            format!("is terminating, and is killed at {killed_at:.0}")
+        };
         progress.waiting.push((pod, why));
     }
     let mut results = stream::iter(plan.evict)

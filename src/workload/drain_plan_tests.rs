@@ -133,8 +133,8 @@ fn the_sentence_names_who_must_do_something_first_and_counts_the_rest() {
     assert_eq!(
         progress.to_string(),
         "1 pod left: eviction of default/web-1 is blocked by PodDisruptionBudget default/web (0 disruptions allowed). \
-         Let the budget allow an eviction: more replicas, a higher maxUnavailable or a lower minAvailable; \
-         nodeDrainTimeoutSeconds of the Machine limits the wait"
+         Let the budget allow an eviction, in that cluster: more replicas, a higher maxUnavailable or a lower minAvailable; \
+         spec.deletion.nodeDrainTimeoutSeconds of the Machine limits the wait"
     );
     progress.waiting = vec![(pod("job"), "is terminating".into())];
     assert!(

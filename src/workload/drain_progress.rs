@@ -93,7 +93,7 @@ impl fmt::Display for DrainProgress {
             f.write_str(". Leave each pod to one PodDisruptionBudget: correct the selectors, or delete all but one")?;
         }
         if self.blocked.iter().any(|pod| pod.budgets.len() == 1) {
-            f.write_str(". Let the budget allow an eviction: more replicas, a higher maxUnavailable or a lower minAvailable; nodeDrainTimeoutSeconds of the Machine limits the wait")?;
+            f.write_str(". Let the budget allow an eviction, in that cluster: more replicas, a higher maxUnavailable or a lower minAvailable; spec.deletion.nodeDrainTimeoutSeconds of the Machine limits the wait")?;
         }
         Ok(())
     }

@@ -91,6 +91,7 @@ fn judge(condition: &Condition) -> Mark {
     } else if is(&[
         ConditionType::Paused,
         ConditionType::Deleting,
+        ConditionType::Draining,
         ConditionType::ScalingUp,
         ConditionType::ScalingDown,
         ConditionType::RollingOut,

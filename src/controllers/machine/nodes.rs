@@ -75,7 +75,7 @@ pub async fn drain(
             None => ActionOutcome::Yes,
             Some(message) => ActionOutcome::Noted(Finding::no(
                 ConditionType::Draining,
-                Reason::Drained,
+                Reason::PodsUnconfirmed,
                 message,
             )),
         })
@@ -120,10 +120,15 @@ pub async fn uncordon(
 ) -> Result<ActionOutcome, ReconcileError> {
     let workload = connected(controller, observed)?;
     let restored = Scheduling::Restored.into();
-    workload::nodes::change(workload.client(), node, uid, &restored)
-        .await
-        .map_err(|error| ReconcileError::other(format!("uncordon Node {node}"), Chain(&error)))?;
-    Ok(ActionOutcome::Yes)
+    let written = workload::nodes::change(workload.client(), node, uid, &restored).await;
+    Ok(match written {
+        Ok(_) => ActionOutcome::Yes,
+        // the rest of what a control plane that stays needs does not depend on it
+        Err(error) => ActionOutcome::Failed(ReconcileError::other(
+            format!("uncordon Node {node}"),
+            Chain(&error),
+        )),
+    })
 }
 
 /// Whether all volumes are detached, or `nodeVolumeDetachTimeoutSeconds` has expired.
@@ -144,10 +149,20 @@ pub async fn await_volumes(
     if attached.is_empty() {
         return Ok(ActionOutcome::Yes);
     }
+    let attached = attached.join(", ");
     if drain::volumes_have_timed_out(observed, crate::clock::now()) {
-        return Ok(ActionOutcome::Yes);
+        let message = format!(
+            "nodeVolumeDetachTimeoutSeconds ended the wait; the machine is released with volumes attached to Node {node}: {attached}"
+        );
+        return Ok(ActionOutcome::Noted(Finding::no(
+            ConditionType::Draining,
+            Reason::VolumeDetachTimedOut,
+            message,
+        )));
     }
-    let mut message = format!("still attached to Node {node}: {}", attached.join(", "));
+    let mut message = format!(
+        "still attached to Node {node}: {attached}. What holds them, in that cluster: kubectl get volumeattachments, and the log of the CSI attacher; spec.deletion.nodeVolumeDetachTimeoutSeconds limits the wait"
+    );
     if workload
         .node(node)
         .is_some_and(|view| view.is_unreachable())

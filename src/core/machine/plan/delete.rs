@@ -37,6 +37,8 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         };
         if stays {
             drain::undo(observed, &mut plan);
+        } else {
+            drain::stopped(observed, &mut plan);
         }
         // meanwhile it is as any other
         if let Placement::Held(held) = &observed.placement
@@ -48,20 +50,24 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     }
     match &observed.placement {
         Placement::Held(held) if held.releasing => {
-            let plan = drain::ended(observed, release::plan(observed, held, now), now);
+            let plan = drain::ended(observed, release::plan(observed, held, now));
             leaving::first(observed, plan, true)
         }
         Placement::Held(held) => {
-            let plan = hooks::hold(observed, let_go(observed, held, now));
+            let plan = hooks::hold(observed, || let_go(observed, held, now));
             leaving::first(observed, plan, false)
         }
-        Placement::None(_) => match &observed.claiming {
-            Some(host) => Plan::waiting(deleting(
-                Reason::WaitingForHost,
-                format!("claimed Host {host}; releasing it as soon as the watch shows the claim"),
-            )),
-            None => leaving::first(observed, unheld(observed, now), true),
-        },
+        Placement::None(_) => {
+            if let Some(host) = &observed.claiming {
+                let message = format!(
+                    "claimed Host {host}; releasing it as soon as the watch shows the claim"
+                );
+                return Plan::waiting(deleting(Reason::WaitingForHost, message));
+            }
+            let plan = hooks::hold(observed, || unheld(observed, now));
+            let is_held = hooks::is_held(&plan);
+            leaving::first(observed, plan, !is_held)
+        }
     }
 }
 
@@ -177,10 +183,7 @@ fn let_go(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan {
     );
     hypervisor::record(observed, &mut release);
     if observed.virtual_machine.is_none() && of_user(observed).is_some() {
-        return release;
-    }
-    if let Some(why) = silent_api(observed, now) {
-        return waiting_for_api(observed, &format!("the Node cannot be drained: {why}"));
+        return drain::skipped(observed, release);
     }
     drain::first(observed, release, now)
 }

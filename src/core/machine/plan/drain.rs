@@ -9,16 +9,31 @@ use super::super::observed::{Lookup, Observed};
 use super::delete::{API_AGAIN, cluster_goes, deleted_at, deleting};
 use super::{Action, DRAIN_AGAIN, Plan, known_node};
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Status};
-use crate::api::names::{ANNOTATION_CORDONED, ANNOTATION_EXCLUDE_DRAIN};
+use crate::api::names::{ANNOTATION_CORDONED, ANNOTATION_EXCLUDE_DRAIN, ANNOTATION_HOST_IS_GONE};
 use crate::core::Next;
 use crate::core::node::Marker;
 
 /// Puts the drain and the wait for volumes before a release, each waiting for the one before. Nothing is drained without a
 /// Node, when the whole cluster goes, when the user excluded it, and after its time limit.
 pub(super) fn first(observed: &Observed, release: Plan, now: Timestamp) -> Plan {
-    let skips = is_excluded(observed) || cluster_goes(observed) || has_timed_out(observed, now);
-    let Some(node) = known_node(observed).filter(|_| !skips) else {
-        return ended(observed, release, now);
+    if !is_due(observed) {
+        return skipped(observed, release);
+    }
+    if has_timed_out(observed, now) {
+        return timed_out(observed, release);
+    }
+    if let Lookup::Unknown(why) | Lookup::NotYet(why) = &observed.node {
+        // it begins with the first attempt, so that its time limit ends the silence
+        let mut plan = waiting_for_api(observed, &format!("the Node cannot be drained: {why}"));
+        plan.findings.push(Finding::yes(
+            ConditionType::Draining,
+            Reason::WaitingForApi,
+            why.clone(),
+        ));
+        return plan;
+    }
+    let Some(node) = known_node(observed) else {
+        return skipped(observed, release);
     };
     let mut actions = vec![
         Action::Drain {
@@ -47,48 +62,123 @@ pub(super) fn first(observed: &Observed, release: Plan, now: Timestamp) -> Plan 
     }
 }
 
-/// Reports that a drain is over, in a plan that has none.
-pub(super) fn ended(observed: &Observed, mut plan: Plan, now: Timestamp) -> Plan {
-    let finding = if !is_under_way(observed) {
-        return plan;
-    } else if has_timed_out(observed, now) {
-        let limit = drain_limit(observed).unwrap_or_default();
-        let message = format!(
-            "not all pods were evicted within nodeDrainTimeoutSeconds ({limit} s); those that were left end with the release of the machine"
-        );
-        Finding::no(ConditionType::Draining, Reason::DrainTimedOut, message)
-    } else {
-        Finding::no(ConditionType::Draining, Reason::Drained, "")
+/// Whether the pods of a Machine that is let go of are to be evicted.
+fn is_due(observed: &Observed) -> bool {
+    is_due_but_for_exclusion(observed) && !is_excluded(observed)
+}
+
+/// Whether they would be, if the user did not exclude that.
+pub(super) fn is_due_but_for_exclusion(observed: &Observed) -> bool {
+    let may_have_node = match &observed.node {
+        Lookup::Known(node) => node.is_some(),
+        Lookup::Unknown(_) | Lookup::NotYet(_) => observed.had_node(),
     };
-    plan.findings.push(finding);
+    may_have_node && !cluster_goes(observed)
+}
+
+/// Reports that a drain which was begun is skipped.
+pub(super) fn skipped(observed: &Observed, mut plan: Plan) -> Plan {
+    if is_under_way(observed) {
+        let why = if observed.user_says_gone().is_some() {
+            format!("annotation {ANNOTATION_HOST_IS_GONE}")
+        } else if is_excluded(observed) {
+            format!("annotation {ANNOTATION_EXCLUDE_DRAIN}")
+        } else if cluster_goes(observed) {
+            "the whole Cluster is being deleted".to_owned()
+        } else {
+            "its Node no longer exists".to_owned()
+        };
+        let message = format!(
+            "the drain was ended early ({why}){}",
+            left(observed, "when it was")
+        );
+        plan.findings.push(Finding::no(
+            ConditionType::Draining,
+            Reason::DrainSkipped,
+            message,
+        ));
+    }
     plan
 }
 
-/// Makes the Node of a Machine that stays schedulable again, if it was cordoned by Tatara.
-pub(super) fn undo(observed: &Observed, plan: &mut Plan) {
-    let is_ours =
-        |node: &&crate::core::NodeView| node.annotations.contains_key(ANNOTATION_CORDONED);
-    if let Some(node) = known_node(observed).filter(is_ours) {
-        plan.actions.push(Action::UncordonNode {
-            node: node.name.clone(),
-            uid: node.uid.clone(),
-        });
+fn timed_out(observed: &Observed, mut plan: Plan) -> Plan {
+    if is_under_way(observed) {
+        let limit = drain_limit(observed).unwrap_or_default();
+        let message = format!(
+            "the drain was ended by nodeDrainTimeoutSeconds ({limit} s){}. Pods that are left end with the release of the machine, which waits for no volume",
+            left(observed, "then")
+        );
+        plan.findings.push(Finding::no(
+            ConditionType::Draining,
+            Reason::DrainTimedOut,
+            message,
+        ));
     }
-    if is_under_way(observed) || is_drained(observed) {
-        let message = "this Machine stays, so its Node takes pods again";
+    plan
+}
+
+/// What the drain last waited for, without its remedy.
+fn left(observed: &Observed, when: &str) -> String {
+    let said = told(observed).map_or("", |told| told.message.as_str());
+    let said = said.split(". ").next().unwrap_or_default();
+    match said.trim_end_matches('.') {
+        "" => String::new(),
+        said => format!("; {when}: {said}"),
+    }
+}
+
+/// Reports that a drain is over, of a Machine that was let go of.
+pub(super) fn ended(observed: &Observed, mut plan: Plan) -> Plan {
+    if is_under_way(observed) {
+        plan.findings
+            .push(Finding::no(ConditionType::Draining, Reason::Drained, ""));
+    }
+    plan
+}
+
+/// Reports that a drain which was begun does not go on for now. Its time limit counts anew when it does.
+pub(super) fn stopped(observed: &Observed, plan: &mut Plan) {
+    if is_under_way(observed) {
+        let message = "interrupted; it begins again when the deletion goes on";
         let stopped = Finding::no(ConditionType::Draining, Reason::DrainStopped, message);
         plan.findings.push(stopped);
     }
 }
 
-/// Completes the findings of a plan by what was found while acting: a wait for what follows the drain shows that it is over.
-pub(super) fn learned(findings: &mut Vec<Finding>, found: &Finding) {
-    if [Reason::WaitingForVolumes, Reason::WaitingForHook].contains(&found.reason) {
-        let draining = |finding: &Finding| finding.condition == ConditionType::Draining;
-        if findings.iter().any(draining) {
-            findings.retain(|finding| !draining(finding));
-            findings.push(Finding::no(ConditionType::Draining, Reason::Drained, ""));
-        }
+/// Makes the Node of a Machine that stays schedulable again, if it was cordoned by Tatara.
+pub(super) fn undo(observed: &Observed, plan: &mut Plan) {
+    let node = known_node(observed);
+    let ours = node.filter(|node| node.annotations.contains_key(ANNOTATION_CORDONED));
+    if let Some(node) = ours {
+        plan.actions.push(Action::UncordonNode {
+            node: node.name.clone(),
+            uid: node.uid.clone(),
+        });
+    }
+    if told(observed).is_some_and(|told| told.reason != Reason::DrainStopped) {
+        let message = match node {
+            Some(node) if ours.is_none() && node.unschedulable => format!(
+                "this Machine stays. Its Node was not cordoned by Tatara, and stays so; to undo that, in its cluster: kubectl uncordon {}",
+                node.name
+            ),
+            _ => "this Machine stays, and its Node takes pods again".to_owned(),
+        };
+        let stopped = Finding::no(ConditionType::Draining, Reason::DrainStopped, message);
+        plan.findings.push(stopped);
+    }
+}
+
+/// Completes a plan by what was found while acting: what follows the drain waits, so that is over.
+pub(super) fn learned(plan: &mut Plan, found: &Finding) {
+    let drains = |action: &Action| matches!(action, Action::Drain { .. });
+    let draining = |finding: &Finding| {
+        finding.condition == ConditionType::Draining && finding.status == Status::True
+    };
+    let is_later = found.condition != ConditionType::Draining;
+    if is_later && plan.actions.iter().any(drains) && plan.findings.iter().any(draining) {
+        plan.findings.retain(|finding| !draining(finding));
+        plan.findings
+            .push(Finding::no(ConditionType::Draining, Reason::Drained, ""));
     }
 }
 
@@ -116,8 +206,20 @@ fn is_under_way(observed: &Observed) -> bool {
 }
 
 /// Whether its pods were evicted in an earlier pass.
-pub(super) fn is_drained(observed: &Observed) -> bool {
-    told(observed).is_some_and(|told| told.reason == Reason::Drained)
+fn is_drained(observed: &Observed) -> bool {
+    told(observed).is_some_and(has_ended)
+}
+
+/// Whether it says that all pods were evicted that had to be.
+fn has_ended(told: &Condition) -> bool {
+    told.status == Status::False
+        && [
+            Reason::Drained,
+            Reason::PodsUnconfirmed,
+            Reason::VolumeDetachTimedOut,
+        ]
+        .iter()
+        .any(|reason| told.reason == *reason)
 }
 
 fn has_timed_out(observed: &Observed, now: Timestamp) -> bool {
@@ -136,7 +238,7 @@ fn has_timed_out(observed: &Observed, now: Timestamp) -> bool {
 pub fn volumes_have_timed_out(observed: &Observed, now: Timestamp) -> bool {
     let deletion = observed.machine.spec.deletion.as_ref();
     let limit = deletion.and_then(|deletion| deletion.node_volume_detach_timeout_seconds);
-    let drained = told(observed).filter(|told| told.reason == Reason::Drained);
+    let drained = told(observed).filter(|told| has_ended(told));
     is_past(limit, drained.map(|told| told.last_transition_time.0), now)
 }
 
@@ -161,18 +263,14 @@ fn drain_limit(observed: &Observed) -> Option<i64> {
     deletion.and_then(|deletion| deletion.node_drain_timeout_seconds)
 }
 
-/// Why the Node, which existed, cannot be read; `None` if the deletion does not have to wait for it. A drain that cannot
-/// begin has no beginning: its limit counts from the deletion.
+/// Why the Node, which existed, cannot be read, and so not deleted; `None` if the deletion does not have to wait for it. By
+/// then nothing of the Machine runs, and the limit counts from its deletion.
 pub(super) fn silent_api(observed: &Observed, now: Timestamp) -> Option<&str> {
     let (Lookup::Unknown(why) | Lookup::NotYet(why)) = &observed.node else {
         return None;
     };
-    let waits = observed.had_node()
-        && !cluster_goes(observed)
-        && !is_excluded(observed)
-        && !has_timed_out(observed, now)
-        && !is_past(drain_limit(observed), deleted_at(observed), now);
-    waits.then_some(why)
+    let is_over = is_past(drain_limit(observed), deleted_at(observed), now);
+    (is_due(observed) && !is_over).then_some(why)
 }
 
 pub(super) fn waiting_for_api(observed: &Observed, what: &str) -> Plan {
@@ -180,7 +278,7 @@ pub(super) fn waiting_for_api(observed: &Observed, what: &str) -> Plan {
     let node = status.and_then(|status| status.node_ref.as_ref());
     let node = node.and_then(|node| node.name.as_deref()).unwrap_or("NODE");
     let message = format!(
-        "{what}. To continue anyway, set spec.deletion.nodeDrainTimeoutSeconds, or at once: {}; Node {node} then stays until you delete it in its cluster: kubectl delete node {node}",
+        "{what}. To continue anyway, set spec.deletion.nodeDrainTimeoutSeconds, or at once: {} (pods then end without eviction, volumes are not waited for, and Node {node} stays until you delete it, in its own cluster: kubectl delete node {node})",
         without_draining(observed)
     );
     Plan {

@@ -131,12 +131,9 @@ fn last(cluster: &ObservedCluster) -> Finding {
 /// Puts the turn and the removal of its member in the place of what would end the Machine; that follows in the pass which no
 /// longer sees the member. Afterwards the turn is returned. A plan that waits is left alone, unless `always`.
 pub(super) fn first(observed: &Observed, mut plan: Plan, always: bool) -> Plan {
-    let ends = |action: &Action| {
-        !matches!(
-            action,
-            Action::Drain { .. } | Action::AwaitVolumes { .. } | Action::AwaitHooks(_)
-        )
-    };
+    let drains =
+        |action: &Action| matches!(action, Action::Drain { .. } | Action::AwaitVolumes { .. });
+    let ends = |action: &Action| !drains(action) && !matches!(action, Action::AwaitHooks(_));
     match of(observed) {
         Leaving::Member(member) if always || plan.actions.iter().any(ends) => {
             plan.actions.retain(|action| !ends(action));
@@ -144,7 +141,7 @@ pub(super) fn first(observed: &Observed, mut plan: Plan, always: bool) -> Plan {
             plan.actions.push(Action::RemoveMember(member.clone()));
         }
         Leaving::Removed(Some(over)) => {
-            let at = plan.actions.iter().position(ends);
+            let at = plan.actions.iter().position(|action| !drains(action));
             let at = at.unwrap_or(plan.actions.len());
             plan.actions.insert(at, Action::ReturnTurn(over));
         }

@@ -71,11 +71,13 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
 
 fn decide(observed: &Observed, now: Timestamp) -> Plan {
     if let Some(object) = &observed.paused_by {
-        return Plan::waiting(Finding::yes(
+        let mut plan = Plan::waiting(Finding::yes(
             ConditionType::Paused,
             Reason::Paused,
             format!("nothing is done while {object} has the annotation {ANNOTATION_PAUSED}"),
         ));
+        drain::stopped(observed, &mut plan);
+        return plan;
     }
     if let [_, _, ..] = observed.claims.as_slice() {
         return unheld::contested(observed);
@@ -252,7 +254,7 @@ impl Plan {
         self.findings.retain(|old| {
             old.condition != ConditionType::Ready && old.condition != found.condition
         });
-        drain::learned(&mut self.findings, &found);
+        drain::learned(self, &found);
         self.findings.push(found);
         self.findings
             .retain(|finding| finding.condition != ConditionType::Paused);

@@ -82,7 +82,7 @@ pub fn summarise(observed: &Observed, plan: &mut Plan) {
         .is_some_and(|finding| finding.status == Status::True);
     let ready = match blocking {
         Some(finding) if finding.condition == ConditionType::Deleting => {
-            Finding::no(ConditionType::Ready, Reason::Deleting, finding.message)
+            Finding::no(ConditionType::Ready, finding.reason, finding.message)
         }
         Some(finding) => Finding {
             condition: ConditionType::Ready,

@@ -95,7 +95,62 @@ fn a_drain_ends_by_its_limit_from_its_beginning_on_or_by_annotation() {
     let excluded = edited(draining("True", "DrainBlocked", 0), &excluded);
     let plan = plan(&excluded, at(1));
     assert_eq!(plan.actions, release);
-    assert_eq!(finding(&plan, "Draining").reason, "Drained");
+    assert_eq!(finding(&plan, "Draining").reason, "DrainSkipped");
+}
+
+#[test]
+fn a_drain_that_cannot_begin_has_its_limit_from_the_first_attempt_on() {
+    let silent = |mut observed: Observed| {
+        observed.node = Lookup::Unknown("no answer".into());
+        limited(observed, 60)
+    };
+    let first = plan(&silent(deleting(running(worker()))), at(1_000));
+    assert_eq!(first.actions, []);
+    let begun = finding(&first, "Draining");
+    assert_eq!(
+        (begun.status, begun.reason),
+        (Status::True, Reason::WaitingForApi)
+    );
+    let later = silent(draining("True", "WaitingForApi", 1_000));
+    assert_eq!(plan(&later, at(1_059)).actions, []);
+    let over = plan(&later, at(1_060));
+    assert_eq!(over.actions, [Action::Release(Release::Now)]);
+    assert_eq!(finding(&over, "Draining").reason, "DrainTimedOut");
+}
+
+#[test]
+fn a_drain_that_is_interrupted_begins_again_with_its_whole_time() {
+    let observed = limited(draining("True", "DrainBlocked", 0), 60);
+    let mut paused = observed.clone();
+    paused.paused_by = Some("Machine w-0".into());
+    assert_eq!(
+        finding(&plan(&paused, at(1)), "Draining").reason,
+        "DrainStopped"
+    );
+    let told = draining("False", "DrainStopped", 1);
+    let again = plan(&limited(told, 60), at(1_000));
+    assert_eq!(again.actions, drain());
+    assert_eq!(finding(&again, "Draining").status, Status::True);
+}
+
+#[test]
+fn the_end_of_a_drain_names_what_was_left() {
+    let condition = json!({ "type": "Draining", "status": "True", "reason": "DrainBlocked",
+        "message": "1 pod left: default/web is blocked. Let the budget allow it",
+        "lastTransitionTime": at(0).to_string() });
+    let change = json!({ "status": { "conditions": [condition] } });
+    let observed = limited(edited(deleting(running(worker())), &change), 60);
+    let over = plan(&observed, at(60));
+    let said = &finding(&over, "Draining").message;
+    assert!(
+        said.contains("nodeDrainTimeoutSeconds (60 s); then: 1 pod left: default/web is blocked. "),
+        "{said}"
+    );
+    let goes = with_cluster(observed, |c| c.deleting = true);
+    let skipped = plan(&goes, at(60));
+    let said = finding(&skipped, "Draining");
+    assert_eq!(said.reason, "DrainSkipped");
+    assert!(said.message.contains("whole Cluster") && said.message.ends_with("is blocked"));
 }
 
 #[test]

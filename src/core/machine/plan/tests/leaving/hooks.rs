@@ -24,7 +24,7 @@ fn a_hook_before_the_drain_holds_it_and_is_named_with_its_owner() {
     let (one, two) = (before("copy"), before("audit"));
     let observed = hooked(deleting(running(worker())), &[(&one, "backup"), (&two, "")]);
     let parts = [
-        format!("not drained before its owner removes the annotation {two}, {one} (owner: backup)"),
+        format!("not drained while it has the annotations {two}, {one} (owner: backup)"),
         format!("kubectl -n default annotate machine w-0 {two}- {one}-"),
     ];
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
@@ -44,12 +44,29 @@ fn a_hook_before_a_drain_that_there_is_not_holds_nothing() {
     let release = [Action::Release(Release::Now)];
     let goes = with_cluster(deleting(running(worker())), |c| c.deleting = true);
     assert_eq!(plan(&hooked(goes, &[(&hook, "")]), at(1)).actions, release);
+    let no_node = deleting(worker());
+    let ends = plan(&hooked(no_node, &[(&hook, "")]), at(1));
+    assert_eq!(ends.actions, [finalizer_by(&by_nothing())]);
+}
+
+#[test]
+fn neither_a_time_limit_nor_a_silent_api_nor_an_excluded_drain_lifts_a_hook() {
+    let hook = before("copy");
     let excluded = json!({ "metadata": { "annotations": { (ANNOTATION_EXCLUDE_DRAIN): "" } } });
-    let excluded = edited(deleting(running(worker())), &excluded);
-    assert_eq!(
-        plan(&hooked(excluded, &[(&hook, "")]), at(1)).actions,
-        release
-    );
+    let begun = json!({ "spec": { "deletion": { "nodeDrainTimeoutSeconds": 60 } },
+        "status": { "conditions": [{ "type": "Draining", "status": "True", "reason": "Draining",
+            "message": "", "lastTransitionTime": at(0).to_string() }] } });
+    let mut silent = edited(deleting(running(worker())), &begun);
+    silent.node = Lookup::Unknown("no answer".into());
+    for (case, observed) in [
+        ("a silent API", silent),
+        ("over time", edited(deleting(running(worker())), &begun)),
+        ("excluded", edited(deleting(running(worker())), &excluded)),
+    ] {
+        let says = ("Deleting", "WaitingForHook", &[][..]);
+        let plan = plan(&hooked(observed, &[(&hook, "")]), at(1_000));
+        expect(case, &plan, &[], says);
+    }
 }
 
 #[test]
@@ -67,20 +84,17 @@ fn a_hook_after_the_drain_holds_every_release() {
     };
     assert_eq!(finding.reason, Reason::WaitingForHook);
     assert!(
-        finding.message.contains("not released before"),
+        finding.message.contains("not released while"),
         "{}",
         finding.message
     );
 
     let says = ("Deleting", "WaitingForHook", &["owner: storage"][..]);
-    let once = json!({ "status": { "conditions": [{ "type": "Draining", "status": "False",
-        "reason": "Drained", "message": "", "lastTransitionTime": at(0).to_string() }] } });
-    let once = edited(deleting(running(worker())), &once);
     let goes = with_cluster(deleting(running(worker())), |c| c.deleting = true);
     let gone = json!({ "metadata": { "annotations": { (ANNOTATION_HOST_IS_GONE): ME } } });
     let gone = edited(deleting(running(worker())), &gone);
     for (case, observed) in [
-        ("drained before", once),
+        ("without a place", deleting(worker())),
         ("the whole cluster goes", goes),
         ("its host is gone", gone),
     ] {
