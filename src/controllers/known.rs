@@ -12,6 +12,7 @@ use crate::api::conditions::Finding;
 use crate::core::cluster::health::Judgement;
 use crate::core::cluster_profile::Server;
 use crate::core::control_plane::Members;
+use crate::core::control_plane::component::Components;
 use crate::core::control_plane::turn::Marks;
 use crate::memory::ByUid;
 use crate::pki::Authorities;
@@ -89,6 +90,8 @@ pub struct ClusterMemory {
     pub etcd_well: Option<Arc<Members>>,
     /// Reads in a row since then.
     pub etcd_troubled: u32,
+    /// The components of its control plane, by UID of the Machine.
+    pub components: BTreeMap<String, Arc<Components>>,
     /// The last attempt to apply the addons.
     pub addons: Option<Attempt>,
     /// Conditions that the ClusterProfile controller found for the Cluster.

@@ -101,6 +101,13 @@ pub enum RunError {
 }
 
 impl RunError {
+    /// Whether a server that allows tunnels found that nobody listens where one was to end (RFC 4254, 5.1:
+    /// `SSH_OPEN_CONNECT_FAILED`).
+    pub fn is_closed_port(&self) -> bool {
+        use russh::{ChannelOpenFailure::ConnectFailed, Error::ChannelOpenFailure};
+        matches!(self, Self::TunnelRefused { source, .. } if matches!(**source, ChannelOpenFailure(ConnectFailed)))
+    }
+
     /// The reason for a condition.
     pub fn reason(&self) -> Reason {
         match self {

@@ -20,6 +20,7 @@ use crate::controllers::whose::ProviderObject;
 use crate::core::cluster::health::{FAILURE_THRESHOLD, Verdict, judge};
 use crate::core::cluster::{Certificates, Health, MachineFact, Observed};
 use crate::core::control_plane::Members;
+use crate::core::control_plane::component::lowest;
 use crate::core::control_plane::turn::{self, Both};
 use crate::core::kubeadm;
 use crate::core::trouble::{self, Trouble};
@@ -327,7 +328,12 @@ async fn etcd(
 ) -> Result<Arc<Members>, String> {
     let read = match controller.workloads.known.get(uid).etcd {
         Some((read, at)) if now.duration_since(at) <= PROBE_AGE => read,
-        _ => controller.control_planes.look(cluster).await,
+        _ => {
+            let planes = &controller.control_planes;
+            let read = planes.look(cluster).await;
+            planes.look_at_components(cluster, &read).await;
+            read
+        }
     };
     let known = controller.workloads.known.get(uid);
     match known.etcd_well {
@@ -372,9 +378,12 @@ async fn probed(
         });
     }
     let known = controller.workloads.known.get(uid);
+    let machines = known.components.values();
+    let machines = machines.filter_map(|components| components.version.as_ref());
     Some(Health {
         judgement: known.judgement,
         sentence: known.sentence,
-        version: known.version,
+        // of several API servers that of the one which is behind
+        version: lowest(machines.chain(&known.version)).or_else(|| known.version.clone()),
     })
 }

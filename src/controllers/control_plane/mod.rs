@@ -1,6 +1,7 @@
-//! The control planes of workload clusters, asked through their machines: etcd listens there, and its API is reached over
-//! the SSH connection of any of them.
+//! The control planes of workload clusters, asked through their machines: their components listen there, and are reached
+//! over the SSH connection of each.
 
+mod components;
 mod members;
 mod seat;
 

@@ -24,7 +24,7 @@ const CLIENT_PORT: u16 = 2379;
 /// Common name of our client certificates of etcd.
 const CLIENT: &str = "tatara-etcd-client";
 /// Validity of a client certificate: one is made for each time that a control plane is asked.
-const CLIENT_LIFE: SignedDuration = SignedDuration::from_hours(1);
+pub(super) const CLIENT_LIFE: SignedDuration = SignedDuration::from_hours(1);
 
 /// A control-plane machine on which kubeadm was started.
 pub(super) struct Seat {

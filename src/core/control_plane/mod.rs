@@ -1,5 +1,6 @@
-//! The control plane of a cluster: the members of its etcd, and which changes they allow.
+//! The control plane of a cluster: its components, the members of its etcd, and which changes they allow.
 
+pub mod component;
 pub mod members;
 pub mod quorum;
 pub mod turn;

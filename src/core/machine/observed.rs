@@ -15,6 +15,7 @@ use crate::api::names::{
 };
 use crate::api::{ClusterProviderSpec, Machine, MachineProviderSpec};
 use crate::core::control_plane::Members;
+use crate::core::control_plane::component::Components;
 use crate::core::host::PowerState;
 use crate::core::kubeadm::Endpoint;
 use crate::core::node::{Attempts, Follow, JobKind, Marker, Observation, Owner};
@@ -117,6 +118,8 @@ pub struct ObservedCluster {
     pub endpoint: Option<Endpoint>,
     /// The members of its etcd, as last listed; or why no list can be read. `NotYet` also where etcd is not ours.
     pub etcd: Lookup<Arc<Members>>,
+    /// The components on this Machine's own server, as last asked; `None` also where that is not ours.
+    pub components: Option<Arc<Components>>,
     /// Its other control-plane Machines for which kubeadm was started; filled for a control plane only.
     pub other_control_planes: Vec<ControlPlaneMachine>,
     /// Version of its control plane, as the API server reports it.

@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::{NodeAddress, ObjectReference};
 
 use super::observed::{Lookup, Observed, Placement};
-use super::plan::{Phase, Plan, terminal};
+use super::plan::{Phase, Plan, leaving, terminal};
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Severity, Status};
 use crate::api::machine::{MachineStatus, MachineVersions};
 
@@ -72,11 +72,19 @@ pub fn is_passing(
             error_reason.clone(),
         )
     };
+    // the end of a drain that was told is told too, before the machine is let go of
+    let was_draining = conditions::is_true(&old.conditions, ConditionType::Draining);
+    let ends_drain = |finding: &Finding| {
+        finding.condition == ConditionType::Draining
+            && finding.status != Status::True
+            && was_draining
+    };
     let asks = |finding: &Finding| {
         let is_paused =
             finding.condition == ConditionType::Paused && finding.status == Status::True;
         // what was done to a server is said, however soon the Machine is deleted after it
         is_paused
+            || ends_drain(finding)
             || finding.reason == Reason::HostFenced
             || finding.reason.severity() == Severity::Warning
     };
@@ -126,16 +134,26 @@ pub fn status(observed: &Observed, plan: &Plan, old: &MachineStatus) -> MachineS
             ..ObjectReference::default()
         });
         status.addresses.clone_from(&node.addresses);
-        let control_plane = observed
-            .machine
-            .versions()
-            .and_then(|versions| versions.control_plane.clone());
+        let before = status.versions.take();
         status.versions = Some(MachineVersions {
             kubelet: node.kubelet_version.clone(),
-            control_plane,
+            control_plane: control_plane_version(observed, before),
         });
     }
     status
+}
+
+/// What its own API server runs, as that last said. Of one that cannot be asked, since it is simulated or not ours, what is
+/// wanted.
+fn control_plane_version(observed: &Observed, before: Option<MachineVersions>) -> Option<String> {
+    let wanted = observed.machine.versions()?.control_plane.clone()?;
+    if !leaving::is_asked(observed) {
+        return Some(wanted);
+    }
+    let cluster = observed.cluster.as_ref();
+    let components = cluster.and_then(|cluster| cluster.components.as_ref());
+    let said = components.and_then(|components| components.version.clone());
+    said.or_else(|| before.and_then(|before| before.control_plane))
 }
 
 /// While a Machine is paused or being deleted, what was true of it stays to be read; that the user's act waits for the

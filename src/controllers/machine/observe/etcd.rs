@@ -8,6 +8,7 @@ use super::super::Machines;
 use crate::api::Cluster;
 use crate::controllers::workloads::Workloads;
 use crate::core::control_plane::Members;
+use crate::core::control_plane::component::Components;
 use crate::core::machine::{
     Contact, ControlPlaneMachine, Infrastructure, Lookup, Observed, Placement,
 };
@@ -23,6 +24,16 @@ pub(super) fn last(workloads: &Workloads, cluster: &Cluster) -> Lookup<Arc<Membe
             cluster.name_any()
         )),
     }
+}
+
+/// What was last answered of the components on the server of a Machine.
+pub(super) fn components(
+    workloads: &Workloads,
+    cluster: &Cluster,
+    machine: &str,
+) -> Option<Arc<Components>> {
+    let known = workloads.known.get(&cluster.uid().unwrap_or_default());
+    known.components.get(machine).cloned()
 }
 
 /// The other control-plane Machines of a Cluster for which kubeadm was started.

@@ -67,6 +67,7 @@ pub async fn observe(
     let acts_as_control_plane = seen.as_ref().is_some_and(|(_, acts)| *acts);
     if let (Some((seen, true)), Some(cluster)) = (&mut seen, cluster.as_deref()) {
         seen.etcd = etcd::last(&controller.workloads, cluster);
+        seen.components = etcd::components(&controller.workloads, cluster, &marker.uid);
         seen.other_control_planes = etcd::others(controller, cluster, &marker.uid);
     }
     let mut observed = Observed {
@@ -210,6 +211,7 @@ fn observed_cluster(
         || is_named(&initialized_by_secret);
     let seen = ObservedCluster {
         etcd: Lookup::NotYet(String::new()),
+        components: None,
         other_control_planes: Vec::new(),
         endpoint: cluster_endpoint(stores, namespace, spec.as_ref().ok(), first),
         workers_left: if deleting && acts_as_control_plane {

@@ -114,6 +114,7 @@ fn cluster() -> ObservedCluster {
             port: 6443,
         }),
         etcd: Lookup::NotYet("the etcd of Cluster a has not been asked yet".into()),
+        components: None,
         other_control_planes: Vec::new(),
         version: Some("v1.36.3".into()),
         workers_left: 1,

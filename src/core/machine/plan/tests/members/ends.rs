@@ -1,6 +1,8 @@
 //! The ends that are less usual: in mid-join, during a reset, without a place, and of who holds the address.
 
 use super::*;
+use crate::core::control_plane::component::{Answer, Component, ComponentState, Components};
+use crate::core::machine::status;
 
 #[test]
 fn a_join_that_may_run_is_waited_for_before_its_machine_is_released() {
@@ -122,4 +124,42 @@ fn the_virtual_ip_is_not_left_without_a_holder() {
             .iter()
             .any(|a| matches!(a, Action::RemoveMember(_)))
     );
+}
+
+#[test]
+fn a_component_that_does_not_serve_is_said_and_the_machine_stays_ready() {
+    let fails = || Answer::Fails("/healthz answers 500: no lease".into());
+    let state = (0..3).fold(None, |before: Option<ComponentState>, _| {
+        Some(ComponentState::next(before.as_ref(), fails()))
+    });
+    let serves = ComponentState::next(None, Answer::Serves);
+    let components = Components {
+        version: Some("v1.36.2".into()),
+        states: [
+            (Component::ApiServer, serves),
+            (Component::Scheduler, state.expect("a state")),
+        ]
+        .into(),
+    };
+    let begun = json!({ "metadata": { "annotations": { (ANNOTATION_SETTINGS): "{}" } } });
+    let observed = beside(edited(running(control_plane()), &begun), |c| {
+        c.components = Some(Arc::new(components));
+    });
+    let plan = plan(&observed, at(1));
+    assert_eq!(finding(&plan, "APIServerHealthy").reason, Reason::Answers);
+    let said = finding(&plan, "SchedulerHealthy");
+    assert_eq!(
+        (said.status, said.reason),
+        (Status::False, Reason::ComponentUnhealthy)
+    );
+    assert!(
+        said.message
+            .contains("kube-scheduler on host-a does not serve: /healthz answers 500")
+    );
+    assert_eq!(finding(&plan, "Ready").status, Status::True);
+    // what runs is what its own API server says, not what is wanted
+    let old = observed.machine.status.clone().unwrap_or_default();
+    let status = status::status(&observed, &plan, &old);
+    let versions = status.versions.expect("versions");
+    assert_eq!(versions.control_plane.as_deref(), Some("v1.36.2"));
 }
