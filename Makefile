@@ -32,7 +32,7 @@ test: ## everything below the slow tier: also on a real API server and on real h
 test-slow: ## what needs a second Kubernetes version
 	@hack/test slow
 
-test-failures: ## what people see of 26 failures on real hosts: cause, remedy, where, how soon
+test-failures: ## what people see of 25 failures on real hosts: cause, remedy, where, how soon
 	@hack/test failures
 
 bench-simulated: ## requests, processor time and memory per simulated Machine, and how they grow (SIZES="100 500")

@@ -7,6 +7,7 @@ pub mod describe;
 pub mod kubeconfig;
 pub mod logs;
 pub mod manager;
+pub mod rollout;
 
 use clap::{Parser, Subcommand};
 
@@ -33,6 +34,8 @@ pub enum Command {
     Kubeconfig(kubeconfig::Args),
     /// Print the logs of Tatara's steps on a host
     Logs(logs::Args),
+    /// Follow, pause, repeat or take back what a MachineDeployment rolls out
+    Rollout(rollout::Args),
     /// Run the controllers
     Manager(Box<crate::manager::ManagerArgs>),
     /// Print a script that completes these commands in a shell
@@ -50,6 +53,7 @@ impl Cli {
             Command::Describe(args) => Ok(args.run().await?),
             Command::Kubeconfig(args) => Ok(args.run().await?),
             Command::Logs(args) => Ok(args.run().await?),
+            Command::Rollout(args) => Ok(args.run().await?),
             Command::Manager(args) => Ok(Box::pin(manager::run(*args)).await?),
             Command::Completion(args) => Ok(args.run()?),
         }

@@ -151,7 +151,7 @@ pub fn delete_second(stage: &Stage) {
 }
 
 /// A Machine for the control plane of a Cluster, on the further server.
-pub fn control_plane(stage: &Stage, cluster: &str) {
+fn control_plane(stage: &Stage, cluster: &str) {
     stage.apply_all(
         &json!({"apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Machine",
         "metadata": {"name": "second-control-plane", "namespace": "default",

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::case::Case;
-use crate::fit::{control_plane, delete_second, second};
+use crate::fit::{delete_second, second};
 use crate::score::Score;
 use crate::stage::{SPARE, Stage};
 use crate::support::commands::done;
@@ -15,7 +15,6 @@ const KUBEADM_WAITS: Duration = Duration::from_mins(6);
 
 pub async fn all(stage: &Stage, score: &mut Score) {
     score.run(stage, &FEATURE_GATE).await;
-    score.run(stage, &SECOND_CONTROL_PLANE).await;
     score.run(stage, &NAME_TAKEN).await;
     score.run_for(stage, &TOKEN, KUBEADM_WAITS).await;
 }
@@ -36,26 +35,6 @@ const FEATURE_GATE: Case = Case {
         "spec.providerSpec.value of the Cluster",
     ],
     undo: delete_second,
-    end: Stage::clear,
-};
-
-const SECOND_CONTROL_PLANE: Case = Case {
-    name: "a second Machine for a control plane",
-    inject: |stage| {
-        stage.register(&json!({}));
-        control_plane(stage, "quickstart");
-    },
-    on: &["machine/second-control-plane", "cluster/quickstart"],
-    cause: &["the control plane exists already"],
-    remedy: &["delete this Machine"],
-    undo: |stage| {
-        stage.kubectl(&[
-            "delete",
-            "machine",
-            "second-control-plane",
-            "--timeout=180s",
-        ]);
-    },
     end: Stage::clear,
 };
 

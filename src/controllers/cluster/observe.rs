@@ -330,8 +330,8 @@ async fn etcd(
         Some((read, at)) if now.duration_since(at) <= PROBE_AGE => read,
         _ => {
             let planes = &controller.control_planes;
-            let read = planes.look(cluster).await;
-            planes.look_at_components(cluster, &read).await;
+            let (read, answers) = join(planes.look(cluster), planes.ask_components(cluster)).await;
+            planes.remember(cluster, answers, &read);
             read
         }
     };

@@ -1,68 +1,87 @@
-//! The components of each control-plane machine, asked at their own ports over its SSH connection.
+//! The components of the control-plane machines of a Cluster: what is remembered of their answers.
 
 use std::collections::BTreeMap;
-use std::error::Error as StdError;
 use std::sync::Arc;
-use std::time::Duration;
 
-use futures::future::{join, join_all};
-use http::Request;
+use futures::future::join_all;
 use kube::ResourceExt;
-use secrecy::ExposeSecret;
 
 use super::ControlPlanes;
-use super::seat::CLIENT_LIFE;
-use crate::api::{Cluster, ClusterProviderSpec, Machine};
+use super::probe::Probes;
+use crate::api::cluster::TurnAction;
+use crate::api::{Cluster, Machine};
 use crate::core::control_plane::Members;
 use crate::core::control_plane::component::{Answer, Component, ComponentState, Components};
-use crate::engine::Chain;
-use crate::pki::kubeconfig;
-use crate::providers::Server;
-use crate::remote::{ConnectError, RunError, kube_client};
-use crate::workload::error::reason;
-use crate::workload::{client_config, given};
+use crate::core::control_plane::turn::Holder;
 
-/// Time limit of a question. A machine that is off takes all of it.
-const LIMIT: Duration = Duration::from_secs(4);
-/// A name that kubeadm writes into the certificate of each API server; the address behind a tunnel is not in it.
-const SERVER_NAME: &str = "kubernetes";
-/// Common name of our client certificate: of no group, for what every authenticated client may read.
-const CLIENT: &str = "tatara-probe";
-/// The ports that kubeadm's manifests leave as they are, on 127.0.0.1.
-const CONTROLLER_MANAGER_PORT: u16 = 10257;
-const SCHEDULER_PORT: u16 = 10259;
+/// What one machine answered.
+pub struct Answers {
+    machine: Arc<Machine>,
+    /// Address of its etcd's peer URL.
+    address: String,
+    version: Option<String>,
+    each: Vec<(Component, Answer)>,
+}
 
 impl ControlPlanes {
-    /// Asks the components of all machines of a control plane, and remembers what their answers add up to. The Machines of
-    /// which something else is to be read are woken. `members`: its etcd, as just read.
-    pub async fn look_at_components(
+    /// Asks API server, controller manager and scheduler of all machines of a control plane, but of one on which kubeadm
+    /// starts them.
+    pub async fn ask_components(&self, cluster: &Cluster) -> Vec<Answers> {
+        let probes = Probes::of(self, cluster).await;
+        let starts = self.starts(cluster);
+        let mut machines = self.machines(cluster);
+        machines.retain(|machine| machine.uid() != starts);
+        let asking = machines.into_iter().filter_map(|machine| {
+            let (server, address) = self.providers.server_of(&machine)?;
+            let probes = &probes;
+            Some(async move {
+                let (version, each) = probes.ask(server.as_ref()).await;
+                Answers {
+                    machine,
+                    address,
+                    version,
+                    each,
+                }
+            })
+        });
+        join_all(asking).await
+    }
+
+    /// UID of the Machine that runs kubeadm init or joins.
+    fn starts(&self, cluster: &Cluster) -> Option<String> {
+        let known = self.workloads.known.get(&cluster.uid().unwrap_or_default());
+        match known.turn.flatten().map(|marks| marks.turn) {
+            Some(Holder::Of(turn)) if turn.action != TurnAction::Remove => Some(turn.machine),
+            _ => None,
+        }
+    }
+
+    /// Remembers what answers add up to. `members`: its etcd, read meanwhile. The Machines of which something else is to be
+    /// read are woken.
+    pub fn remember(
         &self,
         cluster: &Cluster,
+        answers: Vec<Answers>,
         members: &Result<Arc<Members>, String>,
     ) {
-        let config = self.api_config(cluster).await;
-        let machines = self.machines(cluster);
-        let asking = machines.iter().filter_map(|machine| {
-            let (server, address) = self.providers.server_of(machine)?;
-            Some(self.ask(machine, server, address, &config, members))
-        });
-        let answers = join_all(asking).await;
         let cluster = cluster.uid().unwrap_or_default();
         let before = self.workloads.known.get(&cluster).components;
         let (mut now, mut news) = (BTreeMap::new(), Vec::new());
-        for (machine, version, answers) in answers {
-            let uid = machine.uid().unwrap_or_default();
+        for answer in answers {
+            let uid = answer.machine.uid().unwrap_or_default();
             let known = before.get(&uid).cloned().unwrap_or_default();
+            let etcd = (Component::Etcd, member(members, &answer));
+            let all = answer.each.into_iter().chain([etcd]);
             let next = |(component, answer): (Component, Answer)| {
                 let state = ComponentState::next(known.states.get(&component), answer);
                 (component, state)
             };
             let next = Components {
-                version: version.or_else(|| known.version.clone()),
-                states: answers.into_iter().map(next).collect(),
+                version: answer.version.or_else(|| known.version.clone()),
+                states: all.map(next).collect(),
             };
             if !next.reads_like(&known) {
-                news.push(machine);
+                news.push(answer.machine);
             }
             now.insert(uid, Arc::new(next));
         }
@@ -70,168 +89,31 @@ impl ControlPlanes {
             .known
             .update(&cluster, |known| known.components = now);
         for machine in news {
-            self.base.wakers.machines.wake_object(machine);
+            self.base.wakers.machines.wake_object(&machine);
         }
     }
-
-    async fn ask<'a>(
-        &self,
-        machine: &'a Arc<Machine>,
-        server: Arc<dyn Server>,
-        address: String,
-        config: &Result<(kube::Config, u16), String>,
-        members: &Result<Arc<Members>, String>,
-    ) -> (&'a Arc<Machine>, Option<String>, Vec<(Component, Answer)>) {
-        let (server, name) = (server.as_ref(), machine.name_any());
-        let api = self.api_server(server, config);
-        let others = join(
-            self.healthz(server, CONTROLLER_MANAGER_PORT),
-            self.healthz(server, SCHEDULER_PORT),
-        );
-        let ((api, version), (controller_manager, scheduler)) = join(api, others).await;
-        let answers = vec![
-            (Component::ApiServer, api),
-            (Component::ControllerManager, controller_manager),
-            (Component::Scheduler, scheduler),
-            (Component::Etcd, member(members, &address, &name)),
-        ];
-        (machine, version, answers)
-    }
-
-    async fn api_server(
-        &self,
-        server: &dyn Server,
-        config: &Result<(kube::Config, u16), String>,
-    ) -> (Answer, Option<String>) {
-        let client = match config {
-            Ok((config, port)) => self.client(server, config.clone(), *port).await,
-            Err(why) => Err(why.clone()),
-        };
-        let client = match client {
-            Ok(client) => client,
-            Err(why) => return (Answer::Unasked(why), None),
-        };
-        let answer = get(&client, "/readyz").await;
-        let version = match answer {
-            Answer::Serves => tokio::time::timeout(LIMIT, client.apiserver_version()).await,
-            _ => return (answer, None),
-        };
-        let version = version.ok().and_then(Result::ok);
-        (answer, version.map(|version| version.git_version))
-    }
-
-    async fn healthz(&self, server: &dyn Server, port: u16) -> Answer {
-        let config = url(port).map(|url| {
-            let mut config = client_config(kube::Config::new(url));
-            // each makes a certificate of its own when it starts, which nobody can verify; the SSH connection is verified,
-            // ends at the loopback address of that machine, and no credential is sent
-            config.accept_invalid_certs = true;
-            config
-        });
-        let client = match config {
-            Ok(config) => self.client(server, config, port).await,
-            Err(why) => Err(why),
-        };
-        match client {
-            Ok(client) => get(&client, "/healthz").await,
-            Err(why) => Answer::Unasked(why),
-        }
-    }
-
-    async fn client(
-        &self,
-        server: &dyn Server,
-        config: kube::Config,
-        port: u16,
-    ) -> Result<kube::Client, String> {
-        let route = self.hosts.tunnel(server, port).await;
-        let route = route.map_err(|error| error.message)?;
-        kube_client(config, route).map_err(|error| error.to_string())
-    }
-
-    /// The configuration of a client of an API server behind a tunnel, and the port of all of them.
-    async fn api_config(&self, cluster: &Cluster) -> Result<(kube::Config, u16), String> {
-        let spec = ClusterProviderSpec::decode(cluster.spec.provider_spec.value.as_ref());
-        let endpoint = spec.ok().and_then(|spec| spec.control_plane_endpoint);
-        let port = endpoint.map_or(6443, |endpoint| endpoint.port);
-        let known = self.workloads.known.get(&cluster.uid().unwrap_or_default());
-        let authorities = known.authorities.ok_or_else(|| {
-            format!(
-                "the certificate authorities of Cluster {} are not read yet",
-                cluster.name_any()
-            )
-        })?;
-        let made = authorities
-            .cluster
-            .client_certificate(CLIENT, None, CLIENT_LIFE, crate::clock::now())
-            .and_then(|certificate| {
-                let authority = authorities.cluster.certificate_pem();
-                let url = format!("https://127.0.0.1:{port}");
-                kubeconfig::admin("probe", &url, authority, &certificate)
-            });
-        let text = made.map_err(|error| Chain(&error).to_string())?;
-        let mut config = client_config(given::config(text.expose_secret()).await?);
-        config.tls_server_name = Some(SERVER_NAME.into());
-        Ok((config, port))
-    }
-}
-
-/// Asks a component how it is.
-async fn get(client: &kube::Client, path: &str) -> Answer {
-    let request = match Request::get(path).body(Vec::new()) {
-        Ok(request) => request,
-        Err(error) => return Answer::Unasked(error.to_string()),
-    };
-    match tokio::time::timeout(LIMIT, client.request_text(request)).await {
-        Ok(Ok(_)) => Answer::Serves,
-        Ok(Err(kube::Error::Api(status))) => {
-            let said = status.message.split_whitespace().collect::<Vec<_>>();
-            Answer::Fails(format!(
-                "{path} answers {}: {}",
-                status.code,
-                said.join(" ")
-            ))
-        }
-        Ok(Err(error)) if is_route(&error) => Answer::Unasked(reason(&error)),
-        Ok(Err(error)) => Answer::Fails(reason(&error)),
-        Err(_) => Answer::Fails(format!("{path}: no answer within {} s", LIMIT.as_secs())),
-    }
-}
-
-/// Whether the SSH connection failed, or its server allows no tunnels, so that the component was not asked. A closed port is
-/// an answer.
-fn is_route(error: &(dyn StdError + 'static)) -> bool {
-    let mut next = Some(error);
-    while let Some(error) = next {
-        if let Some(error) = error.downcast_ref::<RunError>() {
-            return !error.is_closed_port();
-        }
-        if error.is::<ConnectError>() {
-            return true;
-        }
-        next = error.source();
-    }
-    false
-}
-
-fn url(port: u16) -> Result<http::Uri, String> {
-    let url = format!("https://127.0.0.1:{port}").parse::<http::Uri>();
-    url.map_err(|error| error.to_string())
 }
 
 /// How the member of a machine is, according to a list that has a quorum.
-fn member(members: &Result<Arc<Members>, String>, address: &str, name: &str) -> Answer {
+fn member(members: &Result<Arc<Members>, String>, of: &Answers) -> Answer {
     let members = match members {
         Ok(members) => members,
         Err(why) => return Answer::Unasked(why.clone()),
     };
-    match members.at(address) {
-        Some(member) => match members.trouble(member) {
-            None => Answer::Serves,
-            Some(why) => Answer::Fails(why.to_owned()),
-        },
-        None => Answer::Fails(format!(
-            "no member is at {address}, the address of Machine {name}"
-        )),
+    let Some(member) = members.at(&of.address) else {
+        return Answer::Fails(format!(
+            "no member is at {}, the address of Machine {}",
+            of.address,
+            of.machine.name_any()
+        ));
+    };
+    let mut alarms = members.alarms.iter();
+    if let Some((_, alarm)) = alarms.find(|(id, _)| *id == member.id) {
+        return Answer::Fails(format!("it raised the alarm {alarm}"));
+    }
+    match members.trouble(member) {
+        Some(why) => Answer::Fails(why.to_owned()),
+        None if member.is_learner => Answer::Fails("it is a learner, and does not vote".into()),
+        None => Answer::Serves,
     }
 }

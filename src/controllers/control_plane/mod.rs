@@ -3,6 +3,7 @@
 
 mod components;
 mod members;
+mod probe;
 mod seat;
 
 use std::sync::Arc;

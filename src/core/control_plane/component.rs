@@ -77,8 +77,8 @@ impl Answer {
 /// What the answers so far add up to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ComponentState {
-    /// Whether it serves.
-    pub status: Status,
+    /// Whether it serves; `None` until that is decided.
+    pub status: Option<Status>,
     /// Why not.
     pub why: String,
     /// Answers in a row that differ from that.
@@ -86,35 +86,32 @@ pub struct ComponentState {
 }
 
 impl ComponentState {
-    /// The first answer counts if it serves, and so does each later one. That it does not must be said several times in a
-    /// row: one answer that comes late is no news.
+    /// That it serves is decided by one answer; that it does not, or cannot be asked, by several in a row: one that comes
+    /// late is no news. A reason that differs in numbers alone, as times, is the same.
     #[must_use]
     pub fn next(before: Option<&Self>, answer: Answer) -> Self {
         let (status, why) = answer.parts();
         let differ = before.map_or(0, |before| before.differ).saturating_add(1);
-        let is_told = |before: &Self| before.status == status;
-        match before {
-            _ if status == Status::True || differ >= IN_A_ROW => Self {
-                status,
-                why,
+        let is_told = before.is_some_and(|before| before.status == Some(status));
+        if is_told || status == Status::True || differ >= IN_A_ROW {
+            let same = before.filter(|before| is_told && shape(&before.why) == shape(&why));
+            return Self {
+                status: Some(status),
+                why: same.map_or(why, |before| before.why.clone()),
                 differ: 0,
-            },
-            Some(before) if is_told(before) => Self {
-                status,
-                why,
-                differ: 0,
-            },
-            Some(before) => Self {
-                differ,
-                ..before.clone()
-            },
-            None => Self {
-                status: Status::Unknown,
-                why: "it has not answered yet".into(),
-                differ,
-            },
+            };
+        }
+        Self {
+            status: before.and_then(|before| before.status),
+            why: before.map_or_else(String::new, |before| before.why.clone()),
+            differ,
         }
     }
+}
+
+/// A text without its numbers.
+fn shape(text: &str) -> String {
+    text.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
 /// The components of one machine.
@@ -127,11 +124,11 @@ pub struct Components {
 }
 
 impl Components {
-    /// A finding of each component on a machine of this name.
+    /// A finding of each component on a machine of this name of which something is decided.
     pub fn findings(&self, host: &str) -> impl Iterator<Item = Finding> {
         self.states
             .iter()
-            .map(move |(component, state)| finding(*component, state, host))
+            .filter_map(move |(component, state)| finding(*component, state, host))
     }
 
     /// Whether people would read something else.
@@ -152,10 +149,10 @@ pub fn lowest<'a>(versions: impl Iterator<Item = &'a String>) -> Option<String> 
     lowest.map(|(_, version)| version.clone())
 }
 
-fn finding(component: Component, state: &ComponentState, host: &str) -> Finding {
+fn finding(component: Component, state: &ComponentState, host: &str) -> Option<Finding> {
     let (condition, process) = (component.condition(), component.process());
     let why = state.why.trim_end_matches('.');
-    match state.status {
+    Some(match state.status? {
         Status::True => Finding::yes(condition, Reason::Answers, ""),
         Status::False => {
             let message = format!(
@@ -167,7 +164,7 @@ fn finding(component: Component, state: &ComponentState, host: &str) -> Finding 
             let message = format!("{process} on {host} cannot be asked: {why}");
             Finding::unknown(condition, Reason::ComponentUnknown, message)
         }
-    }
+    })
 }
 
 #[cfg(test)]
@@ -178,18 +175,19 @@ mod tests {
     fn one_answer_serves_and_three_in_a_row_do_not() {
         // '+' serves, '-' fails, '?' cannot be asked
         let table = [
-            ("+", Status::True),
-            ("-", Status::Unknown),
-            ("--", Status::Unknown),
-            ("---", Status::False),
-            ("+--", Status::True),
-            ("+---", Status::False),
-            ("+--+--", Status::True),
-            ("+---+", Status::True),
-            ("+---??", Status::False),
-            ("+---???", Status::Unknown),
-            ("+???", Status::Unknown),
-            ("+-?-", Status::False),
+            ("+", Some(Status::True)),
+            ("-", None),
+            ("--", None),
+            ("--+", Some(Status::True)),
+            ("---", Some(Status::False)),
+            ("+--", Some(Status::True)),
+            ("+---", Some(Status::False)),
+            ("+--+--", Some(Status::True)),
+            ("+---+", Some(Status::True)),
+            ("+---??", Some(Status::False)),
+            ("+---???", Some(Status::Unknown)),
+            ("+???", Some(Status::Unknown)),
+            ("+-?-", Some(Status::False)),
         ];
         for (answers, expected) in table {
             let mut state = None;
@@ -201,7 +199,8 @@ mod tests {
                 };
                 state = Some(ComponentState::next(state.as_ref(), answer));
             }
-            assert_eq!(state.map(|state| state.status), Some(expected), "{answers}");
+            let status = state.and_then(|state: ComponentState| state.status);
+            assert_eq!(status, expected, "{answers}");
         }
     }
 
@@ -239,5 +238,13 @@ mod tests {
         );
         assert!(with(3).reads_like(&with(4)) && with(1).reads_like(&with(2)));
         assert!(!with(2).reads_like(&with(3)));
+        let at = |seconds: u32, before: Option<&ComponentState>| {
+            let why = format!("expired {seconds} seconds ago");
+            ComponentState::next(before, Answer::Fails(why))
+        };
+        let told = (1..=3).fold(None, |before: Option<ComponentState>, n| {
+            Some(at(n, before.as_ref()))
+        });
+        assert_eq!(at(4, told.as_ref()), told.expect("a state"));
     }
 }

@@ -6,6 +6,7 @@ use super::observed::{Lookup, Observed, Placement};
 use super::plan::{Phase, Plan, leaving, terminal};
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Severity, Status};
 use crate::api::machine::{MachineStatus, MachineVersions};
+use crate::core::control_plane::component::Component;
 
 /// Conditions whose news is worth an Event.
 pub const EVENTS: &[ConditionType] = &[
@@ -101,6 +102,7 @@ pub fn status(observed: &Observed, plan: &Plan, old: &MachineStatus) -> MachineS
         KEPT.iter().any(|type_| c.type_ == *type_)
             || plan.findings.iter().any(|f| c.type_ == f.condition)
             || keeps(plan, &c.type_)
+            || stands(observed, &c.type_)
     });
     let mut status = MachineStatus {
         conditions,
@@ -154,6 +156,15 @@ fn control_plane_version(observed: &Observed, before: Option<MachineVersions>) -
     let components = cluster.and_then(|cluster| cluster.components.as_ref());
     let said = components.and_then(|components| components.version.clone());
     said.or_else(|| before.and_then(|before| before.control_plane))
+}
+
+/// What was said of the components of a control plane stays until they say something else: after a restart of ours, they are
+/// asked before that is decided.
+fn stands(observed: &Observed, condition: &str) -> bool {
+    let mut components = Component::ALL.iter();
+    leaving::is_asked(observed)
+        && matches!(&observed.placement, Placement::Held(_))
+        && components.any(|component| condition == component.condition().as_str())
 }
 
 /// While a Machine is paused or being deleted, what was true of it stays to be read; that the user's act waits for the

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::api::names::ANNOTATION_RESTARTED_AT;
 use crate::api::{MachineTemplate, MachineVersions};
 use crate::core::letters::letters;
 
@@ -24,6 +25,8 @@ pub struct Revision {
     kubelet: Option<String>,
     control_plane: Option<String>,
     provider_spec: Value,
+    /// When `tatara rollout restart` asked for other Machines of the same template.
+    restarted: Option<String>,
 }
 
 impl Revision {
@@ -39,7 +42,16 @@ impl Revision {
             kubelet: versions.map(|v| plain(&v.kubelet)),
             control_plane: control_plane.filter(|v| !v.is_empty()).map(plain),
             provider_spec,
+            restarted: None,
         }
+    }
+
+    /// With the restart that a template's annotation asks for.
+    #[must_use]
+    pub fn restarted(mut self, template: &MachineTemplate) -> Self {
+        let annotations = &template.metadata.annotations;
+        self.restarted = annotations.get(ANNOTATION_RESTARTED_AT).cloned();
+        self
     }
 
     /// What the template of a set means. Sets that a deployment made have the spec inline.
@@ -49,17 +61,23 @@ impl Revision {
             template.spec.versions.as_ref(),
             inline.unwrap_or(&Value::Null),
         )
+        .restarted(template)
     }
 
     /// Ten letters that name this revision.
     pub fn hash(&self) -> String {
-        let text = json!([self.kubelet, self.control_plane, self.provider_spec]).to_string();
-        letters(&Sha256::digest(text.as_bytes()), HASH_LENGTH)
+        let mut parts = json!([self.kubelet, self.control_plane, self.provider_spec]);
+        // one that was never restarted has the name that it always had
+        if let (Some(restarted), Some(parts)) = (&self.restarted, parts.as_array_mut()) {
+            parts.push(json!(restarted));
+        }
+        letters(&Sha256::digest(parts.to_string().as_bytes()), HASH_LENGTH)
     }
 
     /// Which fields differ, by path. Values are shown of versions only: others may be secret.
     pub fn differences(&self, wanted: &Self) -> Vec<String> {
-        let versions = [
+        let shown = [
+            ("restart", &self.restarted, &wanted.restarted),
             ("versions.kubelet", &self.kubelet, &wanted.kubelet),
             (
                 "versions.controlPlane",
@@ -68,7 +86,7 @@ impl Revision {
             ),
         ];
         let show = |version: &Option<String>| version.clone().unwrap_or_else(|| "absent".into());
-        let mut found: Vec<String> = versions
+        let mut found: Vec<String> = shown
             .into_iter()
             .filter(|(_, have, want)| have != want)
             .map(|(field, have, want)| format!("{field} {} → {}", show(have), show(want)))

@@ -5,6 +5,7 @@ mod hanging;
 mod leaving;
 mod refused;
 mod roll;
+mod rollout;
 mod site;
 mod taken_off;
 mod told;

@@ -172,6 +172,21 @@ impl Site {
         child.wait().expect("its end").success()
     }
 
+    /// `tatara` with the caller's rights: whether it succeeds, its output, and its error.
+    pub fn tatara(&self, arguments: &[&str]) -> (bool, String, String) {
+        let output = Command::new(env!("CARGO_BIN_EXE_tatara"))
+            .args(arguments)
+            .env("KUBECONFIG", self.management.dir().join("admin.kubeconfig"))
+            .output()
+            .expect("tatara");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (
+            output.status.success(),
+            text(&output.stdout),
+            text(&output.stderr),
+        )
+    }
+
     pub fn apply(&self, manifest: &str) {
         self.kubectl(&["apply", "--server-side", "-f", "-"], manifest);
     }

@@ -81,6 +81,13 @@ fn holders(world: &World, hosts: &[&str]) -> Vec<String> {
     holders.map(|host| (*host).to_owned()).collect()
 }
 
+/// How many others keepalived on a host knows of.
+fn peers(world: &World, host: &str) -> String {
+    let list =
+        "sed -n '/unicast_peer/,/}/p' /etc/keepalived/keepalived.conf | grep -c '[0-9]$' || true";
+    world.shell(host, list).trim().to_owned()
+}
+
 fn names(hosts: &[&str]) -> BTreeSet<String> {
     hosts.iter().map(|host| (*host).to_owned()).collect()
 }
@@ -103,10 +110,7 @@ async fn three(world: &World) {
     .await;
     // each knows the others before it takes part: there is one holder at any time
     within("a part of all in the virtual IP", 60, async || {
-        let peers = HOSTS.map(|host| {
-            let list = "sed -n '/unicast_peer/,/}/p' /etc/keepalived/keepalived.conf | grep -c '[0-9]$' || true";
-            world.shell(host, list).trim().to_owned()
-        });
+        let peers = HOSTS.map(|host| peers(world, host));
         assert!(holders(world, &HOSTS).len() <= 1);
         (peers == ["2", "2", "2"]).then_some(())
     })
@@ -279,6 +283,11 @@ async fn two_are_deleted_at_once(world: &World) {
 }
 
 async fn the_last_one_stays(world: &World) {
+    let host = world.host_of("cp-3").await;
+    within("a virtual IP that has no other holder", 60, async || {
+        (peers(world, &host) == "0" && holders(world, &[&host]).len() == 1).then_some(())
+    })
+    .await;
     let machines = world.api::<Machine>();
     machines
         .delete("cp-3", &DeleteParams::background())

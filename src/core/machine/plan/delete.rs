@@ -37,8 +37,6 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         };
         if stays {
             drain::undo(observed, &mut plan);
-        } else {
-            drain::stopped(observed, &mut plan);
         }
         // meanwhile it is as any other
         if let Placement::Held(held) = &observed.placement
@@ -65,8 +63,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
                 return Plan::waiting(deleting(Reason::WaitingForHost, message));
             }
             let plan = hooks::hold(observed, || unheld(observed, now));
-            let is_held = hooks::is_held(&plan);
-            leaving::first(observed, plan, !is_held)
+            leaving::first(observed, plan, !hooks::holds_release(observed))
         }
     }
 }

@@ -23,8 +23,14 @@ pub(super) fn first(observed: &Observed, release: Plan, now: Timestamp) -> Plan 
         return timed_out(observed, release);
     }
     if let Lookup::Unknown(why) | Lookup::NotYet(why) = &observed.node {
-        // it begins with the first attempt, so that its time limit ends the silence
+        if is_drained(observed) && has_waited_after(observed, now) {
+            return release;
+        }
         let mut plan = waiting_for_api(observed, &format!("the Node cannot be drained: {why}"));
+        if is_drained(observed) {
+            return plan;
+        }
+        // it begins with the first attempt, so that its time limit ends the silence
         plan.findings.push(Finding::yes(
             ConditionType::Draining,
             Reason::WaitingForApi,
@@ -136,9 +142,26 @@ pub(super) fn ended(observed: &Observed, mut plan: Plan) -> Plan {
     plan
 }
 
+/// What the manager reads again in a moment: a drain that it interrupts goes on with the time that it has.
+const PASSING: [Reason; 8] = [
+    Reason::EtcdCorrupt,
+    Reason::EtcdNoSpace,
+    Reason::EtcdUnreachable,
+    Reason::MemberChanging,
+    Reason::MemberUnknown,
+    Reason::QuorumAtRisk,
+    Reason::TooFewMembersAnswer,
+    Reason::WaitingForApi,
+];
+
 /// Reports that a drain which was begun does not go on for now. Its time limit counts anew when it does.
-pub(super) fn stopped(observed: &Observed, plan: &mut Plan) {
-    if is_under_way(observed) {
+pub(super) fn suspended(observed: &Observed, plan: &mut Plan) {
+    let drains = |action: &Action| matches!(action, Action::Drain { .. });
+    let is_told = |finding: &Finding| {
+        finding.condition == ConditionType::Draining || PASSING.contains(&finding.reason)
+    };
+    let goes_on = plan.actions.iter().any(drains) || plan.findings.iter().any(is_told);
+    if observed.is_deleting() && is_under_way(observed) && !goes_on {
         let message = "interrupted; it begins again when the deletion goes on";
         let stopped = Finding::no(ConditionType::Draining, Reason::DrainStopped, message);
         plan.findings.push(stopped);
@@ -206,7 +229,7 @@ fn is_under_way(observed: &Observed) -> bool {
 }
 
 /// Whether its pods were evicted in an earlier pass.
-fn is_drained(observed: &Observed) -> bool {
+pub(super) fn is_drained(observed: &Observed) -> bool {
     told(observed).is_some_and(has_ended)
 }
 
@@ -240,6 +263,12 @@ pub fn volumes_have_timed_out(observed: &Observed, now: Timestamp) -> bool {
     let limit = deletion.and_then(|deletion| deletion.node_volume_detach_timeout_seconds);
     let drained = told(observed).filter(|told| has_ended(told));
     is_past(limit, drained.map(|told| told.last_transition_time.0), now)
+}
+
+/// Whether one of the two limits has passed since the end of the drain: for a silence that came after it.
+fn has_waited_after(observed: &Observed, now: Timestamp) -> bool {
+    let drained = told(observed).map(|told| told.last_transition_time.0);
+    volumes_have_timed_out(observed, now) || is_past(drain_limit(observed), drained, now)
 }
 
 /// Whether more than `limit` seconds have passed since a time. No limit never expires.

@@ -24,9 +24,7 @@ pub(super) fn hold(observed: &Observed, let_go: impl FnOnce() -> Plan) -> Plan {
         && drain::is_due_but_for_exclusion(observed)
         && let Some(finding) = held_by(observed, HOOK_PRE_DRAIN, "drained")
     {
-        let mut plan = Plan::waiting(finding);
-        drain::stopped(observed, &mut plan);
-        return plan;
+        return Plan::waiting(finding);
     }
     let mut plan = let_go();
     let drains =
@@ -42,16 +40,17 @@ pub(super) fn hold(observed: &Observed, let_go: impl FnOnce() -> Plan) -> Plan {
             return plan;
         }
         // its Node stays drained meanwhile
-        plan.next = Next::After(HELD_AGAIN);
+        if drain::is_drained(observed) {
+            plan.next = Next::After(HELD_AGAIN);
+        }
         plan.actions.push(Action::AwaitHooks(finding));
     }
     plan
 }
 
-/// Whether a plan only waits for hooks.
-pub(super) fn is_held(plan: &Plan) -> bool {
-    let mut findings = plan.findings.iter();
-    findings.any(|finding| finding.reason == Reason::WaitingForHook)
+/// Whether a hook holds what comes after the drain.
+pub(super) fn holds_release(observed: &Observed) -> bool {
+    held_by(observed, HOOK_PRE_TERMINATE, "released").is_some()
 }
 
 /// What holds a Machine: its annotations with this prefix, whose values name their owners.

@@ -64,20 +64,32 @@ pub struct Plan {
 pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let mut plan = decide(observed, now);
     if !plan.hands_off {
+        drain::suspended(observed, &mut plan);
+        plan.findings.extend(components(observed));
         summary::summarise(observed, &mut plan);
     }
     plan
 }
 
+/// How the components of its control plane are, of one that holds a machine.
+fn components(observed: &Observed) -> Vec<Finding> {
+    let cluster = observed.cluster.as_ref();
+    let known = cluster.and_then(|cluster| cluster.components.as_ref());
+    match (known, &observed.placement) {
+        (Some(known), Placement::Held(held)) if !held.releasing => {
+            known.findings(&held.name).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 fn decide(observed: &Observed, now: Timestamp) -> Plan {
     if let Some(object) = &observed.paused_by {
-        let mut plan = Plan::waiting(Finding::yes(
+        return Plan::waiting(Finding::yes(
             ConditionType::Paused,
             Reason::Paused,
             format!("nothing is done while {object} has the annotation {ANNOTATION_PAUSED}"),
         ));
-        drain::stopped(observed, &mut plan);
-        return plan;
     }
     if let [_, _, ..] = observed.claims.as_slice() {
         return unheld::contested(observed);

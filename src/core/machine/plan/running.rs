@@ -42,12 +42,6 @@ pub fn plan(observed: &Observed, node: &NodeView) -> Plan {
     ));
     plan.findings.push(with_host(observed, health(node)));
     plan.findings.push(up_to_date(observed, node));
-    if let (Some(components), Placement::Held(held)) = (
-        cluster.and_then(|cluster| cluster.components.as_ref()),
-        &observed.placement,
-    ) {
-        plan.findings.extend(components.findings(&held.name));
-    }
     plan
 }
 

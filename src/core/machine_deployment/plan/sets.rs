@@ -12,8 +12,9 @@ use super::roll::{Roll, Target, Targets};
 use super::{Action, NewSet, SetUpdate, revision};
 use crate::api::machine_deployment::StrategyType;
 use crate::api::names::{
-    ANNOTATION_DESIRED_REPLICAS, ANNOTATION_DISABLE_CREATE, ANNOTATION_MAX_REPLICAS, LABEL_CLUSTER,
-    LABEL_MACHINE_DEPLOYMENT, LABEL_MACHINE_DEPLOYMENT_X, LABEL_TEMPLATE_HASH,
+    ANNOTATION_DESIRED_REPLICAS, ANNOTATION_DISABLE_CREATE, ANNOTATION_MAX_REPLICAS,
+    ANNOTATION_RESTARTED_AT, LABEL_CLUSTER, LABEL_MACHINE_DEPLOYMENT, LABEL_MACHINE_DEPLOYMENT_X,
+    LABEL_TEMPLATE_HASH,
 };
 use crate::api::{MachineDeployment, MachineSet, MachineSetSpec, MachineTemplate, ProviderSpec};
 
@@ -189,6 +190,14 @@ fn desired_template(
             .spec
             .provider_spec
             .clone_from(&set.template.spec.provider_spec);
+        let annotations = &mut template.metadata.annotations;
+        annotations.remove(ANNOTATION_RESTARTED_AT);
+        let restarted = set
+            .template
+            .metadata
+            .annotations
+            .get_key_value(ANNOTATION_RESTARTED_AT);
+        annotations.extend(restarted.map(|(key, at)| (key.clone(), at.clone())));
     } else {
         let value = observed.provider_spec.as_ref().ok().cloned();
         template.spec.provider_spec = ProviderSpec {

@@ -119,6 +119,49 @@ fn a_drain_that_cannot_begin_has_its_limit_from_the_first_attempt_on() {
 }
 
 #[test]
+fn a_silence_after_the_drain_has_the_limits_that_follow_it_and_begins_none_anew() {
+    let silent = |now: i64| {
+        let mut observed = limited(draining("False", "Drained", 100), 60);
+        observed.node = Lookup::Unknown("no answer".into());
+        plan(&observed, at(now))
+    };
+    let waits = silent(159);
+    assert_eq!(waits.actions, []);
+    let told = waits
+        .findings
+        .iter()
+        .find(|f| f.condition == ConditionType::Draining);
+    assert_eq!(told, None);
+    assert_eq!(silent(160).actions, [Action::Release(Release::Now)]);
+}
+
+#[test]
+fn what_is_read_again_in_a_moment_does_not_interrupt_a_drain() {
+    let control_plane = |etcd: Lookup<Arc<Members>>| {
+        let condition = json!({ "type": "Draining", "status": "True", "reason": "Draining", "message": "",
+            "lastTransitionTime": at(0).to_string() });
+        let begun = json!({ "metadata": { "annotations": { (ANNOTATION_SETTINGS): "{}" } },
+            "status": { "conditions": [condition] } });
+        let observed = edited(deleting(running(control_plane())), &begun);
+        with_cluster(observed, |c| c.etcd = etcd)
+    };
+    let silent = plan(&control_plane(Lookup::Unknown("late".into())), at(1));
+    assert_eq!(finding(&silent, "Deleting").reason, "EtcdUnreachable");
+    assert!(
+        silent
+            .findings
+            .iter()
+            .all(|f| f.condition != ConditionType::Draining)
+    );
+    let mut contested = control_plane(Lookup::Unknown("late".into()));
+    contested.claims = vec!["host-a".into(), "host-b".into()];
+    assert_eq!(
+        finding(&plan(&contested, at(1)), "Draining").reason,
+        "DrainStopped"
+    );
+}
+
+#[test]
 fn a_drain_that_is_interrupted_begins_again_with_its_whole_time() {
     let observed = limited(draining("True", "DrainBlocked", 0), 60);
     let mut paused = observed.clone();

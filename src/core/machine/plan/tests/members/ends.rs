@@ -127,6 +127,28 @@ fn the_virtual_ip_is_not_left_without_a_holder() {
 }
 
 #[test]
+fn who_is_left_alone_forgets_the_others_once() {
+    let of = |applied: Option<&str>| {
+        let mut observed = beside(running(control_plane()), |c| {
+            let endpoint =
+                json!({ "controlPlaneEndpoint": { "host": "192.0.2.100", "heldBy": "virtualIP" } });
+            c.spec = Ok(serde_json::from_value(endpoint).expect("settings"));
+            c.etcd = Lookup::Known(etcd_at(&[OWN]));
+            c.other_control_planes = Vec::new();
+        });
+        observed.own_address = Some(OWN.into());
+        observed.applied_address = applied.map(str::to_owned);
+        observed
+    };
+    // init made its part, without others
+    assert_eq!(units::address(&of(None)).map(|unit| unit.identity()), None);
+    let told = of(Some("a part with two others"));
+    let alone = units::address(&told).expect("a part").identity();
+    assert!(super::super::super::address::is_due(&told));
+    assert!(!super::super::super::address::is_due(&of(Some(&alone))));
+}
+
+#[test]
 fn a_component_that_does_not_serve_is_said_and_the_machine_stays_ready() {
     let fails = || Answer::Fails("/healthz answers 500: no lease".into());
     let state = (0..3).fold(None, |before: Option<ComponentState>, _| {
