@@ -45,6 +45,7 @@ pub const DRAIN_SKIP: &str = "skip";
 /// Annotation on a Machine or a Host: each new value retries at once what failed, without its back-off.
 pub const ANNOTATION_RETRY: &str = "tatara.dev/retry";
 /// Annotation on the template of a MachineDeployment: another value replaces its Machines, as a change of the template does.
+/// The MachineSet that is made then has it too, but neither its template nor its Machines.
 pub const ANNOTATION_RESTARTED_AT: &str = "tatara.dev/restarted-at";
 /// Annotation on a MachineSet: create no Machines (OnDelete keeps old sets from refilling).
 pub const ANNOTATION_DISABLE_CREATE: &str = "cluster.k8s.io/disable-machine-create";

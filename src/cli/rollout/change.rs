@@ -1,18 +1,23 @@
-//! Changes of a MachineDeployment: pause, restart, undo.
+//! Changes of a MachineDeployment: pause, restart, undo. Each writes only the fields that it is about.
 
 use kube::ResourceExt;
-use kube::api::PostParams;
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
 
-use super::history::{revision, sets};
-use super::{Error, Name, Subject};
+use super::history::{revision, revision_of, sets};
+use super::{Error, Name, Subject, say};
+use crate::api::machine_deployment::StrategyType;
 use crate::api::names::ANNOTATION_RESTARTED_AT;
 use crate::api::{MachineDeployment, MachineSet};
 use crate::clock;
 use crate::core::kubeadm::KubernetesVersion;
 use crate::core::machine_deployment::revision::Revision;
+use crate::engine::patch::replacement;
 
 /// Field manager of these changes.
 const FIELD_MANAGER: &str = "tatara-rollout";
+/// How often a change is tried while others write to the object.
+const ATTEMPTS: usize = 5;
 
 /// Pauses it, or lets it go on.
 pub(super) async fn pause(subject: &Subject, paused: bool) -> Result<(), Error> {
@@ -21,127 +26,256 @@ pub(super) async fn pause(subject: &Subject, paused: bool) -> Result<(), Error> 
         let state = if paused { "paused" } else { "not paused" };
         return Err(Error::Already { of, state });
     }
-    let mut deployment = subject.deployment.clone();
-    deployment.spec.paused = paused;
-    write(subject, deployment).await?;
-    println!("{of}: {}", if paused { "paused" } else { "resumed" });
-    Ok(())
+    write(subject, json!({ "spec": { "paused": paused } })).await?;
+    if paused {
+        return say(&format!("{of}: paused"));
+    }
+    match subject.paused_by_annotation() {
+        Some(why) => say(&format!("{of}: resumed, but {why}")),
+        None => say(&format!("{of}: resumed")),
+    }
 }
 
 /// Asks for other Machines of the same template.
 pub(super) async fn restart(subject: &Subject) -> Result<(), Error> {
-    must_go_on(subject)?;
-    let mut deployment = subject.deployment.clone();
-    let annotations = &mut deployment.spec.template.metadata.annotations;
-    annotations.insert(
-        ANNOTATION_RESTARTED_AT.into(),
-        format!("{:.0}", clock::now()),
-    );
-    write(subject, deployment).await?;
-    println!(
-        "{}: its Machines are replaced; follow it: {}",
-        subject.of,
-        follow(&subject.of)
-    );
-    Ok(())
-}
-
-/// Goes back to an earlier template.
-pub(super) async fn undo(subject: &Subject, to: Option<i64>) -> Result<(), Error> {
-    must_go_on(subject)?;
-    let sets = sets(subject).await?;
-    let set = target(&subject.of, &sets, to)?;
-    let (deployment, number) = (with_template_of(subject, set)?, revision(set));
-    write(subject, deployment).await?;
-    println!(
-        "{}: goes back to the template of revision {number}; follow it: {}",
-        subject.of,
-        follow(&subject.of)
-    );
-    Ok(())
-}
-
-fn follow(of: &Name) -> String {
-    format!("tatara rollout status {} -n {}", of.name, of.namespace)
-}
-
-fn must_go_on(subject: &Subject) -> Result<(), Error> {
     if subject.deployment.spec.paused {
         return Err(Error::Paused {
             of: subject.of.clone(),
         });
     }
+    if let Some(why) = subject.paused_by_annotation() {
+        return Err(Error::Held {
+            of: subject.of.clone(),
+            why,
+        });
+    }
+    let at = format!("{:.0}", clock::now());
+    let annotations = json!({ (ANNOTATION_RESTARTED_AT): at });
+    let change = json!({ "spec": { "template": { "metadata": { "annotations": annotations } } } });
+    write(subject, change).await?;
+    let how = match subject.deployment.spec.strategy.type_ {
+        StrategyType::OnDelete => "each of its Machines is replaced when you delete it (OnDelete)",
+        StrategyType::RollingUpdate => "its Machines are replaced",
+    };
+    say(&format!("{}: {how}; {}", subject.of, follow(&subject.of)))
+}
+
+/// Goes back to an earlier template. Also while it is paused: nothing rolls then.
+pub(super) async fn undo(subject: Subject, to: Option<i64>) -> Result<(), Error> {
+    let mut subject = subject;
+    for attempt in 1.. {
+        match try_undo(&subject, to).await {
+            Err(Error::Conflict { .. }) if attempt < ATTEMPTS => {
+                subject = subject.again().await?;
+            }
+            result => return result,
+        }
+    }
     Ok(())
 }
 
-/// The set of a revision; without one, of the one before the newest.
-fn target<'a>(of: &Name, sets: &'a [MachineSet], to: Option<i64>) -> Result<&'a MachineSet, Error> {
+async fn try_undo(subject: &Subject, to: Option<i64>) -> Result<(), Error> {
+    let sets = sets(subject).await?;
+    let present = subject.present().await?;
+    let set = target(&subject.of, &sets, present.as_ref(), to)?;
+    must_not_go_back(subject, &sets, set)?;
+    let wanted = revision_of(set);
+    let keeps_spec = present.is_some_and(|present| present.has_provider_spec_of(&wanted));
+    write(subject, change(&subject.deployment, set, keeps_spec)).await?;
+    let mut text = format!(
+        "{}: goes back to the template of revision {}; {}",
+        subject.of,
+        revision(set),
+        follow(&subject.of)
+    );
+    if !keeps_spec {
+        text.push_str(&replaces_class(subject).unwrap_or_default());
+    }
+    say(&text)
+}
+
+fn follow(of: &Name) -> String {
+    format!(
+        "follow it: tatara rollout status {} -n {}",
+        of.name, of.namespace
+    )
+}
+
+/// A provider spec of its own has precedence over the class that is named.
+fn replaces_class(subject: &Subject) -> Option<String> {
+    let Name { namespace, name } = &subject.of;
+    let spec = &subject.deployment.spec.template.spec.provider_spec;
+    let class = spec.value_from.as_ref()?.machine_class.as_ref()?;
+    Some(format!(
+        ". Its template now has the provider spec that revision had, and no longer names MachineClass {}. To use the class again, apply your manifest, then: kubectl -n {namespace} patch machinedeployment {name} --type=json -p '[{{\"op\":\"remove\",\"path\":\"/spec/template/spec/providerSpec/value\"}}]'",
+        class.name
+    ))
+}
+
+/// The set to go back to: that of the number, or else the newest whose template is another one than the present. The present
+/// template may have no set, if nothing can be made of it.
+fn target<'a>(
+    of: &Name,
+    sets: &'a [MachineSet],
+    present: Option<&Revision>,
+    to: Option<i64>,
+) -> Result<&'a MachineSet, Error> {
+    let differs =
+        |set: &&MachineSet| present.is_none_or(|present| !revision_of(set).repeats(present));
     let found = match to {
         Some(to) => sets.iter().find(|set| revision(set) == to),
-        None => sets.iter().rev().nth(1),
+        None => sets.iter().rev().find(differs),
     };
     found.ok_or_else(|| Error::NoRevision {
         of: of.clone(),
         which: to.map_or_else(
-            || "revision before the present one".into(),
+            || "revision with another template than the present one".into(),
             |to| format!("revision {to}"),
         ),
     })
 }
 
-/// The deployment with what of a set's template needs other Machines. The rest, as labels, is not of a revision.
-fn with_template_of(subject: &Subject, set: &MachineSet) -> Result<MachineDeployment, Error> {
-    let mut deployment = subject.deployment.clone();
-    let old = &set.spec.template;
-    let template = &mut deployment.spec.template;
-    let version =
-        |text: Option<&String>| text.and_then(|text| text.parse::<KubernetesVersion>().ok());
-    let present = template.spec.versions.as_ref();
-    let present = present.and_then(|versions| versions.control_plane.as_ref());
-    let before = old.spec.versions.as_ref();
-    let before = before.and_then(|versions| versions.control_plane.as_ref());
-    if let (Some(is), Some(was)) = (version(present), version(before))
-        && was < is
+/// A control plane that ran a minor version cannot run an older one.
+fn must_not_go_back(subject: &Subject, sets: &[MachineSet], set: &MachineSet) -> Result<(), Error> {
+    let version = |set: &MachineSet| {
+        let versions = set.spec.template.spec.versions.as_ref()?;
+        versions
+            .control_plane
+            .as_ref()?
+            .parse::<KubernetesVersion>()
+            .ok()
+    };
+    let ran = sets.iter().filter_map(version).max();
+    if let (Some(ran), Some(old)) = (ran, version(set))
+        && old.minor() < ran.minor()
     {
         return Err(Error::Downgrade {
             of: subject.of.clone(),
             revision: revision(set),
-            old: was.to_string(),
-            new: is.to_string(),
+            minor: ran.minor(),
+            old: old.to_string(),
+            ran: ran.to_string(),
         });
     }
-    template.spec.versions.clone_from(&old.spec.versions);
-    // where a MachineClass was named, the set has what that said then
-    template
-        .spec
-        .provider_spec
-        .clone_from(&old.spec.provider_spec);
-    let restarted = old.metadata.annotations.get(ANNOTATION_RESTARTED_AT);
-    let annotations = &mut template.metadata.annotations;
-    match restarted {
-        Some(at) => annotations.insert(ANNOTATION_RESTARTED_AT.into(), at.clone()),
-        None => annotations.remove(ANNOTATION_RESTARTED_AT),
-    };
-    debug_assert_eq!(Revision::of_set(template), Revision::of_set(old));
-    Ok(deployment)
+    Ok(())
 }
 
-/// Writes it, if nobody changed it meanwhile.
-async fn write(subject: &Subject, deployment: MachineDeployment) -> Result<(), Error> {
-    let parameters = PostParams {
+/// What of a template needs other Machines, as it was. The rest, as labels, is not of a revision.
+fn change(deployment: &MachineDeployment, set: &MachineSet, keeps_spec: bool) -> Value {
+    let (is, was) = (&deployment.spec.template.spec, &set.spec.template.spec);
+    let mut spec = json!({ "versions": replacement(&json!(is.versions), &json!(was.versions)) });
+    if !keeps_spec {
+        spec["providerSpec"] = replacement(&json!(is.provider_spec), &json!(was.provider_spec));
+    }
+    let restarted = set.annotations().get(ANNOTATION_RESTARTED_AT);
+    let annotations = json!({ (ANNOTATION_RESTARTED_AT): restarted });
+    let template = json!({ "metadata": { "annotations": annotations }, "spec": spec });
+    json!({
+        "metadata": { "resourceVersion": deployment.metadata.resource_version },
+        "spec": { "template": template },
+    })
+}
+
+async fn write(subject: &Subject, change: Value) -> Result<(), Error> {
+    let parameters = PatchParams {
         field_manager: Some(FIELD_MANAGER.into()),
-        ..PostParams::default()
+        ..PatchParams::default()
     };
-    let name = deployment.name_any();
-    let written = subject.api().replace(&name, &parameters, &deployment).await;
+    let of = subject.of.clone();
+    let patch = Patch::Merge(change);
+    let written = subject.api().patch(&of.name, &parameters, &patch).await;
     written.map(drop).map_err(|error| match error {
+        kube::Error::Api(status) if status.code == 409 => Error::Conflict { of },
+        kube::Error::Api(status) if status.code == 403 => Error::Forbidden {
+            said: status.message.clone(),
+            of,
+        },
         kube::Error::Api(status) => Error::Refused {
-            of: subject.of.clone(),
-            said: match status.code {
-                409 => "it was changed meanwhile; try again".into(),
-                _ => status.message.clone(),
-            },
+            said: status.message.clone(),
+            of,
         },
         error => subject.caller.explain::<MachineDeployment>(error).into(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(number: i64, kubelet: &str, restarted: Option<&str>) -> MachineSet {
+        let annotations = json!({
+            "machinedeployment.clusters.k8s.io/revision": number.to_string(),
+            "tatara.dev/restarted-at": restarted,
+        });
+        let mut value = json!({
+            "metadata": { "name": format!("md-{number}"), "annotations": annotations },
+            "spec": { "selector": {}, "template": { "spec": {
+                "versions": { "kubelet": kubelet }, "providerSpec": { "value": { "a": 1, "b": 2 } } } } },
+        });
+        if restarted.is_none() {
+            value["metadata"]["annotations"]
+                .as_object_mut()
+                .expect("annotations")
+                .remove("tatara.dev/restarted-at");
+        }
+        serde_json::from_value(value).expect("a MachineSet")
+    }
+
+    #[test]
+    fn it_goes_back_to_the_newest_other_template() {
+        let of = Name {
+            namespace: "n".into(),
+            name: "md".into(),
+        };
+        let sets = [
+            set(1, "v1.35.4", None),
+            set(2, "v1.36.3", None),
+            set(3, "v1.36.3", Some("t")),
+        ];
+        let unusable = set(9, "v1.39.0", None);
+        let goes_to = |present: Option<&MachineSet>, to: Option<i64>| {
+            let present = present.map(revision_of);
+            target(&of, &sets, present.as_ref(), to).map(revision).ok()
+        };
+        for (case, present, to, expected) in [
+            ("restarted since", Some(&sets[2]), None, Some(1)),
+            ("as before", Some(&sets[1]), None, Some(1)),
+            ("nothing can be made of it", Some(&unusable), None, Some(3)),
+            ("its class is missing", None, None, Some(3)),
+            ("the first", Some(&sets[0]), None, Some(3)),
+            ("a number", Some(&sets[2]), Some(2), Some(2)),
+            ("no such number", Some(&sets[2]), Some(7), None),
+        ] {
+            assert_eq!(goes_to(present, to), expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_of_a_revision_is_written_and_what_it_did_not_have_is_removed() {
+        let value = json!({
+            "metadata": { "name": "md", "resourceVersion": "7" },
+            "spec": { "selector": {}, "template": {
+                "metadata": { "labels": { "x": "y" }, "annotations": { "tatara.dev/restarted-at": "t" } },
+                "spec": { "versions": { "kubelet": "v1.36.3" }, "providerSpec": { "value": { "a": 1, "c": 3 } } } } },
+        });
+        let deployment: MachineDeployment = serde_json::from_value(value).expect("it");
+        let spec = json!({ "value": { "b": 2, "c": null } });
+        let expected = |spec: Value| {
+            json!({
+                "metadata": { "resourceVersion": "7" },
+                "spec": { "template": {
+                    "metadata": { "annotations": { "tatara.dev/restarted-at": null } }, "spec": spec } },
+            })
+        };
+        let old = set(1, "v1.35.4", None);
+        let versions = json!({ "kubelet": "v1.35.4" });
+        assert_eq!(
+            change(&deployment, &old, false),
+            expected(json!({ "versions": versions, "providerSpec": spec }))
+        );
+        assert_eq!(
+            change(&deployment, &old, true),
+            expected(json!({ "versions": versions }))
+        );
+    }
 }

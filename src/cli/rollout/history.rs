@@ -3,7 +3,7 @@
 use kube::api::{Api, ListParams};
 use kube::{Resource, ResourceExt};
 
-use super::{Error, Subject};
+use super::{Error, Subject, say};
 use crate::api::names::ANNOTATION_REVISION;
 use crate::api::{MachineDeployment, MachineSet};
 use crate::core::machine_deployment::revision::Revision;
@@ -28,18 +28,22 @@ pub(super) fn revision(set: &MachineSet) -> i64 {
     text.and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
+/// What a set means.
+pub(super) fn revision_of(set: &MachineSet) -> Revision {
+    Revision::of_set(&set.spec.template, set.annotations())
+}
+
 /// Prints the revisions, the newest last.
 pub(super) async fn print(subject: &Subject) -> Result<(), Error> {
     let sets = sets(subject).await?;
-    println!("{}", table(&subject.deployment, &sets));
-    Ok(())
+    say(&table(&subject.deployment, &sets))
 }
 
 fn table(deployment: &MachineDeployment, sets: &[MachineSet]) -> String {
     let mut rows = vec![["REVISION", "MACHINES", "KUBELET", "CHANGED"].map(str::to_owned)];
     let mut before: Option<Revision> = None;
     for set in sets {
-        let is = Revision::of_set(&set.spec.template);
+        let is = revision_of(set);
         let changed = match &before {
             None => "-".to_owned(),
             Some(before) => before.differences(&is).join(", "),
@@ -91,10 +95,13 @@ mod tests {
                    restarted: Option<&str>,
                    replicas: i32|
          -> MachineSet {
-            let annotations = restarted.map(|at| json!({"tatara.dev/restarted-at": at}));
+            let mut annotations = json!({ (ANNOTATION_REVISION): revision.to_string() });
+            if let Some(at) = restarted {
+                annotations["tatara.dev/restarted-at"] = at.into();
+            }
             let value = json!({
-                "metadata": {"name": format!("md-{revision}"), "annotations": {(ANNOTATION_REVISION): revision.to_string()}},
-                "spec": {"selector": {}, "template": {"metadata": {"annotations": annotations.unwrap_or_else(|| json!({}))},
+                "metadata": {"name": format!("md-{revision}"), "annotations": annotations},
+                "spec": {"selector": {}, "template": {
                     "spec": {"versions": {"kubelet": kubelet}, "providerSpec": {"value": {"a": 1}}}}},
                 "status": {"replicas": replicas},
             });

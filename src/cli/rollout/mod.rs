@@ -6,13 +6,17 @@ mod history;
 mod status;
 
 use std::fmt;
+use std::io::Write as _;
 use std::time::Duration;
 
 use clap::Subcommand;
 use kube::{Api, ResourceExt};
 
 use super::caller::{ApiError, Caller};
-use crate::api::MachineDeployment;
+use crate::api::conditions::{ConditionType, Reason, Status, find};
+use crate::api::names::ANNOTATION_PAUSED;
+use crate::api::{MachineClass, MachineDeployment};
+use crate::core::machine_deployment::revision::Revision;
 
 /// Arguments of `tatara rollout`.
 #[derive(Debug, clap::Args)]
@@ -101,6 +105,31 @@ pub enum Error {
         /// Message of the API server.
         said: String,
     },
+    /// Others write to it.
+    #[error("MachineDeployment {of} was changed meanwhile; try again")]
+    Conflict {
+        /// Which.
+        of: Name,
+    },
+    /// The caller may not change it.
+    #[error("you may not change MachineDeployment {of}; ask an administrator to run: kubectl -n {} create rolebinding NAME --clusterrole=edit --user=YOU ({said})", of.namespace)]
+    Forbidden {
+        /// Which.
+        of: Name,
+        /// Message of the API server.
+        said: String,
+    },
+    /// An annotation pauses it.
+    #[error("MachineDeployment {of} is paused: {why}")]
+    Held {
+        /// Which.
+        of: Name,
+        /// The object with the annotation, and the remedy.
+        why: String,
+    },
+    /// The output cannot be written.
+    #[error("failed to write to standard output")]
+    Output(#[source] std::io::Error),
     /// It is in that state already.
     #[error("MachineDeployment {of} is {state} already")]
     Already {
@@ -125,7 +154,7 @@ pub enum Error {
     },
     /// A control plane cannot go back.
     #[error(
-        "revision {revision} of MachineDeployment {of} has versions.controlPlane {old}, and the present one {new}: a control plane cannot go back to an older version"
+        "revision {revision} of MachineDeployment {of} has versions.controlPlane {old}, and a later one had {ran}: a control plane cannot go back to an older minor version. Set the other fields back by hand, with versions.controlPlane v1.{minor} or newer"
     )]
     Downgrade {
         /// Which.
@@ -134,8 +163,10 @@ pub enum Error {
         revision: i64,
         /// Its version.
         old: String,
-        /// The present version.
-        new: String,
+        /// The newest version of all revisions.
+        ran: String,
+        /// Its minor.
+        minor: u64,
     },
     /// It was deleted.
     #[error("MachineDeployment {of} was deleted")]
@@ -205,7 +236,7 @@ impl Args {
             }
             Command::History { which } => history::print(&which.find().await?).await,
             Command::Undo { which, to_revision } => {
-                change::undo(&which.find().await?, *to_revision).await
+                change::undo(which.find().await?, *to_revision).await
             }
             Command::Pause { which } => change::pause(&which.find().await?, true).await,
             Command::Resume { which } => change::pause(&which.find().await?, false).await,
@@ -222,6 +253,39 @@ struct Subject {
 }
 
 impl Subject {
+    /// Read once more.
+    async fn again(self) -> Result<Self, Error> {
+        let found = self.caller.find::<MachineDeployment>(&self.of.name).await?;
+        let Some(deployment) = found else {
+            return Err(Error::Deleted { of: self.of });
+        };
+        Ok(Self { deployment, ..self })
+    }
+
+    /// What its template means; `None` if it names a MachineClass that does not exist.
+    async fn present(&self) -> Result<Option<Revision>, Error> {
+        let template = &self.deployment.spec.template;
+        let spec = &template.spec.provider_spec;
+        let class = spec.value_from.as_ref();
+        let class = class.and_then(|source| source.machine_class.as_ref());
+        let value = match (&spec.value, class) {
+            (Some(value), _) => Some(value.clone()),
+            (None, Some(class)) => {
+                let found = self.caller.find::<MachineClass>(&class.name).await?;
+                found.map(|class| class.value().clone())
+            }
+            (None, None) => None,
+        };
+        let versions = template.spec.versions.as_ref();
+        Ok(value
+            .map(|value| Revision::new(versions, &value).restarted(&template.metadata.annotations)))
+    }
+
+    /// The object whose annotation pauses it, and the remedy.
+    fn paused_by_annotation(&self) -> Option<String> {
+        paused_by_annotation(&self.deployment)
+    }
+
     fn api(&self) -> Api<MachineDeployment> {
         Api::namespaced(self.caller.client.clone(), &self.of.namespace)
     }
@@ -250,6 +314,23 @@ impl Which {
             deployment,
         })
     }
+}
+
+fn paused_by_annotation(deployment: &MachineDeployment) -> Option<String> {
+    let status = deployment.status.as_ref()?;
+    let paused = find(&status.conditions, ConditionType::Paused)?;
+    let is_held = paused.status == Status::True && paused.reason == Reason::PausedByAnnotation;
+    is_held.then(|| {
+        format!(
+            "{}; remove it from that object: kubectl annotate KIND NAME {ANNOTATION_PAUSED}-",
+            paused.message
+        )
+    })
+}
+
+/// Writes a line to standard output.
+fn say(text: &str) -> Result<(), Error> {
+    writeln!(std::io::stdout(), "{text}").map_err(Error::Output)
 }
 
 /// The names under which kubectl knows the kind.

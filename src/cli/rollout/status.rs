@@ -7,7 +7,7 @@ use futures::TryStreamExt;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::watch_object;
 
-use super::{Error, Subject};
+use super::{Error, Subject, paused_by_annotation, say};
 use crate::api::MachineDeployment;
 use crate::api::conditions::{ConditionType, Status, find};
 use crate::api::reason::Reason;
@@ -32,10 +32,7 @@ pub(super) async fn follow(
     let of = &subject.of;
     if !watch {
         return match standing(&subject.deployment) {
-            Standing::Complete(said) => {
-                println!("{of}: {said}");
-                Ok(())
-            }
+            Standing::Complete(said) => say(&format!("{of}: {said}")),
             Standing::Underway(why) => Err(Error::Incomplete {
                 of: of.clone(),
                 why,
@@ -71,10 +68,16 @@ async fn until_complete(subject: &Subject, last: &mut String) -> Result<(), Erro
             Ok(state) => state.flatten(),
             Err(error) => {
                 let error = subject.caller.explain_watch::<MachineDeployment>(error);
-                if error.may_pass() {
-                    continue;
+                if !error.may_pass() {
+                    return Err(error.into());
                 }
-                return Err(error.into());
+                // the watch is opened again, with back-off
+                let said = error.to_string();
+                if said != *last {
+                    say(&format!("{of}: {said}"))?;
+                    *last = said;
+                }
+                continue;
             }
         };
         let Some(deployment) = state else {
@@ -82,8 +85,7 @@ async fn until_complete(subject: &Subject, last: &mut String) -> Result<(), Erro
         };
         match standing(&deployment) {
             Standing::Complete(said) => {
-                println!("{of}: {said}");
-                return Ok(());
+                return say(&format!("{of}: {said}"));
             }
             Standing::Stalled(why) => {
                 return Err(Error::Stalled {
@@ -92,7 +94,7 @@ async fn until_complete(subject: &Subject, last: &mut String) -> Result<(), Erro
                 });
             }
             Standing::Underway(said) if said != *last => {
-                println!("{of}: {said}");
+                say(&format!("{of}: {said}"))?;
                 *last = said;
             }
             Standing::Underway(_) => {}
@@ -103,11 +105,25 @@ async fn until_complete(subject: &Subject, last: &mut String) -> Result<(), Erro
 fn standing(deployment: &MachineDeployment) -> Standing {
     let status = deployment.status.as_ref();
     let seen = status.and_then(|status| status.observed_generation);
-    if seen != deployment.metadata.generation {
-        return Standing::Underway("waiting for the manager to see the change".into());
-    }
     let conditions = status.map(|status| status.conditions.as_slice());
     let conditions = conditions.unwrap_or_default();
+    let fails = find(conditions, ConditionType::Reconciled).filter(|c| c.status != Status::True);
+    if seen != deployment.metadata.generation {
+        return Standing::Underway(match fails {
+            Some(failed) => failed.message.clone(),
+            None => {
+                "waiting for the manager to see the change; tatara describe shows whether one leads"
+                    .into()
+            }
+        });
+    }
+    if let Some(why) = paused_by_annotation(deployment) {
+        return Standing::Stalled(format!("it is paused: {why}"));
+    }
+    if deployment.spec.paused {
+        let name = deployment.metadata.name.as_deref().unwrap_or_default();
+        return Standing::Stalled(format!("it is paused; go on: tatara rollout resume {name}"));
+    }
     let Some(progressing) = find(conditions, ConditionType::Progressing) else {
         return Standing::Underway("waiting for the manager".into());
     };
@@ -165,7 +181,9 @@ mod tests {
                 "True",
                 "Complete",
                 "True",
-                Standing::Underway("waiting for the manager to see the change".into()),
+                Standing::Underway(
+                    "waiting for the manager to see the change; tatara describe shows whether one leads".into(),
+                ),
             ),
         ] {
             let is = standing(&deployment(seen, status, reason, ready));

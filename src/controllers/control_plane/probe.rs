@@ -30,14 +30,29 @@ const CLIENT: &str = "tatara-probe";
 /// The ports on 127.0.0.1 in kubeadm's manifests.
 const CONTROLLER_MANAGER_PORT: u16 = 10257;
 const SCHEDULER_PORT: u16 = 10259;
+/// What is said of a port on which nobody listens.
+const CLOSED: &str = "its port is closed";
 
 /// How the components of a Cluster are asked.
 pub(super) struct Probes<'a> {
     planes: &'a ControlPlanes,
     /// For the API servers, and their port; or why they cannot be asked.
     api: Result<(kube::Config, u16), String>,
-    /// Ports of controller manager and scheduler; `None` for one that does not listen on the loopback address.
-    others: [(Component, Option<u16>); 2],
+    /// Controller manager and scheduler.
+    others: [(Component, Port); 2],
+    /// Why the Cluster does not tell how they are asked.
+    unknown: Option<String>,
+}
+
+/// Where a component listens, as the Cluster says now: its node may have been made before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Port {
+    /// Where kubeadm's manifests have it.
+    Usual(u16),
+    /// Where arguments move it.
+    Moved(u16),
+    /// Not on the loopback address.
+    Elsewhere,
 }
 
 /// What came of one question.
@@ -50,7 +65,10 @@ enum Asked {
 impl<'a> Probes<'a> {
     pub(super) async fn of(planes: &'a ControlPlanes, cluster: &Cluster) -> Self {
         let spec = ClusterProviderSpec::decode(cluster.spec.provider_spec.value.as_ref());
-        let spec = spec.unwrap_or_default();
+        let (spec, unknown) = match spec {
+            Ok(spec) => (spec, None),
+            Err(why) => (ClusterProviderSpec::default(), Some(why.to_string())),
+        };
         let endpoint = spec.control_plane_endpoint.as_ref();
         let port = endpoint.map_or(6443, |endpoint| endpoint.port);
         let settings = &spec.kubeadm.cluster_configuration;
@@ -70,6 +88,7 @@ impl<'a> Probes<'a> {
                 .await
                 .map(|config| (config, port)),
             others,
+            unknown,
         }
     }
 
@@ -84,6 +103,9 @@ impl<'a> Probes<'a> {
             all.map(|component| (component, Answer::Unasked(why.to_owned())))
                 .collect()
         };
+        if let Some(why) = &self.unknown {
+            return (None, silent(why));
+        }
         // one connection for all
         match timeout(LIMIT, self.planes.hosts.session(server)).await {
             Ok(Ok(_)) => {}
@@ -96,15 +118,12 @@ impl<'a> Probes<'a> {
             self.healthz(server, second.1),
         );
         let ((api, version), (a, b)) = join(self.api_server(server), others).await;
-        let asked = [
-            (Component::ApiServer, Some(api)),
-            (first.0, a),
-            (second.0, b),
-        ];
-        let is_nothing =
-            |(_, asked): &(Component, Option<Asked>)| !matches!(asked, Some(Asked::Answer(_)));
+        let asked = [(Component::ApiServer, api), (first.0, a), (second.0, b)];
         // a connection that was opened before says nothing of a machine that is off since
-        if asked.iter().all(is_nothing) {
+        if asked
+            .iter()
+            .all(|(_, asked)| matches!(asked, Asked::Nothing))
+        {
             return (None, silent("its host does not answer"));
         }
         let answer = |asked| match asked {
@@ -112,7 +131,7 @@ impl<'a> Probes<'a> {
             Asked::Nothing => Answer::Fails(format!("no answer within {} s", LIMIT.as_secs())),
         };
         let all = asked.into_iter();
-        let all = all.filter_map(|(component, asked)| Some((component, answer(asked?))));
+        let all = all.map(|(component, asked)| (component, answer(asked)));
         (version, all.collect())
     }
 
@@ -134,23 +153,33 @@ impl<'a> Probes<'a> {
         (asked, version.map(|version| version.git_version))
     }
 
-    async fn healthz(&self, server: &dyn Server, port: Option<u16>) -> Option<Asked> {
-        let port = port?;
-        let url = format!("https://127.0.0.1:{port}").parse::<http::Uri>();
-        let client = match url {
-            Ok(url) => {
-                let mut config = client_config(kube::Config::new(url));
-                // each makes a certificate of its own when it starts, which nobody can verify; the SSH connection is
-                // verified, ends at the loopback address of that machine, and no credential is sent
-                config.accept_invalid_certs = true;
-                self.client(server, config, port).await
+    async fn healthz(&self, server: &dyn Server, at: Port) -> Asked {
+        let unasked = |why: String| Asked::Answer(Answer::Unasked(why));
+        let port = match at {
+            Port::Usual(port) | Port::Moved(port) => port,
+            Port::Elsewhere => {
+                return unasked("its bind-address in clusterConfiguration is not 127.0.0.1".into());
             }
-            Err(error) => Err(error.to_string()),
         };
-        Some(match client {
-            Ok(client) => get(&client, "/healthz").await,
-            Err(why) => Asked::Answer(Answer::Unasked(why)),
-        })
+        let url = match format!("https://127.0.0.1:{port}").parse::<http::Uri>() {
+            Ok(url) => url,
+            Err(error) => return unasked(error.to_string()),
+        };
+        let mut config = client_config(kube::Config::new(url));
+        // each makes a certificate of its own when it starts, which nobody can verify; the SSH connection is verified, ends
+        // at the loopback address of that machine, and no credential is sent
+        config.accept_invalid_certs = true;
+        match self.client(server, config, port).await {
+            Err(why) => unasked(why),
+            Ok(client) => match (at, get(&client, "/healthz").await) {
+                (Port::Moved(port), Asked::Answer(Answer::Fails(why))) if why == CLOSED => {
+                    unasked(format!(
+                        "port {port}, which clusterConfiguration gives it, is closed; this node may have another"
+                    ))
+                }
+                (_, asked) => asked,
+            },
+        }
     }
 
     async fn client(
@@ -165,23 +194,22 @@ impl<'a> Probes<'a> {
     }
 }
 
-/// The port of a component, as its arguments in `clusterConfiguration` of kubeadm say; `None` if they say that it listens on
-/// another address than the loopback one.
-fn port_of(settings: &Map<String, Value>, component: &str, usual: u16) -> Option<u16> {
+/// Where a component listens, by its arguments in `clusterConfiguration` of kubeadm.
+fn port_of(settings: &Map<String, Value>, component: &str, usual: u16) -> Port {
     let arguments = settings.get(component).and_then(|c| c.get("extraArgs"));
     let arguments = arguments.and_then(Value::as_array);
     let argument = |name: &str| {
-        let named = arguments?
-            .iter()
-            .rev()
-            .find(|argument| argument["name"] == name)?;
-        named["value"].as_str()
+        let mut named = arguments?.iter().rev();
+        named.find(|argument| argument["name"] == name)?["value"].as_str()
     };
     match argument("bind-address") {
         None | Some("127.0.0.1" | "0.0.0.0" | "::") => {}
-        Some(_) => return None,
+        Some(_) => return Port::Elsewhere,
     }
-    argument("secure-port").map_or(Some(usual), |port| port.parse().ok())
+    let moved = argument("secure-port").and_then(|port| port.parse().ok());
+    moved
+        .filter(|port| *port != usual)
+        .map_or(Port::Usual(usual), Port::Moved)
 }
 
 /// The configuration of a client of an API server behind a tunnel.
@@ -235,7 +263,7 @@ async fn get(client: &kube::Client, path: &str) -> Asked {
             }
         }
         Err(error) => match route_error(&error) {
-            Some(Ok(())) => Answer::Fails("its port is closed".into()),
+            Some(Ok(())) => Answer::Fails(CLOSED.into()),
             Some(Err(why)) => Answer::Unasked(why),
             None => Answer::Fails(reason(&error)),
         },
@@ -275,13 +303,17 @@ mod tests {
             port_of(&settings, "scheduler", SCHEDULER_PORT)
         };
         let argument = |name: &str, value: &str| json!({"name": name, "value": value});
-        assert_eq!(of(json!([])), Some(SCHEDULER_PORT));
-        assert_eq!(of(json!([argument("secure-port", "10299")])), Some(10299));
+        assert_eq!(of(json!([])), Port::Usual(SCHEDULER_PORT));
         assert_eq!(
-            of(json!([argument("bind-address", "0.0.0.0")])),
-            Some(SCHEDULER_PORT)
+            of(json!([argument("secure-port", "10299")])),
+            Port::Moved(10299)
         );
-        assert_eq!(of(json!([argument("bind-address", "192.0.2.1")])), None);
-        assert_eq!(port_of(&Map::new(), "scheduler", 1), Some(1));
+        let everywhere = argument("bind-address", "0.0.0.0");
+        assert_eq!(of(json!([everywhere])), Port::Usual(SCHEDULER_PORT));
+        assert_eq!(
+            of(json!([argument("bind-address", "192.0.2.1")])),
+            Port::Elsewhere
+        );
+        assert_eq!(port_of(&Map::new(), "scheduler", 1), Port::Usual(1));
     }
 }

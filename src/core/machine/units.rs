@@ -173,8 +173,8 @@ pub fn join(
     .map_err(|error| error.to_string())
 }
 
-/// The part of the Machine in holding the Cluster's virtual IP. `None` if it has none, if it was always alone (init did that),
-/// or if the others are not known: one that is forgotten takes the address as well. Its own address is the one that its etcd
+/// The part of the Machine in holding the Cluster's virtual IP. `None` if it has none, if it is alone (init did that), or if
+/// the others are not known: one that is forgotten takes the address as well. Its own address is the one that its etcd
 /// advertises: what its host reports first may be the virtual IP.
 pub fn address(observed: &Observed) -> Option<Unit> {
     let cluster = observed.cluster.as_ref()?;
@@ -182,10 +182,7 @@ pub fn address(observed: &Observed) -> Option<Unit> {
         return None;
     };
     let own = observed.member(members)?.hosts().next()?;
-    let all = all_addresses(observed, cluster, members);
-    // who is left alone forgets the others
-    let had_others = observed.applied_address.is_some();
-    address_of(cluster, own, all, had_others)
+    address_of(cluster, own, all_addresses(observed, cluster, members))
 }
 
 /// The addresses of all that may take part: etcd's members, and Machines for which kubeadm was started.
@@ -215,22 +212,17 @@ pub fn is_known_to_others(observed: &Observed, members: &Members) -> bool {
     others.flat_map(Member::hosts).all(|address| {
         let mut machines = cluster.other_control_planes.iter();
         let machine = machines.find(|other| other.address.as_deref() == Some(address));
-        let wanted = address_of(cluster, address, all.clone(), false);
+        let wanted = address_of(cluster, address, all.clone());
         machine.zip(wanted).is_some_and(|(machine, wanted)| {
             machine.applied.as_deref() == Some(&*wanted.identity())
         })
     })
 }
 
-fn address_of(
-    cluster: &ObservedCluster,
-    own: &str,
-    mut all: BTreeSet<String>,
-    even_alone: bool,
-) -> Option<Unit> {
+fn address_of(cluster: &ObservedCluster, own: &str, mut all: BTreeSet<String>) -> Option<Unit> {
     let spec = cluster.spec.as_ref().ok()?;
     all.remove(own);
-    if all.is_empty() && !even_alone {
+    if all.is_empty() {
         return None;
     }
     let peers: Vec<String> = all.into_iter().collect();

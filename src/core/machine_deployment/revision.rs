@@ -3,7 +3,7 @@
 //! What rolls is decided by comparing `versions` and the resolved provider spec for what they mean.
 //! The hash only names the set: were it to change with a version of Tatara, nothing would roll.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -46,22 +46,36 @@ impl Revision {
         }
     }
 
-    /// With the restart that a template's annotation asks for.
+    /// With the restart that these annotations ask for: those of a deployment's template, or of a set.
     #[must_use]
-    pub fn restarted(mut self, template: &MachineTemplate) -> Self {
-        let annotations = &template.metadata.annotations;
+    pub fn restarted(mut self, annotations: &BTreeMap<String, String>) -> Self {
         self.restarted = annotations.get(ANNOTATION_RESTARTED_AT).cloned();
         self
     }
 
-    /// What the template of a set means. Sets that a deployment made have the spec inline.
-    pub fn of_set(template: &MachineTemplate) -> Self {
+    /// Whether another one differs in the restart at most.
+    pub fn repeats(&self, other: &Self) -> bool {
+        let plain = |revision: &Self| Self {
+            restarted: None,
+            ..revision.clone()
+        };
+        plain(self) == plain(other)
+    }
+
+    /// Whether the provider specs mean the same.
+    pub fn has_provider_spec_of(&self, other: &Self) -> bool {
+        self.provider_spec == other.provider_spec
+    }
+
+    /// What a set with this template and these annotations means. Sets that a deployment made have the spec inline. The
+    /// restart is on the set itself: managers of before copy a template's annotations to all sets.
+    pub fn of_set(template: &MachineTemplate, annotations: &BTreeMap<String, String>) -> Self {
         let inline = template.spec.provider_spec.value.as_ref();
         Self::new(
             template.spec.versions.as_ref(),
             inline.unwrap_or(&Value::Null),
         )
-        .restarted(template)
+        .restarted(annotations)
     }
 
     /// Ten letters that name this revision.

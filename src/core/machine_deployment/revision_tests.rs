@@ -117,17 +117,15 @@ fn a_long_name_is_cut_so_that_it_fits_a_label() {
 
 #[test]
 fn a_restart_is_another_revision_and_none_the_name_that_it_had() {
-    let template = |at: Option<&str>| -> MachineTemplate {
-        let annotations =
-            at.map_or_else(|| json!({}), |at| json!({ (ANNOTATION_RESTARTED_AT): at }));
-        let value = json!({ "metadata": { "annotations": annotations }, "spec": {} });
-        serde_json::from_value(value).expect("a template")
-    };
     let plain = revision("v1.36.3", &json!({}));
-    let of = |at: Option<&str>| plain.clone().restarted(&template(at));
+    let of = |at: Option<&str>| {
+        let at = at.map(|at| (ANNOTATION_RESTARTED_AT.to_owned(), at.to_owned()));
+        plain.clone().restarted(&at.into_iter().collect())
+    };
     assert_eq!((of(None), of(None).hash()), (plain.clone(), plain.hash()));
     let (first, second) = (of(Some("1")), of(Some("2")));
     assert!(first != plain && first != second && first.hash() != second.hash());
     assert_eq!(plain.differences(&first), ["restart absent → 1"]);
     assert_eq!(first.differences(&second), ["restart 1 → 2"]);
+    assert!(first.repeats(&second) && !first.repeats(&revision("v1.36.2", &json!({}))));
 }

@@ -91,7 +91,6 @@ async fn a_rollout_is_followed_restarted_paused_and_taken_back() {
     rollout(&site, &["pause", "pool"]).expect("a pause");
     for (arguments, says) in [
         (&["pause", "pool"][..], "is paused already"),
-        (&["undo", "pool"], "tatara rollout resume pool -n default"),
         (
             &["restart", "pool"],
             "tatara rollout resume pool -n default",

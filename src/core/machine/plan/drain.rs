@@ -143,9 +143,7 @@ pub(super) fn ended(observed: &Observed, mut plan: Plan) -> Plan {
 }
 
 /// What the manager reads again in a moment: a drain that it interrupts goes on with the time that it has.
-const PASSING: [Reason; 8] = [
-    Reason::EtcdCorrupt,
-    Reason::EtcdNoSpace,
+const PASSING: [Reason; 6] = [
     Reason::EtcdUnreachable,
     Reason::MemberChanging,
     Reason::MemberUnknown,

@@ -42,6 +42,10 @@ pub(super) fn of(observed: &Observed) -> Leaving<'_> {
         let proof = observed.member_proof(members).filter(|_| ends);
         return Leaving::Removed(proof.map(TurnIsOver::Member));
     };
+    if joins(observed, cluster) {
+        let message = "kubeadm join runs on its host; it leaves when that has ended: without its member kubeadm would wait for minutes";
+        return Leaving::Waits(deleting(Reason::WaitingForHost, message));
+    }
     if let Some(turn) = turn_of_another(observed, cluster) {
         let message = format!(
             "waiting to leave: {}",
@@ -75,6 +79,21 @@ pub fn is_asked(observed: &Observed) -> bool {
         is_made && !cluster.external && !cluster.deleting
     }) && observed.acts_as_control_plane()
         && observed.is_begun()
+}
+
+/// Whether its host shows that kubeadm join runs there.
+fn joins(observed: &Observed, cluster: &ObservedCluster) -> bool {
+    let job = observed.marker.job(JobKind::Join);
+    let Placement::Held(held) = &observed.placement else {
+        return false;
+    };
+    let Contact::Seen(seen) = &held.contact else {
+        return false;
+    };
+    has_turn(observed, cluster, TurnAction::Join)
+        && seen
+            .job(&job)
+            .is_some_and(|job| matches!(job.state, UnitState::Running(_)))
 }
 
 /// kubeadm adds its member at any moment while it runs. That it does not is read from its host.

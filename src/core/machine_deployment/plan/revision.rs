@@ -44,8 +44,12 @@ pub fn adopt(roll: &Roll) -> Vec<Action> {
 /// `sets` are in the order of their age.
 pub fn current(sets: &[&ObservedSet], wanted: Option<&Revision>) -> Option<usize> {
     let wanted = wanted?;
-    let matching = (0..sets.len()).filter(|at| Revision::of_set(&sets[*at].template) == *wanted);
+    let matching = (0..sets.len()).filter(|at| revision_of(sets[*at]) == *wanted);
     matching.max_by_key(|at| (sets[*at].counts.wanted, std::cmp::Reverse(*at)))
+}
+
+fn revision_of(set: &ObservedSet) -> Revision {
+    Revision::of_set(&set.template, &set.annotations)
 }
 
 /// Whether the current set has the highest revision number already.
@@ -91,12 +95,17 @@ pub fn annotations(roll: &Roll) -> Vec<(&'static str, String)> {
     annotations
 }
 
-/// Old sets without Machines beyond `revisionHistoryLimit`, the oldest revisions first. Only when
-/// nothing rolls any more: until then, going back may be wanted any moment.
+/// Old sets without Machines beyond `revisionHistoryLimit`, the oldest revisions first, but before them those that a later
+/// one repeats. Only when nothing rolls any more: until then, going back may be wanted any moment.
 pub fn forget(roll: &Roll) -> Vec<Action> {
     let limit = roll.observed.revision_history_limit;
     let mut empty: Vec<_> = roll.old.iter().filter(|set| !set.is_active()).collect();
-    empty.sort_by_key(|set| set.revision());
+    let is_repeated = |set: &ObservedSet| {
+        let is = revision_of(set);
+        roll.sets()
+            .any(|other| other.revision() > set.revision() && revision_of(other).repeats(&is))
+    };
+    empty.sort_by_key(|set| (!is_repeated(set), set.revision()));
     let surplus = empty
         .len()
         .saturating_sub(usize::try_from(limit).unwrap_or_default());

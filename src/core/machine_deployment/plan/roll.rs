@@ -38,8 +38,9 @@ impl<'a> Roll<'a> {
     pub fn new(observed: &'a Observed, limits: Limits, now: Timestamp) -> Self {
         let versions = observed.template.spec.versions.as_ref();
         let resolved = observed.provider_spec.as_ref().ok();
-        let wanted =
-            resolved.map(|value| Revision::new(versions, value).restarted(&observed.template));
+        let wanted = resolved.map(|value| {
+            Revision::new(versions, value).restarted(&observed.template.metadata.annotations)
+        });
         let mut old: Vec<&ObservedSet> = revision::own(observed).collect();
         old.sort_by(|a, b| a.created.cmp(&b.created).then_with(|| a.name.cmp(&b.name)));
         let current = revision::current(&old, wanted.as_ref()).map(|at| old.remove(at));

@@ -60,7 +60,8 @@ fn create(roll: &Roll, target: &Target) -> Option<Action> {
         None => "there is no MachineSet yet".into(),
         Some(set) => {
             let differences =
-                super::super::revision::Revision::of_set(&set.template).differences(wanted);
+                super::super::revision::Revision::of_set(&set.template, &set.annotations)
+                    .differences(wanted);
             format!(
                 "no MachineSet has this template; from {}: {}",
                 set.name,
@@ -70,6 +71,12 @@ fn create(roll: &Roll, target: &Target) -> Option<Action> {
     };
     let mut annotations = sizes(roll);
     annotations.extend(revision::annotations(roll));
+    let restarted = observed
+        .template
+        .metadata
+        .annotations
+        .get(ANNOTATION_RESTARTED_AT);
+    annotations.extend(restarted.map(|at| (ANNOTATION_RESTARTED_AT, at.clone())));
     let labels = own_labels(observed, &template);
     Some(Action::CreateSet(Box::new(NewSet {
         name: name.name,
@@ -190,14 +197,6 @@ fn desired_template(
             .spec
             .provider_spec
             .clone_from(&set.template.spec.provider_spec);
-        let annotations = &mut template.metadata.annotations;
-        annotations.remove(ANNOTATION_RESTARTED_AT);
-        let restarted = set
-            .template
-            .metadata
-            .annotations
-            .get_key_value(ANNOTATION_RESTARTED_AT);
-        annotations.extend(restarted.map(|(key, at)| (key.clone(), at.clone())));
     } else {
         let value = observed.provider_spec.as_ref().ok().cloned();
         template.spec.provider_spec = ProviderSpec {
@@ -205,6 +204,11 @@ fn desired_template(
             value_from: None,
         };
     }
+    // a record of the set
+    template
+        .metadata
+        .annotations
+        .remove(ANNOTATION_RESTARTED_AT);
     template.spec.provider_id = None;
     template.spec.metadata.name = None;
     template

@@ -80,6 +80,25 @@ fn a_member_is_removed_also_of_a_machine_that_is_being_reset_or_has_no_place() {
 }
 
 #[test]
+fn the_member_of_a_join_that_runs_stays_until_that_has_ended() {
+    let of = |state: UnitState| {
+        let joining = prepared(control_plane(), &[(JobKind::Join, state)]);
+        let begun = json!({ "metadata": { "annotations": { (ANNOTATION_SETTINGS): "{}" } } });
+        let observed = beside(deleted(edited(joining, &begun), at(0)), |c| {
+            c.etcd = Lookup::Known(etcd_at(&[OWN, FIRST, SECOND]));
+            c.turn = Some(turn(ME, TurnAction::Join));
+        });
+        plan(&observed, at(1))
+    };
+    let runs = of(UnitState::Running(step("join")));
+    assert_eq!(runs.actions, []);
+    assert_eq!(finding(&runs, "Deleting").reason, Reason::WaitingForHost);
+    let ended = of(failure("no"));
+    let removes = |action: &Action| matches!(action, Action::RemoveMember(_));
+    assert!(ended.actions.iter().any(removes), "{:?}", ended.actions);
+}
+
+#[test]
 fn a_hook_after_the_drain_keeps_the_member_too() {
     let hook = format!("{}/x", crate::api::names::HOOK_PRE_TERMINATE);
     let hook = json!({ "metadata": { "annotations": { (hook): "" } } });
@@ -124,28 +143,6 @@ fn the_virtual_ip_is_not_left_without_a_holder() {
             .iter()
             .any(|a| matches!(a, Action::RemoveMember(_)))
     );
-}
-
-#[test]
-fn who_is_left_alone_forgets_the_others_once() {
-    let of = |applied: Option<&str>| {
-        let mut observed = beside(running(control_plane()), |c| {
-            let endpoint =
-                json!({ "controlPlaneEndpoint": { "host": "192.0.2.100", "heldBy": "virtualIP" } });
-            c.spec = Ok(serde_json::from_value(endpoint).expect("settings"));
-            c.etcd = Lookup::Known(etcd_at(&[OWN]));
-            c.other_control_planes = Vec::new();
-        });
-        observed.own_address = Some(OWN.into());
-        observed.applied_address = applied.map(str::to_owned);
-        observed
-    };
-    // init made its part, without others
-    assert_eq!(units::address(&of(None)).map(|unit| unit.identity()), None);
-    let told = of(Some("a part with two others"));
-    let alone = units::address(&told).expect("a part").identity();
-    assert!(super::super::super::address::is_due(&told));
-    assert!(!super::super::super::address::is_due(&of(Some(&alone))));
 }
 
 #[test]
