@@ -67,7 +67,7 @@ impl<'a> Probes<'a> {
         let spec = ClusterProviderSpec::decode(cluster.spec.provider_spec.value.as_ref());
         let (spec, unknown) = match spec {
             Ok(spec) => (spec, None),
-            Err(why) => (ClusterProviderSpec::default(), Some(why.to_string())),
+            Err(why) => (ClusterProviderSpec::default(), Some(why)),
         };
         let endpoint = spec.control_plane_endpoint.as_ref();
         let port = endpoint.map_or(6443, |endpoint| endpoint.port);
