@@ -9,10 +9,10 @@ use k8s_openapi::jiff::Timestamp;
 use secrecy::SecretString;
 
 use crate::api::conditions::Finding;
-use crate::core::cluster::health::Judgement;
 use crate::core::cluster_profile::Server;
 use crate::core::control_plane::Members;
 use crate::core::control_plane::component::Components;
+use crate::core::control_plane::health::Judgement;
 use crate::core::control_plane::turn::Marks;
 use crate::memory::ByUid;
 use crate::pki::Authorities;

@@ -5,7 +5,7 @@ use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use super::history::{revision, revision_of, sets};
-use super::{Error, Name, Subject, say};
+use super::{Error, Name, Subject, paused_by_annotation, say};
 use crate::api::machine_deployment::StrategyType;
 use crate::api::names::ANNOTATION_RESTARTED_AT;
 use crate::api::{MachineDeployment, MachineSet};
@@ -30,7 +30,7 @@ pub(super) async fn pause(subject: &Subject, paused: bool) -> Result<(), Error> 
     if paused {
         return say(&format!("{of}: paused"));
     }
-    match subject.paused_by_annotation() {
+    match paused_by_annotation(&subject.deployment) {
         Some(why) => say(&format!("{of}: resumed, but {why}")),
         None => say(&format!("{of}: resumed")),
     }
@@ -43,7 +43,7 @@ pub(super) async fn restart(subject: &Subject) -> Result<(), Error> {
             of: subject.of.clone(),
         });
     }
-    if let Some(why) = subject.paused_by_annotation() {
+    if let Some(why) = paused_by_annotation(&subject.deployment) {
         return Err(Error::Held {
             of: subject.of.clone(),
             why,
@@ -60,18 +60,22 @@ pub(super) async fn restart(subject: &Subject) -> Result<(), Error> {
     say(&format!("{}: {how}; {}", subject.of, follow(&subject.of)))
 }
 
-/// Goes back to an earlier template. Also while it is paused: nothing rolls then.
-pub(super) async fn undo(subject: Subject, to: Option<i64>) -> Result<(), Error> {
-    let mut subject = subject;
-    for attempt in 1.. {
-        match try_undo(&subject, to).await {
-            Err(Error::Conflict { .. }) if attempt < ATTEMPTS => {
-                subject = subject.again().await?;
-            }
+/// Goes back to an earlier template. Also while it is paused: nothing rolls then. While others write to the object, it tries
+/// again, unless they changed the template that was to be taken back.
+pub(super) async fn undo(mut subject: Subject, to: Option<i64>) -> Result<(), Error> {
+    let mut attempt = 1;
+    loop {
+        let conflict = match try_undo(&subject, to).await {
+            Err(conflict @ Error::Conflict { .. }) if attempt < ATTEMPTS => conflict,
             result => return result,
+        };
+        let before = subject.deployment.spec.template.clone();
+        subject = subject.again().await?;
+        if subject.deployment.spec.template != before {
+            return Err(conflict);
         }
+        attempt += 1;
     }
-    Ok(())
 }
 
 async fn try_undo(subject: &Subject, to: Option<i64>) -> Result<(), Error> {
@@ -145,7 +149,12 @@ fn must_not_go_back(subject: &Subject, sets: &[MachineSet], set: &MachineSet) ->
             .parse::<KubernetesVersion>()
             .ok()
     };
-    let ran = sets.iter().filter_map(version).max();
+    // one whose Machines never came up ran nothing
+    let ran = sets.iter().filter(|set| {
+        let status = set.status.as_ref();
+        status.is_some_and(|status| status.available_replicas > 0)
+    });
+    let ran = ran.filter_map(version).max();
     if let (Some(ran), Some(old)) = (ran, version(set))
         && old.minor() < ran.minor()
     {

@@ -262,12 +262,14 @@ impl Subject {
         Ok(Self { deployment, ..self })
     }
 
-    /// What its template means; `None` if it names a MachineClass that does not exist.
+    /// What its template means, whenever it was restarted; `None` if it names a MachineClass that does not exist here.
     async fn present(&self) -> Result<Option<Revision>, Error> {
         let template = &self.deployment.spec.template;
         let spec = &template.spec.provider_spec;
         let class = spec.value_from.as_ref();
         let class = class.and_then(|source| source.machine_class.as_ref());
+        let is_here = |other: &String| other.is_empty() || *other == self.of.namespace;
+        let class = class.filter(|class| class.namespace.as_ref().is_none_or(is_here));
         let value = match (&spec.value, class) {
             (Some(value), _) => Some(value.clone()),
             (None, Some(class)) => {
@@ -279,11 +281,6 @@ impl Subject {
         let versions = template.spec.versions.as_ref();
         Ok(value
             .map(|value| Revision::new(versions, &value).restarted(&template.metadata.annotations)))
-    }
-
-    /// The object whose annotation pauses it, and the remedy.
-    fn paused_by_annotation(&self) -> Option<String> {
-        paused_by_annotation(&self.deployment)
     }
 
     fn api(&self) -> Api<MachineDeployment> {

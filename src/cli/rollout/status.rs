@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures::TryStreamExt;
+use kube::ResourceExt;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::watch_object;
 
@@ -112,17 +113,10 @@ fn standing(deployment: &MachineDeployment) -> Standing {
         return Standing::Underway(match fails {
             Some(failed) => failed.message.clone(),
             None => {
-                "waiting for the manager to see the change; tatara describe shows whether one leads"
+                "waiting for the manager to see the change; if that lasts, tatara describe shows why"
                     .into()
             }
         });
-    }
-    if let Some(why) = paused_by_annotation(deployment) {
-        return Standing::Stalled(format!("it is paused: {why}"));
-    }
-    if deployment.spec.paused {
-        let name = deployment.metadata.name.as_deref().unwrap_or_default();
-        return Standing::Stalled(format!("it is paused; go on: tatara rollout resume {name}"));
     }
     let Some(progressing) = find(conditions, ConditionType::Progressing) else {
         return Standing::Underway("waiting for the manager".into());
@@ -131,6 +125,17 @@ fn standing(deployment: &MachineDeployment) -> Standing {
     let is_ready = find(conditions, ConditionType::Ready).is_some_and(|c| c.status == Status::True);
     if progressing.status == Status::True && progressing.reason == Reason::Complete && is_ready {
         return Standing::Complete(said);
+    }
+    if let Some(why) = paused_by_annotation(deployment) {
+        return Standing::Stalled(format!("it is paused: {why}"));
+    }
+    if deployment.spec.paused {
+        let (namespace, name) = (
+            deployment.namespace().unwrap_or_default(),
+            deployment.name_any(),
+        );
+        let resume = format!("tatara rollout resume {name} -n {namespace}");
+        return Standing::Stalled(format!("it is paused; go on: {resume}"));
     }
     if progressing.status == Status::True {
         return Standing::Underway(said);
@@ -182,7 +187,7 @@ mod tests {
                 "Complete",
                 "True",
                 Standing::Underway(
-                    "waiting for the manager to see the change; tatara describe shows whether one leads".into(),
+                    "waiting for the manager to see the change; if that lasts, tatara describe shows why".into(),
                 ),
             ),
         ] {

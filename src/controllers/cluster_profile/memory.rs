@@ -14,10 +14,10 @@ use super::profiles::Profiles;
 use super::workload::WorkloadAnswer;
 use crate::api::names::{LABEL_CLUSTER, LABEL_CLUSTER_NAMESPACE};
 use crate::api::{Cluster, ClusterProfile};
-use crate::core::cluster::health::Verdict;
 use crate::core::cluster_profile::access::ExistingSecret;
 use crate::core::cluster_profile::plan::Plan;
 use crate::core::cluster_profile::{Input, SecretSeen, Server};
+use crate::core::control_plane::health::Verdict;
 use crate::core::{Next, backoff};
 
 /// How often a workload cluster is queried for its properties. Profiles are to be written less than once in

@@ -20,11 +20,11 @@ use crate::api::names::{
 use crate::api::{Cluster, ClusterProviderSpec};
 use crate::controllers::cluster::{Now, other_cluster};
 use crate::controllers::machine::cluster_endpoint;
-use crate::core::cluster::health::Verdict;
 use crate::core::cluster_profile::access::{self, ExistingSecret, Kubeconfig};
 use crate::core::cluster_profile::{
     ClusterFacts, Input, Observed, SecretSeen, Server, inventories,
 };
+use crate::core::control_plane::health::Verdict;
 use crate::core::kubeadm::Endpoint;
 use crate::engine::{Chain, ReconcileError};
 use crate::pki::{Authorities, kubeconfig};

@@ -60,6 +60,8 @@ enum Asked {
     Answer(Answer),
     /// Nothing, in time.
     Nothing,
+    /// It was not asked, since it does not listen where it could be.
+    Elsewhere,
 }
 
 impl<'a> Probes<'a> {
@@ -122,12 +124,15 @@ impl<'a> Probes<'a> {
         // a connection that was opened before says nothing of a machine that is off since
         if asked
             .iter()
-            .all(|(_, asked)| matches!(asked, Asked::Nothing))
+            .all(|(_, asked)| matches!(asked, Asked::Nothing | Asked::Elsewhere))
         {
             return (None, silent("its host does not answer"));
         }
         let answer = |asked| match asked {
             Asked::Answer(answer) => answer,
+            Asked::Elsewhere => {
+                Answer::Unasked("its bind-address in clusterConfiguration is not 127.0.0.1".into())
+            }
             Asked::Nothing => Answer::Fails(format!("no answer within {} s", LIMIT.as_secs())),
         };
         let all = asked.into_iter();
@@ -157,9 +162,7 @@ impl<'a> Probes<'a> {
         let unasked = |why: String| Asked::Answer(Answer::Unasked(why));
         let port = match at {
             Port::Usual(port) | Port::Moved(port) => port,
-            Port::Elsewhere => {
-                return unasked("its bind-address in clusterConfiguration is not 127.0.0.1".into());
-            }
+            Port::Elsewhere => return Asked::Elsewhere,
         };
         let url = match format!("https://127.0.0.1:{port}").parse::<http::Uri>() {
             Ok(url) => url,

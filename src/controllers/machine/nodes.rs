@@ -9,7 +9,7 @@ use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::NodeView;
 use crate::core::machine::Observed;
 use crate::core::machine::plan::{drain, running, unanswered};
-use crate::core::node_change::Scheduling;
+use crate::core::node_change::{NodeChange, Scheduling};
 use crate::core::proof::Over;
 use crate::engine::{ActionOutcome, Chain, ReconcileError};
 use crate::workload;
@@ -39,11 +39,23 @@ pub async fn update_node(
     node: &str,
     uid: &str,
 ) -> Result<ActionOutcome, ReconcileError> {
-    let workload = connected(controller, observed)?;
-    workload::nodes::change(workload.client(), node, uid, &running::wanted(observed))
-        .await
-        .map_err(|error| ReconcileError::other(format!("update Node {node}"), Chain(&error)))?;
+    let wanted = running::wanted(observed);
+    change(controller, observed, (node, uid), &wanted, "update").await?;
     Ok(ActionOutcome::Yes)
+}
+
+async fn change(
+    controller: &Machines,
+    observed: &Observed,
+    (node, uid): (&str, &str),
+    wanted: &NodeChange,
+    verb: &str,
+) -> Result<(), ReconcileError> {
+    let workload = connected(controller, observed)?;
+    let written = workload::nodes::change(workload.client(), node, uid, wanted).await;
+    written
+        .map(drop)
+        .map_err(|error| ReconcileError::other(format!("{verb} Node {node}"), Chain(&error)))
 }
 
 /// One step of a drain: cordons, evicts, and reports the remaining pods.
@@ -108,27 +120,16 @@ pub async fn drain(
     }
 }
 
-/// Uncordons the Node, if it was cordoned by Tatara.
-///
-/// # Errors
-/// `ReconcileError::Other` when the workload cluster is not connected, or refuses the update or does not answer.
+/// Uncordons the Node, if it was cordoned by Tatara. What else a control plane that stays needs does not depend on it.
 pub async fn uncordon(
     controller: &Machines,
     observed: &Observed,
     node: &str,
     uid: &str,
-) -> Result<ActionOutcome, ReconcileError> {
-    let workload = connected(controller, observed)?;
+) -> ActionOutcome {
     let restored = Scheduling::Restored.into();
-    let written = workload::nodes::change(workload.client(), node, uid, &restored).await;
-    Ok(match written {
-        Ok(_) => ActionOutcome::Yes,
-        // the rest of what a control plane that stays needs does not depend on it
-        Err(error) => ActionOutcome::Failed(ReconcileError::other(
-            format!("uncordon Node {node}"),
-            Chain(&error),
-        )),
-    })
+    let written = change(controller, observed, (node, uid), &restored, "uncordon").await;
+    written.map_or_else(ActionOutcome::Failed, |()| ActionOutcome::Yes)
 }
 
 /// Whether all volumes are detached, or `nodeVolumeDetachTimeoutSeconds` has expired.

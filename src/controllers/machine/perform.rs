@@ -50,7 +50,7 @@ pub async fn perform(
         Action::Drain { node, uid } => nodes::drain(controller, observed, node, uid).await,
         Action::AwaitHooks(finding) => Ok(ActionOutcome::NotYet(finding.clone())),
         Action::UncordonNode { node, uid } => {
-            nodes::uncordon(controller, observed, node, uid).await
+            Ok(nodes::uncordon(controller, observed, node, uid).await)
         }
         Action::AwaitVolumes { node } => nodes::await_volumes(controller, observed, node).await,
         Action::Release(how) => match etcd::may_release(controller, observed).await? {

@@ -1,7 +1,6 @@
 //! Clusters: what is observed, planned and reported.
 
 mod attempt;
-pub mod health;
 mod observed;
 pub mod plan;
 pub mod status;

@@ -13,7 +13,7 @@ use crate::api::names::{
     PROFILE_MANAGER,
 };
 use crate::api::{ClusterProfile, ClusterProfileSpec, ClusterProfileStatus};
-use crate::core::cluster::health::Verdict;
+use crate::core::control_plane::health::Verdict;
 
 /// Condition of a profile: whether the workload cluster's control plane is healthy (KEP-4322).
 const HEALTHY: ConditionType = ConditionType::ControlPlaneHealthy;

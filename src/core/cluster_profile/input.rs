@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::api::Cluster;
-use crate::core::cluster::health::Verdict;
+use crate::core::control_plane::health::Verdict;
 
 /// Where a workload cluster's API is served, and what it is verified by.
 #[derive(Clone, Debug, PartialEq, Eq)]

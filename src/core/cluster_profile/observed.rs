@@ -8,7 +8,7 @@ use super::access::{ExistingSecret, Kubeconfig};
 use super::input::Server;
 use super::owned::OwnedFields;
 use crate::core::Next;
-use crate::core::cluster::health::Verdict;
+use crate::core::control_plane::health::Verdict;
 
 /// What a pass knows. Everything about the workload cluster is what was detected of it.
 #[derive(Clone, Debug, Default)]

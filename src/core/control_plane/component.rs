@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::health::FAILURE_THRESHOLD;
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::core::kubeadm::KubernetesVersion;
-
-/// Answers in a row after which a component counts as not serving, as for the control plane as a whole.
-const IN_A_ROW: u32 = 3;
 
 /// A component of a control plane, of which each of its machines runs one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -93,7 +91,7 @@ impl ComponentState {
         let (status, why) = answer.parts();
         let differ = before.map_or(0, |before| before.differ).saturating_add(1);
         let is_told = before.is_some_and(|before| before.status == Some(status));
-        if is_told || status == Status::True || differ >= IN_A_ROW {
+        if is_told || status == Status::True || differ >= FAILURE_THRESHOLD {
             let same = before.filter(|before| is_told && shape(&before.why) == shape(&why));
             return Self {
                 status: Some(status),

@@ -10,7 +10,7 @@ use serde_json::json;
 use tatara::api::ClusterProfile;
 use tatara::api::conditions::{ConditionType, Reason, find};
 use tatara::controllers::cluster_profile::changes;
-use tatara::core::cluster::health::Verdict;
+use tatara::core::control_plane::health::Verdict;
 
 use crate::cluster_profile::passes::Profiles;
 use crate::cluster_profile::world::{World, at};

@@ -12,8 +12,8 @@ use serde_json::json;
 use tatara::api::conditions::{Finding, Reason};
 use tatara::api::{Cluster, ClusterProfile};
 use tatara::core::Next;
-use tatara::core::cluster::health::Verdict;
 use tatara::core::cluster_profile::{Input, Server};
+use tatara::core::control_plane::health::Verdict;
 use tatara::workload::{addons, client_config, manifests};
 
 use crate::cluster_profile::passes::{Profiles, Report};

@@ -12,7 +12,7 @@ use kube::ResourceExt;
 use super::observed::{Addons, Certificates, Observed};
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Status};
 use crate::api::names::{ANNOTATION_PAUSED, FINALIZER_CLUSTER, kubeconfig_secret};
-use crate::core::cluster::health::Verdict;
+use crate::core::control_plane::health::Verdict;
 use crate::core::machine::plan::doubt::{self, ClusterName};
 use crate::core::{self, Next, trouble};
 

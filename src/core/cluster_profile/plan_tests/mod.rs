@@ -8,8 +8,8 @@ use serde_json::json;
 use super::*;
 use crate::api::cluster_provider_spec::ProfileSettings;
 use crate::api::conditions::Status;
-use crate::core::cluster::health::Verdict;
 use crate::core::cluster_profile::{ClusterFacts, ExistingSecret, Server, inventories};
+use crate::core::control_plane::health::Verdict;
 
 fn at(time: &str) -> Timestamp {
     format!("2026-11-21T{time}Z").parse().expect("a time")

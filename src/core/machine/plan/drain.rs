@@ -98,11 +98,7 @@ pub(super) fn skipped(observed: &Observed, mut plan: Plan) -> Plan {
             "the drain was ended early ({why}){}",
             left(observed, "when it was")
         );
-        plan.findings.push(Finding::no(
-            ConditionType::Draining,
-            Reason::DrainSkipped,
-            message,
-        ));
+        plan.findings.push(over(Reason::DrainSkipped, message));
     }
     plan
 }
@@ -114,13 +110,14 @@ fn timed_out(observed: &Observed, mut plan: Plan) -> Plan {
             "the drain was ended by nodeDrainTimeoutSeconds ({limit} s){}. Pods that are left end with the release of the machine, which waits for no volume",
             left(observed, "then")
         );
-        plan.findings.push(Finding::no(
-            ConditionType::Draining,
-            Reason::DrainTimedOut,
-            message,
-        ));
+        plan.findings.push(over(Reason::DrainTimedOut, message));
     }
     plan
+}
+
+/// There is no drain, or none any more.
+fn over(reason: Reason, message: impl Into<String>) -> Finding {
+    Finding::no(ConditionType::Draining, reason, message)
 }
 
 /// What the drain last waited for, without its remedy.
@@ -136,8 +133,7 @@ fn left(observed: &Observed, when: &str) -> String {
 /// Reports that a drain is over, of a Machine that was let go of.
 pub(super) fn ended(observed: &Observed, mut plan: Plan) -> Plan {
     if is_under_way(observed) {
-        plan.findings
-            .push(Finding::no(ConditionType::Draining, Reason::Drained, ""));
+        plan.findings.push(over(Reason::Drained, ""));
     }
     plan
 }
@@ -161,8 +157,7 @@ pub(super) fn suspended(observed: &Observed, plan: &mut Plan) {
     let goes_on = plan.actions.iter().any(drains) || plan.findings.iter().any(is_told);
     if observed.is_deleting() && is_under_way(observed) && !goes_on {
         let message = "interrupted; it begins again when the deletion goes on";
-        let stopped = Finding::no(ConditionType::Draining, Reason::DrainStopped, message);
-        plan.findings.push(stopped);
+        plan.findings.push(over(Reason::DrainStopped, message));
     }
 }
 
@@ -184,8 +179,7 @@ pub(super) fn undo(observed: &Observed, plan: &mut Plan) {
             ),
             _ => "this Machine stays, and its Node takes pods again".to_owned(),
         };
-        let stopped = Finding::no(ConditionType::Draining, Reason::DrainStopped, message);
-        plan.findings.push(stopped);
+        plan.findings.push(over(Reason::DrainStopped, message));
     }
 }
 
@@ -198,8 +192,7 @@ pub(super) fn learned(plan: &mut Plan, found: &Finding) {
     let is_later = found.condition != ConditionType::Draining;
     if is_later && plan.actions.iter().any(drains) && plan.findings.iter().any(draining) {
         plan.findings.retain(|finding| !draining(finding));
-        plan.findings
-            .push(Finding::no(ConditionType::Draining, Reason::Drained, ""));
+        plan.findings.push(over(Reason::Drained, ""));
     }
 }
 

@@ -34,17 +34,18 @@ pub(super) fn of(observed: &Observed) -> Leaving<'_> {
         }
     };
     let Some(member) = observed.member(members) else {
-        if let Some(finding) = may_be_joining(observed, cluster) {
-            return Leaving::Waits(finding);
+        // kubeadm adds its member at any moment while it runs: that it does not is read from its host
+        if let Join::Runs(why) | Join::MayRun(why) = join_on_host(observed, cluster) {
+            return Leaving::Waits(deleting(Reason::WaitingForHost, why));
         }
         let ends = has_turn(observed, cluster, TurnAction::Remove)
             || has_turn(observed, cluster, TurnAction::Join);
         let proof = observed.member_proof(members).filter(|_| ends);
         return Leaving::Removed(proof.map(TurnIsOver::Member));
     };
-    if joins(observed, cluster) {
-        let message = "kubeadm join runs on its host; it leaves when that has ended: without its member kubeadm would wait for minutes";
-        return Leaving::Waits(deleting(Reason::WaitingForHost, message));
+    // without its member kubeadm would wait for minutes
+    if let Join::Runs(why) = join_on_host(observed, cluster) {
+        return Leaving::Waits(deleting(Reason::WaitingForHost, why));
     }
     if let Some(turn) = turn_of_another(observed, cluster) {
         let message = format!(
@@ -81,48 +82,44 @@ pub fn is_asked(observed: &Observed) -> bool {
         && observed.is_begun()
 }
 
-/// Whether its host shows that kubeadm join runs there.
-fn joins(observed: &Observed, cluster: &ObservedCluster) -> bool {
-    let job = observed.marker.job(JobKind::Join);
-    let Placement::Held(held) = &observed.placement else {
-        return false;
-    };
-    let Contact::Seen(seen) = &held.contact else {
-        return false;
-    };
-    has_turn(observed, cluster, TurnAction::Join)
-        && seen
-            .job(&job)
-            .is_some_and(|job| matches!(job.state, UnitState::Running(_)))
+/// What its host says of kubeadm join, and why that is waited for.
+enum Join {
+    /// It does not run.
+    Over,
+    /// It runs.
+    Runs(String),
+    /// The host does not say.
+    MayRun(String),
 }
 
-/// kubeadm adds its member at any moment while it runs. That it does not is read from its host.
-fn may_be_joining(observed: &Observed, cluster: &ObservedCluster) -> Option<Finding> {
-    if !has_turn(observed, cluster, TurnAction::Join) || observed.user_says_gone().is_some() {
-        return None;
-    }
-    let contact = match &observed.placement {
-        Placement::Held(held) => &held.contact,
-        Placement::None(_) => return None,
+fn join_on_host(observed: &Observed, cluster: &ObservedCluster) -> Join {
+    let Placement::Held(held) = &observed.placement else {
+        return Join::Over;
     };
-    let job = observed.marker.job(JobKind::Join);
-    let message = match contact {
-        Contact::Seen(seen)
-            if seen
-                .job(&job)
-                .is_none_or(|job| !matches!(job.state, UnitState::Running(_))) =>
-        {
-            return None;
+    if !has_turn(observed, cluster, TurnAction::Join) || observed.user_says_gone().is_some() {
+        return Join::Over;
+    }
+    let runs = || "kubeadm join runs on its host; it leaves when that has ended".to_owned();
+    match &held.contact {
+        Contact::Seen(seen) => {
+            let job = seen.job(&observed.marker.job(JobKind::Join));
+            let is_running = job.is_some_and(|job| matches!(job.state, UnitState::Running(_)));
+            // the commands of the user after it add no member
+            let is_joined = observed.owner().is_some_and(|owner| owner.joined);
+            if is_running && !is_joined {
+                Join::Runs(runs())
+            } else {
+                Join::Over
+            }
         }
-        Contact::Seen(_) | Contact::NotAsked | Contact::SelfRegistering(_) => {
-            "kubeadm join runs on its host; it leaves when that has ended".to_owned()
-        }
-        Contact::Unreachable { message, .. } => format!(
+        // a job that is followed is this one, or waits on the host for its end
+        Contact::NotAsked if observed.follow.is_some() && !held.releasing => Join::Runs(runs()),
+        Contact::NotAsked | Contact::SelfRegistering(_) => Join::MayRun(runs()),
+        Contact::Unreachable { message, .. } => Join::MayRun(format!(
             "kubeadm join may run on its host, which does not answer: {message}. Only if the server is destroyed, erased or disconnected for good: {}",
             super::unheld::host_is_gone(observed)
-        ),
-    };
-    Some(deleting(Reason::WaitingForHost, message))
+        )),
+    }
 }
 
 fn unread(observed: &Observed, cluster: &ObservedCluster, why: &str) -> Finding {

@@ -48,7 +48,8 @@ pub fn current(sets: &[&ObservedSet], wanted: Option<&Revision>) -> Option<usize
     matching.max_by_key(|at| (sets[*at].counts.wanted, std::cmp::Reverse(*at)))
 }
 
-fn revision_of(set: &ObservedSet) -> Revision {
+/// What a set means.
+pub fn revision_of(set: &ObservedSet) -> Revision {
     Revision::of_set(&set.template, &set.annotations)
 }
 

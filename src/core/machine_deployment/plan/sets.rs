@@ -59,9 +59,7 @@ fn create(roll: &Roll, target: &Target) -> Option<Action> {
     let reason = match nearest {
         None => "there is no MachineSet yet".into(),
         Some(set) => {
-            let differences =
-                super::super::revision::Revision::of_set(&set.template, &set.annotations)
-                    .differences(wanted);
+            let differences = revision::revision_of(set).differences(wanted);
             format!(
                 "no MachineSet has this template; from {}: {}",
                 set.name,

@@ -10,7 +10,7 @@ use super::*;
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::names::FINALIZER_PROFILE;
 use crate::api::{Cluster, ClusterProviderSpec};
-use crate::core::cluster::health::Judgement;
+use crate::core::control_plane::health::Judgement;
 use crate::core::control_plane::turn::Doubt;
 use crate::core::kubeadm::Endpoint;
 

@@ -3,6 +3,7 @@
 use super::*;
 use crate::core::control_plane::component::{Answer, Component, ComponentState, Components};
 use crate::core::machine::status;
+use crate::core::node::Follow;
 
 #[test]
 fn a_join_that_may_run_is_waited_for_before_its_machine_is_released() {
@@ -81,18 +82,34 @@ fn a_member_is_removed_also_of_a_machine_that_is_being_reset_or_has_no_place() {
 
 #[test]
 fn the_member_of_a_join_that_runs_stays_until_that_has_ended() {
-    let of = |state: UnitState| {
-        let joining = prepared(control_plane(), &[(JobKind::Join, state)]);
+    let leaving = |joining: Observed| {
         let begun = json!({ "metadata": { "annotations": { (ANNOTATION_SETTINGS): "{}" } } });
-        let observed = beside(deleted(edited(joining, &begun), at(0)), |c| {
+        beside(deleted(edited(joining, &begun), at(0)), |c| {
             c.etcd = Lookup::Known(etcd_at(&[OWN, FIRST, SECOND]));
             c.turn = Some(turn(ME, TurnAction::Join));
-        });
-        plan(&observed, at(1))
+        })
+    };
+    let of = |state: UnitState| {
+        let joining = prepared(control_plane(), &[(JobKind::Join, state)]);
+        plan(&leaving(joining), at(1))
     };
     let runs = of(UnitState::Running(step("join")));
     assert_eq!(runs.actions, []);
     assert_eq!(finding(&runs, "Deleting").reason, Reason::WaitingForHost);
+    let mut followed = prepared(control_plane(), &[]);
+    followed.placement = held(Contact::NotAsked);
+    followed.follow = Some(Follow {
+        job: followed.marker.job(JobKind::Join),
+        progress: None,
+        since: at(0),
+        retried: None,
+    });
+    let followed = plan(&leaving(followed), at(1));
+    assert_eq!(followed.actions, []);
+    assert_eq!(
+        finding(&followed, "Deleting").reason,
+        Reason::WaitingForHost
+    );
     let ended = of(failure("no"));
     let removes = |action: &Action| matches!(action, Action::RemoveMember(_));
     assert!(ended.actions.iter().any(removes), "{:?}", ended.actions);
