@@ -157,4 +157,6 @@ pub enum TurnAction {
     Join,
     /// Removal of an etcd member before its machine is deleted.
     Remove,
+    /// `kubeadm upgrade`, which replaces the static pods of its machine, until its Node is updated.
+    Upgrade,
 }

@@ -90,6 +90,11 @@ pub struct KubeadmSettings {
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     #[schemars(schema_with = "super::schema::any_object")]
     pub join_configuration: Map<String, Value>,
+    /// Parts of an `UpgradeConfiguration`: `apply`, `node`, `timeouts`. `ignorePreflightErrors`, `imagePullPolicy` and `patches`
+    /// default to those of `initConfiguration` and `joinConfiguration`.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[schemars(schema_with = "super::schema::any_object")]
+    pub upgrade_configuration: Map<String, Value>,
 }
 
 /// Manifests in a ConfigMap or Secret of the Cluster's namespace; every key is a YAML stream.

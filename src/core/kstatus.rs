@@ -7,7 +7,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;
 
-use crate::api::conditions::{ConditionType, Reason, find};
+use crate::api::conditions::{ConditionType, Reason, Severity, find};
 
 /// What was asked for may lack a part although the object is `Ready`: a Machine whose spec was edited to what its Node cannot
 /// follow, a Host whose BMC cannot be used.
@@ -56,13 +56,19 @@ fn expected(conditions: &[Condition]) -> Option<(ConditionType, &Condition)> {
     let ready = unmet(ConditionType::Ready);
     let needs_a_person =
         |condition: &&Condition| Reason::parse(&condition.reason).is_some_and(Reason::is_stalled);
+    let is_under_way = |condition: &&Condition| {
+        let reason = Reason::parse(&condition.reason);
+        reason.is_some_and(|reason| reason.severity() == Severity::Normal)
+    };
     let parts = PARTS.into_iter().filter_map(unmet);
     if let Some(why) = ready.into_iter().chain(parts).find(needs_a_person) {
         return Some((ConditionType::Stalled, why));
     }
     // passes that fail are repeated
     let repeated = find(conditions, ConditionType::Reconciled).filter(|c| c.status != "True");
-    let why = repeated.or(ready)?;
+    let why = repeated
+        .or(ready)
+        .or(unmet(ConditionType::UpToDate).filter(is_under_way))?;
     Some((ConditionType::Reconciling, why))
 }
 

@@ -51,7 +51,11 @@ impl ControlPlanes {
     fn starts(&self, cluster: &Cluster) -> Option<String> {
         let known = self.workloads.known.get(&cluster.uid().unwrap_or_default());
         match known.turn.flatten().map(|marks| marks.turn) {
-            Some(Holder::Of(turn)) if turn.action != TurnAction::Remove => Some(turn.machine),
+            Some(Holder::Of(turn))
+                if matches!(turn.action, TurnAction::Init | TurnAction::Join) =>
+            {
+                Some(turn.machine)
+            }
             _ => None,
         }
     }

@@ -9,7 +9,7 @@ use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::controllers::control_plane::Silence;
 use crate::core::control_plane::{Change, Member, permits};
 use crate::core::machine::Observed;
-use crate::core::machine::plan::{BOOTSTRAP, leaving};
+use crate::core::machine::plan::{BOOTSTRAP, leaving, update};
 use crate::core::proof::TurnIsOver;
 use crate::engine::{ActionOutcome, ReconcileError};
 
@@ -42,6 +42,26 @@ pub(super) async fn may_join(
     }
     let obstacle = permits(&members, Change::Add).err();
     Ok(obstacle.map(|obstacle| waits(observed, obstacle.reason(), obstacle.message())))
+}
+
+/// Requires that etcd can do without the member of the Machine for a while, and that the Machine still has the turn. An upgrade
+/// that was started goes on: nothing else brings its member back.
+///
+/// # Errors
+/// Those of [`turn::take`].
+pub(super) async fn may_upgrade(
+    controller: &Machines,
+    observed: &Observed,
+) -> Result<Option<Finding>, ReconcileError> {
+    if let Some(doubt) = turn::take(&controller.turns, observed, TurnAction::Upgrade).await? {
+        return Ok(Some(doubt));
+    }
+    if update::was_started(observed) {
+        return Ok(None);
+    }
+    let planes = &controller.control_planes;
+    let members = planes.look(&*cluster(controller, observed)?).await;
+    Ok(update::may_restart(observed, members.as_ref().map_err(Clone::clone)).err())
 }
 
 /// Removes a member, if etcd can do without it now. Leadership is moved before.

@@ -184,9 +184,15 @@ async fn start(
     {
         return Ok(ActionOutcome::NotYet(finding));
     }
+    if name == JobKind::Upgrade
+        && observed.acts_as_control_plane()
+        && let Some(finding) = etcd::may_upgrade(controller, observed).await?
+    {
+        return Ok(ActionOutcome::NotYet(finding));
+    }
     let unit = match units::build(controller, observed, name).await? {
         Ok(unit) => unit,
-        Err(finding) => return Ok(ActionOutcome::NotYet(finding)),
+        Err(finding) => return Ok(ActionOutcome::NotYet(about(name, finding))),
     };
     if !is_node {
         record_settings(controller, observed, name).await?;
@@ -229,6 +235,14 @@ async fn record_settings(
         .map(drop)
 }
 
+/// What stands in the way of a job of a Node that runs is said of its update: the Node is as well as it was.
+fn about(name: JobKind, finding: Finding) -> Finding {
+    if !name.updates() {
+        return finding;
+    }
+    Finding::yes(ConditionType::Updating, finding.reason, finding.message)
+}
+
 async fn follow(
     controller: &Machines,
     observed: &Observed,
@@ -241,11 +255,9 @@ async fn follow(
     let session = match controller.hosts.session(server).await {
         Ok(session) => session,
         Err(error) => {
-            return Ok(ActionOutcome::NotYet(Finding::no(
-                ConditionType::InfrastructureReady,
-                error.reason,
-                error.message,
-            )));
+            let infrastructure = ConditionType::InfrastructureReady;
+            let finding = Finding::no(infrastructure, error.reason, error.message);
+            return Ok(ActionOutcome::NotYet(about(name, finding)));
         }
     };
     let (waker, namespace, machine) = (

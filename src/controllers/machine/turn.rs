@@ -80,16 +80,32 @@ pub async fn take(
     {
         return Ok(Some(blocked(by, action, &observed.marker.namespace)));
     }
-    outcome(&observed.marker, step, "take the control-plane turn")
+    outcome(
+        &observed.marker,
+        step,
+        asking(action),
+        "take the control-plane turn",
+    )
 }
 
 /// Another Machine has a turn in a control plane that exists.
 fn blocked(by: &Turn, wanted: TurnAction, namespace: &str) -> Finding {
     let message = joining::busy(by, namespace);
-    if wanted == TurnAction::Remove {
-        Finding::yes(ConditionType::Deleting, Reason::WaitingForTurn, message)
-    } else {
-        Finding::no(BOOTSTRAP, Reason::WaitingForTurn, message)
+    match wanted {
+        TurnAction::Remove => {
+            Finding::yes(ConditionType::Deleting, Reason::WaitingForTurn, message)
+        }
+        TurnAction::Init | TurnAction::Join | TurnAction::Upgrade => {
+            Finding::no(asking(wanted), Reason::WaitingForTurn, message)
+        }
+    }
+}
+
+/// The condition in which a Machine says why it does not have the turn.
+fn asking(wanted: TurnAction) -> ConditionType {
+    match wanted {
+        TurnAction::Upgrade => ConditionType::UpToDate,
+        TurnAction::Init | TurnAction::Join | TurnAction::Remove => BOOTSTRAP,
     }
 }
 
@@ -148,7 +164,12 @@ pub async fn record_initialized(
             &other,
             ClusterName::of(&observed.marker),
         ))),
-        step => outcome(&observed.marker, step, "record the control plane"),
+        step => outcome(
+            &observed.marker,
+            step,
+            BOOTSTRAP,
+            "record the control plane",
+        ),
     }
 }
 
@@ -322,13 +343,18 @@ fn stored(turns: &Turns, owner: &Marker) -> Option<Arc<Cluster>> {
 }
 
 /// The result of a step without a write, for the Machine that requested it.
-fn outcome(marker: &Marker, step: Step, what: &str) -> Result<Option<Finding>, ReconcileError> {
+fn outcome(
+    marker: &Marker,
+    step: Step,
+    condition: ConditionType,
+    what: &str,
+) -> Result<Option<Finding>, ReconcileError> {
     let cluster = ClusterName::of(marker);
     match step {
         Step::Done => Ok(None),
-        Step::Blocked(by) => Ok(Some(doubt::blocked(BOOTSTRAP, &by, cluster))),
-        Step::InDoubt(doubt) => Ok(Some(doubt.finding(BOOTSTRAP, cluster))),
-        Step::NoSecret => Ok(Some(doubt::no_secret(BOOTSTRAP, cluster))),
+        Step::Blocked(by) => Ok(Some(doubt::blocked(condition, &by, cluster))),
+        Step::InDoubt(doubt) => Ok(Some(doubt.finding(condition, cluster))),
+        Step::NoSecret => Ok(Some(doubt::no_secret(condition, cluster))),
         // the next pass observes it
         Step::Initialized(_) | Step::NotInitialized | Step::Write(..) => {
             Err(ReconcileError::Conflict { what: what.into() })

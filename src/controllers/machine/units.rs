@@ -7,7 +7,7 @@ use k8s_openapi::jiff::SignedDuration;
 use super::Machines;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::machine::Observed;
-use crate::core::machine::units::{address, init, join, prepare};
+use crate::core::machine::units::{address, init, join, kubelet, prepare, upgrade};
 use crate::core::node::{JobKind, Unit};
 use crate::engine::{Chain, ReconcileError};
 use crate::pki::{BootstrapToken, authorities};
@@ -28,8 +28,14 @@ pub async fn build(
     name: JobKind,
 ) -> Result<Result<Unit, Finding>, ReconcileError> {
     let no = |reason, message| Finding::no(ConditionType::BootstrapReady, reason, message);
-    if name == JobKind::Prepare {
-        return Ok(prepare(observed).map_err(|problem| no(Reason::InvalidConfiguration, problem)));
+    let of_spec = match name {
+        JobKind::Prepare => Some(prepare(observed)),
+        JobKind::Upgrade => Some(upgrade(observed)),
+        JobKind::Kubelet => Some(kubelet(observed)),
+        _ => None,
+    };
+    if let Some(made) = of_spec {
+        return Ok(made.map_err(|problem| no(Reason::InvalidConfiguration, problem)));
     }
     let cluster = observed.cluster.as_ref();
     let known =
@@ -54,7 +60,7 @@ pub async fn build(
         }
         JobKind::Address => address(observed).ok_or_else(|| "it holds no virtual IP".to_owned()),
         JobKind::Init => init(observed, authorities::control_plane_files(&known)),
-        JobKind::Prepare | JobKind::Reset => {
+        JobKind::Prepare | JobKind::Upgrade | JobKind::Kubelet | JobKind::Reset => {
             Err("a Machine never resets its host; the Host does".into())
         }
     };

@@ -223,8 +223,8 @@ pub fn take(both: &Both, wanted: &Turn) -> Step {
     match (wanted.action, recorded.into_iter().flatten().next()) {
         (TurnAction::Init, None) => (),
         (TurnAction::Init, Some(by)) => return Step::Initialized(by.clone()),
-        (TurnAction::Join | TurnAction::Remove, None) => return Step::NotInitialized,
-        (TurnAction::Join | TurnAction::Remove, Some(_)) => return take_later(both, wanted),
+        (_, None) => return Step::NotInitialized,
+        (_, Some(_)) => return take_later(both, wanted),
     }
     match (&both.secret.turn, &both.cluster.turn) {
         (Holder::Nobody, Holder::Of(turn)) => {

@@ -60,6 +60,8 @@ pub fn check(cluster: &ClusterInput, user: &ClusterProviderSpec) -> Result<(), C
     let mut parts = cluster_parts(&ours, user);
     parts.push(init_part(&init, user, false));
     parts.push(join_part(&join, user, false));
+    let upgrade = documents::upgrade(&Map::new());
+    parts.push(upgrade_part(&upgrade, user));
     refuse_contradictions(&parts)
 }
 
@@ -115,6 +117,22 @@ pub fn join(
     let join = documents::join(node, discovery, api);
     refuse_contradictions(&[join_part(&join, user, true)])?;
     yaml(&[merge(join, &user.kubeadm.join_configuration)]).map(SecretString::from)
+}
+
+/// The YAML document for `kubeadm upgrade --config`, of a machine that ran `kubeadm init`, or else joined. It holds no
+/// secret.
+///
+/// # Errors
+/// [`ConfigError`]: all fields that contradict Tatara's, or a failure to write YAML.
+pub fn upgrade(user: &ClusterProviderSpec, ran_init: bool) -> Result<String, ConfigError> {
+    let made_with = if ran_init {
+        &user.kubeadm.init_configuration
+    } else {
+        &user.kubeadm.join_configuration
+    };
+    let upgrade = documents::upgrade(made_with);
+    refuse_contradictions(&[upgrade_part(&upgrade, user)])?;
+    yaml(&[merge(upgrade, &user.kubeadm.upgrade_configuration)])
 }
 
 impl ClusterDocuments {
@@ -180,6 +198,16 @@ fn join_part<'a>(ours: &'a Value, user: &'a ClusterProviderSpec, of_machine: boo
         ours,
         rules: &[rules::JOIN, rules::NODE],
         of_machine,
+    }
+}
+
+fn upgrade_part<'a>(ours: &'a Value, user: &'a ClusterProviderSpec) -> Part<'a> {
+    Part {
+        path: "spec.providerSpec.value.kubeadm.upgradeConfiguration",
+        user: &user.kubeadm.upgrade_configuration,
+        ours,
+        rules: &[rules::UPGRADE],
+        of_machine: false,
     }
 }
 

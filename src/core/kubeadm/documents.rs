@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Taint;
 use secrecy::ExposeSecret;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::config::{ClusterDocuments, ConfigError};
 use super::input::{
@@ -135,6 +135,30 @@ pub(super) fn join(node: &NodeInput, discovery: &Discovery, api: Option<&LocalAp
         "bindPort": api.bind_port,
     }});
     document
+}
+
+/// What a machine upgrades with. How strictly kubeadm checks its host and pulls images, and its patches of manifests, were
+/// given when it was made a node: `made_with` is its part of an `InitConfiguration` or `JoinConfiguration`.
+pub(super) fn upgrade(made_with: &Map<String, Value>) -> Value {
+    let registration = made_with.get("nodeRegistration");
+    let of_node = |field: &str| Some((field.to_owned(), registration?.get(field)?.clone()));
+    let patches = made_with.get("patches");
+    let patches = patches.map(|patches| ("patches".to_owned(), patches.clone()));
+    let same: Map<String, Value> = [
+        "ignorePreflightErrors",
+        "imagePullPolicy",
+        "imagePullSerial",
+    ]
+    .into_iter()
+    .filter_map(of_node)
+    .chain(patches)
+    .collect();
+    json!({
+        "apiVersion": KUBEADM,
+        "kind": "UpgradeConfiguration",
+        "apply": same,
+        "node": same,
+    })
 }
 
 fn node_registration(node: &NodeInput, taints: &[Taint]) -> Value {

@@ -18,7 +18,7 @@ mod network;
 mod rules;
 pub mod version;
 
-pub use config::{ClusterDocuments, ConfigError, check, cluster_documents, init, join};
+pub use config::{ClusterDocuments, ConfigError, check, cluster_documents, init, join, upgrade};
 pub use contradiction::Contradiction;
 pub use difference::difference;
 pub use input::{

@@ -68,6 +68,8 @@ const KUBELET_FILE: &str = "kubeadm determines the path of this file: remove the
 const POD_LOGS: &str = "the logs of pods are in /var/log/pods: remove the field; mount a disk there, or bind-mount a folder of one";
 const DRY_RUN: &str = "a dry run creates no node: remove the field";
 
+const DRY_RUN_OF_UPGRADE: &str = "a dry run updates no node: remove the field";
+
 /// `ClusterConfiguration`.
 pub(super) const CLUSTER: &[Rule] = &[
     Rule::new("apiVersion", VERSION),
@@ -177,6 +179,15 @@ pub(super) const JOIN: &[Rule] = &[
     )
     .secret(),
     Rule::new("dryRun", DRY_RUN).judged_by(is_false),
+];
+
+/// `UpgradeConfiguration`.
+pub(super) const UPGRADE: &[Rule] = &[
+    Rule::new("apiVersion", VERSION),
+    Rule::new("kind", KIND),
+    Rule::new("apply.kubernetesVersion", RELEASE),
+    Rule::new("apply.dryRun", DRY_RUN_OF_UPGRADE).judged_by(is_false),
+    Rule::new("node.dryRun", DRY_RUN_OF_UPGRADE).judged_by(is_false),
 ];
 
 /// `KubeletConfiguration`.

@@ -46,9 +46,9 @@ pub enum VersionError {
         /// Its value.
         version: KubernetesVersion,
     },
-    /// The control plane would go back a minor.
+    /// The control plane would go back.
     #[error(
-        "spec.versions.controlPlane is {wanted}, but the control plane runs {running}, and Kubernetes cannot go back a minor version; set v1.{minor} or newer", minor = running.minor()
+        "spec.versions.controlPlane is {wanted}, but the control plane runs {running}, and a control plane does not go back: its data may have been written anew. Set {running} or newer"
     )]
     ControlPlaneDowngrade {
         /// What runs.
@@ -175,8 +175,7 @@ pub fn check_block(
     )
 }
 
-/// Whether the control plane may go from one version to another: within its minor in both
-/// directions, else one minor up.
+/// Whether the control plane may go from one version to another: up within its minor, or to the next one.
 ///
 /// # Errors
 /// [`VersionError::ControlPlaneDowngrade`] or [`VersionError::ControlPlaneSkip`].
@@ -185,7 +184,7 @@ pub fn check_control_plane_step(
     wanted: &KubernetesVersion,
 ) -> Result<(), VersionError> {
     let (running, wanted) = (running.clone(), wanted.clone());
-    if wanted.minor() < running.minor() {
+    if wanted < running {
         return Err(VersionError::ControlPlaneDowngrade { running, wanted });
     }
     if wanted.minor() > running.minor() + 1 {

@@ -65,15 +65,20 @@ fn only_the_range_of_this_release_is_supported_and_refusals_name_field_value_and
 }
 
 #[test]
-fn a_control_plane_moves_one_minor_up_and_never_a_minor_back() {
+fn a_control_plane_moves_one_minor_up_and_never_back() {
     for (running, wanted, answer) in [
         ("v1.35.4", "v1.35.4", "ok"),
-        ("v1.35.4", "v1.35.2", "ok"),
+        ("v1.35.4", "v1.35.5", "ok"),
         ("v1.35.4", "v1.36.0", "ok"),
         (
             "v1.35.4",
             "v1.34.9",
-            "spec.versions.controlPlane is v1.34.9, but the control plane runs v1.35.4, and Kubernetes cannot go back a minor version; set v1.35 or newer",
+            "spec.versions.controlPlane is v1.34.9, but the control plane runs v1.35.4, and a control plane does not go back: its data may have been written anew. Set v1.35.4 or newer",
+        ),
+        (
+            "v1.35.4",
+            "v1.35.2",
+            "spec.versions.controlPlane is v1.35.2, but the control plane runs v1.35.4, and a control plane does not go back: its data may have been written anew. Set v1.35.4 or newer",
         ),
         (
             "v1.34.1",

@@ -1,16 +1,10 @@
 //! When the server of a Machine is asked.
 
 use super::observed::{Lookup, Observed};
-use super::plan::{address, joining};
-use crate::api::cluster::TurnAction;
-
-fn has_turn_to_join(observed: &Observed) -> bool {
-    let cluster = observed.cluster.as_ref();
-    cluster.is_some_and(|cluster| joining::has_turn(observed, cluster, TurnAction::Join))
-}
+use super::plan::{address, leaving, update};
 
 /// The host is asked only where nothing else can tell: before there is a Node, or the commands after kubeadm have
-/// succeeded, while its part in the virtual IP has to be changed, and while no unit is followed whose end will wake us.
+/// succeeded, while its part in the virtual IP or its version has to be changed, and while no unit is followed whose end will wake us.
 pub fn must_ask(observed: &Observed) -> bool {
     let is_there = matches!(observed.node, Lookup::Known(Some(_)));
     let was_there = observed
@@ -25,8 +19,9 @@ pub fn must_ask(observed: &Observed) -> bool {
         });
     let is_done = is_there || (was_there && !is_unrecorded);
     let is_done = is_done && !observed.awaits_commands();
-    // of one that is deleted while kubeadm joins it, the host tells when that has ended
-    let is_asked =
-        address::is_due(observed) || (observed.is_deleting() && has_turn_to_join(observed));
+    // of one that is deleted while kubeadm changes the control plane on it, the host tells when that has ended
+    let is_asked = address::is_due(observed)
+        || update::is_due(observed)
+        || (observed.is_deleting() && leaving::job_of_turn(observed).is_some());
     observed.follow.is_none() && (is_asked || (!is_done && !observed.is_deleting()))
 }

@@ -3,6 +3,7 @@
 mod ask;
 pub mod kind;
 mod member;
+pub mod neighbours;
 mod observed;
 pub mod plan;
 pub mod settings;
@@ -11,6 +12,7 @@ pub mod units;
 
 pub use ask::must_ask;
 pub use member::ControlPlaneMachine;
+pub use neighbours::Neighbours;
 pub use observed::{
     Contact, GatewayView, HostChoice, Infrastructure, Lookup, Namesake, Observed, ObservedCluster,
     PendingClaim, Placement, Refusal, SpecProblem, Stuck, Unheld, VirtualMachine, is_begun,

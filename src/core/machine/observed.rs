@@ -8,6 +8,7 @@ use kube::ResourceExt;
 
 use super::kind::{self, PlaceKind};
 use super::member::ControlPlaneMachine;
+use super::neighbours::Neighbours;
 use crate::api::cluster::{ClusterNetwork, Turn};
 use crate::api::conditions::{ConditionType, Reason, is_true};
 use crate::api::names::{
@@ -122,8 +123,10 @@ pub struct ObservedCluster {
     pub components: Option<Arc<Components>>,
     /// Its other control-plane Machines for which kubeadm was started; filled for a control plane only.
     pub other_control_planes: Vec<ControlPlaneMachine>,
-    /// Version of its control plane, as the API server reports it.
+    /// Version of its control plane: the lowest that its API servers report.
     pub version: Option<String>,
+    /// Its other machines, once the Machine has a version to be brought to.
+    pub neighbours: Neighbours,
     /// Machines of the cluster that are no control plane, while it is being deleted; counted for a control plane only.
     pub workers_left: usize,
 }

@@ -13,6 +13,8 @@ pub const EVENTS: &[ConditionType] = &[
     ConditionType::InfrastructureReady,
     ConditionType::BootstrapReady,
     ConditionType::NodeHealthy,
+    ConditionType::UpToDate,
+    ConditionType::Updating,
     ConditionType::Deleting,
     ConditionType::Draining,
 ];
@@ -28,12 +30,22 @@ pub fn is_news(old: &MachineStatus, finding: &Finding) -> bool {
     if finding.condition == ConditionType::Draining && finding.status == Status::True {
         return false;
     }
+    // that an update begins, and what it does, are told by these two together
+    let is_repeated = match finding.condition {
+        ConditionType::Updating => finding.reason == Reason::Updating,
+        ConditionType::UpToDate => conditions::is_true(&old.conditions, ConditionType::Updating),
+        _ => false,
+    };
+    if is_repeated && finding.reason != Reason::VersionsEqual {
+        return false;
+    }
     if let Some(before) = before {
         return before.reason != finding.reason;
     }
     let is_ready = finding.reason == Reason::NodeReady;
     let is_trouble = finding.reason.severity() == Severity::Warning;
-    is_ready || is_trouble || finding.condition == ConditionType::Deleting
+    let begins = [ConditionType::Deleting, ConditionType::Updating].contains(&finding.condition);
+    is_ready || is_trouble || begins
 }
 
 /// Conditions that stay without a finding: the last two are a `MachineHealthCheck`'s.

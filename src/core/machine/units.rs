@@ -12,7 +12,9 @@ use crate::core::control_plane::{Member, Members};
 use crate::core::kubeadm::{
     self, CRI_SOCKET, ClusterInput, Discovery, KubernetesVersion, LocalApi, NodeInput,
 };
-use crate::core::node::{self, Bootstrap, ControlPlaneFile, Prepare, Role, Unit, VirtualIpInput};
+use crate::core::node::{
+    self, Bootstrap, ControlPlaneFile, Prepare, Role, Unit, UnitError, VirtualIpInput,
+};
 
 /// The parts of an observation that units are made from.
 struct Parts<'a> {
@@ -50,6 +52,31 @@ fn parts(observed: &Observed) -> Result<Parts<'_>, String> {
 /// # Errors
 /// What is missing or cannot be used, for people.
 pub fn prepare(observed: &Observed) -> Result<Unit, String> {
+    with_input(observed, node::prepare)
+}
+
+/// `kubeadm upgrade`.
+///
+/// # Errors
+/// What is missing or cannot be used, for people.
+pub fn upgrade(observed: &Observed) -> Result<Unit, String> {
+    let configuration = kubeadm::upgrade(parts(observed)?.spec, observed.is_initializer());
+    let configuration = configuration.map_err(|error| error.to_string())?;
+    with_input(observed, |input| node::upgrade(input, configuration))
+}
+
+/// The kubelet in another version.
+///
+/// # Errors
+/// What is missing or cannot be used, for people.
+pub fn kubelet(observed: &Observed) -> Result<Unit, String> {
+    with_input(observed, node::kubelet)
+}
+
+fn with_input(
+    observed: &Observed,
+    make: impl FnOnce(&Prepare<'_>) -> Result<Unit, UnitError>,
+) -> Result<Unit, String> {
     let Parts {
         cluster,
         spec,
@@ -90,7 +117,7 @@ pub fn prepare(observed: &Observed) -> Result<Unit, String> {
         no_proxy: &no_proxy,
         api_port: endpoint.map_or(6443, |endpoint| endpoint.port),
     };
-    node::prepare(&input).map_err(|error| error.to_string())
+    make(&input).map_err(|error| error.to_string())
 }
 
 /// `kubeadm init`, with the files of the Cluster's certificate authorities.

@@ -17,19 +17,35 @@ pub enum JobKind {
     Join,
     /// The part of a control plane in holding the cluster's virtual IP, and who else does.
     Address,
+    /// `kubeadm upgrade`: the static pods of a control plane, or the kubelet configuration of a worker.
+    Upgrade,
+    /// The kubelet in another version.
+    Kubelet,
     /// Everything that the others did is undone, the marker last.
     Reset,
 }
 
 impl JobKind {
     /// All of them, in the order of a machine's life.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::Prepare,
         Self::Init,
         Self::Join,
         Self::Address,
+        Self::Upgrade,
+        Self::Kubelet,
         Self::Reset,
     ];
+
+    /// Whether it is part of the way to a Node.
+    pub fn bootstraps(self) -> bool {
+        matches!(self, Self::Prepare | Self::Init | Self::Join)
+    }
+
+    /// Whether it is part of an update of a Node.
+    pub fn updates(self) -> bool {
+        matches!(self, Self::Upgrade | Self::Kubelet)
+    }
 
     /// The name as it stands in paths.
     pub fn as_str(self) -> &'static str {
@@ -77,6 +93,18 @@ impl JobKind {
                 "virtual IP",
                 Reason::AddressChanging,
                 Reason::AddressFailed,
+            ),
+            Self::Upgrade => (
+                "upgrade",
+                "kubeadm upgrade",
+                Reason::KubeadmUpgrade,
+                Reason::UpdateFailed,
+            ),
+            Self::Kubelet => (
+                "kubelet",
+                "kubelet update",
+                Reason::KubeletUpdate,
+                Reason::UpdateFailed,
             ),
             Self::Reset => ("reset", "reset", Reason::Resetting, Reason::ResetFailed),
         }

@@ -36,7 +36,7 @@ pub use protocol::{follow, follow_log, log, observe, retain, start_and_follow, t
 pub use render::{ParseError, RenderError, Script};
 pub use steps::{
     Bootstrap, POST_KUBEADM, Prepare, Reset, Role, UnitError, VirtualIpInput, address, init, join,
-    prepare, reset,
+    kubelet, prepare, reset, upgrade,
 };
 pub use unit::{ControlPlaneFile, SecretFile, Step, Unit};
 

@@ -358,7 +358,12 @@ fn an_observation_is_read_with_facts_marker_units_and_versions() {
 #[test]
 fn the_names_of_jobs_on_hosts_stay() {
     let names = JobKind::ALL.map(JobKind::as_str);
-    assert_eq!(names, ["prepare", "init", "join", "address", "reset"]);
+    assert_eq!(
+        names,
+        [
+            "prepare", "init", "join", "address", "upgrade", "kubelet", "reset"
+        ]
+    );
     for kind in JobKind::ALL {
         let (job, name) = (marker().job(kind), kind.as_str());
         let follow = follow(&job).unwrap();

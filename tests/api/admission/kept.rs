@@ -253,6 +253,21 @@ fn a_machine_stays_what_it_is_once_the_manager_wrote_its_provider_id() {
         "deletion": { "nodeDrainTimeoutSeconds": 5 },
     });
     write("cp", "", json!({ "spec": spec })).out();
+    // Of a Machine that a MachineSet made they are the set's, and the manager's who moves it.
+    let set = json!([{
+        "apiVersion": "cluster.k8s.io/v1alpha1", "kind": "MachineSet", "name": "workers", "uid": "set", "controller": true,
+    }]);
+    let owned = json!({ "metadata": { "ownerReferences": set } });
+    write("worker", "", owned).out();
+    let newer = json!({ "spec": { "versions": { "kubelet": "v1.36.4" } } });
+    write("worker", "", newer.clone()).refused(
+        "a Machine of a set",
+        &[
+            "spec.versions cannot change on this Machine: MachineSet workers made it from its template",
+            "change spec.template.spec.versions of the MachineDeployment",
+        ],
+    );
+    write("worker", AS_MANAGER, newer).out();
     let finalizers = |list: Value| json!({ "metadata": { "finalizers": list } });
     let held = finalizers(json!(["machine.cluster.k8s.io"]));
     write("cp", AS_MANAGER, held).out();

@@ -4,16 +4,17 @@
 mod belongs;
 mod endpoint;
 mod etcd;
+mod neighbours;
 
 pub use endpoint::{cluster_endpoint, first_host};
 
-use crate::api::conditions::{ConditionType, Reason};
+use crate::api::conditions::{ConditionType, Reason, find, is_true};
 use std::sync::Arc;
 
 use kube::ResourceExt;
 
 use super::{Machines, turn};
-use crate::api::cluster::Turn;
+use crate::api::cluster::{Turn, TurnAction};
 use crate::api::names::{self, ANNOTATION_INITIALIZED, LABEL_CLUSTER};
 use crate::api::{Cluster, ClusterProviderSpec, Machine, MachineProviderSpec};
 use crate::controllers::paused;
@@ -22,7 +23,7 @@ use crate::controllers::workloads::Workloads;
 use crate::core::control_plane::turn::{Both, Holder};
 use crate::core::machine::units::node_name;
 use crate::core::machine::{
-    Lookup, Namesake, Observed, ObservedCluster, Placement, Refusal, SpecProblem,
+    Lookup, Namesake, Neighbours, Observed, ObservedCluster, Placement, Refusal, SpecProblem,
 };
 use crate::core::node::{JobKind, Marker};
 use crate::core::{Key, NodeView};
@@ -69,6 +70,10 @@ pub async fn observe(
         seen.etcd = etcd::last(&controller.workloads, cluster);
         seen.components = etcd::components(&controller.workloads, cluster, &marker.uid);
         seen.other_control_planes = etcd::others(controller, cluster, &marker.uid);
+    }
+    if let (Some((seen, acts)), Some(cluster)) = (&mut seen, cluster.as_deref()) {
+        let turn = seen.turn.as_ref();
+        seen.neighbours = neighbours::of(controller, cluster, &machine, turn, *acts);
     }
     let mut observed = Observed {
         cluster: seen.map(|(seen, _)| seen),
@@ -191,8 +196,7 @@ fn observed_cluster(
         .as_ref()
         .map(|s| s.conditions.as_slice())
         .unwrap_or_default();
-    let initialized =
-        crate::api::conditions::find(conditions, ConditionType::ControlPlaneInitialized);
+    let initialized = find(conditions, ConditionType::ControlPlaneInitialized);
     let deleting = cluster.metadata.deletion_timestamp.is_some();
     let initialized_by_secret =
         turn::known(workloads, cluster).and_then(|both| both.secret.initialized);
@@ -213,6 +217,7 @@ fn observed_cluster(
         etcd: Lookup::NotYet(String::new()),
         components: None,
         other_control_planes: Vec::new(),
+        neighbours: Neighbours::default(),
         endpoint: cluster_endpoint(stores, namespace, spec.as_ref().ok(), first),
         workers_left: if deleting && acts_as_control_plane {
             workers_left((stores, workloads), cluster, first)
@@ -226,10 +231,7 @@ fn observed_cluster(
             .finalizers()
             .iter()
             .any(|finalizer| finalizer == names::FINALIZER_PROFILE),
-        certificates_ready: crate::api::conditions::is_true(
-            conditions,
-            ConditionType::CertificatesReady,
-        ),
+        certificates_ready: is_true(conditions, ConditionType::CertificatesReady),
         in_doubt: initialized.and_then(|condition| {
             let reason = Reason::parse(&condition.reason)?;
             reason
@@ -326,8 +328,25 @@ fn node(
             "the API of Cluster {} has not answered yet",
             cluster.name_any()
         )),
-        (_, state) => Lookup::Unknown(silent(stores, cluster, &state)),
+        (_, state) => {
+            let turn = turns(workloads, cluster).0;
+            let upgrade = turn.filter(|turn| turn.action == TurnAction::Upgrade);
+            Lookup::Unknown(match upgrade {
+                Some(turn) => restarting(cluster, &turn, &state),
+                None => silent(stores, cluster, &state),
+            })
+        }
     }
+}
+
+/// The same, while kubeadm upgrade replaces an API server.
+fn restarting(cluster: &Cluster, turn: &Turn, state: &Connectivity) -> String {
+    let (name, machine) = (cluster.name_any(), &turn.name);
+    let namespace = cluster.namespace().unwrap_or_default();
+    format!(
+        "the API of Cluster {name} does not answer{}, while control-plane Machine {machine} is updated: an only API server is away for a minute or two. If that lasts: tatara describe machine {machine} -n {namespace}",
+        why(state)
+    )
 }
 
 /// The message that the API of a Cluster does not answer. The Cluster has details once several probes have failed.

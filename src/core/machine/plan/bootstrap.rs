@@ -15,7 +15,7 @@ use crate::api::conditions::{ConditionType, Finding, Reason, find};
 use crate::api::names::machine_uid;
 use crate::core::kubeadm::version;
 use crate::core::node::{
-    self, Failure, JobKind, Marker, Observation, Progress, UnitState, UnitStatus,
+    self, Failure, Follow, JobKind, Marker, Observation, Progress, UnitState, UnitStatus,
 };
 use crate::core::proof::{Evidence, Proof};
 use crate::core::{Next, backoff};
@@ -64,9 +64,15 @@ pub fn plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan 
 
 /// Reports the progress of a unit that runs.
 pub(super) fn followed(observed: &Observed) -> Plan {
-    let Some(follow) = &observed.follow else {
+    let follow = observed.follow.as_ref();
+    let Some(follow) = follow.filter(|follow| follow.job.kind.bootstraps()) else {
         return waiting_for_node(observed);
     };
+    followed_job(observed, follow)
+}
+
+/// Reports the progress of this job.
+pub(super) fn followed_job(observed: &Observed, follow: &Follow) -> Plan {
     if let Some(failure) = follow.failure() {
         return Plan::waiting(failed(follow.job.kind, failure));
     }
@@ -84,7 +90,12 @@ fn runs(unit: JobKind, at: &Progress) -> Finding {
 /// A unit is being started. That it failed before, or could not be started, is reported until its next attempt has begun.
 fn starts(observed: &Observed, unit: JobKind) -> Finding {
     let status = observed.machine.status.as_ref();
-    let said = status.and_then(|status| find(&status.conditions, BOOTSTRAP));
+    let condition = if unit.updates() {
+        ConditionType::Updating
+    } else {
+        BOOTSTRAP
+    };
+    let said = status.and_then(|status| find(&status.conditions, condition));
     if let Some(said) = said.filter(|said| said.reason == unit.failed()) {
         return Finding::no(BOOTSTRAP, unit.failed(), said.message.clone());
     }
@@ -238,6 +249,12 @@ fn worker(
     let join = seen.job(&observed.marker.job(JobKind::Join));
     let is_joining =
         join.is_some_and(|unit| matches!(unit.state, UnitState::Running(_) | UnitState::Succeeded));
+    if let Some(message) = joining::updating(observed, cluster).filter(|_| !is_joining) {
+        return Plan {
+            next: Next::After(ASK_AGAIN),
+            ..wait(Reason::VersionSkew, message)
+        };
+    }
     if let Some(namesake) = &observed.namesake
         && !is_joining
     {

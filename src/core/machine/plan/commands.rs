@@ -34,10 +34,12 @@ pub fn plan(observed: &Observed, held: &Infrastructure, node: &NodeView, now: Ti
 fn unfinished(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Option<Plan> {
     match &held.contact {
         Contact::SelfRegistering(_) => None,
-        Contact::NotAsked => observed
-            .follow
-            .is_some()
-            .then(|| bootstrap::followed(observed)),
+        Contact::NotAsked => {
+            let follow = observed.follow.as_ref();
+            follow
+                .is_some_and(|follow| follow.job.kind.bootstraps())
+                .then(|| bootstrap::followed(observed))
+        }
         Contact::Unreachable { reason, message } => Some(Plan {
             next: Next::After(ASK_AGAIN),
             ..Plan::waiting(Finding::unknown(

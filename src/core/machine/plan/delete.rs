@@ -8,7 +8,7 @@ use super::super::kind::PlaceKind;
 use super::super::observed::{Infrastructure, Lookup, Observed, Placement, Stuck, VirtualMachine};
 use super::drain::{self, silent_api, waiting_for_api};
 use super::leaving::{self, Leaving};
-use super::{Action, Plan, Release, address, hooks, hypervisor, known_node, release};
+use super::{Action, Plan, Release, address, hooks, hypervisor, known_node, release, update};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::Next;
 use crate::core::proof::{Ended, Over, Proof, TurnIsOver};
@@ -37,6 +37,9 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         };
         if stays {
             drain::undo(observed, &mut plan);
+            // another control plane could not join, after which this one leaves
+            let over = update::end_of_turn(observed);
+            plan.actions.extend(over.map(Action::ReturnTurn));
         }
         // meanwhile it is as any other
         if let Placement::Held(held) = &observed.placement

@@ -1,4 +1,4 @@
-//! The drain of the Node of a Machine that is being deleted: when there is one, how long it may last, and what is reported of
+//! The drain of the Node of a Machine that is being deleted, or whose kubelet is replaced: when there is one, how long it may last, and what is reported of
 //! it in condition `Draining`. Its time limit counts from the beginning of the drain, which the condition records.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -11,6 +11,7 @@ use super::{Action, DRAIN_AGAIN, Plan, known_node};
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Status};
 use crate::api::names::{ANNOTATION_CORDONED, ANNOTATION_EXCLUDE_DRAIN, ANNOTATION_HOST_IS_GONE};
 use crate::core::Next;
+use crate::core::NodeView;
 use crate::core::node::Marker;
 
 /// Puts the drain and the wait for volumes before a release, each waiting for the one before. Nothing is drained without a
@@ -80,6 +81,35 @@ pub(super) fn is_due_but_for_exclusion(observed: &Observed) -> bool {
         Lookup::Unknown(_) | Lookup::NotYet(_) => observed.had_node(),
     };
     may_have_node && !cluster_goes(observed)
+}
+
+/// The drain before the kubelet of a Machine is replaced: what is done, and what is reported of it. Where no other Node takes
+/// pods, where the user excluded it, and of a Node whose kubelet ends no pods, nothing is drained.
+pub(super) fn before_update(
+    observed: &Observed,
+    node: &NodeView,
+    now: Timestamp,
+) -> (Option<Action>, Option<Finding>) {
+    let cluster = observed.cluster.as_ref();
+    let has_place = cluster.is_some_and(|cluster| cluster.neighbours.take_pods);
+    if !has_place || is_excluded(observed) || node.is_unreachable() {
+        return (None, None);
+    }
+    if has_timed_out(observed, now) {
+        let limit = drain_limit(observed).unwrap_or_default();
+        let message = format!(
+            "the drain was ended by nodeDrainTimeoutSeconds ({limit} s){}. Pods that are left keep running while the kubelet is replaced",
+            left(observed, "then")
+        );
+        return (None, Some(over(Reason::DrainTimedOut, message)));
+    }
+    let message = format!("evicting the pods of Node {}", node.name);
+    let action = Action::Drain {
+        node: node.name.clone(),
+        uid: node.uid.clone(),
+    };
+    let finding = Finding::yes(ConditionType::Draining, Reason::Draining, message);
+    (Some(action), Some(finding))
 }
 
 /// Reports that a drain which was begun is skipped.

@@ -45,6 +45,9 @@ pub(super) fn plan(
     if let Some(member) = observed.member(members) {
         return left_over(observed, cluster, members, member);
     }
+    if let Some(message) = updating(observed, cluster) {
+        return without_turn(observed, members, wait(Reason::VersionSkew, message));
+    }
     if let Some(skew) = skew(observed, cluster) {
         return without_turn(observed, members, wait(Reason::VersionSkew, skew));
     }
@@ -76,6 +79,15 @@ fn without_turn(observed: &Observed, members: &Members, mut plan: Plan) -> Plan 
     plan
 }
 
+/// While control planes are updated, kubeadm's record in the cluster may be newer than what runs, and no kubeadm fits both.
+pub(super) fn updating(observed: &Observed, cluster: &ObservedCluster) -> Option<String> {
+    let machine = cluster.neighbours.updating.as_ref()?;
+    Some(format!(
+        "prepared; waiting to join until control-plane Machine {machine} is updated. If that does not proceed: tatara describe machine {machine} -n {}",
+        observed.marker.namespace
+    ))
+}
+
 /// kubeadm joins a control plane of the version that runs.
 fn skew(observed: &Observed, cluster: &ObservedCluster) -> Option<String> {
     let versions = observed.machine.versions()?;
@@ -87,7 +99,7 @@ fn skew(observed: &Observed, cluster: &ObservedCluster) -> Option<String> {
     (wanted.minor() != runs.minor() || !fits).then(|| {
         let marker = &observed.marker;
         format!(
-            "spec.versions is kubelet {kubelet}, controlPlane {wanted}, but the control plane of Cluster {} runs {runs}. This release upgrades no control plane, and joins only the minor version that runs: kubectl -n {} patch machine {} --type=merge -p '{{\"spec\":{{\"versions\":{{\"kubelet\":\"{runs}\",\"controlPlane\":\"{runs}\"}}}}}}'",
+            "spec.versions is kubelet {kubelet}, controlPlane {wanted}, but the control plane of Cluster {} runs {runs}, and kubeadm joins only the minor version that runs: kubectl -n {} patch machine {} --type=merge -p '{{\"spec\":{{\"versions\":{{\"kubelet\":\"{runs}\",\"controlPlane\":\"{runs}\"}}}}}}'",
             cluster.name, marker.namespace, marker.machine
         )
     })
@@ -199,6 +211,7 @@ pub fn busy(turn: &Turn, namespace: &str) -> String {
             format!("; to cancel its join: kubectl -n {namespace} delete machine {name}"),
         ),
         TurnAction::Remove => ("leaves", String::new()),
+        TurnAction::Upgrade => ("is updated in", String::new()),
     };
     format!(
         "Machine {name} {does} the control plane, and members change one at a time. If it does not proceed: tatara describe machine {name} -n {namespace}{cancel}"

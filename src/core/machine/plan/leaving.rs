@@ -4,7 +4,7 @@ use super::super::observed::{Contact, Lookup, Observed, ObservedCluster, Placeme
 use super::delete::deleting;
 use super::joining::{busy, has_turn, turn_of_another};
 use super::{Action, Plan, address};
-use crate::api::cluster::TurnAction;
+use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{Finding, Reason};
 use crate::core::control_plane::{Change, Member, Obstacle, permits};
 use crate::core::node::{JobKind, UnitState};
@@ -35,16 +35,17 @@ pub(super) fn of(observed: &Observed) -> Leaving<'_> {
     };
     let Some(member) = observed.member(members) else {
         // kubeadm adds its member at any moment while it runs: that it does not is read from its host
-        if let Join::Runs(why) | Join::MayRun(why) = join_on_host(observed, cluster) {
+        if let OnHost::Runs(why) | OnHost::MayRun(why) = kubeadm_on_host(observed) {
             return Leaving::Waits(deleting(Reason::WaitingForHost, why));
         }
-        let ends = has_turn(observed, cluster, TurnAction::Remove)
-            || has_turn(observed, cluster, TurnAction::Join);
+        let is_later = |turn: &Turn| turn.action != TurnAction::Init;
+        let own = cluster.turn.as_ref();
+        let ends = own.is_some_and(|turn| turn.machine == observed.uid() && is_later(turn));
         let proof = observed.member_proof(members).filter(|_| ends);
         return Leaving::Removed(proof.map(TurnIsOver::Member));
     };
     // without its member kubeadm would wait for minutes
-    if let Join::Runs(why) = join_on_host(observed, cluster) {
+    if let OnHost::Runs(why) = kubeadm_on_host(observed) {
         return Leaving::Waits(deleting(Reason::WaitingForHost, why));
     }
     if let Some(turn) = turn_of_another(observed, cluster) {
@@ -82,8 +83,8 @@ pub fn is_asked(observed: &Observed) -> bool {
         && observed.is_begun()
 }
 
-/// What its host says of kubeadm join, and why that is waited for.
-enum Join {
+/// What its host says of kubeadm, which changes the control plane there, and why that is waited for.
+enum OnHost {
     /// It does not run.
     Over,
     /// It runs.
@@ -92,31 +93,43 @@ enum Join {
     MayRun(String),
 }
 
-fn join_on_host(observed: &Observed, cluster: &ObservedCluster) -> Join {
+/// The job of kubeadm for which the Machine has the turn.
+pub fn job_of_turn(observed: &Observed) -> Option<JobKind> {
+    let cluster = observed.cluster.as_ref()?;
+    let jobs = [
+        (TurnAction::Join, JobKind::Join),
+        (TurnAction::Upgrade, JobKind::Upgrade),
+    ];
+    let mut jobs = jobs.into_iter();
+    jobs.find_map(|(action, kind)| has_turn(observed, cluster, action).then_some(kind))
+}
+
+fn kubeadm_on_host(observed: &Observed) -> OnHost {
     let Placement::Held(held) = &observed.placement else {
-        return Join::Over;
+        return OnHost::Over;
     };
-    if !has_turn(observed, cluster, TurnAction::Join) || observed.user_says_gone().is_some() {
-        return Join::Over;
-    }
-    let runs = || "kubeadm join runs on its host; it leaves when that has ended".to_owned();
+    let Some(kind) = job_of_turn(observed).filter(|_| observed.user_says_gone().is_none()) else {
+        return OnHost::Over;
+    };
+    let what = kind.title();
+    let runs = || format!("{what} runs on its host; it leaves when that has ended");
     match &held.contact {
         Contact::Seen(seen) => {
-            let job = seen.job(&observed.marker.job(JobKind::Join));
+            let job = seen.job(&observed.marker.job(kind));
             let is_running = job.is_some_and(|job| matches!(job.state, UnitState::Running(_)));
             // the commands of the user after it add no member
             let is_joined = observed.owner().is_some_and(|owner| owner.joined);
-            if is_running && !is_joined {
-                Join::Runs(runs())
+            if is_running && !(is_joined && kind == JobKind::Join) {
+                OnHost::Runs(runs())
             } else {
-                Join::Over
+                OnHost::Over
             }
         }
         // a job that is followed is this one, or waits on the host for its end
-        Contact::NotAsked if observed.follow.is_some() && !held.releasing => Join::Runs(runs()),
-        Contact::NotAsked | Contact::SelfRegistering(_) => Join::MayRun(runs()),
-        Contact::Unreachable { message, .. } => Join::MayRun(format!(
-            "kubeadm join may run on its host, which does not answer: {message}. Only if the server is destroyed, erased or disconnected for good: {}",
+        Contact::NotAsked if observed.follow.is_some() && !held.releasing => OnHost::Runs(runs()),
+        Contact::NotAsked | Contact::SelfRegistering(_) => OnHost::MayRun(runs()),
+        Contact::Unreachable { message, .. } => OnHost::MayRun(format!(
+            "{what} may run on its host, which does not answer: {message}. Only if the server is destroyed, erased or disconnected for good: {}",
             super::unheld::host_is_gone(observed)
         )),
     }

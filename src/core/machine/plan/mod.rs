@@ -23,6 +23,7 @@ pub mod running;
 mod summary;
 mod taking;
 mod unheld;
+pub mod update;
 pub use unheld::host_is_gone;
 mod virtual_machine;
 
@@ -159,6 +160,7 @@ fn held_plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan
         (_, None) => bootstrap::plan(observed, held, now),
     };
     address::keep(observed, held, &mut plan, now);
+    update::keep(observed, held, &mut plan, now);
     virtual_machine::remove_seed(observed, held, &mut plan);
     hypervisor::record(observed, &mut plan);
     plan

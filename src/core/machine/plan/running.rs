@@ -54,8 +54,11 @@ fn turn_is_over(observed: &Observed, cluster: &ObservedCluster) -> Option<TurnIs
         .iter()
         .chain(&cluster.other_turn)
         .find(is_own)?;
-    if turn.action == TurnAction::Init {
-        return Some(TurnIsOver::Recorded);
+    match turn.action {
+        TurnAction::Init => return Some(TurnIsOver::Recorded),
+        // that one ends with the update
+        TurnAction::Upgrade => return None,
+        TurnAction::Join | TurnAction::Remove => (),
     }
     let Lookup::Known(members) = &cluster.etcd else {
         return None;
@@ -197,13 +200,10 @@ fn up_to_date(observed: &Observed, node: &NodeView) -> Finding {
     let wanted = machine.versions().map_or("", |v| v.kubelet.as_str());
     let runs = &node.kubelet_version;
     if wanted.parse::<KubernetesVersion>().ok() != runs.parse::<KubernetesVersion>().ok() {
-        let remedy = if machine.is_control_plane() {
-            format!("this release upgrades no control plane: set spec.versions back to {runs}")
-        } else {
-            "replace the Machine to change it".into()
-        };
-        let message =
-            format!("spec.versions.kubelet is {wanted}, but the kubelet runs {runs}; {remedy}");
+        // what is prepared over SSH is updated
+        let message = format!(
+            "spec.versions.kubelet is {wanted}, but the kubelet runs {runs}; Tatara cannot update this machine in place: set spec.versions back, or replace the Machine"
+        );
         return Finding::no(
             ConditionType::UpToDate,
             Reason::KubeletVersionDiffers,

@@ -20,6 +20,8 @@ pub enum Phase {
     Bootstrapping,
     /// Its Node is Ready.
     Running,
+    /// It is brought to another version.
+    Updating,
     /// Its Node is not Ready, or does not exist any more.
     NotReady,
     /// The state of its Node is unknown.
@@ -38,6 +40,7 @@ impl Phase {
             Self::Provisioning => "Provisioning",
             Self::Bootstrapping => "Bootstrapping",
             Self::Running => "Running",
+            Self::Updating => "Updating",
             Self::NotReady => "NotReady",
             Self::Unknown => "Unknown",
             Self::Failed => "Failed",
@@ -149,6 +152,7 @@ fn phase(observed: &Observed, plan: &Plan) -> Phase {
     let has = |name: ConditionType| plan.findings.iter().any(|f| f.condition == name);
     match &observed.placement {
         Placement::None(_) => Phase::Pending,
+        Placement::Held(_) if has(ConditionType::Updating) => Phase::Updating,
         Placement::Held(_) if let Some(phase) = by_node(observed, plan) => phase,
         Placement::Held(_) if has(ConditionType::BootstrapReady) => Phase::Bootstrapping,
         Placement::Held(_) => Phase::Provisioning,

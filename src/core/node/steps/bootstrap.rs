@@ -38,7 +38,7 @@ pub fn init(input: Bootstrap<'_>) -> Result<Unit, UnitError> {
         "init",
         "kubeadm init",
         "steps/init.sh",
-        context! { init => true },
+        context! { fields => "kubeadm.clusterConfiguration, kubeadm.initConfiguration or kubeletConfiguration" },
     )?;
     unit(JobKind::Init, kubeadm, input)
 }
@@ -53,7 +53,7 @@ pub fn join(input: Bootstrap<'_>) -> Result<Unit, UnitError> {
         "join",
         "kubeadm join",
         "steps/join.sh",
-        context! { init => false },
+        context! { fields => "kubeadm.joinConfiguration" },
     )?;
     unit(JobKind::Join, kubeadm, input)
 }

@@ -3,11 +3,13 @@
 mod bootstrap;
 mod prepare;
 mod reset;
+mod update;
 mod virtual_ip;
 
 pub use bootstrap::{Bootstrap, POST_KUBEADM, init, join};
 pub use prepare::{Prepare, Role, prepare};
 pub use reset::{Reset, reset};
+pub use update::{kubelet, upgrade};
 pub use virtual_ip::{VirtualIpInput, address};
 
 use minijinja::Value;

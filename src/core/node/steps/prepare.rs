@@ -134,6 +134,16 @@ fn files(input: &Prepare<'_>) -> Result<Option<Step>, UnitError> {
 }
 
 fn kube(input: &Prepare<'_>) -> Result<Step, UnitError> {
+    Ok(step(
+        "kube",
+        "kubelet, kubeadm and kubectl",
+        "steps/kube.sh",
+        software(input),
+    )?)
+}
+
+/// Where kubelet, kubeadm and kubectl come from, and in which versions.
+pub(super) fn software(input: &Prepare<'_>) -> Value {
     let software = &input.settings.software;
     let source = match software.source {
         SoftwareSource::Preinstalled => "preinstalled",
@@ -141,21 +151,15 @@ fn kube(input: &Prepare<'_>) -> Result<Step, UnitError> {
         SoftwareSource::Mirror => "mirror",
     };
     let mirror = software.mirror.as_deref().unwrap_or_default();
-    let values = context! {
+    context! {
         source,
         mirror => mirror.trim_end_matches('/'),
         versions => versions(input),
         proxy => downloads(input),
-    };
-    Ok(step(
-        "kube",
-        "kubelet, kubeadm and kubectl",
-        "steps/kube.sh",
-        values,
-    )?)
+    }
 }
 
-fn containerd(input: &Prepare<'_>) -> Result<Step, UnitError> {
+pub(super) fn containerd(input: &Prepare<'_>) -> Result<Step, UnitError> {
     let mirrors: Vec<Value> = input
         .settings
         .registry_mirrors

@@ -15,6 +15,7 @@ mod reported;
 mod safety;
 mod turns;
 mod unseen;
+mod updating;
 mod virtual_machines;
 mod words;
 
@@ -117,6 +118,7 @@ fn cluster() -> ObservedCluster {
         components: None,
         other_control_planes: Vec::new(),
         version: Some("v1.36.3".into()),
+        neighbours: crate::core::machine::Neighbours::default(),
         workers_left: 1,
     }
 }

@@ -46,29 +46,6 @@ fn a_running_machine_keeps_its_node_as_it_says() {
     ];
     expect("a turn and a token", &plan_of(&with_turn), &actions, says);
 
-    let upgraded = edited(
-        running(worker()),
-        &json!({ "spec": { "versions": { "kubelet": "v1.35.4" } } }),
-    );
-    let says = (
-        "UpToDate",
-        "KubeletVersionDiffers",
-        &[
-            "spec.versions.kubelet is v1.35.4",
-            "v1.36.3",
-            "replace the Machine",
-        ][..],
-    );
-    expect("another version", &plan_of(&upgraded), &[], says);
-    // the last control plane goes only with its Cluster: it is not to be replaced
-    let older = json!({ "spec": { "versions": { "kubelet": "v1.35.4" } } });
-    let control_plane = plan_of(&edited(running(control_plane()), &older));
-    let parts = ["set spec.versions back to v1.36.3"];
-    let back = ("UpToDate", "KubeletVersionDiffers", &parts[..]);
-    expect("a control plane", &control_plane, &[], back);
-    let said = &finding(&control_plane, "UpToDate").message;
-    assert!(!said.contains("replace the Machine"), "{said}");
-
     let settings = r#"{"kubeletConfiguration":{"maxPods":110}}"#;
     let annotation = json!({ "metadata": { "annotations": { (ANNOTATION_SETTINGS): settings } } });
     let behind = with_cluster(edited(running(worker()), &annotation), |cluster| {

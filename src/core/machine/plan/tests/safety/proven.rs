@@ -49,8 +49,8 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
                 && initialized_by.is_none()
                 && case.owner != "made"
         }
-        // the others are of virtual machines, and these cases are about hosts
-        Action::RunJob(JobKind::Reset | JobKind::Address)
+        // the others are of virtual machines or updates, and these cases are about hosts of one version
+        Action::RunJob(JobKind::Reset | JobKind::Address | JobKind::Upgrade | JobKind::Kubelet)
         | Action::Acquire(
             Acquire::Elsewhere
             | Acquire::Image

@@ -1,0 +1,83 @@
+//! What the rest of its cluster means for the version of a Machine.
+
+use kube::ResourceExt;
+
+use super::super::Machines;
+use crate::api::cluster::{Turn, TurnAction};
+use crate::api::conditions::{ConditionType, is_true};
+use crate::api::{Cluster, Machine};
+use crate::core::machine::neighbours::{Neighbours, is_updating, oldest_kubelet, takes_pods};
+
+/// Nothing is looked up for a Machine whose Node is as its spec wants it.
+pub(super) fn of(
+    controller: &Machines,
+    cluster: &Cluster,
+    machine: &Machine,
+    turn: Option<&Turn>,
+    is_control_plane: bool,
+) -> Neighbours {
+    if is_as_wanted(machine) {
+        return Neighbours::default();
+    }
+    let mut neighbours = Neighbours {
+        updating: upgrading(turn, machine).or_else(|| updating(controller, cluster, machine)),
+        ..Neighbours::default()
+    };
+    let status = machine.status.as_ref();
+    let node = status.and_then(|status| status.node_ref.as_ref()?.name.as_deref());
+    if let (Some(own), Some(workload)) = (node, controller.workloads.get(cluster)) {
+        let nodes = workload.nodes();
+        let others = || nodes.iter().filter(|node| node.name != own);
+        neighbours.take_pods = others().any(|node| takes_pods(node));
+        if is_control_plane {
+            neighbours.oldest_kubelet = oldest_kubelet(others().map(AsRef::as_ref));
+        }
+    }
+    neighbours
+}
+
+fn is_as_wanted(machine: &Machine) -> bool {
+    let Some(status) = &machine.status else {
+        return false;
+    };
+    let wanted = machine.versions();
+    let is_running =
+        |runs: &str, wanted: &str| runs.trim_start_matches('v') == wanted.trim_start_matches('v');
+    let same = status
+        .versions
+        .as_ref()
+        .zip(wanted)
+        .is_some_and(|(runs, wanted)| {
+            let planes = (
+                runs.control_plane.as_deref(),
+                wanted.control_plane.as_deref(),
+            );
+            is_running(&runs.kubelet, &wanted.kubelet)
+                && is_running(planes.0.unwrap_or_default(), planes.1.unwrap_or_default())
+        });
+    same && !is_true(&status.conditions, ConditionType::Updating)
+}
+
+/// Another Machine that has the turn of an upgrade: its API server may have the new version before kubeadm has ended.
+fn upgrading(turn: Option<&Turn>, machine: &Machine) -> Option<String> {
+    let is_others = |turn: &&Turn| {
+        turn.action == TurnAction::Upgrade && machine.uid().as_ref() != Some(&turn.machine)
+    };
+    turn.filter(is_others).map(|turn| turn.name.clone())
+}
+
+/// Another control-plane Machine that is on its way to another version.
+fn updating(controller: &Machines, cluster: &Cluster, machine: &Machine) -> Option<String> {
+    let machines = controller.control_planes.machines(cluster);
+    let mut others = machines.iter().filter(|other| other.uid() != machine.uid());
+    let found = others.find(|other| {
+        let status = other.status.as_ref();
+        let runs = status.and_then(|status| status.versions.as_ref()?.control_plane.as_deref());
+        let wanted = other
+            .versions()
+            .and_then(|versions| versions.control_plane.as_deref());
+        runs.zip(wanted)
+            .is_some_and(|(runs, wanted)| is_updating(runs, wanted))
+    });
+    found.map(|machine| machine.name_any())
+}

@@ -1,0 +1,114 @@
+//! What the rest of its cluster means for the version of a Machine.
+
+use crate::core::NodeView;
+use crate::core::kubeadm::{KubernetesVersion, version};
+
+/// The other machines of its cluster, as far as the version of this one depends on them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Neighbours {
+    /// A control-plane Machine whose control plane is older than its spec wants: kubeadm's record in the cluster may be newer
+    /// than what runs, and so nothing joins.
+    pub updating: Option<String>,
+    /// Name and version of the oldest kubelet; determined for a control plane only.
+    pub oldest_kubelet: Option<(String, KubernetesVersion)>,
+    /// Another Node takes ordinary pods, so that this one can be drained.
+    pub take_pods: bool,
+}
+
+/// Whether a control plane of this version is on its way to the one that is wanted.
+pub fn is_updating(runs: &str, wanted: &str) -> bool {
+    match (runs.parse(), wanted.parse()) {
+        (Ok(runs), Ok(wanted)) => {
+            wanted > runs && version::check_control_plane_step(&runs, &wanted).is_ok()
+        }
+        _ => false,
+    }
+}
+
+/// Whether ordinary pods are scheduled on a Node.
+pub fn takes_pods(node: &NodeView) -> bool {
+    let keeps_off = |effect: &str| effect == "NoSchedule" || effect == "NoExecute";
+    let is_free = !node.taints.iter().any(|taint| keeps_off(&taint.effect));
+    node.ready == Some(true) && !node.unschedulable && is_free
+}
+
+/// The oldest kubelet of these Nodes. One whose version cannot be read does not count.
+pub fn oldest_kubelet<'a>(
+    nodes: impl Iterator<Item = &'a NodeView>,
+) -> Option<(String, KubernetesVersion)> {
+    nodes
+        .filter_map(|node| Some((node.name.clone(), node.kubelet_version.parse().ok()?)))
+        .min_by_key(|(_, version): &(_, KubernetesVersion)| version.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::Taint;
+
+    use super::*;
+    use crate::core::kubeadm::CONTROL_PLANE_TAINT;
+
+    #[test]
+    fn a_control_plane_is_on_its_way_up_alone() {
+        let table = [
+            ("v1.35.4", "v1.36.3", true),
+            ("v1.36.2", "v1.36.3", true),
+            ("v1.36.3", "v1.36.3", false),
+            // neither is done, so that nobody waits for it
+            ("v1.36.3", "v1.36.2", false),
+            ("v1.34.0", "v1.36.3", false),
+            ("", "v1.36.3", false),
+        ];
+        for (runs, wanted, expected) in table {
+            assert_eq!(is_updating(runs, wanted), expected, "{runs} to {wanted}");
+        }
+    }
+
+    #[test]
+    fn a_node_takes_pods_that_is_ready_and_kept_from_nobody() {
+        let node = |change: fn(&mut NodeView)| {
+            let mut node = NodeView {
+                ready: Some(true),
+                ..NodeView::default()
+            };
+            change(&mut node);
+            takes_pods(&node)
+        };
+        let taint = |effect: &str| Taint {
+            key: CONTROL_PLANE_TAINT.into(),
+            effect: effect.into(),
+            ..Taint::default()
+        };
+        assert!(node(|_| ()));
+        assert!(node(|node| node.taints = vec![Taint {
+            effect: "PreferNoSchedule".into(),
+            ..Taint::default()
+        }]));
+        assert!(!node(|node| node.ready = None));
+        assert!(!node(|node| node.unschedulable = true));
+        for effect in ["NoSchedule", "NoExecute"] {
+            let tainted = NodeView {
+                ready: Some(true),
+                taints: vec![taint(effect)],
+                ..NodeView::default()
+            };
+            assert!(!takes_pods(&tainted), "{effect}");
+        }
+    }
+
+    #[test]
+    fn the_oldest_kubelet_is_found_by_number() {
+        let node = |name: &str, version: &str| NodeView {
+            name: name.into(),
+            kubelet_version: version.into(),
+            ..NodeView::default()
+        };
+        let nodes = [node("a", "v1.36.3"), node("b", "v1.35.10"), node("c", "?")];
+        let (name, version) = oldest_kubelet(nodes.iter()).expect("one");
+        assert_eq!(
+            (name.as_str(), version.to_string().as_str()),
+            ("b", "v1.35.10")
+        );
+        assert_eq!(oldest_kubelet([].iter()), None);
+    }
+}

@@ -1,0 +1,418 @@
+//! A Machine whose versions differ from what its node runs.
+
+use super::members::etcd_at;
+use super::*;
+use crate::api::names::ANNOTATION_CORDONED;
+use crate::core::control_plane::component::{Answer, Component, ComponentState, Components};
+use crate::core::machine::Neighbours;
+use crate::core::node::Follow;
+
+const OWN: &str = "192.0.2.11";
+
+/// A worker of v1.35.4 under a control plane of v1.36.3 that wants v1.36.3; its host shows these jobs, of which one that has
+/// succeeded has the steps of today.
+fn old_worker(jobs: &[(JobKind, UnitState)]) -> Observed {
+    let mut observed = running(worker());
+    runs(&mut observed, "v1.35.4");
+    observed = with_cluster(observed, |cluster| {
+        cluster.neighbours.take_pods = true;
+    });
+    shows(observed, jobs, "v1.35.4")
+}
+
+/// A control plane of v1.35.4 that wants v1.36.3, alone or beside others.
+fn old_control_plane(members: &[&str], jobs: &[(JobKind, UnitState)]) -> Observed {
+    let mut observed = running(control_plane());
+    runs(&mut observed, "v1.35.4");
+    let observed = with_cluster(observed, |cluster| {
+        cluster.version = Some("v1.35.4".into());
+        cluster.etcd = Lookup::Known(etcd_at(members));
+        cluster.components = Some(components("v1.35.4"));
+        cluster.neighbours.take_pods = true;
+    });
+    shows(observed, jobs, "v1.35.4")
+}
+
+fn runs(observed: &mut Observed, kubelet: &str) {
+    let Lookup::Known(Some(node)) = &observed.node else {
+        panic!("a Node")
+    };
+    observed.node = Lookup::Known(Some(Arc::new(NodeView {
+        kubelet_version: kubelet.into(),
+        ..node.as_ref().clone()
+    })));
+}
+
+fn node_is(observed: &mut Observed, change: impl FnOnce(&mut NodeView)) {
+    let Lookup::Known(Some(node)) = &observed.node else {
+        panic!("a Node")
+    };
+    let mut node = node.as_ref().clone();
+    change(&mut node);
+    observed.node = Lookup::Known(Some(Arc::new(node)));
+}
+
+fn components(version: &str) -> Arc<Components> {
+    let serves = ComponentState::next(None, Answer::Serves);
+    Arc::new(Components {
+        version: Some(version.into()),
+        states: Component::ALL.map(|name| (name, serves.clone())).into(),
+    })
+}
+
+fn shows(observed: Observed, jobs: &[(JobKind, UnitState)], kubelet: &str) -> Observed {
+    let identity = |kind| {
+        let unit = match kind {
+            JobKind::Upgrade => units::upgrade(&observed),
+            _ => units::kubelet(&observed),
+        };
+        unit.expect("a unit").identity()
+    };
+    let jobs = jobs.iter().map(|(kind, state)| UnitStatus {
+        identity: identity(*kind),
+        ..unit(&observed, *kind, state.clone())
+    });
+    let jobs = jobs.collect();
+    let mut observed = ours(observed, jobs);
+    if let Placement::Held(Infrastructure {
+        contact: Contact::Seen(seen),
+        ..
+    }) = &mut observed.placement
+    {
+        seen.versions.kubelet = Some(kubelet.into());
+    }
+    observed
+}
+
+fn with_turn(observed: Observed, machine: &str) -> Observed {
+    with_cluster(observed, |cluster| {
+        cluster.turn = Some(Turn {
+            action: TurnAction::Upgrade,
+            ..turn_of(machine)
+        });
+    })
+}
+
+fn drain() -> Action {
+    Action::Drain {
+        node: "host-a".into(),
+        uid: "node".into(),
+    }
+}
+
+fn says<'a>(condition: &'a str, reason: &'a str) -> (&'a str, &'a str, &'a [&'a str]) {
+    (condition, reason, &[])
+}
+
+#[test]
+fn a_worker_goes_from_kubeadm_over_its_drain_to_the_kubelet() {
+    use JobKind::{Kubelet, Upgrade};
+    use UnitState::{Running, Succeeded};
+    let of = |jobs: &[(JobKind, UnitState)]| plan(&old_worker(jobs), at(0));
+    let begin = of(&[]);
+    let run = [Action::RunJob(Upgrade)];
+    expect(
+        "it begins",
+        &begin,
+        &run,
+        says("Updating", "KubeadmUpgrade"),
+    );
+    assert_eq!(begin.phase, Phase::Updating);
+    let differs = finding(&begin, "UpToDate");
+    assert_eq!(differs.message, "kubelet v1.35.4, wanted v1.36.3");
+    assert_eq!(finding(&begin, "Ready").status, Status::True);
+    let attached = of(&[(Upgrade, Running(step("upgrade")))]);
+    let told = ("Updating", "KubeadmUpgrade", &["2/9 upgrade"][..]);
+    expect("a restarted manager attaches", &attached, &run, told);
+    let drains = of(&[(Upgrade, Succeeded)]);
+    let run = [drain(), Action::RunJob(Kubelet)];
+    expect("drained first", &drains, &run, says("Updating", "Draining"));
+    let done = [(Upgrade, Succeeded), (Kubelet, Running(step("kubelet")))];
+    let replaced = of(&done);
+    let run = [Action::RunJob(Kubelet)];
+    expect("once", &replaced, &run, says("Updating", "KubeletUpdate"));
+    let failed = of(&[(Upgrade, Succeeded), (Kubelet, failure("no"))]);
+    expect("a failure", &failed, &run, says("Updating", "UpdateFailed"));
+    assert_eq!(finding(&failed, "UpToDate").reason, Reason::UpdateFailed);
+    let installed = shows(
+        old_worker(&[]),
+        &[(Upgrade, Succeeded), (Kubelet, Succeeded)],
+        "v1.36.3",
+    );
+    let waits = plan(&installed, at(0));
+    expect("its Node", &waits, &[], says("Updating", "WaitingForNode"));
+    // somebody put the old program back
+    let undone = of(&[(Upgrade, Succeeded), (Kubelet, Succeeded)]);
+    let run = [drain(), Action::RunJob(Kubelet)];
+    expect("again", &undone, &run, says("Updating", "Draining"));
+}
+
+#[test]
+fn what_was_cordoned_takes_pods_again_when_all_is_ready() {
+    let mut new = running(worker());
+    new = shows(new, &[], "v1.36.3");
+    node_is(&mut new, |node| {
+        node.unschedulable = true;
+        node.annotations
+            .insert(ANNOTATION_CORDONED.into(), "true".into());
+    });
+    let uncordon = [Action::UncordonNode {
+        node: "host-a".into(),
+        uid: "node".into(),
+    }];
+    let ends = plan(&new, at(0));
+    expect("it ends", &ends, &uncordon, says("Updating", "Updating"));
+    node_is(&mut new, |node| node.ready = Some(false));
+    let waits = plan(&new, at(0));
+    expect("not yet", &waits, &[], says("Updating", "WaitingForNode"));
+    // by others
+    node_is(&mut new, |node| {
+        node.ready = Some(true);
+        node.annotations.remove(ANNOTATION_CORDONED);
+    });
+    let theirs = plan(&new, at(0));
+    expect("theirs", &theirs, &[], says("UpToDate", "VersionsEqual"));
+    assert_eq!(theirs.phase, Phase::Running);
+}
+
+#[test]
+fn nothing_is_drained_that_has_no_other_place() {
+    let done = [(JobKind::Upgrade, UnitState::Succeeded)];
+    let kubelet = [Action::RunJob(JobKind::Kubelet)];
+    let alone = with_cluster(old_worker(&done), |c| c.neighbours = Neighbours::default());
+    let excluded = json!({ "metadata": { "annotations": { (ANNOTATION_EXCLUDE_DRAIN): "" } } });
+    let mut silent = old_worker(&done);
+    node_is(&mut silent, |node| {
+        (node.ready, node.ready_reason) = (None, "NodeStatusUnknown".into());
+    });
+    let cases = [alone, edited(old_worker(&done), &excluded), silent];
+    for observed in cases {
+        let plan = plan(&observed, at(0));
+        expect(
+            "no drain",
+            &plan,
+            &kubelet,
+            says("Updating", "KubeletUpdate"),
+        );
+    }
+    let timed = json!({
+        "spec": { "deletion": { "nodeDrainTimeoutSeconds": 10 } },
+        "status": { "conditions": [{
+            "type": "Draining", "status": "True", "reason": "DrainBlocked", "message": "a budget",
+            "lastTransitionTime": at(0).to_string(),
+        }] },
+    });
+    let timed = edited(old_worker(&done), &timed);
+    let all = [drain(), kubelet[0].clone()];
+    expect(
+        "in time",
+        &plan(&timed, at(9)),
+        &all,
+        says("Draining", "Draining"),
+    );
+    let late = plan(&timed, at(10));
+    expect("late", &late, &kubelet, says("Draining", "DrainTimedOut"));
+}
+
+/// Case, what is observed, whether it is begun, reason and a part of the message of `UpToDate`.
+type Case = (&'static str, Observed, bool, (&'static str, &'static str));
+
+#[test]
+fn versions_move_in_the_order_that_kubernetes_allows() {
+    let upgrade = [Action::RunJob(JobKind::Upgrade)];
+    let under = |version: &str| {
+        let version = version.to_owned();
+        with_cluster(old_worker(&[]), |cluster| cluster.version = Some(version))
+    };
+    let wants =
+        |observed, versions: Value| edited(observed, &json!({ "spec": { "versions": versions } }));
+    let lone = || with_turn(old_control_plane(&[OWN], &[]), ME);
+    let both = |version: &str| json!({ "kubelet": version, "controlPlane": version });
+    let updating =
+        |observed| with_cluster(observed, |c| c.neighbours.updating = Some("cp-1".into()));
+    let left = |observed| {
+        with_cluster(observed, |cluster| {
+            let version = "v1.32.0".parse().expect("a version");
+            cluster.neighbours.oldest_kubelet = Some(("w-9".into(), version));
+        })
+    };
+    let cases: [Case; 8] = [
+        (
+            "ahead",
+            under("v1.35.4"),
+            false,
+            ("VersionSkew", "ahead of the control plane at v1.35.4"),
+        ),
+        (
+            "a control plane moves",
+            updating(old_worker(&[])),
+            false,
+            ("VersionSkew", "control-plane Machine cp-1 is updated"),
+        ),
+        (
+            "back, within the skew",
+            wants(old_worker(&[]), json!({ "kubelet": "v1.34.1" })),
+            true,
+            ("Updating", "wanted v1.34.1"),
+        ),
+        (
+            "back, too far",
+            wants(old_worker(&[]), json!({ "kubelet": "v1.32.1" })),
+            false,
+            ("UnsupportedVersion", "set v1.33 to v1.36"),
+        ),
+        (
+            "one minor up",
+            lone(),
+            true,
+            ("Updating", "control plane v1.35.4, wanted v1.36.3; kubelet"),
+        ),
+        (
+            "a patch back",
+            wants(lone(), both("v1.35.3")),
+            false,
+            ("UnsupportedVersion", "does not go back"),
+        ),
+        (
+            "a minor left out",
+            with_cluster(wants(lone(), both("v1.36.3")), |c| {
+                c.version = Some("v1.34.4".into());
+                c.components = Some(components("v1.34.4"));
+            }),
+            false,
+            ("UnsupportedVersion", "set v1.35 first"),
+        ),
+        (
+            "a kubelet left behind",
+            left(lone()),
+            false,
+            ("VersionSkew", "machine w-9 still runs kubelet v1.32.0"),
+        ),
+    ];
+    for (case, observed, goes, (reason, part)) in cases {
+        let actions: &[Action] = if goes { &upgrade } else { &[] };
+        let said = plan(&observed, at(0));
+        expect(case, &said, actions, ("UpToDate", reason, &[part]));
+        assert_eq!(finding(&said, "Ready").status, Status::True, "{case}");
+    }
+}
+
+#[test]
+fn a_control_plane_has_the_turn_while_it_is_updated() {
+    use UnitState::Succeeded;
+    let three = [OWN, "192.0.2.21", "192.0.2.22"];
+    let of = |observed: &Observed| plan(observed, at(0));
+    let take = [Action::TakeTurn(TurnAction::Upgrade)];
+    for members in [&three[..1], &three] {
+        let begin = of(&old_control_plane(members, &[]));
+        expect("it begins", &begin, &take, says("UpToDate", "TakingTurn"));
+    }
+    let another = of(&with_turn(old_control_plane(&three, &[]), OTHER));
+    let told = (
+        "UpToDate",
+        "WaitingForTurn",
+        &["Machine cp-1 is updated"][..],
+    );
+    expect("one at a time", &another, &[], told);
+    let sick = with_cluster(old_control_plane(&three, &[]), |cluster| {
+        let mut members = (*etcd_at(&three)).clone();
+        let id = members.at(three[1]).expect("a member").id;
+        members.health.remove(&id);
+        cluster.etcd = Lookup::Known(Arc::new(members));
+    });
+    expect(
+        "the quorum",
+        &of(&sick),
+        &[],
+        says("UpToDate", "QuorumAtRisk"),
+    );
+    let unread = with_cluster(old_control_plane(&three, &[]), |cluster| {
+        cluster.etcd = Lookup::Unknown("no answer".into());
+    });
+    expect(
+        "no list",
+        &of(&unread),
+        &[],
+        says("UpToDate", "EtcdUnreachable"),
+    );
+
+    let mine = |jobs: &[(JobKind, UnitState)]| with_turn(old_control_plane(&three, jobs), ME);
+    let run = [Action::RunJob(JobKind::Upgrade)];
+    expect(
+        "kubeadm",
+        &of(&mine(&[])),
+        &run,
+        says("Updating", "KubeadmUpgrade"),
+    );
+    let done = [(JobKind::Upgrade, Succeeded)];
+    let waits = says("Updating", "WaitingForControlPlane");
+    expect("its API server", &of(&mine(&done)), &[], waits);
+    let serves = with_cluster(mine(&done), |c| c.components = Some(components("v1.36.3")));
+    let kubelet = [drain(), Action::RunJob(JobKind::Kubelet)];
+    expect(
+        "kubelet",
+        &of(&serves),
+        &kubelet,
+        says("Updating", "Draining"),
+    );
+    // the API of a lone one is away meanwhile
+    let mut away = mine(&[(JobKind::Upgrade, failure("no"))]);
+    away.node = Lookup::Unknown("no answer".into());
+    let tried = of(&away);
+    expect("again", &tried, &run, says("Updating", "UpdateFailed"));
+    assert_eq!(finding(&tried, "BootstrapReady").status, Status::True);
+
+    let mut new = serves;
+    runs(&mut new, "v1.36.3");
+    let ends = of(&new);
+    let returned = |action: &Action| matches!(action, Action::ReturnTurn(TurnIsOver::Member(_)));
+    assert!(
+        ends.actions.iter().all(returned) && ends.actions.len() == 1,
+        "{:?}",
+        ends.actions
+    );
+    let sick = with_cluster(new.clone(), |cluster| {
+        let fails = (0..3).fold(None, |before: Option<ComponentState>, _| {
+            Some(ComponentState::next(
+                before.as_ref(),
+                Answer::Fails("500".into()),
+            ))
+        });
+        let mut now = (*components("v1.36.3")).clone();
+        now.states
+            .extend(fails.map(|state| (Component::Scheduler, state)));
+        cluster.components = Some(Arc::new(now));
+    });
+    expect(
+        "its scheduler",
+        &of(&sick),
+        &[],
+        says("Updating", "WaitingForControlPlane"),
+    );
+    let over = with_cluster(new, |cluster| cluster.turn = None);
+    expect("over", &of(&over), &[], says("UpToDate", "VersionsEqual"));
+}
+
+#[test]
+fn a_job_that_is_followed_is_the_updates_and_the_node_stays_as_it_is() {
+    let mut observed = old_worker(&[]);
+    observed.placement = held(Contact::NotAsked);
+    observed.follow = Some(Follow {
+        job: observed.marker.job(JobKind::Upgrade),
+        progress: Some(step("upgrade")),
+        since: at(0),
+        retried: None,
+    });
+    let told = ("Updating", "KubeadmUpgrade", &["2/9 upgrade"][..]);
+    expect("its Node is there", &plan(&observed, at(0)), &[], told);
+    let updating = json!({ "status": { "conditions": [{
+        "type": "Updating", "status": "True", "reason": "KubeadmUpgrade", "message": "",
+        "lastTransitionTime": at(0).to_string(),
+    }] } });
+    let mut away = edited(observed, &updating);
+    away.node = Lookup::Unknown("no answer".into());
+    let said = plan(&away, at(0));
+    expect("its API is away", &said, &[], told);
+    assert_eq!(said.phase, Phase::Updating);
+    assert_eq!(finding(&said, "NodeHealthy").reason, Reason::ApiUnreachable);
+}

@@ -1,0 +1,57 @@
+//! Why a version cannot be run now, or ever, by the rules of Kubernetes
+//! (<https://kubernetes.io/releases/version-skew-policy/>).
+
+use super::super::super::observed::{Observed, ObservedCluster};
+use super::{control_plane, kubelet};
+use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::core::kubeadm::{KubernetesVersion, VersionError, version};
+
+/// What forbids the versions that a Machine wants, in condition `UpToDate`.
+pub(super) fn obstacle(observed: &Observed) -> Option<Finding> {
+    let cluster = observed.cluster.as_ref()?;
+    let found = match control_plane(observed) {
+        Some((runs, wanted)) => of_control_plane(cluster, &runs, &wanted),
+        None => of_worker(observed, cluster),
+    };
+    found.map(|(reason, message)| Finding::no(ConditionType::UpToDate, reason, message))
+}
+
+fn of_control_plane(
+    cluster: &ObservedCluster,
+    runs: &KubernetesVersion,
+    wanted: &KubernetesVersion,
+) -> Option<(Reason, String)> {
+    let lowest = cluster.version.as_ref().and_then(|text| text.parse().ok());
+    let lowest = lowest.unwrap_or_else(|| runs.clone());
+    let kubelets = cluster.neighbours.oldest_kubelet.iter();
+    let kubelets = kubelets.map(|(name, version)| (name.as_str(), version));
+    let steps = version::check_control_plane_step(runs, wanted)
+        // none goes ahead of another that is two steps behind
+        .and_then(|()| version::check_control_plane_step(&lowest.min(wanted.clone()), wanted))
+        .and_then(|()| version::check_kubelets_follow(wanted, kubelets));
+    steps.err().as_ref().map(refused)
+}
+
+fn of_worker(observed: &Observed, cluster: &ObservedCluster) -> Option<(Reason, String)> {
+    let (_, wanted) = kubelet(observed)?;
+    let runs: KubernetesVersion = cluster.version.as_ref()?.parse().ok()?;
+    if let Err(error) = version::check_kubelet(&wanted, &runs) {
+        return Some(refused(&error));
+    }
+    let machine = cluster.neighbours.updating.as_ref()?;
+    let message = format!(
+        "spec.versions.kubelet is {wanted}; waiting until control-plane Machine {machine} is updated: the control plane goes first. If that does not proceed: tatara describe machine {machine} -n {}",
+        observed.marker.namespace
+    );
+    Some((Reason::VersionSkew, message))
+}
+
+fn refused(error: &VersionError) -> (Reason, String) {
+    let reason = match error {
+        VersionError::KubeletAhead { .. } | VersionError::KubeletLeftBehind { .. } => {
+            Reason::VersionSkew
+        }
+        _ => Reason::UnsupportedVersion,
+    };
+    (reason, error.to_string())
+}

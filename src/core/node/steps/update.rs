@@ -1,0 +1,58 @@
+//! A node in another version of Kubernetes, on its host.
+
+use minijinja::context;
+use secrecy::SecretString;
+
+use super::super::job::JobKind;
+use super::super::unit::{SecretFile, Unit};
+use super::prepare::{Prepare, Role, containerd, software};
+use super::{UnitError, step};
+
+/// The unit of `kubeadm upgrade`. On a control plane it moves the cluster's record (ConfigMap `kubeadm-config`) where that is
+/// older; `configuration` is kubeadm's `UpgradeConfiguration`. It leaves the kubelet as it is.
+///
+/// # Errors
+/// [`UnitError`]: a template does not render.
+pub fn upgrade(input: &Prepare<'_>, configuration: String) -> Result<Unit, UnitError> {
+    let values = context! {
+        control_plane => input.role == Role::ControlPlane,
+        fields => "kubeadm.upgradeConfiguration",
+        ..software(input)
+    };
+    Ok(Unit {
+        kind: JobKind::Upgrade,
+        steps: vec![
+            step(
+                "kubeadm",
+                "kubeadm in the new version",
+                "steps/kubeadm.sh",
+                software(input),
+            )?,
+            step("upgrade", "kubeadm upgrade", "steps/upgrade.sh", values)?,
+        ],
+        secrets: vec![SecretFile {
+            name: "upgrade.yaml".to_owned(),
+            content: SecretString::from(configuration),
+        }],
+    })
+}
+
+/// The unit that replaces the kubelet, and starts it anew.
+///
+/// # Errors
+/// [`UnitError`]: a template does not render.
+pub fn kubelet(input: &Prepare<'_>) -> Result<Unit, UnitError> {
+    Ok(Unit {
+        kind: JobKind::Kubelet,
+        steps: vec![
+            containerd(input)?,
+            step(
+                "kubelet",
+                "kubelet in the new version",
+                "steps/kubelet.sh",
+                software(input),
+            )?,
+        ],
+        secrets: Vec::new(),
+    })
+}
