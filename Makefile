@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help quickstart quickstart-down check test test-slow test-failures crds bench-bootstrap docs
+.PHONY: help quickstart quickstart-down check test test-slow test-day2 test-failures crds bench-bootstrap docs
 
 # what quickstart, tests and CI build once, outside the checkout
 TATARA_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tatara
@@ -31,6 +31,9 @@ test: ## everything below the slow tier: also on a real API server and on real h
 
 test-slow: ## what needs a second Kubernetes version
 	@hack/test slow
+
+test-day2: ## versions that move: control planes and workers from the older Kubernetes to the newer, with a power cut
+	@hack/test day2
 
 test-failures: ## what people see of 25 failures on real hosts: cause, remedy, where, how soon
 	@hack/test failures

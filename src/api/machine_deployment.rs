@@ -38,6 +38,8 @@ use super::meta::MachineTemplate;
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new(super::schema::SELECTOR_MATCHES).message(Message::Expression(super::schema::selector_message())).field_path(".selector"))]
 #[x_kube(validation = Rule::new(super::schema::SELECTOR_NOT_EMPTY).message(super::schema::SELECTOR_EMPTY_MESSAGE).field_path(".selector"))]
+#[x_kube(validation = Rule::new(super::schema::LIMIT_FITS).message(super::schema::LIMIT_FITS_MESSAGE).field_path(".strategy"))]
+#[x_kube(validation = Rule::new(super::schema::CAN_UPDATE_IN_PLACE).message(super::schema::CAN_UPDATE_IN_PLACE_MESSAGE).field_path(".strategy.inPlace"))]
 #[x_kube(validation = Rule::new(super::schema::CAN_ROLL).message(super::schema::CAN_ROLL_MESSAGE).field_path(".strategy.rollingUpdate"))]
 pub struct MachineDeploymentSpec {
     /// Desired number of Machines.
@@ -86,6 +88,9 @@ pub struct Strategy {
     /// Limits of a RollingUpdate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rolling_update: Option<RollingUpdate>,
+    /// Limit of an in-place rollout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_place: Option<InPlace>,
 }
 
 /// Kind of rollout.
@@ -96,6 +101,9 @@ pub enum StrategyType {
     RollingUpdate,
     /// A Machine is replaced when a user deletes it.
     OnDelete,
+    /// Machines keep name and host, and are brought to other versions there. Only `versions` and `node.software` of the
+    /// provider spec may change.
+    InPlace,
 }
 
 /// Limits of a RollingUpdate: numbers, or percentages of the desired replicas.
@@ -110,6 +118,17 @@ pub struct RollingUpdate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "super::schema::int_or_percent")]
     pub max_surge: Option<IntOrString>,
+}
+
+/// Limit of an in-place rollout: a number, or a percentage of the desired replicas.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InPlace {
+    /// How many Machines may be unavailable during the rollout, so at most how many are updated at once; a percentage is
+    /// rounded down, to 1 at least. Default 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "super::schema::int_or_percent")]
+    pub max_unavailable: Option<IntOrString>,
 }
 
 /// Observed state of a deployment.

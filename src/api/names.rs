@@ -49,6 +49,8 @@ pub const ANNOTATION_RETRY: &str = "tatara.dev/retry";
 pub const ANNOTATION_RESTARTED_AT: &str = "tatara.dev/restarted-at";
 /// Annotation on a MachineSet: create no Machines (OnDelete keeps old sets from refilling).
 pub const ANNOTATION_DISABLE_CREATE: &str = "cluster.k8s.io/disable-machine-create";
+/// Annotation on a MachineSet: what it has beyond `spec.replicas` is not deleted, but moves to the MachineSet of this UID.
+pub const ANNOTATION_MOVES_TO: &str = "tatara.dev/moves-to";
 /// Annotation on a MachineSet: its revision (2019 API).
 pub const ANNOTATION_REVISION: &str = "machinedeployment.clusters.k8s.io/revision";
 /// Annotation on a MachineSet: its revision, under the name by which the stock cluster-autoscaler sees that a deployment

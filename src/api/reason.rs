@@ -119,7 +119,7 @@ reasons! {
     }
     // MachineSet and MachineDeployment
     Warning {
-        UnhealthyMachines, ProgressDeadlineExceeded,
+        UnhealthyMachines, ProgressDeadlineExceeded, NeedsReplacement,
     }
     // what is well
     Normal {
@@ -244,6 +244,7 @@ impl Reason {
                 | Self::TurnHolderGone
                 // MachineSet and MachineDeployment
                 | Self::ProgressDeadlineExceeded
+                | Self::NeedsReplacement
         )
     }
 

@@ -305,6 +305,20 @@ e.operator == 'Exists' ? has(self.template.metadata) && has(self.template.metada
 e.operator == 'DoesNotExist' ? !has(self.template.metadata) || !has(self.template.metadata.labels) || !(e.key in self.template.metadata.labels) : \
 e.operator == 'In' ? has(self.template.metadata) && has(self.template.metadata.labels) && e.key in self.template.metadata.labels && has(e.values) && self.template.metadata.labels[e.key] in e.values : \
 !has(self.template.metadata) || !has(self.template.metadata.labels) || !(e.key in self.template.metadata.labels) || !has(e.values) || !(self.template.metadata.labels[e.key] in e.values)))";
+/// The limit of one strategy is no limit of another. OnDelete uses none.
+pub const LIMIT_FITS: &str = "\
+!has(self.strategy) || (has(self.strategy.type) && self.strategy.type == 'OnDelete') || \
+(has(self.strategy.type) && self.strategy.type == 'InPlace' ? !has(self.strategy.rollingUpdate) : !has(self.strategy.inPlace))";
+/// Message of [`LIMIT_FITS`].
+pub const LIMIT_FITS_MESSAGE: &str = "inPlace is the limit of type InPlace, and rollingUpdate that of RollingUpdate; remove the \
+one that does not fit the type";
+/// An update in place needs one Machine that may be missing.
+pub const CAN_UPDATE_IN_PLACE: &str = "\
+!has(self.strategy) || !has(self.strategy.inPlace) || !has(self.strategy.inPlace.maxUnavailable) || \
+!(type(self.strategy.inPlace.maxUnavailable) == int ? self.strategy.inPlace.maxUnavailable == 0 : string(self.strategy.inPlace.maxUnavailable).matches('^0+%$'))";
+/// Message of [`CAN_UPDATE_IN_PLACE`].
+pub const CAN_UPDATE_IN_PLACE_MESSAGE: &str =
+    "inPlace.maxUnavailable is 0, so no Machine could ever be updated; write 1 or more";
 /// A rollout needs room for one Machine more, or one Machine that may be missing. Without a value `maxSurge` is 1
 /// and `maxUnavailable` 0. OnDelete uses neither.
 pub const CAN_ROLL: &str = "\

@@ -66,8 +66,10 @@ fn expected(conditions: &[Condition]) -> Option<(ConditionType, &Condition)> {
     }
     // passes that fail are repeated
     let repeated = find(conditions, ConditionType::Reconciled).filter(|c| c.status != "True");
+    let updating = find(conditions, ConditionType::Updating);
     let why = repeated
         .or(ready)
+        .or(updating)
         .or(unmet(ConditionType::UpToDate).filter(is_under_way))?;
     Some((ConditionType::Reconciling, why))
 }

@@ -11,7 +11,7 @@ use crate::api::{Machine, MachineDeployment};
 /// Longest part of a Machine's own words that is repeated, in characters; the rest is on the Machine.
 const LONGEST: usize = 512;
 
-/// Why a Machine is not ready, or not deleted yet, according to its conditions.
+/// Why a Machine is not ready, updated or deleted yet, according to its conditions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
     /// Name of the Machine.
@@ -90,7 +90,9 @@ fn said(machine: &Machine) -> Option<&Condition> {
     // of one in deletion Ready says no more than that
     let leaving = find(conditions, ConditionType::Deleting).filter(|said| said.status == "True");
     let unready = || find(conditions, ConditionType::Ready).filter(|said| said.status != "True");
-    leaving.or_else(unready)
+    // a Node that is being updated is Ready most of the time
+    let updating = || find(conditions, ConditionType::Updating);
+    leaving.or_else(unready).or_else(updating)
 }
 
 fn shortened(line: &str) -> String {

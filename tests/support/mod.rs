@@ -15,5 +15,6 @@ pub mod kinds;
 pub mod kubectl;
 mod left;
 pub mod plane;
+pub mod versions;
 pub mod wait;
 pub mod world;

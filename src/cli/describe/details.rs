@@ -92,6 +92,7 @@ fn judge(condition: &Condition) -> Mark {
         ConditionType::Paused,
         ConditionType::Deleting,
         ConditionType::Draining,
+        ConditionType::Updating,
         ConditionType::ScalingUp,
         ConditionType::ScalingDown,
         ConditionType::RollingOut,

@@ -78,14 +78,17 @@ pub fn set(set: &MachineSet) -> Standing {
 pub fn machine(machine: &Machine, host: Option<String>) -> Standing {
     let status = machine.status.clone().unwrap_or_default();
     let ready = find(&status.conditions, ConditionType::Ready);
+    // the Node of one that is being updated is Ready most of the time
+    let updating = find(&status.conditions, ConditionType::Updating);
+    let is_ready = ready.is_some_and(|c| c.status == Status::True);
     let place = host.or(status.host).map(|host| format!("on {host}"));
     let version = status.versions.map(|versions| versions.kubelet);
     let mut standing = stand(
         machine,
         KindStanding {
             conditions: &status.conditions,
-            headline: ready,
-            ready: ready.is_some_and(|c| c.status == Status::True),
+            headline: updating.or(ready),
+            ready: is_ready && updating.is_none(),
             failed: status.error_reason.is_some(),
             state: status.phase.unwrap_or_default(),
             facts: [place, version].into_iter().flatten().collect(),

@@ -56,6 +56,9 @@ pub(super) async fn restart(subject: &Subject) -> Result<(), Error> {
     let how = match subject.deployment.spec.strategy.type_ {
         StrategyType::OnDelete => "each of its Machines is replaced when you delete it (OnDelete)",
         StrategyType::RollingUpdate => "its Machines are replaced",
+        StrategyType::InPlace => {
+            "a restart replaces Machines, and strategy InPlace does not: it waits until spec.strategy.type is RollingUpdate"
+        }
     };
     say(&format!("{}: {how}; {}", subject.of, follow(&subject.of)))
 }

@@ -81,7 +81,11 @@ impl ControlPlanes {
                 (component, state)
             };
             let next = Components {
-                version: answer.version.or_else(|| known.version.clone()),
+                // of one that is being deleted and does not answer nothing is expected any more
+                version: answer.version.or_else(|| {
+                    let stays = answer.machine.metadata.deletion_timestamp.is_none();
+                    known.version.clone().filter(|_| stays)
+                }),
                 states: all.map(next).collect(),
             };
             if !next.reads_like(&known) {

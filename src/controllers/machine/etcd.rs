@@ -44,8 +44,7 @@ pub(super) async fn may_join(
     Ok(obstacle.map(|obstacle| waits(observed, obstacle.reason(), obstacle.message())))
 }
 
-/// Requires that etcd can do without the member of the Machine for a while, and that the Machine still has the turn. An upgrade
-/// that was started goes on: nothing else brings its member back.
+/// Requires that etcd can do without the member of the Machine for a while, and that the Machine still has the turn.
 ///
 /// # Errors
 /// Those of [`turn::take`].
@@ -55,9 +54,6 @@ pub(super) async fn may_upgrade(
 ) -> Result<Option<Finding>, ReconcileError> {
     if let Some(doubt) = turn::take(&controller.turns, observed, TurnAction::Upgrade).await? {
         return Ok(Some(doubt));
-    }
-    if update::was_started(observed) {
-        return Ok(None);
     }
     let planes = &controller.control_planes;
     let members = planes.look(&*cluster(controller, observed)?).await;

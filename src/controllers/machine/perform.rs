@@ -10,8 +10,9 @@ use crate::api::conditions::{ConditionType, Finding};
 use crate::api::names::{ANNOTATION_SETTINGS, FINALIZER_MACHINE, LABEL_CONTROL_PLANE};
 use crate::core::machine::plan::Action;
 use crate::core::machine::plan::claim::chosen;
+use crate::core::machine::units::{kubelet, upgrade};
 use crate::core::machine::{Contact, Infrastructure, Observed, Placement, is_begun, settings};
-use crate::core::node::{self, JobKind, Observation, Take, UnitState};
+use crate::core::node::{self, Job, JobKind, Observation, Take, UnitState};
 use crate::core::proof::Over;
 use crate::core::{Key, finalizers};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
@@ -197,7 +198,14 @@ async fn start(
     if !is_node {
         record_settings(controller, observed, name).await?;
     }
-    let script = node::start_and_follow(&observed.marker, &unit, crate::clock::now());
+    let now = crate::clock::now();
+    // the plan asks for it although it succeeded: what it installed is not there any more
+    let job = seen(observed).and_then(|seen| seen.job(&observed.marker.job(name)));
+    let script = if job.is_some_and(|job| job.state == UnitState::Succeeded) {
+        node::start_afresh(&observed.marker, &unit, now)
+    } else {
+        node::start_and_follow(&observed.marker, &unit, now)
+    };
     follow(controller, observed, server, name, script).await
 }
 
@@ -274,11 +282,24 @@ async fn follow(
         }
     });
     let job = observed.marker.job(name);
-    let failed = seen(observed).and_then(|seen| seen.failure(&job)).cloned();
+    let failed = seen(observed).and_then(|seen| seen.failure(&job));
+    let failed = failed.filter(|_| !is_other(observed, &job)).cloned();
     controller
         .follows
         .start(job, failed, (session, script), wake);
     Ok(ActionOutcome::Yes)
+}
+
+/// Whether what the host shows of an update is of another version: its failure is none of the one that is started.
+fn is_other(observed: &Observed, job: &Job) -> bool {
+    let unit = match job.kind {
+        JobKind::Upgrade => upgrade(observed),
+        JobKind::Kubelet => kubelet(observed),
+        _ => return false,
+    };
+    let status = seen(observed).and_then(|seen| seen.job(job));
+    let shown = status.map(|status| &status.identity);
+    unit.is_ok_and(|unit| shown.is_some_and(|shown| *shown != unit.identity()))
 }
 
 pub(super) fn wake_again(controller: &Machines, observed: &Observed) {

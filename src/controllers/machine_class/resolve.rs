@@ -144,7 +144,7 @@ mod tests {
                 json!({"kubelet": "v1.36.3", "controlPlane": "v1.35.0"}),
                 good.1,
                 "UnsupportedVersion",
-                "ahead",
+                "newer than spec.versions.controlPlane v1.35.0 of the same Machine",
             ),
         ];
         for (versions, value, reason, says) in table {

@@ -109,14 +109,17 @@ impl Controller for MachineSets {
     }
 
     fn is_independent(action: &Action) -> bool {
-        matches!(action, Action::Create { .. } | Action::Delete { .. })
+        matches!(
+            action,
+            Action::Create { .. } | Action::Delete { .. } | Action::Move { .. }
+        )
     }
 
     fn waits_after(action: &Action) -> Option<Duration> {
         match action {
             Action::Create { .. } => Some(CREATES_FOR),
             Action::Delete { .. } => Some(DELETES_FOR),
-            Action::Adopt { .. } | Action::UpdateInPlace { .. } => None,
+            Action::Adopt { .. } | Action::UpdateInPlace { .. } | Action::Move { .. } => None,
         }
     }
 

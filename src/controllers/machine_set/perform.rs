@@ -5,10 +5,13 @@ use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use super::MachineSets;
+use super::observe::around;
 use crate::api::Machine;
 use crate::clock;
 use crate::controllers::paused;
-use crate::core::machine_set::plan::{Action, InPlace, controller_reference, desired_machine};
+use crate::core::machine_set::plan::{
+    Action, InPlace, controller_reference, desired_machine, moved,
+};
 use crate::core::machine_set::{Observed, Owner};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 
@@ -43,6 +46,25 @@ pub async fn perform(
                 "deleting a Machine"
             );
             delete(controller, observed, (name, uid)).await?;
+        }
+        Action::Move {
+            name,
+            uid,
+            to,
+            because,
+        } => {
+            let target = destination(controller, observed, (name, uid), to)?;
+            tracing::info!(
+                set = observed.name,
+                machine = name,
+                to = target.name,
+                because,
+                "moving a Machine"
+            );
+            write(controller, observed, name, uid, |machine| {
+                moved(machine, &target)
+            })
+            .await?;
         }
         Action::Adopt { name, uid } => {
             let change = |machine: &Machine| {
@@ -125,6 +147,26 @@ async fn delete(
         controller.in_flight().kept(&observed.uid, uid);
     }
     result.map_err(ReconcileError::api(format!("delete Machine {name}")))
+}
+
+/// The set to which a Machine moves, by the watch's cache: it was made, and asked for the Machine, before this one was to give
+/// it up.
+fn destination(
+    controller: &MachineSets,
+    observed: &Observed,
+    (name, uid): (&str, &str),
+    to: &str,
+) -> Result<Observed, ReconcileError> {
+    let set = controller.base.stores().machine_sets.by_uid(to);
+    let set = set.filter(|set| set.metadata.deletion_timestamp.is_none());
+    match set {
+        Some(set) if !is_void(controller, observed, uid) => {
+            around(controller, &set, &[], clock::now())
+        }
+        _ => Err(ReconcileError::Conflict {
+            what: format!("move Machine {name}"),
+        }),
+    }
 }
 
 /// Whether a decision to delete a Machine is no longer valid, by the watch's cache: a pass deletes for seconds, and

@@ -58,7 +58,7 @@ pub enum VersionError {
     },
     /// The control plane would skip a minor.
     #[error(
-        "spec.versions.controlPlane is {wanted}, but the control plane runs {running}, and it moves one minor version at a time; set v1.{next} first", next = running.minor() + 1
+        "spec.versions.controlPlane is {wanted}, but the control plane runs {running}, and it moves one minor version at a time; set a full version of v1.{next} first, such as v1.{next}.0", next = running.minor() + 1
     )]
     ControlPlaneSkip {
         /// What runs.
@@ -68,7 +68,7 @@ pub enum VersionError {
     },
     /// A control-plane upgrade would leave a kubelet too far behind.
     #[error(
-        "spec.versions.controlPlane is {wanted}, but machine {machine} still runs kubelet {kubelet}, and a kubelet may be at most {MAX_KUBELET_LAG} minor versions behind; upgrade that machine to v1.{oldest} or newer first", oldest = wanted.minor().saturating_sub(MAX_KUBELET_LAG)
+        "spec.versions.controlPlane is {wanted}, but machine {machine} still runs kubelet {kubelet}, and a kubelet may be at most {MAX_KUBELET_LAG} minor versions behind; set spec.versions.kubelet of its Machine to a full version of v1.{oldest} or newer first", oldest = wanted.minor().saturating_sub(MAX_KUBELET_LAG)
     )]
     KubeletLeftBehind {
         /// What is wanted.
@@ -88,9 +88,19 @@ pub enum VersionError {
         /// The control plane's.
         control_plane: KubernetesVersion,
     },
+    /// A kubelet newer than the control plane of the same Machine.
+    #[error(
+        "spec.versions.kubelet is {kubelet}, newer than spec.versions.controlPlane {control_plane} of the same Machine; set controlPlane to the version of the kubelet, or that back"
+    )]
+    KubeletAheadOfItsOwn {
+        /// The kubelet's version.
+        kubelet: KubernetesVersion,
+        /// The control plane's.
+        control_plane: KubernetesVersion,
+    },
     /// A kubelet older than the skew policy allows.
     #[error(
-        "spec.versions.kubelet is {kubelet}, more than {MAX_KUBELET_LAG} minor versions behind the control plane at {control_plane}; set v1.{oldest} to v1.{newest}", oldest = control_plane.minor().saturating_sub(MAX_KUBELET_LAG), newest = control_plane.minor()
+        "spec.versions.kubelet is {kubelet}, more than {MAX_KUBELET_LAG} minor versions behind the control plane at {control_plane}; set a full version of v1.{oldest} to v1.{newest}", oldest = control_plane.minor().saturating_sub(MAX_KUBELET_LAG), newest = control_plane.minor()
     )]
     KubeletTooFarBehind {
         /// The kubelet's version.
@@ -169,10 +179,14 @@ pub fn check_block(
         return Ok(());
     };
     let field = format!("{block}.controlPlane");
-    check_kubelet(
-        &kubelet,
-        &KubernetesVersion::supported(&field, control_plane)?,
-    )
+    let control_plane = KubernetesVersion::supported(&field, control_plane)?;
+    if kubelet.minor() > control_plane.minor() {
+        return Err(VersionError::KubeletAheadOfItsOwn {
+            kubelet,
+            control_plane,
+        });
+    }
+    check_kubelet(&kubelet, &control_plane)
 }
 
 /// Whether the control plane may go from one version to another: up within its minor, or to the next one.

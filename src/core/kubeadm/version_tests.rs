@@ -83,7 +83,7 @@ fn a_control_plane_moves_one_minor_up_and_never_back() {
         (
             "v1.34.1",
             "v1.36.3",
-            "spec.versions.controlPlane is v1.36.3, but the control plane runs v1.34.1, and it moves one minor version at a time; set v1.35 first",
+            "spec.versions.controlPlane is v1.36.3, but the control plane runs v1.34.1, and it moves one minor version at a time; set a full version of v1.35 first, such as v1.35.0",
         ),
     ] {
         let got = check_control_plane_step(&version(running), &version(wanted))
@@ -106,7 +106,7 @@ fn a_kubelet_is_never_a_minor_ahead_and_at_most_three_behind() {
         (
             "v1.32.9",
             "v1.36.3",
-            "spec.versions.kubelet is v1.32.9, more than 3 minor versions behind the control plane at v1.36.3; set v1.33 to v1.36",
+            "spec.versions.kubelet is v1.32.9, more than 3 minor versions behind the control plane at v1.36.3; set a full version of v1.33 to v1.36",
         ),
     ] {
         let got = check_kubelet(&version(kubelet), &version(control_plane))
@@ -132,6 +132,6 @@ fn an_upgrade_that_leaves_a_kubelet_behind_names_the_machine() {
         check_kubelets_follow(&version("v1.36.3"), machines)
             .unwrap_err()
             .to_string(),
-        "spec.versions.controlPlane is v1.36.3, but machine w-1 still runs kubelet v1.32.1, and a kubelet may be at most 3 minor versions behind; upgrade that machine to v1.33 or newer first"
+        "spec.versions.controlPlane is v1.36.3, but machine w-1 still runs kubelet v1.32.1, and a kubelet may be at most 3 minor versions behind; set spec.versions.kubelet of its Machine to a full version of v1.33 or newer first"
     );
 }

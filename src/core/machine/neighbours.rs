@@ -11,15 +11,20 @@ pub struct Neighbours {
     pub updating: Option<String>,
     /// Name and version of the oldest kubelet; determined for a control plane only.
     pub oldest_kubelet: Option<(String, KubernetesVersion)>,
+    /// Another worker without a MachineSet that is updated before this one.
+    pub ahead: Option<String>,
     /// Another Node takes ordinary pods, so that this one can be drained.
     pub take_pods: bool,
 }
 
-/// Whether a control plane of this version is on its way to the one that is wanted.
-pub fn is_updating(runs: &str, wanted: &str) -> bool {
+/// Whether a control plane of this version is on its way to the one that is wanted. It is not while it waits for this kubelet.
+pub fn is_updating(runs: &str, wanted: &str, kubelet: Option<&KubernetesVersion>) -> bool {
     match (runs.parse(), wanted.parse()) {
         (Ok(runs), Ok(wanted)) => {
-            wanted > runs && version::check_control_plane_step(&runs, &wanted).is_ok()
+            let kubelet = kubelet.map(|version| ("", version));
+            wanted > runs
+                && version::check_control_plane_step(&runs, &wanted).is_ok()
+                && version::check_kubelets_follow(&wanted, kubelet).is_ok()
         }
         _ => false,
     }
@@ -60,7 +65,16 @@ mod tests {
             ("", "v1.36.3", false),
         ];
         for (runs, wanted, expected) in table {
-            assert_eq!(is_updating(runs, wanted), expected, "{runs} to {wanted}");
+            assert_eq!(
+                is_updating(runs, wanted, None),
+                expected,
+                "{runs} to {wanted}"
+            );
+        }
+        let kubelet = |text: &str| text.parse::<KubernetesVersion>().expect("a version");
+        for (behind, expected) in [("v1.32.9", false), ("v1.33.0", true)] {
+            let waits = is_updating("v1.35.4", "v1.36.3", Some(&kubelet(behind)));
+            assert_eq!(waits, expected, "{behind}");
         }
     }
 

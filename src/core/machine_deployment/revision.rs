@@ -88,6 +88,30 @@ impl Revision {
         letters(&Sha256::digest(parts.to_string().as_bytes()), HASH_LENGTH)
     }
 
+    /// Which fields differ that cannot be changed on a Machine that runs: all but versions and `node.software`. A worker does
+    /// not become a control plane either.
+    pub fn needs_replacement(&self, wanted: &Self) -> Vec<String> {
+        let role = |revision: &Self| revision.control_plane.as_ref().map(|_| "set".to_owned());
+        let fixed = |revision: &Self| {
+            let mut fixed = Self {
+                kubelet: None,
+                control_plane: role(revision),
+                ..revision.clone()
+            };
+            let node = fixed.provider_spec.get_mut("node");
+            if let Some(node) = node.and_then(Value::as_object_mut) {
+                node.remove("software");
+            }
+            if fixed.provider_spec.get("node") == Some(&json!({}))
+                && let Some(spec) = fixed.provider_spec.as_object_mut()
+            {
+                spec.remove("node");
+            }
+            fixed
+        };
+        fixed(self).differences(&fixed(wanted))
+    }
+
     /// Which fields differ, by path. Values are shown of versions only: others may be secret.
     pub fn differences(&self, wanted: &Self) -> Vec<String> {
         let shown = [

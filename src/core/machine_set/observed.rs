@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::api::conditions::{ConditionType, Reason, Status, find, is_false, is_true};
 use crate::api::machine::MachineDeletion;
 use crate::api::machine_set::DeletePolicy;
+use crate::api::names::ANNOTATION_MOVES_TO;
 use crate::api::readable::unreadable;
 use crate::api::{Machine, MachineSet, MachineTemplate, ProviderSpec};
 use crate::core::paused;
@@ -46,6 +47,8 @@ pub struct Observed {
     pub paused_by: Option<String>,
     /// Why no Machine may be made at the moment.
     pub gate: Option<Gate>,
+    /// UID of the set to which what is too many moves.
+    pub moves_to: Option<String>,
     /// The Machines that the set owns, and those of its namespace without a controlling owner: what is listed,
     /// what this process made, and what it deleted as being deleted.
     pub machines: Vec<ObservedMachine>,
@@ -116,6 +119,10 @@ pub struct ObservedMachine {
     /// Since when its Node is known and not Ready. None while the workload API does not answer:
     /// what cannot be seen is not unhealthy.
     pub not_ready_since: Option<Timestamp>,
+    /// It runs another version than it wants, or is brought to it.
+    pub updating: bool,
+    /// Since when it runs what it wants.
+    pub updated_since: Option<Timestamp>,
     /// It has a Node.
     pub has_node: bool,
     /// `versions.controlPlane` is set.
@@ -163,6 +170,8 @@ impl ObservedMachine {
                 || unhealthy(ConditionType::HealthCheckSucceeded),
             not_ready_since: since(ConditionType::NodeHealthy, Status::False)
                 .filter(|_| node.is_some()),
+            updating: is_updating(machine),
+            updated_since: since(ConditionType::UpToDate, Status::True),
             has_node: node.is_some() || is_true(conditions, ConditionType::NodeHealthy),
             control_plane: machine.is_control_plane(),
             node_labels: machine.spec.metadata.labels.clone(),
@@ -173,6 +182,21 @@ impl ObservedMachine {
             trouble: Trouble::of(machine),
         }
     }
+}
+
+/// Whether its kubelet runs another version than `spec.versions`, or its node is being updated. Of one without a Node nothing
+/// is known.
+fn is_updating(machine: &Machine) -> bool {
+    let Some(status) = &machine.status else {
+        return false;
+    };
+    let plain = |version: &str| version.trim_start_matches('v').to_owned();
+    let runs = status.versions.as_ref().map(|runs| plain(&runs.kubelet));
+    let wanted = machine.versions().map(|wanted| plain(&wanted.kubelet));
+    let differs = runs
+        .zip(wanted)
+        .is_some_and(|(runs, wanted)| runs != wanted);
+    differs || is_true(&status.conditions, ConditionType::Updating)
 }
 
 impl Observed {
@@ -209,6 +233,7 @@ impl Observed {
             template,
             deleting: set.metadata.deletion_timestamp.is_some(),
             paused_by: paused::itself(set),
+            moves_to: set.annotations().get(ANNOTATION_MOVES_TO).cloned(),
             gate: unresolved.or(gate),
             machines: machines
                 .map(|machine| ObservedMachine::from_api(machine, &uid))

@@ -32,11 +32,13 @@ pub use follow::{Attempts, Follow};
 pub use job::{Job, JobKind};
 pub use marker::{Marker, Owner, Ownership};
 pub use observation::{Observation, SoftwareVersions, parse_observation};
-pub use protocol::{follow, follow_log, log, observe, retain, start_and_follow, take_host};
+pub use protocol::{
+    follow, follow_log, log, observe, retain, start_afresh, start_and_follow, take_host,
+};
 pub use render::{ParseError, RenderError, Script};
 pub use steps::{
-    Bootstrap, POST_KUBEADM, Prepare, Reset, Role, UnitError, VirtualIpInput, address, init, join,
-    kubelet, prepare, reset, upgrade,
+    Bootstrap, POST_KUBEADM, Prepare, Reset, Role, UPGRADE_STEP, UnitError, VirtualIpInput,
+    address, init, join, kubelet, prepare, reset, upgrade,
 };
 pub use unit::{ControlPlaneFile, SecretFile, Step, Unit};
 

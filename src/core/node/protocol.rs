@@ -37,6 +37,23 @@ pub fn start_and_follow(
     unit: &Unit,
     now: Timestamp,
 ) -> Result<Script, RenderError> {
+    start(marker, unit, false, now)
+}
+
+/// As [`start_and_follow`], also where the unit has succeeded: what it did was undone since.
+///
+/// # Errors
+/// [`RenderError`]: a value contains a NUL character.
+pub fn start_afresh(marker: &Marker, unit: &Unit, now: Timestamp) -> Result<Script, RenderError> {
+    start(marker, unit, true, now)
+}
+
+fn start(
+    marker: &Marker,
+    unit: &Unit,
+    afresh: bool,
+    now: Timestamp,
+) -> Result<Script, RenderError> {
     let run = render::text(
         "run.sh",
         context! { marker => marker_value(marker), step_seconds => STEP_SECONDS },
@@ -50,6 +67,7 @@ pub fn start_and_follow(
             marker => marker_value(marker),
             unit => unit.kind.as_str(),
             identity => unit.identity(),
+            afresh,
             files,
             secrets,
             now => now.as_millisecond(),

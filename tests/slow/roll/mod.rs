@@ -10,20 +10,10 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 use tatara::api::{Machine, MachineDeployment};
 
-use crate::support::commands;
 use crate::support::conditions::is_true;
+use crate::support::versions::{self, from_a_mirror, pinned};
 use crate::support::wait::within;
-use crate::support::world::{self, World};
-
-/// A version that hack/versions pins.
-fn pinned(name: &str) -> String {
-    let text = std::fs::read_to_string(world::root().join("hack/versions")).expect("hack/versions");
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix(&format!("{name}=")));
-    let words = line.expect("a version").split_whitespace();
-    words.into_iter().next().expect("a version").to_owned()
-}
+use crate::support::world::World;
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "slow: needs the older Kubernetes"]
@@ -78,27 +68,21 @@ async fn workers_roll_to_the_control_planes_version_one_host_at_a_time() {
 
 /// The workers' class and versions, in the manifests that are about to be applied.
 fn take_software_from_a_mirror(world: &World, new: &str, old: &str) {
-    let printed = commands::done(world.hack("mirror").arg("up").env("PREVIOUS", "1"));
-    let mirror = printed
-        .lines()
-        .find_map(|line| line.strip_prefix("MIRROR="));
-    let node = format!(
-        "hostSelector: {{matchLabels: {{role: worker}}}}\n    node: {{software: {{source: mirror, mirror: \"{}\"}}}}",
-        mirror.expect("the mirror's address")
-    );
-    let path = world.run().join("manifests/30-machines.yaml");
-    let text = std::fs::read_to_string(&path).expect("the manifests");
-    let text = text
-        .replace("hostSelector: {matchLabels: {role: worker}}", &node)
-        .replace(
-            &format!("versions: {{kubelet: {new}}}"),
-            &format!("versions: {{kubelet: {old}}}"),
+    let node = from_a_mirror(world);
+    let selector = "hostSelector: {matchLabels: {role: worker}}";
+    versions::edit_machines(world, |text| {
+        let text = text
+            .replace(selector, &format!("{selector}\n    {node}"))
+            .replace(
+                &format!("versions: {{kubelet: {new}}}"),
+                &format!("versions: {{kubelet: {old}}}"),
+            );
+        assert!(
+            text.contains(old) && text.contains("source: mirror"),
+            "{text}"
         );
-    assert!(
-        text.contains(old) && text.contains("source: mirror"),
-        "{text}"
-    );
-    std::fs::write(path, text).expect("a file");
+        text
+    });
 }
 
 async fn kubelets(member: &Client) -> BTreeSet<String> {

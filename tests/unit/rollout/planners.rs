@@ -303,7 +303,7 @@ proptest! {
                     prop_assert!(observed.machines.iter().all(|machine| machine.name != *name), "{name} is taken");
                     prop_assert!(made.insert(name.clone()));
                 }
-                SetAction::Delete { name, .. } => prop_assert!(gone.insert(name.clone())),
+                SetAction::Delete { name, .. } | SetAction::Move { name, .. } => prop_assert!(gone.insert(name.clone())),
                 SetAction::Adopt { .. } | SetAction::UpdateInPlace { .. } => {}
             }
         }

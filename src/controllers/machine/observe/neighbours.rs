@@ -1,12 +1,16 @@
 //! What the rest of its cluster means for the version of a Machine.
 
+use std::sync::Arc;
+
 use kube::ResourceExt;
 
 use super::super::Machines;
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{ConditionType, is_true};
+use crate::api::names::ANNOTATION_CORDONED;
 use crate::api::{Cluster, Machine};
 use crate::core::machine::neighbours::{Neighbours, is_updating, oldest_kubelet, takes_pods};
+use crate::core::{Key, NodeView};
 
 /// Nothing is looked up for a Machine whose Node is as its spec wants it.
 pub(super) fn of(
@@ -29,6 +33,7 @@ pub(super) fn of(
         let nodes = workload.nodes();
         let others = || nodes.iter().filter(|node| node.name != own);
         neighbours.take_pods = others().any(|node| takes_pods(node));
+        neighbours.ahead = ahead(controller, cluster, machine, &nodes);
         if is_control_plane {
             neighbours.oldest_kubelet = oldest_kubelet(others().map(AsRef::as_ref));
         }
@@ -66,18 +71,59 @@ fn upgrading(turn: Option<&Turn>, machine: &Machine) -> Option<String> {
     turn.filter(is_others).map(|turn| turn.name.clone())
 }
 
-/// Another control-plane Machine that is on its way to another version.
+/// Another control-plane Machine that is on its way to another version. Not one that waits for the kubelet of this Machine, or
+/// that goes.
 fn updating(controller: &Machines, cluster: &Cluster, machine: &Machine) -> Option<String> {
     let machines = controller.control_planes.machines(cluster);
-    let mut others = machines.iter().filter(|other| other.uid() != machine.uid());
+    let status = machine.status.as_ref();
+    let own = status.and_then(|status| status.versions.as_ref()?.kubelet.parse().ok());
+    let mut others = machines.iter().filter(|other| {
+        other.uid() != machine.uid() && other.metadata.deletion_timestamp.is_none()
+    });
     let found = others.find(|other| {
         let status = other.status.as_ref();
         let runs = status.and_then(|status| status.versions.as_ref()?.control_plane.as_deref());
-        let wanted = other
-            .versions()
-            .and_then(|versions| versions.control_plane.as_deref());
+        let wanted = other.versions().and_then(|v| v.control_plane.as_deref());
         runs.zip(wanted)
-            .is_some_and(|(runs, wanted)| is_updating(runs, wanted))
+            .is_some_and(|(runs, wanted)| is_updating(runs, wanted, own.as_ref()))
+    });
+    found.map(|machine| machine.name_any())
+}
+
+/// A worker without a MachineSet that is updated before this one: by name, or since its Node is drained already.
+fn ahead(
+    controller: &Machines,
+    cluster: &Cluster,
+    machine: &Machine,
+    nodes: &[Arc<NodeView>],
+) -> Option<String> {
+    let alone = |machine: &Machine| {
+        let mut owners = machine.owner_references().iter();
+        !owners.any(|owner| owner.controller == Some(true)) && !machine.is_control_plane()
+    };
+    if !alone(machine) {
+        return None;
+    }
+    let is_drained = |other: &Machine| {
+        let status = other.status.as_ref();
+        let name = status.and_then(|status| status.node_ref.as_ref()?.name.as_deref());
+        let mut nodes = nodes.iter();
+        nodes
+            .find(|node| Some(node.name.as_str()) == name)
+            .is_some_and(|node| node.annotations.contains_key(ANNOTATION_CORDONED))
+    };
+    let key = Key::Cluster(cluster.namespace().unwrap_or_default(), cluster.name_any());
+    let machines = controller.base.stores().machines.by(&key);
+    let found = machines.iter().find(|other| {
+        let conditions = other.status.iter().flat_map(|status| &status.conditions);
+        let conditions: Vec<_> = conditions.cloned().collect();
+        let is_begun = is_true(&conditions, ConditionType::Updating);
+        let is_before = other.name_any() < machine.name_any() || is_drained(other);
+        other.uid() != machine.uid()
+            && other.metadata.deletion_timestamp.is_none()
+            && alone(other)
+            && is_begun
+            && is_before
     });
     found.map(|machine| machine.name_any())
 }

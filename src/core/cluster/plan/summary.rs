@@ -51,7 +51,7 @@ pub fn summarise(observed: &Observed, plan: &mut Plan) {
             let message = trouble::beside(trouble::beside(machines, worst), observed.pool.clone());
             Finding::no(ConditionType::Ready, Reason::WaitingForMachines, message)
         }
-        None => Finding::yes(ConditionType::Ready, Reason::Ready, ""),
+        None => Finding::yes(ConditionType::Ready, Reason::Ready, failing(observed)),
     };
     plan.phase = if is_live(observed) {
         "Running"
@@ -61,4 +61,10 @@ pub fn summarise(observed: &Observed, plan: &mut Plan) {
         "Provisioning"
     };
     plan.findings.push(finding);
+}
+
+/// Of Machines that are Ready, what a person should look at: an update that fails.
+fn failing(observed: &Observed) -> String {
+    let troubles = observed.machines.iter().filter_map(|m| m.trouble.as_ref());
+    trouble::worst(troubles.filter(|trouble| trouble.is_warning())).unwrap_or_default()
 }

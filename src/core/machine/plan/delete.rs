@@ -35,17 +35,18 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
             next: Next::After(WORKERS_AGAIN),
             ..Plan::waiting(finding)
         };
-        if stays {
-            drain::undo(observed, &mut plan);
-            // another control plane could not join, after which this one leaves
-            let over = update::end_of_turn(observed);
-            plan.actions.extend(over.map(Action::ReturnTurn));
-        }
         // meanwhile it is as any other
         if let Placement::Held(held) = &observed.placement
             && !held.releasing
         {
             address::keep(observed, held, &mut plan, now);
+            if stays {
+                update::keep(observed, held, &mut plan, now);
+            }
+        }
+        let is_updated = |finding: &Finding| finding.condition == ConditionType::Updating;
+        if stays && !plan.findings.iter().any(is_updated) {
+            drain::undo(observed, &mut plan);
         }
         return plan;
     }

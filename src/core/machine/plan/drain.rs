@@ -92,8 +92,21 @@ pub(super) fn before_update(
 ) -> (Option<Action>, Option<Finding>) {
     let cluster = observed.cluster.as_ref();
     let has_place = cluster.is_some_and(|cluster| cluster.neighbours.take_pods);
-    if !has_place || is_excluded(observed) || node.is_unreachable() {
-        return (None, None);
+    let why = if is_excluded(observed) {
+        Some(format!("annotation {ANNOTATION_EXCLUDE_DRAIN}"))
+    } else if node.is_unreachable() {
+        Some("its kubelet does not answer".to_owned())
+    } else if !has_place && !node.unschedulable {
+        Some("no other Node takes pods".to_owned())
+    } else {
+        None
+    };
+    if let Some(why) = why {
+        let message = format!(
+            "the pods of Node {} are not evicted ({why}); they keep running while its kubelet is replaced",
+            node.name
+        );
+        return (None, Some(over(Reason::DrainSkipped, message)));
     }
     if has_timed_out(observed, now) {
         let limit = drain_limit(observed).unwrap_or_default();
@@ -268,13 +281,13 @@ fn has_ended(told: &Condition) -> bool {
 
 fn has_timed_out(observed: &Observed, now: Timestamp) -> bool {
     told(observed).is_some_and(|told| {
-        told.reason == Reason::DrainTimedOut
+        let since = told.last_transition_time.0;
+        // what a drain for an update took is not the deletion's
+        let deleted = deleted_at(observed);
+        let is_own = deleted.is_none_or(|deleted| deleted <= since);
+        (told.reason == Reason::DrainTimedOut && is_own)
             || (told.status == Status::True
-                && is_past(
-                    drain_limit(observed),
-                    Some(told.last_transition_time.0),
-                    now,
-                ))
+                && is_past(drain_limit(observed), deleted.max(Some(since)), now))
     })
 }
 

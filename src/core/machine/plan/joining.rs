@@ -46,10 +46,10 @@ pub(super) fn plan(
         return left_over(observed, cluster, members, member);
     }
     if let Some(message) = updating(observed, cluster) {
-        return without_turn(observed, members, wait(Reason::VersionSkew, message));
+        return without_turn(observed, members, wait_a_while(message));
     }
     if let Some(skew) = skew(observed, cluster) {
-        return without_turn(observed, members, wait(Reason::VersionSkew, skew));
+        return without_turn(observed, members, wait_a_while(skew));
     }
     if let Err(obstacle) = permits(members, Change::Add) {
         let message = format!(
@@ -216,6 +216,14 @@ pub fn busy(turn: &Turn, namespace: &str) -> String {
     format!(
         "Machine {name} {does} the control plane, and members change one at a time. If it does not proceed: tatara describe machine {name} -n {namespace}{cancel}"
     )
+}
+
+/// Another Machine is edited, which wakes nobody here.
+fn wait_a_while(message: String) -> Plan {
+    Plan {
+        next: Next::After(ASK_AGAIN),
+        ..wait(Reason::VersionSkew, message)
+    }
 }
 
 fn wait(reason: Reason, message: String) -> Plan {

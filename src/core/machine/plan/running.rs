@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::Taint;
 
 use super::super::observed::{Lookup, Observed, ObservedCluster, Placement};
 use super::super::settings;
-use super::{Action, LOOK_AGAIN, Plan};
+use super::{Action, LOOK_AGAIN, Plan, update};
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::core::kubeadm::KubernetesVersion;
@@ -92,6 +92,7 @@ pub fn beside(observed: &Observed, problem: Finding) -> Plan {
     plan.actions.clear();
     plan.findings
         .retain(|finding| finding.condition != ConditionType::UpToDate);
+    update::beside(observed, &mut plan, &problem);
     plan.findings.push(Finding {
         condition: ConditionType::UpToDate,
         ..problem
@@ -200,9 +201,9 @@ fn up_to_date(observed: &Observed, node: &NodeView) -> Finding {
     let wanted = machine.versions().map_or("", |v| v.kubelet.as_str());
     let runs = &node.kubelet_version;
     if wanted.parse::<KubernetesVersion>().ok() != runs.parse::<KubernetesVersion>().ok() {
-        // what is prepared over SSH is updated
+        // an edit of what is prepared over SSH is carried out
         let message = format!(
-            "spec.versions.kubelet is {wanted}, but the kubelet runs {runs}; Tatara cannot update this machine in place: set spec.versions back, or replace the Machine"
+            "spec.versions.kubelet is {wanted}, but the kubelet runs {runs}, since it was replaced without Tatara, or this machine is not updated in place. Set spec.versions to what runs, then to what you want; or replace the Machine"
         );
         return Finding::no(
             ConditionType::UpToDate,
@@ -229,6 +230,11 @@ fn up_to_date(observed: &Observed, node: &NodeView) -> Finding {
     Finding::yes(
         ConditionType::UpToDate,
         Reason::VersionsEqual,
-        format!("kubelet {runs}"),
+        match machine.versions().and_then(|v| v.control_plane.as_deref()) {
+            Some(control_plane) if !control_plane.is_empty() => {
+                format!("control plane {control_plane}, kubelet {runs}")
+            }
+            _ => format!("kubelet {runs}"),
+        },
     )
 }

@@ -33,6 +33,9 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// The phases of a Machine that has, or had, a Node.
+    const WITH_NODE: [Self; 4] = [Self::Running, Self::Updating, Self::NotReady, Self::Unknown];
+
     /// As it is written in the API.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -150,6 +153,11 @@ fn phase(observed: &Observed, plan: &Plan) -> Phase {
         return Phase::Failed;
     }
     let has = |name: ConditionType| plan.findings.iter().any(|f| f.condition == name);
+    if observed.paused_by.is_some()
+        && let Some(phase) = told(observed)
+    {
+        return phase;
+    }
     match &observed.placement {
         Placement::None(_) => Phase::Pending,
         Placement::Held(_) if has(ConditionType::Updating) => Phase::Updating,
@@ -157,6 +165,13 @@ fn phase(observed: &Observed, plan: &Plan) -> Phase {
         Placement::Held(_) if has(ConditionType::BootstrapReady) => Phase::Bootstrapping,
         Placement::Held(_) => Phase::Provisioning,
     }
+}
+
+/// The phase that was reported, of a Machine that had a Node: while it is paused, it stays.
+fn told(observed: &Observed) -> Option<Phase> {
+    let told = observed.machine.status.as_ref()?.phase.as_deref();
+    let mut phases = Phase::WITH_NODE.into_iter();
+    phases.find(|phase| Some(phase.as_str()) == told)
 }
 
 /// By what its Node says, once it has had one and no step is left to be done on its host.

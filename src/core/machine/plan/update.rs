@@ -15,19 +15,33 @@ use super::joining::has_turn;
 use super::{Action, Plan, known_node, leaving};
 use crate::api::MachineProviderSpec;
 use crate::api::cluster::TurnAction;
-use crate::api::conditions::{ConditionType, Finding, Reason, Severity, Status, is_true};
+use crate::api::conditions::{ConditionType, Finding, Reason, Severity, Status, find, is_true};
 use crate::api::names::ANNOTATION_CORDONED;
 use crate::core::kubeadm::KubernetesVersion;
 use crate::core::proof::{MemberState, TurnIsOver};
 use crate::core::{Next, NodeView};
 
 use obstacle::obstacle;
-pub use steps::{may_restart, was_started};
+pub use steps::may_restart;
 
 /// Whether the host has to be asked because of an update.
 pub fn is_due(observed: &Observed) -> bool {
     can_update(observed)
-        && (is_begun(observed) || (differs(observed) == Some(true) && obstacle(observed).is_none()))
+        && (is_begun(observed) || (is_wanted(observed) && obstacle(observed).is_none()))
+}
+
+/// Whether something else runs than is wanted, because that was edited: what somebody replaced on the host, or edited under an
+/// earlier release that updated nothing, stays as it is until the spec is edited.
+fn is_wanted(observed: &Observed) -> bool {
+    let status = observed.machine.status.as_ref();
+    let told = status.and_then(|status| find(&status.conditions, ConditionType::UpToDate));
+    let is_of_now = told.is_some_and(|told| {
+        let was_settled = told.status == Status::True
+            || told.reason == Reason::KubeletVersionDiffers
+            || told.reason == Reason::SettingsDiffer;
+        was_settled && told.observed_generation == observed.machine.metadata.generation
+    });
+    differs(observed) == Some(true) && !is_of_now
 }
 
 /// Adds an update to the plan of a Machine that has, or had, a Node.
@@ -36,42 +50,88 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
         return;
     }
     let is_begun = is_begun(observed);
-    let differs = differs(observed);
-    if !is_begun && differs != Some(true) {
+    if !is_begun && !is_wanted(observed) {
         return;
     }
-    if let Some(refused) = obstacle(observed).filter(|_| differs == Some(true)) {
+    let differs = differs(observed) == Some(true);
+    if let Some(refused) = obstacle(observed).filter(|_| differs) {
         return wait(plan, refused, is_begun);
     }
     let step = match &held.contact {
         Contact::SelfRegistering(_) => return,
         Contact::NotAsked => followed(observed),
         Contact::Unreachable { reason, message } => waiting(*reason, message.clone()),
-        Contact::Seen(seen) => match steps::next(observed, seen, differs, now) {
-            Step::Waits(refused) => return wait(plan, refused, is_begun),
+        Contact::Seen(seen) => match steps::next(observed, seen, now) {
+            Step::Waits(refused, over) => {
+                plan.actions.extend(over.map(Action::ReturnTurn));
+                return wait(plan, refused, is_begun);
+            }
             Step::Goes(step) => *step,
             Step::Over => return,
         },
     };
     plan.actions.extend(step.actions);
     plan.next = plan.next.sooner(step.next);
-    let is_told = |finding: &Finding| finding.condition == ConditionType::UpToDate;
-    plan.findings.retain(|finding| !is_told(finding));
-    if !step.findings.iter().any(is_told) {
-        let trouble = |finding: &&Finding| finding.reason.severity() == Severity::Warning;
-        let (reason, message) = match step.findings.iter().find(trouble) {
-            Some(trouble) => (trouble.reason, trouble.message.clone()),
-            None => (Reason::Updating, difference(observed)),
-        };
-        plan.findings.push(not(reason, message));
+    let of_versions = |finding: &Finding| finding.condition == ConditionType::UpToDate;
+    plan.findings.retain(|finding| !of_versions(finding));
+    let mut found = step.findings;
+    if let Some(trouble) = trouble(&mut found) {
+        trouble.message.push_str(&cordoned(observed));
+        also_of_node(plan, trouble);
+        let (reason, message) = (trouble.reason, trouble.message.clone());
+        found.push(not(reason, message));
+    } else if !found.iter().any(of_versions) {
+        found.push(not(Reason::Updating, difference(observed)));
     }
-    plan.findings.extend(step.findings);
+    plan.findings.extend(found);
+}
+
+/// The failure of an update, if that is what is found.
+fn trouble(found: &mut [Finding]) -> Option<&mut Finding> {
+    found.iter_mut().find(|finding| {
+        let is_warning = finding.reason.severity() == Severity::Warning;
+        finding.condition == ConditionType::Updating && is_warning
+    })
+}
+
+/// What a failed update leaves.
+fn cordoned(observed: &Observed) -> String {
+    match known_node(observed).filter(|node| is_cordoned_by_us(node)) {
+        Some(node) => format!(
+            "\nNode {} is cordoned meanwhile; it takes pods again when the update has ended, also when spec.versions are set back",
+            node.name
+        ),
+        None => String::new(),
+    }
+}
+
+/// A Node that is not Ready because of its update says so.
+fn also_of_node(plan: &mut Plan, trouble: &Finding) {
+    let mut findings = plan.findings.iter_mut();
+    let health = findings.find(|finding| {
+        finding.condition == ConditionType::NodeHealthy && finding.status != Status::True
+    });
+    if let Some(health) = health {
+        let why = trouble.message.lines().next().unwrap_or_default();
+        health.message = format!(
+            "{}. Its update fails: {why}",
+            health.message.trim_end_matches('.')
+        );
+    }
+}
+
+/// Adds that an update was begun to the plan of a Machine whose settings cannot be used.
+pub(super) fn beside(observed: &Observed, plan: &mut Plan, problem: &Finding) {
+    if can_begin(observed) && is_begun(observed) {
+        let message = format!("{}{}", problem.message, cordoned(observed));
+        plan.findings.push(updating(problem.reason, message));
+    }
 }
 
 /// What an update does next.
 enum Step {
-    /// It cannot begin, or go on.
-    Waits(Finding),
+    /// It cannot begin, or go on. A turn that it has ends by this meanwhile.
+    Waits(Finding, Option<TurnIsOver>),
     /// It is under way.
     Goes(Box<Plan>),
     /// Nothing is left to do.
@@ -80,21 +140,37 @@ enum Step {
 
 /// Whether its versions can be changed in place: it is prepared over SSH, and has, or had, a Node.
 fn can_update(observed: &Observed) -> bool {
-    let cluster = observed.cluster.as_ref();
     let settings = observed.spec.as_ref().ok();
-    settings.and_then(MachineProviderSpec::node).is_some()
-        && cluster.is_some_and(|cluster| !cluster.deleting && cluster.initialized_by.is_some())
+    settings.and_then(MachineProviderSpec::node).is_some() && can_begin(observed)
+}
+
+/// The same, apart from its settings.
+fn can_begin(observed: &Observed) -> bool {
+    let cluster = observed.cluster.as_ref();
+    cluster.is_some_and(|cluster| !cluster.deleting && cluster.initialized_by.is_some())
         && observed.had_node()
-        && !observed.is_deleting()
         && !observed.awaits_commands()
+        && (!observed.is_deleting() || is_left_half_way(observed))
+}
+
+/// The last control plane stays, although it is being deleted: its update is brought to its end.
+fn is_left_half_way(observed: &Observed) -> bool {
+    let cluster = observed.cluster.as_ref();
+    // its Node may be cordoned by its deletion
+    (is_told(observed) || has_turn_to_upgrade(observed))
+        && cluster.is_some_and(|cluster| cluster.other_control_planes.is_empty())
 }
 
 /// Whether an update was begun and has not ended, by what is recorded of it.
 fn is_begun(observed: &Observed) -> bool {
-    let status = observed.machine.status.as_ref();
-    status.is_some_and(|status| is_true(&status.conditions, ConditionType::Updating))
+    is_told(observed)
         || has_turn_to_upgrade(observed)
         || known_node(observed).is_some_and(is_cordoned_by_us)
+}
+
+fn is_told(observed: &Observed) -> bool {
+    let status = observed.machine.status.as_ref();
+    status.is_some_and(|status| is_true(&status.conditions, ConditionType::Updating))
 }
 
 fn has_turn_to_upgrade(observed: &Observed) -> bool {

@@ -148,6 +148,9 @@ fn progressing(roll: &Roll, targets: &Targets, actions: &[Action]) -> Finding {
     if !steps.is_empty() {
         return Finding::yes(PROGRESSING, Reason::MachineSetUpdated, steps.join("; "));
     }
+    if let Some(refused) = &targets.refused {
+        return Finding::no(PROGRESSING, Reason::NeedsReplacement, refused.clone());
+    }
     let waiting = waiting(roll, targets);
     if roll.observed.paused || roll.observed.paused_by.is_some() {
         return Finding::no(PROGRESSING, Reason::Paused, waiting);
@@ -176,7 +179,7 @@ fn steps(roll: &Roll, actions: &[Action]) -> Vec<String> {
         Action::UpdateSet(update) => {
             let current = roll.current.is_some_and(|set| set.name == update.name);
             let which = if current { "current" } else { "old" };
-            let what = update_text(update)?;
+            let what = update_text(roll, update)?;
             Some(format!("{which} MachineSet {} {what}", update.name))
         }
         Action::DeleteSet { name, because, .. } => {
@@ -186,7 +189,7 @@ fn steps(roll: &Roll, actions: &[Action]) -> Vec<String> {
     actions.iter().filter_map(describe).collect()
 }
 
-fn update_text(update: &SetUpdate) -> Option<String> {
+fn update_text(roll: &Roll, update: &SetUpdate) -> Option<String> {
     if let Some((from, to)) = update.replicas {
         return Some(format!(
             "from {from} to {to}: {}",
@@ -198,7 +201,10 @@ fn update_text(update: &SetUpdate) -> Option<String> {
         .get(ANNOTATION_DISABLE_CREATE)
         .is_some_and(Option::is_some);
     if disabled {
-        return Some("creates no more Machines: spec.strategy is OnDelete".into());
+        return Some(format!(
+            "creates no more Machines: spec.strategy is {:?}",
+            roll.observed.strategy.type_
+        ));
     }
     let in_place = update.template.is_some() || update.min_ready_seconds.is_some();
     in_place.then(|| "is updated in place".into())

@@ -28,12 +28,16 @@ impl Limits {
     /// # Errors
     /// The field whose value is not a number or a percentage, as a message.
     pub fn of(strategy: &Strategy, replicas: i32) -> Result<Self, String> {
-        if strategy.type_ == StrategyType::OnDelete {
-            return Ok(Self {
-                surge: 0,
-                unavailable: 0,
-                raised: false,
-            });
+        match strategy.type_ {
+            StrategyType::OnDelete => {
+                return Ok(Self {
+                    surge: 0,
+                    unavailable: 0,
+                    raised: false,
+                });
+            }
+            StrategyType::InPlace => return Self::in_place(strategy, replicas),
+            StrategyType::RollingUpdate => (),
         }
         let RollingUpdate {
             max_surge,
@@ -42,8 +46,13 @@ impl Limits {
         let surge = max_surge.unwrap_or(DEFAULT_SURGE);
         let unavailable = max_unavailable.unwrap_or(DEFAULT_UNAVAILABLE);
         let limits = Self {
-            surge: resolve("maxSurge", &surge, replicas, Round::Up)?,
-            unavailable: resolve("maxUnavailable", &unavailable, replicas, Round::Down)?,
+            surge: resolve("rollingUpdate.maxSurge", &surge, replicas, Round::Up)?,
+            unavailable: resolve(
+                "rollingUpdate.maxUnavailable",
+                &unavailable,
+                replicas,
+                Round::Down,
+            )?,
             raised: false,
         };
         if limits.surge == 0 && limits.unavailable == 0 {
@@ -54,6 +63,19 @@ impl Limits {
             });
         }
         Ok(limits)
+    }
+
+    /// Nothing is created, so one Machine at least may be missing.
+    fn in_place(strategy: &Strategy, replicas: i32) -> Result<Self, String> {
+        let limit = strategy.in_place.clone().unwrap_or_default();
+        let unavailable = limit.max_unavailable.unwrap_or(IntOrString::Int(1));
+        let field = "inPlace.maxUnavailable";
+        let unavailable = resolve(field, &unavailable, replicas, Round::Down)?;
+        Ok(Self {
+            surge: 0,
+            unavailable: unavailable.max(1),
+            raised: unavailable < 1,
+        })
     }
 
     /// The fewest available Machines that a step may leave.
@@ -76,7 +98,7 @@ enum Round {
 fn resolve(field: &str, value: &IntOrString, replicas: i32, round: Round) -> Result<i32, String> {
     let wrong = |shown: String| {
         format!(
-            "spec.strategy.rollingUpdate.{field} is {shown}; write a number such as 1 or a percentage such as \"25%\""
+            "spec.strategy.{field} is {shown}; write a number such as 1 or a percentage such as \"25%\""
         )
     };
     match value {

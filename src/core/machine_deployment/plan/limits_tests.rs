@@ -10,6 +10,7 @@ fn strategy(surge: Option<IntOrString>, unavailable: Option<IntOrString>) -> Str
     Strategy {
         type_: StrategyType::RollingUpdate,
         rolling_update: Some(rolling_update),
+        ..Strategy::default()
     }
 }
 

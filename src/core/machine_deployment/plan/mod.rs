@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `limits` | what `maxSurge` and `maxUnavailable` allow |
 //! | `roll` | the sets, which of them is the current one, and how many Machines each shall have |
-//! | `rolling_update`, `on_delete` | the next step of a roll |
+//! | `rolling_update`, `on_delete`, `in_place` | the next step of a roll |
 //! | `scale` | scaling without rolling, and old sets' share of a scale-up in mid-roll |
 //! | `breaker` | the step that ends a deadlock |
 //! | `revision` | revision numbers, and which old sets are forgotten |
@@ -17,6 +17,7 @@
 
 mod breaker;
 mod conditions;
+mod in_place;
 mod limits;
 mod on_delete;
 mod phase;
@@ -193,6 +194,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         match observed.strategy.type_ {
             StrategyType::RollingUpdate => rolling_update::targets(&roll),
             StrategyType::OnDelete => on_delete::targets(&roll),
+            StrategyType::InPlace => in_place::targets(&roll),
         }
     };
     let mut plan = Plan {

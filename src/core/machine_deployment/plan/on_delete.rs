@@ -35,7 +35,7 @@ pub fn targets(roll: &Roll) -> Targets {
 }
 
 /// Takes what is too many: from old sets first, but what is not available before what is.
-fn scale_down(targets: &mut Targets, replicas: i32) {
+pub(super) fn scale_down(targets: &mut Targets, replicas: i32) {
     let sum: i32 = targets.all().map(|target| target.to).sum();
     let mut excess = (sum - replicas).max(0);
     let Targets { current, old, .. } = targets;

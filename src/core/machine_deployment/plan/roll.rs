@@ -170,6 +170,11 @@ impl Target {
         self.to.min(self.counts.current).min(self.counts.wanted)
     }
 
+    /// Machines that the set has beyond what it shall have: they move, or are deleted.
+    pub fn surplus(&self) -> i32 {
+        (self.counts.current - self.counts.wanted).max(0)
+    }
+
     /// Available Machines that are left: a set lets go of the others first.
     pub fn available(&self) -> i32 {
         self.counts.available.min(self.staying())
@@ -196,6 +201,10 @@ pub struct Targets {
     pub old: Vec<Target>,
     /// What is waited for.
     pub waiting: Vec<String>,
+    /// What the old sets give up moves to the current one.
+    pub moves: bool,
+    /// Why the roll cannot go on before a person changes something.
+    pub refused: Option<String>,
 }
 
 impl Targets {
@@ -209,6 +218,8 @@ impl Targets {
                 .map(|set| Target::unchanged(set.counts))
                 .collect(),
             waiting: Vec::new(),
+            moves: false,
+            refused: None,
         }
     }
 

@@ -123,7 +123,7 @@ fn grow_current(roll: &Roll, targets: &mut Targets, may_grow: bool) {
 
 /// How many Machines old sets may give up, counting an old one that is not available like one that
 /// is: when nothing seems available, as when a cluster cannot be reached, it need not be so.
-fn budget(roll: &Roll, targets: &Targets) -> i32 {
+pub(super) fn budget(roll: &Roll, targets: &Targets) -> i32 {
     let staying: i32 = targets.old.iter().map(Target::staying).sum();
     (staying + targets.current.available() - roll.min_available()).max(0)
 }

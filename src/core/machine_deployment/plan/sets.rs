@@ -9,12 +9,12 @@ use kube::core::ObjectMeta;
 use super::super::observed::{Observed, ObservedSet};
 use super::super::revision::set_name;
 use super::roll::{Roll, Target, Targets};
-use super::{Action, NewSet, SetUpdate, revision};
+use super::{Action, NewSet, SetUpdate, in_place, revision};
 use crate::api::machine_deployment::StrategyType;
 use crate::api::names::{
     ANNOTATION_DESIRED_REPLICAS, ANNOTATION_DISABLE_CREATE, ANNOTATION_MAX_REPLICAS,
-    ANNOTATION_RESTARTED_AT, LABEL_CLUSTER, LABEL_MACHINE_DEPLOYMENT, LABEL_MACHINE_DEPLOYMENT_X,
-    LABEL_TEMPLATE_HASH,
+    ANNOTATION_MOVES_TO, ANNOTATION_RESTARTED_AT, LABEL_CLUSTER, LABEL_MACHINE_DEPLOYMENT,
+    LABEL_MACHINE_DEPLOYMENT_X, LABEL_TEMPLATE_HASH,
 };
 use crate::api::{MachineDeployment, MachineSet, MachineSetSpec, MachineTemplate, ProviderSpec};
 
@@ -26,11 +26,17 @@ const MAX_LABEL: usize = 63;
 pub fn actions(roll: &Roll, targets: &Targets) -> Vec<Action> {
     let mut actions = revision::adopt(roll);
     let old = roll.old.iter().zip(&targets.old);
-    actions.extend(old.filter_map(|(set, target)| update(roll, set, target, false)));
-    match roll.current {
-        Some(set) => actions.extend(update(roll, set, &targets.current, true)),
-        None if roll.observed.paused => {}
-        None => actions.extend(create(roll, &targets.current)),
+    let old = old.filter_map(|(set, target)| update(roll, targets, (set, target), false));
+    let current = match roll.current {
+        Some(set) => update(roll, targets, (set, &targets.current), true),
+        None if roll.observed.paused => None,
+        None => create(roll, &targets.current),
+    };
+    if targets.moves {
+        // a set deletes what it did not ask for
+        actions.extend(current.into_iter().chain(old));
+    } else {
+        actions.extend(old.chain(current));
     }
     if is_complete(roll, targets) {
         actions.extend(revision::forget(roll));
@@ -91,12 +97,17 @@ fn create(roll: &Roll, target: &Target) -> Option<Action> {
     })))
 }
 
-fn update(roll: &Roll, set: &ObservedSet, target: &Target, is_current: bool) -> Option<Action> {
+fn update(
+    roll: &Roll,
+    targets: &Targets,
+    (set, target): (&ObservedSet, &Target),
+    is_current: bool,
+) -> Option<Action> {
     let mut update = SetUpdate {
         replicas: target
             .changes()
             .then_some((target.counts.wanted, target.to)),
-        annotations: changed_annotations(roll, set, target, is_current),
+        annotations: changed_annotations(roll, targets, (set, target), is_current),
         because: target.because.clone(),
         ..SetUpdate::default()
     };
@@ -129,8 +140,8 @@ fn own_labels(observed: &Observed, template: &MachineTemplate) -> BTreeMap<Strin
 
 fn changed_annotations(
     roll: &Roll,
-    set: &ObservedSet,
-    target: &Target,
+    targets: &Targets,
+    (set, target): (&ObservedSet, &Target),
     is_current: bool,
 ) -> BTreeMap<String, Option<String>> {
     let mut wanted: Vec<(&str, Option<String>)> = Vec::new();
@@ -145,9 +156,12 @@ fn changed_annotations(
         let newest = revision::annotations(roll).into_iter();
         wanted.extend(newest.map(|(key, value)| (key, Some(value))));
     }
-    // while nothing rolls, old sets keep and get their share of the Machines like the current one
-    let on_delete = roll.observed.strategy.type_ == StrategyType::OnDelete && roll.free;
-    let disabled = on_delete && !is_current && set.is_active();
+    let disabled = is_disabled(roll, targets, set, is_current);
+    let destination = match roll.observed.strategy.type_ {
+        StrategyType::InPlace if !is_current => in_place::destination(roll, targets, (set, target)),
+        _ => None,
+    };
+    wanted.push((ANNOTATION_MOVES_TO, destination));
     wanted.push((ANNOTATION_DISABLE_CREATE, disabled.then(|| "true".into())));
     let changed = wanted
         .into_iter()
@@ -155,6 +169,22 @@ fn changed_annotations(
     changed
         .map(|(key, value)| (key.to_owned(), value))
         .collect()
+}
+
+/// Whether a set shall create no Machines. While nothing rolls, old sets keep and get their share of the Machines like the
+/// current one.
+fn is_disabled(roll: &Roll, targets: &Targets, set: &ObservedSet, is_current: bool) -> bool {
+    let is_rolling = |set: &&ObservedSet| set.is_active() && roll.free;
+    match roll.observed.strategy.type_ {
+        StrategyType::RollingUpdate => false,
+        StrategyType::OnDelete => !is_current && is_rolling(&set),
+        StrategyType::InPlace if !is_current => is_rolling(&set),
+        StrategyType::InPlace => {
+            let moves = targets.moves || targets.old.iter().any(|target| target.surplus() > 0);
+            let rolls = roll.old.iter().copied().any(|old| is_rolling(&old));
+            moves || (rolls && !in_place::creates(targets))
+        }
+    }
 }
 
 fn sizes(roll: &Roll) -> Vec<(&'static str, String)> {

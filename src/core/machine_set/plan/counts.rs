@@ -56,7 +56,7 @@ pub enum Health {
     Starting,
     /// Its Node is not Ready, or cannot be seen.
     NotReady,
-    /// It is Ready, and not yet for `minReadySeconds`.
+    /// It is Ready, and not yet for `minReadySeconds`, or it is being updated.
     Settling,
     /// It has been Ready for `minReadySeconds`.
     Available,
@@ -69,6 +69,7 @@ pub fn health(machine: &ObservedMachine, min_ready_seconds: i32, now: Timestamp)
         .is_some_and(|at| now >= after(at, NOT_READY_GRACE));
     match machine.ready_since {
         _ if machine.failed || lost => Health::Unhealthy,
+        Some(_) if machine.updating => Health::Settling,
         Some(at) if now >= after(at, min_ready_seconds.into()) => Health::Available,
         Some(_) => Health::Settling,
         None if machine.has_node => Health::NotReady,
@@ -99,9 +100,14 @@ pub fn count(observed: &Observed, mine: &[&ObservedMachine], now: Timestamp) -> 
 }
 
 fn steps(machine: &ObservedMachine) -> impl Iterator<Item = Timestamp> {
-    [Some(machine.created), machine.ready_since, machine.deleting]
-        .into_iter()
-        .flatten()
+    [
+        Some(machine.created),
+        machine.ready_since,
+        machine.updated_since,
+        machine.deleting,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 fn is_fully_labeled(observed: &Observed, machine: &ObservedMachine) -> bool {

@@ -13,7 +13,7 @@ use super::counts::{Health, health};
 use crate::api::machine_set::DeletePolicy;
 use crate::api::names::ANNOTATION_DELETE_MACHINE;
 
-/// Deletes `count` Machines: the marked ones, then the worst, then according to the policy, ties by name. Machines without
+/// Deletes `count` Machines, or moves them where the set has a destination: the marked ones, then the worst, then according to the policy, ties by name. Machines without
 /// UID, whose creation is not confirmed, count first: nothing is done with these, and no other is deleted in their place.
 pub fn delete(
     observed: &Observed,
@@ -21,6 +21,31 @@ pub fn delete(
     count: usize,
     now: Timestamp,
 ) -> Vec<Action> {
+    let chosen = choose(observed, live, count, now).into_iter();
+    chosen
+        .map(|(machine, because)| match &observed.moves_to {
+            Some(to) => Action::Move {
+                name: machine.name.clone(),
+                uid: machine.uid.clone(),
+                to: to.clone(),
+                because,
+            },
+            None => Action::Delete {
+                name: machine.name.clone(),
+                uid: machine.uid.clone(),
+                because,
+            },
+        })
+        .collect()
+}
+
+/// Which Machines go, and why each.
+fn choose<'a>(
+    observed: &Observed,
+    live: &[&'a ObservedMachine],
+    count: usize,
+    now: Timestamp,
+) -> Vec<(&'a ObservedMachine, String)> {
     let scale = format!(
         "{} Machines > {} spec.replicas",
         live.len(),
@@ -43,10 +68,9 @@ pub fn delete(
     let victims = ranked.into_iter().take(count);
     victims
         .filter(|(_, machine)| !machine.uid.is_empty())
-        .map(|(health, machine)| Action::Delete {
-            name: machine.name.clone(),
-            uid: machine.uid.clone(),
-            because: format!("{scale}; {}", why(observed, machine, health)),
+        .map(|(health, machine)| {
+            let why = why(observed, machine, health);
+            (machine, format!("{scale}; {why}"))
         })
         .collect()
 }

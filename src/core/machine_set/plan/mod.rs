@@ -9,6 +9,7 @@ mod counts;
 mod create;
 mod delete_order;
 mod in_place;
+mod moving;
 
 use k8s_openapi::jiff::Timestamp;
 use kube::core::{Selector, SelectorExt};
@@ -22,6 +23,7 @@ pub use counts::Counts;
 pub use counts::after;
 pub use create::{controller_reference, desired_machine};
 pub use in_place::InPlace;
+pub use moving::moved;
 
 /// What is done next for a MachineSet, and why.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
@@ -68,6 +70,17 @@ pub enum Action {
         /// Why, and why this one.
         because: String,
     },
+    /// Make another set the owner of a Machine, with its labels, versions and software, in one write. Chosen as for a deletion.
+    Move {
+        /// Name of the Machine.
+        name: String,
+        /// UID that the Machine must still have.
+        uid: String,
+        /// UID of the other set.
+        to: String,
+        /// Why, and why this one.
+        because: String,
+    },
     /// Create the Machine that [`desired_machine`] gives for this name.
     Create {
         /// Name of the Machine: the set's, and random letters.
@@ -106,7 +119,7 @@ impl Plan {
     /// unless it `knows`.
     pub fn needs_look(&self, knows: bool) -> bool {
         self.actions.iter().any(|action| match action {
-            Action::Adopt { .. } | Action::Delete { .. } => true,
+            Action::Adopt { .. } | Action::Delete { .. } | Action::Move { .. } => true,
             Action::Create { .. } => !knows,
             Action::UpdateInPlace { .. } => false,
         })

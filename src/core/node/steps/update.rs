@@ -8,6 +8,9 @@ use super::super::unit::{SecretFile, Unit};
 use super::prepare::{Prepare, Role, containerd, software};
 use super::{UnitError, step};
 
+/// Name of the step that may change the static pods of a control plane.
+pub const UPGRADE_STEP: &str = "upgrade";
+
 /// The unit of `kubeadm upgrade`. On a control plane it moves the cluster's record (ConfigMap `kubeadm-config`) where that is
 /// older; `configuration` is kubeadm's `UpgradeConfiguration`. It leaves the kubelet as it is.
 ///
@@ -28,7 +31,7 @@ pub fn upgrade(input: &Prepare<'_>, configuration: String) -> Result<Unit, UnitE
                 "steps/kubeadm.sh",
                 software(input),
             )?,
-            step("upgrade", "kubeadm upgrade", "steps/upgrade.sh", values)?,
+            step(UPGRADE_STEP, "kubeadm upgrade", "steps/upgrade.sh", values)?,
         ],
         secrets: vec![SecretFile {
             name: "upgrade.yaml".to_owned(),

@@ -7,7 +7,7 @@ mod transcript;
 
 pub use passes::Fault;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector, Time};
@@ -16,7 +16,7 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 use serde_json::{Value, json};
 use tatara::api::conditions::{ConditionType, is_true};
-use tatara::api::machine_deployment::{RollingUpdate, Strategy, StrategyType};
+use tatara::api::machine_deployment::{InPlace, RollingUpdate, Strategy, StrategyType};
 use tatara::api::machine_set::DeletePolicy;
 use tatara::api::{
     EmbeddedMeta, Machine, MachineDeployment, MachineDeploymentSpec, MachineSet, MachineSetStatus,
@@ -33,6 +33,8 @@ pub struct Physics {
     pub boot: i64,
     /// Seconds from deletion until a Machine is gone.
     pub vanish: i64,
+    /// Seconds from its move to another set until a Machine runs its new version.
+    pub update: i64,
     /// Kubelet versions with which a Machine never gets a Node.
     pub broken: BTreeSet<String>,
     /// Machines whose deletion hangs, by name.
@@ -64,6 +66,8 @@ pub struct World {
     pub steps: Vec<(String, i32, i32)>,
     /// Names of all Machines that were ever made, in order.
     pub made: Vec<String>,
+    /// When Machines moved to another set, by name.
+    pub moved: BTreeMap<String, Timestamp>,
     /// So many writes from now something goes wrong.
     pub fault: Option<(usize, Fault)>,
     /// Available Machines that there must be and Machines that there may be after every write.
@@ -90,13 +94,24 @@ pub fn rolling(surge: IntOrString, unavailable: IntOrString) -> Strategy {
     Strategy {
         type_: StrategyType::RollingUpdate,
         rolling_update: Some(rolling_update),
+        ..Strategy::default()
+    }
+}
+
+pub fn in_place(unavailable: IntOrString) -> Strategy {
+    Strategy {
+        type_: StrategyType::InPlace,
+        in_place: Some(InPlace {
+            max_unavailable: Some(unavailable),
+        }),
+        ..Strategy::default()
     }
 }
 
 pub fn on_delete() -> Strategy {
     Strategy {
         type_: StrategyType::OnDelete,
-        rolling_update: None,
+        ..Strategy::default()
     }
 }
 
@@ -144,6 +159,7 @@ impl World {
             transcript: String::new(),
             steps: Vec::new(),
             made: Vec::new(),
+            moved: BTreeMap::new(),
             fault: None,
             bounds: None,
             wrongs: Vec::new(),
@@ -273,7 +289,14 @@ impl World {
                 && now >= later(created, physics.boot)
                 && !physics.broken.contains(&kubelet)
             {
-                machine.status = Some(ready(now));
+                machine.status = Some(ready(now, &kubelet));
+            }
+            let moved = self.moved.get(&machine.name_any());
+            let is_updated = has_time(physics.update)
+                && moved.is_some_and(|at| now >= later(*at, physics.update))
+                && !physics.broken.contains(&kubelet);
+            if let (true, Some(status)) = (is_updated, &mut machine.status) {
+                status.versions = Some(versions(&kubelet));
             }
         }
         self.told();
@@ -330,10 +353,13 @@ pub fn versions(kubelet: &str) -> MachineVersions {
 
 pub fn is_ready(machine: &Machine) -> bool {
     let status = machine.status.as_ref();
-    status.is_some_and(|status| is_true(&status.conditions, ConditionType::Ready))
+    let is_ready = status.is_some_and(|status| is_true(&status.conditions, ConditionType::Ready));
+    // of one that moved, not before it runs what it wants
+    let runs = status.and_then(|status| status.versions.as_ref());
+    is_ready && runs.is_none_or(|runs| Some(runs) == machine.versions())
 }
 
-fn ready(now: Timestamp) -> MachineStatus {
+fn ready(now: Timestamp, kubelet: &str) -> MachineStatus {
     let condition = Condition {
         type_: "Ready".into(),
         status: "True".into(),
@@ -345,6 +371,7 @@ fn ready(now: Timestamp) -> MachineStatus {
     MachineStatus {
         node_ref: Some(k8s_openapi::api::core::v1::ObjectReference::default()),
         conditions: vec![condition],
+        versions: Some(versions(kubelet)),
         ..MachineStatus::default()
     }
 }

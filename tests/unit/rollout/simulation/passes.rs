@@ -266,6 +266,7 @@ impl World {
                     }
                 })
             }
+            Action::Move { name, to, .. } => self.write(|world| world.change_sets(name, to)),
             Action::Create { name, .. } => {
                 let machine = set_plan::desired_machine(observed, name);
                 self.in_flight.making(&set, machine.clone(), now);
@@ -275,6 +276,20 @@ impl World {
                 Ok(())
             }
         }
+    }
+
+    /// A Machine moves to the set of this UID.
+    fn change_sets(&mut self, name: &str, to: &str) {
+        let mut sets = self.sets.iter();
+        let set = sets.find(|set| set.uid().as_deref() == Some(to));
+        let target = self.observe_set(set.expect("the destination"), &[]);
+        let now = self.now;
+        let machine = self.machine(name);
+        let mut changed = serde_json::to_value(&*machine).expect("JSON");
+        merge(&mut changed, &set_plan::moved(machine, &target));
+        *machine = serde_json::from_value(changed).expect("a Machine");
+        self.moved.insert(name.to_owned(), now);
+        self.pass_time(0);
     }
 
     fn create(&mut self, observed: &machine_set::Observed, mut machine: Machine) {
@@ -352,5 +367,23 @@ impl World {
     pub(super) fn uid(&mut self) -> String {
         self.uids += 1;
         format!("uid-{}", self.uids)
+    }
+}
+
+/// A merge patch (RFC 7396).
+fn merge(into: &mut Value, change: &Value) {
+    let Value::Object(change) = change else {
+        *into = change.clone();
+        return;
+    };
+    if !into.is_object() {
+        *into = json!({});
+    }
+    for (key, value) in change {
+        if value.is_null() {
+            into.as_object_mut().expect("an object").remove(key);
+        } else {
+            merge(&mut into[key], value);
+        }
     }
 }

@@ -78,8 +78,12 @@ impl World {
             set_plan::Action::Delete { name, .. } => Some(name),
             _ => None,
         });
+        let moved = count(|action| match action {
+            set_plan::Action::Move { name, .. } => Some(name),
+            _ => None,
+        });
         let mut text = format!("{} Machines", self.machines_of(at).len());
-        for (names, what) in [(made, "made"), (deleted, "deleted")] {
+        for (names, what) in [(made, "made"), (deleted, "deleted"), (moved, "moved")] {
             if !names.is_empty() {
                 let _ = write!(text, ", {what} {names}");
             }

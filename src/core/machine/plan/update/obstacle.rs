@@ -24,12 +24,23 @@ fn of_control_plane(
     let lowest = cluster.version.as_ref().and_then(|text| text.parse().ok());
     let lowest = lowest.unwrap_or_else(|| runs.clone());
     let kubelets = cluster.neighbours.oldest_kubelet.iter();
+    let kubelets = kubelets.filter(|_| runs != wanted);
     let kubelets = kubelets.map(|(name, version)| (name.as_str(), version));
-    let steps = version::check_control_plane_step(runs, wanted)
-        // none goes ahead of another that is two steps behind
-        .and_then(|()| version::check_control_plane_step(&lowest.min(wanted.clone()), wanted))
+    let own = version::check_control_plane_step(runs, wanted)
         .and_then(|()| version::check_kubelets_follow(wanted, kubelets));
-    steps.err().as_ref().map(refused)
+    if let Err(error) = own {
+        return Some(refused(&error));
+    }
+    // none goes ahead of another that is two steps behind
+    let lowest = lowest.min(wanted.clone());
+    version::check_control_plane_step(&lowest, wanted).is_err().then(|| {
+        let message = format!(
+            "spec.versions.controlPlane is {wanted}; waiting until every control-plane Machine of Cluster {} runs v1.{} or newer: the oldest runs {lowest}",
+            cluster.name,
+            wanted.minor().saturating_sub(1),
+        );
+        (Reason::VersionSkew, message)
+    })
 }
 
 fn of_worker(observed: &Observed, cluster: &ObservedCluster) -> Option<(Reason, String)> {

@@ -10,53 +10,49 @@ use super::super::bootstrap::run;
 use super::super::joining::{busy, turn_of_another};
 use super::super::{Action, DRAIN_AGAIN, Plan, drain, known_node};
 use super::{
-    Step, control_plane, finish, has_turn_to_upgrade, is_other, not, of_job, updating, waiting,
+    Step, control_plane, differs, end_of_turn, finish, has_turn_to_upgrade, is_other, not, of_job,
+    updating, waiting,
 };
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{Finding, Reason};
+use crate::api::machine_provider_spec::SoftwareSource;
 use crate::core::control_plane::{Change, Members, permits};
-use crate::core::node::{JobKind, Observation, Unit, UnitState};
+use crate::core::kubeadm::KubernetesVersion;
+use crate::core::node::{JobKind, Observation, UPGRADE_STEP, Unit, UnitState, UnitStatus};
 use crate::core::{Next, NodeView};
 
 /// The next step, by what its host shows.
-pub(super) fn next(
-    observed: &Observed,
-    seen: &Observation,
-    differs: Option<bool>,
-    now: Timestamp,
-) -> Step {
+pub(super) fn next(observed: &Observed, seen: &Observation, now: Timestamp) -> Step {
     if seen.owner.of(&observed.marker).is_none() {
         return Step::Over;
     }
-    let goes = |plan: Plan| Step::Goes(Box::new(plan));
     let (upgrade, kubelet) = match (units::upgrade(observed), units::kubelet(observed)) {
         (Ok(upgrade), Ok(kubelet)) => (upgrade, kubelet),
         (Err(problem), _) | (_, Err(problem)) => {
-            return Step::Waits(not(Reason::InvalidConfiguration, problem));
+            return Step::Waits(not(Reason::InvalidConfiguration, problem), None);
         }
     };
-    let job = |kind| seen.job(&observed.marker.job(kind));
-    let runs =
-        |kind: &JobKind| job(*kind).is_some_and(|job| matches!(job.state, UnitState::Running(_)));
-    if let Some(kind) = [JobKind::Upgrade, JobKind::Kubelet].into_iter().find(runs) {
+    let host = OnHost { observed, seen };
+    let kinds = [JobKind::Upgrade, JobKind::Kubelet];
+    if let Some(kind) = kinds.into_iter().find(|kind| host.runs(*kind)) {
         return goes(of_job(run(observed, seen, kind, now)));
     }
-    if differs == Some(false) {
+    // what was begun is ended, also where the Node shows what is wanted meanwhile
+    let upgrades = differs(observed) != Some(false) || host.broke_off(JobKind::Upgrade);
+    let replaces = super::kubelet(observed).as_ref().is_none_or(is_other)
+        || host.broke_off(JobKind::Kubelet)
+        || !host.has_kubelet();
+    if !upgrades && !replaces {
         return finish(observed);
     }
-    let is_done = |unit: &Unit| {
-        job(unit.kind)
-            .is_some_and(|job| job.state == UnitState::Succeeded && job.identity == unit.identity())
-    };
-    let is_upgraded = is_done(&upgrade);
     if let Some(cluster) = &observed.cluster
         && observed.acts_as_control_plane()
         && !has_turn_to_upgrade(observed)
     {
         return take_turn(observed, cluster);
     }
-    if !is_upgraded {
-        return goes(start(observed, seen, &upgrade, now));
+    if upgrades && !host.is_done(&upgrade) {
+        return run_upgrade(&host, &upgrade, now);
     }
     if control_plane(observed).as_ref().is_some_and(is_other) {
         let message = "kubeadm upgrade has succeeded; waiting until kube-apiserver of this machine reports the version";
@@ -65,30 +61,105 @@ pub(super) fn next(
     let Some(node) = known_node(observed) else {
         return goes(waiting(Reason::WaitingForNode, "its Node cannot be read"));
     };
-    let is_installed = seen.versions.kubelet.as_ref().and_then(|v| v.parse().ok())
-        == super::kubelet(observed).map(|(_, wanted)| wanted);
-    if is_done(&kubelet) && is_installed {
+    if host.is_done(&kubelet) && host.has_kubelet() {
         let message = format!("waiting until Node {} reports the new kubelet", node.name);
         return goes(waiting(Reason::WaitingForNode, message));
     }
-    goes(replace_kubelet(observed, seen, node, &kubelet, now))
+    goes(replace_kubelet(&host, node, &kubelet, now))
+}
+
+fn goes(plan: Plan) -> Step {
+    Step::Goes(Box::new(plan))
+}
+
+/// The Machine, and what its host shows.
+struct OnHost<'a> {
+    observed: &'a Observed,
+    seen: &'a Observation,
+}
+
+impl OnHost<'_> {
+    fn job(&self, kind: JobKind) -> Option<&UnitStatus> {
+        self.seen.job(&self.observed.marker.job(kind))
+    }
+
+    fn runs(&self, kind: JobKind) -> bool {
+        let job = self.job(kind);
+        job.is_some_and(|job| matches!(job.state, UnitState::Running(_)))
+    }
+
+    /// It was begun, and did not succeed.
+    fn broke_off(&self, kind: JobKind) -> bool {
+        let job = self.job(kind);
+        job.is_some_and(|job| job.state != UnitState::Succeeded)
+    }
+
+    /// It has succeeded, with these steps.
+    fn is_done(&self, unit: &Unit) -> bool {
+        self.job(unit.kind)
+            .is_some_and(|job| job.state == UnitState::Succeeded && job.identity == unit.identity())
+    }
+
+    /// The kubelet that is installed is the one that is wanted.
+    fn has_kubelet(&self) -> bool {
+        let installed = self.seen.versions.kubelet.as_deref();
+        let wanted = self.observed.machine.versions();
+        let wanted = wanted.map(|versions| versions.kubelet.as_str());
+        let parse = |version: Option<&str>| version?.parse::<KubernetesVersion>().ok();
+        parse(installed) == parse(wanted)
+    }
+
+    /// kubeadm may have changed the static pods, and has not succeeded.
+    fn is_half_upgraded(&self) -> bool {
+        let step = self.job(JobKind::Upgrade).and_then(|job| match &job.state {
+            UnitState::Running(at) | UnitState::Interrupted(at) => Some(&at.step),
+            UnitState::Failed(failure) => Some(&failure.at.step),
+            UnitState::Succeeded => None,
+        });
+        step.is_some_and(|step| step == UPGRADE_STEP)
+    }
+}
+
+/// kubeadm upgrade; a control plane returns its turn while it waits, unless kubeadm may have changed its static pods.
+fn run_upgrade(host: &OnHost<'_>, unit: &Unit, now: Timestamp) -> Step {
+    let observed = host.observed;
+    let end = || {
+        (!host.is_half_upgraded())
+            .then(|| end_of_turn(observed))
+            .flatten()
+    };
+    if let Some(cluster) = &observed.cluster
+        && observed.acts_as_control_plane()
+        && let Err(refused) = may_restart(observed, members(cluster))
+    {
+        return Step::Waits(refused, end());
+    }
+    let mut plan = start(host, unit, now);
+    // it waits before it tries again
+    if plan.actions.is_empty() {
+        plan.actions.extend(end().map(Action::ReturnTurn));
+    }
+    goes(plan)
+}
+
+fn members(cluster: &ObservedCluster) -> Result<&Arc<Members>, String> {
+    match &cluster.etcd {
+        Lookup::Known(members) => Ok(members),
+        Lookup::Unknown(why) | Lookup::NotYet(why) => Err(why.clone()),
+    }
 }
 
 /// The turn, once etcd can do without the member of this machine for a while.
 fn take_turn(observed: &Observed, cluster: &ObservedCluster) -> Step {
     if let Some((reason, message)) = &cluster.in_doubt {
-        return Step::Waits(not(*reason, message.clone()));
+        return Step::Waits(not(*reason, message.clone()), None);
     }
     if let Some(turn) = turn_of_another(observed, cluster) {
         let message = busy(turn, &observed.marker.namespace);
-        return Step::Waits(not(Reason::WaitingForTurn, message));
+        return Step::Waits(not(Reason::WaitingForTurn, message), None);
     }
-    let members = match &cluster.etcd {
-        Lookup::Known(members) => Ok(members),
-        Lookup::Unknown(why) | Lookup::NotYet(why) => Err(why.clone()),
-    };
-    if let Err(refused) = may_restart(observed, members) {
-        return Step::Waits(refused);
+    if let Err(refused) = may_restart(observed, members(cluster)) {
+        return Step::Waits(refused, None);
     }
     Step::Goes(Box::new(Plan::act(
         Action::TakeTurn(TurnAction::Upgrade),
@@ -100,7 +171,7 @@ fn take_turn(observed: &Observed, cluster: &ObservedCluster) -> Step {
 }
 
 /// Requires that etcd keeps its quorum while the member of this machine starts anew. `members`: its list, or why there is
-/// none.
+/// none. Where kubeadm may have stopped that member, it goes on: nothing else brings it back.
 ///
 /// # Errors
 /// What it waits for, in condition `UpToDate`.
@@ -108,6 +179,15 @@ pub fn may_restart(
     observed: &Observed,
     members: Result<&Arc<Members>, String>,
 ) -> Result<(), Finding> {
+    let is_down = match &members {
+        Ok(members) => observed
+            .member(members)
+            .is_none_or(|member| members.trouble(member).is_some()),
+        Err(_) => true,
+    };
+    if is_down && is_half_upgraded(observed) {
+        return Ok(());
+    }
     let members = members.map_err(|why| {
         let message = format!(
             "waiting to update the control plane, because the manager reads no list of etcd members: {why}. Condition EtcdHealthy of Cluster {} has the remedy",
@@ -128,45 +208,55 @@ pub fn may_restart(
     })
 }
 
-/// Whether kubeadm upgrade was started with the same steps, and did not succeed.
-pub fn was_started(observed: &Observed) -> bool {
+fn is_half_upgraded(observed: &Observed) -> bool {
     let Placement::Held(held) = &observed.placement else {
         return false;
     };
-    let (Contact::Seen(seen), Ok(unit)) = (&held.contact, units::upgrade(observed)) else {
-        return false;
-    };
-    let job = seen.job(&observed.marker.job(JobKind::Upgrade));
-    job.is_some_and(|job| job.identity == unit.identity() && job.state != UnitState::Succeeded)
+    match &held.contact {
+        Contact::Seen(seen) => OnHost { observed, seen }.is_half_upgraded(),
+        _ => false,
+    }
 }
 
-/// Starts a job, attaches to it, or waits before it is tried again. One that succeeded with other steps is run with these.
-fn start(observed: &Observed, seen: &Observation, unit: &Unit, now: Timestamp) -> Plan {
-    let job = seen.job(&observed.marker.job(unit.kind));
-    if job.is_some_and(|job| job.state == UnitState::Succeeded) {
+/// Starts a job, attaches to it, or waits before it is tried again. One that succeeded is run anew: with other steps, or since
+/// what it installed was replaced.
+fn start(host: &OnHost<'_>, unit: &Unit, now: Timestamp) -> Plan {
+    let job = host.job(unit.kind);
+    // what failed with other steps, as those of another version, is no failure of these
+    if job.is_some_and(|job| job.state == UnitState::Succeeded || job.identity != unit.identity()) {
         let message = format!("{} starts", unit.kind.title());
         return Plan::act(
             Action::RunJob(unit.kind),
             updating(unit.kind.running(), message),
         );
     }
-    of_job(run(observed, seen, unit.kind, now))
+    of_job(run(host.observed, host.seen, unit.kind, now))
 }
 
 /// Drains the Node before the first attempt to replace its kubelet.
-fn replace_kubelet(
-    observed: &Observed,
-    seen: &Observation,
-    node: &NodeView,
-    unit: &Unit,
-    now: Timestamp,
-) -> Plan {
-    let mut plan = start(observed, seen, unit, now);
-    let job = seen.job(&observed.marker.job(JobKind::Kubelet));
-    let is_tried =
-        job.is_some_and(|job| job.identity == unit.identity() && job.state != UnitState::Succeeded);
-    if is_tried {
+fn replace_kubelet(host: &OnHost<'_>, node: &NodeView, unit: &Unit, now: Timestamp) -> Plan {
+    let observed = host.observed;
+    let mut plan = start(host, unit, now);
+    let job = host.job(JobKind::Kubelet);
+    if host.broke_off(JobKind::Kubelet) && job.is_some_and(|job| job.identity == unit.identity()) {
         return plan;
+    }
+    let is_cordoned = super::is_cordoned_by_us(node);
+    if let Some(machine) = ahead(observed).filter(|_| !is_cordoned) {
+        let message = format!(
+            "waiting until Machine {machine} is updated: Machines without a MachineSet are drained one at a time"
+        );
+        return waiting(Reason::WaitingForTurn, message);
+    }
+    if !host.has_kubelet()
+        && let Some(version) = preinstalled(observed)
+    {
+        let message = format!(
+            "software.source is preinstalled, and the kubelet on {} is {}. Install kubelet {version} there; it is drained and the kubelet started anew then",
+            host.seen.facts.hostname,
+            host.seen.versions.kubelet.as_deref().unwrap_or("missing")
+        );
+        return waiting(Reason::UpdateFailed, message);
     }
     let (action, finding) = drain::before_update(observed, node, now);
     if let Some(action) = action {
@@ -180,4 +270,17 @@ fn replace_kubelet(
     }
     plan.findings.extend(finding);
     plan
+}
+
+/// Another Machine that is updated before this one. Control planes have a turn, and a MachineDeployment counts its own.
+fn ahead(observed: &Observed) -> Option<&String> {
+    let cluster = observed.cluster.as_ref()?;
+    cluster.neighbours.ahead.as_ref()
+}
+
+/// The version of the kubelet that a person has to install.
+fn preinstalled(observed: &Observed) -> Option<&str> {
+    let node = observed.spec.as_ref().ok()?.node()?;
+    let versions = observed.machine.versions()?;
+    (node.software.source == SoftwareSource::Preinstalled).then_some(&*versions.kubelet)
 }

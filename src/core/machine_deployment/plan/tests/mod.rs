@@ -45,6 +45,7 @@ fn rolling(surge: IntOrString, unavailable: IntOrString) -> Strategy {
     Strategy {
         type_: StrategyType::RollingUpdate,
         rolling_update: Some(rolling_update),
+        ..Strategy::default()
     }
 }
 

@@ -72,7 +72,7 @@ fn on_delete_replaces_what_was_deleted_and_nothing_else() {
     ];
     let strategy = Strategy {
         type_: StrategyType::OnDelete,
-        rolling_update: None,
+        ..Strategy::default()
     };
     for (name, replicas, sets, expected) in table {
         let plan = plan(&deployment(replicas, strategy.clone(), sets), at(110));
@@ -85,7 +85,7 @@ fn under_on_delete_old_sets_make_no_machines_and_under_rolling_update_they_may()
     let sets = vec![old("old", (3, 3, 3)), new((0, 0, 0))];
     let strategy = Strategy {
         type_: StrategyType::OnDelete,
-        rolling_update: None,
+        ..Strategy::default()
     };
     let mut observed = deployment(3, strategy, sets);
     let disabled = plan(&observed, at(110));

@@ -1,5 +1,7 @@
 //! A Machine whose versions differ from what its node runs.
 
+mod ends;
+
 use super::members::etcd_at;
 use super::*;
 use crate::api::names::ANNOTATION_CORDONED;
@@ -12,7 +14,7 @@ const OWN: &str = "192.0.2.11";
 /// A worker of v1.35.4 under a control plane of v1.36.3 that wants v1.36.3; its host shows these jobs, of which one that has
 /// succeeded has the steps of today.
 fn old_worker(jobs: &[(JobKind, UnitState)]) -> Observed {
-    let mut observed = running(worker());
+    let mut observed = from_packages(running(worker()));
     runs(&mut observed, "v1.35.4");
     observed = with_cluster(observed, |cluster| {
         cluster.neighbours.take_pods = true;
@@ -22,7 +24,7 @@ fn old_worker(jobs: &[(JobKind, UnitState)]) -> Observed {
 
 /// A control plane of v1.35.4 that wants v1.36.3, alone or beside others.
 fn old_control_plane(members: &[&str], jobs: &[(JobKind, UnitState)]) -> Observed {
-    let mut observed = running(control_plane());
+    let mut observed = from_packages(running(control_plane()));
     runs(&mut observed, "v1.35.4");
     let observed = with_cluster(observed, |cluster| {
         cluster.version = Some("v1.35.4".into());
@@ -31,6 +33,14 @@ fn old_control_plane(members: &[&str], jobs: &[(JobKind, UnitState)]) -> Observe
         cluster.neighbours.take_pods = true;
     });
     shows(observed, jobs, "v1.35.4")
+}
+
+/// Its programs are installed by Tatara.
+fn from_packages(mut observed: Observed) -> Observed {
+    let mut value = observed.resolved.clone().expect("a value");
+    value["node"] = json!({ "software": { "source": "packages" } });
+    observed.spec = Ok(MachineProviderSpec::decode(&value).expect("a provider spec"));
+    observed
 }
 
 fn runs(observed: &mut Observed, kubelet: &str) {
@@ -149,7 +159,7 @@ fn a_worker_goes_from_kubeadm_over_its_drain_to_the_kubelet() {
 
 #[test]
 fn what_was_cordoned_takes_pods_again_when_all_is_ready() {
-    let mut new = running(worker());
+    let mut new = from_packages(running(worker()));
     new = shows(new, &[], "v1.36.3");
     node_is(&mut new, |node| {
         node.unschedulable = true;
@@ -259,7 +269,7 @@ fn versions_move_in_the_order_that_kubernetes_allows() {
             "back, too far",
             wants(old_worker(&[]), json!({ "kubelet": "v1.32.1" })),
             false,
-            ("UnsupportedVersion", "set v1.33 to v1.36"),
+            ("UnsupportedVersion", "set a full version of v1.33 to v1.36"),
         ),
         (
             "one minor up",
@@ -280,7 +290,7 @@ fn versions_move_in_the_order_that_kubernetes_allows() {
                 c.components = Some(components("v1.34.4"));
             }),
             false,
-            ("UnsupportedVersion", "set v1.35 first"),
+            ("UnsupportedVersion", "set a full version of v1.35 first"),
         ),
         (
             "a kubelet left behind",
@@ -362,7 +372,8 @@ fn a_control_plane_has_the_turn_while_it_is_updated() {
     expect("again", &tried, &run, says("Updating", "UpdateFailed"));
     assert_eq!(finding(&tried, "BootstrapReady").status, Status::True);
 
-    let mut new = serves;
+    let both = [(JobKind::Upgrade, Succeeded), (JobKind::Kubelet, Succeeded)];
+    let mut new = shows(serves, &both, "v1.36.3");
     runs(&mut new, "v1.36.3");
     let ends = of(&new);
     let returned = |action: &Action| matches!(action, Action::ReturnTurn(TurnIsOver::Member(_)));

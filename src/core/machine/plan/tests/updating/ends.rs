@@ -1,0 +1,156 @@
+//! An update that fails, is taken back, or was never asked for.
+
+use super::*;
+
+/// The condition that was reported of a Machine, by the given generation.
+fn told(
+    observed: Observed,
+    (type_, status, reason): (&str, &str, &str),
+    generation: i64,
+) -> Observed {
+    let condition = json!({
+        "type": type_, "status": status, "reason": reason, "message": "",
+        "lastTransitionTime": at(0).to_string(), "observedGeneration": generation,
+    });
+    let change = json!({
+        "metadata": { "generation": 2 },
+        "status": { "conditions": [condition] },
+    });
+    edited(observed, &change)
+}
+
+fn failure_at(step: &str) -> UnitState {
+    match failure("no") {
+        UnitState::Failed(mut failure) => {
+            failure.at.step = step.into();
+            UnitState::Failed(failure)
+        }
+        other => other,
+    }
+}
+
+#[test]
+fn a_kubelet_that_does_not_start_is_replaced_by_the_one_before() {
+    // the Node still reports the old one, for the new one never started
+    let wants = json!({ "spec": { "versions": { "kubelet": "v1.35.4" } } });
+    let failed = [
+        (JobKind::Upgrade, UnitState::Succeeded),
+        (JobKind::Kubelet, failure("no")),
+    ];
+    let back = edited(shows(old_worker(&[]), &failed, "v1.36.3"), &wants);
+    let mut back = told(back, ("Updating", "True", "UpdateFailed"), 1);
+    node_is(&mut back, |node| {
+        (node.ready, node.ready_reason) = (None, "NodeStatusUnknown".into());
+    });
+    let run = [Action::RunJob(JobKind::Kubelet)];
+    let replaced = plan(&back, at(0));
+    expect(
+        "set back",
+        &replaced,
+        &run,
+        says("Updating", "KubeletUpdate"),
+    );
+    // it was installed, and systemd has not started it anew
+    let killed = [(JobKind::Kubelet, UnitState::Interrupted(step("kubelet")))];
+    let mut killed = edited(shows(old_worker(&[]), &killed, "v1.36.3"), &wants);
+    killed = told(killed, ("Updating", "True", "KubeletUpdate"), 1);
+    let all = plan(&killed, at(0)).actions;
+    assert_eq!(all.last(), Some(&run[0]), "{all:?}");
+}
+
+#[test]
+fn kubeadm_that_broke_off_is_run_to_its_end() {
+    let new = with_turn(old_control_plane(&[OWN], &[]), ME);
+    let broken = [(JobKind::Upgrade, UnitState::Interrupted(step("upgrade")))];
+    let mut new = shows(new, &broken, "v1.36.3");
+    new = with_cluster(new, |c| c.components = Some(components("v1.36.3")));
+    runs(&mut new, "v1.36.3");
+    let again = plan(&new, at(0));
+    let run = [Action::RunJob(JobKind::Upgrade)];
+    expect("again", &again, &run, says("Updating", "KubeadmUpgrade"));
+}
+
+#[test]
+fn a_retry_asks_for_the_quorum_again_unless_kubeadm_stopped_its_own_member() {
+    let three = [OWN, "192.0.2.21", "192.0.2.22"];
+    let sick = |which: usize, step: &str| {
+        let failed = [(JobKind::Upgrade, failure_at(step))];
+        let observed = with_turn(old_control_plane(&three, &failed), ME);
+        with_cluster(observed, |cluster| {
+            let mut members = (*etcd_at(&three)).clone();
+            let id = members.at(three[which]).expect("a member").id;
+            members.health.remove(&id);
+            cluster.etcd = Lookup::Known(Arc::new(members));
+        })
+    };
+    let returns = |plan: &Plan| {
+        let returned =
+            |action: &Action| matches!(action, Action::ReturnTurn(TurnIsOver::Member(_)));
+        plan.actions.iter().any(returned)
+    };
+    let another = plan(&sick(1, "kubeadm"), at(0));
+    assert_eq!(finding(&another, "UpToDate").reason, Reason::QuorumAtRisk);
+    assert!(returns(&another), "others may leave meanwhile");
+    let half = plan(&sick(1, "upgrade"), at(0));
+    assert_eq!(finding(&half, "UpToDate").reason, Reason::QuorumAtRisk);
+    assert!(!returns(&half), "its static pods may have changed");
+    let own = plan(&sick(0, "upgrade"), at(0));
+    assert_eq!(own.actions, [Action::RunJob(JobKind::Upgrade)]);
+}
+
+#[test]
+fn what_nobody_asked_for_is_told_and_left() {
+    let by_hand = |condition| {
+        let mut observed = told(old_worker(&[]), condition, 2);
+        runs(&mut observed, "v1.36.4");
+        observed
+    };
+    let says = says("UpToDate", "KubeletVersionDiffers");
+    for condition in [
+        ("UpToDate", "True", "VersionsEqual"),
+        ("UpToDate", "False", "KubeletVersionDiffers"),
+        ("UpToDate", "False", "SettingsDiffer"),
+    ] {
+        expect("by hand", &plan(&by_hand(condition), at(0)), &[], says);
+    }
+    let asked = told(old_worker(&[]), ("UpToDate", "True", "VersionsEqual"), 1);
+    let begins = plan(&asked, at(0));
+    assert_eq!(begins.actions, [Action::RunJob(JobKind::Upgrade)]);
+}
+
+#[test]
+fn workers_that_no_set_counts_are_drained_one_at_a_time() {
+    let done = [(JobKind::Upgrade, UnitState::Succeeded)];
+    let behind = with_cluster(old_worker(&done), |c| {
+        c.neighbours.ahead = Some("w-9".into());
+    });
+    let waits = plan(&behind, at(0));
+    let told = ("Updating", "WaitingForTurn", &["Machine w-9"][..]);
+    expect("behind", &waits, &[], told);
+    let mut cordoned = behind;
+    node_is(&mut cordoned, |node| {
+        node.annotations
+            .insert(ANNOTATION_CORDONED.into(), "true".into());
+    });
+    assert_eq!(plan(&cordoned, at(0)).actions.first(), Some(&drain()));
+}
+
+#[test]
+fn a_kubelet_that_is_the_users_is_there_before_the_node_is_drained() {
+    let done = [(JobKind::Upgrade, UnitState::Succeeded)];
+    let preinstalled = |kubelet| {
+        let mut observed = running(worker());
+        runs(&mut observed, "v1.35.4");
+        let observed = with_cluster(observed, |c| c.neighbours.take_pods = true);
+        plan(&shows(observed, &done, kubelet), at(0))
+    };
+    let missing = preinstalled("v1.35.4");
+    let told = (
+        "Updating",
+        "UpdateFailed",
+        &["Install kubelet v1.36.3 there"][..],
+    );
+    expect("not there", &missing, &[], told);
+    let all = [drain(), Action::RunJob(JobKind::Kubelet)];
+    assert_eq!(preinstalled("v1.36.3").actions, all);
+}

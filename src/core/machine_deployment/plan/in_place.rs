@@ -1,0 +1,167 @@
+//! The next step of an in-place rollout: Machines move from old sets to the current one, by its UID in an annotation of the old
+//! set, and keep name and host. The current set grows first, and creates nothing meanwhile; then an old set shrinks, and what it
+//! has too many moves instead of being deleted. A Machine that moved is not available before it runs its new versions.
+//!
+//! A Machine that an old set lost is made up from the current template; a scale-down takes from old sets first.
+
+use super::roll::{Roll, Target, Targets};
+use super::{on_delete, rolling_update};
+use crate::api::names::ANNOTATION_MOVES_TO;
+use crate::core::machine_deployment::ObservedSet;
+
+const SCALE_DOWN: &str = "scale down to spec.replicas of the MachineDeployment";
+
+/// The next step of an in-place rollout.
+pub fn targets(roll: &Roll) -> Targets {
+    let mut targets = Targets::unchanged(roll);
+    let replicas = roll.replicas();
+    let Some(current) = roll.current else {
+        // without Machines at first: old sets name it when theirs move
+        let old: i32 = targets.old.iter().map(|target| target.to).sum();
+        if old < replicas {
+            let text = format!("{old} Machines of old sets < {replicas} spec.replicas");
+            targets.current.set(replicas - old, text);
+        }
+        return targets;
+    };
+    if let Some(reason) = moving(roll, &mut targets) {
+        targets.waiting.push(reason);
+        return targets;
+    }
+    let lost = "lost Machines are made up from the current template";
+    for target in &mut targets.old {
+        target.set(target.staying(), lost);
+    }
+    let sum: i32 = targets.all().map(|target| target.to).sum();
+    let asked_for = (targets.current.to - targets.current.counts.current).max(0);
+    if sum > replicas && asked_for > 0 {
+        finish_step(&mut targets, asked_for.min(sum - replicas));
+    } else if sum > replicas {
+        if targets.current.to > replicas {
+            targets.current.set(replicas, SCALE_DOWN);
+        }
+        on_delete::scale_down(&mut targets, replicas);
+    } else if sum < replicas {
+        let text = format!("{sum} Machines < {replicas} spec.replicas");
+        targets
+            .current
+            .set(targets.current.to + replicas - sum, text);
+    } else if let Some(refused) = refused(roll, current) {
+        targets.refused = Some(refused);
+    } else if asked_for > 0 {
+        targets.waiting.push(format!(
+            "waiting for MachineSet {} to create {asked_for} Machines",
+            current.name
+        ));
+    } else {
+        step(roll, &mut targets);
+    }
+    targets
+}
+
+/// Machines are on their way from a set to another. One whose destination does not exist takes them back.
+fn moving(roll: &Roll, targets: &mut Targets) -> Option<String> {
+    let exists = |uid: &String| roll.sets().any(|set| set.uid == *uid);
+    let mut count = 0;
+    for (set, target) in roll.old.iter().zip(&mut targets.old) {
+        let Some(to) = set.annotations.get(ANNOTATION_MOVES_TO) else {
+            continue;
+        };
+        if target.surplus() > 0 && !exists(to) {
+            let text = "the MachineSet to which its Machines were to move does not exist";
+            target.set(target.counts.current, text);
+        }
+        count += target.surplus();
+    }
+    (count > 0).then(|| format!("{count} Machines to move to another MachineSet"))
+}
+
+/// The manager ended between the two writes of a step: the current set grew, and no old one has shrunk for it.
+fn finish_step(targets: &mut Targets, mut count: i32) {
+    targets.moves = true;
+    for target in &mut targets.old {
+        let step = target.staying().min(count);
+        count -= step;
+        target.set(
+            target.staying() - step,
+            "its Machines move to the current set",
+        );
+    }
+}
+
+/// What differs cannot be changed on a Machine that runs.
+fn refused(roll: &Roll, current: &ObservedSet) -> Option<String> {
+    let wanted = roll.wanted.as_ref()?;
+    let mut sets = roll.old.iter().filter(|set| set.counts.current > 0);
+    let (set, differs) = sets.find_map(|set| {
+        let differs = super::revision::revision_of(set).needs_replacement(wanted);
+        (!differs.is_empty()).then_some((set, differs))
+    })?;
+    Some(format!(
+        "from MachineSet {} to {}, {} changes, and strategy InPlace changes versions and node.software alone. Set spec.strategy.type to RollingUpdate, which replaces the Machines, or set the template back",
+        set.name,
+        current.name,
+        differs.join(", ")
+    ))
+}
+
+/// As many Machines move as may be unavailable, those first that are so already.
+fn step(roll: &Roll, targets: &mut Targets) {
+    let minimum = roll.min_available();
+    let mut budget = rolling_update::budget(roll, targets);
+    let (mut available, mut moved) = (targets.available(), 0);
+    let before = available;
+    for target in &mut targets.old {
+        let have = target.staying();
+        let free = have - target.available();
+        let spare = (available - minimum).max(0);
+        let step = have.min(budget).min(free + spare);
+        if step == 0 {
+            continue;
+        }
+        budget -= step;
+        available -= (step - free).max(0);
+        moved += step;
+        let text = if step <= free {
+            format!("{free} of its Machines are not available")
+        } else {
+            format!("{before} available replicas > {minimum} minimum available replicas")
+        };
+        target.set(
+            have - step,
+            format!("{step} move to the current set: {text}"),
+        );
+    }
+    if moved > 0 {
+        targets.moves = true;
+        let to = targets.current.to + moved;
+        targets
+            .current
+            .set(to, format!("{moved} Machines move to it"));
+    } else if targets.old.iter().any(|target| target.staying() > 0) {
+        targets.waiting.push(format!(
+            "{available} available replicas, {minimum} must stay available"
+        ));
+    }
+}
+
+/// Whether the current set shall create Machines: what it is asked for beyond what moves to it.
+pub fn creates(targets: &Targets) -> bool {
+    let moves = targets.moves || targets.old.iter().any(|target| target.surplus() > 0);
+    !moves && targets.current.missing() > 0
+}
+
+/// What a set has beyond its number moves: because of this step, or of an earlier one that has not ended.
+pub fn destination(
+    roll: &Roll,
+    targets: &Targets,
+    (set, target): (&ObservedSet, &Target),
+) -> Option<String> {
+    if targets.moves && target.to < target.counts.current {
+        return roll.current.map(|current| current.uid.clone());
+    }
+    let before = set.annotations.get(ANNOTATION_MOVES_TO);
+    before
+        .filter(|_| !target.changes() && target.surplus() > 0)
+        .cloned()
+}

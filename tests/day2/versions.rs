@@ -1,0 +1,261 @@
+//! Three control planes and a worker move to the next minor version in place, as docs/day-2.md has it; the first host to be
+//! updated loses its power in the middle.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use kube::ResourceExt;
+use serde_json::{Value, json};
+use tatara::api::{Cluster, Machine, MachineDeployment};
+
+use crate::requests::Requests;
+use crate::support::conditions::{is_true, said};
+use crate::support::versions::{edit_machines, from_a_mirror, pinned};
+use crate::support::wait::within;
+use crate::support::world::World;
+
+const CONTROL_PLANES: [&str; 3] = ["quickstart-control-plane", "cp-2", "cp-3"];
+const WORKER: &str = "by-hand";
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs hosts with both Kubernetes versions"]
+async fn control_planes_and_a_worker_move_to_the_next_minor_in_place() {
+    let (new, old) = (pinned("KUBERNETES"), pinned("KUBERNETES_PREVIOUS"));
+    let world = World::prepared_with("day2", "10.98.0", 5).await;
+    begin_with(&world, &old).await;
+    let workers = other_worker(&world).await;
+    let requests = Requests::begin(&world, &workers.1);
+    let places = places(&world).await;
+    let begun = std::time::Instant::now();
+    for machine in CONTROL_PLANES {
+        wants(
+            &world,
+            machine,
+            &json!({ "kubelet": new, "controlPlane": new }),
+        );
+    }
+    wants(&world, WORKER, &json!({ "kubelet": new }));
+    let (machine, host) = first_to_be_updated(&world).await;
+    // kubeadm is in the middle of the static pods
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    println!("power cut of {host}, the host of {machine}");
+    world.fleet(&["kill", &host]);
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    alone_is_updated(&world, &machine).await;
+    world.fleet(&["start", &host, &places[&machine].1]);
+    all_run(&world, &new).await;
+    println!("three control planes and a worker: {:?}", begun.elapsed());
+    assert_eq!(
+        version_of(&world, &workers.0).await.0,
+        old,
+        "nobody asked for it"
+    );
+    a_deployment_moves_its_machine(&world, &workers.0, &new).await;
+    let (answered, lost) = requests.end();
+    println!("{answered} requests answered, {lost} lost");
+    assert_eq!(lost, 0, "requests");
+    let after = self::places(&world).await;
+    assert_eq!(places, after, "each keeps its host, and its address");
+    etcd_is_well(&world).await;
+    refused(&world, &old);
+    world.leave();
+}
+
+/// A cluster of three control planes and two workers, all of the older version; one worker was made by hand.
+async fn begin_with(world: &World, old: &str) {
+    let node = from_a_mirror(world);
+    let new = pinned("KUBERNETES");
+    edit_machines(world, |text| {
+        let text = text
+            .replace(&new, old)
+            .replace("replicas: 2", "replicas: 1");
+        ["control-plane", "worker"].iter().fold(text, |text, role| {
+            let selector = format!("hostSelector: {{matchLabels: {{role: {role}}}}}");
+            let indent = if *role == "worker" { "    " } else { "      " };
+            text.replace(&selector, &format!("{selector}\n{indent}{node}"))
+        })
+    });
+    world.quickstart("apply");
+    let software: Value = {
+        let printed = node
+            .split("mirror: \"")
+            .nth(1)
+            .and_then(|text| text.split('"').next());
+        json!({ "software": { "source": "mirror", "mirror": printed.expect("the mirror") } })
+    };
+    let machine = |name: &str, versions: Value, role: &str| {
+        let made = world.apply(&json!({
+            "apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Machine",
+            "metadata": {
+                "name": name, "namespace": "default", "labels": { "cluster.k8s.io/cluster-name": "quickstart" },
+            },
+            "spec": { "versions": versions, "providerSpec": { "value": {
+                "apiVersion": "tatara.dev/v1alpha1", "kind": "SSHMachineProviderSpec",
+                "hostSelector": { "matchLabels": { "role": role } }, "node": software,
+            } } },
+        }));
+        assert!(made.status.success(), "{name}");
+    };
+    machine(WORKER, json!({ "kubelet": old }), "worker");
+    for name in &CONTROL_PLANES[1..] {
+        machine(
+            name,
+            json!({ "kubelet": old, "controlPlane": old }),
+            "control-plane",
+        );
+    }
+    world.until_ready(5, 420).await;
+    world.quickstart("member");
+}
+
+fn wants(world: &World, machine: &str, versions: &Value) {
+    let patch = json!({ "spec": { "versions": versions } }).to_string();
+    world.kubectl(&["patch", "machine", machine, "--type=merge", "-p", &patch]);
+}
+
+/// The Machine of the MachineDeployment, and its host.
+async fn other_worker(world: &World) -> (String, String) {
+    let machines = world.list::<Machine>().await;
+    let of_set = |machine: &&Machine| !machine.owner_references().is_empty();
+    let name = machines.iter().find(of_set).expect("a Machine").name_any();
+    let host = world.host_of(&name).await;
+    (name, host)
+}
+
+/// Host and address of each Machine.
+async fn places(world: &World) -> BTreeMap<String, (String, String)> {
+    let machines = world.list::<Machine>().await;
+    let place = |machine: &Machine| {
+        let status = machine.status.as_ref().expect("a status");
+        let address = status
+            .addresses
+            .iter()
+            .find(|address| address.type_ == "InternalIP");
+        let address = address.expect("an address").address.clone();
+        (status.host.clone().expect("a host"), address)
+    };
+    machines
+        .iter()
+        .map(|machine| (machine.name_any(), place(machine)))
+        .collect()
+}
+
+/// The control plane on which kubeadm upgrade runs, and its host.
+async fn first_to_be_updated(world: &World) -> (String, String) {
+    let machine = within("kubeadm upgrade", 120, async || {
+        for machine in CONTROL_PLANES {
+            let updating = world.machine_says(machine, "Updating").await;
+            if updating.contains("2/2 upgrade") {
+                return Some(machine.to_owned());
+            }
+        }
+        None
+    })
+    .await;
+    let host = world.host_of(&machine).await;
+    (machine, host)
+}
+
+/// While it is away nobody else begins: of three members two are left.
+async fn alone_is_updated(world: &World, machine: &str) {
+    for other in CONTROL_PLANES.iter().filter(|other| **other != machine) {
+        let (_, control_plane) = version_of(world, other).await;
+        assert_eq!(
+            control_plane,
+            Some(pinned("KUBERNETES_PREVIOUS")),
+            "{other}"
+        );
+        assert_eq!(world.machine_says(other, "Updating").await, "", "{other}");
+    }
+    let worker = world.machine_says(WORKER, "UpToDate").await;
+    assert!(worker.starts_with("False/VersionSkew"), "{worker}");
+}
+
+/// Versions of kubelet and control plane, as they run.
+async fn version_of(world: &World, machine: &str) -> (String, Option<String>) {
+    let machine = world.api::<Machine>().get(machine).await.expect("it");
+    let versions = machine.status.and_then(|status| status.versions);
+    let versions = versions.expect("its versions");
+    (versions.kubelet, versions.control_plane)
+}
+
+async fn all_run(world: &World, new: &str) {
+    within("all in the new version", 1500, async || {
+        for name in CONTROL_PLANES.iter().chain([&WORKER]) {
+            let machine = world.api::<Machine>().get(name).await.expect("it");
+            let status = machine.status.clone().unwrap_or_default();
+            let versions = status.versions.clone()?;
+            let is_new = versions.kubelet == new
+                && versions.control_plane.is_none_or(|version| version == new);
+            let is_well =
+                is_true(&status.conditions, "UpToDate") && is_true(&status.conditions, "Ready");
+            (is_new && is_well).then_some(())?;
+        }
+        Some(())
+    })
+    .await;
+    let nodes = world
+        .member_kubectl()
+        .args(["get", "nodes", "-o", "wide"])
+        .output();
+    let nodes = String::from_utf8_lossy(&nodes.expect("kubectl").stdout).into_owned();
+    println!("{nodes}");
+    assert!(!nodes.contains("SchedulingDisabled"), "{nodes}");
+}
+
+/// Strategy `InPlace`: the same Machine, of another MachineSet.
+async fn a_deployment_moves_its_machine(world: &World, machine: &str, new: &str) {
+    let owner = |machine: &Machine| machine.owner_references()[0].name.clone();
+    let get = async || world.api::<Machine>().get(machine).await.expect("it");
+    let before = owner(&get().await);
+    let patch = json!({ "spec": {
+        "strategy": { "type": "InPlace", "rollingUpdate": null },
+        "template": { "spec": { "versions": { "kubelet": new } } },
+    } });
+    let of = ["patch", "machinedeployment", "quickstart-workers"];
+    world.kubectl(&[&of[..], &["--type=merge", "-p", &patch.to_string()]].concat());
+    within("the end of the rollout", 180, async || {
+        let name = "quickstart-workers";
+        let deployment = world
+            .api::<MachineDeployment>()
+            .get(name)
+            .await
+            .expect("it");
+        let status = deployment.status.clone().unwrap_or_default();
+        let is_seen = status.observed_generation == deployment.metadata.generation;
+        let complete = said(&status.conditions, "Progressing");
+        (is_seen && complete.starts_with("True/Complete")).then_some(())
+    })
+    .await;
+    let after = get().await;
+    assert_ne!(owner(&after), before);
+    assert_eq!(version_of(world, machine).await.0, new);
+}
+
+async fn etcd_is_well(world: &World) {
+    within("three members", 120, async || {
+        let cluster = world.api::<Cluster>().get("quickstart").await.expect("it");
+        let status = cluster.status.unwrap_or_default();
+        let etcd = said(&status.conditions, "EtcdHealthy");
+        let members = etcd
+            .strip_prefix("True/MembersHealthy: ")?
+            .split(", ")
+            .count();
+        (members == 3 && status.version.as_deref() == Some(pinned("KUBERNETES").as_str()))
+            .then_some(())
+    })
+    .await;
+}
+
+/// A control plane does not go back.
+fn refused(world: &World, old: &str) {
+    wants(
+        world,
+        "cp-2",
+        &json!({ "kubelet": old, "controlPlane": old }),
+    );
+    let arguments = ["wait", "machine", "cp-2", "--timeout=30s"];
+    let waits =
+        "--for=jsonpath={.status.conditions[?(@.type==\"UpToDate\")].reason}=UnsupportedVersion";
+    world.kubectl(&[&arguments[..], &[waits]].concat());
+}

@@ -1,0 +1,33 @@
+//! The two Kubernetes versions of hack/versions, and clusters that begin with the older one.
+
+use super::commands::done;
+use super::world::{World, root};
+
+/// A version that hack/versions pins.
+pub fn pinned(name: &str) -> String {
+    let text = std::fs::read_to_string(root().join("hack/versions")).expect("hack/versions");
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix(&format!("{name}=")));
+    let words = line.expect("a version").split_whitespace();
+    words.into_iter().next().expect("a version").to_owned()
+}
+
+/// The field `node` of a provider spec whose software comes from a mirror that has both versions.
+pub fn from_a_mirror(world: &World) -> String {
+    let printed = done(world.hack("mirror").arg("up").env("PREVIOUS", "1"));
+    let mirror = printed
+        .lines()
+        .find_map(|line| line.strip_prefix("MIRROR="));
+    format!(
+        "node: {{software: {{source: mirror, mirror: \"{}\"}}}}",
+        mirror.expect("the mirror's address")
+    )
+}
+
+/// Changes the manifest of the machines that are about to be applied.
+pub fn edit_machines(world: &World, edit: impl FnOnce(String) -> String) {
+    let path = world.run().join("manifests/30-machines.yaml");
+    let text = std::fs::read_to_string(&path).expect("the manifests");
+    std::fs::write(path, edit(text)).expect("a file");
+}
