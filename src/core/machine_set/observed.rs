@@ -184,8 +184,8 @@ impl ObservedMachine {
     }
 }
 
-/// Whether its kubelet runs another version than `spec.versions`, or its node is being updated. Of one without a Node nothing
-/// is known.
+/// Whether its kubelet runs another version than `spec.versions`, or its node is being updated. What was replaced on the host,
+/// without Tatara, stays and counts. Of one without a Node nothing is known.
 fn is_updating(machine: &Machine) -> bool {
     let Some(status) = &machine.status else {
         return false;
@@ -196,7 +196,12 @@ fn is_updating(machine: &Machine) -> bool {
     let differs = runs
         .zip(wanted)
         .is_some_and(|(runs, wanted)| runs != wanted);
-    differs || is_true(&status.conditions, ConditionType::Updating)
+    let told = find(&status.conditions, ConditionType::UpToDate);
+    let is_left = told.is_some_and(|told| {
+        told.reason == Reason::KubeletVersionDiffers
+            && told.observed_generation == machine.metadata.generation
+    });
+    (differs && !is_left) || is_true(&status.conditions, ConditionType::Updating)
 }
 
 impl Observed {

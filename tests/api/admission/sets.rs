@@ -174,7 +174,7 @@ fn a_bad_machine_deployment_is_refused_with_field_value_and_remedy() {
             &[
                 "spec.strategy.type",
                 "\"Recreate\"",
-                "\"RollingUpdate\", \"OnDelete\"",
+                "\"RollingUpdate\", \"OnDelete\", \"InPlace\"",
             ],
         ),
         with(
@@ -223,6 +223,27 @@ fn a_bad_machine_deployment_is_refused_with_field_value_and_remedy() {
             &["spec.strategy.rollingUpdate", "maxUnavailable is 0 when"],
         ),
         with(
+            "the limit of another strategy",
+            "spec.strategy",
+            json!({ "type": "InPlace", "rollingUpdate": { "maxUnavailable": 1 } }),
+            &["spec.strategy", "remove the one that does not fit the type"],
+        ),
+        with(
+            "a limit in place of a strategy that is not",
+            "spec.strategy",
+            json!({ "inPlace": { "maxUnavailable": 1 } }),
+            &["spec.strategy", "inPlace is the limit of type InPlace"],
+        ),
+        with(
+            "nothing can be updated",
+            "spec.strategy",
+            json!({ "type": "InPlace", "inPlace": { "maxUnavailable": 0 } }),
+            &[
+                "spec.strategy.inPlace",
+                "no Machine could ever be updated; write 1 or more",
+            ],
+        ),
+        with(
             "negative history",
             "spec.revisionHistoryLimit",
             json!(-1),
@@ -267,6 +288,8 @@ fn whatever_leaves_room_for_a_roll_is_accepted() {
         json!({ "rollingUpdate": { "maxUnavailable": 0 } }),
         json!({ "rollingUpdate": {} }),
         json!({ "type": "OnDelete", "rollingUpdate": { "maxSurge": 0, "maxUnavailable": 0 } }),
+        json!({ "type": "InPlace" }),
+        json!({ "type": "InPlace", "inPlace": { "maxUnavailable": "25%" } }),
     ];
     for (at, strategy) in rooms.into_iter().enumerate() {
         let mut object = set("MachineDeployment", &format!("room-{at}"));

@@ -19,8 +19,7 @@ pub fn targets(roll: &Roll) -> Targets {
         // without Machines at first: old sets name it when theirs move
         let old: i32 = targets.old.iter().map(|target| target.to).sum();
         if old < replicas {
-            let text = format!("{old} Machines of old sets < {replicas} spec.replicas");
-            targets.current.set(replicas - old, text);
+            grow(roll, &mut targets, replicas - old);
         }
         return targets;
     };
@@ -35,17 +34,17 @@ pub fn targets(roll: &Roll) -> Targets {
     let sum: i32 = targets.all().map(|target| target.to).sum();
     let asked_for = (targets.current.to - targets.current.counts.current).max(0);
     if sum > replicas && asked_for > 0 {
-        finish_step(&mut targets, asked_for.min(sum - replicas));
+        // a scale-down; or the manager ended before an old set gave up what was to move
+        let text = "more Machines than spec.replicas of the MachineDeployment are asked for";
+        let step = asked_for.min(sum - replicas);
+        targets.current.set(targets.current.to - step, text);
     } else if sum > replicas {
         if targets.current.to > replicas {
             targets.current.set(replicas, SCALE_DOWN);
         }
         on_delete::scale_down(&mut targets, replicas);
     } else if sum < replicas {
-        let text = format!("{sum} Machines < {replicas} spec.replicas");
-        targets
-            .current
-            .set(targets.current.to + replicas - sum, text);
+        grow(roll, &mut targets, replicas - sum);
     } else if let Some(refused) = refused(roll, current) {
         targets.refused = Some(refused);
     } else if asked_for > 0 {
@@ -57,6 +56,22 @@ pub fn targets(roll: &Roll) -> Targets {
         step(roll, &mut targets);
     }
     targets
+}
+
+/// What is missing is created as hosts come back: Machines in deletion count.
+fn grow(roll: &Roll, targets: &mut Targets, missing: i32) {
+    let total = targets.most() + roll.in_deletion();
+    let room = (roll.max_total() - total).max(0);
+    let replicas = roll.replicas();
+    match room.min(missing) {
+        0 => targets.waiting.push(format!(
+            "{total} Machines, those in deletion included, ≥ {replicas} spec.replicas"
+        )),
+        step => {
+            let text = format!("{total} Machines < {replicas} spec.replicas");
+            targets.current.set(targets.current.to + step, text);
+        }
+    }
 }
 
 /// Machines are on their way from a set to another. One whose destination does not exist takes them back.
@@ -74,19 +89,6 @@ fn moving(roll: &Roll, targets: &mut Targets) -> Option<String> {
         count += target.surplus();
     }
     (count > 0).then(|| format!("{count} Machines to move to another MachineSet"))
-}
-
-/// The manager ended between the two writes of a step: the current set grew, and no old one has shrunk for it.
-fn finish_step(targets: &mut Targets, mut count: i32) {
-    targets.moves = true;
-    for target in &mut targets.old {
-        let step = target.staying().min(count);
-        count -= step;
-        target.set(
-            target.staying() - step,
-            "its Machines move to the current set",
-        );
-    }
 }
 
 /// What differs cannot be changed on a Machine that runs.
