@@ -184,6 +184,9 @@ pub struct SimulatedMachineProviderSpec {
     /// Time after registration until its Node is Ready, in milliseconds.
     #[serde(default)]
     pub ready_milliseconds: u64,
+    /// Time until it runs another version, in milliseconds.
+    #[serde(default)]
+    pub update_milliseconds: u64,
     /// If set, the machine never boots and reports this error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fail: Option<String>,

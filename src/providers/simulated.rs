@@ -3,7 +3,7 @@
 //! those of real machines.
 
 use crate::api::conditions::{Reason, Status};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -47,6 +47,8 @@ type Machines = Arc<Mutex<HashMap<String, Simulation>>>;
 /// All simulated machines, by UID of their Machine.
 pub struct Simulated {
     machines: Machines,
+    /// UID and version of those that are being updated.
+    updates: Arc<Mutex<HashSet<(String, String)>>>,
     engine: Arc<Engine>,
     api: FindApi,
     wake: WakeMachine,
@@ -65,6 +67,7 @@ impl Simulated {
     ) -> Self {
         Self {
             machines: Arc::default(),
+            updates: Arc::default(),
             engine,
             api,
             wake,
@@ -162,6 +165,40 @@ impl Simulated {
         }
     }
 
+    /// Its Node reports the version that its Machine wants, after the configured delay; once for each.
+    fn update(&self, observed: &Observed, spec: &SimulatedMachineProviderSpec) {
+        let client = (self.api)(&observed.marker.namespace, &observed.marker.cluster);
+        let (Some(client), Lookup::Known(Some(node)), Some(versions)) =
+            (client, &observed.node, observed.machine.versions())
+        else {
+            return;
+        };
+        let key = (observed.uid().to_owned(), versions.kubelet.clone());
+        let updates = self.updates.clone();
+        if !lock(&updates).insert(key.clone()) {
+            return;
+        }
+        let delay = Duration::from_millis(spec.update_milliseconds);
+        let (stop, name) = (self.stop.clone(), node.name.clone());
+        let marker = observed.marker.clone();
+        let wake = self.wake.clone();
+        self.tasks.spawn(async move {
+            if pause(delay, &stop).await {
+                let status = json!({ "status": { "nodeInfo": { "kubeletVersion": key.1 } } });
+                let nodes: Api<Node> = Api::all(client);
+                let parameters = PatchParams::default();
+                let patched = nodes
+                    .patch_status(&name, &parameters, &Patch::Merge(status))
+                    .await;
+                if let Err(error) = patched {
+                    tracing::warn!(node = name, %error, "failed to update a simulated machine");
+                }
+            }
+            lock(&updates).remove(&key);
+            wake(&marker.namespace, &marker.machine);
+        });
+    }
+
     /// Ends the machine after the configured delay.
     fn end(&self, observed: &Observed, spec: &SimulatedMachineProviderSpec) {
         let marker = observed.marker.clone();
@@ -204,10 +241,16 @@ impl Provider for Simulated {
 
     fn acquire<'a>(&'a self, machine: &'a Observed, step: &'a Acquire) -> BoxFuture<'a, Outcome> {
         async move {
-            let (Acquire::Place { name, instead }, Ok(MachineProviderSpec::Simulated(spec))) =
-                (step, &machine.spec)
-            else {
+            let Ok(MachineProviderSpec::Simulated(spec)) = &machine.spec else {
                 return Ok(ActionOutcome::Yes);
+            };
+            let (name, instead) = match step {
+                Acquire::Place { name, instead } => (name, instead),
+                Acquire::Update => {
+                    self.update(machine, spec);
+                    return Ok(ActionOutcome::Yes);
+                }
+                _ => return Ok(ActionOutcome::Yes),
             };
             if machine.machine.spec.provider_id.is_none() {
                 choose(&self.engine, machine, name, instead.as_ref()).await?;
@@ -240,8 +283,8 @@ impl Provider for Simulated {
 }
 
 // each change is one call, so a panic leaves the map consistent
-fn lock(machines: &Machines) -> MutexGuard<'_, HashMap<String, Simulation>> {
-    machines.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Waits; `false` if it was cancelled before.

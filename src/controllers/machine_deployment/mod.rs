@@ -17,6 +17,7 @@ use super::base::Base;
 use super::whose::ProviderObject;
 use super::{machine_class, paused};
 use crate::api::conditions::ConditionType;
+use crate::api::machine_deployment::StrategyType;
 use crate::api::readable::unreadable;
 use crate::api::{MachineDeployment, MachineDeploymentStatus, MachineSet};
 use crate::core::machine_deployment::plan::{self, Action, Plan};
@@ -141,6 +142,12 @@ fn sight(engine: &Engine, deployment: &MachineDeployment, sets: Vec<Arc<MachineS
         let machines = engine.stores.machines.by(&Key::Troubled(set.uid.clone()));
         let ours = machines.iter().filter(|one| one.is_ours(&engine.stores));
         set.take_in(ours.map(AsRef::as_ref));
+    }
+    if observed.strategy.type_ == StrategyType::InPlace {
+        for set in &mut observed.sets {
+            let machines = engine.stores.machines.by(&Key::Owner(set.uid.clone()));
+            set.count_owned(machines.iter().map(AsRef::as_ref));
+        }
     }
     observed.paused_by = paused::paused_by(&engine.stores, deployment);
     Sight { observed, sets }

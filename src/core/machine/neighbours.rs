@@ -17,7 +17,8 @@ pub struct Neighbours {
     pub take_pods: bool,
 }
 
-/// Whether a control plane of this version is on its way to the one that is wanted. It is not while it waits for this kubelet.
+/// Whether a control plane of this version is on its way to the one that is wanted. It is not while it waits for this kubelet,
+/// the oldest.
 pub fn is_updating(runs: &str, wanted: &str, kubelet: Option<&KubernetesVersion>) -> bool {
     match (runs.parse(), wanted.parse()) {
         (Ok(runs), Ok(wanted)) => {

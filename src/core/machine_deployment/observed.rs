@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
+use kube::core::{Selector, SelectorExt as _};
 use serde_json::Value;
 
 use crate::api::machine_deployment::Strategy;
@@ -95,6 +96,8 @@ pub struct ObservedSet {
     pub last_progress: Option<Timestamp>,
     /// Its counters are of before its last change: the set may have made and deleted Machines since.
     pub lagging: bool,
+    /// Machines that it has according to the watch, without those in deletion; counted where Machines move between sets.
+    pub owned: Option<i32>,
     /// The most urgent trouble of its Machines, once they were read.
     pub says: Option<String>,
 }
@@ -148,8 +151,27 @@ impl ObservedSet {
             },
             last_progress: status.last_progress_time.map(|time| time.0),
             lagging: status.observed_generation != set.metadata.generation,
+            owned: None,
             says: None,
         }
+    }
+
+    /// Counts the Machines that are this set's by now: one that moved to it is here before the set has counted it.
+    pub fn count_owned<'a>(&mut self, machines: impl IntoIterator<Item = &'a Machine>) {
+        let selector = Selector::try_from(self.selector.clone()).ok();
+        let is_counted = |machine: &&Machine| {
+            let is_its = selector
+                .as_ref()
+                .is_some_and(|selector| selector.matches(machine.labels()));
+            is_its && machine.metadata.deletion_timestamp.is_none()
+        };
+        let count = machines.into_iter().filter(is_counted).count();
+        self.owned = i32::try_from(count).ok();
+    }
+
+    /// Whether it has Machines that it has not counted yet.
+    pub fn is_behind(&self) -> bool {
+        self.owned.is_some_and(|owned| owned > self.counts.current)
     }
 
     /// Takes in what the worst of its Machines says: of those that stay, and of those that are being deleted and need

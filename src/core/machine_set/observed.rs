@@ -184,18 +184,23 @@ impl ObservedMachine {
     }
 }
 
-/// Whether its kubelet runs another version than `spec.versions`, or its node is being updated. What was replaced on the host,
+/// Whether it runs other versions than `spec.versions`, or its node is being updated. What was replaced on the host,
 /// without Tatara, stays and counts. Of one without a Node nothing is known.
 fn is_updating(machine: &Machine) -> bool {
     let Some(status) = &machine.status else {
         return false;
     };
     let plain = |version: &str| version.trim_start_matches('v').to_owned();
-    let runs = status.versions.as_ref().map(|runs| plain(&runs.kubelet));
-    let wanted = machine.versions().map(|wanted| plain(&wanted.kubelet));
-    let differs = runs
-        .zip(wanted)
-        .is_some_and(|(runs, wanted)| runs != wanted);
+    let is_other = |runs: &str, wanted: &str| plain(runs) != plain(wanted);
+    let both = status.versions.as_ref().zip(machine.versions());
+    let differs = both.is_some_and(|(runs, wanted)| {
+        let planes = runs
+            .control_plane
+            .as_deref()
+            .zip(wanted.control_plane.as_deref());
+        is_other(&runs.kubelet, &wanted.kubelet)
+            || planes.is_some_and(|(runs, wanted)| is_other(runs, wanted))
+    });
     let told = find(&status.conditions, ConditionType::UpToDate);
     let is_left = told.is_some_and(|told| {
         told.reason == Reason::KubeletVersionDiffers

@@ -87,6 +87,8 @@ impl Libvirt {
             Acquire::Machine => perform::create(self, machine).await,
             Acquire::Record => record::record(self, machine).await,
             Acquire::RemoveSeed => perform::remove_seed(self, machine).await,
+            // its guest is updated over SSH
+            Acquire::Update => Ok(ActionOutcome::Yes),
         }
     }
 

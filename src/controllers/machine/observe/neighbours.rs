@@ -6,7 +6,7 @@ use kube::ResourceExt;
 
 use super::super::Machines;
 use crate::api::cluster::{Turn, TurnAction};
-use crate::api::conditions::{ConditionType, is_true};
+use crate::api::conditions::{ConditionType, Reason, find, is_true};
 use crate::api::names::ANNOTATION_CORDONED;
 use crate::api::{Cluster, Machine};
 use crate::core::machine::neighbours::{Neighbours, is_updating, oldest_kubelet, takes_pods};
@@ -23,14 +23,18 @@ pub(super) fn of(
     if is_as_wanted(machine) {
         return Neighbours::default();
     }
+    let workload = controller.workloads.get(cluster);
+    let nodes = workload
+        .map(|workload| workload.nodes())
+        .unwrap_or_default();
+    let updating = || updating(controller, cluster, machine, &nodes);
     let mut neighbours = Neighbours {
-        updating: upgrading(turn, machine).or_else(|| updating(controller, cluster, machine)),
+        updating: upgrading(turn, machine).or_else(updating),
         ..Neighbours::default()
     };
     let status = machine.status.as_ref();
     let node = status.and_then(|status| status.node_ref.as_ref()?.name.as_deref());
-    if let (Some(own), Some(workload)) = (node, controller.workloads.get(cluster)) {
-        let nodes = workload.nodes();
+    if let Some(own) = node {
         let others = || nodes.iter().filter(|node| node.name != own);
         neighbours.take_pods = others().any(|node| takes_pods(node));
         neighbours.ahead = ahead(controller, cluster, machine, &nodes);
@@ -71,12 +75,15 @@ fn upgrading(turn: Option<&Turn>, machine: &Machine) -> Option<String> {
     turn.filter(is_others).map(|turn| turn.name.clone())
 }
 
-/// Another control-plane Machine that is on its way to another version. Not one that waits for the kubelet of this Machine, or
-/// that goes.
-fn updating(controller: &Machines, cluster: &Cluster, machine: &Machine) -> Option<String> {
+/// Another control-plane Machine that is on its way to another version. Not one that waits for a kubelet, or that goes.
+fn updating(
+    controller: &Machines,
+    cluster: &Cluster,
+    machine: &Machine,
+    nodes: &[Arc<NodeView>],
+) -> Option<String> {
     let machines = controller.control_planes.machines(cluster);
-    let status = machine.status.as_ref();
-    let own = status.and_then(|status| status.versions.as_ref()?.kubelet.parse().ok());
+    let oldest = oldest_kubelet(nodes.iter().map(AsRef::as_ref)).map(|(_, version)| version);
     let mut others = machines.iter().filter(|other| {
         other.uid() != machine.uid() && other.metadata.deletion_timestamp.is_none()
     });
@@ -85,7 +92,7 @@ fn updating(controller: &Machines, cluster: &Cluster, machine: &Machine) -> Opti
         let runs = status.and_then(|status| status.versions.as_ref()?.control_plane.as_deref());
         let wanted = other.versions().and_then(|v| v.control_plane.as_deref());
         runs.zip(wanted)
-            .is_some_and(|(runs, wanted)| is_updating(runs, wanted, own.as_ref()))
+            .is_some_and(|(runs, wanted)| is_updating(runs, wanted, oldest.as_ref()))
     });
     found.map(|machine| machine.name_any())
 }
@@ -114,16 +121,22 @@ fn ahead(
     };
     let key = Key::Cluster(cluster.namespace().unwrap_or_default(), cluster.name_any());
     let machines = controller.base.stores().machines.by(&key);
+    // what fails, or waits for something else, holds nobody before its Node is drained
+    let is_at_work = |other: &Machine| {
+        let conditions = other.status.as_ref().map(|status| &status.conditions);
+        let updating = conditions.and_then(|all| find(all, ConditionType::Updating));
+        let reasons = [
+            Reason::KubeadmUpgrade,
+            Reason::KubeletUpdate,
+            Reason::Draining,
+        ];
+        updating.is_some_and(|updating| reasons.iter().any(|reason| updating.reason == *reason))
+    };
     let found = machines.iter().find(|other| {
-        let conditions = other.status.iter().flat_map(|status| &status.conditions);
-        let conditions: Vec<_> = conditions.cloned().collect();
-        let is_begun = is_true(&conditions, ConditionType::Updating);
-        let is_before = other.name_any() < machine.name_any() || is_drained(other);
         other.uid() != machine.uid()
             && other.metadata.deletion_timestamp.is_none()
             && alone(other)
-            && is_begun
-            && is_before
+            && (is_drained(other) || (other.name_any() < machine.name_any() && is_at_work(other)))
     });
     found.map(|machine| machine.name_any())
 }

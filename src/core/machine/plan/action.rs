@@ -108,6 +108,8 @@ pub enum Acquire {
     Record,
     /// Remove the seed image, with its keys, from the hypervisor.
     RemoveSeed,
+    /// Bring a machine that no host of ours is behind to the versions of its Machine.
+    Update,
 }
 
 /// The power state to which a machine is brought.

@@ -47,6 +47,9 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         let is_updated = |finding: &Finding| finding.condition == ConditionType::Updating;
         if stays && !plan.findings.iter().any(is_updated) {
             drain::undo(observed, &mut plan);
+            // another control plane could not join, after which this one leaves
+            let over = update::end_of_turn(observed);
+            plan.actions.extend(over.map(Action::ReturnTurn));
         }
         return plan;
     }

@@ -58,14 +58,12 @@ pub(super) fn plan(
         );
         return without_turn(observed, members, wait(obstacle.reason(), message));
     }
-    let join = with_turn(observed, cluster, || {
-        run(observed, seen, JobKind::Join, now)
-    });
+    let join = run(observed, seen, JobKind::Join, now);
     // it waits before it tries again
     if join.actions.is_empty() {
         return without_turn(observed, members, join);
     }
-    join
+    with_turn(observed, cluster, || join)
 }
 
 /// Others may change meanwhile what this one waits for.

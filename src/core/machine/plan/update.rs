@@ -9,10 +9,10 @@ mod steps;
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::super::observed::{Contact, Infrastructure, Lookup, Observed};
+use super::super::observed::{Contact, Infrastructure, Lookup, Observed, ObservedCluster};
 use super::bootstrap::{ASK_AGAIN, followed_job};
 use super::joining::has_turn;
-use super::{Action, Plan, known_node, leaving};
+use super::{Acquire, Action, Plan, known_node, leaving};
 use crate::api::MachineProviderSpec;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason, Severity, Status, find, is_true};
@@ -47,7 +47,7 @@ fn is_wanted(observed: &Observed) -> bool {
 /// Adds an update to the plan of a Machine that has, or had, a Node.
 pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, now: Timestamp) {
     if !can_update(observed) {
-        return;
+        return postpone(observed, plan);
     }
     let is_begun = is_begun(observed);
     if !is_begun && !is_wanted(observed) {
@@ -58,6 +58,7 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
         return wait(plan, refused, is_begun);
     }
     let step = match &held.contact {
+        Contact::SelfRegistering(_) if differs => simulated(),
         Contact::SelfRegistering(_) => return,
         Contact::NotAsked => followed(observed),
         Contact::Unreachable { reason, message } => waiting(*reason, message.clone()),
@@ -84,6 +85,19 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
         found.push(not(Reason::Updating, difference(observed)));
     }
     plan.findings.extend(found);
+}
+
+/// What was edited is carried out later: else it would be taken for what somebody replaced on the host.
+fn postpone(observed: &Observed, plan: &mut Plan) {
+    let of_versions = |finding: &Finding| finding.condition == ConditionType::UpToDate;
+    if observed.spec.as_ref().is_ok_and(is_updated_by_us)
+        && !observed.is_deleting()
+        && is_wanted(observed)
+    {
+        plan.findings.retain(|finding| !of_versions(finding));
+        plan.findings
+            .push(not(Reason::Updating, difference(observed)));
+    }
 }
 
 /// The failure of an update, if that is what is found.
@@ -138,16 +152,20 @@ enum Step {
     Over,
 }
 
-/// Whether its versions can be changed in place: it is prepared over SSH, and has, or had, a Node.
+/// Whether its versions can be changed in place: it is prepared over SSH, or simulated, and has, or had, a Node.
 fn can_update(observed: &Observed) -> bool {
-    let settings = observed.spec.as_ref().ok();
-    settings.and_then(MachineProviderSpec::node).is_some() && can_begin(observed)
+    observed.spec.as_ref().is_ok_and(is_updated_by_us) && can_begin(observed)
+}
+
+fn is_updated_by_us(spec: &MachineProviderSpec) -> bool {
+    spec.node().is_some() || matches!(spec, MachineProviderSpec::Simulated(_))
 }
 
 /// The same, apart from its settings.
 fn can_begin(observed: &Observed) -> bool {
     let cluster = observed.cluster.as_ref();
-    cluster.is_some_and(|cluster| !cluster.deleting && cluster.initialized_by.is_some())
+    let is_made = |cluster: &ObservedCluster| cluster.initialized_by.is_some() || cluster.external;
+    cluster.is_some_and(|cluster| !cluster.deleting && is_made(cluster))
         && observed.had_node()
         && !observed.awaits_commands()
         && (!observed.is_deleting() || is_left_half_way(observed))
@@ -263,6 +281,15 @@ fn followed(observed: &Observed) -> Plan {
         Some(follow) => of_job(followed_job(observed, follow)),
         None => waiting(Reason::Updating, "waiting for another job on its host"),
     }
+}
+
+/// A simulated machine has no host, and no kubelet.
+fn simulated() -> Plan {
+    let message = "a simulated machine takes its time";
+    Plan::act(
+        Action::Acquire(Acquire::Update),
+        updating(Reason::KubeletUpdate, message),
+    )
 }
 
 /// A plan for a job, as findings of an update.

@@ -6,6 +6,7 @@
 
 use super::roll::{Roll, Target, Targets};
 use super::{on_delete, rolling_update};
+use crate::api::machine_deployment::StrategyType;
 use crate::api::names::ANNOTATION_MOVES_TO;
 use crate::core::machine_deployment::ObservedSet;
 
@@ -23,7 +24,8 @@ pub fn targets(roll: &Roll) -> Targets {
         }
         return targets;
     };
-    if let Some(reason) = moving(roll, &mut targets) {
+    let waits = behind(roll).or_else(|| moving(roll, &mut targets));
+    if let Some(reason) = waits {
         targets.waiting.push(reason);
         return targets;
     }
@@ -31,20 +33,24 @@ pub fn targets(roll: &Roll) -> Targets {
     for target in &mut targets.old {
         target.set(target.staying(), lost);
     }
+    take_back(roll, &mut targets);
     let sum: i32 = targets.all().map(|target| target.to).sum();
-    let asked_for = (targets.current.to - targets.current.counts.current).max(0);
-    if sum > replicas && asked_for > 0 {
-        // a scale-down; or the manager ended before an old set gave up what was to move
-        let text = "more Machines than spec.replicas of the MachineDeployment are asked for";
-        let step = asked_for.min(sum - replicas);
-        targets.current.set(targets.current.to - step, text);
-    } else if sum > replicas {
+    if targets.current.changes() {
+        return targets;
+    }
+    if sum > replicas {
         if targets.current.to > replicas {
             targets.current.set(replicas, SCALE_DOWN);
         }
         on_delete::scale_down(&mut targets, replicas);
-    } else if sum < replicas {
+        return targets;
+    }
+    if sum < replicas {
         grow(roll, &mut targets, replicas - sum);
+    }
+    let asked_for = targets.current.missing();
+    if targets.changes() {
+        // a step is the next one
     } else if let Some(refused) = refused(roll, current) {
         targets.refused = Some(refused);
     } else if asked_for > 0 {
@@ -56,6 +62,26 @@ pub fn targets(roll: &Roll) -> Targets {
         step(roll, &mut targets);
     }
     targets
+}
+
+/// Sets whose Machines are more than they have counted: what moved to one of them would be taken for lost.
+fn behind(roll: &Roll) -> Option<String> {
+    let set = roll.sets().find(|set| set.is_behind())?;
+    Some(format!(
+        "waiting for MachineSet {} to count its Machines",
+        set.name
+    ))
+}
+
+/// More Machines are asked for than there shall be: after a scale-down, or since the manager ended before an old set gave up
+/// what was to move.
+pub fn take_back(roll: &Roll, targets: &mut Targets) {
+    let sum: i32 = targets.all().map(|target| target.to).sum();
+    let step = targets.current.missing().min(sum - roll.replicas());
+    if step > 0 {
+        let text = "more Machines than spec.replicas of the MachineDeployment are asked for";
+        targets.current.set(targets.current.to - step, text);
+    }
 }
 
 /// What is missing is created as hosts come back: Machines in deletion count.
@@ -158,7 +184,11 @@ pub fn destination(
     roll: &Roll,
     targets: &Targets,
     (set, target): (&ObservedSet, &Target),
+    is_current: bool,
 ) -> Option<String> {
+    if is_current || roll.observed.strategy.type_ != StrategyType::InPlace {
+        return None;
+    }
     if targets.moves && target.to < target.counts.current {
         return roll.current.map(|current| current.uid.clone());
     }
@@ -166,4 +196,30 @@ pub fn destination(
     before
         .filter(|_| !target.changes() && target.surplus() > 0)
         .cloned()
+}
+
+/// What was to move, and moves no more because the deployment was edited, stays: a set without a destination would delete it.
+pub fn keep_surplus(roll: &Roll, targets: &mut Targets) {
+    let before = targets.clone();
+    let keep = |set: &ObservedSet, target: &mut Target, is_current| {
+        let was_moving = set.annotations.contains_key(ANNOTATION_MOVES_TO) && target.surplus() > 0;
+        if was_moving && destination(roll, &before, (set, target), is_current).is_none() {
+            let to = (target.to + target.surplus()).min(target.counts.current);
+            target.set(to, "its Machines do not move any more");
+        }
+    };
+    for (set, target) in roll.old.iter().zip(&mut targets.old) {
+        keep(set, target, false);
+    }
+    if let Some(set) = roll.current {
+        keep(set, &mut targets.current, true);
+    }
+}
+
+/// Whether Machines are on their way to this set.
+pub fn receives(roll: &Roll, set: &ObservedSet) -> bool {
+    roll.sets().any(|from| {
+        let to = from.annotations.get(ANNOTATION_MOVES_TO);
+        to == Some(&set.uid) && from.counts.current > from.counts.wanted
+    })
 }

@@ -186,7 +186,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     };
     let roll = roll::Roll::new(observed, limits, now);
     let stopped = observed.deleting || observed.paused_by.is_some() || roll.lagging().is_some();
-    let targets = if stopped {
+    let mut targets = if stopped {
         roll::Targets::unchanged(&roll)
     } else if observed.paused || roll.wanted.is_none() {
         scale::targets(&roll)
@@ -202,6 +202,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         ..Plan::default()
     };
     if !stopped {
+        in_place::keep_surplus(&roll, &mut targets);
         plan.actions = sets::actions(&roll, &targets);
     }
     conditions::report(&roll, &targets, &mut plan);

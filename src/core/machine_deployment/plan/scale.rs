@@ -5,7 +5,9 @@
 //! machines of the old template, which takes minutes, only to give them up. A scale-down in mid-roll is
 //! a step of the roll, which takes from old sets, and never what must stay available.
 
+use super::in_place;
 use super::roll::{Roll, Target, Targets};
+use crate::api::machine_deployment::StrategyType;
 
 /// Whether `spec.replicas` changed since the sets were last written.
 pub fn was_scaled(roll: &Roll) -> bool {
@@ -52,6 +54,12 @@ pub fn targets(roll: &Roll) -> Targets {
             (Err(problem), _) => problem.message.clone(),
             (Ok(_), _) => "spec.paused is true: nothing rolls".into(),
         });
+    if roll.observed.strategy.type_ == StrategyType::InPlace {
+        in_place::take_back(roll, &mut targets);
+        if targets.changes() {
+            return targets;
+        }
+    }
     let goal = goal(roll, &targets);
     let nothing = targets.all().all(|target| target.to == 0);
     let newest = (0..roll.old.len())

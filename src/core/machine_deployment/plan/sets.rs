@@ -157,10 +157,7 @@ fn changed_annotations(
         wanted.extend(newest.map(|(key, value)| (key, Some(value))));
     }
     let disabled = is_disabled(roll, targets, set, is_current);
-    let destination = match roll.observed.strategy.type_ {
-        StrategyType::InPlace if !is_current => in_place::destination(roll, targets, (set, target)),
-        _ => None,
-    };
+    let destination = in_place::destination(roll, targets, (set, target), is_current);
     wanted.push((ANNOTATION_MOVES_TO, destination));
     wanted.push((ANNOTATION_DISABLE_CREATE, disabled.then(|| "true".into())));
     let changed = wanted
@@ -175,6 +172,9 @@ fn changed_annotations(
 /// current one.
 fn is_disabled(roll: &Roll, targets: &Targets, set: &ObservedSet, is_current: bool) -> bool {
     let is_rolling = |set: &&ObservedSet| set.is_active() && roll.free;
+    if in_place::receives(roll, set) {
+        return true;
+    }
     match roll.observed.strategy.type_ {
         StrategyType::RollingUpdate => false,
         StrategyType::OnDelete => !is_current && is_rolling(&set),

@@ -67,7 +67,9 @@ pub fn health(machine: &ObservedMachine, min_ready_seconds: i32, now: Timestamp)
     let lost = machine
         .not_ready_since
         .is_some_and(|at| now >= after(at, NOT_READY_GRACE));
-    match machine.ready_since {
+    // a node in another version has to prove itself anew
+    let since = machine.ready_since.max(machine.updated_since);
+    match machine.ready_since.and(since) {
         _ if machine.failed || lost => Health::Unhealthy,
         Some(_) if machine.updating => Health::Settling,
         Some(at) if now >= after(at, min_ready_seconds.into()) => Health::Available,
@@ -126,7 +128,11 @@ pub fn next_change(
     let min_ready = observed.min_ready_seconds.into();
     let live = mine.iter().filter(|machine| machine.deleting.is_none());
     live.flat_map(|machine| {
-        let available = machine.ready_since.map(|at| after(at, min_ready));
+        let since = machine.ready_since.max(machine.updated_since);
+        let available = machine
+            .ready_since
+            .and(since)
+            .map(|at| after(at, min_ready));
         let unhealthy = machine.not_ready_since.map(|at| after(at, NOT_READY_GRACE));
         [available, unhealthy].into_iter().flatten()
     })

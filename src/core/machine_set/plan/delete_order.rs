@@ -58,7 +58,9 @@ fn choose<'a>(
         .collect();
     ranked.sort_by(|(a_health, a), (b_health, b)| {
         let key = |health: Health, machine: &ObservedMachine| {
-            (!machine.uid.is_empty(), !is_marked(machine), health)
+            // a mark asks for a deletion, not for a move
+            let is_first = observed.moves_to.is_none() && is_marked(machine);
+            (!machine.uid.is_empty(), !is_first, health)
         };
         key(*a_health, a)
             .cmp(&key(*b_health, b))

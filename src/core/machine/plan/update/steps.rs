@@ -24,7 +24,8 @@ use crate::core::{Next, NodeView};
 /// The next step, by what its host shows.
 pub(super) fn next(observed: &Observed, seen: &Observation, now: Timestamp) -> Step {
     if seen.owner.of(&observed.marker).is_none() {
-        return Step::Over;
+        let message = "its host does not show the marker of this Machine, so nothing is updated. Find out what happened to /var/lib/tatara/owner.json there";
+        return Step::Waits(not(Reason::MarkerMissing, message.to_owned()), None);
     }
     let (upgrade, kubelet) = match (units::upgrade(observed), units::kubelet(observed)) {
         (Ok(upgrade), Ok(kubelet)) => (upgrade, kubelet),
@@ -49,6 +50,15 @@ pub(super) fn next(observed: &Observed, seen: &Observation, now: Timestamp) -> S
         && observed.acts_as_control_plane()
         && !has_turn_to_upgrade(observed)
     {
+        let first = [(upgrades, &upgrade), (replaces, &kubelet)];
+        let due = first
+            .into_iter()
+            .find(|(due, unit)| *due && !host.is_done(unit));
+        let waits = due.map(|(_, unit)| start(&host, unit, now));
+        // without the turn, which others may need meanwhile
+        if let Some(waits) = waits.filter(|plan| plan.actions.is_empty()) {
+            return goes(waits);
+        }
         return take_turn(observed, cluster);
     }
     if upgrades && !host.is_done(&upgrade) {

@@ -1,4 +1,5 @@
 mod held_back;
+mod in_place;
 mod kstatus;
 mod on_delete;
 mod scaling;

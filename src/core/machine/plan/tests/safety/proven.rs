@@ -56,7 +56,8 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
             | Acquire::Image
             | Acquire::Machine
             | Acquire::Record
-            | Acquire::RemoveSeed,
+            | Acquire::RemoveSeed
+            | Acquire::Update,
         )
         | Action::Power(_)
         | Action::Release(Release::Later)

@@ -1,0 +1,108 @@
+//! Strategy `InPlace`: what an edit in the middle of a step does, and what it must not.
+
+use super::*;
+use crate::api::names::{ANNOTATION_DISABLE_CREATE, ANNOTATION_MOVES_TO};
+
+fn in_place() -> Strategy {
+    Strategy {
+        type_: StrategyType::InPlace,
+        ..Strategy::default()
+    }
+}
+
+fn moving(mut set: ObservedSet, to: &str) -> ObservedSet {
+    set.annotations
+        .insert(ANNOTATION_MOVES_TO.into(), to.into());
+    set
+}
+
+fn owning(mut set: ObservedSet, count: i32) -> ObservedSet {
+    set.owned = Some(count);
+    set
+}
+
+fn of(strategy: Strategy, sets: Vec<ObservedSet>) -> Plan {
+    plan(&deployment(3, strategy, sets), at(110))
+}
+
+/// What the plan writes of an annotation of this set: set, removed, or nothing.
+fn writes<'a>(plan: &'a Plan, set: &str, annotation: &str) -> Option<Option<&'a str>> {
+    plan.actions.iter().find_map(|action| match action {
+        Action::UpdateSet(update) if update.name == set => {
+            let value = update.annotations.get(annotation)?;
+            Some(value.as_deref())
+        }
+        _ => None,
+    })
+}
+
+#[test]
+fn one_machine_moves_at_a_time_and_the_new_set_is_written_first() {
+    let step = of(in_place(), vec![old("a", (3, 3, 3)), new((0, 0, 0))]);
+    assert_eq!(steps(&step), ["new 1", "a 2"]);
+    assert_eq!(writes(&step, "a", ANNOTATION_MOVES_TO), Some(Some("new")));
+    let creates_none = Some(Some("true"));
+    assert_eq!(
+        writes(&step, "new", ANNOTATION_DISABLE_CREATE),
+        creates_none
+    );
+    let moves = of(
+        in_place(),
+        vec![moving(old("a", (2, 3, 3)), "new"), new((1, 0, 0))],
+    );
+    assert_eq!(steps(&moves), Vec::<String>::new());
+    let updates = of(in_place(), vec![old("a", (2, 2, 2)), new((1, 1, 0))]);
+    assert_eq!(steps(&updates), Vec::<String>::new());
+}
+
+#[test]
+fn what_moved_is_not_lost_before_its_set_has_counted_it() {
+    // the template is that of set a again; b has the Machine, and its status is of before
+    let b = || set("b", "v1.37.0", 8, (1, 0, 0));
+    let back = |b: ObservedSet| of(in_place(), vec![owning(b, 1), owning(new((2, 2, 2)), 2)]);
+    assert_eq!(steps(&back(b())), Vec::<String>::new());
+    let counted = set("b", "v1.37.0", 8, (1, 1, 1));
+    assert_eq!(steps(&back(counted)), ["new 3", "b 0"]);
+}
+
+#[test]
+fn a_machine_that_is_lost_is_made_up_from_the_new_template() {
+    let aligned = of(in_place(), vec![old("a", (3, 2, 2)), new((0, 0, 0))]);
+    assert_eq!(steps(&aligned), ["a 2"]);
+    assert_eq!(writes(&aligned, "a", ANNOTATION_MOVES_TO), None);
+    let made = of(in_place(), vec![old("a", (2, 2, 2)), new((0, 0, 0))]);
+    assert_eq!(steps(&made), ["new 1"]);
+    // as long as its host is not free, the others go on
+    let hangs = deleting(old("a", (2, 2, 3)), 1);
+    let goes_on = of(in_place(), vec![hangs, new((0, 0, 0))]);
+    assert_eq!(
+        writes(&goes_on, "new", ANNOTATION_DISABLE_CREATE),
+        Some(Some("true"))
+    );
+}
+
+#[test]
+fn a_surplus_that_moves_no_more_is_kept() {
+    let a = || moving(old("a", (2, 3, 3)), "new");
+    // the strategy changes before it has moved
+    let rolled = of(rolling(Int(0), Int(1)), vec![a(), new((1, 0, 0))]);
+    let to = steps(&rolled);
+    assert!(!to.contains(&"a 1".to_owned()), "{to:?}");
+    // the template is that of the set itself again
+    let mut own = moving(new((2, 3, 3)), "b");
+    own.counts.ready = 3;
+    let back = of(in_place(), vec![own, set("b", "v1.37.0", 8, (1, 0, 0))]);
+    assert!(
+        steps(&back).contains(&"new 3".to_owned()),
+        "{:?}",
+        steps(&back)
+    );
+    // and nothing is created where a Machine is on its way to
+    let mut paused = deployment(3, in_place(), vec![a(), new((1, 0, 0))]);
+    paused.paused = true;
+    let paused = plan(&paused, at(110));
+    assert_ne!(
+        writes(&paused, "new", ANNOTATION_DISABLE_CREATE),
+        Some(None)
+    );
+}
