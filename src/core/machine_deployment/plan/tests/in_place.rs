@@ -25,12 +25,12 @@ fn of(strategy: Strategy, sets: Vec<ObservedSet>) -> Plan {
     plan(&deployment(3, strategy, sets), at(110))
 }
 
-/// What the plan writes of an annotation of this set: set, removed, or nothing.
-fn writes<'a>(plan: &'a Plan, set: &str, annotation: &str) -> Option<Option<&'a str>> {
+/// What the plan writes of an annotation of this set: its value, `-` where it is removed, nothing where it stays.
+fn writes<'a>(plan: &'a Plan, set: &str, annotation: &str) -> Option<&'a str> {
     plan.actions.iter().find_map(|action| match action {
         Action::UpdateSet(update) if update.name == set => {
             let value = update.annotations.get(annotation)?;
-            Some(value.as_deref())
+            Some(value.as_deref().unwrap_or("-"))
         }
         _ => None,
     })
@@ -40,8 +40,8 @@ fn writes<'a>(plan: &'a Plan, set: &str, annotation: &str) -> Option<Option<&'a 
 fn one_machine_moves_at_a_time_and_the_new_set_is_written_first() {
     let step = of(in_place(), vec![old("a", (3, 3, 3)), new((0, 0, 0))]);
     assert_eq!(steps(&step), ["new 1", "a 2"]);
-    assert_eq!(writes(&step, "a", ANNOTATION_MOVES_TO), Some(Some("new")));
-    let creates_none = Some(Some("true"));
+    assert_eq!(writes(&step, "a", ANNOTATION_MOVES_TO), Some("new"));
+    let creates_none = Some("true");
     assert_eq!(
         writes(&step, "new", ANNOTATION_DISABLE_CREATE),
         creates_none
@@ -77,7 +77,7 @@ fn a_machine_that_is_lost_is_made_up_from_the_new_template() {
     let goes_on = of(in_place(), vec![hangs, new((0, 0, 0))]);
     assert_eq!(
         writes(&goes_on, "new", ANNOTATION_DISABLE_CREATE),
-        Some(Some("true"))
+        Some("true")
     );
 }
 
@@ -101,8 +101,5 @@ fn a_surplus_that_moves_no_more_is_kept() {
     let mut paused = deployment(3, in_place(), vec![a(), new((1, 0, 0))]);
     paused.paused = true;
     let paused = plan(&paused, at(110));
-    assert_ne!(
-        writes(&paused, "new", ANNOTATION_DISABLE_CREATE),
-        Some(None)
-    );
+    assert_ne!(writes(&paused, "new", ANNOTATION_DISABLE_CREATE), Some("-"));
 }
