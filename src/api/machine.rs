@@ -97,6 +97,22 @@ impl Machine {
         self.spec.versions.as_ref().or(self.versions.as_ref())
     }
 
+    /// Whether it was seen to run other versions than its spec wants; `None` for one of which no version was seen.
+    pub fn runs_other(&self) -> Option<bool> {
+        let plain = |version: &str| version.trim_start_matches('v').to_owned();
+        let is_other = |runs: &str, wanted: &str| plain(runs) != plain(wanted);
+        let runs = self.status.as_ref()?.versions.as_ref()?;
+        let wanted = self.versions()?;
+        let planes = runs
+            .control_plane
+            .as_deref()
+            .zip(wanted.control_plane.as_deref());
+        Some(
+            is_other(&runs.kubelet, &wanted.kubelet)
+                || planes.is_some_and(|(runs, wanted)| is_other(runs, wanted)),
+        )
+    }
+
     /// Whether this is a control-plane machine.
     pub fn is_control_plane(&self) -> bool {
         self.versions()

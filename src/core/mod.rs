@@ -18,6 +18,7 @@ pub mod machine;
 pub mod machine_class;
 pub mod machine_deployment;
 pub mod machine_set;
+pub mod merge_patch;
 mod next;
 pub mod node;
 pub mod node_change;

@@ -11,6 +11,7 @@ use super::{Engine, ReconcileError};
 use crate::api::crd::bounds::clip;
 use crate::api::readable::unreadable;
 use crate::core::finalizers;
+pub use crate::core::merge_patch::replacement;
 use crate::store::InStores;
 
 /// Limit of retries after concurrent changes that do not matter to us.
@@ -211,25 +212,6 @@ fn deep_merge(into: &mut Value, from: Value) {
         }
         (into, from) => *into = from,
     }
-}
-
-/// The merge patch (RFC 7396) from `have` to `wanted`: removed fields are null, because omitted ones would remain.
-pub fn replacement(have: &Value, wanted: &Value) -> Value {
-    let (Value::Object(have), Value::Object(wanted)) = (have, wanted) else {
-        return wanted.clone();
-    };
-    let mut patch = serde_json::Map::new();
-    for key in have.keys().filter(|key| !wanted.contains_key(*key)) {
-        patch.insert(key.clone(), Value::Null);
-    }
-    for (key, value) in wanted {
-        match have.get(key) {
-            Some(same) if same == value => {}
-            Some(other) => drop(patch.insert(key.clone(), replacement(other, value))),
-            None => drop(patch.insert(key.clone(), value.clone())),
-        }
-    }
-    Value::Object(patch)
 }
 
 /// Adds our finalizer while an object is `needed`, and removes it afterwards. Returns the object if it was written.

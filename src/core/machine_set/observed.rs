@@ -190,23 +190,13 @@ fn is_updating(machine: &Machine) -> bool {
     let Some(status) = &machine.status else {
         return false;
     };
-    let plain = |version: &str| version.trim_start_matches('v').to_owned();
-    let is_other = |runs: &str, wanted: &str| plain(runs) != plain(wanted);
-    let both = status.versions.as_ref().zip(machine.versions());
-    let differs = both.is_some_and(|(runs, wanted)| {
-        let planes = runs
-            .control_plane
-            .as_deref()
-            .zip(wanted.control_plane.as_deref());
-        is_other(&runs.kubelet, &wanted.kubelet)
-            || planes.is_some_and(|(runs, wanted)| is_other(runs, wanted))
-    });
     let told = find(&status.conditions, ConditionType::UpToDate);
     let is_left = told.is_some_and(|told| {
         told.reason == Reason::KubeletVersionDiffers
             && told.observed_generation == machine.metadata.generation
     });
-    (differs && !is_left) || is_true(&status.conditions, ConditionType::Updating)
+    (machine.runs_other() == Some(true) && !is_left)
+        || is_true(&status.conditions, ConditionType::Updating)
 }
 
 impl Observed {

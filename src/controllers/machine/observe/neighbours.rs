@@ -9,6 +9,7 @@ use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{ConditionType, Reason, find, is_true};
 use crate::api::names::ANNOTATION_CORDONED;
 use crate::api::{Cluster, Machine};
+use crate::core::kubeadm::KubernetesVersion;
 use crate::core::machine::neighbours::{Neighbours, is_updating, oldest_kubelet, takes_pods};
 use crate::core::{Key, NodeView};
 
@@ -23,11 +24,7 @@ pub(super) fn of(
     if is_as_wanted(machine) {
         return Neighbours::default();
     }
-    let workload = controller.workloads.get(cluster);
-    let nodes = workload
-        .map(|workload| workload.nodes())
-        .unwrap_or_default();
-    let updating = || updating(controller, cluster, machine, &nodes);
+    let updating = || updating(controller, cluster, machine);
     let mut neighbours = Neighbours {
         updating: upgrading(turn, machine).or_else(updating),
         ..Neighbours::default()
@@ -35,6 +32,7 @@ pub(super) fn of(
     let status = machine.status.as_ref();
     let node = status.and_then(|status| status.node_ref.as_ref()?.name.as_deref());
     if let Some(own) = node {
+        let nodes = nodes(controller, cluster);
         let others = || nodes.iter().filter(|node| node.name != own);
         neighbours.take_pods = others().any(|node| takes_pods(node));
         neighbours.ahead = ahead(controller, cluster, machine, &nodes);
@@ -46,25 +44,9 @@ pub(super) fn of(
 }
 
 fn is_as_wanted(machine: &Machine) -> bool {
-    let Some(status) = &machine.status else {
-        return false;
-    };
-    let wanted = machine.versions();
-    let is_running =
-        |runs: &str, wanted: &str| runs.trim_start_matches('v') == wanted.trim_start_matches('v');
-    let same = status
-        .versions
-        .as_ref()
-        .zip(wanted)
-        .is_some_and(|(runs, wanted)| {
-            let planes = (
-                runs.control_plane.as_deref(),
-                wanted.control_plane.as_deref(),
-            );
-            is_running(&runs.kubelet, &wanted.kubelet)
-                && is_running(planes.0.unwrap_or_default(), planes.1.unwrap_or_default())
-        });
-    same && !is_true(&status.conditions, ConditionType::Updating)
+    let status = machine.status.as_ref();
+    machine.runs_other() == Some(false)
+        && !status.is_some_and(|status| is_true(&status.conditions, ConditionType::Updating))
 }
 
 /// Another Machine that has the turn of an upgrade: its API server may have the new version before kubeadm has ended.
@@ -75,26 +57,33 @@ fn upgrading(turn: Option<&Turn>, machine: &Machine) -> Option<String> {
     turn.filter(is_others).map(|turn| turn.name.clone())
 }
 
+fn nodes(controller: &Machines, cluster: &Cluster) -> Vec<Arc<NodeView>> {
+    let workload = controller.workloads.get(cluster);
+    workload
+        .map(|workload| workload.nodes())
+        .unwrap_or_default()
+}
+
 /// Another control-plane Machine that is on its way to another version. Not one that waits for a kubelet, or that goes.
-fn updating(
-    controller: &Machines,
-    cluster: &Cluster,
-    machine: &Machine,
-    nodes: &[Arc<NodeView>],
-) -> Option<String> {
+fn updating(controller: &Machines, cluster: &Cluster, machine: &Machine) -> Option<String> {
     let machines = controller.control_planes.machines(cluster);
-    let oldest = oldest_kubelet(nodes.iter().map(AsRef::as_ref)).map(|(_, version)| version);
     let mut others = machines.iter().filter(|other| {
         other.uid() != machine.uid() && other.metadata.deletion_timestamp.is_none()
     });
-    let found = others.find(|other| {
+    let is_updating = |other: &Machine, kubelet: Option<&KubernetesVersion>| {
         let status = other.status.as_ref();
         let runs = status.and_then(|status| status.versions.as_ref()?.control_plane.as_deref());
         let wanted = other.versions().and_then(|v| v.control_plane.as_deref());
         runs.zip(wanted)
-            .is_some_and(|(runs, wanted)| is_updating(runs, wanted, oldest.as_ref()))
-    });
-    found.map(|machine| machine.name_any())
+            .is_some_and(|(runs, wanted)| is_updating(runs, wanted, kubelet))
+    };
+    // thousands of Machines are made while none is updated: their Nodes are walked only for one that is
+    let first = others.find(|other| is_updating(other, None))?;
+    let nodes = nodes(controller, cluster);
+    let oldest = oldest_kubelet(nodes.iter().map(AsRef::as_ref)).map(|(_, version)| version);
+    let mut all = [first].into_iter().chain(others);
+    all.find(|other| is_updating(other, oldest.as_ref()))
+        .map(|other| other.name_any())
 }
 
 /// A worker without a MachineSet that is updated before this one: by name, or since its Node is drained already.

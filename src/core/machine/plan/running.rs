@@ -203,7 +203,7 @@ fn up_to_date(observed: &Observed, node: &NodeView) -> Finding {
     if wanted.parse::<KubernetesVersion>().ok() != runs.parse::<KubernetesVersion>().ok() {
         // an edit of what is prepared over SSH is carried out
         let message = format!(
-            "spec.versions.kubelet is {wanted}, but the kubelet runs {runs}, since it was replaced without Tatara, or this machine is not updated in place. Set spec.versions to what runs, then to what you want; or replace the Machine"
+            "spec.versions.kubelet is {wanted}, but the kubelet runs {runs}, since it was replaced without Tatara. Set spec.versions to what runs, then to what you want; or replace the Machine"
         );
         return Finding::no(
             ConditionType::UpToDate,

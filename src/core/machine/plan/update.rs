@@ -73,30 +73,26 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
     };
     plan.actions.extend(step.actions);
     plan.next = plan.next.sooner(step.next);
-    let of_versions = |finding: &Finding| finding.condition == ConditionType::UpToDate;
-    plan.findings.retain(|finding| !of_versions(finding));
     let mut found = step.findings;
-    if let Some(trouble) = trouble(&mut found) {
+    let of_versions = |finding: &Finding| finding.condition == ConditionType::UpToDate;
+    let said = if let Some(trouble) = trouble(&mut found) {
         trouble.message.push_str(&cordoned(observed));
         also_of_node(plan, trouble);
-        let (reason, message) = (trouble.reason, trouble.message.clone());
-        found.push(not(reason, message));
-    } else if !found.iter().any(of_versions) {
-        found.push(not(Reason::Updating, difference(observed)));
-    }
+        not(trouble.reason, trouble.message.clone())
+    } else if let Some(at) = found.iter().position(of_versions) {
+        found.remove(at)
+    } else {
+        not(Reason::Updating, difference(observed))
+    };
+    instead(plan, said);
     plan.findings.extend(found);
 }
 
 /// What was edited is carried out later: else it would be taken for what somebody replaced on the host.
 fn postpone(observed: &Observed, plan: &mut Plan) {
-    let of_versions = |finding: &Finding| finding.condition == ConditionType::UpToDate;
-    if observed.spec.as_ref().is_ok_and(is_updated_by_us)
-        && !observed.is_deleting()
-        && is_wanted(observed)
-    {
-        plan.findings.retain(|finding| !of_versions(finding));
-        plan.findings
-            .push(not(Reason::Updating, difference(observed)));
+    let is_ours = observed.spec.as_ref().is_ok_and(is_updated_by_us);
+    if is_ours && !observed.is_deleting() && is_wanted(observed) {
+        instead(plan, not(Reason::Updating, difference(observed)));
     }
 }
 
@@ -150,6 +146,19 @@ enum Step {
     Goes(Box<Plan>),
     /// Nothing is left to do.
     Over,
+}
+
+impl Step {
+    fn goes(plan: Plan) -> Self {
+        Self::Goes(Box::new(plan))
+    }
+}
+
+/// Says something else of the versions than a Node that runs others would.
+fn instead(plan: &mut Plan, finding: Finding) {
+    plan.findings
+        .retain(|old| old.condition != ConditionType::UpToDate);
+    plan.findings.push(finding);
 }
 
 /// Whether its versions can be changed in place: it is prepared over SSH, or simulated, and has, or had, a Node.
@@ -264,13 +273,11 @@ fn waiting(reason: Reason, message: impl Into<String>) -> Plan {
 
 /// Reports what it waits for instead of the difference.
 fn wait(plan: &mut Plan, refused: Finding, is_begun: bool) {
-    let repeated = |finding: &Finding| finding.condition == ConditionType::UpToDate;
-    plan.findings.retain(|finding| !repeated(finding));
     if is_begun {
         plan.findings
             .push(updating(refused.reason, refused.message.clone()));
     }
-    plan.findings.push(refused);
+    instead(plan, refused);
     plan.next = plan.next.sooner(Next::After(ASK_AGAIN));
 }
 
@@ -303,20 +310,19 @@ fn of_job(mut plan: Plan) -> Plan {
 
 /// What was begun is ended: the Node takes pods again, and others have the turn.
 fn finish(observed: &Observed) -> Step {
-    let goes = |plan: Plan| Step::Goes(Box::new(plan));
     let Some(node) = known_node(observed) else {
-        return goes(waiting(Reason::WaitingForNode, "its Node cannot be read"));
+        return Step::goes(waiting(Reason::WaitingForNode, "its Node cannot be read"));
     };
     if node.ready != Some(true) {
         let message = format!(
             "waiting until Node {} is Ready: {}",
             node.name, node.ready_message
         );
-        return goes(waiting(Reason::WaitingForNode, message));
+        return Step::goes(waiting(Reason::WaitingForNode, message));
     }
     if let Some(why) = unwell(observed) {
         let message = format!("waiting until the control plane on its machine serves: {why}");
-        return goes(waiting(Reason::WaitingForControlPlane, message));
+        return Step::goes(waiting(Reason::WaitingForControlPlane, message));
     }
     let mut actions = Vec::new();
     if is_cordoned_by_us(node) {
@@ -328,14 +334,14 @@ fn finish(observed: &Observed) -> Step {
     if has_turn_to_upgrade(observed) {
         let Some(over) = end_of_turn(observed) else {
             let message = "waiting until its etcd member is listed as one that votes";
-            return goes(waiting(Reason::MemberChanging, message));
+            return Step::goes(waiting(Reason::MemberChanging, message));
         };
         actions.push(Action::ReturnTurn(over));
     }
     if actions.is_empty() {
         return Step::Over;
     }
-    goes(Plan {
+    Step::goes(Plan {
         actions,
         ..Plan::waiting(updating(Reason::Updating, "ending the update"))
     })

@@ -136,29 +136,12 @@ fn refused(roll: &Roll, current: &ObservedSet) -> Option<String> {
 /// As many Machines move as may be unavailable, those first that are so already.
 fn step(roll: &Roll, targets: &mut Targets) {
     let minimum = roll.min_available();
-    let mut budget = rolling_update::budget(roll, targets);
-    let (mut available, mut moved) = (targets.available(), 0);
-    let before = available;
-    for target in &mut targets.old {
-        let have = target.staying();
-        let free = have - target.available();
-        let spare = (available - minimum).max(0);
-        let step = have.min(budget).min(free + spare);
-        if step == 0 {
-            continue;
-        }
-        budget -= step;
-        available -= (step - free).max(0);
+    let mut moved = 0;
+    for (at, step, why) in rolling_update::spare(roll, targets) {
         moved += step;
-        let text = if step <= free {
-            format!("{free} of its Machines are not available")
-        } else {
-            format!("{before} available replicas > {minimum} minimum available replicas")
-        };
-        target.set(
-            have - step,
-            format!("{step} move to the current set: {text}"),
-        );
+        let target = &mut targets.old[at];
+        let to = target.staying() - step;
+        target.set(to, format!("{step} move to the current set: {why}"));
     }
     if moved > 0 {
         targets.moves = true;
@@ -167,16 +150,16 @@ fn step(roll: &Roll, targets: &mut Targets) {
             .current
             .set(to, format!("{moved} Machines move to it"));
     } else if targets.old.iter().any(|target| target.staying() > 0) {
+        let available = targets.available();
         targets.waiting.push(format!(
             "{available} available replicas, {minimum} must stay available"
         ));
     }
 }
 
-/// Whether the current set shall create Machines: what it is asked for beyond what moves to it.
-pub fn creates(targets: &Targets) -> bool {
-    let moves = targets.moves || targets.old.iter().any(|target| target.surplus() > 0);
-    !moves && targets.current.missing() > 0
+/// Whether Machines move, or are about to: meanwhile the current set creates none, for it was asked for what moves to it.
+pub fn moves(targets: &Targets) -> bool {
+    targets.moves || targets.old.iter().any(|target| target.surplus() > 0)
 }
 
 /// What a set has beyond its number moves: because of this step, or of an earlier one that has not ended.

@@ -123,7 +123,7 @@ fn grow_current(roll: &Roll, targets: &mut Targets, may_grow: bool) {
 
 /// How many Machines old sets may give up, counting an old one that is not available like one that
 /// is: when nothing seems available, as when a cluster cannot be reached, it need not be so.
-pub(super) fn budget(roll: &Roll, targets: &Targets) -> i32 {
+fn budget(roll: &Roll, targets: &Targets) -> i32 {
     let staying: i32 = targets.old.iter().map(Target::staying).sum();
     (staying + targets.current.available() - roll.min_available()).max(0)
 }
@@ -142,11 +142,14 @@ fn remove_unhealthy(roll: &Roll, targets: &mut Targets) {
     }
 }
 
-fn shrink_old(roll: &Roll, targets: &mut Targets) {
+/// What old sets can give up now, oldest first: the set's place among them, how many, and why. Those that are not available
+/// go first.
+pub(super) fn spare(roll: &Roll, targets: &Targets) -> Vec<(usize, i32, String)> {
     let minimum = roll.min_available();
     let mut budget = budget(roll, targets);
     let mut available = targets.available();
-    for target in &mut targets.old {
+    let mut steps = Vec::new();
+    for (at, target) in targets.old.iter().enumerate() {
         let have = target.staying();
         let free = have - target.available();
         let spare = (available - minimum).max(0);
@@ -161,9 +164,18 @@ fn shrink_old(roll: &Roll, targets: &mut Targets) {
         };
         budget -= step;
         available -= (step - free).max(0);
-        target.set(have - step, text);
+        steps.push((at, step, text));
+    }
+    steps
+}
+
+fn shrink_old(roll: &Roll, targets: &mut Targets) {
+    for (at, step, why) in spare(roll, targets) {
+        let target = &mut targets.old[at];
+        target.set(target.staying() - step, why);
     }
     if !targets.changes() && targets.old.iter().any(|target| target.staying() > 0) {
+        let (available, minimum) = (targets.available(), roll.min_available());
         targets.waiting.push(format!(
             "{available} available replicas, {minimum} must stay available"
         ));

@@ -180,9 +180,8 @@ fn is_disabled(roll: &Roll, targets: &Targets, set: &ObservedSet, is_current: bo
         StrategyType::OnDelete => !is_current && is_rolling(&set),
         StrategyType::InPlace if !is_current => is_rolling(&set),
         StrategyType::InPlace => {
-            let moves = targets.moves || targets.old.iter().any(|target| target.surplus() > 0);
             let rolls = roll.old.iter().copied().any(|old| is_rolling(&old));
-            moves || (rolls && !in_place::creates(targets))
+            in_place::moves(targets) || (rolls && targets.current.missing() == 0)
         }
     }
 }

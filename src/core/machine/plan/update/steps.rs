@@ -36,7 +36,7 @@ pub(super) fn next(observed: &Observed, seen: &Observation, now: Timestamp) -> S
     let host = OnHost { observed, seen };
     let kinds = [JobKind::Upgrade, JobKind::Kubelet];
     if let Some(kind) = kinds.into_iter().find(|kind| host.runs(*kind)) {
-        return goes(of_job(run(observed, seen, kind, now)));
+        return Step::goes(of_job(run(observed, seen, kind, now)));
     }
     // what was begun is ended, also where the Node shows what is wanted meanwhile
     let upgrades = differs(observed) != Some(false) || host.broke_off(JobKind::Upgrade);
@@ -57,7 +57,7 @@ pub(super) fn next(observed: &Observed, seen: &Observation, now: Timestamp) -> S
         let waits = due.map(|(_, unit)| start(&host, unit, now));
         // without the turn, which others may need meanwhile
         if let Some(waits) = waits.filter(|plan| plan.actions.is_empty()) {
-            return goes(waits);
+            return Step::goes(waits);
         }
         return take_turn(observed, cluster);
     }
@@ -66,20 +66,16 @@ pub(super) fn next(observed: &Observed, seen: &Observation, now: Timestamp) -> S
     }
     if control_plane(observed).as_ref().is_some_and(is_other) {
         let message = "kubeadm upgrade has succeeded; waiting until kube-apiserver of this machine reports the version";
-        return goes(waiting(Reason::WaitingForControlPlane, message));
+        return Step::goes(waiting(Reason::WaitingForControlPlane, message));
     }
     let Some(node) = known_node(observed) else {
-        return goes(waiting(Reason::WaitingForNode, "its Node cannot be read"));
+        return Step::goes(waiting(Reason::WaitingForNode, "its Node cannot be read"));
     };
     if host.is_done(&kubelet) && host.has_kubelet() {
         let message = format!("waiting until Node {} reports the new kubelet", node.name);
-        return goes(waiting(Reason::WaitingForNode, message));
+        return Step::goes(waiting(Reason::WaitingForNode, message));
     }
-    goes(replace_kubelet(&host, node, &kubelet, now))
-}
-
-fn goes(plan: Plan) -> Step {
-    Step::Goes(Box::new(plan))
+    Step::goes(replace_kubelet(&host, node, &kubelet, now))
 }
 
 /// The Machine, and what its host shows.
@@ -149,7 +145,7 @@ fn run_upgrade(host: &OnHost<'_>, unit: &Unit, now: Timestamp) -> Step {
     if plan.actions.is_empty() {
         plan.actions.extend(end().map(Action::ReturnTurn));
     }
-    goes(plan)
+    Step::goes(plan)
 }
 
 fn members(cluster: &ObservedCluster) -> Result<&Arc<Members>, String> {
@@ -171,13 +167,11 @@ fn take_turn(observed: &Observed, cluster: &ObservedCluster) -> Step {
     if let Err(refused) = may_restart(observed, members(cluster)) {
         return Step::Waits(refused, None);
     }
-    Step::Goes(Box::new(Plan::act(
+    let message = "taking the turn to run kubeadm upgrade".to_owned();
+    Step::goes(Plan::act(
         Action::TakeTurn(TurnAction::Upgrade),
-        not(
-            Reason::TakingTurn,
-            "taking the turn to run kubeadm upgrade".to_owned(),
-        ),
-    )))
+        not(Reason::TakingTurn, message),
+    ))
 }
 
 /// Requires that etcd keeps its quorum while the member of this machine starts anew. `members`: its list, or why there is
