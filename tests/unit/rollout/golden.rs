@@ -1,11 +1,10 @@
 //! The sequences of Cluster API's own rollout tests, step by step, with the reasons.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString::Int;
 
-use crate::rollout::simulation::{Dice, World, in_place, on_delete, rolling};
+use crate::rollout::simulation::{Dice, World, on_delete, rolling};
 
 /// A scenario, and what it must give.
 struct Row {
@@ -106,70 +105,6 @@ const ON_DELETE: [Row; 2] = [
         passes: 12,
     },
 ];
-
-/// Machines that may be missing, the sequence, and the most updated at once.
-const IN_PLACE: [(&str, i32, i32, &str, usize); 3] = [
-    (
-        "InPlace, 3 replicas, maxUnavailable 1",
-        3,
-        1,
-        "3/0 → 2/1 → 1/2 → 0/3",
-        2,
-    ),
-    (
-        "InPlace, 6 replicas, maxUnavailable 10",
-        6,
-        10,
-        "6/0 → 0/6",
-        0,
-    ),
-    (
-        "InPlace, 6 replicas, maxUnavailable 3",
-        6,
-        3,
-        "6/0 → 3/3 → 0/6",
-        3,
-    ),
-];
-
-#[test]
-fn machines_move_to_the_new_set_and_keep_their_names() {
-    let mut differing = Vec::new();
-    for (name, replicas, unavailable, sequence, fewest) in IN_PLACE {
-        let mut world = World::running(replicas, in_place(Int(unavailable)));
-        let before = names(&world);
-        world.set_version("v1.36.3");
-        world.physics.update = 30;
-        for _ in 0..40 {
-            if !world.pass() {
-                if world.is_done() {
-                    break;
-                }
-                world.pass_time(30);
-            }
-        }
-        assert!(world.is_done(), "{name}\n{}", world.transcript);
-        assert_eq!(world.sequence(), sequence, "{name}\n{}", world.transcript);
-        assert_eq!(
-            world.fewest_available, fewest,
-            "{name}\n{}",
-            world.transcript
-        );
-        assert_eq!(
-            names(&world),
-            before,
-            "{name}: nothing made, nothing deleted"
-        );
-        assert_eq!(world.wrongs, Vec::<String>::new());
-        differing.extend(golden(name, &world));
-    }
-    assert!(differing.is_empty(), "{}", differing.join("\n"));
-}
-
-fn names(world: &World) -> BTreeSet<String> {
-    let names = world.machines.iter().map(kube::ResourceExt::name_any);
-    names.collect()
-}
 
 fn start(row: &Row) -> World {
     let strategy = row.rolling.map_or_else(on_delete, |(surge, missing)| {
@@ -375,7 +310,7 @@ fn in_any_order_of_passes_the_same_limits_hold_and_the_same_end_is_reached() {
 }
 
 /// How a transcript differs from the stored one, if it does.
-fn golden(name: &str, world: &World) -> Option<String> {
+pub(super) fn golden(name: &str, world: &World) -> Option<String> {
     let text = format!(
         "# {name}\n# {}\n# fewest available {}, most Machines {}, {} passes of the deployment\n\n{}",
         world.sequence(),

@@ -2,6 +2,7 @@
 
 mod faults;
 mod golden;
+mod in_place;
 mod planners;
 mod properties;
 mod schedules;
