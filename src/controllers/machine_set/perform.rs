@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 use super::MachineSets;
 use super::observe::around;
 use crate::api::Machine;
+use crate::api::names::ANNOTATION_MOVES_TO;
 use crate::clock;
 use crate::controllers::paused;
 use crate::core::machine_set::plan::{
-    Action, InPlace, controller_reference, desired_machine, moved,
+    Action, InPlace, controller_reference, desired_machine, may_move, moved,
 };
 use crate::core::machine_set::{Observed, Owner};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
@@ -157,16 +158,23 @@ fn destination(
     (name, uid): (&str, &str),
     to: &str,
 ) -> Result<Observed, ReconcileError> {
-    let set = controller.base.stores().machine_sets.by_uid(to);
+    let what = || format!("move Machine {name}");
+    let sets = &controller.base.stores().machine_sets;
+    let set = sets.by_uid(to);
     let set = set.filter(|set| set.metadata.deletion_timestamp.is_none());
-    match set {
-        Some(set) if !is_void(controller, observed, uid) => {
-            around(controller, &set, &[], clock::now())
-        }
-        _ => Err(ReconcileError::Conflict {
-            what: format!("move Machine {name}"),
-        }),
+    let both = set.zip(sets.by_uid(&observed.uid));
+    let Some((set, own)) = both.filter(|_| !is_void(controller, observed, uid)) else {
+        return Err(ReconcileError::Conflict { what: what() });
+    };
+    if !may_move(&own.metadata, &set.metadata) {
+        let why = format!(
+            "annotation {ANNOTATION_MOVES_TO} of MachineSet {} names MachineSet {}, which is not of the same MachineDeployment; remove the annotation",
+            observed.name,
+            set.name_any()
+        );
+        return Err(ReconcileError::other(what(), why));
     }
+    around(controller, &set, &[], clock::now())
 }
 
 /// Whether a decision to delete a Machine is no longer valid, by the watch's cache: a pass deletes for seconds, and

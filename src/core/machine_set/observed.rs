@@ -233,7 +233,12 @@ impl Observed {
             template,
             deleting: set.metadata.deletion_timestamp.is_some(),
             paused_by: paused::itself(set),
-            moves_to: set.annotations().get(ANNOTATION_MOVES_TO).cloned(),
+            // a MachineDeployment writes it, and takes it back
+            moves_to: if Owner::of(&set.metadata, "") == Owner::Other {
+                set.annotations().get(ANNOTATION_MOVES_TO).cloned()
+            } else {
+                None
+            },
             gate: unresolved.or(gate),
             machines: machines
                 .map(|machine| ObservedMachine::from_api(machine, &uid))

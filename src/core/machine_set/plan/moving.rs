@@ -1,6 +1,7 @@
 //! A Machine that moves to another set of its deployment.
 
 use kube::ResourceExt;
+use kube::core::ObjectMeta;
 use serde_json::{Value, json};
 
 use super::super::observed::Observed;
@@ -29,4 +30,50 @@ pub fn moved(machine: &Machine, to: &Observed) -> Value {
         "metadata": { "ownerReferences": owners, "labels": create::labels(to) },
         "spec": spec,
     })
+}
+
+/// Whether Machines of one set may move to another: both belong to the same MachineDeployment. The annotation that names the
+/// other may have been written by anybody, and an owner in another namespace would cost the Machine its life.
+pub fn may_move(from: &ObjectMeta, to: &ObjectMeta) -> bool {
+    let controller = |set: &ObjectMeta| {
+        let mut owners = set.owner_references.iter().flatten();
+        let owner = owners.find(|owner| owner.controller == Some(true))?;
+        Some((set.namespace.clone(), owner.kind.clone(), owner.uid.clone()))
+    };
+    controller(from).is_some() && controller(from) == controller(to)
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+
+    use super::*;
+
+    fn set(namespace: &str, deployment: Option<&str>) -> ObjectMeta {
+        let owner = |uid: &str| OwnerReference {
+            kind: "MachineDeployment".into(),
+            uid: uid.into(),
+            controller: Some(true),
+            ..OwnerReference::default()
+        };
+        ObjectMeta {
+            namespace: Some(namespace.into()),
+            owner_references: deployment.map(|uid| vec![owner(uid)]),
+            ..ObjectMeta::default()
+        }
+    }
+
+    #[test]
+    fn machines_move_between_sets_of_one_deployment_alone() {
+        let from = set("a", Some("md"));
+        assert!(may_move(&from, &set("a", Some("md"))));
+        for other in [
+            set("a", Some("other")),
+            set("b", Some("md")),
+            set("a", None),
+        ] {
+            assert!(!may_move(&from, &other), "{other:?}");
+        }
+        assert!(!may_move(&set("a", None), &set("a", None)));
+    }
 }
