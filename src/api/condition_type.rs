@@ -34,7 +34,7 @@ condition_types! {
     // Host and Hypervisor
     Reachable, Available, Clean, Installed, BMCReachable, PowerOn, MachinesKnown,
     // Machine
-    InfrastructureReady, HostClean, BootstrapReady, NodeHealthy, UpToDate, Updating, APIServerHealthy, ControllerManagerHealthy, SchedulerHealthy, EtcdMemberHealthy, Draining, ConfigSourceUsed, HostIsGoneUsed,
+    InfrastructureReady, HostClean, BootstrapReady, NodeHealthy, UpToDate, Updating, KubeadmAddonsUpToDate, APIServerHealthy, ControllerManagerHealthy, SchedulerHealthy, EtcdMemberHealthy, Draining, ConfigSourceUsed, HostIsGoneUsed,
     // Cluster
     ConfigurationValid, CertificatesReady, ControlPlaneInitialized, ControlPlaneHealthy, EtcdHealthy, AddonsApplied, ProfilePublished,
     // MachineSet and MachineDeployment

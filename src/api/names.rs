@@ -68,6 +68,9 @@ pub const ANNOTATION_TURN: &str = "tatara.dev/control-plane-turn";
 /// Annotation on a Cluster, and on its CA Secret: UID of the Machine that ran `kubeadm init`. Its
 /// presence is the record that the control plane exists. It is removed only with the Cluster.
 pub const ANNOTATION_INITIALIZED: &str = "tatara.dev/control-plane-initialized";
+/// Annotation on a Cluster: the version to which kubeadm's record was raised for a control plane that joined; CoreDNS and
+/// kube-proxy follow once all control planes run it, and then it is removed.
+pub const ANNOTATION_ADDONS_DUE: &str = "tatara.dev/kubeadm-addons-due";
 /// Annotation on a Machine: the Host that it chose, written with a compare-and-swap before it claims that Host.
 pub const ANNOTATION_HOST: &str = "tatara.dev/host";
 /// Annotation on a Machine, or on its Cluster where the Machine is deleted: the user confirms that nothing of the

@@ -86,7 +86,7 @@ reasons! {
     Normal {
         Starting, Claiming, TakingHost, ClusterDeleting, VersionSkew, LeavingHypervisor, FetchingImage,
         ImageNotReady, CreatingVirtualMachine, InsufficientCapacity, WaitingForAddress, WaitingForSsh,
-        VirtualMachineOff, VirtualMachineCrashed, VirtualMachinePaused, Preparing, KubeadmInit, KubeadmJoin, KubeadmUpgrade, KubeletUpdate,
+        VirtualMachineOff, VirtualMachineCrashed, VirtualMachinePaused, Preparing, KubeadmInit, KubeadmJoin, KubeadmUpgrade, KubeletUpdate, KubeadmAddons,
         AddressChanging, Updating, WaitingForCertificates, WaitingForControlPlane, NodeNotReady, TakingTurn, WaitingForTurn, DeletingOldNode,
         WaitingForNode, Ignored, ComponentUnknown, Draining, Drained, DrainSkipped, DrainStopped, WaitingForHook, WaitingForVolumes, WaitingForClusterProfile, WaitingForWorkers, Releasing, WaitingForHost, Finishing,
         HostOff, HostFenced, HostRetained,
@@ -97,7 +97,7 @@ reasons! {
         UnsupportedVersion, NoMatchingHost, NoHostAvailable, NoMatchingHypervisor, NoHypervisorAvailable,
         HypervisorMissing, GivenUpFull, GatewayOutdated, ImageFailed, ImageChecksumDiffers, InvalidSpec, SpecDiffers,
         NameTaken, ImageDiffers, StorageInactive, StorageFull, VirtualMachineUnknown, VirtualMachineGone, KeysMissing, HostLost, ClaimMoved, PlaceInDoubt, HypervisorMoved, ProviderIDNotOwn,
-        PrepareFailed, KubeadmInitFailed, KubeadmJoinFailed, PostKubeadmCommandsFailed, AddressFailed, UpdateFailed, TurnInDoubt,
+        PrepareFailed, KubeadmInitFailed, KubeadmJoinFailed, PostKubeadmCommandsFailed, AddressFailed, UpdateFailed, KubeadmAddonsFailed, TurnInDoubt,
         ControlPlaneInDoubt, ControlPlaneJoinUnsupported, EndpointMissing, NodeNameTaken, NodeGone, NodeUnknown,
         ApiUnreachable, SettingsDiffer, KubeletVersionDiffers, WaitsForDeletion, OtherMachine, SimulatedFailure,
         ComponentUnhealthy, DrainBlocked, DrainTimedOut, PodsUnconfirmed, VolumeDetachTimedOut, WaitingForApi, ClusterInDoubt, Released, HostUnreachable,
@@ -119,7 +119,7 @@ reasons! {
     }
     // MachineSet and MachineDeployment
     Warning {
-        UnhealthyMachines, ProgressDeadlineExceeded, NeedsReplacement,
+        UnhealthyMachines, ProgressDeadlineExceeded, NeedsReplacement, NotAdopted,
     }
     // what is well
     Normal {
@@ -245,6 +245,7 @@ impl Reason {
                 // MachineSet and MachineDeployment
                 | Self::ProgressDeadlineExceeded
                 | Self::NeedsReplacement
+                | Self::NotAdopted
         )
     }
 

@@ -330,6 +330,13 @@ pub const CAN_ROLL: &str = "\
 /// Message of [`CAN_ROLL`].
 pub const CAN_ROLL_MESSAGE: &str = "maxSurge and maxUnavailable are both 0 (maxUnavailable is 0 when it is left out), so no \
 Machine could ever be replaced; write 1 or more for one of them";
+/// A MachineDeployment of control planes has one at least: the last has the only copy of its cluster's data.
+pub const CONTROL_PLANE_STAYS: &str = "\
+self.replicas > 0 || !has(self.template.spec.versions) || !has(self.template.spec.versions.controlPlane) || \
+self.template.spec.versions.controlPlane == ''";
+/// Message of [`CONTROL_PLANE_STAYS`].
+pub const CONTROL_PLANE_STAYS_MESSAGE: &str = "replicas is 0, and the template has versions.controlPlane: the last control \
+plane has the only copy of the cluster's data. Write 1 or more, or delete the Cluster";
 /// Message of [`SELECTOR_MATCHES`], as a CEL expression that names the first label that the template lacks.
 /// Of expressions nothing is repeated: to name one costs the API server more than it lets a rule spend.
 pub fn selector_message() -> String {

@@ -11,6 +11,7 @@
 //! | [`volumes`] | whether volumes are still attached to a Node |
 //! | [`addons`] | server-side apply of [`manifests`] |
 //! | [`tokens`] | bootstrap tokens |
+//! | [`kubeadm_config`] | what kubeadm has recorded of the cluster |
 //! | [`consumer`] | the identity of consumers of a ClusterProfile |
 //! | [`properties`] | ClusterProperties |
 //!
@@ -26,6 +27,7 @@ pub mod drain_watch;
 pub mod error;
 pub mod given;
 pub mod health;
+pub mod kubeadm_config;
 pub mod manifests;
 mod node_index;
 pub mod nodes;

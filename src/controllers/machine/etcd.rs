@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Machines, turn};
+use super::{Machines, record, turn};
 use crate::api::Cluster;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
@@ -13,10 +13,11 @@ use crate::core::machine::plan::{BOOTSTRAP, leaving, update};
 use crate::core::proof::TurnIsOver;
 use crate::engine::{ActionOutcome, ReconcileError};
 
-/// Requires that etcd takes one more member, and that the Machine still has the turn. A finding says why it may not join now.
+/// Requires that etcd takes one more member, that the Machine still has the turn, and that kubeadm has recorded its version. A
+/// finding says why it may not join now.
 ///
 /// # Errors
-/// Those of [`turn::take`].
+/// Those of [`turn::take`] and [`record::prepare`].
 pub(super) async fn may_join(
     controller: &Machines,
     observed: &Observed,
@@ -40,8 +41,10 @@ pub(super) async fn may_join(
         );
         return Ok(Some(waits(observed, Reason::MemberChanging, message)));
     }
-    let obstacle = permits(&members, Change::Add).err();
-    Ok(obstacle.map(|obstacle| waits(observed, obstacle.reason(), obstacle.message())))
+    if let Err(obstacle) = permits(&members, Change::Add) {
+        return Ok(Some(waits(observed, obstacle.reason(), obstacle.message())));
+    }
+    record::prepare(controller, observed, &cluster(controller, observed)?).await
 }
 
 /// Requires that etcd can do without the member of the Machine for a while, and that the Machine still has the turn.

@@ -5,6 +5,7 @@ mod nodes;
 mod observe;
 mod outcomes;
 mod perform;
+mod record;
 pub mod turn;
 mod units;
 pub mod vacant;

@@ -3,14 +3,14 @@
 use kube::ResourceExt;
 use serde_json::json;
 
-use super::{Machines, etcd, nodes, turn, units};
+use super::{Machines, etcd, nodes, record, turn, units};
 use crate::api::Machine;
 use crate::api::cluster::TurnAction;
-use crate::api::conditions::{ConditionType, Finding};
+use crate::api::conditions::{ConditionType, Finding, Status};
 use crate::api::names::{ANNOTATION_SETTINGS, FINALIZER_MACHINE, LABEL_CONTROL_PLANE};
 use crate::core::machine::plan::Action;
 use crate::core::machine::plan::claim::chosen;
-use crate::core::machine::units::{kubelet, upgrade};
+use crate::core::machine::units::{addons, kubelet, upgrade};
 use crate::core::machine::{Contact, Infrastructure, Observed, Placement, is_begun, settings};
 use crate::core::node::{self, Job, JobKind, Observation, Take, UnitState};
 use crate::core::proof::Over;
@@ -41,6 +41,7 @@ pub async fn perform(
         }
         Action::RemoveMember(member) => etcd::remove(controller, observed, member).await,
         Action::ReturnTurn(over) => etcd::return_turn(controller, observed, over).await,
+        Action::EndAddons(version) => record::end_addons(controller, observed, version).await,
         Action::RecordInitialized => {
             let doubt = turn::record_initialized(&controller.turns, observed).await?;
             Ok(doubt.map_or(ActionOutcome::Yes, ActionOutcome::NotYet))
@@ -243,12 +244,15 @@ async fn record_settings(
         .map(drop)
 }
 
-/// What stands in the way of a job of a Node that runs is said of its update: the Node is as well as it was.
-fn about(name: JobKind, finding: Finding) -> Finding {
-    if !name.updates() {
-        return finding;
+/// What stands in the way of a job of a Node that runs is said of that job: the Node is as well as it was.
+fn about(name: JobKind, mut finding: Finding) -> Finding {
+    match name.condition() {
+        ConditionType::BootstrapReady => return finding,
+        ConditionType::Updating => finding.status = Status::True,
+        _ => finding.status = Status::False,
     }
-    Finding::yes(ConditionType::Updating, finding.reason, finding.message)
+    finding.condition = name.condition();
+    finding
 }
 
 async fn follow(
@@ -295,6 +299,7 @@ fn is_other(observed: &Observed, job: &Job) -> bool {
     let unit = match job.kind {
         JobKind::Upgrade => upgrade(observed),
         JobKind::Kubelet => kubelet(observed),
+        JobKind::Addons => addons(observed),
         _ => return false,
     };
     let status = seen(observed).and_then(|seen| seen.job(job));

@@ -7,7 +7,7 @@ use k8s_openapi::jiff::SignedDuration;
 use super::Machines;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::machine::Observed;
-use crate::core::machine::units::{address, init, join, kubelet, prepare, upgrade};
+use crate::core::machine::units::{addons, address, init, join, kubelet, prepare, upgrade};
 use crate::core::node::{JobKind, Unit};
 use crate::engine::{Chain, ReconcileError};
 use crate::pki::{BootstrapToken, authorities};
@@ -32,6 +32,7 @@ pub async fn build(
         JobKind::Prepare => Some(prepare(observed)),
         JobKind::Upgrade => Some(upgrade(observed)),
         JobKind::Kubelet => Some(kubelet(observed)),
+        JobKind::Addons => Some(addons(observed)),
         _ => None,
     };
     if let Some(made) = of_spec {
@@ -60,9 +61,11 @@ pub async fn build(
         }
         JobKind::Address => address(observed).ok_or_else(|| "it holds no virtual IP".to_owned()),
         JobKind::Init => init(observed, authorities::control_plane_files(&known)),
-        JobKind::Prepare | JobKind::Upgrade | JobKind::Kubelet | JobKind::Reset => {
-            Err("a Machine never resets its host; the Host does".into())
-        }
+        JobKind::Prepare
+        | JobKind::Upgrade
+        | JobKind::Kubelet
+        | JobKind::Addons
+        | JobKind::Reset => Err("a Machine never resets its host; the Host does".into()),
     };
     Ok(made.map_err(|problem| no(Reason::InvalidConfiguration, problem)))
 }

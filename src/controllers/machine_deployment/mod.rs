@@ -2,6 +2,7 @@
 //!
 //! Decisions use MachineSets only. From Machines, it reports the condition of the worst one.
 
+mod orphans;
 mod perform;
 
 use std::collections::BTreeSet;
@@ -21,7 +22,7 @@ use crate::api::machine_deployment::StrategyType;
 use crate::api::readable::unreadable;
 use crate::api::{MachineDeployment, MachineDeploymentStatus, MachineSet};
 use crate::core::machine_deployment::plan::{self, Action, Plan};
-use crate::core::machine_deployment::{Observed, TemplateProblem, status};
+use crate::core::machine_deployment::{Observed, Orphan, TemplateProblem, status};
 use crate::core::machine_set::Owner;
 use crate::engine::{
     ActionOutcome, COUNTS_TOGETHER, Controller, Engine, LiveView, ReconcileError, patch,
@@ -71,7 +72,8 @@ impl Controller for MachineDeployments {
     ) -> Result<Sight, ReconcileError> {
         let namespace = deployment.namespace().unwrap_or_default();
         let sets = self.base.stores().machine_sets.within(&namespace);
-        Ok(sight(&self.base.engine, deployment, sets))
+        let orphans = orphans::listed(self.base.stores(), deployment);
+        Ok(sight(&self.base.engine, deployment, sets, orphans))
     }
 
     fn plan(sight: &Sight, now: Timestamp) -> Plan {
@@ -87,7 +89,8 @@ impl Controller for MachineDeployments {
         _: Timestamp,
     ) -> Result<Option<LiveView<Self>>, ReconcileError> {
         let (deployment, sets) = look(&self.base.engine, deployment).await?;
-        let sight = sight(&self.base.engine, &deployment, sets);
+        let orphans = orphans::live(&self.base.engine, &deployment).await?;
+        let sight = sight(&self.base.engine, &deployment, sets, orphans);
         Ok(Some((deployment, sight)))
     }
 
@@ -125,7 +128,12 @@ impl Controller for MachineDeployments {
 }
 
 /// The facts for a pass over a MachineDeployment, from these sets of its namespace.
-fn sight(engine: &Engine, deployment: &MachineDeployment, sets: Vec<Arc<MachineSet>>) -> Sight {
+fn sight(
+    engine: &Engine,
+    deployment: &MachineDeployment,
+    sets: Vec<Arc<MachineSet>>,
+    orphans: Vec<Orphan>,
+) -> Sight {
     let namespace = deployment.namespace().unwrap_or_default();
     let template = &deployment.spec.template.spec;
     let usable = machine_class::usable(&engine.stores, &namespace, template);
@@ -143,7 +151,8 @@ fn sight(engine: &Engine, deployment: &MachineDeployment, sets: Vec<Arc<MachineS
         let ours = machines.iter().filter(|one| one.is_ours(&engine.stores));
         set.take_in(ours.map(AsRef::as_ref));
     }
-    if observed.strategy.type_ == StrategyType::InPlace {
+    observed.orphans = orphans;
+    if observed.strategy.type_ == StrategyType::InPlace || observed.is_control_plane() {
         for set in &mut observed.sets {
             let machines = engine.stores.machines.by(&Key::Owner(set.uid.clone()));
             set.count_owned(machines.iter().map(AsRef::as_ref));

@@ -7,8 +7,9 @@ use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use super::Sight;
-use crate::api::MachineSet;
+use crate::api::{Machine, MachineSet};
 use crate::core::machine_deployment::plan::{Action, SetUpdate, controller_reference, desired_set};
+use crate::core::machine_set::{self, plan::adopted};
 use crate::engine::{Engine, ReconcileError, patch};
 
 /// Performs one action.
@@ -33,6 +34,23 @@ pub async fn perform(
                 json!({ "metadata": { "ownerReferences": owners } })
             };
             write(engine, known, (name, uid), change).await?;
+        }
+        Action::AdoptMachine {
+            name,
+            uid,
+            set,
+            set_uid,
+        } => {
+            tracing::info!(
+                deployment = observed.name,
+                set,
+                machine = name,
+                "adopting a Machine"
+            );
+            let Some(set) = find(known, (set, set_uid)) else {
+                return Ok(());
+            };
+            adopt(engine, &observed.namespace, (name, uid), set).await?;
         }
         Action::CreateSet(new) => {
             let made = sets
@@ -88,18 +106,47 @@ pub async fn perform(
     Ok(())
 }
 
+/// Gives a Machine to a set, if it is as the plan saw it: without a controller, and with the same spec.
+async fn adopt(
+    engine: &Engine,
+    namespace: &str,
+    (name, uid): (&str, &str),
+    set: &MachineSet,
+) -> Result<(), ReconcileError> {
+    let machine = engine.stores.machines.get(namespace, name);
+    let Some(machine) = machine.filter(|machine| machine.uid().as_deref() == Some(uid)) else {
+        return Ok(());
+    };
+    let template = set.spec.template.spec.provider_spec.value.clone();
+    let set = machine_set::Observed::from_api(set, Ok(template.unwrap_or_default()), None, []);
+    let part = |machine: &Machine| {
+        let meta = &machine.metadata;
+        let owned = (meta.labels.clone(), meta.owner_references.clone());
+        (machine.spec.clone(), owned)
+    };
+    patch::swap(engine, machine.as_ref(), part, |machine| {
+        adopted(machine, &set)
+    })
+    .await
+    .map(drop)
+}
+
+fn find<'a>(known: &'a [Arc<MachineSet>], (name, uid): (&str, &str)) -> Option<&'a MachineSet> {
+    let mut known = known.iter();
+    let found = known.find(|set| set.name_any() == name && set.uid().as_deref() == Some(uid));
+    found.map(AsRef::as_ref)
+}
+
 async fn write(
     engine: &Engine,
     known: &[Arc<MachineSet>],
-    (name, uid): (&str, &str),
+    named: (&str, &str),
     change: impl Fn(&MachineSet) -> Value,
 ) -> Result<(), ReconcileError> {
-    let is_it =
-        |set: &&Arc<MachineSet>| set.name_any() == name && set.uid().as_deref() == Some(uid);
-    let Some(set) = known.iter().find(is_it) else {
+    let Some(set) = find(known, named) else {
         return Ok(());
     };
-    patch::swap(engine, set.as_ref(), |set| set.spec.clone(), change)
+    patch::swap(engine, set, |set| set.spec.clone(), change)
         .await
         .map(drop)
 }

@@ -13,6 +13,7 @@ use crate::controllers::whose::ProviderObject;
 use crate::controllers::{machine_class, paused};
 use crate::core::Key;
 use crate::core::kubeadm::{KubernetesVersion, version};
+use crate::core::machine_deployment::has_control_plane;
 use crate::core::machine_set::{Gate, Observed, Owner, Seed};
 use crate::engine::ReconcileError;
 use crate::store::Stores;
@@ -83,22 +84,30 @@ fn seed() -> Result<Seed, ReconcileError> {
     Ok(seed)
 }
 
-/// Blocks creation on version skew: a kubelet newer than the API server is not supported.
+/// Blocks creation on version skew: a kubelet newer than the API server is not supported, nor a control plane older than
+/// another.
 fn gate(stores: &Stores, set: &MachineSet, namespace: &str) -> Option<Gate> {
-    let cluster = stores
-        .clusters
-        .get(namespace, set.labels().get(LABEL_CLUSTER)?)?;
+    let name = set.labels().get(LABEL_CLUSTER)?;
+    let cluster = stores.clusters.get(namespace, name)?;
     let versions = set.spec.template.spec.versions.as_ref()?;
-    if versions
-        .control_plane
-        .as_ref()
-        .is_some_and(|version| !version.is_empty())
-    {
-        return None;
-    }
-    let running: KubernetesVersion = cluster.status.as_ref()?.version.as_ref()?.parse().ok()?;
-    let wanted: KubernetesVersion = versions.kubelet.parse().ok()?;
-    let error = version::check_kubelet(&wanted, &running).err()?;
+    let lowest: KubernetesVersion = cluster.status.as_ref()?.version.as_ref()?.parse().ok()?;
+    let error = if has_control_plane(&set.spec.template) {
+        let wanted = versions.control_plane.as_ref()?.parse().ok()?;
+        let key = Key::ControlPlane(namespace.to_owned(), name.clone());
+        let machines = stores.machines.by(&key);
+        let runs = machines.iter().filter_map(|machine| {
+            let status = machine.status.as_ref()?;
+            let runs = status.versions.as_ref()?.control_plane.as_ref()?;
+            runs.parse::<KubernetesVersion>().ok()
+        });
+        let highest = runs.max().unwrap_or_else(|| lowest.clone());
+        let step = version::check_control_plane_step(&highest, &wanted);
+        step.and_then(|()| version::check_control_plane_step(&lowest, &wanted))
+            .err()?
+    } else {
+        let wanted: KubernetesVersion = versions.kubelet.parse().ok()?;
+        version::check_kubelet(&wanted, &lowest).err()?
+    };
     Some(Gate {
         reason: Reason::VersionSkew,
         message: error.to_string(),

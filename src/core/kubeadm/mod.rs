@@ -15,6 +15,7 @@ mod input;
 pub mod labels;
 mod merge;
 mod network;
+pub mod record;
 mod rules;
 pub mod version;
 

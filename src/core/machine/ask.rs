@@ -1,10 +1,11 @@
 //! When the server of a Machine is asked.
 
 use super::observed::{Lookup, Observed};
-use super::plan::{address, leaving, update};
+use super::plan::{addons, address, leaving, update};
 
 /// The host is asked only where nothing else can tell: before there is a Node, or the commands after kubeadm have
-/// succeeded, while its part in the virtual IP or its version has to be changed, and while no unit is followed whose end will wake us.
+/// succeeded, while its part in the virtual IP, its version or
+/// kubeadm's addons have to be changed, and while no unit is followed whose end will wake us.
 pub fn must_ask(observed: &Observed) -> bool {
     let is_there = matches!(observed.node, Lookup::Known(Some(_)));
     let was_there = observed
@@ -22,6 +23,7 @@ pub fn must_ask(observed: &Observed) -> bool {
     // of one that is deleted while kubeadm changes the control plane on it, the host tells when that has ended
     let is_asked = address::is_due(observed)
         || update::is_due(observed)
+        || addons::is_due(observed)
         || (observed.is_deleting() && leaving::job_of_turn(observed).is_some());
     observed.follow.is_none() && (is_asked || (!is_done && !observed.is_deleting()))
 }

@@ -9,8 +9,12 @@ pub struct Neighbours {
     /// A control-plane Machine whose control plane is older than its spec wants: kubeadm's record in the cluster may be newer
     /// than what runs, and so nothing joins.
     pub updating: Option<String>,
+    /// The newest version that another control-plane Machine of the cluster runs; determined for a control plane only.
+    pub newest_control_plane: Option<KubernetesVersion>,
     /// Name and version of the oldest kubelet; determined for a control plane only.
     pub oldest_kubelet: Option<(String, KubernetesVersion)>,
+    /// The version to which kubeadm's addons are brought, if this is the Machine that sees to it.
+    pub addons: Option<String>,
     /// Another worker without a MachineSet that is updated before this one.
     pub ahead: Option<String>,
     /// Another Node takes ordinary pods, so that this one can be drained.

@@ -65,6 +65,16 @@ pub fn upgrade(observed: &Observed) -> Result<Unit, String> {
     with_input(observed, |input| node::upgrade(input, configuration))
 }
 
+/// kubeadm's addons in the version of the control plane.
+///
+/// # Errors
+/// What is missing or cannot be used, for people.
+pub fn addons(observed: &Observed) -> Result<Unit, String> {
+    let configuration = kubeadm::upgrade(parts(observed)?.spec, observed.is_initializer());
+    let configuration = configuration.map_err(|error| error.to_string())?;
+    with_input(observed, |input| node::addons(input, configuration))
+}
+
 /// The kubelet in another version.
 ///
 /// # Errors

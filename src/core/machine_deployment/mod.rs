@@ -5,4 +5,4 @@ pub mod plan;
 pub mod revision;
 pub mod status;
 
-pub use observed::{Counts, Observed, ObservedSet, TemplateProblem};
+pub use observed::{Counts, Observed, ObservedSet, Orphan, TemplateProblem, has_control_plane};

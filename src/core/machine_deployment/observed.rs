@@ -1,6 +1,6 @@
 //! What a pass over a MachineDeployment knows, as plain data.
 
-use crate::api::conditions::Reason;
+use crate::api::conditions::{ConditionType, Reason, Status, find};
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
@@ -12,7 +12,9 @@ use serde_json::Value;
 use crate::api::machine_deployment::Strategy;
 use crate::api::names::{ANNOTATION_DESIRED_REPLICAS, ANNOTATION_REVISION, LABEL_TEMPLATE_HASH};
 use crate::api::readable::unreadable;
-use crate::api::{Machine, MachineDeployment, MachineSet, MachineTemplate};
+use crate::api::{
+    Machine, MachineDeployment, MachineSet, MachineSetStatus, MachineTemplate, MachineVersions,
+};
 use crate::core::machine_set::{Owner, creation};
 use crate::core::paused;
 use crate::core::trouble::{self, Trouble};
@@ -52,10 +54,25 @@ pub struct Observed {
     pub provider_spec: Result<Value, TemplateProblem>,
     /// The deployment's sets, and those that it might take in.
     pub sets: Vec<ObservedSet>,
+    /// Control-plane Machines of its Cluster that its selector matches and nobody controls; only for a control plane.
+    pub orphans: Vec<Orphan>,
     /// Names of all MachineSets of the namespace.
     pub taken: BTreeSet<String>,
     /// Since when there is something to do.
     pub work_since: Option<Timestamp>,
+}
+
+/// A Machine that nobody controls, and that a deployment may adopt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Orphan {
+    /// Name.
+    pub name: String,
+    /// UID.
+    pub uid: String,
+    /// Its versions.
+    pub versions: Option<MachineVersions>,
+    /// The provider's object that its provider spec stands for.
+    pub provider_spec: Value,
 }
 
 /// Why the template's provider spec is unknown.
@@ -98,8 +115,26 @@ pub struct ObservedSet {
     pub lagging: bool,
     /// Machines that it has according to the watch, without those in deletion; counted where Machines move between sets.
     pub owned: Option<i32>,
+    /// Why it creates no Machines, if it has to.
+    pub held: Option<String>,
     /// The most urgent trouble of its Machines, once they were read.
     pub says: Option<String>,
+}
+
+/// Why a set that has too few Machines creates none. What its deployment asked of it is no news.
+fn held(status: &MachineSetStatus) -> Option<String> {
+    let up = find(&status.conditions, ConditionType::ScalingUp)?;
+    let is_held = up.status == Status::True
+        && up.reason != Reason::CreatingMachines
+        && up.reason != Reason::CreationDisabled;
+    is_held.then(|| up.message.clone())
+}
+
+/// Whether Machines of a template are control planes.
+pub fn has_control_plane(template: &MachineTemplate) -> bool {
+    let versions = template.spec.versions.as_ref();
+    let control_plane = versions.and_then(|versions| versions.control_plane.as_deref());
+    control_plane.is_some_and(|version| !version.is_empty())
 }
 
 /// The counters of a set.
@@ -149,9 +184,10 @@ impl ObservedSet {
                 starting: status.starting_replicas,
                 deleting: status.terminating_replicas,
             },
-            last_progress: status.last_progress_time.map(|time| time.0),
+            last_progress: status.last_progress_time.as_ref().map(|time| time.0),
             lagging: status.observed_generation != set.metadata.generation,
             owned: None,
+            held: held(&status),
             says: None,
         }
     }
@@ -223,6 +259,17 @@ impl ObservedSet {
 }
 
 impl Observed {
+    /// Whether the template is one of the control plane.
+    pub fn is_control_plane(&self) -> bool {
+        has_control_plane(&self.template)
+    }
+
+    /// The wanted number of Machines. The last control plane stays: it has the only copy of the cluster's data.
+    pub fn wanted(&self) -> i32 {
+        let least = i32::from(self.is_control_plane());
+        self.replicas.max(least)
+    }
+
     /// A MachineDeployment and the MachineSets of its namespace. `provider_spec` is the provider's
     /// object that the template stands for.
     pub fn from_api<'a>(
@@ -260,6 +307,7 @@ impl Observed {
                 .into_iter()
                 .filter(|set| set.owner != Owner::Other)
                 .collect(),
+            orphans: Vec::new(),
             uid,
         }
     }

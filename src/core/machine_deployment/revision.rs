@@ -55,11 +55,16 @@ impl Revision {
 
     /// Whether another one differs in the restart at most.
     pub fn repeats(&self, other: &Self) -> bool {
-        let plain = |revision: &Self| Self {
+        self.without_restart() == other.without_restart()
+    }
+
+    /// The same template, never restarted.
+    #[must_use]
+    pub fn without_restart(&self) -> Self {
+        Self {
             restarted: None,
-            ..revision.clone()
-        };
-        plain(self) == plain(other)
+            ..self.clone()
+        }
     }
 
     /// Whether the provider specs mean the same.

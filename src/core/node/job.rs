@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::api::conditions::Reason;
+use crate::api::conditions::{ConditionType, Reason};
 
 /// Kind of a job. A new kind is one variant here, and its steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -21,19 +21,22 @@ pub enum JobKind {
     Upgrade,
     /// The kubelet in another version.
     Kubelet,
+    /// kubeadm's addons in the version of a control plane that was replaced machine by machine.
+    Addons,
     /// Everything that the others did is undone, the marker last.
     Reset,
 }
 
 impl JobKind {
     /// All of them, in the order of a machine's life.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Prepare,
         Self::Init,
         Self::Join,
         Self::Address,
         Self::Upgrade,
         Self::Kubelet,
+        Self::Addons,
         Self::Reset,
     ];
 
@@ -45,6 +48,15 @@ impl JobKind {
     /// Whether it is part of an update of a Node.
     pub fn updates(self) -> bool {
         matches!(self, Self::Upgrade | Self::Kubelet)
+    }
+
+    /// The condition of a Machine that says how far it is.
+    pub fn condition(self) -> ConditionType {
+        match self {
+            Self::Upgrade | Self::Kubelet => ConditionType::Updating,
+            Self::Addons => ConditionType::KubeadmAddonsUpToDate,
+            _ => ConditionType::BootstrapReady,
+        }
     }
 
     /// The name as it stands in paths.
@@ -105,6 +117,12 @@ impl JobKind {
                 "kubelet update",
                 Reason::KubeletUpdate,
                 Reason::UpdateFailed,
+            ),
+            Self::Addons => (
+                "addons",
+                "update of kubeadm's addons",
+                Reason::KubeadmAddons,
+                Reason::KubeadmAddonsFailed,
             ),
             Self::Reset => ("reset", "reset", Reason::Resetting, Reason::ResetFailed),
         }

@@ -107,6 +107,7 @@ pub(super) const TEMPLATES: &[(&str, &str)] = templates!(
     "steps/reset-node.sh",
     "steps/reset-release.sh",
     "steps/reset-virtual-ip.sh",
+    "steps/addons.sh",
     "steps/upgrade.sh",
     "steps/virtual-ip.sh",
     "take.sh",

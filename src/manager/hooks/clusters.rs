@@ -6,7 +6,9 @@ use kube::ResourceExt;
 
 use super::is_pause_news;
 use crate::api::conditions::{ConditionType, Reason, find, is_true};
-use crate::api::names::{ANNOTATION_INITIALIZED, ANNOTATION_PAUSED, ANNOTATION_TURN};
+use crate::api::names::{
+    ANNOTATION_ADDONS_DUE, ANNOTATION_INITIALIZED, ANNOTATION_PAUSED, ANNOTATION_TURN,
+};
 use crate::api::{Cluster, whose};
 use crate::store::{Change, Hook, Key, Stores, Wakers};
 
@@ -52,8 +54,13 @@ fn version(cluster: &Cluster) -> Option<&str> {
 /// Whether two states of a Cluster are equal for its Machines.
 fn same_for_machines(before: &Cluster, after: &Cluster) -> bool {
     let facts = |cluster: &Cluster| {
-        let marks = [ANNOTATION_INITIALIZED, ANNOTATION_TURN, ANNOTATION_PAUSED]
-            .map(|key| cluster.annotations().get(key).cloned());
+        let marks = [
+            ANNOTATION_INITIALIZED,
+            ANNOTATION_TURN,
+            ANNOTATION_PAUSED,
+            ANNOTATION_ADDONS_DUE,
+        ];
+        let marks = marks.map(|key| cluster.annotations().get(key).cloned());
         let finalizers = cluster.metadata.finalizers.clone();
         let status = cluster.status.as_ref();
         let endpoint = status.and_then(|status| status.endpoint.clone());

@@ -11,6 +11,7 @@ use crate::api::conditions::{ConditionType, find};
 use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
 use crate::api::{Machine, MachineClass, MachineDeployment, MachineSet};
 use crate::core::machine::is_begun;
+use crate::core::machine_deployment::has_control_plane;
 use crate::manager::gateways::wake_waiting;
 use crate::store::{Change, Hook, Key, Stores, Wakers};
 
@@ -54,6 +55,9 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
             for set in stores.machine_sets.within(&namespace) {
                 wakers.machine_sets.wake_object(&set);
             }
+            if machine.is_control_plane() {
+                wake_adopters(&stores, &wakers, machine, &namespace);
+            }
         }
         if let Some(cluster) = machine.labels().get(LABEL_CLUSTER) {
             let is_waiting = || {
@@ -76,6 +80,19 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
         let now = &machine.spec.provider_spec;
         wake_classes(&wakers, &namespace, now, before, change);
     })
+}
+
+/// A control-plane Machine without a controller wakes the deployments of control planes, one of which may adopt it.
+fn wake_adopters(stores: &Stores, wakers: &Wakers, machine: &Machine, namespace: &str) {
+    let cluster = machine.labels().get(LABEL_CLUSTER);
+    let deployments = stores.machine_deployments.within(namespace);
+    let may_adopt = |deployment: &MachineDeployment| {
+        let of = deployment.labels().get(LABEL_CLUSTER);
+        has_control_plane(&deployment.spec.template) && of.is_none_or(|of| Some(of) == cluster)
+    };
+    for deployment in deployments.iter().filter(|one| may_adopt(one)) {
+        wakers.machine_deployments.wake_object(deployment);
+    }
 }
 
 /// The time within which changes wake an object with so many Machines only once.

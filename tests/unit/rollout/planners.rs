@@ -37,6 +37,11 @@ fn template(version: usize) -> MachineTemplate {
     template
 }
 
+fn be_control_plane(template: &mut MachineTemplate) {
+    let versions = template.spec.versions.get_or_insert_default();
+    versions.control_plane = Some(versions.kubelet.clone());
+}
+
 fn labels() -> BTreeMap<String, String> {
     [("pool".to_owned(), "a".to_owned())].into()
 }
@@ -91,12 +96,17 @@ fn set() -> impl Strategy<Value = ObservedSet> {
 }
 
 fn deployment() -> impl Strategy<Value = Observed> {
-    let numbers = (0..9, 0..4, 0..4, 0..4_u8, 0..6_u8, 0..6_u8);
+    let numbers = (0..9, 0..4, 0..4, 0..4_u8, 0..6_u8, 0..6_u8, 0..3_u8);
     (numbers, proptest::collection::vec(set(), 0..5)).prop_map(
-        |((replicas, surge, unavailable, how, paused, unresolved), mut sets)| {
+        |((replicas, surge, unavailable, how, paused, unresolved, role), mut sets)| {
+            let mut wanted = template(0);
             for (at, set) in sets.iter_mut().enumerate() {
                 set.name = format!("set-{at}");
                 set.uid.clone_from(&set.name);
+            }
+            if role == 0 {
+                let templates = sets.iter_mut().map(|set| &mut set.template);
+                templates.chain([&mut wanted]).for_each(be_control_plane);
             }
             let strategy = match how {
                 0 => on_delete(),
@@ -121,12 +131,13 @@ fn deployment() -> impl Strategy<Value = Observed> {
                 paused_by: None,
                 deleting: false,
                 selector: selector(),
-                template: template(0),
+                template: wanted,
                 provider_spec: if unresolved == 0 {
                     Err(missing)
                 } else {
                     Ok(json!({}))
                 },
+                orphans: Vec::new(),
                 taken: BTreeSet::new(),
                 work_since: Some(at(100)),
                 sets,
@@ -151,7 +162,7 @@ fn outcome(observed: &Observed, plan: &Plan) -> Vec<(Counts, i32)> {
             Action::CreateSet(new) => {
                 outcome.insert("new", (Counts::default(), new.replicas));
             }
-            Action::DeleteSet { .. } | Action::AdoptSet { .. } => {}
+            Action::DeleteSet { .. } | Action::AdoptSet { .. } | Action::AdoptMachine { .. } => {}
         }
     }
     outcome.into_values().collect()
@@ -182,8 +193,12 @@ proptest! {
     #[test]
     fn no_plan_goes_below_or_above_what_there_must_and_may_be(observed in deployment(), late in any::<bool>()) {
         let plan = plan(&observed, at(if late { 900 } else { 110 }));
-        let limits = Limits::of(&observed.strategy, observed.replicas).expect("limits");
-        let (minimum, maximum) = (limits.min_available(observed.replicas), limits.max_total(observed.replicas));
+        let replicas = observed.wanted();
+        let mut limits = Limits::of(&observed.strategy, replicas).expect("limits");
+        if observed.is_control_plane() {
+            limits = limits.of_control_plane();
+        }
+        let (minimum, maximum) = (limits.min_available(replicas), limits.max_total(replicas));
         let sets = outcome(&observed, &plan);
         let before: Vec<(Counts, i32)> = sets.iter().map(|(counts, _)| (*counts, counts.wanted)).collect();
         let (had, has) = (available(&before), available(&sets));

@@ -7,7 +7,7 @@ use kube::ResourceExt;
 use super::super::Machines;
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{ConditionType, Reason, find, is_true};
-use crate::api::names::ANNOTATION_CORDONED;
+use crate::api::names::{ANNOTATION_ADDONS_DUE, ANNOTATION_CORDONED};
 use crate::api::{Cluster, Machine};
 use crate::core::kubeadm::KubernetesVersion;
 use crate::core::machine::neighbours::{Neighbours, is_updating, oldest_kubelet, takes_pods};
@@ -22,15 +22,25 @@ pub(super) fn of(
     is_control_plane: bool,
 ) -> Neighbours {
     if is_as_wanted(machine) {
-        return Neighbours::default();
+        return Neighbours {
+            addons: addons(controller, cluster, machine),
+            ..Neighbours::default()
+        };
     }
     let updating = || updating(controller, cluster, machine);
     let mut neighbours = Neighbours {
         updating: upgrading(turn, machine).or_else(updating),
         ..Neighbours::default()
     };
+    if is_control_plane {
+        neighbours.newest_control_plane = newest(controller, cluster, machine);
+    }
     let status = machine.status.as_ref();
     let node = status.and_then(|status| status.node_ref.as_ref()?.name.as_deref());
+    if node.is_none() && is_control_plane {
+        let nodes = nodes(controller, cluster);
+        neighbours.oldest_kubelet = oldest_kubelet(nodes.iter().map(AsRef::as_ref));
+    }
     if let Some(own) = node {
         let nodes = nodes(controller, cluster);
         let others = || nodes.iter().filter(|node| node.name != own);
@@ -49,6 +59,27 @@ fn is_as_wanted(machine: &Machine) -> bool {
         && !status.is_some_and(|status| is_true(&status.conditions, ConditionType::Updating))
 }
 
+/// The version to which kubeadm's addons are brought: once all control planes run it, the first of them by name sees to it.
+fn addons(controller: &Machines, cluster: &Cluster, machine: &Machine) -> Option<String> {
+    let due = cluster.annotations().get(ANNOTATION_ADDONS_DUE)?;
+    let version: KubernetesVersion = due.parse().ok()?;
+    let machines = controller.control_planes.machines(cluster);
+    let follows = |machine: &Arc<Machine>| {
+        let runs = runs(machine).and_then(|runs| runs.parse::<KubernetesVersion>().ok());
+        runs.is_some_and(|runs| runs >= version)
+    };
+    let mut staying: Vec<_> = machines
+        .iter()
+        .filter(|machine| machine.metadata.deletion_timestamp.is_none())
+        .map(|machine| (machine.name_any(), machine.uid()))
+        .collect();
+    staying.sort();
+    let is_first = staying
+        .first()
+        .is_some_and(|(_, uid)| *uid == machine.uid());
+    (is_first && machines.iter().all(follows)).then(|| due.clone())
+}
+
 /// Another Machine that has the turn of an upgrade: its API server may have the new version before kubeadm has ended.
 fn upgrading(turn: Option<&Turn>, machine: &Machine) -> Option<String> {
     let is_others = |turn: &&Turn| {
@@ -64,6 +95,23 @@ fn nodes(controller: &Machines, cluster: &Cluster) -> Vec<Arc<NodeView>> {
         .unwrap_or_default()
 }
 
+/// The newest version that another control-plane Machine runs, by what its own API server said.
+fn newest(
+    controller: &Machines,
+    cluster: &Cluster,
+    machine: &Machine,
+) -> Option<KubernetesVersion> {
+    let machines = controller.control_planes.machines(cluster);
+    let others = machines.iter().filter(|other| other.uid() != machine.uid());
+    others.filter_map(|other| runs(other)?.parse().ok()).max()
+}
+
+/// The version that the API server of a Machine's own server said last.
+fn runs(machine: &Machine) -> Option<&str> {
+    let status = machine.status.as_ref()?;
+    status.versions.as_ref()?.control_plane.as_deref()
+}
+
 /// Another control-plane Machine that is on its way to another version. Not one that waits for a kubelet, or that goes.
 fn updating(controller: &Machines, cluster: &Cluster, machine: &Machine) -> Option<String> {
     let machines = controller.control_planes.machines(cluster);
@@ -71,10 +119,9 @@ fn updating(controller: &Machines, cluster: &Cluster, machine: &Machine) -> Opti
         other.uid() != machine.uid() && other.metadata.deletion_timestamp.is_none()
     });
     let is_updating = |other: &Machine, kubelet: Option<&KubernetesVersion>| {
-        let status = other.status.as_ref();
-        let runs = status.and_then(|status| status.versions.as_ref()?.control_plane.as_deref());
         let wanted = other.versions().and_then(|v| v.control_plane.as_deref());
-        runs.zip(wanted)
+        runs(other)
+            .zip(wanted)
             .is_some_and(|(runs, wanted)| is_updating(runs, wanted, kubelet))
     };
     // thousands of Machines are made while none is updated: their Nodes are walked only for one that is

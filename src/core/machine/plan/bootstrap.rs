@@ -90,12 +90,7 @@ fn runs(unit: JobKind, at: &Progress) -> Finding {
 /// A unit is being started. That it failed before, or could not be started, is reported until its next attempt has begun.
 fn starts(observed: &Observed, unit: JobKind) -> Finding {
     let status = observed.machine.status.as_ref();
-    let condition = if unit.updates() {
-        ConditionType::Updating
-    } else {
-        BOOTSTRAP
-    };
-    let said = status.and_then(|status| find(&status.conditions, condition));
+    let said = status.and_then(|status| find(&status.conditions, unit.condition()));
     if let Some(said) = said.filter(|said| said.reason == unit.failed()) {
         return Finding::no(BOOTSTRAP, unit.failed(), said.message.clone());
     }

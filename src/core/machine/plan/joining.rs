@@ -86,21 +86,67 @@ pub(super) fn updating(observed: &Observed, cluster: &ObservedCluster) -> Option
     ))
 }
 
-/// kubeadm joins a control plane of the version that runs.
+/// A control plane joins at the version that runs, or one step ahead of it.
 fn skew(observed: &Observed, cluster: &ObservedCluster) -> Option<String> {
     let versions = observed.machine.versions()?;
     let parse = |text: &str| text.parse::<KubernetesVersion>().ok();
     let wanted = parse(versions.control_plane.as_deref()?)?;
-    let runs = parse(cluster.version.as_deref()?)?;
     let kubelet = parse(&versions.kubelet)?;
-    let fits = version::check_kubelet(&kubelet, &runs).is_ok();
-    (wanted.minor() != runs.minor() || !fits).then(|| {
-        let marker = &observed.marker;
+    let lowest = parse(cluster.version.as_deref()?)?;
+    let neighbours = &cluster.neighbours;
+    let highest = neighbours.newest_control_plane.clone();
+    let highest = highest.unwrap_or_else(|| lowest.clone());
+    if wanted < highest {
+        return Some(behind(observed, &highest, &wanted));
+    }
+    let oldest = neighbours.oldest_kubelet.as_ref();
+    let oldest = oldest.map(|(name, version)| (name.as_str(), version));
+    let problem = version::check_control_plane_step(&lowest, &wanted)
+        .and_then(|()| version::check_kubelet(&kubelet, &wanted))
+        .and_then(|()| version::check_kubelets_follow(&wanted, oldest))
+        .err();
+    if let Some(problem) = problem {
+        return Some(problem.to_string());
+    }
+    let is_ahead = wanted.minor() > lowest.minor();
+    (is_ahead && !is_local(cluster, &wanted)).then(|| {
         format!(
-            "spec.versions is kubelet {kubelet}, controlPlane {wanted}, but the control plane of Cluster {} runs {runs}, and kubeadm joins only the minor version that runs: kubectl -n {} patch machine {} --type=merge -p '{{\"spec\":{{\"versions\":{{\"kubelet\":\"{runs}\",\"controlPlane\":\"{runs}\"}}}}}}'",
-            cluster.name, marker.namespace, marker.machine
+            "spec.versions.controlPlane is {wanted} and the control plane of Cluster {} runs {lowest}; before v1.{LOCAL_MODE} a kubelet that joins may reach the older API server. Set kubeadm.clusterConfiguration.featureGates.ControlPlaneKubeletLocalMode: true of the Cluster before its init, or update its Machines in place",
+            cluster.name
         )
     })
+}
+
+/// The minor version from which a kubelet of a control plane reaches the API server beside it (kubeadm's feature gate
+/// `ControlPlaneKubeletLocalMode`).
+const LOCAL_MODE: u64 = 33;
+
+fn is_local(cluster: &ObservedCluster, wanted: &KubernetesVersion) -> bool {
+    let spec = cluster.spec.as_ref().ok();
+    let gates = spec.and_then(|spec| spec.kubeadm.cluster_configuration.get("featureGates"));
+    let gate = gates.and_then(|gates| gates.get("ControlPlaneKubeletLocalMode")?.as_bool());
+    wanted.minor() >= LOCAL_MODE || gate == Some(true)
+}
+
+/// A Machine is of an older version than the control plane, and would get the static pods of the newer one.
+pub fn behind(observed: &Observed, runs: &KubernetesVersion, wanted: &KubernetesVersion) -> String {
+    let marker = &observed.marker;
+    let mut owners = observed.machine.metadata.owner_references.iter().flatten();
+    let is_owned = owners.any(|owner| owner.controller == Some(true));
+    let remedy = if is_owned {
+        format!(
+            "Set spec.template.spec.versions of its MachineDeployment to kubelet and controlPlane {runs}"
+        )
+    } else {
+        format!(
+            "kubectl -n {} patch machine {} --type=merge -p '{{\"spec\":{{\"versions\":{{\"kubelet\":\"{runs}\",\"controlPlane\":\"{runs}\"}}}}}}'",
+            marker.namespace, marker.machine
+        )
+    };
+    format!(
+        "spec.versions.controlPlane is {wanted}, but the control plane of Cluster {} is at {runs}, and kubeadm joins none that is older: a control plane does not go back. {remedy}",
+        marker.cluster
+    )
 }
 
 /// kubeadm gives all machines the endpoint at init, and it cannot change: without one of its own, the cluster has the address

@@ -1,6 +1,7 @@
 //! What is done next for a Machine, and why. Pure.
 
 mod action;
+pub mod addons;
 pub mod address;
 mod bootstrap;
 pub mod claim;
@@ -161,6 +162,7 @@ fn held_plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan
     };
     address::keep(observed, held, &mut plan, now);
     update::keep(observed, held, &mut plan, now);
+    addons::keep(observed, held, &mut plan, now);
     virtual_machine::remove_seed(observed, held, &mut plan);
     hypervisor::record(observed, &mut plan);
     plan

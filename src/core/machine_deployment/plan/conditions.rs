@@ -141,6 +141,8 @@ fn progressing(roll: &Roll, targets: &Targets, actions: &[Action]) -> Finding {
         let text = [all]
             .into_iter()
             .chain(steps)
+            .chain(number_of_members(roll))
+            .chain(targets.waiting.clone())
             .collect::<Vec<_>>()
             .join("; ");
         return Finding::yes(PROGRESSING, Reason::Complete, text);
@@ -148,8 +150,8 @@ fn progressing(roll: &Roll, targets: &Targets, actions: &[Action]) -> Finding {
     if !steps.is_empty() {
         return Finding::yes(PROGRESSING, Reason::MachineSetUpdated, steps.join("; "));
     }
-    if let Some(refused) = &targets.refused {
-        return Finding::no(PROGRESSING, Reason::NeedsReplacement, refused.clone());
+    if let Some((reason, refused)) = &targets.refused {
+        return Finding::no(PROGRESSING, *reason, refused.clone());
     }
     let waiting = waiting(roll, targets);
     if roll.observed.paused || roll.observed.paused_by.is_some() {
@@ -163,12 +165,30 @@ fn progressing(roll: &Roll, targets: &Targets, actions: &[Action]) -> Finding {
     Finding::yes(PROGRESSING, Reason::WaitingForMachines, waiting)
 }
 
+/// What is odd about the number of control planes.
+fn number_of_members(roll: &Roll) -> Option<String> {
+    let observed = roll.observed;
+    match (observed.is_control_plane(), observed.replicas) {
+        (true, ..1) => Some(
+            "spec.replicas is 0, and the last control plane stays: it goes with its Cluster".into(),
+        ),
+        (true, even) if even % 2 == 0 => Some(format!(
+            "{even} control planes tolerate no more failures than {}: use an odd number",
+            even - 1
+        )),
+        _ => None,
+    }
+}
+
 /// Everything that is about to be done, each with its reasons. Bookkeeping on sets goes without.
 fn steps(roll: &Roll, actions: &[Action]) -> Vec<String> {
     let describe = |action: &Action| match action {
         Action::AdoptSet { name, .. } => Some(format!(
             "adopting MachineSet {name} of an earlier MachineDeployment of this name"
         )),
+        Action::AdoptMachine { name, set, .. } => {
+            Some(format!("adopting Machine {name} into MachineSet {set}"))
+        }
         Action::CreateSet(new) => {
             let reasons = new.because.join("; ");
             Some(format!(
@@ -232,6 +252,11 @@ fn waiting(roll: &Roll, targets: &Targets) -> String {
     let says = sets
         .filter(|set| !set.lagging)
         .find_map(|set| set.says.clone());
+    let held = roll.sets().filter(|set| !set.lagging).find_map(|set| {
+        let why = set.held.as_ref()?;
+        Some(format!("MachineSet {}: {why}", set.name))
+    });
+    waiting.extend(held);
     waiting.extend(says);
     if waiting.is_empty() {
         "waiting for Machines to become available".into()

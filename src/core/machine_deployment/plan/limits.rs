@@ -65,6 +65,18 @@ impl Limits {
         Ok(limits)
     }
 
+    /// The same for a control plane, whose members change one at a time: one more joins before another leaves; only without
+    /// surge one may be missing.
+    #[must_use]
+    pub fn of_control_plane(self) -> Self {
+        let surge = self.surge.min(1);
+        Self {
+            surge,
+            unavailable: self.unavailable.min(1 - surge),
+            ..self
+        }
+    }
+
     /// Nothing is created, so one Machine at least may be missing.
     fn in_place(strategy: &Strategy, replicas: i32) -> Result<Self, String> {
         let limit = strategy.in_place.clone().unwrap_or_default();

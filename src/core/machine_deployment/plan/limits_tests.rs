@@ -99,3 +99,23 @@ fn on_delete_has_no_room_of_its_own() {
         })
     );
 }
+
+#[test]
+fn a_control_plane_changes_by_one_and_joins_before_another_leaves() {
+    let table = [
+        ((3, 0), (1, 0)),
+        ((1, 3), (1, 0)),
+        ((0, 3), (0, 1)),
+        // OnDelete has no limits
+        ((0, 0), (0, 0)),
+    ];
+    for ((surge, unavailable), expected) in table {
+        let limits = Limits {
+            surge,
+            unavailable,
+            raised: false,
+        };
+        let limits = limits.of_control_plane();
+        assert_eq!((limits.surge, limits.unavailable), expected);
+    }
+}

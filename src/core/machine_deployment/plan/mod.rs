@@ -8,15 +8,18 @@
 //! |---|---|
 //! | `limits` | what `maxSurge` and `maxUnavailable` allow |
 //! | `roll` | the sets, which of them is the current one, and how many Machines each shall have |
-//! | `rolling_update`, `on_delete`, `in_place` | the next step of a roll |
+//! | `rolling_update`, `control_plane`, `on_delete`, `in_place` | the next step of a roll |
 //! | `scale` | scaling without rolling, and old sets' share of a scale-up in mid-roll |
+//! | `adopt` | control-plane Machines that are taken in first |
 //! | `breaker` | the step that ends a deadlock |
 //! | `revision` | revision numbers, and which old sets are forgotten |
 //! | `sets` | what is written on each set |
 //! | `conditions`, `phase` | what people read |
 
+mod adopt;
 mod breaker;
 mod conditions;
+mod control_plane;
 mod in_place;
 mod limits;
 mod on_delete;
@@ -34,9 +37,9 @@ use k8s_openapi::jiff::Timestamp;
 use kube::core::Selector;
 use serde::Serialize;
 
-use super::observed::Observed;
+use super::observed::{Observed, ObservedSet};
 use crate::api::MachineTemplate;
-use crate::api::conditions::Finding;
+use crate::api::conditions::{Finding, Reason};
 use crate::api::machine_deployment::StrategyType;
 use crate::core::{self, Next};
 
@@ -105,6 +108,17 @@ pub enum Action {
         /// UID that the set must still have.
         uid: String,
     },
+    /// Make a set the controller of a Machine that has none, with the set's labels, in one write.
+    AdoptMachine {
+        /// Name of the Machine.
+        name: String,
+        /// UID that the Machine must still have.
+        uid: String,
+        /// Name of the set.
+        set: String,
+        /// UID of the set.
+        set_uid: String,
+    },
     /// Create the set that [`desired_set`] gives.
     CreateSet(Box<NewSet>),
     /// Write on a set, in one request.
@@ -172,7 +186,9 @@ pub struct SetUpdate {
 pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let selector = Selector::try_from(observed.selector.clone());
     let label_selector = selector.ok().map(|selector| selector.to_string());
-    let limits = match Limits::of(&observed.strategy, observed.replicas) {
+    let is_control_plane = observed.is_control_plane();
+    let limits = match Limits::of(&observed.strategy, observed.wanted()) {
+        Ok(limits) if is_control_plane => limits.of_control_plane(),
         Ok(limits) => limits,
         Err(problem) => {
             let (phase, findings) = conditions::invalid(observed, &problem);
@@ -186,12 +202,21 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     };
     let roll = roll::Roll::new(observed, limits, now);
     let stopped = observed.deleting || observed.paused_by.is_some() || roll.lagging().is_some();
+    let adoption = if stopped {
+        adopt::Adoption::default()
+    } else {
+        adopt::plan(&roll)
+    };
+    let is_empty = !roll.sets().any(ObservedSet::is_active);
+    let adopts = !adoption.actions.is_empty() || (adoption.refused.is_some() && is_empty);
+    let stopped = stopped || adopts;
     let mut targets = if stopped {
         roll::Targets::unchanged(&roll)
     } else if observed.paused || roll.wanted.is_none() {
         scale::targets(&roll)
     } else {
         match observed.strategy.type_ {
+            StrategyType::RollingUpdate if is_control_plane => control_plane::targets(&roll),
             StrategyType::RollingUpdate => rolling_update::targets(&roll),
             StrategyType::OnDelete => on_delete::targets(&roll),
             StrategyType::InPlace => in_place::targets(&roll),
@@ -199,8 +224,13 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     };
     let mut plan = Plan {
         label_selector,
+        actions: adoption.actions,
         ..Plan::default()
     };
+    match adoption.refused {
+        Some(refused) if is_empty => targets.refused = Some((Reason::NotAdopted, refused)),
+        refused => targets.waiting.extend(refused),
+    }
     if !stopped {
         in_place::keep_surplus(&roll, &mut targets);
         plan.actions = sets::actions(&roll, &targets);

@@ -5,6 +5,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::super::observed::{Counts, Observed, ObservedSet};
 use super::super::revision::Revision;
 use super::{Limits, revision};
+use crate::api::conditions::Reason;
 use crate::core::machine_set::plan::after;
 
 /// A deployment, looked at as a roll.
@@ -70,7 +71,7 @@ impl<'a> Roll<'a> {
 
     /// The wanted number of Machines.
     pub fn replicas(&self) -> i32 {
-        self.observed.replicas
+        self.observed.wanted()
     }
 
     /// The fewest available Machines that a step may leave.
@@ -88,16 +89,12 @@ impl<'a> Roll<'a> {
         self.old.iter().copied().chain(self.current)
     }
 
-    /// Whether the template is one of the control plane.
-    pub fn is_control_plane(&self) -> bool {
-        let versions = self.observed.template.spec.versions.as_ref();
-        let control_plane = versions.and_then(|v| v.control_plane.as_deref());
-        control_plane.is_some_and(|version| !version.is_empty())
-    }
-
-    /// A set that has not answered to its last change yet: what it has by now is not known.
+    /// A set that has not answered to its last change yet: what it has by now is not known. A Machine that was adopted is
+    /// there before its set counts it.
     pub fn lagging(&self) -> Option<&'a ObservedSet> {
-        self.sets().find(|set| set.lagging)
+        let is_control_plane = self.observed.is_control_plane();
+        let mut sets = self.sets();
+        sets.find(|set| set.lagging || (is_control_plane && set.is_behind()))
     }
 
     /// The current template has proven broken: time is up, and none of its Machines is available.
@@ -204,7 +201,7 @@ pub struct Targets {
     /// What the old sets give up moves to the current one.
     pub moves: bool,
     /// Why the roll cannot go on before a person changes something.
-    pub refused: Option<String>,
+    pub refused: Option<(Reason, String)>,
 }
 
 impl Targets {

@@ -18,7 +18,7 @@ use super::{breaker, scale};
 /// The next step of a RollingUpdate.
 pub fn targets(roll: &Roll) -> Targets {
     let mut targets = Targets::unchanged(roll);
-    if roll.superseding && !roll.is_control_plane() {
+    if roll.superseding {
         give_up_starting(roll, &mut targets);
     }
     let scaled = roll.is_broken() && scale::grow_old(roll, &mut targets);
@@ -38,8 +38,7 @@ pub fn targets(roll: &Roll) -> Targets {
 
 /// Nobody wants Machines of a template that was replaced before they had a Node. That is the set
 /// that was the current one until this pass: what older sets make replaces a Machine that they
-/// lost. What it makes itself may be that as well, so as many as must be available are kept. Not of a
-/// control plane, where such a Machine may be running `kubeadm init`.
+/// lost. What it makes itself may be that as well, so as many as must be available are kept.
 fn give_up_starting(roll: &Roll, targets: &mut Targets) {
     let old: i32 = targets.old.iter().map(|target| target.to).sum();
     let spare = (old + targets.current.available() - roll.min_available()).max(0);
@@ -75,7 +74,7 @@ fn unsettled(roll: &Roll, targets: &Targets) -> Option<String> {
 
 /// A lost Machine of the current set is brought back first, too. So is one that it was only just
 /// asked for: as long as it may make none, old ones are not given up for it.
-fn lost_of_current(roll: &Roll) -> Option<String> {
+pub(super) fn lost_of_current(roll: &Roll) -> Option<String> {
     let set = roll.current.filter(|_| !roll.stalled)?;
     let missing = set.counts.wanted - set.counts.current;
     (missing > 0).then(|| {
@@ -86,7 +85,7 @@ fn lost_of_current(roll: &Roll) -> Option<String> {
     })
 }
 
-fn grow_current(roll: &Roll, targets: &mut Targets, may_grow: bool) {
+pub(super) fn grow_current(roll: &Roll, targets: &mut Targets, may_grow: bool) {
     let replicas = roll.replicas();
     let wanted = targets.current.to;
     if wanted > replicas {
@@ -128,7 +127,7 @@ fn budget(roll: &Roll, targets: &Targets) -> i32 {
     (staying + targets.current.available() - roll.min_available()).max(0)
 }
 
-fn remove_unhealthy(roll: &Roll, targets: &mut Targets) {
+pub(super) fn remove_unhealthy(roll: &Roll, targets: &mut Targets) {
     let mut budget = budget(roll, targets);
     for target in &mut targets.old {
         let unhealthy = target.unhealthy();
@@ -169,7 +168,7 @@ pub(super) fn spare(roll: &Roll, targets: &Targets) -> Vec<(usize, i32, String)>
     steps
 }
 
-fn shrink_old(roll: &Roll, targets: &mut Targets) {
+pub(super) fn shrink_old(roll: &Roll, targets: &mut Targets) {
     for (at, step, why) in spare(roll, targets) {
         let target = &mut targets.old[at];
         target.set(target.staying() - step, why);

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Resource;
 use kube::core::ObjectMeta;
+use serde_json::Value;
 
 use super::super::observed::{Observed, ObservedSet};
-use super::super::revision::set_name;
+use super::super::revision::{Revision, set_name};
 use super::roll::{Roll, Target, Targets};
 use super::{Action, NewSet, SetUpdate, in_place, revision};
 use crate::api::machine_deployment::StrategyType;
@@ -16,7 +17,9 @@ use crate::api::names::{
     ANNOTATION_MOVES_TO, ANNOTATION_RESTARTED_AT, LABEL_CLUSTER, LABEL_MACHINE_DEPLOYMENT,
     LABEL_MACHINE_DEPLOYMENT_X, LABEL_TEMPLATE_HASH,
 };
-use crate::api::{MachineDeployment, MachineSet, MachineSetSpec, MachineTemplate, ProviderSpec};
+use crate::api::{
+    MachineDeployment, MachineSet, MachineSetSpec, MachineTemplate, MachineVersions, ProviderSpec,
+};
 
 /// Longest value of a label.
 const MAX_LABEL: usize = 63;
@@ -56,11 +59,6 @@ pub fn is_complete(roll: &Roll, targets: &Targets) -> bool {
 fn create(roll: &Roll, target: &Target) -> Option<Action> {
     let observed = roll.observed;
     let wanted = roll.wanted.as_ref()?;
-    let name = set_name(&observed.name, wanted, &observed.taken);
-    let template = desired_template(observed, Some(&name.hash), None);
-    let mut selector = observed.selector.clone();
-    let labels = selector.match_labels.get_or_insert_default();
-    labels.insert(LABEL_TEMPLATE_HASH.into(), name.hash);
     let nearest = roll.old.iter().max_by_key(|set| set.revision());
     let reason = match nearest {
         None => "there is no MachineSet yet".into(),
@@ -73,19 +71,58 @@ fn create(roll: &Roll, target: &Target) -> Option<Action> {
             )
         }
     };
-    let mut annotations = sizes(roll);
-    annotations.extend(revision::annotations(roll));
-    let restarted = observed
-        .template
-        .metadata
-        .annotations
-        .get(ANNOTATION_RESTARTED_AT);
-    annotations.extend(restarted.map(|at| (ANNOTATION_RESTARTED_AT, at.clone())));
-    let labels = own_labels(observed, &template);
-    Some(Action::CreateSet(Box::new(NewSet {
-        name: name.name,
+    let new = New {
+        revision: wanted,
+        versions: observed.template.spec.versions.clone(),
+        provider_spec: observed.provider_spec.as_ref().ok().cloned()?,
         replicas: target.to,
-        labels,
+        because: [reason].into_iter().chain(target.because.clone()).collect(),
+    };
+    let mut set = new_set(roll, new);
+    let annotations = &observed.template.metadata.annotations;
+    if let Some(at) = annotations.get(ANNOTATION_RESTARTED_AT) {
+        let key = ANNOTATION_RESTARTED_AT.to_owned();
+        set.annotations.insert(key, at.clone());
+    }
+    Some(Action::CreateSet(Box::new(set)))
+}
+
+/// What a new set is made from.
+pub struct New<'a> {
+    /// The revision that names it.
+    pub revision: &'a Revision,
+    /// Versions of its Machines.
+    pub versions: Option<MachineVersions>,
+    /// The provider's object of its Machines.
+    pub provider_spec: Value,
+    /// Its number of Machines.
+    pub replicas: i32,
+    /// Why it is made.
+    pub because: Vec<String>,
+}
+
+/// A set that is the newest of its deployment.
+pub fn new_set(roll: &Roll, new: New) -> NewSet {
+    let observed = roll.observed;
+    let name = set_name(&observed.name, new.revision, &observed.taken);
+    let mut template = desired_template(observed, Some(&name.hash), None);
+    template.spec.versions = new.versions;
+    template.spec.provider_spec = ProviderSpec {
+        value: Some(new.provider_spec),
+        value_from: None,
+    };
+    let mut selector = observed.selector.clone();
+    let labels = selector.match_labels.get_or_insert_default();
+    labels.insert(LABEL_TEMPLATE_HASH.into(), name.hash);
+    let mut annotations = sizes(roll);
+    // beside a newer one it has no number: it is older than all
+    if roll.superseding {
+        annotations.extend(revision::annotations(roll));
+    }
+    NewSet {
+        name: name.name,
+        replicas: new.replicas,
+        labels: own_labels(observed, &template),
         annotations: annotations
             .into_iter()
             .map(|(key, value)| (key.into(), value))
@@ -93,8 +130,8 @@ fn create(roll: &Roll, target: &Target) -> Option<Action> {
         selector,
         template,
         min_ready_seconds: observed.min_ready_seconds,
-        because: [reason].into_iter().chain(target.because.clone()).collect(),
-    })))
+        because: new.because,
+    }
 }
 
 fn update(
@@ -176,7 +213,9 @@ fn is_disabled(roll: &Roll, targets: &Targets, set: &ObservedSet, is_current: bo
         return true;
     }
     match roll.observed.strategy.type_ {
-        StrategyType::RollingUpdate => false,
+        StrategyType::RollingUpdate => {
+            roll.observed.is_control_plane() && !is_current && is_rolling(&set)
+        }
         StrategyType::OnDelete => !is_current && is_rolling(&set),
         StrategyType::InPlace if !is_current => is_rolling(&set),
         StrategyType::InPlace => {
@@ -224,12 +263,6 @@ fn desired_template(
             .spec
             .provider_spec
             .clone_from(&set.template.spec.provider_spec);
-    } else {
-        let value = observed.provider_spec.as_ref().ok().cloned();
-        template.spec.provider_spec = ProviderSpec {
-            value,
-            value_from: None,
-        };
     }
     // a record of the set
     template

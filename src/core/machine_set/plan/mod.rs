@@ -23,7 +23,7 @@ pub use counts::Counts;
 pub use counts::after;
 pub use create::{controller_reference, desired_machine};
 pub use in_place::InPlace;
-pub use moving::{may_move, moved};
+pub use moving::{adopted, may_move, moved};
 
 /// What is done next for a MachineSet, and why.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]

@@ -1,4 +1,4 @@
-//! A Machine that moves to another set of its deployment.
+//! A Machine that becomes one of a set: it moves from another one of its deployment, or had no controller.
 
 use kube::ResourceExt;
 use kube::core::ObjectMeta;
@@ -30,6 +30,13 @@ pub fn moved(machine: &Machine, to: &Observed) -> Value {
         "metadata": { "ownerReferences": owners, "labels": create::labels(to) },
         "spec": spec,
     })
+}
+
+/// The merge patch with which a Machine that has no controller becomes one of this set: owner and labels alone.
+pub fn adopted(machine: &Machine, to: &Observed) -> Value {
+    let mut owners = machine.owner_references().to_vec();
+    owners.push(create::controller_reference(to));
+    json!({ "metadata": { "ownerReferences": owners, "labels": create::labels(to) } })
 }
 
 /// Whether Machines of one set may move to another: both belong to the same MachineDeployment. The annotation that names the

@@ -33,10 +33,7 @@ pub fn upgrade(input: &Prepare<'_>, configuration: String) -> Result<Unit, UnitE
             )?,
             step(UPGRADE_STEP, "kubeadm upgrade", "steps/upgrade.sh", values)?,
         ],
-        secrets: vec![SecretFile {
-            name: "upgrade.yaml".to_owned(),
-            content: SecretString::from(configuration),
-        }],
+        secrets: vec![settings(configuration)],
     })
 }
 
@@ -58,4 +55,29 @@ pub fn kubelet(input: &Prepare<'_>) -> Result<Unit, UnitError> {
         ],
         secrets: Vec::new(),
     })
+}
+
+/// The unit that brings kubeadm's addons to the version of the control plane that runs; `configuration` as for [`upgrade`].
+///
+/// # Errors
+/// [`UnitError`]: a template does not render.
+pub fn addons(input: &Prepare<'_>, configuration: String) -> Result<Unit, UnitError> {
+    let values = context! { fields => "kubeadm.upgradeConfiguration", ..software(input) };
+    Ok(Unit {
+        kind: JobKind::Addons,
+        steps: vec![step(
+            "addons",
+            "CoreDNS and kube-proxy in the new version",
+            "steps/addons.sh",
+            values,
+        )?],
+        secrets: vec![settings(configuration)],
+    })
+}
+
+fn settings(configuration: String) -> SecretFile {
+    SecretFile {
+        name: "upgrade.yaml".to_owned(),
+        content: SecretString::from(configuration),
+    }
 }

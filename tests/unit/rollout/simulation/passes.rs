@@ -108,7 +108,9 @@ impl World {
     ) {
         use deployment_plan::Action;
         match action {
-            Action::AdoptSet { .. } => panic!("nothing here is an orphan"),
+            Action::AdoptSet { .. } | Action::AdoptMachine { .. } => {
+                panic!("nothing here is an orphan")
+            }
             Action::CreateSet(new) => {
                 let mut set = deployment_plan::desired_set(observed, new);
                 set.metadata.uid = Some(self.uid());

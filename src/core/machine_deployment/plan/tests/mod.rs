@@ -1,3 +1,4 @@
+mod control_plane;
 mod held_back;
 mod in_place;
 mod kstatus;
@@ -71,6 +72,7 @@ fn deployment(replicas: i32, strategy: Strategy, sets: Vec<ObservedSet>) -> Obse
         },
         template: template(NEW),
         provider_spec: Ok(json!({"kind": "X"})),
+        orphans: Vec::new(),
         taken: sets.iter().map(|set| set.name.clone()).collect(),
         work_since: Some(at(100)),
         sets,

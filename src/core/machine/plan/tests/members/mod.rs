@@ -1,6 +1,7 @@
 //! Control planes of several machines: who joins, who leaves, and what etcd allows of it.
 
 mod ends;
+mod versions;
 
 use super::*;
 use crate::api::names::ANNOTATION_HOST_IS_GONE;
@@ -332,7 +333,7 @@ fn a_turn_is_not_kept_by_one_that_cannot_join() {
     };
     let at_risk = of(|c| c.etcd = unhealthy(&[FIRST, SECOND, "192.0.2.23"], SECOND));
     assert!(returns(&at_risk), "{:?}", at_risk.actions);
-    let older = of(|c| c.version = Some("v1.35.4".into()));
+    let older = of(|c| c.version = Some("v1.36.4".into()));
     assert!(returns(&older), "{:?}", older.actions);
     assert_eq!(finding(&older, "BootstrapReady").reason, "VersionSkew");
 }

@@ -50,7 +50,14 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
                 && case.owner != "made"
         }
         // the others are of virtual machines or updates, and these cases are about hosts of one version
-        Action::RunJob(JobKind::Reset | JobKind::Address | JobKind::Upgrade | JobKind::Kubelet)
+        Action::RunJob(
+            JobKind::Reset
+            | JobKind::Address
+            | JobKind::Upgrade
+            | JobKind::Kubelet
+            | JobKind::Addons,
+        )
+        | Action::EndAddons(_)
         | Action::Acquire(
             Acquire::Elsewhere
             | Acquire::Image

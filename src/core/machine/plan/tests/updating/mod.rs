@@ -1,5 +1,6 @@
 //! A Machine whose versions differ from what its node runs.
 
+mod addons;
 mod control_plane;
 mod ends;
 
@@ -75,6 +76,7 @@ fn shows(observed: Observed, jobs: &[(JobKind, UnitState)], kubelet: &str) -> Ob
     let identity = |kind| {
         let unit = match kind {
             JobKind::Upgrade => units::upgrade(&observed),
+            JobKind::Addons => units::addons(&observed),
             _ => units::kubelet(&observed),
         };
         unit.expect("a unit").identity()
@@ -247,7 +249,7 @@ fn versions_move_in_the_order_that_kubernetes_allows() {
             cluster.neighbours.oldest_kubelet = Some(("w-9".into(), version));
         })
     };
-    let cases: [Case; 8] = [
+    let cases: Vec<Case> = vec![
         (
             "ahead",
             under("v1.35.4"),

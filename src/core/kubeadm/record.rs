@@ -1,0 +1,99 @@
+//! What kubeadm has recorded of a cluster: the `ClusterConfiguration` in ConfigMap `kube-system/kubeadm-config`. `kubeadm join`
+//! renders the static pods of a new control plane at the version that stands there, whatever its own.
+
+use super::KubernetesVersion;
+
+const FIELD: &str = "kubernetesVersion:";
+
+/// What has to be done about the record before a control plane of some version joins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordStep {
+    /// It has that version.
+    Keep,
+    /// It is older; this is the configuration with the version of the one that joins.
+    Raise {
+        /// The version that stands there.
+        from: KubernetesVersion,
+        /// The whole `ClusterConfiguration`, with nothing else changed.
+        configuration: String,
+    },
+    /// It is newer: what joins would get the static pods of that version.
+    Newer(KubernetesVersion),
+    /// It has no version that can be read.
+    Unreadable,
+}
+
+/// What has to be done about this `ClusterConfiguration` before a control plane of the `wanted` version joins.
+pub fn step(configuration: &str, wanted: &KubernetesVersion) -> RecordStep {
+    let Some((at, from)) = find(configuration) else {
+        return RecordStep::Unreadable;
+    };
+    if from == *wanted {
+        return RecordStep::Keep;
+    }
+    if from > *wanted {
+        return RecordStep::Newer(from);
+    }
+    let raised = |(line, text): (usize, &str)| {
+        if line == at {
+            format!("{FIELD} {wanted}\n")
+        } else {
+            text.to_owned()
+        }
+    };
+    let lines = configuration.split_inclusive('\n').enumerate();
+    RecordStep::Raise {
+        configuration: lines.map(raised).collect(),
+        from,
+    }
+}
+
+/// The line of the version, and the version. Only the field itself, which is not indented.
+fn find(configuration: &str) -> Option<(usize, KubernetesVersion)> {
+    let mut lines = configuration.lines().enumerate();
+    let (at, value) = lines.find_map(|(at, line)| Some((at, line.strip_prefix(FIELD)?)))?;
+    let value = value.trim().trim_matches(['"', '\'']);
+    Some((at, value.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIGURATION: &str = "apiServer: {}\napiVersion: kubeadm.k8s.io/v1beta4\nfoo:\n  kubernetesVersion: v1.1.1\nkubernetesVersion: v1.35.4\nnetworking: {}\n";
+
+    fn version(text: &str) -> KubernetesVersion {
+        text.parse().expect("a version")
+    }
+
+    #[test]
+    fn the_record_rises_and_never_goes_back() {
+        let step = |wanted| step(CONFIGURATION, &version(wanted));
+        assert_eq!(step("v1.35.4"), RecordStep::Keep);
+        assert_eq!(step("1.35.4"), RecordStep::Keep);
+        assert_eq!(step("v1.35.3"), RecordStep::Newer(version("v1.35.4")));
+        let RecordStep::Raise {
+            from,
+            configuration,
+        } = step("v1.36.3")
+        else {
+            panic!("it rises");
+        };
+        assert_eq!(from, version("v1.35.4"));
+        let expected = CONFIGURATION.replace("v1.35.4", "v1.36.3");
+        assert_eq!(configuration, expected);
+    }
+
+    #[test]
+    fn a_version_is_read_as_yaml_writes_it_or_not_at_all() {
+        let wanted = version("v1.36.3");
+        for (text, expected) in [
+            ("kubernetesVersion: \"v1.36.3\"", RecordStep::Keep),
+            ("kubernetesVersion: v1.36.3", RecordStep::Keep),
+            ("kubernetesVersion: stable-1", RecordStep::Unreadable),
+            ("", RecordStep::Unreadable),
+        ] {
+            assert_eq!(step(text, &wanted), expected, "{text}");
+        }
+    }
+}

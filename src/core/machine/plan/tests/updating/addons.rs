@@ -1,0 +1,53 @@
+//! kubeadm's addons, after a control plane was replaced machine by machine.
+
+use super::*;
+use crate::core::machine::must_ask;
+use crate::core::machine::plan::addons::is_due;
+
+/// A control plane of the version that it wants, which sees to the addons; its host shows these jobs.
+fn due(jobs: &[(JobKind, UnitState)]) -> Observed {
+    let mut observed = from_packages(running(control_plane()));
+    runs(&mut observed, "v1.36.3");
+    let observed = with_cluster(observed, |cluster| {
+        cluster.version = Some("v1.36.3".into());
+        cluster.etcd = Lookup::Known(etcd_at(&[OWN]));
+        cluster.components = Some(components("v1.36.3"));
+        cluster.neighbours.addons = Some("v1.36.3".into());
+    });
+    shows(observed, jobs, "v1.36.3")
+}
+
+fn said(plan: &Plan) -> Option<(Reason, Status, String)> {
+    let mut findings = plan.findings.iter();
+    let found = findings.find(|found| found.condition == ConditionType::KubeadmAddonsUpToDate)?;
+    Some((found.reason, found.status, found.message.clone()))
+}
+
+#[test]
+fn the_addons_follow_once_and_what_is_due_ends_with_them() {
+    let first = plan(&due(&[]), at(0));
+    assert_eq!(first.actions, [Action::RunJob(JobKind::Addons)]);
+    let (reason, status, _) = said(&first).expect("the condition");
+    assert_eq!((reason, status), (Reason::KubeadmAddons, Status::False));
+    let done = plan(&due(&[(JobKind::Addons, UnitState::Succeeded)]), at(0));
+    assert_eq!(done.actions, [Action::EndAddons("v1.36.3".into())]);
+    assert_eq!(said(&done), None);
+    // the Node is as well as before
+    for plan in [first, done] {
+        assert_eq!(finding(&plan, "Ready").status, Status::True);
+        assert_eq!(plan.phase, Phase::Running);
+    }
+}
+
+#[test]
+fn its_host_is_asked_only_while_the_addons_are_due() {
+    let is_asked = |observed: &Observed| (is_due(observed), must_ask(observed));
+    assert_eq!(is_asked(&due(&[])), (true, true));
+    let elsewhere = with_cluster(due(&[]), |cluster| cluster.neighbours.addons = None);
+    assert_eq!(is_asked(&elsewhere), (false, false));
+    let goes = with_cluster(due(&[]), |cluster| cluster.deleting = true);
+    assert_eq!(is_asked(&goes), (false, false));
+    let mut unwell = due(&[]);
+    node_is(&mut unwell, |node| node.ready = Some(false));
+    assert_eq!(is_asked(&unwell), (false, false));
+}

@@ -1,0 +1,55 @@
+//! The next step of a RollingUpdate of a control plane. Its limits are one Machine ([`Limits::of_control_plane`]); the Machines
+//! themselves see to it that etcd keeps its quorum, and that the last one stays.
+//!
+//! What differs from workers: kubeadm renders the static pods of a join at the version that it has recorded for the cluster,
+//! which rises with the first newer join. So from the first step on old sets create none, and what they lost is made up from the
+//! current template. Where none is available none is given up: one may be running `kubeadm init`.
+
+use super::Limits;
+use super::breaker;
+use super::roll::{Roll, Target, Targets};
+use super::rolling_update::{grow_current, lost_of_current, remove_unhealthy, shrink_old};
+use crate::api::conditions::Reason;
+
+/// Fewer members than this cannot miss one.
+const REDUNDANT: i32 = 3;
+
+/// The next step of a RollingUpdate of a control plane.
+pub fn targets(roll: &Roll) -> Targets {
+    let mut targets = Targets::unchanged(roll);
+    if roll.current.is_some() {
+        for target in &mut targets.old {
+            let text = "lost control planes are made up from the current template";
+            target.set(target.staying(), text);
+        }
+    }
+    grow_current(roll, &mut targets, true);
+    if let Some(refused) = refused(roll, &targets) {
+        targets.refused = Some((Reason::InvalidConfiguration, refused));
+        return targets;
+    }
+    if targets.available() == 0 {
+        let text = "no control plane is available, so none is given up: one may be running kubeadm init, or the connection to the cluster may be lost";
+        targets.waiting.push(text.into());
+        return targets;
+    }
+    remove_unhealthy(roll, &mut targets);
+    match lost_of_current(roll) {
+        Some(reason) => targets.waiting.push(reason),
+        None => shrink_old(roll, &mut targets),
+    }
+    breaker::step(roll, &mut targets);
+    targets
+}
+
+/// One or two control planes cannot be replaced without one more beside them.
+fn refused(roll: &Roll, targets: &Targets) -> Option<String> {
+    let Limits { surge, .. } = roll.limits;
+    let replicas = roll.replicas();
+    let is_rolling = targets.old.iter().map(Target::staying).sum::<i32>() > 0;
+    (is_rolling && surge == 0 && replicas < REDUNDANT).then(|| {
+        format!(
+            "spec.strategy.rollingUpdate.maxSurge is 0, and a control plane of {replicas} cannot do without one while another is prepared. Set maxSurge to 1, which needs a free Host; or spec.strategy to {{type: InPlace}}, which keeps the Machines and changes versions alone"
+        )
+    })
+}

@@ -1,0 +1,192 @@
+use super::*;
+use crate::api::conditions::ConditionType;
+use crate::core::machine_deployment::Orphan;
+
+const OLD: &str = "v1.35.4";
+
+fn versions(version: &str) -> MachineVersions {
+    MachineVersions {
+        kubelet: version.into(),
+        control_plane: Some(version.into()),
+    }
+}
+
+/// A deployment of control planes of [`NEW`], from which the set of this name and version was made.
+fn planes(replicas: i32, strategy: Strategy, sets: Vec<ObservedSet>) -> Observed {
+    let mut observed = deployment(replicas, strategy, sets);
+    observed.template.spec.versions = Some(versions(NEW));
+    observed
+}
+
+fn set_of(name: &str, version: &str, counts: (i32, i32, i32)) -> ObservedSet {
+    let revision = if version == NEW { 9 } else { 1 };
+    let mut set = set(name, version, revision, counts);
+    set.template.spec.versions = Some(versions(version));
+    set.owned = Some(counts.1);
+    set
+}
+
+fn numbers(plan: &Plan) -> Vec<(String, i32)> {
+    let number = |action: &Action| match action {
+        Action::UpdateSet(update) => Some((update.name.clone(), update.replicas?.1)),
+        Action::CreateSet(new) => Some((new.name.clone(), new.replicas)),
+        _ => None,
+    };
+    plan.actions.iter().filter_map(number).collect()
+}
+
+fn says(plan: &Plan, condition: ConditionType) -> (Reason, String) {
+    let mut findings = plan.findings.iter();
+    let found = findings.find(|finding| finding.condition == condition);
+    let found = found.expect("the condition");
+    (found.reason, found.message.clone())
+}
+
+fn owned(name: &str, number: i32) -> (String, i32) {
+    (name.to_owned(), number)
+}
+
+#[test]
+fn one_joins_before_one_leaves() {
+    let old = |counts| set_of("old", OLD, counts);
+    let new = |counts| set_of("new", NEW, counts);
+    // wider limits come to one
+    let roll = |sets| plan(&planes(3, rolling(Int(3), Int(2)), sets), at(100));
+    let table = [
+        (vec![old((3, 3, 3)), new((0, 0, 0))], vec![owned("new", 1)]),
+        (vec![old((3, 3, 3)), new((1, 1, 0))], vec![]),
+        (vec![old((3, 3, 3)), new((1, 1, 1))], vec![owned("old", 2)]),
+        (vec![old((2, 2, 2)), new((1, 1, 1))], vec![owned("new", 2)]),
+        // what an old set lost is made up from the current template
+        (vec![old((3, 2, 2)), new((1, 1, 1))], vec![owned("old", 2)]),
+        // one that does not become available holds none back
+        (vec![old((3, 3, 2)), new((1, 1, 1))], vec![owned("old", 2)]),
+        // and where none is available, none goes: it may be running kubeadm init
+        (vec![old((2, 2, 0)), new((2, 2, 0))], vec![]),
+    ];
+    for (sets, expected) in table {
+        let case = format!("{sets:?}");
+        assert_eq!(numbers(&roll(sets)), expected, "{case}");
+    }
+}
+
+#[test]
+fn without_surge_one_leaves_first_where_the_others_can_do_without_it() {
+    let roll = |replicas, sets| plan(&planes(replicas, rolling(Int(0), Int(1)), sets), at(100));
+    let old = |counts| set_of("old", OLD, counts);
+    let of_three = roll(3, vec![old((3, 3, 3)), set_of("new", NEW, (0, 0, 0))]);
+    assert_eq!(numbers(&of_three), vec![owned("old", 2)]);
+    for replicas in [1, 2] {
+        let mut creates_none = old((replicas, replicas, replicas));
+        let disabled = (ANNOTATION_DISABLE_CREATE.to_owned(), "true".to_owned());
+        creates_none.annotations.extend([disabled]);
+        let sets = vec![creates_none, set_of("new", NEW, (0, 0, 0))];
+        let refused = roll(replicas, sets);
+        assert_eq!(numbers(&refused), vec![]);
+        let (reason, message) = says(&refused, ConditionType::Progressing);
+        assert_eq!(reason, Reason::InvalidConfiguration);
+        assert!(message.contains("Set maxSurge to 1"), "{message}");
+    }
+}
+
+#[test]
+fn old_sets_create_none_during_a_roll() {
+    let sets = vec![set_of("old", OLD, (3, 3, 3)), set_of("new", NEW, (0, 0, 0))];
+    let first = plan(&planes(3, rolling(Int(1), Int(0)), sets), at(100));
+    let disabled = first.actions.iter().any(|action| match action {
+        Action::UpdateSet(update) => {
+            update.name == "old" && update.annotations.contains_key(ANNOTATION_DISABLE_CREATE)
+        }
+        _ => false,
+    });
+    assert!(disabled, "{:?}", first.actions);
+}
+
+#[test]
+fn the_last_one_stays_and_an_even_number_is_told() {
+    let sets = |number| vec![set_of("new", NEW, (number, number, number))];
+    for (replicas, have, says_what) in [
+        (0, 1, "the last control plane stays"),
+        (2, 2, "2 control planes tolerate no more failures than 1"),
+    ] {
+        let plan = plan(
+            &planes(replicas, rolling(Int(1), Int(0)), sets(have)),
+            at(100),
+        );
+        assert_eq!(numbers(&plan), vec![], "{replicas}");
+        let (reason, message) = says(&plan, ConditionType::Progressing);
+        assert_eq!(reason, Reason::Complete, "{message}");
+        assert!(message.contains(says_what), "{message}");
+    }
+}
+
+fn orphan(name: &str, version: &str, kind: &str) -> Orphan {
+    Orphan {
+        name: name.into(),
+        uid: name.into(),
+        versions: Some(versions(version)),
+        provider_spec: json!({ "kind": kind }),
+    }
+}
+
+fn with_orphans(sets: Vec<ObservedSet>, orphans: Vec<Orphan>) -> Plan {
+    let mut observed = planes(3, rolling(Int(1), Int(0)), sets);
+    observed.orphans = orphans;
+    plan(&observed, at(100))
+}
+
+#[test]
+fn a_machine_is_adopted_into_the_set_of_its_version_before_any_is_made() {
+    for version in [NEW, OLD] {
+        let first = with_orphans(vec![], vec![orphan("cp-1", version, "X")]);
+        let [Action::CreateSet(new)] = &first.actions[..] else {
+            panic!("{:?}", first.actions);
+        };
+        assert_eq!(
+            (new.replicas, &new.template.spec.versions),
+            (1, &Some(versions(version)))
+        );
+        assert!(new.annotations.contains_key(ANNOTATION_DISABLE_CREATE));
+        // the set exists, and expects it
+        let mut made = set_of("made", version, (1, 0, 0));
+        let annotations = new.annotations.clone();
+        made.annotations.extend(annotations);
+        let second = with_orphans(vec![made.clone()], vec![orphan("cp-1", version, "X")]);
+        let adopts = Action::AdoptMachine {
+            name: "cp-1".into(),
+            uid: "cp-1".into(),
+            set: "made".into(),
+            set_uid: made.uid.clone(),
+        };
+        assert_eq!(second.actions, vec![adopts]);
+        // it has the Machine, and has not counted it
+        made.owned = Some(1);
+        assert_eq!(with_orphans(vec![made], vec![]).actions, vec![]);
+    }
+}
+
+#[test]
+fn a_set_expects_a_machine_before_it_has_it() {
+    let sets = vec![set_of("new", NEW, (3, 3, 3))];
+    let plan = with_orphans(sets, vec![orphan("cp-9", NEW, "X")]);
+    assert_eq!(numbers(&plan), vec![owned("new", 4)]);
+    assert_eq!(plan.actions.len(), 1, "{:?}", plan.actions);
+}
+
+#[test]
+fn what_differs_is_not_adopted_and_nothing_is_made_instead() {
+    let differs = || vec![orphan("cp-1", NEW, "Y")];
+    let refused = with_orphans(vec![], differs());
+    assert_eq!(refused.actions, vec![]);
+    let (reason, message) = says(&refused, ConditionType::Progressing);
+    assert_eq!(reason, Reason::NotAdopted);
+    let parts = ["Machine cp-1", "providerSpec.kind"];
+    assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+    // a deployment that has Machines goes on, and says it
+    let goes_on = with_orphans(vec![set_of("new", NEW, (1, 1, 1))], differs());
+    assert_eq!(numbers(&goes_on), vec![owned("new", 3)]);
+    let complete = with_orphans(vec![set_of("new", NEW, (3, 3, 3))], differs());
+    let (reason, message) = says(&complete, ConditionType::Progressing);
+    assert_eq!(reason, Reason::Complete);
+    assert!(message.contains("cp-1"), "{message}");
+}
