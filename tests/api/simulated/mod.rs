@@ -1,6 +1,7 @@
 //! Simulated machines: the manager with its shipped rights on a real management plane, and a second real
 //! kube-apiserver that the machines register their Nodes in.
 
+mod adopted;
 mod hanging;
 mod in_place;
 mod leaving;
