@@ -41,6 +41,7 @@ use super::meta::MachineTemplate;
 #[x_kube(validation = Rule::new(super::schema::LIMIT_FITS).message(super::schema::LIMIT_FITS_MESSAGE).field_path(".strategy"))]
 #[x_kube(validation = Rule::new(super::schema::CAN_UPDATE_IN_PLACE).message(super::schema::CAN_UPDATE_IN_PLACE_MESSAGE).field_path(".strategy.inPlace"))]
 #[x_kube(validation = Rule::new(super::schema::CONTROL_PLANE_STAYS).message(super::schema::CONTROL_PLANE_STAYS_MESSAGE).field_path(".replicas"))]
+#[x_kube(validation = Rule::new(super::schema::ROLE_STAYS).message(super::schema::ROLE_STAYS_MESSAGE).field_path(".template.spec.versions"))]
 #[x_kube(validation = Rule::new(super::schema::CAN_ROLL).message(super::schema::CAN_ROLL_MESSAGE).field_path(".strategy.rollingUpdate"))]
 pub struct MachineDeploymentSpec {
     /// Desired number of Machines.

@@ -337,6 +337,13 @@ self.template.spec.versions.controlPlane == ''";
 /// Message of [`CONTROL_PLANE_STAYS`].
 pub const CONTROL_PLANE_STAYS_MESSAGE: &str = "replicas is 0, and the template has versions.controlPlane: the last control \
 plane has the only copy of the cluster's data. Write 1 or more, or delete the Cluster";
+/// A MachineDeployment makes control planes or workers, and none becomes the other.
+pub const ROLE_STAYS: &str = "\
+(has(self.template.spec.versions) && has(self.template.spec.versions.controlPlane) && self.template.spec.versions.controlPlane != '') == \
+(has(oldSelf.template.spec.versions) && has(oldSelf.template.spec.versions.controlPlane) && oldSelf.template.spec.versions.controlPlane != '')";
+/// Message of [`ROLE_STAYS`].
+pub const ROLE_STAYS_MESSAGE: &str = "versions.controlPlane of the template was added or removed, and a control plane becomes \
+no worker, nor the reverse. Set it back, and create another MachineDeployment";
 /// Message of [`SELECTOR_MATCHES`], as a CEL expression that names the first label that the template lacks.
 /// Of expressions nothing is repeated: to name one costs the API server more than it lets a rule spend.
 pub fn selector_message() -> String {

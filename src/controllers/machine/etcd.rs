@@ -44,7 +44,35 @@ pub(super) async fn may_join(
     if let Err(obstacle) = permits(&members, Change::Add) {
         return Ok(Some(waits(observed, obstacle.reason(), obstacle.message())));
     }
-    record::prepare(controller, observed, &cluster(controller, observed)?).await
+    let cluster = cluster(controller, observed)?;
+    let refused = record::prepare(controller, observed, &cluster, &members).await?;
+    // others may have to change meanwhile what it waits for
+    if refused.is_some()
+        && let Some(proof) = observed.member_proof(&members)
+    {
+        let over = TurnIsOver::Member(proof);
+        turn::give_back(&controller.turns, &observed.marker, &over).await?;
+    }
+    Ok(refused)
+}
+
+/// Takes the turn. To join it is taken only when kubeadm's record of the cluster lets the Machine join.
+///
+/// # Errors
+/// Those of [`turn::take`] and [`record::refuses`].
+pub(super) async fn take_turn(
+    controller: &Machines,
+    observed: &Observed,
+    action: TurnAction,
+) -> Result<ActionOutcome, ReconcileError> {
+    if action == TurnAction::Join {
+        let cluster = cluster(controller, observed)?;
+        if let Some(refused) = record::refuses(controller, observed, &cluster).await? {
+            return Ok(ActionOutcome::NotYet(refused));
+        }
+    }
+    let doubt = turn::take(&controller.turns, observed, action).await?;
+    Ok(doubt.map_or(ActionOutcome::Yes, ActionOutcome::NotYet))
 }
 
 /// Requires that etcd can do without the member of the Machine for a while, and that the Machine still has the turn.

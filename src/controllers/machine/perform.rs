@@ -35,10 +35,7 @@ pub async fn perform(
         Action::Power(power) => provider.power(observed, *power).await,
         Action::TakeHost => take_host(controller, observed).await,
         Action::RunJob(kind) => run_job(controller, observed, *kind).await,
-        Action::TakeTurn(action) => {
-            let doubt = turn::take(&controller.turns, observed, *action).await?;
-            Ok(doubt.map_or(ActionOutcome::Yes, ActionOutcome::NotYet))
-        }
+        Action::TakeTurn(action) => etcd::take_turn(controller, observed, *action).await,
         Action::RemoveMember(member) => etcd::remove(controller, observed, member).await,
         Action::ReturnTurn(over) => etcd::return_turn(controller, observed, over).await,
         Action::EndAddons(version) => record::end_addons(controller, observed, version).await,

@@ -146,6 +146,9 @@ fn sight(
     let others = sets.iter().filter(|set| !set.is_ours(&engine.stores));
     let others: BTreeSet<String> = others.map(|set| set.name_any()).collect();
     observed.sets.retain(|set| !others.contains(&set.name));
+    for set in &mut observed.sets {
+        set.is_owner = engine.stores.machines.count(&Key::Owner(set.uid.clone())) > 0;
+    }
     for set in observed.sets.iter_mut().filter(|set| set.is_active()) {
         let machines = engine.stores.machines.by(&Key::Troubled(set.uid.clone()));
         let ours = machines.iter().filter(|one| one.is_ours(&engine.stores));

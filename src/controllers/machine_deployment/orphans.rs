@@ -11,8 +11,8 @@ use crate::api::readable::unreadable;
 use crate::api::{Machine, MachineDeployment};
 use crate::controllers::machine_class;
 use crate::controllers::whose::ProviderObject;
-use crate::core::Key;
 use crate::core::machine_deployment::{Orphan, has_control_plane};
+use crate::core::{Key, paused};
 use crate::engine::{Engine, ReconcileError};
 use crate::store::{Item, Stores};
 
@@ -59,9 +59,10 @@ pub async fn live(
 fn cluster(deployment: &MachineDeployment) -> Option<&String> {
     let labels = deployment.labels();
     let of_template = &deployment.spec.template.metadata.labels;
-    let cluster = labels
+    // in the order in which a MachineSet labels what it creates
+    let cluster = of_template
         .get(LABEL_CLUSTER)
-        .or_else(|| of_template.get(LABEL_CLUSTER));
+        .or_else(|| labels.get(LABEL_CLUSTER));
     cluster.filter(|_| has_control_plane(&deployment.spec.template))
 }
 
@@ -86,6 +87,7 @@ fn of(stores: &Stores, deployment: &MachineDeployment, machines: &[Arc<Machine>]
             name: machine.name_any(),
             uid: machine.uid().unwrap_or_default(),
             versions: machine.versions().cloned(),
+            is_paused: paused::itself(machine.as_ref()).is_some(),
             // what cannot be resolved differs from every template
             provider_spec: spec.unwrap_or_default(),
         }

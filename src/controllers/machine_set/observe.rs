@@ -7,8 +7,8 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::MachineSets;
-use crate::api::names::LABEL_CLUSTER;
-use crate::api::{Machine, MachineSet};
+use crate::api::names::{ANNOTATION_INITIALIZED, LABEL_CLUSTER};
+use crate::api::{Cluster, ClusterProviderSpec, Machine, MachineSet};
 use crate::controllers::whose::ProviderObject;
 use crate::controllers::{machine_class, paused};
 use crate::core::Key;
@@ -90,6 +90,15 @@ fn gate(stores: &Stores, set: &MachineSet, namespace: &str) -> Option<Gate> {
     let name = set.labels().get(LABEL_CLUSTER)?;
     let cluster = stores.clusters.get(namespace, name)?;
     let versions = set.spec.template.spec.versions.as_ref()?;
+    if has_control_plane(&set.spec.template) && lacks_endpoint(&cluster) {
+        let message = format!(
+            "Cluster {name} has no spec.providerSpec.value.controlPlaneEndpoint: its API has the address of its only control-plane machine, so no other one joins. Set the template back; to change versions, set spec.strategy to {{type: InPlace}}"
+        );
+        return Some(Gate {
+            reason: Reason::EndpointMissing,
+            message,
+        });
+    }
     let lowest: KubernetesVersion = cluster.status.as_ref()?.version.as_ref()?.parse().ok()?;
     let error = if has_control_plane(&set.spec.template) {
         let wanted = versions.control_plane.as_ref()?.parse().ok()?;
@@ -112,4 +121,11 @@ fn gate(stores: &Stores, set: &MachineSet, namespace: &str) -> Option<Gate> {
         reason: Reason::VersionSkew,
         message: error.to_string(),
     })
+}
+
+/// Whether a control plane exists that no other one can join.
+fn lacks_endpoint(cluster: &Cluster) -> bool {
+    let spec = ClusterProviderSpec::decode(cluster.spec.provider_spec.value.as_ref());
+    let is_made = cluster.annotations().contains_key(ANNOTATION_INITIALIZED);
+    is_made && spec.is_ok_and(|spec| spec.control_plane_endpoint.is_none())
 }

@@ -3,7 +3,7 @@
 
 use secrecy::SecretString;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::contradiction::{Contradiction, Part};
 use super::documents;
@@ -132,7 +132,53 @@ pub fn upgrade(user: &ClusterProviderSpec, ran_init: bool) -> Result<String, Con
     };
     let upgrade = documents::upgrade(made_with);
     refuse_contradictions(&[upgrade_part(&upgrade, user)])?;
-    yaml(&[merge(upgrade, &user.kubeadm.upgrade_configuration)])
+    let mut upgrade = merge(upgrade, &user.kubeadm.upgrade_configuration);
+    // an addon that init did not install is not installed by an upgrade
+    for part in ["apply", "node"] {
+        let mut skipped = phases(upgrade.get(part));
+        let of_init = user.kubeadm.init_configuration.get(SKIP_PHASES);
+        let addons = strings(of_init).filter(|phase| is_addon(phase));
+        let new: Vec<_> = addons.filter(|phase| !skipped.contains(phase)).collect();
+        if !new.is_empty() {
+            skipped.extend(new);
+            upgrade[part][SKIP_PHASES] = json!(skipped);
+        }
+    }
+    yaml(&[upgrade])
+}
+
+const SKIP_PHASES: &str = "skipPhases";
+const ADDON: &str = "addon";
+
+/// kubeadm's addons that a cluster has from kubeadm, as its phases call them.
+pub fn addons(user: &ClusterProviderSpec) -> Vec<&'static str> {
+    let of_init = strings(user.kubeadm.init_configuration.get(SKIP_PHASES));
+    let of_node = phases(user.kubeadm.upgrade_configuration.get("node"));
+    let skipped: Vec<String> = of_init.chain(of_node).collect();
+    let is_skipped = |name: &str| {
+        let phase = format!("{ADDON}/{name}");
+        let all = [ADDON, "addon/all"];
+        skipped
+            .iter()
+            .any(|skipped| *skipped == phase || all.contains(&skipped.as_str()))
+    };
+    ["coredns", "kube-proxy"]
+        .into_iter()
+        .filter(|name| !is_skipped(name))
+        .collect()
+}
+
+fn is_addon(phase: &str) -> bool {
+    phase.split('/').next() == Some(ADDON)
+}
+
+fn phases(part: Option<&Value>) -> Vec<String> {
+    strings(part.and_then(|part| part.get(SKIP_PHASES))).collect()
+}
+
+fn strings(list: Option<&Value>) -> impl Iterator<Item = String> {
+    let list = list.and_then(Value::as_array).into_iter().flatten();
+    list.filter_map(|item| item.as_str().map(str::to_owned))
 }
 
 impl ClusterDocuments {

@@ -19,7 +19,9 @@ pub mod record;
 mod rules;
 pub mod version;
 
-pub use config::{ClusterDocuments, ConfigError, check, cluster_documents, init, join, upgrade};
+pub use config::{
+    ClusterDocuments, ConfigError, addons, check, cluster_documents, init, join, upgrade,
+};
 pub use contradiction::Contradiction;
 pub use difference::difference;
 pub use input::{

@@ -18,7 +18,12 @@ pub enum RecordStep {
         configuration: String,
     },
     /// It is newer: what joins would get the static pods of that version.
-    Newer(KubernetesVersion),
+    Newer {
+        /// The version that stands there.
+        recorded: KubernetesVersion,
+        /// The whole `ClusterConfiguration` with the version of the one that joins.
+        configuration: String,
+    },
     /// It has no version that can be read.
     Unreadable,
 }
@@ -31,9 +36,6 @@ pub fn step(configuration: &str, wanted: &KubernetesVersion) -> RecordStep {
     if from == *wanted {
         return RecordStep::Keep;
     }
-    if from > *wanted {
-        return RecordStep::Newer(from);
-    }
     let raised = |(line, text): (usize, &str)| {
         if line == at {
             format!("{FIELD} {wanted}\n")
@@ -42,10 +44,32 @@ pub fn step(configuration: &str, wanted: &KubernetesVersion) -> RecordStep {
         }
     };
     let lines = configuration.split_inclusive('\n').enumerate();
+    let configuration = lines.map(raised).collect();
+    if from > *wanted {
+        return RecordStep::Newer {
+            recorded: from,
+            configuration,
+        };
+    }
     RecordStep::Raise {
-        configuration: lines.map(raised).collect(),
+        configuration,
         from,
     }
+}
+
+/// Whether a record that is newer than `wanted` may be set back: it was raised for a control plane that runs no more (`due` is
+/// the version to which it was raised, and the addons have not followed), all control planes that were started (`runs`, by their
+/// own API servers) run no more than `wanted`, and etcd has no other voting members.
+pub fn may_go_back(
+    (recorded, wanted): (&KubernetesVersion, &KubernetesVersion),
+    due: Option<&str>,
+    runs: &[Option<KubernetesVersion>],
+    voters: usize,
+) -> bool {
+    let was_raised = due.and_then(|due| due.parse().ok()).as_ref() == Some(recorded);
+    let follows =
+        |runs: &Option<KubernetesVersion>| runs.as_ref().is_some_and(|runs| runs <= wanted);
+    was_raised && !runs.is_empty() && runs.iter().all(follows) && voters <= runs.len()
 }
 
 /// The line of the version, and the version. Only the field itself, which is not indented.
@@ -67,11 +91,41 @@ mod tests {
     }
 
     #[test]
-    fn the_record_rises_and_never_goes_back() {
+    fn the_record_goes_back_only_where_nothing_ever_followed_it() {
+        let runs = |all: &[&str]| -> Vec<Option<KubernetesVersion>> {
+            all.iter().map(|text| text.parse().ok()).collect()
+        };
+        let due = Some("v1.36.3");
+        let table = [
+            (due, &["v1.35.4", "v1.35.4", "v1.35.4"][..], 3, true),
+            (due, &["v1.35.4"], 1, true),
+            // kubeadm upgrade, or somebody, raised it
+            (None, &["v1.35.4"], 1, false),
+            (Some("v1.35.9"), &["v1.35.4"], 1, false),
+            // one runs the newer version, or has not said what it runs
+            (due, &["v1.35.4", "v1.36.3"], 2, false),
+            (due, &["v1.35.4", "?"], 2, false),
+            // a member that no Machine has
+            (due, &["v1.35.4"], 2, false),
+            (due, &[], 0, false),
+        ];
+        let versions = (version("v1.36.3"), version("v1.35.4"));
+        for (due, all, voters, expected) in table {
+            let may = may_go_back((&versions.0, &versions.1), due, &runs(all), voters);
+            assert_eq!(may, expected, "{due:?} {all:?} {voters}");
+        }
+    }
+
+    #[test]
+    fn the_record_rises_to_what_joins() {
         let step = |wanted| step(CONFIGURATION, &version(wanted));
         assert_eq!(step("v1.35.4"), RecordStep::Keep);
         assert_eq!(step("1.35.4"), RecordStep::Keep);
-        assert_eq!(step("v1.35.3"), RecordStep::Newer(version("v1.35.4")));
+        let newer = RecordStep::Newer {
+            recorded: version("v1.35.4"),
+            configuration: CONFIGURATION.replace("v1.35.4", "v1.35.3"),
+        };
+        assert_eq!(step("v1.35.3"), newer);
         let RecordStep::Raise {
             from,
             configuration,

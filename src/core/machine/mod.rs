@@ -12,7 +12,7 @@ pub mod units;
 
 pub use ask::must_ask;
 pub use member::ControlPlaneMachine;
-pub use neighbours::Neighbours;
+pub use neighbours::{AddonsDue, Neighbours};
 pub use observed::{
     Contact, GatewayView, HostChoice, Infrastructure, Lookup, Namesake, Observed, ObservedCluster,
     PendingClaim, Placement, Refusal, SpecProblem, Stuck, Unheld, VirtualMachine, is_begun,

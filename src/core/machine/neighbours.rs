@@ -13,12 +13,21 @@ pub struct Neighbours {
     pub newest_control_plane: Option<KubernetesVersion>,
     /// Name and version of the oldest kubelet; determined for a control plane only.
     pub oldest_kubelet: Option<(String, KubernetesVersion)>,
-    /// The version to which kubeadm's addons are brought, if this is the Machine that sees to it.
-    pub addons: Option<String>,
+    /// kubeadm's addons are to follow, and this is the Machine that sees to it.
+    pub addons: Option<AddonsDue>,
     /// Another worker without a MachineSet that is updated before this one.
     pub ahead: Option<String>,
     /// Another Node takes ordinary pods, so that this one can be drained.
     pub take_pods: bool,
+}
+
+/// kubeadm's addons are to follow the control plane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AddonsDue {
+    /// The version to which they are brought.
+    pub version: String,
+    /// A control-plane Machine that does not run it yet, or has not gone yet.
+    pub waits_for: Option<String>,
 }
 
 /// Whether a control plane of this version is on its way to the one that is wanted. It is not while it waits for this kubelet,

@@ -70,9 +70,13 @@ pub fn upgrade(observed: &Observed) -> Result<Unit, String> {
 /// # Errors
 /// What is missing or cannot be used, for people.
 pub fn addons(observed: &Observed) -> Result<Unit, String> {
-    let configuration = kubeadm::upgrade(parts(observed)?.spec, observed.is_initializer());
+    let spec = parts(observed)?.spec;
+    let configuration = kubeadm::upgrade(spec, observed.is_initializer());
     let configuration = configuration.map_err(|error| error.to_string())?;
-    with_input(observed, |input| node::addons(input, configuration))
+    let addons = kubeadm::addons(spec);
+    with_input(observed, |input| {
+        node::addons(input, &addons, configuration)
+    })
 }
 
 /// The kubelet in another version.

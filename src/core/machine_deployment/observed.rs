@@ -73,6 +73,8 @@ pub struct Orphan {
     pub versions: Option<MachineVersions>,
     /// The provider's object that its provider spec stands for.
     pub provider_spec: Value,
+    /// It has the annotation `cluster.k8s.io/paused`.
+    pub is_paused: bool,
 }
 
 /// Why the template's provider spec is unknown.
@@ -115,6 +117,8 @@ pub struct ObservedSet {
     pub lagging: bool,
     /// Machines that it has according to the watch, without those in deletion; counted where Machines move between sets.
     pub owned: Option<i32>,
+    /// A Machine names it as its controller, whether its selector matches that or not: it would go with the set.
+    pub is_owner: bool,
     /// Why it creates no Machines, if it has to.
     pub held: Option<String>,
     /// The most urgent trouble of its Machines, once they were read.
@@ -187,6 +191,7 @@ impl ObservedSet {
             last_progress: status.last_progress_time.as_ref().map(|time| time.0),
             lagging: status.observed_generation != set.metadata.generation,
             owned: None,
+            is_owner: false,
             held: held(&status),
             says: None,
         }
@@ -251,6 +256,12 @@ impl ObservedSet {
             .map(String::as_str)
     }
 
+    /// Whether it has Machines.
+    pub fn has_machines(&self) -> bool {
+        let counts = &self.counts;
+        counts.current > 0 || counts.deleting > 0 || self.owned.is_some_and(|owned| owned > 0)
+    }
+
     /// Whether it has Machines, or shall have some.
     pub fn is_active(&self) -> bool {
         let counts = &self.counts;
@@ -259,9 +270,18 @@ impl ObservedSet {
 }
 
 impl Observed {
-    /// Whether the template is one of the control plane.
+    /// Whether its Machines are control planes: by the template, or as long as there are such Machines.
     pub fn is_control_plane(&self) -> bool {
-        has_control_plane(&self.template)
+        let sets = self.sets.iter().filter(|set| set.is_active());
+        let mut templates = sets.map(|set| &set.template).chain([&self.template]);
+        templates.any(has_control_plane)
+    }
+
+    /// A set whose Machines have another role than the template: a control plane becomes no worker, nor the reverse.
+    pub fn of_other_role(&self) -> Option<&ObservedSet> {
+        let role = has_control_plane(&self.template);
+        let mut sets = self.sets.iter().filter(|set| set.is_active());
+        sets.find(|set| set.owner == Owner::Ours && has_control_plane(&set.template) != role)
     }
 
     /// The wanted number of Machines. The last control plane stays: it has the only copy of the cluster's data.

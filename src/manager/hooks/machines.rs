@@ -149,9 +149,15 @@ fn health(machine: &Machine) -> [Option<&str>; 2] {
     .map(|name| find(conditions, name).map(|condition| condition.reason.as_str()))
 }
 
-/// Whether kubeadm is started for a control-plane Machine: the others learn its address.
+/// Whether kubeadm is started for a control-plane Machine, of which the others learn the address; or it says of another version
+/// that it runs that, for which one of them may wait.
 fn has_begun(before: &Machine, machine: &Machine) -> bool {
-    machine.is_control_plane() && is_begun(machine) && !is_begun(before)
+    let runs = |machine: &Machine| {
+        let status = machine.status.as_ref()?;
+        status.versions.as_ref()?.control_plane.clone()
+    };
+    let begins = is_begun(machine) && !is_begun(before);
+    machine.is_control_plane() && (begins || runs(before) != runs(machine))
 }
 
 /// The control plane of a Cluster in deletion waits until its last worker is deleted; its machines know of each other.

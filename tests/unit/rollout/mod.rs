@@ -1,5 +1,6 @@
 //! Rolls, simulated to their end: the planners of MachineDeployment and MachineSet and nothing else.
 
+mod control_plane;
 mod faults;
 mod golden;
 mod in_place;

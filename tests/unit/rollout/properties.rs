@@ -46,6 +46,7 @@ fn event() -> impl Strategy<Value = Event> {
 
 #[derive(Clone, Debug)]
 struct Story {
+    planes: bool,
     replicas: i32,
     surge: i32,
     unavailable: i32,
@@ -60,11 +61,12 @@ fn story() -> impl Strategy<Value = Story> {
     let numbers = (1..9, 0..4, 0..4, 0..90_i64, 0..90_i64);
     (
         numbers,
-        any::<u64>(),
+        (0..3_u8, any::<u64>()),
         proptest::collection::vec((0..12_usize, event()), 0..8),
     )
         .prop_map(
-            |((replicas, surge, unavailable, boot, vanish), seed, events)| Story {
+            |((replicas, surge, unavailable, boot, vanish), (role, seed), events)| Story {
+                planes: role == 0,
                 replicas,
                 surge,
                 unavailable,
@@ -87,7 +89,12 @@ struct Run {
 impl Run {
     fn new(story: &Story) -> Self {
         let limits = rolling(Int(story.surge), Int(story.unavailable));
-        let mut world = World::paced(story.replicas, limits, (story.boot, story.vanish), BROKEN);
+        let world = if story.planes {
+            World::planes(story.replicas, limits)
+        } else {
+            World::running(story.replicas, limits)
+        };
+        let mut world = world.at_pace((story.boot, story.vanish), BROKEN);
         world.set_version("v1.36.0");
         Self {
             world,
@@ -183,6 +190,10 @@ impl Run {
     /// Peace: nothing hangs or is paused any more, and the template is one that works.
     fn end(&mut self) -> Result<(), TestCaseError> {
         self.happen(&Event::Pause(false));
+        if self.world.control_plane {
+            // one or two cannot be replaced without one more
+            self.world.deployment.spec.strategy = rolling(Int(1), Int(0));
+        }
         self.world.physics.stuck.clear();
         let versions = self
             .world
@@ -255,6 +266,8 @@ proptest! {
         edit in any::<bool>(),
         victim in any::<usize>(),
     ) {
+        // what a control plane lost is made of the current template
+        let story = Story { planes: false, ..story };
         let mut run = Run::new(&story);
         for _ in 0..passes {
             run.step()?;

@@ -10,7 +10,9 @@ use crate::api::conditions::{ConditionType, Reason, find, is_true};
 use crate::api::names::{ANNOTATION_ADDONS_DUE, ANNOTATION_CORDONED};
 use crate::api::{Cluster, Machine};
 use crate::core::kubeadm::KubernetesVersion;
-use crate::core::machine::neighbours::{Neighbours, is_updating, oldest_kubelet, takes_pods};
+use crate::core::machine::neighbours::{
+    AddonsDue, Neighbours, is_updating, oldest_kubelet, takes_pods,
+};
 use crate::core::{Key, NodeView};
 
 /// Nothing is looked up for a Machine whose Node is as its spec wants it.
@@ -21,14 +23,16 @@ pub(super) fn of(
     turn: Option<&Turn>,
     is_control_plane: bool,
 ) -> Neighbours {
+    let addons = addons(controller, cluster, machine);
     if is_as_wanted(machine) {
         return Neighbours {
-            addons: addons(controller, cluster, machine),
+            addons,
             ..Neighbours::default()
         };
     }
     let updating = || updating(controller, cluster, machine);
     let mut neighbours = Neighbours {
+        addons,
         updating: upgrading(turn, machine).or_else(updating),
         ..Neighbours::default()
     };
@@ -59,25 +63,25 @@ fn is_as_wanted(machine: &Machine) -> bool {
         && !status.is_some_and(|status| is_true(&status.conditions, ConditionType::Updating))
 }
 
-/// The version to which kubeadm's addons are brought: once all control planes run it, the first of them by name sees to it.
-fn addons(controller: &Machines, cluster: &Cluster, machine: &Machine) -> Option<String> {
+/// kubeadm's addons that are to follow: the first by name of the control planes that are ready sees to it.
+fn addons(controller: &Machines, cluster: &Cluster, machine: &Machine) -> Option<AddonsDue> {
     let due = cluster.annotations().get(ANNOTATION_ADDONS_DUE)?;
     let version: KubernetesVersion = due.parse().ok()?;
-    let machines = controller.control_planes.machines(cluster);
-    let follows = |machine: &Arc<Machine>| {
-        let runs = runs(machine).and_then(|runs| runs.parse::<KubernetesVersion>().ok());
-        runs.is_some_and(|runs| runs >= version)
+    let mut machines = controller.control_planes.machines(cluster);
+    machines.sort_by_key(|machine| machine.name_any());
+    let runs = |machine: &Machine| runs(machine)?.parse::<KubernetesVersion>().ok();
+    let follows = |machine: &Machine| runs(machine).is_some_and(|runs| runs >= version);
+    let sees_to_it = |machine: &&Arc<Machine>| {
+        let status = machine.status.as_ref();
+        let is_ready = status.is_some_and(|s| is_true(&s.conditions, ConditionType::NodeHealthy));
+        is_ready && machine.metadata.deletion_timestamp.is_none() && follows(machine)
     };
-    let mut staying: Vec<_> = machines
-        .iter()
-        .filter(|machine| machine.metadata.deletion_timestamp.is_none())
-        .map(|machine| (machine.name_any(), machine.uid()))
-        .collect();
-    staying.sort();
-    let is_first = staying
-        .first()
-        .is_some_and(|(_, uid)| *uid == machine.uid());
-    (is_first && machines.iter().all(follows)).then(|| due.clone())
+    let first = machines.iter().find(sees_to_it)?;
+    let waits_for = machines.iter().find(|machine| !follows(machine));
+    (first.uid() == machine.uid()).then(|| AddonsDue {
+        version: due.clone(),
+        waits_for: waits_for.map(|machine| machine.name_any()),
+    })
 }
 
 /// Another Machine that has the turn of an upgrade: its API server may have the new version before kubeadm has ended.

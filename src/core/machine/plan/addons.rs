@@ -4,6 +4,7 @@
 
 use k8s_openapi::jiff::Timestamp;
 
+use super::super::neighbours::AddonsDue;
 use super::super::observed::{Contact, Infrastructure, Observed};
 use super::super::units;
 use super::bootstrap::{ASK_AGAIN, followed_job, run};
@@ -16,25 +17,31 @@ const ADDONS: ConditionType = ConditionType::KubeadmAddonsUpToDate;
 
 /// Whether its host has to be asked because of the addons.
 pub fn is_due(observed: &Observed) -> bool {
-    due(observed).is_some()
+    due(observed).is_some_and(|due| due.waits_for.is_none())
 }
 
-/// The version of the addons that is due here, if this is the Machine that sees to it.
-fn due(observed: &Observed) -> Option<&String> {
+/// The addons that are due here, if this is the Machine that sees to it.
+fn due(observed: &Observed) -> Option<&AddonsDue> {
     let cluster = observed
         .cluster
         .as_ref()
         .filter(|cluster| !cluster.deleting)?;
     let is_ready = known_node(observed).is_some_and(|node| node.ready == Some(true));
-    let version = cluster.neighbours.addons.as_ref()?;
-    (is_ready && !observed.is_deleting() && observed.spec.is_ok()).then_some(version)
+    let due = cluster.neighbours.addons.as_ref()?;
+    (is_ready && !observed.is_deleting() && observed.spec.is_ok()).then_some(due)
 }
 
 /// Adds them to the plan of a Machine that has a Node.
 pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, now: Timestamp) {
-    let Some(version) = due(observed) else {
+    let Some(AddonsDue { version, waits_for }) = due(observed) else {
         return;
     };
+    if let Some(machine) = waits_for {
+        plan.findings.push(not(format!(
+            "CoreDNS and kube-proxy follow to {version} when control-plane Machine {machine} runs it, or is gone"
+        )));
+        return;
+    }
     let mut step = match &held.contact {
         Contact::SelfRegistering(_) => return,
         Contact::Seen(seen) => on_host(observed, seen, version, now),

@@ -128,12 +128,33 @@ fn is_local(cluster: &ObservedCluster, wanted: &KubernetesVersion) -> bool {
     wanted.minor() >= LOCAL_MODE || gate == Some(true)
 }
 
-/// A Machine is of an older version than the control plane, and would get the static pods of the newer one.
-pub fn behind(observed: &Observed, runs: &KubernetesVersion, wanted: &KubernetesVersion) -> String {
+/// A Machine is of an older version than the control plane.
+fn behind(observed: &Observed, runs: &KubernetesVersion, wanted: &KubernetesVersion) -> String {
+    format!(
+        "spec.versions.controlPlane is {wanted}, but a control plane of Cluster {} runs {runs}, and none that is older joins: a control plane does not go back. {}",
+        observed.marker.cluster,
+        remedy(observed, runs)
+    )
+}
+
+/// kubeadm has recorded a newer version for the cluster, by which the static pods of this Machine would be rendered.
+pub fn recorded(
+    observed: &Observed,
+    recorded: &KubernetesVersion,
+    wanted: &KubernetesVersion,
+) -> String {
+    format!(
+        "spec.versions.controlPlane is {wanted}, but kubeadm has recorded {recorded} for Cluster {} (its ConfigMap kube-system/kubeadm-config), and renders the static pods of a join at that version. {}",
+        observed.marker.cluster,
+        remedy(observed, recorded)
+    )
+}
+
+fn remedy(observed: &Observed, runs: &KubernetesVersion) -> String {
     let marker = &observed.marker;
     let mut owners = observed.machine.metadata.owner_references.iter().flatten();
     let is_owned = owners.any(|owner| owner.controller == Some(true));
-    let remedy = if is_owned {
+    if is_owned {
         format!(
             "Set spec.template.spec.versions of its MachineDeployment to kubelet and controlPlane {runs}"
         )
@@ -142,11 +163,7 @@ pub fn behind(observed: &Observed, runs: &KubernetesVersion, wanted: &Kubernetes
             "kubectl -n {} patch machine {} --type=merge -p '{{\"spec\":{{\"versions\":{{\"kubelet\":\"{runs}\",\"controlPlane\":\"{runs}\"}}}}}}'",
             marker.namespace, marker.machine
         )
-    };
-    format!(
-        "spec.versions.controlPlane is {wanted}, but the control plane of Cluster {} is at {runs}, and kubeadm joins none that is older: a control plane does not go back. {remedy}",
-        marker.cluster
-    )
+    }
 }
 
 /// kubeadm gives all machines the endpoint at init, and it cannot change: without one of its own, the cluster has the address

@@ -31,7 +31,9 @@ pub fn plan(roll: &Roll) -> Adoption {
     for orphan in &roll.observed.orphans {
         let is = Revision::new(orphan.versions.as_ref(), &orphan.provider_spec);
         let differs = is.needs_replacement(&wanted.without_restart());
-        if !differs.is_empty() {
+        if orphan.is_paused {
+            adoption.refused.get_or_insert_with(|| paused(orphan));
+        } else if !differs.is_empty() {
             adoption
                 .refused
                 .get_or_insert_with(|| refused(orphan, &differs));
@@ -64,6 +66,13 @@ fn refused(orphan: &Orphan, differs: &[String]) -> String {
     format!(
         "Machine {name} matches spec.selector and has no controller; it is not adopted, because it differs from the template in {}. Set the template to what the Machine has (kubectl get machine {name} -o yaml), or remove from the Machine the label that spec.selector names",
         differs.join(", ")
+    )
+}
+
+fn paused(orphan: &Orphan) -> String {
+    format!(
+        "Machine {0} matches spec.selector and has no controller; it is not adopted while it has the annotation cluster.k8s.io/paused: kubectl annotate machine {0} cluster.k8s.io/paused-",
+        orphan.name
     )
 }
 

@@ -7,6 +7,7 @@ use super::roll::{Roll, Target, Targets};
 use super::sets::is_complete;
 use super::{Action, Plan, SetUpdate, StatusCounts};
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
+use crate::api::machine_deployment::StrategyType;
 use crate::api::names::ANNOTATION_DISABLE_CREATE;
 
 const AVAILABLE: ConditionType = ConditionType::Available;
@@ -221,10 +222,11 @@ fn update_text(roll: &Roll, update: &SetUpdate) -> Option<String> {
         .get(ANNOTATION_DISABLE_CREATE)
         .is_some_and(Option::is_some);
     if disabled {
-        return Some(format!(
-            "creates no more Machines: spec.strategy is {:?}",
-            roll.observed.strategy.type_
-        ));
+        let strategy = roll.observed.strategy.type_;
+        return Some(match (strategy, roll.observed.is_control_plane()) {
+            (StrategyType::RollingUpdate, true) => "creates no more Machines: lost control planes are made up from the current template".into(),
+            _ => format!("creates no more Machines: spec.strategy is {strategy:?}"),
+        });
     }
     let in_place = update.template.is_some() || update.min_ready_seconds.is_some();
     in_place.then(|| "is updated in place".into())

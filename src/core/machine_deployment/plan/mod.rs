@@ -41,6 +41,7 @@ use super::observed::{Observed, ObservedSet};
 use crate::api::MachineTemplate;
 use crate::api::conditions::{Finding, Reason};
 use crate::api::machine_deployment::StrategyType;
+use crate::core::machine_set::plan::after;
 use crate::core::{self, Next};
 
 pub use limits::Limits;
@@ -182,6 +183,9 @@ pub struct SetUpdate {
     pub because: Vec<String>,
 }
 
+/// Seconds after which a set should have counted its Machines.
+const LOOK_AGAIN: i64 = 2;
+
 /// What is done next for a MachineDeployment, and why.
 pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let selector = Selector::try_from(observed.selector.clone());
@@ -207,9 +211,12 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     } else {
         adopt::plan(&roll)
     };
-    let is_empty = !roll.sets().any(ObservedSet::is_active);
+    let is_empty = !roll.sets().any(ObservedSet::has_machines);
+    // a set that expects a Machine would create one in its place
+    let half_made = !roll.free && !observed.orphans.is_empty();
     let adopts = !adoption.actions.is_empty() || (adoption.refused.is_some() && is_empty);
-    let stopped = stopped || adopts;
+    let other_role = observed.of_other_role().filter(|_| !observed.deleting);
+    let stopped = stopped || adopts || half_made || other_role.is_some();
     let mut targets = if stopped {
         roll::Targets::unchanged(&roll)
     } else if observed.paused || roll.wanted.is_none() {
@@ -227,6 +234,13 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         actions: adoption.actions,
         ..Plan::default()
     };
+    if let Some(set) = other_role {
+        let refused = format!(
+            "spec.template.spec.versions.controlPlane was added or removed: Machines of MachineSet {} have another role, and a control plane becomes no worker, nor the reverse. Set it back, and create another MachineDeployment",
+            set.name
+        );
+        targets.refused = Some((Reason::InvalidConfiguration, refused));
+    }
     match adoption.refused {
         Some(refused) if is_empty => targets.refused = Some((Reason::NotAdopted, refused)),
         refused => targets.waiting.extend(refused),
@@ -236,6 +250,11 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         plan.actions = sets::actions(&roll, &targets);
     }
     conditions::report(&roll, &targets, &mut plan);
+    if is_control_plane && roll.sets().any(ObservedSet::is_behind) {
+        // its set may have counted before the watch showed it
+        let soon = after(now, LOOK_AGAIN);
+        plan.wake_at = Some(plan.wake_at.map_or(soon, |at| at.min(soon)));
+    }
     plan
 }
 

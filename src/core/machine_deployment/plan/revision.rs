@@ -100,7 +100,10 @@ pub fn annotations(roll: &Roll) -> Vec<(&'static str, String)> {
 /// one repeats. Only when nothing rolls any more: until then, going back may be wanted any moment.
 pub fn forget(roll: &Roll) -> Vec<Action> {
     let limit = roll.observed.revision_history_limit;
-    let mut empty: Vec<_> = roll.old.iter().filter(|set| !set.is_active()).collect();
+    let old = roll.old.iter();
+    let mut empty: Vec<_> = old
+        .filter(|set| !set.is_active() && !set.is_owner)
+        .collect();
     let is_repeated = |set: &ObservedSet| {
         let is = revision_of(set);
         roll.sets()

@@ -57,12 +57,17 @@ pub fn kubelet(input: &Prepare<'_>) -> Result<Unit, UnitError> {
     })
 }
 
-/// The unit that brings kubeadm's addons to the version of the control plane that runs; `configuration` as for [`upgrade`].
+/// The unit that brings these of kubeadm's addons to the version of the control plane that runs; `configuration` as for
+/// [`upgrade`].
 ///
 /// # Errors
 /// [`UnitError`]: a template does not render.
-pub fn addons(input: &Prepare<'_>, configuration: String) -> Result<Unit, UnitError> {
-    let values = context! { fields => "kubeadm.upgradeConfiguration", ..software(input) };
+pub fn addons(
+    input: &Prepare<'_>,
+    addons: &[&'static str],
+    configuration: String,
+) -> Result<Unit, UnitError> {
+    let values = context! { addons => addons.to_vec(), fields => "kubeadm.upgradeConfiguration", ..software(input) };
     Ok(Unit {
         kind: JobKind::Addons,
         steps: vec![step(

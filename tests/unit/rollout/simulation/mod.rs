@@ -53,6 +53,8 @@ pub struct World {
     pub sets: Vec<MachineSet>,
     pub machines: Vec<Machine>,
     pub physics: Physics,
+    /// Its Machines are control planes.
+    pub control_plane: bool,
     /// Holds back creation in sets of this kubelet version.
     pub gated: Option<String>,
     /// Wanted replicas of the sets after each pass of the deployment, oldest set first.
@@ -151,6 +153,7 @@ impl World {
             sets: Vec::new(),
             machines: Vec::new(),
             physics: Physics::default(),
+            control_plane: false,
             gated: None,
             sequence: Vec::new(),
             passes: 0,
@@ -171,10 +174,21 @@ impl World {
 
     /// The same, brought up in peace, and forgetting how.
     pub fn running(replicas: i32, strategy: Strategy) -> Self {
+        Self::new(replicas, strategy).brought_up()
+    }
+
+    /// The same, of control planes.
+    pub fn planes(replicas: i32, strategy: Strategy) -> Self {
         let mut world = Self::new(replicas, strategy);
-        world.settle(50);
-        world.forget();
-        world
+        world.control_plane = true;
+        world.set_version("v1.35.0");
+        world.brought_up()
+    }
+
+    fn brought_up(mut self) -> Self {
+        self.settle(50);
+        self.forget();
+        self
     }
 
     /// The same, in which from now on booting and vanishing take so many seconds, and one version never gets a Node.
@@ -184,23 +198,36 @@ impl World {
         (boot, vanish): (i64, i64),
         broken: &str,
     ) -> Self {
-        let mut world = Self::running(replicas, strategy);
-        world.physics.boot = boot;
-        world.physics.vanish = vanish;
-        world.physics.broken.insert(broken.to_owned());
-        world
+        Self::running(replicas, strategy).at_pace((boot, vanish), broken)
+    }
+
+    /// From now on booting and vanishing take so many seconds, and one version never gets a Node.
+    pub fn at_pace(mut self, (boot, vanish): (i64, i64), broken: &str) -> Self {
+        self.physics.boot = boot;
+        self.physics.vanish = vanish;
+        self.physics.broken.insert(broken.to_owned());
+        self
     }
 
     /// Available Machines that there must be, and Machines that there may be, as the deployment is now.
     pub fn allowed(&self) -> (usize, usize) {
-        let spec = &self.deployment.spec;
-        let limits = deployment_plan::Limits::of(&spec.strategy, spec.replicas);
-        let limits = limits.expect("limits");
+        let replicas = self.wanted();
+        let limits = deployment_plan::Limits::of(&self.deployment.spec.strategy, replicas);
+        let mut limits = limits.expect("limits");
+        if self.control_plane {
+            limits = limits.of_control_plane();
+        }
         let number = |number: i32| usize::try_from(number).unwrap_or_default();
         (
-            number(limits.min_available(spec.replicas)),
-            number(limits.max_total(spec.replicas)),
+            number(limits.min_available(replicas)),
+            number(limits.max_total(replicas)),
         )
+    }
+
+    /// Machines that there shall be: the last control plane stays.
+    fn wanted(&self) -> i32 {
+        let replicas = self.deployment.spec.replicas;
+        replicas.max(i32::from(self.control_plane))
     }
 
     /// Starts the records anew.
@@ -214,7 +241,9 @@ impl World {
     }
 
     pub fn set_version(&mut self, version: &str) {
-        self.deployment.spec.template.spec.versions = Some(versions(version));
+        let mut versions = versions(version);
+        versions.control_plane = self.control_plane.then(|| version.to_owned());
+        self.deployment.spec.template.spec.versions = Some(versions);
     }
 
     pub fn machine(&mut self, name: &str) -> &mut Machine {
@@ -281,7 +310,8 @@ impl World {
                 .as_ref()
                 .expect("a time")
                 .0;
-            let kubelet = machine.versions().expect("versions").kubelet.clone();
+            let wanted = machine.versions().expect("versions").clone();
+            let kubelet = wanted.kubelet.clone();
             let untouched =
                 machine.status.is_none() && machine.metadata.deletion_timestamp.is_none();
             if untouched
@@ -289,14 +319,14 @@ impl World {
                 && now >= later(created, physics.boot)
                 && !physics.broken.contains(&kubelet)
             {
-                machine.status = Some(ready(now, &kubelet));
+                machine.status = Some(ready(now, wanted.clone()));
             }
             let moved = self.moved.get(&machine.name_any());
             let is_updated = has_time(physics.update)
                 && moved.is_some_and(|at| now >= later(*at, physics.update))
                 && !physics.broken.contains(&kubelet);
             if let (true, Some(status)) = (is_updated, &mut machine.status) {
-                status.versions = Some(versions(&kubelet));
+                status.versions = Some(wanted);
             }
         }
         self.told();
@@ -329,7 +359,7 @@ impl World {
 
     /// Whether no pass would do anything, and everything is as it shall be.
     pub fn is_done(&self) -> bool {
-        let replicas = usize::try_from(self.deployment.spec.replicas).expect("not negative");
+        let replicas = usize::try_from(self.wanted()).expect("not negative");
         let quiet = self.deployment_plan().actions.is_empty()
             && (0..self.sets.len()).all(|at| self.set_plan(at).actions.is_empty());
         quiet
@@ -359,7 +389,7 @@ pub fn is_ready(machine: &Machine) -> bool {
     is_ready && runs.is_none_or(|runs| Some(runs) == machine.versions())
 }
 
-fn ready(now: Timestamp, kubelet: &str) -> MachineStatus {
+fn ready(now: Timestamp, versions: MachineVersions) -> MachineStatus {
     let condition = Condition {
         type_: "Ready".into(),
         status: "True".into(),
@@ -371,7 +401,7 @@ fn ready(now: Timestamp, kubelet: &str) -> MachineStatus {
     MachineStatus {
         node_ref: Some(k8s_openapi::api::core::v1::ObjectReference::default()),
         conditions: vec![condition],
-        versions: Some(versions(kubelet)),
+        versions: Some(versions),
         ..MachineStatus::default()
     }
 }

@@ -126,6 +126,7 @@ fn orphan(name: &str, version: &str, kind: &str) -> Orphan {
         uid: name.into(),
         versions: Some(versions(version)),
         provider_spec: json!({ "kind": kind }),
+        is_paused: false,
     }
 }
 
@@ -189,4 +190,79 @@ fn what_differs_is_not_adopted_and_nothing_is_made_instead() {
     let (reason, message) = says(&complete, ConditionType::Progressing);
     assert_eq!(reason, Reason::Complete);
     assert!(message.contains("cp-1"), "{message}");
+}
+
+#[test]
+fn a_paused_machine_is_not_adopted() {
+    let paused = Orphan {
+        is_paused: true,
+        ..orphan("cp-1", NEW, "X")
+    };
+    let plan = with_orphans(vec![], vec![paused]);
+    assert_eq!(plan.actions, vec![]);
+    let (reason, message) = says(&plan, ConditionType::Progressing);
+    assert_eq!(reason, Reason::NotAdopted);
+    assert!(message.contains("cluster.k8s.io/paused-"), "{message}");
+}
+
+#[test]
+fn nothing_is_created_in_the_place_of_what_is_to_be_adopted() {
+    // the set was made for it, and the manager ended; then somebody pauses, or edits
+    let mut expects = set_of("made", NEW, (1, 0, 0));
+    let disabled = (ANNOTATION_DISABLE_CREATE.to_owned(), "true".to_owned());
+    expects.annotations.extend([disabled]);
+    let mut observed = planes(3, rolling(Int(1), Int(0)), vec![expects.clone()]);
+    observed.orphans = vec![orphan("cp-1", NEW, "X")];
+    observed.paused = true;
+    assert_eq!(plan(&observed, at(100)).actions, vec![]);
+    let refused = with_orphans(vec![expects], vec![orphan("cp-1", NEW, "Y")]);
+    assert_eq!(refused.actions, vec![]);
+    assert_eq!(
+        says(&refused, ConditionType::Progressing).0,
+        Reason::NotAdopted
+    );
+}
+
+#[test]
+fn a_control_plane_becomes_no_worker_nor_the_reverse() {
+    let mut to_workers = planes(
+        3,
+        rolling(Int(3), Int(3)),
+        vec![set_of("old", OLD, (3, 3, 3))],
+    );
+    let versions = to_workers.template.spec.versions.get_or_insert_default();
+    versions.control_plane = None;
+    let workers = set("old", OLD, 1, (3, 3, 3));
+    let to_planes = planes(3, rolling(Int(3), Int(3)), vec![workers]);
+    for observed in [to_workers, to_planes] {
+        assert!(observed.is_control_plane());
+        let plan = plan(&observed, at(100));
+        assert_eq!(plan.actions, vec![]);
+        let (reason, message) = says(&plan, ConditionType::Progressing);
+        assert_eq!(reason, Reason::InvalidConfiguration);
+        assert!(message.contains("Set it back"), "{message}");
+    }
+}
+
+#[test]
+fn an_old_set_that_still_owns_a_machine_is_not_deleted() {
+    let gone = |name: &str, is_owner| ObservedSet {
+        is_owner,
+        ..set_of(name, OLD, (0, 0, 0))
+    };
+    let current = || set_of("new", NEW, (3, 3, 3));
+    let deleted = |sets| {
+        let mut observed = planes(3, rolling(Int(1), Int(0)), sets);
+        observed.revision_history_limit = 0;
+        let plan = plan(&observed, at(100));
+        let is_deleted = |action: &Action| matches!(action, Action::DeleteSet { .. });
+        plan.actions
+            .iter()
+            .filter(|action| is_deleted(action))
+            .count()
+    };
+    assert_eq!(
+        deleted(vec![gone("a", false), gone("b", true), current()]),
+        1
+    );
 }

@@ -34,7 +34,7 @@ fn a_control_plane_joins_at_the_version_that_runs_or_one_step_ahead() {
     }
     let waits = [
         ("v1.36.4", "v1.36.4", "v1.36.4", "does not go back"),
-        ("v1.35.4", "v1.36.4", "v1.35.4", "at v1.36.4"),
+        ("v1.35.4", "v1.36.4", "v1.35.4", "runs v1.36.4"),
         (
             "v1.34.9",
             "v1.34.9",

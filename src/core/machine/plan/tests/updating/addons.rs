@@ -1,8 +1,8 @@
 //! kubeadm's addons, after a control plane was replaced machine by machine.
 
 use super::*;
-use crate::core::machine::must_ask;
 use crate::core::machine::plan::addons::is_due;
+use crate::core::machine::{AddonsDue, must_ask};
 
 /// A control plane of the version that it wants, which sees to the addons; its host shows these jobs.
 fn due(jobs: &[(JobKind, UnitState)]) -> Observed {
@@ -12,7 +12,10 @@ fn due(jobs: &[(JobKind, UnitState)]) -> Observed {
         cluster.version = Some("v1.36.3".into());
         cluster.etcd = Lookup::Known(etcd_at(&[OWN]));
         cluster.components = Some(components("v1.36.3"));
-        cluster.neighbours.addons = Some("v1.36.3".into());
+        cluster.neighbours.addons = Some(AddonsDue {
+            version: "v1.36.3".into(),
+            waits_for: None,
+        });
     });
     shows(observed, jobs, "v1.36.3")
 }
@@ -45,6 +48,13 @@ fn its_host_is_asked_only_while_the_addons_are_due() {
     assert_eq!(is_asked(&due(&[])), (true, true));
     let elsewhere = with_cluster(due(&[]), |cluster| cluster.neighbours.addons = None);
     assert_eq!(is_asked(&elsewhere), (false, false));
+    let waits = with_cluster(due(&[]), |cluster| {
+        let due = cluster.neighbours.addons.as_mut().expect("due");
+        due.waits_for = Some("cp-9".into());
+    });
+    assert_eq!(is_asked(&waits), (false, false));
+    let told = said(&plan(&waits, at(0))).expect("the condition");
+    assert!(told.2.contains("Machine cp-9"), "{}", told.2);
     let goes = with_cluster(due(&[]), |cluster| cluster.deleting = true);
     assert_eq!(is_asked(&goes), (false, false));
     let mut unwell = due(&[]);
