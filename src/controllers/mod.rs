@@ -3,6 +3,7 @@
 pub mod base;
 pub mod known;
 pub mod paused;
+pub mod skew;
 pub mod unreadable;
 pub mod whose;
 pub mod workloads;

@@ -85,14 +85,19 @@ async fn try_undo(subject: &Subject, to: Option<i64>) -> Result<(), Error> {
     let sets = sets(subject).await?;
     let present = subject.present().await?;
     let set = target(&subject.of, &sets, present.as_ref(), to)?;
-    must_not_go_back(subject, &sets, set)?;
+    must_not_go_back(&subject.of, &sets, set)?;
     let wanted = revision_of(set);
-    let keeps_spec = present.is_some_and(|present| present.has_provider_spec_of(&wanted));
+    let keeps_spec = present
+        .as_ref()
+        .is_some_and(|present| present.has_provider_spec_of(&wanted));
     write(subject, change(&subject.deployment, set, keeps_spec)).await?;
+    let differences = present.map(|present| present.differences(&wanted));
+    let what = differences.map(|fields| format!(" ({})", fields.join(", ")));
     let mut text = format!(
-        "{}: goes back to the template of revision {}; {}",
+        "{}: goes back to the template of revision {}{}; {}",
         subject.of,
         revision(set),
+        what.unwrap_or_default(),
         follow(&subject.of)
     );
     if !keeps_spec {
@@ -119,7 +124,7 @@ fn replaces_class(subject: &Subject) -> Option<String> {
     ))
 }
 
-/// The set to go back to: that of the number, or else the newest whose template is another one than the present. The present
+/// The set to go back to: that of the number, or else the newest whose template is another one than the present and can be run. The present
 /// template may have no set, if nothing can be made of it.
 fn target<'a>(
     of: &Name,
@@ -129,9 +134,12 @@ fn target<'a>(
 ) -> Result<&'a MachineSet, Error> {
     let differs =
         |set: &&MachineSet| present.is_none_or(|present| !revision_of(set).repeats(present));
-    let found = match to {
-        Some(to) => sets.iter().find(|set| revision(set) == to),
-        None => sets.iter().rev().find(differs),
+    let found = if let Some(to) = to {
+        sets.iter().find(|set| revision(set) == to)
+    } else {
+        let others = || sets.iter().rev().filter(differs);
+        let mut may_run = others().filter(|set| must_not_go_back(of, sets, set).is_ok());
+        may_run.next().or_else(|| others().next())
     };
     found.ok_or_else(|| Error::NoRevision {
         of: of.clone(),
@@ -142,8 +150,8 @@ fn target<'a>(
     })
 }
 
-/// A control plane that ran a minor version cannot run an older one.
-fn must_not_go_back(subject: &Subject, sets: &[MachineSet], set: &MachineSet) -> Result<(), Error> {
+/// A control plane that ran a version cannot run an older one.
+fn must_not_go_back(of: &Name, sets: &[MachineSet], set: &MachineSet) -> Result<(), Error> {
     let version = |set: &MachineSet| {
         let versions = set.spec.template.spec.versions.as_ref()?;
         versions
@@ -159,12 +167,11 @@ fn must_not_go_back(subject: &Subject, sets: &[MachineSet], set: &MachineSet) ->
     });
     let ran = ran.filter_map(version).max();
     if let (Some(ran), Some(old)) = (ran, version(set))
-        && old.minor() < ran.minor()
+        && old < ran
     {
         return Err(Error::Downgrade {
-            of: subject.of.clone(),
+            of: of.clone(),
             revision: revision(set),
-            minor: ran.minor(),
             old: old.to_string(),
             ran: ran.to_string(),
         });

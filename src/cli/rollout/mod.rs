@@ -154,7 +154,7 @@ pub enum Error {
     },
     /// A control plane cannot go back.
     #[error(
-        "revision {revision} of MachineDeployment {of} has versions.controlPlane {old}, and a later one had {ran}: a control plane cannot go back to an older minor version. Set the other fields back by hand, with versions.controlPlane v1.{minor} or newer"
+        "revision {revision} of MachineDeployment {of} has versions.controlPlane {old}, and a later one had {ran}: a control plane does not go back. Set the other fields back by hand, with versions.controlPlane {ran} or newer"
     )]
     Downgrade {
         /// Which.
@@ -165,8 +165,6 @@ pub enum Error {
         old: String,
         /// The newest version of all revisions.
         ran: String,
-        /// Its minor.
-        minor: u64,
     },
     /// It was deleted.
     #[error("MachineDeployment {of} was deleted")]

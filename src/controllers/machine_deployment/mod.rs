@@ -16,7 +16,7 @@ use kube::{Api, ResourceExt};
 
 use super::base::Base;
 use super::whose::ProviderObject;
-use super::{machine_class, paused};
+use super::{machine_class, paused, skew};
 use crate::api::conditions::ConditionType;
 use crate::api::machine_deployment::StrategyType;
 use crate::api::readable::unreadable;
@@ -141,6 +141,8 @@ fn sight(
         reason: problem.reason,
         message: problem.message,
     });
+    let problem = skew::problem(&engine.stores, deployment, &namespace);
+    let usable = usable.and_then(|value| problem.map_or(Ok(value), Err));
     let mut observed = Observed::from_api(deployment, usable, sets.iter().map(AsRef::as_ref));
     // the names of foreign sets remain taken
     let others = sets.iter().filter(|set| !set.is_ours(&engine.stores));

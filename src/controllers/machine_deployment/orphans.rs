@@ -16,7 +16,7 @@ use crate::core::{Key, paused};
 use crate::engine::{Engine, ReconcileError};
 use crate::store::{Item, Stores};
 
-/// Those that the watch shows; none for a deployment of workers.
+/// Those that the watch shows. A deployment of workers adopts none, and says so.
 pub fn listed(stores: &Stores, deployment: &MachineDeployment) -> Vec<Orphan> {
     let Some(cluster) = cluster(deployment) else {
         return Vec::new();
@@ -26,7 +26,8 @@ pub fn listed(stores: &Stores, deployment: &MachineDeployment) -> Vec<Orphan> {
     of(stores, deployment, &stores.machines.by(&key))
 }
 
-/// Those that exist at this moment: what the watch does not show yet would be made a second time.
+/// Those that exist at this moment, for a deployment of control planes: what the watch does not show yet would be made a second
+/// time.
 ///
 /// # Errors
 /// `ReconcileError::Api` when the Machines cannot be listed.
@@ -34,8 +35,10 @@ pub async fn live(
     engine: &Engine,
     deployment: &MachineDeployment,
 ) -> Result<Vec<Orphan>, ReconcileError> {
-    let Some(cluster) = cluster(deployment) else {
-        return Ok(Vec::new());
+    let Some(cluster) =
+        cluster(deployment).filter(|_| has_control_plane(&deployment.spec.template))
+    else {
+        return Ok(listed(&engine.stores, deployment));
     };
     let namespace = deployment.namespace().unwrap_or_default();
     let machines: Api<Item<Machine>> = Api::namespaced(engine.client.clone(), &namespace);
@@ -55,15 +58,14 @@ pub async fn live(
     Ok(of(&engine.stores, deployment, &all))
 }
 
-/// The Cluster of a deployment of control planes.
+/// The Cluster of a deployment's Machines.
 fn cluster(deployment: &MachineDeployment) -> Option<&String> {
     let labels = deployment.labels();
     let of_template = &deployment.spec.template.metadata.labels;
     // in the order in which a MachineSet labels what it creates
-    let cluster = of_template
+    of_template
         .get(LABEL_CLUSTER)
-        .or_else(|| labels.get(LABEL_CLUSTER));
-    cluster.filter(|_| has_control_plane(&deployment.spec.template))
+        .or_else(|| labels.get(LABEL_CLUSTER))
 }
 
 fn of(stores: &Stores, deployment: &MachineDeployment, machines: &[Arc<Machine>]) -> Vec<Orphan> {

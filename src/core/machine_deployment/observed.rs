@@ -54,7 +54,7 @@ pub struct Observed {
     pub provider_spec: Result<Value, TemplateProblem>,
     /// The deployment's sets, and those that it might take in.
     pub sets: Vec<ObservedSet>,
-    /// Control-plane Machines of its Cluster that its selector matches and nobody controls; only for a control plane.
+    /// Control-plane Machines of its Cluster that its selector matches and nobody controls.
     pub orphans: Vec<Orphan>,
     /// Names of all MachineSets of the namespace.
     pub taken: BTreeSet<String>,

@@ -31,15 +31,13 @@ pub fn cluster(stores: Arc<Stores>, wakers: Wakers) -> Hook<Cluster> {
         // the provider of an object without spec and class is that of its Cluster
         let is_new_owner = is_new
             || before.is_some_and(|before| whose::of_cluster(before) != whose::of_cluster(cluster));
-        if is_new_owner
-            || is_paused
-            || before.is_some_and(|before| version(before) != version(cluster))
-        {
+        let is_news = before.is_some_and(|before| version(before) != version(cluster));
+        if is_new_owner || is_paused || is_news {
             for set in stores.machine_sets.by(&all) {
                 wakers.machine_sets.wake_object(&set);
             }
         }
-        if is_new_owner || is_paused {
+        if is_new_owner || is_paused || is_news {
             for deployment in stores.machine_deployments.by(&all) {
                 wakers.machine_deployments.wake_object(&deployment);
             }

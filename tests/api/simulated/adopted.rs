@@ -100,7 +100,7 @@ async fn one_that_differs_is_named_and_nothing_is_created_until_somebody_decides
     site.until_ready(POOL, 1).await;
     site.apply(&deployment(3));
     let message = progressing(&site, "False/NotAdopted").await;
-    for part in ["Machine other", "providerSpec.bootMilliseconds"] {
+    for part in ["Machine other", "providerSpec.value.bootMilliseconds"] {
         assert!(message.contains(part), "{message}");
     }
     assert_eq!(site.machines(POOL).await.len(), 1);
@@ -126,4 +126,19 @@ async fn the_last_control_plane_is_not_scaled_away() {
     site.until_ready(POOL, 1).await;
     let scaled = site.try_kubectl(&["scale", "machinedeployment", POOL, "--replicas=0"], "");
     assert!(!scaled, "admission sees the scale subresource as well");
+    let versions =
+        json!({ "spec": { "template": { "spec": { "versions": { "controlPlane": null } } } } });
+    let patch = versions.to_string();
+    let arguments = [
+        "patch",
+        "machinedeployment",
+        POOL,
+        "--type=merge",
+        "-p",
+        &patch,
+    ];
+    assert!(
+        !site.try_kubectl(&arguments, ""),
+        "a control plane becomes no worker"
+    );
 }

@@ -46,7 +46,7 @@ fn trouble(observed: &Observed, members: &Members) -> Option<Finding> {
     let unhealthy: Vec<String> = members.voters().filter_map(said).collect();
     if !unhealthy.is_empty() {
         let message = format!(
-            "{} of {} etcd members {} not healthy ({}). Start etcd on that host, or restore SSH to it. Only if the server is lost for good, delete its Machine, and create another once the member is removed",
+            "{} of {} etcd members {} not healthy ({}). Start etcd on that host, or restore SSH to it. Only if the server is lost for good, delete its Machine; its MachineSet creates another, and without one you do, once the member is removed",
             unhealthy.len(),
             members.voters().count(),
             if unhealthy.len() == 1 { "is" } else { "are" },

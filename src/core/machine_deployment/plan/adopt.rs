@@ -65,8 +65,20 @@ fn refused(orphan: &Orphan, differs: &[String]) -> String {
     let name = &orphan.name;
     format!(
         "Machine {name} matches spec.selector and has no controller; it is not adopted, because it differs from the template in {}. Set the template to what the Machine has (kubectl get machine {name} -o yaml), or remove from the Machine the label that spec.selector names",
-        differs.join(", ")
+        differs
+            .iter()
+            .map(|field| path(field))
+            .collect::<Vec<_>>()
+            .join(", ")
     )
+}
+
+/// A differing field, as it stands in the template.
+fn path(field: &str) -> String {
+    match field.strip_prefix("providerSpec") {
+        Some(rest) => format!("spec.template.spec.providerSpec.value{rest}"),
+        None => format!("spec.template.spec.{field}"),
+    }
 }
 
 fn paused(orphan: &Orphan) -> String {

@@ -224,7 +224,10 @@ fn update_text(roll: &Roll, update: &SetUpdate) -> Option<String> {
     if disabled {
         let strategy = roll.observed.strategy.type_;
         return Some(match (strategy, roll.observed.is_control_plane()) {
-            (StrategyType::RollingUpdate, true) => "creates no more Machines: lost control planes are made up from the current template".into(),
+            (StrategyType::RollingUpdate, true) => {
+                "creates no more Machines: what it lacks is created from the current template"
+                    .into()
+            }
             _ => format!("creates no more Machines: spec.strategy is {strategy:?}"),
         });
     }
@@ -232,10 +235,11 @@ fn update_text(roll: &Roll, update: &SetUpdate) -> Option<String> {
     in_place.then(|| "is updated in place".into())
 }
 
+/// What is waited for: what a Machine says first, then the arithmetic. What keeps all from rolling comes before both.
 fn waiting(roll: &Roll, targets: &Targets) -> String {
     let sum = |count: fn(&Target) -> i32| -> i32 { targets.all().map(count).sum() };
-    let mut waiting = targets.waiting.clone();
-    waiting.extend(
+    let mut arithmetic = targets.waiting.clone();
+    arithmetic.extend(
         roll.lagging()
             .map(|set| format!("waiting for MachineSet {} to count its Machines", set.name)),
     );
@@ -245,8 +249,10 @@ fn waiting(roll: &Roll, targets: &Targets) -> String {
         (sum(|t| t.counts.unhealthy), "unhealthy"),
         (sum(|t| t.counts.deleting), "in deletion"),
     ] {
-        if count > 0 {
-            waiting.push(format!("{count} Machines {what}"));
+        match count {
+            ..=0 => (),
+            1 => arithmetic.push(format!("1 Machine {what}")),
+            _ => arithmetic.push(format!("{count} Machines {what}")),
         }
     }
     // the current set first: it is what a roll waits for
@@ -258,8 +264,12 @@ fn waiting(roll: &Roll, targets: &Targets) -> String {
         let why = set.held.as_ref()?;
         Some(format!("MachineSet {}: {why}", set.name))
     });
-    waiting.extend(held);
-    waiting.extend(says);
+    let said = [says, held].into_iter().flatten();
+    let waiting: Vec<String> = if roll.free {
+        said.chain(arithmetic).collect()
+    } else {
+        arithmetic.into_iter().chain(said).collect()
+    };
     if waiting.is_empty() {
         "waiting for Machines to become available".into()
     } else {

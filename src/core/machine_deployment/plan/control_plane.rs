@@ -19,7 +19,7 @@ pub fn targets(roll: &Roll) -> Targets {
     let mut targets = Targets::unchanged(roll);
     if roll.current.is_some() {
         for target in &mut targets.old {
-            let text = "lost control planes are made up from the current template";
+            let text = "what it lacks is created from the current template";
             target.set(target.staying(), text);
         }
     }
@@ -28,8 +28,9 @@ pub fn targets(roll: &Roll) -> Targets {
         targets.refused = Some((Reason::InvalidConfiguration, refused));
         return targets;
     }
-    if targets.available() == 0 {
-        let text = "no control plane is available, so none is given up: one may be running kubeadm init, or the connection to the cluster may be lost";
+    let is_rolling = targets.old.iter().any(|target| target.staying() > 0);
+    if is_rolling && targets.available() == 0 {
+        let text = "no Machine of this MachineDeployment is available, so no old one is deleted: it may be running kubeadm init, or the connection to the cluster may be lost";
         targets.waiting.push(text.into());
         return targets;
     }
@@ -49,7 +50,7 @@ fn refused(roll: &Roll, targets: &Targets) -> Option<String> {
     let is_rolling = targets.old.iter().map(Target::staying).sum::<i32>() > 0;
     (is_rolling && surge == 0 && replicas < REDUNDANT).then(|| {
         format!(
-            "spec.strategy.rollingUpdate.maxSurge is 0, and a control plane of {replicas} cannot do without one while another is prepared. Set maxSurge to 1, which needs a free Host; or spec.strategy to {{type: InPlace}}, which keeps the Machines and changes versions alone"
+            "spec.strategy.rollingUpdate.maxSurge is 0, and a control plane of {replicas} cannot do without one while another is prepared; nothing is replaced, nor scaled down. Set maxSurge to 1, which needs a free Host; or spec.replicas to 3; or, if only versions changed, spec.strategy to {{type: InPlace}}"
         )
     })
 }

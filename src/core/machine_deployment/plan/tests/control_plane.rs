@@ -181,7 +181,7 @@ fn what_differs_is_not_adopted_and_nothing_is_made_instead() {
     assert_eq!(refused.actions, vec![]);
     let (reason, message) = says(&refused, ConditionType::Progressing);
     assert_eq!(reason, Reason::NotAdopted);
-    let parts = ["Machine cp-1", "providerSpec.kind"];
+    let parts = ["Machine cp-1", "providerSpec.value.kind"];
     assert!(parts.iter().all(|part| message.contains(part)), "{message}");
     // a deployment that has Machines goes on, and says it
     let goes_on = with_orphans(vec![set_of("new", NEW, (1, 1, 1))], differs());

@@ -105,7 +105,10 @@ fn a_roll_says_what_the_worst_machine_of_its_sets_says() {
         let ready = finding(&plan, "Ready");
         assert_eq!(ready.reason, reason);
         let said = &ready.message;
-        assert!(said.ends_with("See its rack. 1 more"), "{said}");
+        assert!(
+            said.contains("Machine m: no power supply. See its rack. 1 more; "),
+            "{said}"
+        );
         assert_eq!(ready.message, finding(&plan, "Progressing").message);
     }
 }

@@ -1,0 +1,85 @@
+//! Why the present state of a Cluster lets no Machine of a template be made: the versions that run, or its endpoint.
+
+use kube::ResourceExt;
+
+use crate::api::conditions::Reason;
+use crate::api::names::{ANNOTATION_INITIALIZED, LABEL_CLUSTER};
+use crate::api::{Cluster, ClusterProviderSpec, MachineDeployment, MachineSet, MachineTemplate};
+use crate::core::Key;
+use crate::core::kubeadm::{KubernetesVersion, VersionError, version};
+use crate::core::machine_deployment::{TemplateProblem, has_control_plane};
+use crate::core::machine_set::Gate;
+use crate::store::Stores;
+
+/// Blocks creation on version skew: a kubelet newer than the API server is not supported, nor a control plane older than
+/// another. Nor does one join a control plane without an endpoint of its own.
+pub fn gate(stores: &Stores, set: &MachineSet, namespace: &str) -> Option<Gate> {
+    let name = set.labels().get(LABEL_CLUSTER)?;
+    let cluster = stores.clusters.get(namespace, name)?;
+    let template = &set.spec.template;
+    let (reason, message) = if !has_control_plane(template) {
+        let wanted = template.spec.versions.as_ref()?.kubelet.parse().ok()?;
+        let error = version::check_kubelet(&wanted, &lowest(&cluster)?).err()?;
+        (Reason::VersionSkew, error.to_string())
+    } else if lacks_endpoint(&cluster) {
+        let message = format!(
+            "Cluster {name} has no spec.providerSpec.value.controlPlaneEndpoint: its API has the address of its only control-plane machine, so no other one joins. Set the template back; to change versions, set spec.strategy to {{type: InPlace}}"
+        );
+        (Reason::EndpointMissing, message)
+    } else {
+        let error = step(stores, &cluster, template)?;
+        (Reason::VersionSkew, error.to_string())
+    };
+    Some(Gate { reason, message })
+}
+
+/// Why a template of control planes can never be run as it is, by what runs.
+pub fn problem(
+    stores: &Stores,
+    deployment: &MachineDeployment,
+    namespace: &str,
+) -> Option<TemplateProblem> {
+    let template = &deployment.spec.template;
+    let labels = &template.metadata.labels;
+    let name = labels
+        .get(LABEL_CLUSTER)
+        .or_else(|| deployment.labels().get(LABEL_CLUSTER))?;
+    let cluster = stores.clusters.get(namespace, name)?;
+    if !has_control_plane(template) {
+        return None;
+    }
+    let error = step(stores, &cluster, template)?;
+    Some(TemplateProblem {
+        reason: Reason::UnsupportedVersion,
+        message: format!("spec.template: {error}"),
+    })
+}
+
+/// What the control plane of a template may not be, beside those that run.
+fn step(stores: &Stores, cluster: &Cluster, template: &MachineTemplate) -> Option<VersionError> {
+    let wanted = template.spec.versions.as_ref()?.control_plane.as_ref()?;
+    let wanted = wanted.parse().ok()?;
+    let lowest = lowest(cluster)?;
+    let key = Key::ControlPlane(cluster.namespace()?, cluster.name_any());
+    let machines = stores.machines.by(&key);
+    let runs = machines.iter().filter_map(|machine| {
+        let status = machine.status.as_ref()?;
+        let runs = status.versions.as_ref()?.control_plane.as_ref()?;
+        runs.parse::<KubernetesVersion>().ok()
+    });
+    let highest = runs.max().unwrap_or_else(|| lowest.clone());
+    let step = version::check_control_plane_step(&highest, &wanted);
+    step.and_then(|()| version::check_control_plane_step(&lowest, &wanted))
+        .err()
+}
+
+fn lowest(cluster: &Cluster) -> Option<KubernetesVersion> {
+    cluster.status.as_ref()?.version.as_ref()?.parse().ok()
+}
+
+/// Whether a control plane exists that no other one can join.
+fn lacks_endpoint(cluster: &Cluster) -> bool {
+    let spec = ClusterProviderSpec::decode(cluster.spec.provider_spec.value.as_ref());
+    let is_made = cluster.annotations().contains_key(ANNOTATION_INITIALIZED);
+    is_made && spec.is_ok_and(|spec| spec.control_plane_endpoint.is_none())
+}
