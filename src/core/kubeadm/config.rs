@@ -10,6 +10,7 @@ use super::documents;
 use super::input::{ClusterInput, Discovery, LocalApi, NodeInput};
 use super::merge::merge;
 use super::rules::{self, Rule};
+use super::version::KubernetesVersion;
 use crate::api::ClusterProviderSpec;
 
 /// The documents that belong to a cluster and not to a machine. Serialized, they are the record that
@@ -119,12 +120,16 @@ pub fn join(
     yaml(&[merge(join, &user.kubeadm.join_configuration)]).map(SecretString::from)
 }
 
-/// The YAML document for `kubeadm upgrade --config`, of a machine that ran `kubeadm init`, or else joined. It holds no
-/// secret.
+/// The YAML document for `kubeadm upgrade --config` to this version, of a machine that ran `kubeadm init`, or else joined. It
+/// holds no secret.
 ///
 /// # Errors
 /// [`ConfigError`]: all fields that contradict Tatara's, or a failure to write YAML.
-pub fn upgrade(user: &ClusterProviderSpec, ran_init: bool) -> Result<String, ConfigError> {
+pub fn upgrade(
+    user: &ClusterProviderSpec,
+    version: &KubernetesVersion,
+    ran_init: bool,
+) -> Result<String, ConfigError> {
     let made_with = if ran_init {
         &user.kubeadm.init_configuration
     } else {
@@ -133,20 +138,29 @@ pub fn upgrade(user: &ClusterProviderSpec, ran_init: bool) -> Result<String, Con
     let upgrade = documents::upgrade(made_with);
     refuse_contradictions(&[upgrade_part(&upgrade, user)])?;
     let mut upgrade = merge(upgrade, &user.kubeadm.upgrade_configuration);
-    // an addon that init did not install is not installed by an upgrade
-    for part in ["apply", "node"] {
-        let mut skipped = phases(upgrade.get(part));
-        let of_init = user.kubeadm.init_configuration.get(SKIP_PHASES);
-        let addons = strings(of_init).filter(|phase| is_addon(phase));
-        let new: Vec<_> = addons.filter(|phase| !skipped.contains(phase)).collect();
-        if !new.is_empty() {
-            skipped.extend(new);
-            upgrade[part][SKIP_PHASES] = json!(skipped);
+    if version.minor() >= ADDON_PHASES {
+        for part in ["apply", "node"] {
+            keep_out_addons(&mut upgrade, part, user);
         }
     }
     yaml(&[upgrade])
 }
 
+/// An addon that init did not install is not installed by an upgrade.
+fn keep_out_addons(upgrade: &mut Value, part: &str, user: &ClusterProviderSpec) {
+    let mut skipped = phases(upgrade.get(part));
+    let of_init = user.kubeadm.init_configuration.get(SKIP_PHASES);
+    let addons = strings(of_init).filter(|phase| is_addon(phase));
+    let new: Vec<_> = addons.filter(|phase| !skipped.contains(phase)).collect();
+    let part = upgrade.get_mut(part).and_then(Value::as_object_mut);
+    if let Some(part) = part.filter(|_| !new.is_empty()) {
+        skipped.extend(new);
+        part.insert(SKIP_PHASES.into(), json!(skipped));
+    }
+}
+
+/// The minor version of kubeadm since which `upgrade` has phases for the addons.
+const ADDON_PHASES: u64 = 32;
 const SKIP_PHASES: &str = "skipPhases";
 const ADDON: &str = "addon";
 

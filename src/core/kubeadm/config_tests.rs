@@ -9,6 +9,8 @@ use crate::core::kubeadm::{CRI_SOCKET, Endpoint};
 
 #[path = "config_shape_tests.rs"]
 mod shapes;
+#[path = "config_upgrade_tests.rs"]
+mod upgrades;
 
 fn cluster() -> ClusterInput {
     ClusterInput {

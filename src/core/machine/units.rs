@@ -60,8 +60,7 @@ pub fn prepare(observed: &Observed) -> Result<Unit, String> {
 /// # Errors
 /// What is missing or cannot be used, for people.
 pub fn upgrade(observed: &Observed) -> Result<Unit, String> {
-    let configuration = kubeadm::upgrade(parts(observed)?.spec, observed.is_initializer());
-    let configuration = configuration.map_err(|error| error.to_string())?;
+    let configuration = upgrade_configuration(observed)?;
     with_input(observed, |input| node::upgrade(input, configuration))
 }
 
@@ -70,13 +69,18 @@ pub fn upgrade(observed: &Observed) -> Result<Unit, String> {
 /// # Errors
 /// What is missing or cannot be used, for people.
 pub fn addons(observed: &Observed) -> Result<Unit, String> {
-    let spec = parts(observed)?.spec;
-    let configuration = kubeadm::upgrade(spec, observed.is_initializer());
-    let configuration = configuration.map_err(|error| error.to_string())?;
-    let addons = kubeadm::addons(spec);
+    let configuration = upgrade_configuration(observed)?;
+    let addons = kubeadm::addons(parts(observed)?.spec);
     with_input(observed, |input| {
         node::addons(input, &addons, configuration)
     })
+}
+
+fn upgrade_configuration(observed: &Observed) -> Result<String, String> {
+    let Parts { cluster, spec, .. } = parts(observed)?;
+    let (_, version) = versions(observed, cluster)?;
+    let configuration = kubeadm::upgrade(spec, &version, observed.is_initializer());
+    configuration.map_err(|error| error.to_string())
 }
 
 /// The kubelet in another version.

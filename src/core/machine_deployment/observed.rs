@@ -10,7 +10,10 @@ use kube::core::{Selector, SelectorExt as _};
 use serde_json::Value;
 
 use crate::api::machine_deployment::Strategy;
-use crate::api::names::{ANNOTATION_DESIRED_REPLICAS, ANNOTATION_REVISION, LABEL_TEMPLATE_HASH};
+use crate::api::names::{
+    ANNOTATION_DESIRED_REPLICAS, ANNOTATION_DISABLE_CREATE, ANNOTATION_REVISION,
+    LABEL_TEMPLATE_HASH,
+};
 use crate::api::readable::unreadable;
 use crate::api::{
     Machine, MachineDeployment, MachineSet, MachineSetStatus, MachineTemplate, MachineVersions,
@@ -256,10 +259,20 @@ impl ObservedSet {
             .map(String::as_str)
     }
 
+    /// Machines that it has, without those in deletion.
+    pub fn machines(&self) -> i32 {
+        self.owned.unwrap_or_default().max(self.counts.current)
+    }
+
     /// Whether it has Machines.
     pub fn has_machines(&self) -> bool {
-        let counts = &self.counts;
-        counts.current > 0 || counts.deleting > 0 || self.owned.is_some_and(|owned| owned > 0)
+        self.machines() > 0 || self.counts.deleting > 0
+    }
+
+    /// Whether it was made, or raised, for a Machine that it has not adopted yet.
+    pub fn expects(&self) -> bool {
+        let disabled = self.annotations.get(ANNOTATION_DISABLE_CREATE);
+        disabled.map(String::as_str) == Some("true") && self.counts.wanted > self.machines()
     }
 
     /// Whether it has Machines, or shall have some.
@@ -286,7 +299,8 @@ impl Observed {
 
     /// The wanted number of Machines. The last control plane stays: it has the only copy of the cluster's data.
     pub fn wanted(&self) -> i32 {
-        let least = i32::from(self.is_control_plane());
+        let has_one = self.sets.iter().any(|set| set.machines() > 0);
+        let least = i32::from(has_one && self.is_control_plane());
         self.replicas.max(least)
     }
 

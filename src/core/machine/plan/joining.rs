@@ -99,7 +99,8 @@ fn skew(observed: &Observed, cluster: &ObservedCluster) -> Option<String> {
     if wanted < highest {
         return Some(behind(observed, &highest, &wanted));
     }
-    let oldest = neighbours.oldest_kubelet.as_ref();
+    let is_ahead = wanted.minor() > lowest.minor();
+    let oldest = neighbours.oldest_kubelet.as_ref().filter(|_| is_ahead);
     let oldest = oldest.map(|(name, version)| (name.as_str(), version));
     let problem = version::check_control_plane_step(&lowest, &wanted)
         .and_then(|()| version::check_kubelet(&kubelet, &wanted))
@@ -108,7 +109,6 @@ fn skew(observed: &Observed, cluster: &ObservedCluster) -> Option<String> {
     if let Some(problem) = problem {
         return Some(problem.to_string());
     }
-    let is_ahead = wanted.minor() > lowest.minor();
     (is_ahead && !is_local(cluster, &wanted)).then(|| {
         format!(
             "spec.versions.controlPlane is {wanted} and the control plane of Cluster {} runs {lowest}; before v1.{LOCAL_MODE} a kubelet that joins may reach the older API server. Set kubeadm.clusterConfiguration.featureGates.ControlPlaneKubeletLocalMode: true of the Cluster before its init, or update its Machines in place",

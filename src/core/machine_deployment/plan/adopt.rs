@@ -28,16 +28,29 @@ pub fn plan(roll: &Roll) -> Adoption {
     };
     let mut adoption = Adoption::default();
     let mut sets: Vec<(Revision, Vec<&Orphan>)> = Vec::new();
+    let mut room = roll.replicas() - roll.sets().map(ObservedSet::machines).sum::<i32>();
     for orphan in &roll.observed.orphans {
         let is = Revision::new(orphan.versions.as_ref(), &orphan.provider_spec);
         let differs = is.needs_replacement(&wanted.without_restart());
         if orphan.is_paused {
             adoption.refused.get_or_insert_with(|| paused(orphan));
-        } else if !differs.is_empty() {
+            continue;
+        }
+        if !differs.is_empty() {
             adoption
                 .refused
                 .get_or_insert_with(|| refused(orphan, &differs));
-        } else if let Some((_, group)) = sets.iter_mut().find(|(other, _)| *other == is) {
+            continue;
+        }
+        if room <= 0 {
+            // another one would be deleted for it
+            adoption
+                .refused
+                .get_or_insert_with(|| one_too_many(roll, orphan));
+            continue;
+        }
+        room -= 1;
+        if let Some((_, group)) = sets.iter_mut().find(|(other, _)| *other == is) {
             group.push(orphan);
         } else {
             sets.push((is, vec![orphan]));
@@ -81,6 +94,13 @@ fn path(field: &str) -> String {
     }
 }
 
+fn one_too_many(roll: &Roll, orphan: &Orphan) -> String {
+    let (name, replicas) = (&orphan.name, roll.replicas());
+    format!(
+        "Machine {name} matches spec.selector and has no controller; it is not adopted, because spec.replicas is {replicas} and there are as many Machines. Raise spec.replicas, or remove from the Machine the label that spec.selector names"
+    )
+}
+
 fn paused(orphan: &Orphan) -> String {
     format!(
         "Machine {0} matches spec.selector and has no controller; it is not adopted while it has the annotation cluster.k8s.io/paused: kubectl annotate machine {0} cluster.k8s.io/paused-",
@@ -108,8 +128,7 @@ fn create(roll: &Roll, is: &Revision, group: &[&Orphan]) -> Option<Action> {
 
 /// The set expects them first. What it counts late would be taken for lost.
 fn adopt(set: &ObservedSet, group: &[&Orphan]) -> Vec<Action> {
-    let owned = set.owned.unwrap_or_default().max(set.counts.current);
-    let to = owned + count(group);
+    let to = set.machines() + count(group);
     let is_disabled = set
         .annotations
         .get(ANNOTATION_DISABLE_CREATE)

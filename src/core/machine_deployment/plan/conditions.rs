@@ -1,7 +1,7 @@
 //! The conditions of a MachineDeployment. Names are those of Cluster API, and
 //! `Progressing` of Kubernetes' Deployment.
 
-use super::super::observed::Observed;
+use super::super::observed::{Observed, has_control_plane};
 use super::phase::{Phase, phase};
 use super::roll::{Roll, Target, Targets};
 use super::sets::is_complete;
@@ -139,11 +139,14 @@ fn progressing(roll: &Roll, targets: &Targets, actions: &[Action]) -> Finding {
             "all {} Machines are available and have the current template",
             roll.replicas()
         );
+        // what it does not adopt
+        let told = targets.waiting.iter().cloned();
+        let told = told.filter(|_| has_control_plane(&roll.observed.template));
         let text = [all]
             .into_iter()
             .chain(steps)
             .chain(number_of_members(roll))
-            .chain(targets.waiting.clone())
+            .chain(told)
             .collect::<Vec<_>>()
             .join("; ");
         return Finding::yes(PROGRESSING, Reason::Complete, text);
@@ -170,10 +173,10 @@ fn progressing(roll: &Roll, targets: &Targets, actions: &[Action]) -> Finding {
 fn number_of_members(roll: &Roll) -> Option<String> {
     let observed = roll.observed;
     match (observed.is_control_plane(), observed.replicas) {
-        (true, ..1) => Some(
+        (true, ..1) if roll.replicas() > 0 => Some(
             "spec.replicas is 0, and the last control plane stays: it goes with its Cluster".into(),
         ),
-        (true, even) if even % 2 == 0 => Some(format!(
+        (true, even) if even > 0 && even % 2 == 0 => Some(format!(
             "{even} control planes tolerate no more failures than {}: use an odd number",
             even - 1
         )),

@@ -39,8 +39,28 @@ pub fn targets(roll: &Roll) -> Targets {
         Some(reason) => targets.waiting.push(reason),
         None => shrink_old(roll, &mut targets),
     }
+    if !targets.changes() {
+        give_up_dead(&mut targets);
+    }
     breaker::step(roll, &mut targets);
     targets
+}
+
+/// Nothing joins beside a dead member, so one is given up before the new one is there, while the others are a majority.
+fn give_up_dead(targets: &mut Targets) {
+    // one without a Node is no member yet
+    let members = |target: &Target| (target.staying() - target.counts.starting).max(0);
+    let all: i32 = targets.all().map(members).sum();
+    if targets.available() * 2 <= all {
+        return;
+    }
+    if let Some(target) = targets.old.iter_mut().find(|old| old.unhealthy() > 0) {
+        let to = target.staying() - 1;
+        target.set(
+            to,
+            "one of its Machines is unhealthy, and none joins beside a dead member",
+        );
+    }
 }
 
 /// One or two control planes cannot be replaced without one more beside them.

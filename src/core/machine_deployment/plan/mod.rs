@@ -37,7 +37,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::core::Selector;
 use serde::Serialize;
 
-use super::observed::{Observed, ObservedSet};
+use super::observed::{Observed, ObservedSet, has_control_plane};
 use crate::api::MachineTemplate;
 use crate::api::conditions::{Finding, Reason};
 use crate::api::machine_deployment::StrategyType;
@@ -211,12 +211,16 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     } else {
         adopt::plan(&roll)
     };
-    let is_empty = !roll.sets().any(ObservedSet::has_machines);
+    // workers are made beside a control plane that happens to match
+    let waits = has_control_plane(&observed.template)
+        && adoption.refused.is_some()
+        && !roll.sets().any(ObservedSet::has_machines);
     // a set that expects a Machine would create one in its place
-    let half_made = !roll.free && !observed.orphans.is_empty();
-    let adopts = !adoption.actions.is_empty() || (adoption.refused.is_some() && is_empty);
+    let orphan = observed.orphans.first().filter(|_| !roll.free);
+    let half_made = orphan.filter(|_| roll.sets().any(ObservedSet::expects));
+    let adopts = !adoption.actions.is_empty() || waits;
     let other_role = observed.of_other_role().filter(|_| !observed.deleting);
-    let stopped = stopped || adopts || half_made || other_role.is_some();
+    let stopped = stopped || adopts || half_made.is_some() || other_role.is_some();
     let mut targets = if stopped {
         roll::Targets::unchanged(&roll)
     } else if observed.paused || roll.wanted.is_none() {
@@ -241,8 +245,10 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         );
         targets.refused = Some((Reason::InvalidConfiguration, refused));
     }
+    let waiting = half_made.map(|orphan| format!("Machine {} is to be adopted", orphan.name));
+    targets.waiting.extend(waiting);
     match adoption.refused {
-        Some(refused) if is_empty => targets.refused = Some((Reason::NotAdopted, refused)),
+        Some(refused) if waits => targets.refused = Some((Reason::NotAdopted, refused)),
         refused => targets.waiting.extend(refused),
     }
     if !stopped {

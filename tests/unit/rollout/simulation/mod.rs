@@ -1,22 +1,25 @@
 //! A management cluster in memory: a MachineDeployment, its MachineSets and Machines as API objects,
 //! changed by nothing but the two planners, the passing of time, and what a test does to them.
 
+mod dice;
 mod heard;
 mod passes;
+mod strategies;
 mod transcript;
 
+pub use dice::Dice;
 pub use passes::Fault;
+pub use strategies::{in_place, on_delete, rolling};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector, Time};
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 use serde_json::{Value, json};
 use tatara::api::conditions::{ConditionType, is_true};
-use tatara::api::machine_deployment::{InPlace, RollingUpdate, Strategy, StrategyType};
+use tatara::api::machine_deployment::Strategy;
 use tatara::api::machine_set::DeletePolicy;
 use tatara::api::{
     EmbeddedMeta, Machine, MachineDeployment, MachineDeploymentSpec, MachineSet, MachineSetStatus,
@@ -86,35 +89,6 @@ pub struct World {
 pub fn alias(world: &World, name: &str) -> String {
     let at = world.sets.iter().position(|set| set.name_any() == name);
     at.map_or_else(|| name.to_owned(), |at| format!("ms{}", at + 1))
-}
-
-pub fn rolling(surge: IntOrString, unavailable: IntOrString) -> Strategy {
-    let rolling_update = RollingUpdate {
-        max_surge: Some(surge),
-        max_unavailable: Some(unavailable),
-    };
-    Strategy {
-        type_: StrategyType::RollingUpdate,
-        rolling_update: Some(rolling_update),
-        ..Strategy::default()
-    }
-}
-
-pub fn in_place(unavailable: IntOrString) -> Strategy {
-    Strategy {
-        type_: StrategyType::InPlace,
-        in_place: Some(InPlace {
-            max_unavailable: Some(unavailable),
-        }),
-        ..Strategy::default()
-    }
-}
-
-pub fn on_delete() -> Strategy {
-    Strategy {
-        type_: StrategyType::OnDelete,
-        ..Strategy::default()
-    }
 }
 
 impl World {
@@ -227,7 +201,8 @@ impl World {
     /// Machines that there shall be: the last control plane stays.
     fn wanted(&self) -> i32 {
         let replicas = self.deployment.spec.replicas;
-        replicas.max(i32::from(self.control_plane))
+        let has_one = self.control_plane && !self.machines.is_empty();
+        replicas.max(i32::from(has_one))
     }
 
     /// Starts the records anew.
@@ -403,23 +378,5 @@ fn ready(now: Timestamp, versions: MachineVersions) -> MachineStatus {
         conditions: vec![condition],
         versions: Some(versions),
         ..MachineStatus::default()
-    }
-}
-
-/// Small numbers that look random and are the same everywhere.
-#[derive(Clone, Debug)]
-pub struct Dice(u64);
-
-impl Dice {
-    pub fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    /// A number below `sides`.
-    pub fn roll(&mut self, sides: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 >> 33).expect("31 bits") % sides.max(1)
     }
 }

@@ -168,10 +168,73 @@ fn a_machine_is_adopted_into_the_set_of_its_version_before_any_is_made() {
 
 #[test]
 fn a_set_expects_a_machine_before_it_has_it() {
-    let sets = vec![set_of("new", NEW, (3, 3, 3))];
+    let sets = vec![set_of("new", NEW, (2, 2, 2))];
     let plan = with_orphans(sets, vec![orphan("cp-9", NEW, "X")]);
-    assert_eq!(numbers(&plan), vec![owned("new", 4)]);
+    assert_eq!(numbers(&plan), vec![owned("new", 3)]);
     assert_eq!(plan.actions.len(), 1, "{:?}", plan.actions);
+}
+
+#[test]
+fn no_more_are_adopted_than_there_shall_be() {
+    // each would cost another one
+    let sets = vec![set_of("new", NEW, (3, 3, 3))];
+    let full = with_orphans(sets, vec![orphan("cp-9", NEW, "X")]);
+    let adopts = |action: &Action| matches!(action, Action::AdoptMachine { .. });
+    assert!(!full.actions.iter().any(adopts) && numbers(&full).is_empty());
+    let (reason, message) = says(&full, ConditionType::Progressing);
+    assert_eq!(reason, Reason::Complete);
+    let parts = ["Machine cp-9", "spec.replicas is 3"];
+    assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+    let mut observed = planes(1, rolling(Int(1), Int(0)), vec![]);
+    observed.orphans = ["cp-1", "cp-2", "cp-3"]
+        .map(|name| orphan(name, NEW, "X"))
+        .into();
+    let first = plan(&observed, at(100));
+    let [Action::CreateSet(new)] = &first.actions[..] else {
+        panic!("{:?}", first.actions);
+    };
+    assert_eq!(new.replicas, 1);
+}
+
+#[test]
+fn workers_are_made_beside_a_control_plane_that_happens_to_match() {
+    let mut observed = deployment(2, rolling(Int(1), Int(0)), vec![]);
+    observed.orphans = vec![orphan("cp-1", NEW, "X")];
+    let plan = plan(&observed, at(100));
+    assert!(matches!(&plan.actions[..], [Action::CreateSet(new)] if new.replicas == 2));
+}
+
+#[test]
+fn a_deployment_that_has_no_control_plane_may_have_none() {
+    let parked = plan(
+        &planes(
+            0,
+            rolling(Int(1), Int(0)),
+            vec![set_of("new", NEW, (0, 0, 0))],
+        ),
+        at(100),
+    );
+    assert_eq!(numbers(&parked), vec![]);
+    let (reason, message) = says(&parked, ConditionType::Progressing);
+    assert_eq!(reason, Reason::Complete);
+    assert!(!message.contains("stays"), "{message}");
+}
+
+#[test]
+fn a_dead_member_beside_which_none_joins_goes_first() {
+    let mut dead = set_of("old", OLD, (3, 3, 2));
+    dead.counts.unhealthy = 1;
+    let mut joins = set_of("new", NEW, (1, 1, 0));
+    joins.counts.starting = 1;
+    let roll = |sets| plan(&planes(3, rolling(Int(1), Int(0)), sets), at(100));
+    assert_eq!(
+        numbers(&roll(vec![dead.clone(), joins.clone()])),
+        vec![owned("old", 2)]
+    );
+    // not where the others are no majority
+    dead.counts.available = 1;
+    dead.counts.unhealthy = 2;
+    assert_eq!(numbers(&roll(vec![dead, joins])), vec![]);
 }
 
 #[test]
