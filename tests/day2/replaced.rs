@@ -162,7 +162,8 @@ async fn control_planes(world: &World) -> BTreeSet<String> {
     planes.map(|machine| machine.name_any()).collect()
 }
 
-async fn rolled_out(world: &World, name: &str, seconds: u64) {
+/// Waits until a MachineDeployment says that its rollout is complete, and prints what it says on the way.
+pub async fn rolled_out(world: &World, name: &str, seconds: u64) {
     let mut last = String::new();
     within("the end of the rollout", seconds, async || {
         let deployment = world

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use kube::ResourceExt;
 use serde_json::{Value, json};
-use tatara::api::{Cluster, Machine, MachineDeployment};
+use tatara::api::{Cluster, Machine};
 
+use crate::replaced::rolled_out;
 use crate::requests::Requests;
 use crate::support::conditions::{is_true, said};
 use crate::support::versions::{edit_machines, from_a_mirror, pinned};
@@ -214,19 +215,7 @@ async fn a_deployment_moves_its_machine(world: &World, machine: &str, new: &str)
     } });
     let of = ["patch", "machinedeployment", "quickstart-workers"];
     world.kubectl(&[&of[..], &["--type=merge", "-p", &patch.to_string()]].concat());
-    within("the end of the rollout", 180, async || {
-        let name = "quickstart-workers";
-        let deployment = world
-            .api::<MachineDeployment>()
-            .get(name)
-            .await
-            .expect("it");
-        let status = deployment.status.clone().unwrap_or_default();
-        let is_seen = status.observed_generation == deployment.metadata.generation;
-        let complete = said(&status.conditions, "Progressing");
-        (is_seen && complete.starts_with("True/Complete")).then_some(())
-    })
-    .await;
+    rolled_out(world, "quickstart-workers", 180).await;
     let after = get().await;
     assert_ne!(owner(&after), before);
     assert_eq!(version_of(world, machine).await.0, new);

@@ -124,8 +124,8 @@ fn replaces_class(subject: &Subject) -> Option<String> {
     ))
 }
 
-/// The set to go back to: that of the number, or else the newest whose template is another one than the present and can be run. The present
-/// template may have no set, if nothing can be made of it.
+/// The set to go back to: that of the number, or else the newest whose template is another one than the present and can be run.
+/// The present template may have no set, if nothing can be made of it.
 fn target<'a>(
     of: &Name,
     sets: &'a [MachineSet],

@@ -205,7 +205,11 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         }
     };
     let roll = roll::Roll::new(observed, limits, now);
-    let stopped = observed.deleting || observed.paused_by.is_some() || roll.lagging().is_some();
+    let other_role = observed.of_other_role().filter(|_| !observed.deleting);
+    let stopped = observed.deleting
+        || observed.paused_by.is_some()
+        || roll.lagging().is_some()
+        || other_role.is_some();
     let adoption = if stopped {
         adopt::Adoption::default()
     } else {
@@ -219,8 +223,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let orphan = observed.orphans.first().filter(|_| !roll.free);
     let half_made = orphan.filter(|_| roll.sets().any(ObservedSet::expects));
     let adopts = !adoption.actions.is_empty() || waits;
-    let other_role = observed.of_other_role().filter(|_| !observed.deleting);
-    let stopped = stopped || adopts || half_made.is_some() || other_role.is_some();
+    let stopped = stopped || adopts || half_made.is_some();
     let mut targets = if stopped {
         roll::Targets::unchanged(&roll)
     } else if observed.paused || roll.wanted.is_none() {
