@@ -36,7 +36,7 @@ condition_types! {
     // Machine
     InfrastructureReady, HostClean, BootstrapReady, NodeHealthy, UpToDate, Updating, KubeadmAddonsUpToDate, APIServerHealthy, ControllerManagerHealthy, SchedulerHealthy, EtcdMemberHealthy, Draining, ConfigSourceUsed, HostIsGoneUsed,
     // Cluster
-    ConfigurationValid, CertificatesReady, ControlPlaneInitialized, ControlPlaneHealthy, EtcdHealthy, AddonsApplied, ProfilePublished,
+    ConfigurationValid, CertificatesReady, ControlPlaneInitialized, ControlPlaneHealthy, EtcdHealthy, SettingsApplied, AddonsApplied, ProfilePublished,
     // MachineSet and MachineDeployment
     MachinesReady, ScalingUp, ScalingDown, Progressing, RollingOut,
     // ClusterProfile (KEP-4322)

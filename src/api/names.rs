@@ -32,6 +32,12 @@ pub const ANNOTATION_EXCLUDE_DRAIN: &str = "machine.cluster.k8s.io/exclude-node-
 /// Annotation on a Node of a workload cluster: Tatara cordoned it, and may uncordon it. One that was cordoned already does
 /// not get it.
 pub const ANNOTATION_CORDONED: &str = "tatara.dev/cordoned";
+/// Annotation on a Node of a workload cluster: the cluster autoscaler does not remove it. Set while Tatara cordons the Node, which
+/// is empty then.
+pub const ANNOTATION_SCALE_DOWN_DISABLED: &str =
+    "cluster-autoscaler.kubernetes.io/scale-down-disabled";
+/// Value of [`ANNOTATION_CORDONED`] where [`ANNOTATION_SCALE_DOWN_DISABLED`] is Tatara's too.
+pub const CORDONED_AND_KEPT: &str = "scale-down-disabled";
 /// Prefix of annotations on a Machine, followed by `/` and a name: while there is one, its Node is not drained. The same as
 /// in Cluster API, in the group of 2019.
 pub const HOOK_PRE_DRAIN: &str = "pre-drain.delete.hook.machine.cluster.k8s.io";
@@ -82,8 +88,11 @@ pub const ANNOTATION_HYPERVISOR: &str = "tatara.dev/hypervisor";
 /// Annotation on a Hypervisor: Machines that were removed while their virtual machines could not be deleted, as JSON
 /// ([`crate::api::given_up::GivenUp`]). Only these virtual machines are deleted once its gateway answers.
 pub const ANNOTATION_GIVEN_UP: &str = "tatara.dev/given-up";
-/// On a Machine: the Cluster's kubeadm settings that its node was made with, as JSON.
+/// On a Machine: the Cluster's kubeadm settings that its node has, as JSON. On a Cluster: those that kubeadm's ConfigMaps have.
 pub const ANNOTATION_SETTINGS: &str = "tatara.dev/kubeadm-settings";
+/// Annotation on a Cluster: stands for settings that were edited under a release that applied none. They stay as they are on
+/// the nodes until they are edited again, or this is removed.
+pub const ANNOTATION_SETTINGS_KEPT: &str = "tatara.dev/settings-kept";
 /// Annotation on a Host: install its operating system. Its value is the serial number or WWN of the disk, as
 /// `rootDeviceHints` has it, so that it names the data that will be lost. It is removed when the installation begins.
 pub const ANNOTATION_REINSTALL: &str = "tatara.dev/reinstall";

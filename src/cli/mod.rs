@@ -4,6 +4,7 @@ mod caller;
 pub mod completion;
 pub mod crds;
 pub mod describe;
+mod duration;
 pub mod kubeconfig;
 pub mod logs;
 pub mod manager;

@@ -28,6 +28,7 @@ mod plan;
 pub mod power;
 pub mod proof;
 pub mod retry;
+pub mod settings;
 pub mod tried;
 pub mod trouble;
 pub mod wire;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Node, Taint};
 use serde_json::{Map, Value, json};
 
-use crate::api::names::ANNOTATION_CORDONED;
+use crate::api::names::{ANNOTATION_CORDONED, ANNOTATION_SCALE_DOWN_DISABLED, CORDONED_AND_KEPT};
 
 /// What is wanted of a Node; whatever it does not speak of stays as it is.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,9 +25,10 @@ pub struct NodeChange {
 /// Whether pods may be scheduled on a Node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduling {
-    /// Cordoned. [`ANNOTATION_CORDONED`] records it, unless somebody else had done it before.
+    /// Cordoned, and kept from the cluster autoscaler. [`ANNOTATION_CORDONED`] records it, unless somebody else had done it
+    /// before.
     Cordoned,
-    /// Uncordoned, if that annotation says that it was cordoned by Tatara.
+    /// Uncordoned, and left to the autoscaler again, as far as that annotation says that it was Tatara's act.
     Restored,
 }
 
@@ -60,20 +61,29 @@ pub fn patch_for(node: &Node, change: &NodeChange) -> Option<Value> {
         patched_spec.insert("taints".to_owned(), json!(taints));
     }
     let is_cordoned = spec.unschedulable.unwrap_or_default();
-    let is_ours = meta
-        .annotations
-        .as_ref()
-        .is_some_and(|all| all.contains_key(ANNOTATION_CORDONED));
+    let annotation = |name: &str| meta.annotations.as_ref()?.get(name);
+    let ours = annotation(ANNOTATION_CORDONED);
+    let (record, kept) = match annotation(ANNOTATION_SCALE_DOWN_DISABLED) {
+        // the user's, unless it is ours from before
+        Some(_) if ours.map(String::as_str) != Some(CORDONED_AND_KEPT) => ("true", None),
+        _ => (CORDONED_AND_KEPT, Some(json!("true"))),
+    };
     // absent is how the API server writes a node that is not cordoned
     let scheduling = match change.scheduling {
-        Some(Scheduling::Cordoned) if !is_cordoned => Some((json!(true), json!("true"))),
-        Some(Scheduling::Restored) if is_ours => Some((Value::Null, Value::Null)),
+        Some(Scheduling::Cordoned) if !is_cordoned => Some((json!(true), json!(record), kept)),
+        Some(Scheduling::Restored) if let Some(ours) = ours => {
+            let kept = (ours == CORDONED_AND_KEPT).then_some(Value::Null);
+            Some((Value::Null, Value::Null, kept))
+        }
         _ => None,
     };
-    if let Some((unschedulable, record)) = scheduling {
+    if let Some((unschedulable, record, kept)) = scheduling {
         patched_spec.insert("unschedulable".to_owned(), unschedulable);
         let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
         annotations[ANNOTATION_CORDONED] = record;
+        if let Some(kept) = kept {
+            annotations[ANNOTATION_SCALE_DOWN_DISABLED] = kept;
+        }
     }
     if metadata.is_empty() && patched_spec.is_empty() {
         return None;

@@ -58,7 +58,9 @@ fn only_what_differs_is_written_under_uid_and_resource_version() {
     };
     let expected = json!({
         "metadata": {"uid": "u1", "resourceVersion": "7", "labels": {"a": "9", "b": null, "c": "3"},
-            "annotations": {(ANNOTATION_CORDONED): "true"}},
+            "annotations": {
+                (ANNOTATION_CORDONED): CORDONED_AND_KEPT, (ANNOTATION_SCALE_DOWN_DISABLED): "true",
+            }},
         "spec": {"unschedulable": true},
     });
     assert_eq!(patch_for(&node(), &change), Some(expected));
@@ -92,35 +94,58 @@ fn the_taints_of_others_stay_in_the_list_that_is_written() {
 }
 
 #[test]
-fn only_a_node_that_we_cordoned_is_uncordoned() {
-    let patched = |unschedulable: Option<bool>, is_ours: bool, wanted: Scheduling| {
+fn only_a_node_that_we_cordoned_is_uncordoned_and_left_to_the_autoscaler() {
+    let patched = |unschedulable: Option<bool>, annotations: &Value, wanted: Scheduling| {
         let mut node = node();
         node.spec.get_or_insert_default().unschedulable = unschedulable;
-        if is_ours {
-            let ours = (ANNOTATION_CORDONED.to_owned(), "true".to_owned());
-            node.metadata.annotations = Some([ours].into());
-        }
+        node.metadata.annotations = serde_json::from_value(annotations.clone()).expect("a map");
         patch_for(&node, &wanted.into())
     };
-    let written = |unschedulable: Value, record: Value| {
+    let written = |unschedulable: Value, annotations: Value| {
         Some(json!({
-            "metadata": {"uid": "u1", "resourceVersion": "7", "annotations": {(ANNOTATION_CORDONED): record}},
+            "metadata": {"uid": "u1", "resourceVersion": "7", "annotations": annotations},
             "spec": {"unschedulable": unschedulable},
         }))
     };
-    let cordoned = written(true.into(), "true".into());
-    let restored = written(Value::Null, Value::Null);
+    let free = json!({});
+    let both =
+        json!({(ANNOTATION_CORDONED): CORDONED_AND_KEPT, (ANNOTATION_SCALE_DOWN_DISABLED): "true"});
+    let neither = json!({(ANNOTATION_CORDONED): null, (ANNOTATION_SCALE_DOWN_DISABLED): null});
+    let theirs = json!({(ANNOTATION_SCALE_DOWN_DISABLED): "true"});
+    let beside = json!({(ANNOTATION_CORDONED): "true", (ANNOTATION_SCALE_DOWN_DISABLED): "true"});
+    let cordon_alone = written(true.into(), json!({(ANNOTATION_CORDONED): "true"}));
+    let restore_alone = written(Value::Null, json!({(ANNOTATION_CORDONED): null}));
+    let cordoned = written(true.into(), both.clone());
+    let restored = written(Value::Null, neither);
     let none = None;
-    for (case, unschedulable, is_ours, wanted, expected) in [
-        ("free", None, false, Cordoned, &cordoned),
-        ("uncordoned by hand since", None, true, Cordoned, &cordoned),
-        ("by us already", Some(true), true, Cordoned, &none),
-        ("by somebody else", Some(true), false, Cordoned, &none),
-        ("ours", Some(true), true, Restored, &restored),
-        ("ours, uncordoned by hand", None, true, Restored, &restored),
-        ("somebody else's", Some(true), false, Restored, &none),
-        ("not cordoned", None, false, Restored, &none),
+    for (case, unschedulable, annotations, wanted, expected) in [
+        ("free", None, &free, Cordoned, &cordoned),
+        ("uncordoned by hand since", None, &both, Cordoned, &cordoned),
+        ("by us already", Some(true), &both, Cordoned, &none),
+        ("by somebody else", Some(true), &free, Cordoned, &none),
+        (
+            "kept by somebody else",
+            None,
+            &theirs,
+            Cordoned,
+            &cordon_alone,
+        ),
+        ("ours", Some(true), &both, Restored, &restored),
+        ("ours, uncordoned by hand", None, &both, Restored, &restored),
+        (
+            "ours, kept by somebody else",
+            Some(true),
+            &beside,
+            Restored,
+            &restore_alone,
+        ),
+        ("somebody else's", Some(true), &theirs, Restored, &none),
+        ("not cordoned", None, &free, Restored, &none),
     ] {
-        assert_eq!(&patched(unschedulable, is_ours, wanted), expected, "{case}");
+        assert_eq!(
+            &patched(unschedulable, annotations, wanted),
+            expected,
+            "{case}"
+        );
     }
 }

@@ -37,6 +37,7 @@ use self::kind::{Kind, What, WhatParser};
 use self::snapshot::Snapshot;
 use self::watch::Watch;
 use super::caller::{ApiError, Caller};
+use super::duration;
 use crate::api::conditions::Status;
 use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
 use crate::manager::DEFAULT_LEASE_NAMESPACE;
@@ -62,8 +63,8 @@ pub struct Args {
     #[arg(long, requires = "watch")]
     until_ready: bool,
     /// After this time, print what the object waits for and exit with 1
-    #[arg(long, value_name = "SECONDS", requires = "until_ready")]
-    timeout: Option<u64>,
+    #[arg(long, value_name = "TIME", requires = "until_ready", value_parser = duration::parse)]
+    timeout: Option<Duration>,
     /// Namespace of the manager's Lease, which shows whether a manager is running
     #[arg(
         long,
@@ -197,7 +198,7 @@ impl Args {
             let events = events(&caller, &uid).await;
             return display.once(&watch.snapshot, &events, crate::clock::now());
         }
-        let limit = self.timeout.map(Duration::from_secs);
+        let limit = self.timeout;
         let limit = limit.map_or(Either::Left(pending()), |limit| {
             Either::Right(tokio::time::sleep(limit))
         });
@@ -211,7 +212,7 @@ impl Args {
         Err(Error::NotReady {
             kind,
             name: name.clone(),
-            seconds: self.timeout.unwrap_or_default(),
+            seconds: self.timeout.unwrap_or_default().as_secs(),
             waiting: waiting::sentence(snapshot, &tree::rows(snapshot), crate::clock::now()),
         })
     }

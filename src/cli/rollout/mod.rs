@@ -13,6 +13,7 @@ use clap::Subcommand;
 use kube::{Api, ResourceExt};
 
 use super::caller::{ApiError, Caller};
+use super::duration;
 use crate::api::conditions::{ConditionType, Reason, Status, find};
 use crate::api::names::ANNOTATION_PAUSED;
 use crate::api::{MachineClass, MachineDeployment};
@@ -35,8 +36,8 @@ enum Command {
         #[arg(long)]
         no_watch: bool,
         /// After this time, exit with 1
-        #[arg(long, value_name = "SECONDS")]
-        timeout: Option<u64>,
+        #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+        timeout: Option<Duration>,
     },
     /// List its revisions, each with what it changed
     History {
@@ -229,8 +230,7 @@ impl Args {
                 timeout,
             } => {
                 let subject = which.find().await?;
-                let limit = timeout.map(Duration::from_secs);
-                status::follow(&subject, !no_watch, limit).await
+                status::follow(&subject, !no_watch, *timeout).await
             }
             Command::History { which } => history::print(&which.find().await?).await,
             Command::Undo { which, to_revision } => {

@@ -6,6 +6,7 @@ mod observe;
 mod perform;
 mod secrets;
 mod seen;
+mod settings;
 mod sources;
 
 use std::sync::Arc;

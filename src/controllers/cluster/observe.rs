@@ -8,7 +8,7 @@ use futures::future::join;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::{Resource, ResourceExt};
 
-use super::{Clusters, addons, secrets};
+use super::{Clusters, addons, secrets, settings};
 use crate::api::cluster::TurnAction;
 use crate::api::cluster_provider_spec::EndpointHolder;
 use crate::api::conditions::{ConditionType, Status, find, is_true};
@@ -84,10 +84,8 @@ pub async fn observe(
         }
     };
     let (health, etcd) = join(health, etcd).await;
-    let addons = match &spec {
-        Ok(spec) => addons::observe(controller, &cluster, spec, now),
-        Err(_) => addons::Standing::default(),
-    };
+    let standing = |spec| addons::observe(controller, &cluster, spec, now);
+    let addons = spec.as_ref().map(standing).unwrap_or_default();
     let mut unlabelled = Vec::new();
     if deleting {
         unlabelled = machine::unlabelled(controller.base.stores(), &controller.workloads, &cluster);
@@ -132,6 +130,7 @@ pub async fn observe(
             .and_then(|uid| unused(controller.base.stores(), &cluster, &both, &uid)),
         doubt: both.doubt(),
         unsettled: turn::settle(&both) != turn::Step::Done,
+        made_with: settings::made_with(controller, &cluster),
         addons: addons.state,
         addons_due: addons.due && health.is_some(),
         addons_next: addons.next,
@@ -287,16 +286,7 @@ fn spec(cluster: &Cluster, machines: &[Arc<Machine>]) -> Result<ClusterProviderS
     let Ok(version) = version else {
         return Ok(spec);
     };
-    let endpoint = spec.control_plane_endpoint.as_ref();
-    let input = kubeadm::ClusterInput::of(
-        &cluster.name_any(),
-        &cluster.spec.cluster_network,
-        version,
-        kubeadm::Endpoint {
-            host: endpoint.map_or_else(|| "127.0.0.1".into(), |endpoint| endpoint.host.clone()),
-            port: endpoint.map_or(6443, |endpoint| endpoint.port),
-        },
-    );
+    let input = settings::input(cluster, &spec, version);
     kubeadm::check(&input, &spec).map_err(|error| error.to_string())?;
     Ok(spec)
 }

@@ -14,7 +14,7 @@ use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::{Clusters, addons, secrets, seen};
+use super::{Clusters, addons, secrets, seen, settings};
 use crate::api::Cluster;
 use crate::api::names::{
     FIELD_MANAGER, FINALIZER_CLUSTER, FINALIZER_IN_USE, LABEL_CLUSTER, LABEL_MANAGED_BY,
@@ -55,6 +55,12 @@ pub async fn perform(
         Action::MakeCertificates => make_certificates(controller, cluster, now).await?,
         Action::WriteKubeconfig => write_kubeconfig(controller, observed, now).await?,
         Action::Connect => connect(controller, cluster).await?,
+        Action::RecordSettings { settings, kept } => {
+            settings::record(controller, cluster, settings, kept.as_deref()).await?;
+        }
+        Action::ApplySettings { from, to } => {
+            settings::apply(controller, observed, from, to).await?;
+        }
         Action::ApplyAddons => {
             if let Ok(spec) = &observed.spec {
                 addons::apply(controller, cluster, spec, now).await?;

@@ -6,6 +6,7 @@ mod observe;
 mod outcomes;
 mod perform;
 mod record;
+pub mod settings;
 pub mod turn;
 mod units;
 pub mod vacant;

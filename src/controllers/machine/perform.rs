@@ -3,18 +3,18 @@
 use kube::ResourceExt;
 use serde_json::json;
 
-use super::{Machines, etcd, nodes, record, turn, units};
+use super::{Machines, etcd, nodes, record, settings, turn, units};
 use crate::api::Machine;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Status};
-use crate::api::names::{ANNOTATION_SETTINGS, FINALIZER_MACHINE, LABEL_CONTROL_PLANE};
+use crate::api::names::{FINALIZER_MACHINE, LABEL_CONTROL_PLANE};
+use crate::core::finalizers;
 use crate::core::machine::plan::Action;
 use crate::core::machine::plan::claim::chosen;
 use crate::core::machine::units::{addons, kubelet, upgrade};
-use crate::core::machine::{Contact, Infrastructure, Observed, Placement, is_begun, settings};
+use crate::core::machine::{Contact, Infrastructure, Observed, Placement};
 use crate::core::node::{self, Job, JobKind, Observation, Take, UnitState};
 use crate::core::proof::Over;
-use crate::core::{Key, finalizers};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::providers::{Server, basis};
 
@@ -39,6 +39,7 @@ pub async fn perform(
         Action::RemoveMember(member) => etcd::remove(controller, observed, member).await,
         Action::ReturnTurn(over) => etcd::return_turn(controller, observed, over).await,
         Action::EndAddons(version) => record::end_addons(controller, observed, version).await,
+        Action::RecordSettings(record) => settings::write(controller, observed, record).await,
         Action::RecordInitialized => {
             let doubt = turn::record_initialized(&controller.turns, observed).await?;
             Ok(doubt.map_or(ActionOutcome::Yes, ActionOutcome::NotYet))
@@ -194,7 +195,7 @@ async fn start(
         Err(finding) => return Ok(ActionOutcome::NotYet(about(name, finding))),
     };
     if !is_node {
-        record_settings(controller, observed, name).await?;
+        settings::before(controller, observed, name).await?;
     }
     let now = crate::clock::now();
     // the plan asks for it although it succeeded: what it installed is not there any more
@@ -205,40 +206,6 @@ async fn start(
         node::start_and_follow(&observed.marker, &unit, now)
     };
     follow(controller, observed, server, name, script).await
-}
-
-/// Records the settings that the node is about to be created with.
-async fn record_settings(
-    controller: &Machines,
-    observed: &Observed,
-    name: JobKind,
-) -> Result<(), ReconcileError> {
-    let cluster = observed.cluster.as_ref();
-    let (JobKind::Init | JobKind::Join, Some(cluster)) = (name, cluster) else {
-        return Ok(());
-    };
-    let Ok(spec) = &cluster.spec else {
-        return Ok(());
-    };
-    let machines = &controller.base.stores().machines;
-    let first = cluster.initialized_by.as_deref();
-    let first = first.and_then(|uid| machines.by_uid(uid)).or_else(|| {
-        let key = Key::ControlPlane(observed.marker.namespace.clone(), cluster.name.clone());
-        let others = machines.by(&key).into_iter();
-        others
-            .filter(|other| other.uid() != observed.machine.uid())
-            .find(|other| is_begun(other))
-    });
-    let is_control_plane = observed.machine.is_control_plane();
-    let settings = settings::of(spec, name, is_control_plane, first.as_deref()).to_string();
-    let machine = observed.machine.as_ref();
-    if machine.annotations().get(ANNOTATION_SETTINGS) == Some(&settings) {
-        return Ok(());
-    }
-    let change = json!({ "metadata": { "annotations": { (ANNOTATION_SETTINGS): settings } } });
-    patch::write(&controller.base.engine, machine, change)
-        .await
-        .map(drop)
 }
 
 /// What stands in the way of a job of a Node that runs is said of that job: the Node is as well as it was.

@@ -17,7 +17,7 @@ use crate::core::kubeadm::{KubernetesVersion, version};
 use crate::core::machine::plan::{BOOTSTRAP, joining};
 use crate::core::machine::{Lookup, Observed};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
-use crate::workload::kubeadm_config::{self, Record};
+use crate::workload::kubeadm_config::{self, Document, Record};
 
 const MISSING: &str = "ConfigMap kube-system/kubeadm-config of the cluster has no ClusterConfiguration with a kubernetesVersion, and kubeadm join reads it. Restore it on a control plane: kubeadm init phase upload-config kubeadm";
 
@@ -95,13 +95,13 @@ async fn judge(
     else {
         return Ok(Err(unconnected()));
     };
-    let read = kubeadm_config::read(workload.client()).await;
+    let read = kubeadm_config::read(workload.client(), Document::Cluster).await;
     let read =
         read.map_err(|error| ReconcileError::other("join a control plane", error.sentence()))?;
     let Some(record) = read else {
         return no(Reason::WaitingForControlPlane, MISSING.into());
     };
-    match step(&record.configuration, &wanted) {
+    match step(&record.text, &wanted) {
         RecordStep::Keep => Ok(Ok(Change::Nothing)),
         RecordStep::Unreadable => no(Reason::WaitingForControlPlane, MISSING.into()),
         RecordStep::Newer {

@@ -10,6 +10,7 @@ use crate::core::control_plane::Members;
 use crate::core::control_plane::health::Judgement;
 use crate::core::control_plane::turn::Doubt;
 use crate::core::kubeadm::Endpoint;
+use crate::core::settings::Settings;
 use crate::core::trouble::Trouble;
 
 /// A Machine, as its Cluster sees it.
@@ -120,6 +121,8 @@ pub struct Observed {
     /// The members of its etcd, or why they cannot be read; `None` if they were not read yet, or are not ours to read. As
     /// they were when all was well, until several reads in a row show otherwise.
     pub etcd: Option<Result<Arc<Members>, String>>,
+    /// The settings that a control-plane Machine was made with, while the Cluster has no record of them.
+    pub made_with: Option<Settings>,
     /// Its addons.
     pub addons: Addons,
     /// They have to be applied.

@@ -7,7 +7,7 @@
 use serde_json::{Map, Value};
 
 /// The field whose lists are united: a certificate loses no name that we need.
-const UNITED: &str = "certSANs";
+pub(super) const UNITED: &str = "certSANs";
 
 /// Ours with the user's over it. Merging the same part again changes nothing.
 pub fn merge(ours: Value, user: &Map<String, Value>) -> Value {

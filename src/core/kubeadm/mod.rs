@@ -7,6 +7,7 @@
 //! | [`labels`] | which labels the kubelet sets itself, and which are left to the controller |
 //! | [`difference`] | what differs between two configurations, for people |
 
+mod change;
 pub mod config;
 mod contradiction;
 mod difference;
@@ -19,6 +20,7 @@ pub mod record;
 mod rules;
 pub mod version;
 
+pub use change::{ChangeError, Kept, change};
 pub use config::{
     ClusterDocuments, ConfigError, addons, check, cluster_documents, init, join, upgrade,
 };
@@ -28,4 +30,5 @@ pub use input::{
     CERTIFICATES_DIR, CONTROL_PLANE_TAINT, CRI_SOCKET, ClusterInput, Discovery, Endpoint, LocalApi,
     NodeInput,
 };
+pub use merge::merge;
 pub use version::{KubernetesVersion, VersionError};

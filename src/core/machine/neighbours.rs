@@ -17,6 +17,8 @@ pub struct Neighbours {
     pub addons: Option<AddonsDue>,
     /// Another worker without a MachineSet that is updated before this one.
     pub ahead: Option<String>,
+    /// Another Machine whose node follows the settings of the Cluster before this one; determined once it is behind.
+    pub follows_before: Option<String>,
     /// Another Node takes ordinary pods, so that this one can be drained.
     pub take_pods: bool,
 }

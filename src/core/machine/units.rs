@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use secrecy::SecretString;
 
-use super::observed::{Infrastructure, Lookup, Observed, ObservedCluster, Placement};
+use super::cluster::ObservedCluster;
+use super::observed::{Infrastructure, Lookup, Observed, Placement};
+use super::plan::update::phases;
 use crate::api::cluster_provider_spec::EndpointHolder;
 use crate::api::machine_provider_spec::NodeSettings;
 use crate::api::{ClusterProviderSpec, MachineProviderSpec};
@@ -15,6 +17,7 @@ use crate::core::kubeadm::{
 use crate::core::node::{
     self, Bootstrap, ControlPlaneFile, Prepare, Role, Unit, UnitError, VirtualIpInput,
 };
+use crate::core::settings;
 
 /// The parts of an observation that units are made from.
 struct Parts<'a> {
@@ -55,13 +58,28 @@ pub fn prepare(observed: &Observed) -> Result<Unit, String> {
     with_input(observed, node::prepare)
 }
 
-/// `kubeadm upgrade`.
+/// `kubeadm upgrade`; of a node that only follows settings, the phases for these.
 ///
 /// # Errors
 /// What is missing or cannot be used, for people.
 pub fn upgrade(observed: &Observed) -> Result<Unit, String> {
+    upgrade_with(observed, &phases(observed).unwrap_or_default())
+}
+
+/// `kubeadm upgrade` with all its phases.
+///
+/// # Errors
+/// What is missing or cannot be used, for people.
+pub fn whole_upgrade(observed: &Observed) -> Result<Unit, String> {
+    upgrade_with(observed, &[])
+}
+
+fn upgrade_with(observed: &Observed, phases: &[&'static str]) -> Result<Unit, String> {
     let configuration = upgrade_configuration(observed)?;
-    with_input(observed, |input| node::upgrade(input, configuration))
+    let settings = settings_digest(observed, observed.acts_as_control_plane());
+    with_input(observed, |input| {
+        node::upgrade(input, (&settings, phases), configuration)
+    })
 }
 
 /// kubeadm's addons in the version of the control plane.
@@ -83,12 +101,23 @@ fn upgrade_configuration(observed: &Observed) -> Result<String, String> {
     configuration.map_err(|error| error.to_string())
 }
 
-/// The kubelet in another version.
+/// The kubelet in another version, or with other settings.
 ///
 /// # Errors
 /// What is missing or cannot be used, for people.
 pub fn kubelet(observed: &Observed) -> Result<Unit, String> {
-    with_input(observed, node::kubelet)
+    let settings = settings_digest(observed, false);
+    with_input(observed, |input| node::kubelet(input, &settings))
+}
+
+/// What stands for the settings that the unit applies: those of kubeadm's ConfigMaps.
+fn settings_digest(observed: &Observed, with_static_pods: bool) -> String {
+    let cluster = observed.cluster.as_ref();
+    let recorded = cluster.map(|cluster| &cluster.settings.recorded);
+    let recorded = recorded.filter(|recorded| !recorded.is_empty());
+    recorded.map_or_else(String::new, |recorded| {
+        settings::digest(recorded, with_static_pods)
+    })
 }
 
 fn with_input(

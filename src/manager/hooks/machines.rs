@@ -9,9 +9,11 @@ use kube::ResourceExt;
 use super::{is_pause_news, wake_classes};
 use crate::api::conditions::{ConditionType, find};
 use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
-use crate::api::{Machine, MachineClass, MachineDeployment, MachineSet};
+use crate::api::{ClusterProviderSpec, Machine, MachineClass, MachineDeployment, MachineSet};
+use crate::controllers::machine::settings::next;
 use crate::core::machine::is_begun;
 use crate::core::machine_deployment::has_control_plane;
+use crate::core::settings;
 use crate::manager::gateways::wake_waiting;
 use crate::store::{Change, Hook, Key, Stores, Wakers};
 
@@ -35,6 +37,10 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
         }
         if change == Change::Deleted || before.is_some_and(|before| has_begun(before, machine)) {
             wake_control_plane(&stores, &wakers, machine, &namespace);
+        }
+        let follows = |machine: &Machine| settings::is_unfinished(machine);
+        if before.is_some_and(follows) && (change == Change::Deleted || !follows(machine)) {
+            wake_next(&stores, &wakers, machine, &namespace);
         }
         if before.is_some_and(|before| health(before) != health(machine)) {
             wake_host(&stores, &wakers, machine);
@@ -80,6 +86,19 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
         let now = &machine.spec.provider_spec;
         wake_classes(&wakers, &namespace, now, before, change);
     })
+}
+
+/// Its node has the settings of its Cluster: the next one follows them.
+fn wake_next(stores: &Stores, wakers: &Wakers, machine: &Machine, namespace: &str) {
+    let name = machine.labels().get(LABEL_CLUSTER);
+    let cluster = name.and_then(|name| stores.clusters.get(namespace, name));
+    let next = cluster.and_then(|cluster| {
+        let spec = ClusterProviderSpec::decode(cluster.spec.provider_spec.value.as_ref()).ok()?;
+        next(stores, &cluster, &spec)
+    });
+    if let Some(next) = next {
+        wakers.machines.wake_object(&next);
+    }
 }
 
 /// A control-plane Machine without a controller wakes the deployments of control planes, one of which may adopt it.

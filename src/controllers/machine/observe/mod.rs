@@ -5,6 +5,7 @@ mod belongs;
 mod endpoint;
 mod etcd;
 mod neighbours;
+mod node;
 
 pub use endpoint::{cluster_endpoint, first_host};
 
@@ -14,23 +15,22 @@ use std::sync::Arc;
 use kube::ResourceExt;
 
 use super::{Machines, turn};
-use crate::api::cluster::{Turn, TurnAction};
+use crate::api::cluster::Turn;
 use crate::api::names::{self, ANNOTATION_INITIALIZED, LABEL_CLUSTER};
 use crate::api::{Cluster, ClusterProviderSpec, Machine, MachineProviderSpec};
 use crate::controllers::paused;
 use crate::controllers::whose::ProviderObject;
 use crate::controllers::workloads::Workloads;
+use crate::core::Key;
 use crate::core::control_plane::turn::{Both, Holder};
-use crate::core::machine::units::node_name;
 use crate::core::machine::{
-    Lookup, Namesake, Neighbours, Observed, ObservedCluster, Placement, Refusal, SpecProblem,
+    Lookup, Neighbours, Observed, ObservedCluster, Placement, Refusal, SpecProblem,
 };
 use crate::core::node::{JobKind, Marker};
-use crate::core::{Key, NodeView};
+use crate::core::settings::{OfCluster, Rollout};
 use crate::engine::ReconcileError;
-use crate::providers::ssh::{claims, marked};
+use crate::providers::ssh::claims;
 use crate::store::Stores;
-use crate::workload::Connectivity;
 
 /// Gathers the facts for a pass over a Machine.
 ///
@@ -61,7 +61,7 @@ pub async fn observe(
     let (spec, resolved) = resolve(controller.base.stores(), &namespace, &machine);
     let follow = controller.follows.current(&marker.uid);
     let known = (controller.base.stores(), &*controller.workloads);
-    let node = node(known, cluster.as_deref(), &machine);
+    let node = node::find(known, cluster.as_deref(), &machine);
     let mut seen = cluster
         .as_deref()
         .map(|cluster| observed_cluster(known, machine.as_ref(), cluster));
@@ -73,7 +73,10 @@ pub async fn observe(
     }
     if let (Some((seen, acts)), Some(cluster)) = (&mut seen, cluster.as_deref()) {
         let turn = seen.turn.as_ref();
-        seen.neighbours = neighbours::of(controller, cluster, &machine, turn, *acts);
+        // nothing follows before kubeadm's ConfigMaps have the settings
+        let goes = seen.settings.rollout == Rollout::Goes;
+        let spec = seen.spec.as_ref().ok().filter(|_| goes);
+        seen.neighbours = neighbours::of(controller, cluster, &machine, turn, *acts, spec);
     }
     let mut observed = Observed {
         cluster: seen.map(|(seen, _)| seen),
@@ -112,7 +115,7 @@ pub async fn observe(
     observed.chosen = place.chosen;
     observed.claiming = place.claiming;
     etcd::note_address(controller, &mut observed);
-    observed.namesake = namesake(controller, cluster.as_deref(), &observed);
+    observed.namesake = node::namesake(controller, cluster.as_deref(), &observed);
     Ok(observed)
 }
 
@@ -218,6 +221,10 @@ fn observed_cluster(
         components: None,
         other_control_planes: Vec::new(),
         neighbours: Neighbours::default(),
+        settings: spec.as_ref().map_or_else(
+            |_| OfCluster::default(),
+            |spec| OfCluster::of(cluster, spec),
+        ),
         endpoint: cluster_endpoint(stores, namespace, spec.as_ref().ok(), first),
         workers_left: if deleting && acts_as_control_plane {
             workers_left((stores, workloads), cluster, first)
@@ -290,108 +297,4 @@ fn turns(workloads: &Workloads, cluster: &Cluster) -> (Option<Turn>, Option<Turn
         _ => None,
     };
     (first, other)
-}
-
-fn node(
-    (stores, workloads): (&Stores, &Workloads),
-    cluster: Option<&Cluster>,
-    machine: &Machine,
-) -> Lookup<Option<Arc<NodeView>>> {
-    let Some(cluster) = cluster else {
-        return Lookup::Known(None);
-    };
-    let status = machine.status.as_ref();
-    let was_seen = status.is_some_and(|status| status.node_ref.is_some());
-    let Some(workload) = workloads.get(cluster) else {
-        let problem = workloads.known.get(&cluster.uid().unwrap_or_default());
-        let problem = problem.kubeconfig.problem.map(|why| format!(": {why}"));
-        let not_connected = format!(
-            "not connected to the API of Cluster {} yet{}",
-            cluster.name_any(),
-            problem.unwrap_or_default()
-        );
-        let initialized = cluster.annotations().contains_key(ANNOTATION_INITIALIZED);
-        let is_young = workloads.are_connecting();
-        return match (was_seen, initialized) {
-            (true, _) if is_young => Lookup::NotYet(not_connected),
-            (true, _) | (false, true) => Lookup::Unknown(not_connected),
-            (false, false) => Lookup::Known(None),
-        };
-    };
-    // not spec.providerID: a user may write it, and it may be another Machine's
-    let ids = names::provider_ids(&machine.uid().unwrap_or_default());
-    let found = ids.iter().find_map(|id| workload.node_by_provider_id(id));
-    match (found, workload.connectivity()) {
-        (Some(node), Connectivity::Connected { .. }) => Lookup::Known(Some(node)),
-        (None, Connectivity::Connected { .. }) => Lookup::Known(None),
-        (_, Connectivity::Connecting) if was_seen => Lookup::NotYet(format!(
-            "the API of Cluster {} has not answered yet",
-            cluster.name_any()
-        )),
-        (_, state) => {
-            let turn = turns(workloads, cluster).0;
-            let upgrade = turn.filter(|turn| turn.action == TurnAction::Upgrade);
-            Lookup::Unknown(match upgrade {
-                Some(turn) => restarting(cluster, &turn, &state),
-                None => silent(stores, cluster, &state),
-            })
-        }
-    }
-}
-
-/// The same, while kubeadm upgrade replaces an API server.
-fn restarting(cluster: &Cluster, turn: &Turn, state: &Connectivity) -> String {
-    let (name, machine) = (cluster.name_any(), &turn.name);
-    let namespace = cluster.namespace().unwrap_or_default();
-    format!(
-        "the API of Cluster {name} does not answer{}, while control-plane Machine {machine} is updated: an only API server is away for a minute or two. If that lasts: tatara describe machine {machine} -n {namespace}",
-        why(state)
-    )
-}
-
-/// The message that the API of a Cluster does not answer. The Cluster has details once several probes have failed.
-fn silent(stores: &Stores, cluster: &Cluster, state: &Connectivity) -> String {
-    let namespace = cluster.namespace().unwrap_or_default();
-    let spec = ClusterProviderSpec::decode(cluster.spec.provider_spec.value.as_ref());
-    let first = cluster.annotations().get(ANNOTATION_INITIALIZED);
-    let endpoint = cluster_endpoint(stores, &namespace, spec.as_ref().ok(), first);
-    let at = endpoint.map_or_else(|| "its address".into(), |at| format!("https://{at}"));
-    format!(
-        "the API of Cluster {0} does not answer{1}. Check route and firewall between the manager and {at}, and that kube-apiserver runs; see condition ControlPlaneHealthy of Cluster {0}",
-        cluster.name_any(),
-        why(state)
-    )
-}
-
-/// A Node that the host's last Machine left behind, for example when that Machine was lost with the management
-/// cluster's etcd data: a kubelet of the same name would take it over, including its provider ID.
-fn namesake(
-    controller: &Machines,
-    cluster: Option<&Cluster>,
-    observed: &Observed,
-) -> Option<Namesake> {
-    let (Placement::Held(held), Lookup::Known(None)) = (&observed.placement, &observed.node) else {
-        return None;
-    };
-    let node = controller
-        .workloads
-        .get(cluster?)?
-        .node(node_name(observed, held))?;
-    let owner = node.provider_id.as_deref().and_then(names::machine_uid);
-    let is_left_over =
-        owner.is_some_and(|uid| controller.base.stores().machines.by_uid(uid).is_none());
-    let namespace = &observed.marker.namespace;
-    let marked = owner.and_then(|uid| marked(&controller.base.stores().hosts, namespace, uid));
-    Some(Namesake {
-        node,
-        is_left_over,
-        marked,
-    })
-}
-
-fn why(state: &Connectivity) -> String {
-    match state {
-        Connectivity::Disconnected { why, since } => format!(" since {since:.0}: {why}"),
-        _ => " yet".into(),
-    }
 }

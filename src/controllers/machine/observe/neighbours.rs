@@ -5,15 +5,16 @@ use std::sync::Arc;
 use kube::ResourceExt;
 
 use super::super::Machines;
+use super::super::settings::next;
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{ConditionType, Reason, find, is_true};
 use crate::api::names::{ANNOTATION_ADDONS_DUE, ANNOTATION_CORDONED};
-use crate::api::{Cluster, Machine};
+use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::core::kubeadm::KubernetesVersion;
 use crate::core::machine::neighbours::{
     AddonsDue, Neighbours, is_updating, oldest_kubelet, takes_pods,
 };
-use crate::core::{Key, NodeView};
+use crate::core::{Key, NodeView, settings};
 
 /// Nothing is looked up for a Machine whose Node is as its spec wants it.
 pub(super) fn of(
@@ -22,17 +23,29 @@ pub(super) fn of(
     machine: &Machine,
     turn: Option<&Turn>,
     is_control_plane: bool,
+    spec: Option<&ClusterProviderSpec>,
 ) -> Neighbours {
     let addons = addons(controller, cluster, machine);
-    if is_as_wanted(machine) {
+    let behind = spec.map(|spec| settings::behind(machine, spec));
+    let behind = behind.filter(settings::Behind::can_follow);
+    let follows_before = spec
+        .filter(|_| {
+            behind
+                .as_ref()
+                .is_some_and(|behind| behind.unfinished.is_empty())
+        })
+        .and_then(|spec| follows_before(controller, cluster, machine, spec));
+    if is_as_wanted(machine) && behind.is_none() {
         return Neighbours {
             addons,
+            follows_before,
             ..Neighbours::default()
         };
     }
     let updating = || updating(controller, cluster, machine);
     let mut neighbours = Neighbours {
         addons,
+        follows_before,
         updating: upgrading(turn, machine).or_else(updating),
         ..Neighbours::default()
     };
@@ -61,6 +74,17 @@ fn is_as_wanted(machine: &Machine) -> bool {
     let status = machine.status.as_ref();
     machine.runs_other() == Some(false)
         && !status.is_some_and(|status| is_true(&status.conditions, ConditionType::Updating))
+}
+
+/// Another Machine whose node follows the settings of the Cluster before this one.
+fn follows_before(
+    controller: &Machines,
+    cluster: &Cluster,
+    machine: &Machine,
+    spec: &ClusterProviderSpec,
+) -> Option<String> {
+    let next = next(controller.base.stores(), cluster, spec)?;
+    (next.uid() != machine.uid()).then(|| next.name_any())
 }
 
 /// kubeadm's addons that are to follow: the first by name of the control planes that are ready sees to it.

@@ -1,7 +1,9 @@
 //! What is done next for a Cluster, and why. Pure.
 
+mod certificates;
 mod delete;
 mod etcd;
+mod settings;
 mod summary;
 
 use std::time::Duration;
@@ -11,16 +13,17 @@ use kube::ResourceExt;
 
 use super::observed::{Addons, Certificates, Observed};
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Status};
-use crate::api::names::{ANNOTATION_PAUSED, FINALIZER_CLUSTER, kubeconfig_secret};
+use crate::api::names::{ANNOTATION_PAUSED, FINALIZER_CLUSTER};
 use crate::core::control_plane::health::Verdict;
 use crate::core::machine::plan::doubt::{self, ClusterName};
+use crate::core::settings::Settings;
 use crate::core::{self, Next, trouble};
 
 /// How often the API of a running cluster is asked whether it is ready.
 const PROBE_AGAIN: Duration = Duration::from_secs(10);
 
 /// One thing to do, with everything decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub enum Action {
     /// Write our finalizer.
     Adopt,
@@ -36,6 +39,20 @@ pub enum Action {
     WriteKubeconfig,
     /// Connect to the cluster's API.
     Connect,
+    /// Record what kubeadm's ConfigMaps have of the settings, as an earlier release made them.
+    RecordSettings {
+        /// What they have.
+        settings: Settings,
+        /// Stands for other settings that the Cluster has and that are not applied.
+        kept: Option<String>,
+    },
+    /// Carry an edit of the settings into kubeadm's ConfigMaps, and record it.
+    ApplySettings {
+        /// What they have.
+        from: Settings,
+        /// What they are to have.
+        to: Settings,
+    },
     /// Apply the addons.
     ApplyAddons,
     /// Add a finalizer to its Secrets until it is deleted.
@@ -165,7 +182,7 @@ fn live(observed: &Observed, plan: &mut Plan) {
     if observed.host_is_gone {
         plan.actions.push(Action::ReturnTurn);
     }
-    if !certificates(observed, plan) {
+    if !certificates::keep(observed, plan) {
         return;
     }
     if !observed.secrets_held {
@@ -188,6 +205,7 @@ fn live(observed: &Observed, plan: &mut Plan) {
         plan.actions.push(Action::WriteKubeconfig);
     }
     probe(observed, plan);
+    settings::keep(observed, plan);
     if observed.connected && observed.addons_due {
         plan.actions.push(Action::ApplyAddons);
     }
@@ -216,86 +234,6 @@ fn probe(observed: &Observed, plan: &mut Plan) {
     plan.findings.push(health(observed));
     plan.findings.extend(etcd::health(observed));
     plan.next = Next::After(PROBE_AGAIN);
-}
-
-/// Whether there are certificates to go on with.
-fn certificates(observed: &Observed, plan: &mut Plan) -> bool {
-    if observed.external {
-        return true;
-    }
-    let finding = match &observed.certificates {
-        Certificates::Ready => Finding::yes(ConditionType::CertificatesReady, Reason::Present, ""),
-        Certificates::Broken(problem) if observed.initialized_by.is_some() => Finding::no(
-            ConditionType::CertificatesReady,
-            Reason::Malformed,
-            format!(
-                "{problem}. It must be the one that the control plane uses: restore it from a backup, or copy its files from /etc/kubernetes/pki of the control-plane host: docs/operating.md#lost-certificates"
-            ),
-        ),
-        Certificates::Broken(problem) => Finding::no(
-            ConditionType::CertificatesReady,
-            Reason::Malformed,
-            problem.clone(),
-        ),
-        Certificates::Replaced(secret) => replaced(observed, secret),
-        Certificates::Missing(names) if observed.initialized_by.is_some() => Finding::no(
-            ConditionType::CertificatesReady,
-            Reason::Lost,
-            format!(
-                "Secret {} is missing, and the control plane uses what it held; it is never created again: restore it from a backup, or from /etc/kubernetes/pki of the control-plane host ({}): docs/operating.md#lost-certificates",
-                names.join(", "),
-                files(names)
-            ),
-        ),
-        // The one that has the turn may be running `kubeadm init` with what is gone.
-        Certificates::Missing(names) if let Some(turn) = &observed.turn => Finding::no(
-            ConditionType::CertificatesReady,
-            Reason::Lost,
-            format!(
-                "Secret {} is missing, and Machine {} may have created a control plane with what it held; it is not created again: restore it from a backup, or from /etc/kubernetes/pki of that host ({}): docs/operating.md#lost-certificates; or delete that Machine to start over",
-                names.join(", "),
-                turn.name,
-                files(names)
-            ),
-        ),
-        Certificates::Missing(_) => {
-            plan.actions.push(Action::MakeCertificates);
-            Finding::no(
-                ConditionType::CertificatesReady,
-                Reason::Making,
-                "creating the certificate authorities",
-            )
-        }
-    };
-    let go_on = finding.status == Status::True || observed.initialized_by.is_some();
-    plan.findings.push(finding);
-    go_on
-}
-
-/// Where kubeadm has on the host what these Secrets hold.
-fn files(secrets: &[String]) -> String {
-    let file = |secret: &String| match secret.rsplit('-').next() {
-        Some("etcd") => "etcd/ca.crt and .key",
-        Some("proxy") => "front-proxy-ca.crt and .key",
-        Some("sa") => "sa.pub and .key",
-        _ => "ca.crt and .key",
-    };
-    let files: Vec<&str> = secrets.iter().map(file).collect();
-    files.join(", ")
-}
-
-/// A CA that is not the control plane's.
-fn replaced(observed: &Observed, secret: &str) -> Finding {
-    let namespace = observed.cluster.namespace().unwrap_or_default();
-    let kubeconfig = kubeconfig_secret(&observed.cluster.name_any());
-    let message = format!(
-        "Secret {secret} holds another CA than the one that the control plane was created with, which is in Secret {kubeconfig}; no Machine joins and no kubeconfig is written until the former CA is restored. \
-         Restore it from a backup, or copy ca.crt and ca.key from /etc/kubernetes/pki of the control-plane host: {}. \
-         Only if ca.crt there is the one of Secret {secret}, that kubeconfig is of an earlier Cluster, and is created again after: \
-         kubectl -n {namespace} patch secret {kubeconfig} --type=json -p '[{{\"op\":\"remove\",\"path\":\"/data/value\"}}]'",
-        doubt::put_back(&namespace, secret)
-    );
-    Finding::no(ConditionType::CertificatesReady, Reason::Replaced, message)
 }
 
 /// Adds the note about a `tatara.dev/host-is-gone` annotation that has no effect.

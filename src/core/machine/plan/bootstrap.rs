@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::super::observed::{
-    Contact, Infrastructure, Lookup, Namesake, Observed, ObservedCluster,
-};
+use super::super::cluster::ObservedCluster;
+use super::super::observed::{Contact, Infrastructure, Lookup, Namesake, Observed};
 use super::super::units;
 use super::doubt::{self, ClusterName};
 use super::{Action, Plan, joining, running, taking, unreachable, virtual_machine};

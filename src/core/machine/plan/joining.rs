@@ -2,7 +2,8 @@
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::super::observed::{Lookup, Observed, ObservedCluster};
+use super::super::cluster::ObservedCluster;
+use super::super::observed::{Lookup, Observed};
 use super::bootstrap::{ASK_AGAIN, BOOTSTRAP, displace, run};
 use super::{Action, Plan};
 use crate::api::cluster::{Turn, TurnAction};

@@ -1,6 +1,7 @@
 //! A control plane leaves: its etcd member is removed through the others, before its machine is released.
 
-use super::super::observed::{Contact, Lookup, Observed, ObservedCluster, Placement};
+use super::super::cluster::ObservedCluster;
+use super::super::observed::{Contact, Lookup, Observed, Placement};
 use super::delete::deleting;
 use super::joining::{busy, has_turn, turn_of_another};
 use super::{Action, Plan, address};

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Taint;
 
-use super::super::observed::{Lookup, Observed, ObservedCluster, Placement};
-use super::super::settings;
+use super::super::cluster::ObservedCluster;
+use super::super::observed::{Lookup, Observed, Placement};
 use super::{Action, LOOK_AGAIN, Plan, update};
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
+use crate::api::names::ANNOTATION_SETTINGS_KEPT;
 use crate::core::kubeadm::KubernetesVersion;
 use crate::core::node_change::NodeChange;
 use crate::core::proof::{MemberState, TurnIsOver};
+use crate::core::settings::{self, Rollout};
 use crate::core::{Next, NodeView};
 
 /// Keeps the Node according to the Machine's spec.
@@ -196,6 +198,49 @@ pub fn gone(observed: &Observed) -> Finding {
     Finding::no(ConditionType::NodeHealthy, Reason::NodeGone, message)
 }
 
+/// Until kubeadm's ConfigMaps have the settings of a Cluster, no node follows.
+pub(super) fn waits_for_record(cluster: &str) -> String {
+    format!(
+        "waiting until kubeadm's ConfigMaps have the settings of Cluster {cluster}; if that does not proceed, its condition SettingsApplied says why"
+    )
+}
+
+/// In what its settings differ from those of its Cluster, and stay so until somebody acts.
+fn settings_differ(observed: &Observed) -> Option<(Reason, String)> {
+    let cluster = observed.cluster.as_ref()?;
+    let behind = settings::behind(&observed.machine, cluster.spec.as_ref().ok()?);
+    let differences = behind.sentences().join("; ");
+    let (namespace, name) = (&observed.marker.namespace, &cluster.name);
+    let since = "the Cluster's settings changed after this node was created with them";
+    if behind.can_follow() {
+        return match cluster.settings.rollout {
+            Rollout::Goes => Some((Reason::Updating, differences)),
+            Rollout::Waits => {
+                let message = format!("{differences}; {}", waits_for_record(name));
+                Some((Reason::Updating, message))
+            }
+            Rollout::Left => {
+                let message = format!(
+                    "{since}: {differences}. They were edited under an earlier release of Tatara, which applied none, so they are not applied by themselves. Set them back; or to apply them to all nodes, one after another: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_SETTINGS_KEPT}-"
+                );
+                Some((Reason::SettingsDiffer, message))
+            }
+            Rollout::Unknown => {
+                let message = format!(
+                    "{since}: {differences}. A running node is not changed, because Tatara did not create the control plane of Cluster {name}: set them back"
+                );
+                Some((Reason::SettingsDiffer, message))
+            }
+        };
+    }
+    (!behind.kept.is_empty()).then(|| {
+        let message = format!(
+            "{since}: {differences}. These cannot change on a running node: replace the Machine, or set them back"
+        );
+        (Reason::NeedsReplacement, message)
+    })
+}
+
 fn up_to_date(observed: &Observed, node: &NodeView) -> Finding {
     let machine = observed.machine.as_ref();
     let wanted = machine.versions().map_or("", |v| v.kubelet.as_str());
@@ -211,21 +256,8 @@ fn up_to_date(observed: &Observed, node: &NodeView) -> Finding {
             message,
         );
     }
-    let spec = observed.cluster.as_ref().and_then(|c| c.spec.as_ref().ok());
-    let behind = spec
-        .map(|spec| settings::behind(machine, spec))
-        .unwrap_or_default();
-    if !behind.is_empty() {
-        let remedy = if machine.is_control_plane() {
-            "set them back; of several control planes, those of joinConfiguration change with another Machine in the place of this one"
-        } else {
-            "set them back, or replace the Machine for those of joinConfiguration"
-        };
-        let message = format!(
-            "the Cluster's settings changed after this node was created with them: {}; a running node is not changed: {remedy}",
-            behind.join("; ")
-        );
-        return Finding::no(ConditionType::UpToDate, Reason::SettingsDiffer, message);
+    if let Some((reason, message)) = settings_differ(observed) {
+        return Finding::no(ConditionType::UpToDate, reason, message);
     }
     Finding::yes(
         ConditionType::UpToDate,

@@ -1,15 +1,17 @@
-//! A Machine whose `spec.versions` differ from what its node runs is updated in place: `kubeadm upgrade`, drain, kubelet,
-//! uncordon. A control plane has the turn from its beginning to its end, and etcd must do without its member for a while.
+//! A Machine whose `spec.versions` differ from what its node runs, or whose node has other settings than its Cluster, is updated
+//! in place: `kubeadm upgrade`, drain, kubelet, uncordon. A control plane has the turn from its beginning to its end, and etcd must do without its member for a while.
 //!
 //! What was done is read from the host: a job that has succeeded is not run again. Condition `Updating` exists from the first
 //! step to the last, and a manager that finds it asks the host.
 
+mod follow;
 mod obstacle;
 mod steps;
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::super::observed::{Contact, Infrastructure, Lookup, Observed, ObservedCluster};
+use super::super::cluster::ObservedCluster;
+use super::super::observed::{Contact, Infrastructure, Lookup, Observed};
 use super::bootstrap::{ASK_AGAIN, followed_job};
 use super::joining::has_turn;
 use super::{Acquire, Action, Plan, known_node, leaving};
@@ -19,29 +21,42 @@ use crate::api::conditions::{ConditionType, Finding, Reason, Severity, Status, f
 use crate::api::names::ANNOTATION_CORDONED;
 use crate::core::kubeadm::KubernetesVersion;
 use crate::core::proof::{MemberState, TurnIsOver};
-use crate::core::{Next, NodeView};
+use crate::core::{Next, NodeView, settings};
 
+pub use follow::phases;
 use obstacle::obstacle;
 pub use steps::may_restart;
 
 /// Whether the host has to be asked because of an update.
 pub fn is_due(observed: &Observed) -> bool {
     can_update(observed)
-        && (is_begun(observed) || (is_wanted(observed) && obstacle(observed).is_none()))
+        && (is_begun(observed)
+            || (is_wanted(observed)
+                && obstacle(observed).is_none()
+                && follow::obstacle(observed, false).is_none()))
 }
 
 /// Whether something else runs than is wanted, because that was edited: what somebody replaced on the host, or edited under an
 /// earlier release that updated nothing, stays as it is until the spec is edited.
 fn is_wanted(observed: &Observed) -> bool {
+    let runs_other = runs_other(observed);
+    (runs_other == Some(true) && !was_settled(observed))
+        || (runs_other == Some(false) && follow::due(observed).is_some())
+}
+
+fn was_settled(observed: &Observed) -> bool {
     let status = observed.machine.status.as_ref();
     let told = status.and_then(|status| find(&status.conditions, ConditionType::UpToDate));
-    let is_of_now = told.is_some_and(|told| {
-        let was_settled = told.status == Status::True
-            || told.reason == Reason::KubeletVersionDiffers
-            || told.reason == Reason::SettingsDiffer;
+    let settled = [
+        Reason::KubeletVersionDiffers,
+        Reason::SettingsDiffer,
+        Reason::NeedsReplacement,
+    ];
+    told.is_some_and(|told| {
+        let was_settled =
+            told.status == Status::True || settled.iter().any(|reason| told.reason == *reason);
         was_settled && told.observed_generation == observed.machine.metadata.generation
-    });
-    differs(observed) == Some(true) && !is_of_now
+    })
 }
 
 /// Adds an update to the plan of a Machine that has, or had, a Node.
@@ -54,7 +69,11 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
         return;
     }
     let differs = differs(observed) == Some(true);
-    if let Some(refused) = obstacle(observed).filter(|_| differs) {
+    let runs_other = runs_other(observed) != Some(false);
+    if let Some(refused) = obstacle(observed).filter(|_| differs && runs_other) {
+        return wait(plan, refused, is_begun);
+    }
+    if let Some(refused) = follow::obstacle(observed, is_begun) {
         return wait(plan, refused, is_begun);
     }
     let step = match &held.contact {
@@ -192,6 +211,7 @@ fn is_left_half_way(observed: &Observed) -> bool {
 fn is_begun(observed: &Observed) -> bool {
     is_told(observed)
         || has_turn_to_upgrade(observed)
+        || settings::is_unfinished(&observed.machine)
         || known_node(observed).is_some_and(is_cordoned_by_us)
 }
 
@@ -234,8 +254,13 @@ fn is_other((runs, wanted): &Versions) -> bool {
     runs != wanted
 }
 
-/// Whether something else runs than is wanted; `None` while the Node cannot be read.
+/// Whether its node has other versions or settings than are wanted; `None` while the Node cannot be read.
 fn differs(observed: &Observed) -> Option<bool> {
+    Some(runs_other(observed)? || follow::due(observed).is_some())
+}
+
+/// Whether another version runs than is wanted; `None` while the Node cannot be read.
+fn runs_other(observed: &Observed) -> Option<bool> {
     let kubelet = kubelet(observed)?;
     Some(is_other(&kubelet) || control_plane(observed).as_ref().is_some_and(is_other))
 }
@@ -249,7 +274,8 @@ fn difference(observed: &Observed) -> String {
         let versions = versions.filter(is_other)?;
         Some(format!("{what} {}, wanted {}", versions.0, versions.1))
     });
-    let parts: Vec<_> = parts.collect();
+    let settings = follow::due(observed).map(|behind| behind.sentences());
+    let parts: Vec<_> = parts.chain(settings.into_iter().flatten()).collect();
     if parts.is_empty() {
         return "the last steps of the update are under way".to_owned();
     }
@@ -338,6 +364,8 @@ fn finish(observed: &Observed) -> Step {
         };
         actions.push(Action::ReturnTurn(over));
     }
+    // the next one follows by this
+    actions.extend(follow::end(observed));
     if actions.is_empty() {
         return Step::Over;
     }

@@ -12,13 +12,20 @@ use super::{UnitError, step};
 pub const UPGRADE_STEP: &str = "upgrade";
 
 /// The unit of `kubeadm upgrade`. On a control plane it moves the cluster's record (ConfigMap `kubeadm-config`) where that is
-/// older; `configuration` is kubeadm's `UpgradeConfiguration`. It leaves the kubelet as it is.
+/// older; `configuration` is kubeadm's `UpgradeConfiguration`. It leaves the kubelet as it is. `settings` stands for those that
+/// kubeadm's ConfigMaps have: with others it is another unit.
 ///
 /// # Errors
 /// [`UnitError`]: a template does not render.
-pub fn upgrade(input: &Prepare<'_>, configuration: String) -> Result<Unit, UnitError> {
+pub fn upgrade(
+    input: &Prepare<'_>,
+    (settings, phases): (&str, &[&'static str]),
+    configuration: String,
+) -> Result<Unit, UnitError> {
     let values = context! {
         control_plane => input.role == Role::ControlPlane,
+        settings,
+        phases => phases.to_vec(),
         fields => "kubeadm.upgradeConfiguration",
         ..software(input)
     };
@@ -33,15 +40,15 @@ pub fn upgrade(input: &Prepare<'_>, configuration: String) -> Result<Unit, UnitE
             )?,
             step(UPGRADE_STEP, "kubeadm upgrade", "steps/upgrade.sh", values)?,
         ],
-        secrets: vec![settings(configuration)],
+        secrets: vec![upgrade_file(configuration)],
     })
 }
 
-/// The unit that replaces the kubelet, and starts it anew.
+/// The unit that replaces the kubelet, and starts it anew; `settings` as for [`upgrade`].
 ///
 /// # Errors
 /// [`UnitError`]: a template does not render.
-pub fn kubelet(input: &Prepare<'_>) -> Result<Unit, UnitError> {
+pub fn kubelet(input: &Prepare<'_>, settings: &str) -> Result<Unit, UnitError> {
     Ok(Unit {
         kind: JobKind::Kubelet,
         steps: vec![
@@ -50,7 +57,7 @@ pub fn kubelet(input: &Prepare<'_>) -> Result<Unit, UnitError> {
                 "kubelet",
                 "kubelet in the new version",
                 "steps/kubelet.sh",
-                software(input),
+                context! { settings, ..software(input) },
             )?,
         ],
         secrets: Vec::new(),
@@ -76,11 +83,11 @@ pub fn addons(
             "steps/addons.sh",
             values,
         )?],
-        secrets: vec![settings(configuration)],
+        secrets: vec![upgrade_file(configuration)],
     })
 }
 
-fn settings(configuration: String) -> SecretFile {
+fn upgrade_file(configuration: String) -> SecretFile {
     SecretFile {
         name: "upgrade.yaml".to_owned(),
         content: SecretString::from(configuration),

@@ -30,6 +30,7 @@ fn observed(metadata: &Value) -> Observed {
     }
     let cluster: Cluster = serde_json::from_value(manifest).expect("a Cluster");
     Observed {
+        made_with: None,
         cluster: Arc::new(cluster),
         spec: Ok(ClusterProviderSpec::default()),
         machines: Vec::new(),

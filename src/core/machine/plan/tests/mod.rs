@@ -97,6 +97,7 @@ fn cluster() -> ObservedCluster {
     let manifest = json!({ "metadata": { "name": "a" }, "spec": { "clusterNetwork": network } });
     let cluster: Cluster = serde_json::from_value(manifest).expect("a Cluster");
     ObservedCluster {
+        settings: Default::default(),
         name: "a".into(),
         uid: "cluster".into(),
         network: cluster.spec.cluster_network,

@@ -1,7 +1,8 @@
 //! Why a version cannot be run now, or ever, by the rules of Kubernetes
 //! (<https://kubernetes.io/releases/version-skew-policy/>).
 
-use super::super::super::observed::{Observed, ObservedCluster};
+use super::super::super::cluster::ObservedCluster;
+use super::super::super::observed::Observed;
 use super::{control_plane, kubelet};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::kubeadm::{KubernetesVersion, VersionError, version};

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::super::super::observed::{Contact, Lookup, Observed, ObservedCluster, Placement};
+use super::super::super::cluster::ObservedCluster;
+use super::super::super::observed::{Contact, Lookup, Observed, Placement};
 use super::super::super::units;
 use super::super::bootstrap::run;
 use super::super::joining::{busy, turn_of_another};
 use super::super::{Action, DRAIN_AGAIN, Plan, drain, known_node};
 use super::{
-    Step, control_plane, differs, end_of_turn, finish, has_turn_to_upgrade, is_other, not, of_job,
-    updating, waiting,
+    Step, control_plane, differs, end_of_turn, finish, follow, has_turn_to_upgrade, is_other, not,
+    of_job, runs_other, updating, waiting,
 };
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{Finding, Reason};
@@ -40,20 +41,23 @@ pub(super) fn next(observed: &Observed, seen: &Observation, now: Timestamp) -> S
     }
     // what was begun is ended, also where the Node shows what is wanted meanwhile
     let upgrades = differs(observed) != Some(false) || host.broke_off(JobKind::Upgrade);
+    let follows = follow::due(observed).is_some_and(|behind| behind.concerns_kubelet());
     let replaces = super::kubelet(observed).as_ref().is_none_or(is_other)
+        || follows
         || host.broke_off(JobKind::Kubelet)
         || !host.has_kubelet();
-    if !upgrades && !replaces {
+    let is_whole = || units::whole_upgrade(observed).is_ok_and(|whole| host.is_done(&whole));
+    let upgrades_now = upgrades && !host.is_done(&upgrade) && !is_whole();
+    let replaces_now = replaces && !(host.is_done(&kubelet) && host.has_kubelet());
+    if !upgrades_now && !replaces_now && runs_other(observed) == Some(false) {
         return finish(observed);
     }
     if let Some(cluster) = &observed.cluster
         && observed.acts_as_control_plane()
         && !has_turn_to_upgrade(observed)
     {
-        let first = [(upgrades, &upgrade), (replaces, &kubelet)];
-        let due = first
-            .into_iter()
-            .find(|(due, unit)| *due && !host.is_done(unit));
+        let first = [(upgrades_now, &upgrade), (replaces_now, &kubelet)];
+        let due = first.into_iter().find(|(due, _)| *due);
         let waits = due.map(|(_, unit)| start(&host, unit, now));
         // without the turn, which others may need meanwhile
         if let Some(waits) = waits.filter(|plan| plan.actions.is_empty()) {
@@ -61,7 +65,7 @@ pub(super) fn next(observed: &Observed, seen: &Observation, now: Timestamp) -> S
         }
         return take_turn(observed, cluster);
     }
-    if upgrades && !host.is_done(&upgrade) {
+    if upgrades_now {
         return run_upgrade(&host, &upgrade, now);
     }
     if control_plane(observed).as_ref().is_some_and(is_other) {
@@ -71,7 +75,7 @@ pub(super) fn next(observed: &Observed, seen: &Observation, now: Timestamp) -> S
     let Some(node) = known_node(observed) else {
         return Step::goes(waiting(Reason::WaitingForNode, "its Node cannot be read"));
     };
-    if host.is_done(&kubelet) && host.has_kubelet() {
+    if !replaces_now {
         let message = format!("waiting until Node {} reports the new kubelet", node.name);
         return Step::goes(waiting(Reason::WaitingForNode, message));
     }
@@ -141,9 +145,11 @@ fn run_upgrade(host: &OnHost<'_>, unit: &Unit, now: Timestamp) -> Step {
         return Step::Waits(refused, end());
     }
     let mut plan = start(host, unit, now);
-    // it waits before it tries again
     if plan.actions.is_empty() {
+        // it waits before it tries again
         plan.actions.extend(end().map(Action::ReturnTurn));
+    } else {
+        plan.actions.splice(0..0, follow::begin(observed));
     }
     Step::goes(plan)
 }

@@ -1,0 +1,143 @@
+//! The settings that a node has, recorded on its Machine; and whose node follows those of its Cluster next.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use kube::ResourceExt;
+use serde_json::json;
+
+use super::Machines;
+use crate::api::conditions::{ConditionType, is_true};
+use crate::api::names::{ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_KEPT};
+use crate::api::{Cluster, ClusterProviderSpec, Machine};
+use crate::controllers::paused::paused_by;
+use crate::controllers::whose::ProviderObject;
+use crate::core::machine::{Observed, ObservedCluster, is_begun};
+use crate::core::node::JobKind;
+use crate::core::{Key, settings};
+use crate::engine::{ActionOutcome, ReconcileError, patch};
+use crate::store::Stores;
+
+/// Records the settings that the node is about to be created with; of a control plane that is initialized, on its Cluster too.
+///
+/// # Errors
+/// `ReconcileError::Conflict`, `Api` and `NotLeading` as for any write.
+pub(super) async fn before(
+    controller: &Machines,
+    observed: &Observed,
+    name: JobKind,
+) -> Result<(), ReconcileError> {
+    let cluster = observed.cluster.as_ref();
+    let (JobKind::Init | JobKind::Join, Some(cluster)) = (name, cluster) else {
+        return Ok(());
+    };
+    let Ok(spec) = &cluster.spec else {
+        return Ok(());
+    };
+    if name == JobKind::Init {
+        on_cluster(controller, observed, spec).await?;
+    }
+    let recorded = Some(cluster.settings.recorded.clone()).filter(|all| !all.is_empty());
+    let recorded = recorded.or_else(|| of_others(controller, observed, cluster));
+    let is_control_plane = observed.machine.is_control_plane();
+    let settings = settings::of(spec, name, is_control_plane, recorded).to_string();
+    write(controller, observed, &settings).await.map(drop)
+}
+
+/// What kubeadm init is about to write into its ConfigMaps.
+async fn on_cluster(
+    controller: &Machines,
+    observed: &Observed,
+    spec: &ClusterProviderSpec,
+) -> Result<(), ReconcileError> {
+    let (namespace, name) = (&observed.marker.namespace, &observed.marker.cluster);
+    let text = settings::text(&settings::of_cluster(spec));
+    let cluster = controller.base.stores().clusters.get(namespace, name);
+    let Some(cluster) = cluster else {
+        return Ok(());
+    };
+    if cluster.annotations().get(ANNOTATION_SETTINGS) == Some(&text) {
+        return Ok(());
+    }
+    let annotations = json!({ (ANNOTATION_SETTINGS): text, (ANNOTATION_SETTINGS_KEPT): null });
+    let change = json!({ "metadata": { "annotations": annotations } });
+    patch::write(&controller.base.engine, cluster.as_ref(), change)
+        .await
+        .map(drop)
+}
+
+/// What the control plane was made with, by the record of the Machine that made it, or of another.
+fn of_others(
+    controller: &Machines,
+    observed: &Observed,
+    cluster: &ObservedCluster,
+) -> Option<settings::Settings> {
+    let machines = &controller.base.stores().machines;
+    let first = cluster.initialized_by.as_deref();
+    let first = first.and_then(|uid| machines.by_uid(uid)).or_else(|| {
+        let key = Key::ControlPlane(observed.marker.namespace.clone(), cluster.name.clone());
+        let others = machines.by(&key).into_iter();
+        others
+            .filter(|other| other.uid() != observed.machine.uid())
+            .find(|other| is_begun(other))
+    })?;
+    settings::recorded(first.annotations())
+}
+
+/// Writes the record of a Machine.
+///
+/// # Errors
+/// `ReconcileError::Conflict`, `Api` and `NotLeading` as for any write.
+pub(super) async fn write(
+    controller: &Machines,
+    observed: &Observed,
+    record: &str,
+) -> Result<ActionOutcome, ReconcileError> {
+    let machine = observed.machine.as_ref();
+    let annotation = machine.annotations().get(ANNOTATION_SETTINGS);
+    if annotation.map(String::as_str) != Some(record) {
+        let change = json!({ "metadata": { "annotations": { (ANNOTATION_SETTINGS): record } } });
+        patch::write(&controller.base.engine, machine, change).await?;
+    }
+    Ok(ActionOutcome::Yes)
+}
+
+/// The Machine of a Cluster whose node follows the settings next: one that has begun, else the first by name of the control
+/// planes, else of the workers. Not one that cannot now: its Node is not Ready, or it is paused or goes.
+pub fn next(
+    stores: &Stores,
+    cluster: &Cluster,
+    spec: &ClusterProviderSpec,
+) -> Option<Arc<Machine>> {
+    let key = Key::Cluster(cluster.namespace().unwrap_or_default(), cluster.name_any());
+    let mut machines = stores.machines.by(&key);
+    machines.retain(|machine| machine.metadata.deletion_timestamp.is_none());
+    // many have the same record
+    let mut judged = BTreeMap::<&str, bool>::new();
+    let mut behind = Vec::new();
+    for machine in &machines {
+        if let Some(text) = machine.annotations().get(ANNOTATION_SETTINGS) {
+            let judge = || settings::behind(machine, spec).can_follow();
+            if *judged.entry(text.as_str()).or_insert_with(judge) {
+                behind.push(machine);
+            }
+        }
+    }
+    let ours = |machine: &&&Arc<Machine>| machine.is_ours(stores);
+    let begun = behind
+        .iter()
+        .find(|machine| settings::is_unfinished(machine));
+    let can_begin = |machine: &&&Arc<Machine>| {
+        let status = machine.status.as_ref();
+        status.is_some_and(|status| is_true(&status.conditions, ConditionType::NodeHealthy))
+            && paused_by(stores, machine.as_ref()).is_none()
+    };
+    let first = || {
+        let behind = behind.iter().filter(ours).filter(can_begin);
+        behind.min_by_key(|machine| (!machine.is_control_plane(), machine.name_any()))
+    };
+    begun
+        .filter(ours)
+        .or_else(first)
+        .map(|machine| Arc::clone(machine))
+}

@@ -1,0 +1,66 @@
+//! kubeadm's ConfigMaps follow the settings of the Cluster; then its Machines do.
+
+use kube::ResourceExt;
+
+use super::super::observed::Observed;
+use super::{Action, Plan, was};
+use crate::api::conditions::{ConditionType, Finding, Reason, Status};
+use crate::api::names::ANNOTATION_SETTINGS_KEPT;
+use crate::core::control_plane::health::Verdict;
+use crate::core::settings::{RecordStep, record_step};
+
+const NAME: ConditionType = ConditionType::SettingsApplied;
+
+/// Adds what has to be done for the settings of a control plane that is ours.
+pub(super) fn keep(observed: &Observed, plan: &mut Plan) {
+    let Ok(spec) = &observed.spec else {
+        return;
+    };
+    if observed.external || observed.initialized_by.is_none() {
+        return;
+    }
+    match record_step(&observed.cluster, spec, observed.made_with.clone()) {
+        RecordStep::Keep => {
+            // the condition exists since they were edited
+            if was(observed, NAME).is_some_and(|status| status != Status::True) {
+                plan.findings.push(Finding::yes(NAME, Reason::Applied, ""));
+            }
+        }
+        RecordStep::Take { settings, kept } => {
+            plan.actions.push(Action::RecordSettings { settings, kept });
+        }
+        RecordStep::Leave(differences) => {
+            let (namespace, name) = (
+                observed.cluster.namespace().unwrap_or_default(),
+                observed.cluster.name_any(),
+            );
+            let message = format!(
+                "{}. They were edited under an earlier release of Tatara, which applied none, so they are not applied by themselves. Set them back; or to apply them to all nodes, one after another: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_SETTINGS_KEPT}-",
+                differences.join("; ")
+            );
+            plan.findings
+                .push(Finding::no(NAME, Reason::SettingsDiffer, message));
+        }
+        RecordStep::Refuse(why) => {
+            plan.findings
+                .push(Finding::no(NAME, Reason::InvalidConfiguration, why));
+        }
+        RecordStep::Follow { from, to } => {
+            let differences = crate::core::settings::between(&from, &to).join("; ");
+            let is_healthy = observed
+                .health
+                .as_ref()
+                .is_some_and(|health| health.judgement.verdict == Verdict::Healthy);
+            let message = if observed.connected && is_healthy {
+                plan.actions.push(Action::ApplySettings { from, to });
+                format!("writing into kubeadm's ConfigMaps: {differences}")
+            } else {
+                format!(
+                    "waiting until the cluster's API serves, to write into kubeadm's ConfigMaps: {differences}"
+                )
+            };
+            plan.findings
+                .push(Finding::no(NAME, Reason::Applying, message));
+        }
+    }
+}

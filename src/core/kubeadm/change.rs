@@ -1,0 +1,162 @@
+//! An edit of the user's settings, carried into a document that kubeadm keeps in a ConfigMap: what somebody else changed there
+//! stays.
+
+use serde_json::{Map, Value};
+
+use super::config::ConfigError;
+use super::documents;
+use super::input::ClusterInput;
+use super::merge::{UNITED, is_named, merge, name_of};
+
+/// A document that kubeadm keeps in a ConfigMap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// `ClusterConfiguration`.
+    Cluster,
+    /// `KubeletConfiguration`.
+    Kubelet,
+    /// `KubeProxyConfiguration`.
+    KubeProxy,
+}
+
+/// Why an edit could not be carried over.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeError {
+    /// The document is no YAML.
+    #[error("it is no YAML: {0}")]
+    Unreadable(String),
+    /// It has another version than the user's settings are written for.
+    #[error(
+        "its apiVersion is {found:?}, and the settings of the Cluster are written for {wanted}"
+    )]
+    OtherVersion {
+        /// Its version.
+        found: String,
+        /// The version of Tatara's documents.
+        wanted: String,
+    },
+    /// The Cluster's own settings cannot be used, or the document cannot be written as YAML.
+    #[error(transparent)]
+    Unusable(#[from] ConfigError),
+}
+
+/// The document with the user's part changed from `old` to `new`; `None` where that changes nothing in it.
+///
+/// # Errors
+/// [`ChangeError`].
+pub fn change(
+    cluster: &ClusterInput,
+    kept: Kept,
+    document: &str,
+    old: &Map<String, Value>,
+    new: &Map<String, Value>,
+) -> Result<Option<String>, ChangeError> {
+    let ours = documents::of_cluster(cluster)?;
+    let ours = match kept {
+        Kept::Cluster => ours.cluster_configuration,
+        Kept::Kubelet => ours.kubelet_configuration,
+        Kept::KubeProxy => ours.kube_proxy_configuration,
+    };
+    let before: Value = serde_saphyr::from_str(document)
+        .map_err(|error| ChangeError::Unreadable(error.to_string()))?;
+    let version = |document: &Value| document["apiVersion"].as_str().unwrap_or("").to_owned();
+    if version(&before) != version(&ours) {
+        return Err(ChangeError::OtherVersion {
+            found: version(&before),
+            wanted: version(&ours),
+        });
+    }
+    let (old, new) = (merge(ours.clone(), old), merge(ours, new));
+    let mut after = before.clone();
+    carry("", &mut after, &old, &new);
+    if after == before {
+        return Ok(None);
+    }
+    let written = serde_saphyr::to_string(&after).map_err(ConfigError::Yaml)?;
+    Ok(Some(written))
+}
+
+/// Changes a field `there` in that in which `new` differs from `old`.
+fn carry(field: &str, there: &mut Value, old: &Value, new: &Value) {
+    match (old, new) {
+        _ if old == new => {}
+        (Value::Object(old), Value::Object(new)) => carry_fields(there, old, new),
+        (Value::Null, Value::Object(new)) => carry_fields(there, &Map::new(), new),
+        (Value::Object(old), Value::Null) => carry_fields(there, old, &Map::new()),
+        _ => match (list(old), list(new)) {
+            (Some(old), Some(new)) if field == UNITED => carry_names(there, old, new),
+            (Some(old), Some(new)) if are_named(&[old, new, list(there).unwrap_or(&[])]) => {
+                carry_items(there, old, new);
+            }
+            _ => *there = new.clone(),
+        },
+    }
+}
+
+fn carry_fields(there: &mut Value, old: &Map<String, Value>, new: &Map<String, Value>) {
+    if !there.is_object() {
+        *there = Value::Object(Map::new());
+    }
+    let Value::Object(fields) = there else { return };
+    for name in old.keys().chain(new.keys()) {
+        let of = |map: &Map<String, Value>| map.get(name).cloned().unwrap_or_default();
+        let mut field = fields.remove(name).unwrap_or_default();
+        carry(name, &mut field, &of(old), &of(new));
+        if !field.is_null() {
+            fields.insert(name.clone(), field);
+        }
+    }
+}
+
+/// Names of a certificate, in no order.
+fn carry_names(there: &mut Value, old: &[Value], new: &[Value]) {
+    let mut names = list(there).unwrap_or_default().to_vec();
+    names.retain(|name| new.contains(name) || !old.contains(name));
+    let added = new.iter().filter(|name| !old.contains(name));
+    for name in added {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    *there = Value::Array(names);
+}
+
+/// The items of a list; one that is missing has none.
+fn list(value: &Value) -> Option<&[Value]> {
+    match value {
+        Value::Array(items) => Some(items),
+        Value::Null => Some(&[]),
+        _ => None,
+    }
+}
+
+fn are_named(lists: &[&[Value]]) -> bool {
+    let mut filled = lists.iter().filter(|list| !list.is_empty()).peekable();
+    filled.peek().is_some() && filled.all(|list| is_named(list))
+}
+
+/// Replaces the items of these names: kubeadm lets an argument stand twice.
+fn carry_items(there: &mut Value, old: &[Value], new: &[Value]) {
+    let of = |list: &[Value], name: Option<&str>| -> Vec<Value> {
+        let items = list.iter().filter(|item| name_of(item) == name);
+        items.cloned().collect()
+    };
+    let mut items = list(there).unwrap_or_default().to_vec();
+    let mut done: Vec<&str> = Vec::new();
+    for name in old.iter().chain(new).filter_map(name_of) {
+        let (old, new) = (of(old, Some(name)), of(new, Some(name)));
+        if done.contains(&name) || old == new {
+            continue;
+        }
+        done.push(name);
+        let at = items.iter().position(|item| name_of(item) == Some(name));
+        items.retain(|item| name_of(item) != Some(name));
+        let at = at.unwrap_or(items.len()).min(items.len());
+        items.splice(at..at, new);
+    }
+    *there = Value::Array(items);
+}
+
+#[cfg(test)]
+#[path = "change_tests.rs"]
+mod tests;

@@ -1,0 +1,166 @@
+//! A Machine whose node has other settings than its Cluster.
+
+use super::*;
+use crate::core::settings::{self, OfCluster, Rollout};
+
+fn pods(max_pods: u32, verbosity: &str) -> crate::api::ClusterProviderSpec {
+    let arguments = json!([{ "name": "v", "value": verbosity }]);
+    let settings = json!({
+        "kubeadm": { "clusterConfiguration": { "apiServer": { "extraArgs": arguments } } },
+        "kubeletConfiguration": { "maxPods": max_pods },
+    });
+    serde_json::from_value(settings).expect("settings")
+}
+
+/// Its node was made with 110 pods and verbosity 2.
+fn made(observed: Observed, is_control_plane: bool) -> Observed {
+    let kind = if is_control_plane {
+        JobKind::Init
+    } else {
+        JobKind::Join
+    };
+    let record = settings::of(&pods(110, "2"), kind, is_control_plane, None).to_string();
+    recorded(observed, &record)
+}
+
+fn recorded(observed: Observed, record: &str) -> Observed {
+    let annotations = json!({ (ANNOTATION_SETTINGS): record });
+    edited(
+        observed,
+        &json!({ "metadata": { "annotations": annotations } }),
+    )
+}
+
+/// The Cluster has these settings, and kubeadm's ConfigMaps have them or not.
+fn wants(observed: Observed, spec: &crate::api::ClusterProviderSpec, rollout: Rollout) -> Observed {
+    with_cluster(observed, |cluster| {
+        cluster.spec = Ok(spec.clone());
+        cluster.settings = OfCluster {
+            recorded: settings::of_cluster(spec),
+            rollout,
+        };
+        cluster.neighbours.take_pods = true;
+    })
+}
+
+fn behind_worker(rollout: Rollout, jobs: &[(JobKind, UnitState)]) -> Observed {
+    let worker = made(from_packages(running(worker())), false);
+    shows(wants(worker, &pods(200, "4"), rollout), jobs, "v1.36.3")
+}
+
+fn behind_control_plane(spec: &crate::api::ClusterProviderSpec) -> Observed {
+    let plane = made(from_packages(running(control_plane())), true);
+    let plane = with_cluster(plane, |cluster| {
+        cluster.etcd = Lookup::Known(etcd_at(&[OWN]));
+        cluster.components = Some(components("v1.36.3"));
+    });
+    shows(wants(plane, spec, Rollout::Goes), &[], "v1.36.3")
+}
+
+const MORE_PODS: &str = "kubeletConfiguration.maxPods is 110, wanted 200";
+
+#[test]
+fn a_worker_follows_once_kubeadms_configmaps_have_the_settings() {
+    let table = [
+        (Rollout::Unknown, "SettingsDiffer", "did not create"),
+        (Rollout::Left, "SettingsDiffer", "tatara.dev/settings-kept-"),
+        (Rollout::Waits, "Updating", "SettingsApplied"),
+    ];
+    for (rollout, reason, part) in table {
+        let waits = plan(&behind_worker(rollout, &[]), at(0));
+        expect("waits", &waits, &[], ("UpToDate", reason, &[part][..]));
+    }
+    let begins = plan(&behind_worker(Rollout::Goes, &[]), at(0));
+    let record = begins.actions.first();
+    assert!(
+        matches!(record, Some(Action::RecordSettings(text)) if text.contains("applying")),
+        "{record:?}"
+    );
+    assert_eq!(begins.actions[1..], [Action::RunJob(JobKind::Upgrade)]);
+    assert_eq!(finding(&begins, "UpToDate").message, MORE_PODS);
+}
+
+#[test]
+fn its_node_is_drained_before_the_kubelet_starts_anew_and_then_it_is_recorded() {
+    let done = [(JobKind::Upgrade, UnitState::Succeeded)];
+    let drains = plan(&behind_worker(Rollout::Goes, &done), at(0));
+    assert_eq!(drains.actions, [drain(), Action::RunJob(JobKind::Kubelet)]);
+
+    let done = [
+        (JobKind::Upgrade, UnitState::Succeeded),
+        (JobKind::Kubelet, UnitState::Succeeded),
+    ];
+    let observed = behind_worker(Rollout::Goes, &done);
+    let ends = plan(&observed, at(0));
+    let record = settings::followed(&observed.machine, &pods(200, "4")).expect("a record");
+    assert_eq!(ends.actions, [Action::RecordSettings(record.clone())]);
+    let after = plan(&recorded(observed, &record), at(0));
+    expect("after", &after, &[], says("UpToDate", "VersionsEqual"));
+}
+
+#[test]
+fn one_node_of_a_cluster_follows_at_a_time() {
+    let behind = with_cluster(behind_worker(Rollout::Goes, &[]), |c| {
+        c.neighbours.follows_before = Some("w-1".into());
+    });
+    let parts = [MORE_PODS, "Machine w-1"];
+    let told = ("UpToDate", "WaitingForTurn", &parts[..]);
+    expect("behind another", &plan(&behind, at(0)), &[], told);
+    // its versions were edited: those have rules of their own
+    let mut old = behind;
+    runs(&mut old, "v1.35.4");
+    let goes = plan(&old, at(0));
+    assert_eq!(goes.actions.last(), Some(&Action::RunJob(JobKind::Upgrade)));
+}
+
+#[test]
+fn an_argument_of_the_api_server_takes_the_turn_and_leaves_the_kubelet() {
+    let observed = behind_control_plane(&pods(110, "4"));
+    let takes = plan(&observed, at(0));
+    assert_eq!(takes.actions, [Action::TakeTurn(TurnAction::Upgrade)]);
+    let has = with_turn(observed.clone(), ME);
+    let begins = plan(&has, at(0));
+    assert_eq!(
+        begins.actions.last(),
+        Some(&Action::RunJob(JobKind::Upgrade))
+    );
+    let Some(Action::RecordSettings(begun)) = begins.actions.first() else {
+        panic!("{:?}", begins.actions);
+    };
+    let done = [(JobKind::Upgrade, UnitState::Succeeded)];
+    let done = shows(recorded(has, begun), &done, "v1.36.3");
+    let ends = plan(&done, at(0));
+    assert!(
+        matches!(
+            &ends.actions[..],
+            [Action::ReturnTurn(_), Action::RecordSettings(_)]
+        ),
+        "{:?}",
+        ends.actions
+    );
+}
+
+#[test]
+fn settings_that_are_taken_back_are_taken_back_on_the_host() {
+    let begun = settings::begun(&made(worker(), false).machine, &pods(200, "2"));
+    let worker = recorded(from_packages(running(worker())), &begun.expect("a record"));
+    let back = shows(
+        wants(worker, &pods(110, "2"), Rollout::Goes),
+        &[],
+        "v1.36.3",
+    );
+    let goes = plan(&back, at(0));
+    assert_eq!(goes.actions, [Action::RunJob(JobKind::Upgrade)]);
+}
+
+#[test]
+fn what_a_running_node_keeps_needs_another_machine() {
+    let new = json!({ "kubeadm": { "clusterConfiguration": { "dns": { "imageTag": "v1.13.0" },
+        "apiServer": { "extraArgs": [{ "name": "v", "value": "2" }] } } },
+        "kubeletConfiguration": { "maxPods": 110 } });
+    let spec = serde_json::from_value(new).expect("settings");
+    let told = plan(&behind_control_plane(&spec), at(0));
+    let parts = ["kubeadm.clusterConfiguration.dns", "replace the Machine"];
+    let says = ("UpToDate", "NeedsReplacement", &parts[..]);
+    expect("kept", &told, &[], says);
+}

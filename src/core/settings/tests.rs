@@ -1,0 +1,200 @@
+use serde_json::json;
+
+use super::*;
+use crate::api::Cluster;
+use crate::api::names::ANNOTATION_SETTINGS_KEPT;
+
+fn spec(max_pods: u32, verbosity: &str) -> ClusterProviderSpec {
+    let arguments = json!([{ "name": "v", "value": verbosity }]);
+    of_value(&json!({
+        "kubeadm": { "clusterConfiguration": { "apiServer": { "extraArgs": arguments } } },
+        "kubeletConfiguration": { "maxPods": max_pods },
+    }))
+}
+
+fn of_value(value: &Value) -> ClusterProviderSpec {
+    serde_json::from_value(value.clone()).expect("settings")
+}
+
+fn made_with(settings: &Value) -> Machine {
+    recorded_as(&settings.to_string())
+}
+
+fn recorded_as(text: &str) -> Machine {
+    let manifest = json!({
+        "apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Machine",
+        "metadata": { "name": "m", "annotations": { (ANNOTATION_SETTINGS): text } },
+        "spec": {},
+    });
+    serde_json::from_value(manifest).expect("a Machine")
+}
+
+fn joined(spec: &ClusterProviderSpec, is_control_plane: bool, first: &Machine) -> Machine {
+    let recorded = recorded(first.annotations());
+    made_with(&of(spec, JobKind::Join, is_control_plane, recorded))
+}
+
+const VERBOSITY: &str =
+    r#"kubeadm.clusterConfiguration.apiServer.extraArgs[v].value is "2", wanted "4""#;
+const PODS: &str = "kubeletConfiguration.maxPods is 110, wanted 200";
+
+#[test]
+fn a_node_made_with_what_the_cluster_says_is_not_behind() {
+    let spec = spec(110, "2");
+    let first = made_with(&of(&spec, JobKind::Init, true, None));
+    let (worker, second) = (joined(&spec, false, &first), joined(&spec, true, &first));
+    for machine in [first, worker, second] {
+        assert_eq!(behind(&machine, &spec), Behind::default());
+    }
+}
+
+#[test]
+fn each_node_is_behind_in_what_it_was_made_with_and_catches_up() {
+    let first = made_with(&of(&spec(110, "2"), JobKind::Init, true, None));
+    let new = spec(200, "4");
+    let both = Behind {
+        static_pods: vec![VERBOSITY.into()],
+        kubelet: vec![PODS.into()],
+        ..Behind::default()
+    };
+    assert_eq!(behind(&first, &new), both);
+    // it joins after the change, and gets what the cluster was made with all the same
+    let second = joined(&new, true, &first);
+    assert_eq!(behind(&second, &new), both);
+    let late = joined(&new, false, &first);
+    let pods = Behind {
+        kubelet: vec![PODS.into()],
+        ..Behind::default()
+    };
+    assert_eq!(behind(&late, &new), pods);
+    for machine in [first, second, late] {
+        let after = recorded_as(&followed(&machine, &new).expect("a record"));
+        assert_eq!(behind(&after, &new), Behind::default());
+    }
+}
+
+#[test]
+fn what_was_begun_is_not_forgotten_when_the_edit_is_taken_back() {
+    let old = spec(110, "2");
+    let first = made_with(&of(&old, JobKind::Init, true, None));
+    let verbose = spec(110, "4");
+    let begun_once = recorded_as(&begun(&first, &verbose).expect("a record"));
+    let back = behind(&begun_once, &old);
+    assert!(back.can_follow() && !back.concerns_kubelet(), "{back:?}");
+    // another edit meanwhile
+    let more = recorded_as(&begun(&begun_once, &spec(200, "2")).expect("a record"));
+    let back = behind(&more, &old);
+    assert!(back.can_follow() && back.concerns_kubelet(), "{back:?}");
+    let ended = recorded_as(&followed(&more, &old).expect("a record"));
+    assert_eq!(behind(&ended, &old), Behind::default());
+    assert_eq!(recorded(ended.annotations()), recorded(first.annotations()));
+}
+
+#[test]
+fn what_a_running_node_keeps_stays_behind() {
+    let old = of_value(&json!({}));
+    let first = made_with(&of(&old, JobKind::Init, true, None));
+    let new = of_value(&json!({
+        "kubeadm": {
+            "clusterConfiguration": {
+                "apiServer": { "certSANs": ["api.example"], "extraArgs": [{ "name": "v", "value": "4" }] },
+                "dns": { "imageTag": "v1.13.0" },
+                "etcd": { "local": { "extraArgs": [{ "name": "heartbeat-interval", "value": "500" }] } },
+            },
+            "initConfiguration": { "patches": { "directory": "/etc/patches" } },
+        },
+    }));
+    let found = behind(&first, &new);
+    assert_eq!(found.kept.len(), 3, "{found:?}");
+    assert_eq!(found.static_pods.len(), 2, "{found:?}");
+    let after = behind(
+        &recorded_as(&followed(&first, &new).expect("a record")),
+        &new,
+    );
+    assert_eq!(after.kept, found.kept);
+    assert!(!after.can_follow(), "{after:?}");
+}
+
+#[test]
+fn the_data_of_etcd_does_not_move() {
+    let local = |local: Value| {
+        of_value(&json!({ "kubeadm": { "clusterConfiguration": { "etcd": { "local": local } } } }))
+    };
+    let from = of_cluster(&local(json!({ "dataDir": "/data/etcd" })));
+    for moved in [json!({ "dataDir": "/elsewhere" }), json!({})] {
+        let step = record_step(&cluster(Some(&from), None), &local(moved), None);
+        assert!(
+            matches!(&step, RecordStep::Refuse(why) if why.contains("was /data/etcd")),
+            "{step:?}"
+        );
+    }
+}
+
+#[test]
+fn nothing_is_said_of_a_node_that_nothing_is_known_of() {
+    let mut machine = made_with(&json!("not an object"));
+    assert_eq!(behind(&machine, &spec(1, "1")), Behind::default());
+    machine.metadata.annotations = None;
+    assert_eq!(behind(&machine, &spec(1, "1")), Behind::default());
+    assert_eq!(begun(&machine, &spec(1, "1")), None);
+}
+
+/// A Cluster with a record, and settings that it keeps.
+fn cluster(recorded: Option<&Settings>, kept: Option<String>) -> Cluster {
+    let record = recorded.map(text);
+    let manifest = json!({
+        "apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Cluster",
+        "metadata": { "name": "c", "annotations": {} },
+        "spec": { "clusterNetwork": {
+            "pods": { "cidrBlocks": [] }, "services": { "cidrBlocks": [] }, "serviceDomain": "cluster.local",
+        } },
+    });
+    let mut cluster: Cluster = serde_json::from_value(manifest).expect("a Cluster");
+    let annotations = cluster.annotations_mut();
+    annotations.extend(record.map(|record| (ANNOTATION_SETTINGS.to_owned(), record)));
+    annotations.extend(kept.map(|kept| (ANNOTATION_SETTINGS_KEPT.to_owned(), kept)));
+    cluster
+}
+
+#[test]
+fn an_edit_is_followed_unless_an_earlier_release_left_it() {
+    let (old, new) = (spec(110, "2"), spec(200, "4"));
+    let (from, to) = (of_cluster(&old), of_cluster(&new));
+    let first = made_with(&of(&old, JobKind::Init, true, None));
+    let made = || recorded(first.annotations());
+    let take = |kept| RecordStep::Take {
+        settings: from.clone(),
+        kept,
+    };
+    let none = cluster(None, None);
+    assert_eq!(record_step(&none, &old, None), RecordStep::Keep);
+    assert_eq!(record_step(&none, &old, made()), take(None));
+    let kept = Some(digest_of(&to));
+    assert_eq!(record_step(&none, &new, made()), take(kept.clone()));
+
+    let differences = vec![VERBOSITY.to_owned(), PODS.to_owned()];
+    let follow = RecordStep::Follow {
+        from: from.clone(),
+        to: to.clone(),
+    };
+    let table = [
+        (cluster(Some(&to), None), RecordStep::Keep, Rollout::Goes),
+        (cluster(Some(&from), None), follow.clone(), Rollout::Waits),
+        (
+            cluster(Some(&from), kept),
+            RecordStep::Leave(differences),
+            Rollout::Left,
+        ),
+        // edited once more
+        (
+            cluster(Some(&from), Some("other".into())),
+            follow,
+            Rollout::Waits,
+        ),
+    ];
+    for (cluster, step, rollout) in table {
+        assert_eq!(record_step(&cluster, &new, made()), step);
+        assert_eq!(OfCluster::of(&cluster, &new).rollout, rollout);
+    }
+    assert_eq!(OfCluster::of(&none, &new).rollout, Rollout::Unknown);
+}
