@@ -56,6 +56,10 @@ bench-idle: ## requests and memory of the quickstart's manager at rest, from 60 
 bench-bootstrap: ## from apply to all Nodes Ready, against kubeadm by hand: ratios (needs a quiet machine)
 	@hack/bench-bootstrap
 
+bench-upgrade: ## simulated workers to another version in place: what the manager adds, and its requests (needs a quiet machine)
+	@hack/bench-upgrade
+.PHONY: bench-upgrade
+
 bench-vm: ## from apply to a virtual machine that runs, against plain libvirt (needs a quiet machine)
 	@hack/bench-vm
 .PHONY: bench-vm

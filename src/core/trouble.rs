@@ -57,10 +57,15 @@ impl Trouble {
         severity == Some(Severity::Warning)
     }
 
+    /// Whether it finds no Host.
+    pub fn lacks_host(&self) -> bool {
+        self.reason == Some(Reason::NoHostAvailable)
+    }
+
     /// The worst first. One that finds no place may wait for what another one does not give back.
     fn rank(&self) -> impl Ord + use<'_> {
-        let is_stalled = self.reason.is_some_and(Reason::is_stalled);
         let waits = [Reason::NoHostAvailable, Reason::NoHypervisorAvailable];
+        let is_stalled = self.reason.is_some_and(Reason::is_stalled);
         (
             !is_stalled,
             !self.is_warning(),

@@ -26,6 +26,9 @@ pub enum Document {
 }
 
 impl Document {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Cluster, Self::Kubelet, Self::KubeProxy];
+
     /// The name of its ConfigMap.
     pub fn name(self) -> &'static str {
         match self {

@@ -102,8 +102,7 @@ impl Controller for Clusters {
         action: &Action,
         now: Timestamp,
     ) -> Result<ActionOutcome, ReconcileError> {
-        perform::perform(self, observed, action, now).await?;
-        Ok(ActionOutcome::Yes)
+        perform::perform(self, observed, action, now).await
     }
 
     fn ends(action: &Action) -> bool {

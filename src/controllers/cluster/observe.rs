@@ -11,7 +11,7 @@ use kube::{Resource, ResourceExt};
 use super::{Clusters, addons, secrets, settings};
 use crate::api::cluster::TurnAction;
 use crate::api::cluster_provider_spec::EndpointHolder;
-use crate::api::conditions::{ConditionType, Status, find, is_true};
+use crate::api::conditions::{ConditionType, Reason, Status, find, is_true};
 use crate::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED};
 use crate::api::readable::unreadable;
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
@@ -32,6 +32,8 @@ use crate::workload::health::{self, Place};
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a probe result is valid.
 const PROBE_AGE: SignedDuration = SignedDuration::from_secs(9);
+/// How long what is known of the components is valid while an update waits for them.
+const AWAITED_AGE: SignedDuration = SignedDuration::from_millis(900);
 
 /// Gathers the facts for a pass over a Cluster.
 ///
@@ -54,6 +56,7 @@ pub async fn observe(
         secrets::observe(controller, &cluster, now).await?;
     }
     let known = controller.workloads.known.get(&uid);
+    let is_awaited = is_awaited(&machines);
     let settled = initialized_by.is_some() && !deleting;
     let certificates = if deleting || known.kubeconfig.external {
         Certificates::Ready
@@ -78,7 +81,7 @@ pub async fn observe(
     };
     let etcd = async {
         if settled && !known.kubeconfig.external {
-            Some(etcd(controller, &cluster, &uid, now).await)
+            Some(etcd(controller, &cluster, &uid, now, is_awaited).await)
         } else {
             None
         }
@@ -93,10 +96,7 @@ pub async fn observe(
         machines.extend(unlabelled.extract_if(.., |machine| leaves(machine)));
     }
     Ok(Observed {
-        unlabelled: unlabelled
-            .iter()
-            .map(|machine| machine.name_any())
-            .collect(),
+        unlabelled: names(&unlabelled),
         pool: pool(controller.base.stores(), &key),
         sets_left: sets_left(controller.base.stores(), &key),
         unreadable: unreadable_below(controller.base.stores(), &key),
@@ -131,6 +131,8 @@ pub async fn observe(
         doubt: both.doubt(),
         unsettled: turn::settle(&both) != turn::Step::Done,
         made_with: settings::made_with(controller, &cluster),
+        is_awaited,
+        moves: settings::moves(controller, &cluster, both.holder()),
         addons: addons.state,
         addons_due: addons.due && health.is_some(),
         addons_next: addons.next,
@@ -309,15 +311,31 @@ fn place(
     }
 }
 
-/// The members of its etcd, read again after [`PROBE_AGE`]. One answer that comes late is no news for people.
+fn names(machines: &[Arc<Machine>]) -> Vec<String> {
+    machines.iter().map(|machine| machine.name_any()).collect()
+}
+
+/// Whether the update of a control plane ends once its components are seen to serve.
+fn is_awaited(machines: &[Arc<Machine>]) -> bool {
+    let waits = |machine: &Arc<Machine>| {
+        let conditions = machine.status.as_ref().map(|status| &status.conditions);
+        let updating = conditions.and_then(|all| find(all, ConditionType::Updating));
+        updating.is_some_and(|said| said.reason == Reason::WaitingForControlPlane)
+    };
+    machines.iter().any(waits)
+}
+
+/// The members of its etcd, read again after this time. One answer that comes late is no news for people.
 async fn etcd(
     controller: &Clusters,
     cluster: &Cluster,
     uid: &str,
     now: Timestamp,
+    is_awaited: bool,
 ) -> Result<Arc<Members>, String> {
+    let age = if is_awaited { AWAITED_AGE } else { PROBE_AGE };
     let read = match controller.workloads.known.get(uid).etcd {
-        Some((read, at)) if now.duration_since(at) <= PROBE_AGE => read,
+        Some((read, at)) if now.duration_since(at) <= age => read,
         _ => {
             let planes = &controller.control_planes;
             let (read, answers) = join(planes.look(cluster), planes.ask_components(cluster)).await;

@@ -26,7 +26,7 @@ use crate::controllers::whose::ProviderObject;
 use crate::core::cluster::plan::Action;
 use crate::core::cluster::{Certificates, Observed};
 use crate::core::{Key, finalizers};
-use crate::engine::{Chain, ReconcileError, patch};
+use crate::engine::{ActionOutcome, Chain, ReconcileError, patch};
 use crate::pki::{Authorities, AuthoritySecret, kubeconfig};
 use crate::remote::{Route, kube_client};
 use crate::workload::{self, given};
@@ -41,7 +41,7 @@ pub async fn perform(
     observed: &Observed,
     action: &Action,
     now: Timestamp,
-) -> Result<(), ReconcileError> {
+) -> Result<ActionOutcome, ReconcileError> {
     let cluster = observed.cluster.as_ref();
     match action {
         Action::Adopt => {
@@ -59,7 +59,7 @@ pub async fn perform(
             settings::record(controller, cluster, settings, kept.as_deref()).await?;
         }
         Action::ApplySettings { from, to } => {
-            settings::apply(controller, observed, from, to).await?;
+            return settings::apply(controller, observed, from, to).await;
         }
         Action::ApplyAddons => {
             if let Ok(spec) = &observed.spec {
@@ -77,7 +77,7 @@ pub async fn perform(
         Action::DeleteChildren => delete_children(controller, cluster).await?,
         Action::Finish => finish(controller, cluster).await?,
     }
-    Ok(())
+    Ok(ActionOutcome::Yes)
 }
 
 fn namespace(cluster: &Cluster) -> String {

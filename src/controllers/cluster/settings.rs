@@ -4,13 +4,19 @@ use kube::ResourceExt;
 use serde_json::{Map, Value, json};
 
 use super::Clusters;
-use crate::api::names::{ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_KEPT};
+use crate::api::cluster::{Turn, TurnAction};
+use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::api::names::{
+    ANNOTATION_ADDONS_DUE, ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_KEPT,
+    ANNOTATION_SETTINGS_WRITING,
+};
 use crate::api::{Cluster, ClusterProviderSpec};
 use crate::core::Key;
 use crate::core::cluster::Observed;
-use crate::core::kubeadm::{ChangeError, ClusterInput, Endpoint, Kept, KubernetesVersion, change};
+use crate::core::kubeadm::{ClusterInput, Endpoint, Kept, KubernetesVersion, change};
 use crate::core::settings::{self, CLUSTER, KUBE_PROXY, KUBELET, Settings};
-use crate::engine::{ReconcileError, patch};
+use crate::engine::{ActionOutcome, ReconcileError, patch};
+use crate::workload::error::Error;
 use crate::workload::kubeadm_config::{self, Document};
 
 const WHAT: &str = "apply the settings of the Cluster";
@@ -47,6 +53,20 @@ pub(super) fn made_with(controller: &Clusters, cluster: &Cluster) -> Option<Sett
     recorded(KUBE_PROXY).or_else(|| recorded(CLUSTER))
 }
 
+/// What moves the versions of a Cluster: `kubeadm upgrade` reads the ConfigMaps when it begins, and writes them as they were then.
+pub(super) fn moves(
+    controller: &Clusters,
+    cluster: &Cluster,
+    turn: Option<&Turn>,
+) -> Option<String> {
+    if cluster.annotations().contains_key(ANNOTATION_ADDONS_DUE) {
+        return Some("CoreDNS and kube-proxy have the version of the control plane".into());
+    }
+    let turn = turn.filter(|turn| turn.action == TurnAction::Upgrade)?;
+    let holder = controller.base.stores().machines.by_uid(&turn.machine)?;
+    (holder.runs_other() != Some(false)).then(|| format!("Machine {} is updated", turn.name))
+}
+
 /// Records what kubeadm's ConfigMaps have.
 ///
 /// # Errors
@@ -57,93 +77,124 @@ pub(super) async fn record(
     settings: &Settings,
     kept: Option<&str>,
 ) -> Result<(), ReconcileError> {
-    let text = settings::text(settings);
-    let annotations = json!({ (ANNOTATION_SETTINGS): text, (ANNOTATION_SETTINGS_KEPT): kept });
-    let change = json!({ "metadata": { "annotations": annotations } });
-    let now = |cluster: &Cluster| cluster.annotations().get(ANNOTATION_SETTINGS).cloned();
-    patch::swap(&controller.base.engine, cluster, now, |_| change.clone())
-        .await
-        .map(drop)
+    let annotations = json!({
+        (ANNOTATION_SETTINGS): settings::text(settings, 0), (ANNOTATION_SETTINGS_KEPT): kept,
+    });
+    swap(controller, cluster, &annotations).await.map(drop)
 }
 
-/// Carries an edit into the ConfigMaps, and records it. After a manager that was stopped in between it is done again, and
-/// changes nothing.
+/// Writes annotations, if nobody has recorded something else.
+async fn swap(
+    controller: &Clusters,
+    cluster: &Cluster,
+    annotations: &Value,
+) -> Result<Cluster, ReconcileError> {
+    let change = json!({ "metadata": { "annotations": annotations } });
+    let records = [ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_WRITING];
+    let now = |cluster: &Cluster| records.map(|name| cluster.annotations().get(name).cloned());
+    patch::swap(&controller.base.engine, cluster, now, |_| change.clone()).await
+}
+
+/// Carries an edit into the ConfigMaps, and records it: before, that it is being written, and what then. After a manager that
+/// was stopped in between it is done again.
 ///
 /// # Errors
-/// `ReconcileError::Other` when the workload cluster does not answer, or a ConfigMap cannot be used; `Conflict`, `Api` and
-/// `NotLeading` as for any write on the Cluster.
+/// `ReconcileError::Other` when the workload cluster does not answer; `Conflict`, `Api` and `NotLeading` as for any write on
+/// the Cluster.
 pub(super) async fn apply(
     controller: &Clusters,
     observed: &Observed,
-    from: &Settings,
+    from: &[Settings],
     to: &Settings,
-) -> Result<(), ReconcileError> {
+) -> Result<ActionOutcome, ReconcileError> {
     let cluster = observed.cluster.as_ref();
     let (Ok(spec), Some(workload)) = (&observed.spec, controller.workloads.get(cluster)) else {
-        return Ok(());
+        return Ok(ActionOutcome::Yes);
     };
-    controller.base.engine.must_lead()?;
-    let refused = |document: Document, why: String| {
-        let message = format!(
-            "ConfigMap kube-system/{}: {why}. Restore it on a control plane, for example with kubeadm init phase upload-config; until then, no node gets the settings",
-            document.name()
-        );
-        ReconcileError::other(WHAT, message)
+    let writing = Value::Object(to.clone()).to_string();
+    let begun = if cluster.annotations().get(ANNOTATION_SETTINGS_WRITING) == Some(&writing) {
+        cluster.clone()
+    } else {
+        let begun = json!({ (ANNOTATION_SETTINGS_WRITING): writing });
+        swap(controller, cluster, &begun).await?
     };
-    // the version cancels out: it is in what was and in what is to be
     let newest = format!("v1.{}.0", crate::core::kubeadm::version::NEWEST_MINOR);
     let version = KubernetesVersion::parse("version", &newest);
-    let input = input(
-        cluster,
-        spec,
-        version.map_err(|error| ReconcileError::other(WHAT, error))?,
-    );
-    let documents = [
-        (Document::Cluster, Kept::Cluster, CLUSTER),
-        (Document::Kubelet, Kept::Kubelet, KUBELET),
-        (Document::KubeProxy, Kept::KubeProxy, KUBE_PROXY),
-    ];
-    for (document, kept, field) in documents {
-        let (old, new) = (part(from, field), part(to, field));
-        if old == new {
+    let version = version.map_err(|error| ReconcileError::other(WHAT, error))?;
+    let input = input(cluster, spec, version);
+    for document in Document::ALL {
+        let new = part(to, document);
+        let mut olds = from.iter().map(|from| part(from, document));
+        if olds.all(|old| old == new) {
             continue;
         }
-        let failed =
-            |error: crate::workload::error::Error| ReconcileError::other(WHAT, error.sentence());
         let read = kubeadm_config::read(workload.client(), document).await;
-        let Some(record) = read.map_err(failed)? else {
-            // it came from elsewhere, or kubeadm was told to leave it out
+        let Some(record) = read.map_err(|error| failed(&error))? else {
+            // kube-proxy came from elsewhere, or kubeadm was told to leave it out
             if document == Document::KubeProxy {
                 continue;
             }
-            return Err(refused(document, "it does not exist, or is empty".into()));
+            return Ok(refused(document, "it does not exist, or is empty"));
         };
-        let changed = change(&input, kept, &record.text, &old, &new);
-        let changed = changed.map_err(|error: ChangeError| refused(document, error.to_string()))?;
-        if let Some(text) = changed {
+        let mut text = record.text.clone();
+        for from in from {
+            match change(&input, kept(document), &text, &part(from, document), &new) {
+                Ok(changed) => text = changed.unwrap_or(text),
+                Err(error) => return Ok(refused(document, &error.to_string())),
+            }
+        }
+        controller.base.engine.must_lead()?;
+        if text != record.text {
             let written = kubeadm_config::write(workload.client(), &record, &text).await;
-            written.map_err(failed)?;
+            written.map_err(|error| failed(&error))?;
         }
         if document == Document::KubeProxy {
             let digest = settings::digest_of(&new);
             let restarted = kubeadm_config::restart_kube_proxy(workload.client(), &digest).await;
-            restarted.map_err(failed)?;
+            restarted.map_err(|error| failed(&error))?;
         }
     }
-    record_applied(controller, cluster, to).await
-}
-
-async fn record_applied(
-    controller: &Clusters,
-    cluster: &Cluster,
-    to: &Settings,
-) -> Result<(), ReconcileError> {
-    record(controller, cluster, to, None).await?;
+    let number = settings::number(cluster).saturating_add(1);
+    let done = json!({
+        (ANNOTATION_SETTINGS): settings::text(to, number),
+        (ANNOTATION_SETTINGS_WRITING): null, (ANNOTATION_SETTINGS_KEPT): null,
+    });
+    swap(controller, &begun, &done).await?;
     tracing::info!(cluster = %cluster.name_any(), "kubeadm's ConfigMaps have the settings of the Cluster");
-    Ok(())
+    Ok(ActionOutcome::Yes)
 }
 
-fn part(settings: &Settings, field: &str) -> Map<String, Value> {
+fn refused(document: Document, why: &str) -> ActionOutcome {
+    let message = format!(
+        "ConfigMap kube-system/{}: {why}. Restore it on a control plane, for example with kubeadm init phase upload-config; until then, no node gets the settings",
+        document.name()
+    );
+    let condition = ConditionType::SettingsApplied;
+    ActionOutcome::NotYet(Finding::no(
+        condition,
+        Reason::InvalidConfiguration,
+        message,
+    ))
+}
+
+fn failed(error: &Error) -> ReconcileError {
+    ReconcileError::other(WHAT, error.sentence())
+}
+
+fn kept(document: Document) -> Kept {
+    match document {
+        Document::Cluster => Kept::Cluster,
+        Document::Kubelet => Kept::Kubelet,
+        Document::KubeProxy => Kept::KubeProxy,
+    }
+}
+
+fn part(settings: &Settings, document: Document) -> Map<String, Value> {
+    let field = match document {
+        Document::Cluster => CLUSTER,
+        Document::Kubelet => KUBELET,
+        Document::KubeProxy => KUBE_PROXY,
+    };
     let part = settings.get(field).and_then(Value::as_object);
     part.cloned().unwrap_or_default()
 }

@@ -39,7 +39,12 @@ pub async fn perform(
         Action::RemoveMember(member) => etcd::remove(controller, observed, member).await,
         Action::ReturnTurn(over) => etcd::return_turn(controller, observed, over).await,
         Action::EndAddons(version) => record::end_addons(controller, observed, version).await,
-        Action::RecordSettings(record) => settings::write(controller, observed, record).await,
+        Action::RecordSettings { record, begins } => {
+            if *begins && let Some(finding) = settings::may_begin(controller, observed) {
+                return Ok(ActionOutcome::NotYet(finding));
+            }
+            settings::write(controller, observed, record).await
+        }
         Action::RecordInitialized => {
             let doubt = turn::record_initialized(&controller.turns, observed).await?;
             Ok(doubt.map_or(ActionOutcome::Yes, ActionOutcome::NotYet))

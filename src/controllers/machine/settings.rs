@@ -7,7 +7,7 @@ use kube::ResourceExt;
 use serde_json::json;
 
 use super::Machines;
-use crate::api::conditions::{ConditionType, is_true};
+use crate::api::conditions::{ConditionType, Finding, Reason, find, is_true};
 use crate::api::names::{ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_KEPT};
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::controllers::paused::paused_by;
@@ -17,6 +17,14 @@ use crate::core::node::JobKind;
 use crate::core::{Key, settings};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::store::Stores;
+
+/// What condition `UpToDate` of a Machine that begins nothing by itself says.
+const WAITS_FOR_PERSON: [Reason; 4] = [
+    Reason::KubeletVersionDiffers,
+    Reason::UnsupportedVersion,
+    Reason::InvalidConfiguration,
+    Reason::MarkerMissing,
+];
 
 /// Records the settings that the node is about to be created with; of a control plane that is initialized, on its Cluster too.
 ///
@@ -51,7 +59,7 @@ async fn on_cluster(
     spec: &ClusterProviderSpec,
 ) -> Result<(), ReconcileError> {
     let (namespace, name) = (&observed.marker.namespace, &observed.marker.cluster);
-    let text = settings::text(&settings::of_cluster(spec));
+    let text = settings::text(&settings::of_cluster(spec), 0);
     let cluster = controller.base.stores().clusters.get(namespace, name);
     let Some(cluster) = cluster else {
         return Ok(());
@@ -84,6 +92,26 @@ fn of_others(
     settings::recorded(first.annotations())
 }
 
+/// Why the node of a Machine may not begin to follow by now. Only one of a cluster does at a time.
+pub(super) fn may_begin(controller: &Machines, observed: &Observed) -> Option<Finding> {
+    let cluster = observed.cluster.as_ref()?;
+    let spec = cluster.spec.as_ref().ok()?;
+    let machine = &observed.machine;
+    // another version is not begun by settings
+    if settings::is_unfinished(machine) || machine.runs_other() != Some(false) {
+        return None;
+    }
+    let stores = controller.base.stores();
+    let live = stores
+        .clusters
+        .get(&observed.marker.namespace, &cluster.name)?;
+    let next = next(stores, &live, spec)?;
+    (next.uid() != machine.uid()).then(|| {
+        let message = format!("waiting until Machine {} has followed", next.name_any());
+        Finding::no(ConditionType::UpToDate, Reason::WaitingForTurn, message)
+    })
+}
+
 /// Writes the record of a Machine.
 ///
 /// # Errors
@@ -103,7 +131,8 @@ pub(super) async fn write(
 }
 
 /// The Machine of a Cluster whose node follows the settings next: one that has begun, else the first by name of the control
-/// planes, else of the workers. Not one that cannot now: its Node is not Ready, or it is paused or goes.
+/// planes, else of the workers; before others one that can begin: its Node is Ready, its versions run, and neither a pause nor
+/// something that a person has to mend is in its way.
 pub fn next(
     stores: &Stores,
     cluster: &Cluster,
@@ -128,16 +157,21 @@ pub fn next(
         .iter()
         .find(|machine| settings::is_unfinished(machine));
     let can_begin = |machine: &&&Arc<Machine>| {
-        let status = machine.status.as_ref();
-        status.is_some_and(|status| is_true(&status.conditions, ConditionType::NodeHealthy))
+        let Some(status) = &machine.status else {
+            return false;
+        };
+        let told = find(&status.conditions, ConditionType::UpToDate);
+        let mut reasons = WAITS_FOR_PERSON.iter();
+        is_true(&status.conditions, ConditionType::NodeHealthy)
+            && machine.runs_other() == Some(false)
+            && !told.is_some_and(|told| reasons.any(|reason| told.reason == *reason))
             && paused_by(stores, machine.as_ref()).is_none()
     };
-    let first = || {
-        let behind = behind.iter().filter(ours).filter(can_begin);
-        behind.min_by_key(|machine| (!machine.is_control_plane(), machine.name_any()))
-    };
-    begun
-        .filter(ours)
-        .or_else(first)
-        .map(|machine| Arc::clone(machine))
+    let rank = |machine: &&Arc<Machine>| (!machine.is_control_plane(), machine.name_any());
+    let all = || behind.iter().filter(ours);
+    // else one of those that cannot, so that never two begin
+    let first = || all().filter(can_begin).min_by_key(|one| rank(one));
+    let any = || all().min_by_key(|one| rank(one));
+    let next = begun.filter(ours).or_else(first).or_else(any);
+    next.map(|machine| Arc::clone(machine))
 }

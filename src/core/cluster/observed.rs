@@ -121,6 +121,10 @@ pub struct Observed {
     /// The members of its etcd, or why they cannot be read; `None` if they were not read yet, or are not ours to read. As
     /// they were when all was well, until several reads in a row show otherwise.
     pub etcd: Option<Result<Arc<Members>, String>>,
+    /// The update of one of its control-plane Machines ends once the components there are seen to serve.
+    pub is_awaited: bool,
+    /// What moves its versions, and writes kubeadm's ConfigMaps as it read them before.
+    pub moves: Option<String>,
     /// The settings that a control-plane Machine was made with, while the Cluster has no record of them.
     pub made_with: Option<Settings>,
     /// Its addons.

@@ -112,11 +112,11 @@ pub fn kubelet(observed: &Observed) -> Result<Unit, String> {
 
 /// What stands for the settings that the unit applies: those of kubeadm's ConfigMaps.
 fn settings_digest(observed: &Observed, with_static_pods: bool) -> String {
-    let cluster = observed.cluster.as_ref();
-    let recorded = cluster.map(|cluster| &cluster.settings.recorded);
-    let recorded = recorded.filter(|recorded| !recorded.is_empty());
-    recorded.map_or_else(String::new, |recorded| {
-        settings::digest(recorded, with_static_pods)
+    let settings = observed.cluster.as_ref().map(|cluster| &cluster.settings);
+    let settings = settings.filter(|settings| !settings.recorded.is_empty());
+    settings.map_or_else(String::new, |settings| {
+        let digest = settings::digest(&settings.recorded, with_static_pods);
+        format!("{digest}-{}", settings.number)
     })
 }
 

@@ -126,6 +126,8 @@ pub struct ObservedSet {
     pub held: Option<String>,
     /// The most urgent trouble of its Machines, once they were read.
     pub says: Option<String>,
+    /// One of its Machines that stay finds no Host.
+    pub lacks_host: bool,
 }
 
 /// Why a set that has too few Machines creates none. What its deployment asked of it is no news.
@@ -197,6 +199,7 @@ impl ObservedSet {
             is_owner: false,
             held: held(&status),
             says: None,
+            lacks_host: false,
         }
     }
 
@@ -231,6 +234,7 @@ impl ObservedSet {
         };
         let leaving = troubles(leaving);
         let staying = Some(staying).filter(|_| is_short).map(troubles);
+        self.lacks_host = staying.iter().flatten().any(Trouble::lacks_host);
         let held = leaving.iter().filter(|trouble| trouble.is_warning());
         let first = trouble::worst(staying.iter().flatten().chain(held));
         self.says = first.or_else(|| trouble::worst(&leaving));

@@ -19,7 +19,7 @@ use crate::api::{ClusterProviderSpec, Machine};
 use crate::core::kubeadm;
 use crate::core::node::JobKind;
 
-pub use record::{OfCluster, RecordStep, Rollout, record_step, text};
+pub use record::{OfCluster, RecordStep, Rollout, number, record_step, text};
 
 /// Settings by their field of the provider spec.
 pub type Settings = Map<String, Value>;
@@ -34,6 +34,11 @@ pub const KUBELET: &str = "kubeletConfiguration";
 pub const KUBE_PROXY: &str = "kubeProxyConfiguration";
 /// In a Machine's record: the fields of the settings to which its node is being brought.
 const APPLYING: &str = "applying";
+
+/// In the record of a Cluster: how often an edit was carried into kubeadm's ConfigMaps.
+const APPLIED: &str = "applied";
+/// In `ClusterConfiguration`: may only repeat `spec.versions`, and is no setting.
+const VERSION: &str = "kubernetesVersion";
 
 /// The parts of `ClusterConfiguration` of which `kubeadm upgrade node` renders static pods. Also etcd's, whose manifest it writes
 /// anew at an equal version too (`performEtcdStaticPodUpgrade`, v1.31 to v1.36).
@@ -61,7 +66,14 @@ fn all(spec: &ClusterProviderSpec) -> Settings {
         (KUBE_PROXY, &spec.kube_proxy_configuration),
     ];
     let fields = fields.map(|(name, value)| (name.to_owned(), Value::Object(value.clone())));
-    fields.into_iter().collect()
+    without_version(fields.into_iter().collect())
+}
+
+fn without_version(mut settings: Settings) -> Settings {
+    if let Some(Value::Object(cluster)) = settings.get_mut(CLUSTER) {
+        cluster.remove(VERSION);
+    }
+    settings
 }
 
 /// Those that kubeadm keeps in ConfigMaps of the cluster.
@@ -281,5 +293,6 @@ pub fn is_unfinished(machine: &Machine) -> bool {
 
 /// What is recorded on an object; `None` if that is nothing, or unreadable.
 pub fn recorded(annotations: &BTreeMap<String, String>) -> Option<Settings> {
-    serde_json::from_str(annotations.get(ANNOTATION_SETTINGS)?).ok()
+    let text = annotations.get(ANNOTATION_SETTINGS)?;
+    serde_json::from_str(text).ok().map(without_version)
 }

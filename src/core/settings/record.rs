@@ -3,11 +3,18 @@
 use std::collections::BTreeMap;
 
 use kube::ResourceExt;
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
-use super::{CLUSTER, KUBE_PROXY, KUBELET, Settings, between, digest_of, of_cluster, recorded};
-use crate::api::names::ANNOTATION_SETTINGS_KEPT;
+use super::{
+    APPLIED, CLUSTER, KUBE_PROXY, KUBELET, Settings, between, digest_of, of_cluster, recorded,
+};
+use crate::api::names::{
+    ANNOTATION_ADDONS_DUE, ANNOTATION_SETTINGS_KEPT, ANNOTATION_SETTINGS_WRITING,
+};
 use crate::api::{Cluster, ClusterProviderSpec};
+
+/// Where kubeadm has etcd's data by default.
+const DATA_DIR: &str = "/var/lib/etcd";
 
 /// What has to be done about the record of a Cluster whose control plane was made.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,8 +35,8 @@ pub enum RecordStep {
     Refuse(String),
     /// The ConfigMaps follow the Cluster, and then the record does.
     Follow {
-        /// What they have.
-        from: Settings,
+        /// What they have: what is recorded, and what a manager that was stopped may have written of another edit.
+        from: Vec<Settings>,
         /// What they are to have.
         to: Settings,
     },
@@ -43,20 +50,24 @@ pub fn record_step(
 ) -> RecordStep {
     let annotations = cluster.annotations();
     let now = of_cluster(spec);
-    let Some(from) = recorded(annotations) else {
+    let Some(from) = known(annotations) else {
         return take(&now, made_with);
     };
-    if from == now {
+    let writing = writing(annotations);
+    if from == now && writing.is_none() {
         RecordStep::Keep
     } else if is_kept(annotations, &now) {
         RecordStep::Leave(between(&from, &now))
     } else if data_dir(&from) != data_dir(&now) {
-        let folder = data_dir(&from).unwrap_or("/var/lib/etcd");
+        let folder = data_dir(&from);
         RecordStep::Refuse(format!(
             "{CLUSTER}.etcd.local.dataDir was {folder}, where the data of etcd is, and etcd would start without it in another folder: set it back. No setting is applied until then"
         ))
     } else {
-        RecordStep::Follow { from, to: now }
+        RecordStep::Follow {
+            from: [from].into_iter().chain(writing).collect(),
+            to: now,
+        }
     }
 }
 
@@ -77,13 +88,34 @@ fn take(now: &Settings, made_with: Option<Settings>) -> RecordStep {
     }
 }
 
-fn data_dir(settings: &Settings) -> Option<&str> {
-    let local = settings.get(CLUSTER)?.get("etcd")?.get("local")?;
-    local.get("dataDir")?.as_str()
+fn data_dir(settings: &Settings) -> &str {
+    let local = || settings.get(CLUSTER)?.get("etcd")?.get("local");
+    let folder = local().and_then(|local| local.get("dataDir")?.as_str());
+    folder.unwrap_or(DATA_DIR).trim_end_matches('/')
 }
 
 fn is_kept(annotations: &BTreeMap<String, String>, now: &Settings) -> bool {
     annotations.get(ANNOTATION_SETTINGS_KEPT) == Some(&digest_of(now))
+}
+
+/// The settings of a record, without its number.
+fn known(annotations: &BTreeMap<String, String>) -> Option<Settings> {
+    let mut recorded = recorded(annotations)?;
+    recorded.remove(APPLIED);
+    Some(recorded)
+}
+
+/// What was about to be written into the ConfigMaps when the manager was stopped.
+fn writing(annotations: &BTreeMap<String, String>) -> Option<Settings> {
+    serde_json::from_str(annotations.get(ANNOTATION_SETTINGS_WRITING)?).ok()
+}
+
+/// How often an edit was carried into the ConfigMaps of a Cluster.
+pub fn number(cluster: &Cluster) -> u64 {
+    let recorded = recorded(cluster.annotations());
+    recorded
+        .and_then(|all| all.get(APPLIED)?.as_u64())
+        .unwrap_or_default()
 }
 
 /// Whether the nodes of a Cluster follow its settings.
@@ -94,7 +126,8 @@ pub enum Rollout {
     Unknown,
     /// They were edited under an earlier release, which applied none, and not since.
     Left,
-    /// kubeadm's ConfigMaps do not have them yet.
+    /// kubeadm's ConfigMaps do not have them yet; or the control plane is being replaced by a newer version, whose static pods
+    /// kubeadm would write.
     Waits,
     /// They follow.
     Goes,
@@ -105,6 +138,8 @@ pub enum Rollout {
 pub struct OfCluster {
     /// What kubeadm's ConfigMaps have.
     pub recorded: Settings,
+    /// How often an edit was carried into them: the same settings may have been there before, with others in between.
+    pub number: u64,
     /// Whether its nodes follow.
     pub rollout: Rollout,
 }
@@ -113,22 +148,32 @@ impl OfCluster {
     /// What is recorded on a Cluster.
     pub fn of(cluster: &Cluster, spec: &ClusterProviderSpec) -> Self {
         let annotations = cluster.annotations();
-        let Some(recorded) = recorded(annotations) else {
+        let Some(recorded) = known(annotations) else {
             return Self::default();
         };
         let now = of_cluster(spec);
-        let rollout = if recorded == now {
-            Rollout::Goes
-        } else if is_kept(annotations, &now) {
+        let is_moving = [ANNOTATION_SETTINGS_WRITING, ANNOTATION_ADDONS_DUE];
+        let is_moving = is_moving.iter().any(|name| annotations.contains_key(*name));
+        let rollout = if is_kept(annotations, &now) && recorded != now {
             Rollout::Left
-        } else {
+        } else if is_moving || recorded != now {
             Rollout::Waits
+        } else {
+            Rollout::Goes
         };
-        Self { recorded, rollout }
+        Self {
+            recorded,
+            number: number(cluster),
+            rollout,
+        }
     }
 }
 
-/// The annotation for a record.
-pub fn text(settings: &Settings) -> String {
-    Value::Object(Map::clone(settings)).to_string()
+/// The annotation for a record of settings that were carried into the ConfigMaps so often.
+pub fn text(settings: &Settings, number: u64) -> String {
+    let mut record = settings.clone();
+    if number > 0 {
+        record.insert(APPLIED.into(), json!(number));
+    }
+    Value::Object(record).to_string()
 }

@@ -2,7 +2,9 @@ use serde_json::json;
 
 use super::*;
 use crate::api::Cluster;
-use crate::api::names::ANNOTATION_SETTINGS_KEPT;
+use crate::api::names::{
+    ANNOTATION_ADDONS_DUE, ANNOTATION_SETTINGS_KEPT, ANNOTATION_SETTINGS_WRITING,
+};
 
 fn spec(max_pods: u32, verbosity: &str) -> ClusterProviderSpec {
     let arguments = json!([{ "name": "v", "value": verbosity }]);
@@ -116,11 +118,59 @@ fn what_a_running_node_keeps_stays_behind() {
 }
 
 #[test]
+fn an_edit_whose_writing_broke_off_is_taken_back_too() {
+    let (old, new) = (spec(110, "2"), spec(200, "4"));
+    let (from, to) = (of_cluster(&old), of_cluster(&new));
+    let mut broken_off = cluster(Some(&from), None);
+    let writing = text(&to, 0);
+    broken_off
+        .annotations_mut()
+        .insert(ANNOTATION_SETTINGS_WRITING.into(), writing);
+    for (spec, to) in [(&new, &to), (&old, &from)] {
+        let follow = RecordStep::Follow {
+            from: vec![from.clone(), of_cluster(&new)],
+            to: to.clone(),
+        };
+        assert_eq!(record_step(&broken_off, spec, None), follow);
+        assert_eq!(OfCluster::of(&broken_off, spec).rollout, Rollout::Waits);
+    }
+}
+
+#[test]
+fn nothing_follows_while_control_planes_are_replaced_by_a_newer_version() {
+    let spec = spec(110, "2");
+    let mut moves = cluster(Some(&of_cluster(&spec)), None);
+    let due = (ANNOTATION_ADDONS_DUE.to_owned(), "v1.36.3".to_owned());
+    moves.annotations_mut().extend([due]);
+    let seen = OfCluster::of(&moves, &spec);
+    assert_eq!((seen.rollout, seen.number), (Rollout::Waits, 2));
+}
+
+#[test]
+fn the_version_is_no_setting() {
+    let repeats = |version: &str| {
+        let configuration = json!({ "kubernetesVersion": version });
+        of_value(&json!({ "kubeadm": { "clusterConfiguration": configuration } }))
+    };
+    let recorded = json!({ (CLUSTER): { "kubernetesVersion": "v1.35.4" } });
+    let machine = made_with(&recorded);
+    assert_eq!(behind(&machine, &repeats("v1.36.3")), Behind::default());
+    assert_eq!(
+        of_cluster(&repeats("v1.36.3")),
+        of_cluster(&repeats("v1.35.4"))
+    );
+}
+
+#[test]
 fn the_data_of_etcd_does_not_move() {
     let local = |local: Value| {
         of_value(&json!({ "kubeadm": { "clusterConfiguration": { "etcd": { "local": local } } } }))
     };
     let from = of_cluster(&local(json!({ "dataDir": "/data/etcd" })));
+    let default = of_cluster(&local(json!({})));
+    let named = local(json!({ "dataDir": "/var/lib/etcd/" }));
+    let same = record_step(&cluster(Some(&default), None), &named, None);
+    assert!(matches!(same, RecordStep::Follow { .. }), "{same:?}");
     for moved in [json!({ "dataDir": "/elsewhere" }), json!({})] {
         let step = record_step(&cluster(Some(&from), None), &local(moved), None);
         assert!(
@@ -141,7 +191,7 @@ fn nothing_is_said_of_a_node_that_nothing_is_known_of() {
 
 /// A Cluster with a record, and settings that it keeps.
 fn cluster(recorded: Option<&Settings>, kept: Option<String>) -> Cluster {
-    let record = recorded.map(text);
+    let record = recorded.map(|recorded| text(recorded, 2));
     let manifest = json!({
         "apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Cluster",
         "metadata": { "name": "c", "annotations": {} },
@@ -174,7 +224,7 @@ fn an_edit_is_followed_unless_an_earlier_release_left_it() {
 
     let differences = vec![VERBOSITY.to_owned(), PODS.to_owned()];
     let follow = RecordStep::Follow {
-        from: from.clone(),
+        from: vec![from.clone()],
         to: to.clone(),
     };
     let table = [

@@ -8,7 +8,7 @@ use super::is_pause_news;
 use crate::api::conditions::{ConditionType, Reason, find, is_true};
 use crate::api::names::{
     ANNOTATION_ADDONS_DUE, ANNOTATION_INITIALIZED, ANNOTATION_PAUSED, ANNOTATION_SETTINGS,
-    ANNOTATION_SETTINGS_KEPT, ANNOTATION_TURN,
+    ANNOTATION_SETTINGS_KEPT, ANNOTATION_SETTINGS_WRITING, ANNOTATION_TURN,
 };
 use crate::api::{Cluster, whose};
 use crate::store::{Change, Hook, Key, Stores, Wakers};
@@ -60,6 +60,7 @@ fn same_for_machines(before: &Cluster, after: &Cluster) -> bool {
             ANNOTATION_ADDONS_DUE,
             ANNOTATION_SETTINGS,
             ANNOTATION_SETTINGS_KEPT,
+            ANNOTATION_SETTINGS_WRITING,
         ];
         let marks = marks.map(|key| cluster.annotations().get(key).cloned());
         let finalizers = cluster.metadata.finalizers.clone();

@@ -8,6 +8,7 @@ use kube::api::DeleteParams;
 use serde_json::{Value, json};
 use tatara::api::{Cluster, Machine};
 
+use super::settings;
 use crate::support::conditions::said;
 use crate::support::wait::within;
 use crate::support::world::World;
@@ -31,6 +32,7 @@ async fn one_control_plane_becomes_three_and_one_again() {
     )
     .await;
     three(&world).await;
+    settings::of_the_kubelet(&world, &["host-a", "host-b", "host-c", "host-d", "host-e"]).await;
     a_scheduler_stops_and_comes_back(&world).await;
     the_leader_loses_its_power_and_nothing_is_lost(&world).await;
     two_are_deleted_at_once(&world).await;
@@ -279,6 +281,7 @@ async fn two_are_deleted_at_once(world: &World) {
             .then_some(())
     })
     .await;
+    settings::of_a_lone_api_server(world, "cp-3").await;
     the_last_one_stays(world).await;
 }
 

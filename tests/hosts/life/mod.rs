@@ -18,6 +18,7 @@ mod redfish;
 mod reinstall;
 mod restored;
 mod secrets;
+mod settings;
 mod simulated_installer;
 mod turn;
 mod whole;

@@ -21,6 +21,8 @@ use crate::core::{self, Next, trouble};
 
 /// How often the API of a running cluster is asked whether it is ready.
 const PROBE_AGAIN: Duration = Duration::from_secs(10);
+/// The same while an update waits for the answer.
+const PROBE_SOON: Duration = Duration::from_secs(1);
 
 /// One thing to do, with everything decided.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -48,8 +50,8 @@ pub enum Action {
     },
     /// Carry an edit of the settings into kubeadm's ConfigMaps, and record it.
     ApplySettings {
-        /// What they have.
-        from: Settings,
+        /// What they have: what is recorded, and what a manager that was stopped may have written of another edit.
+        from: Vec<Settings>,
         /// What they are to have.
         to: Settings,
     },
@@ -205,10 +207,10 @@ fn live(observed: &Observed, plan: &mut Plan) {
         plan.actions.push(Action::WriteKubeconfig);
     }
     probe(observed, plan);
-    settings::keep(observed, plan);
     if observed.connected && observed.addons_due {
         plan.actions.push(Action::ApplyAddons);
     }
+    settings::keep(observed, plan);
     // Applying what is applied already is no news; only its outcome is.
     let was_applied =
         was(observed, ConditionType::AddonsApplied).is_some_and(|status| status == Status::True);
@@ -233,7 +235,11 @@ fn probe(observed: &Observed, plan: &mut Plan) {
     }
     plan.findings.push(health(observed));
     plan.findings.extend(etcd::health(observed));
-    plan.next = Next::After(PROBE_AGAIN);
+    plan.next = Next::After(if observed.is_awaited {
+        PROBE_SOON
+    } else {
+        PROBE_AGAIN
+    });
 }
 
 /// Adds the note about a `tatara.dev/host-is-gone` annotation that has no effect.

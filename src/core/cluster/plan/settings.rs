@@ -3,11 +3,11 @@
 use kube::ResourceExt;
 
 use super::super::observed::Observed;
-use super::{Action, Plan, was};
-use crate::api::conditions::{ConditionType, Finding, Reason, Status};
-use crate::api::names::ANNOTATION_SETTINGS_KEPT;
+use super::{Action, Plan};
+use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::api::names::{ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_KEPT};
 use crate::core::control_plane::health::Verdict;
-use crate::core::settings::{RecordStep, record_step};
+use crate::core::settings::{RecordStep, between, record_step};
 
 const NAME: ConditionType = ConditionType::SettingsApplied;
 
@@ -21,8 +21,8 @@ pub(super) fn keep(observed: &Observed, plan: &mut Plan) {
     }
     match record_step(&observed.cluster, spec, observed.made_with.clone()) {
         RecordStep::Keep => {
-            // the condition exists since they were edited
-            if was(observed, NAME).is_some_and(|status| status != Status::True) {
+            let annotations = observed.cluster.annotations();
+            if annotations.contains_key(ANNOTATION_SETTINGS) {
                 plan.findings.push(Finding::yes(NAME, Reason::Applied, ""));
             }
         }
@@ -46,12 +46,15 @@ pub(super) fn keep(observed: &Observed, plan: &mut Plan) {
                 .push(Finding::no(NAME, Reason::InvalidConfiguration, why));
         }
         RecordStep::Follow { from, to } => {
-            let differences = crate::core::settings::between(&from, &to).join("; ");
+            let recorded = from.first().map(|from| between(from, &to));
+            let differences = recorded.unwrap_or_default().join("; ");
             let is_healthy = observed
                 .health
                 .as_ref()
                 .is_some_and(|health| health.judgement.verdict == Verdict::Healthy);
-            let message = if observed.connected && is_healthy {
+            let message = if let Some(moves) = &observed.moves {
+                format!("waiting until {moves}, to write into kubeadm's ConfigMaps: {differences}")
+            } else if observed.connected && is_healthy {
                 plan.actions.push(Action::ApplySettings { from, to });
                 format!("writing into kubeadm's ConfigMaps: {differences}")
             } else {

@@ -35,8 +35,13 @@ pub enum Action {
     ReturnTurn(TurnIsOver),
     /// Remove from the Cluster that kubeadm's addons are to follow to this version, if that still stands there.
     EndAddons(String),
-    /// Record this of the settings of its node on the Machine.
-    RecordSettings(String),
+    /// Record the settings of its node on the Machine.
+    RecordSettings {
+        /// What is recorded.
+        record: String,
+        /// Its node begins to follow those of the Cluster, as the only one.
+        begins: bool,
+    },
     /// Record on the Cluster and its CA Secret that the control plane exists.
     RecordInitialized,
     /// Set labels, annotations and taints of the Node according to the Machine's spec.

@@ -199,9 +199,9 @@ pub fn gone(observed: &Observed) -> Finding {
 }
 
 /// Until kubeadm's ConfigMaps have the settings of a Cluster, no node follows.
-pub(super) fn waits_for_record(cluster: &str) -> String {
+fn waits_for_record(cluster: &str) -> String {
     format!(
-        "waiting until kubeadm's ConfigMaps have the settings of Cluster {cluster}; if that does not proceed, its condition SettingsApplied says why"
+        "waiting until kubeadm's ConfigMaps have the settings of Cluster {cluster}, and its control plane one version; if that does not proceed, its conditions SettingsApplied and ConfigurationValid say why"
     )
 }
 

@@ -127,7 +127,7 @@ fn trouble(found: &mut [Finding]) -> Option<&mut Finding> {
 fn cordoned(observed: &Observed) -> String {
     match known_node(observed).filter(|node| is_cordoned_by_us(node)) {
         Some(node) => format!(
-            "\nNode {} is cordoned meanwhile; it takes pods again when the update has ended, also when spec.versions are set back",
+            "\nNode {} is cordoned meanwhile; it takes pods again when the update has ended, also when what was edited is set back",
             node.name
         ),
         None => String::new(),

@@ -267,7 +267,7 @@ fn waiting(roll: &Roll, targets: &Targets) -> String {
         let why = set.held.as_ref()?;
         Some(format!("MachineSet {}: {why}", set.name))
     });
-    let said = [says, held].into_iter().flatten();
+    let said = [needs_host(roll), says, held].into_iter().flatten();
     let waiting: Vec<String> = if roll.free {
         said.chain(arithmetic).collect()
     } else {
@@ -278,6 +278,26 @@ fn waiting(roll: &Roll, targets: &Targets) -> String {
     } else {
         waiting.join("; ")
     }
+}
+
+/// A roll with surge alone stands still where its first new Machine finds no Host: what that needs, or what else may be set.
+fn needs_host(roll: &Roll) -> Option<String> {
+    let current = roll.current.filter(|set| set.lacks_host && !set.lagging)?;
+    let replaces = roll.old.iter().any(|set| set.counts.current > 0);
+    let in_place = roll.observed.strategy.type_ == StrategyType::InPlace;
+    if !replaces || in_place || roll.limits.surge == 0 || roll.limits.unavailable > 0 {
+        return None;
+    }
+    let missing = current.counts.wanted - current.counts.ready;
+    let or = match (roll.observed.is_control_plane(), roll.replicas()) {
+        (true, ..=2) => "strategy InPlace",
+        (true, _) => "rollingUpdate.maxSurge 0 with maxUnavailable 1",
+        (false, _) => "rollingUpdate.maxUnavailable of 1 or more",
+    };
+    Some(format!(
+        "the roll needs {missing} more free Host{} for its new Machines, or {or}",
+        if missing == 1 { "" } else { "s" }
+    ))
 }
 
 fn paused(observed: &Observed) -> Finding {

@@ -29,17 +29,30 @@ pub fn upgrade(
         fields => "kubeadm.upgradeConfiguration",
         ..software(input)
     };
+    let mut steps = vec![step(
+        "kubeadm",
+        "kubeadm in the new version",
+        "steps/kubeadm.sh",
+        software(input),
+    )?];
+    if input.role == Role::ControlPlane {
+        let title = "The version that kubeadm has recorded";
+        steps.push(step(
+            "recorded",
+            title,
+            "steps/recorded.sh",
+            values.clone(),
+        )?);
+    }
+    steps.push(step(
+        UPGRADE_STEP,
+        "kubeadm upgrade",
+        "steps/upgrade.sh",
+        values,
+    )?);
     Ok(Unit {
         kind: JobKind::Upgrade,
-        steps: vec![
-            step(
-                "kubeadm",
-                "kubeadm in the new version",
-                "steps/kubeadm.sh",
-                software(input),
-            )?,
-            step(UPGRADE_STEP, "kubeadm upgrade", "steps/upgrade.sh", values)?,
-        ],
+        steps,
         secrets: vec![upgrade_file(configuration)],
     })
 }

@@ -1,5 +1,6 @@
 mod certificates;
 mod kstatus;
+mod settings;
 
 use std::sync::Arc;
 
@@ -31,6 +32,8 @@ fn observed(metadata: &Value) -> Observed {
     let cluster: Cluster = serde_json::from_value(manifest).expect("a Cluster");
     Observed {
         made_with: None,
+        moves: None,
+        is_awaited: false,
         cluster: Arc::new(cluster),
         spec: Ok(ClusterProviderSpec::default()),
         machines: Vec::new(),

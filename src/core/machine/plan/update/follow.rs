@@ -2,15 +2,22 @@
 
 use super::super::super::observed::Observed;
 use super::super::Action;
-use super::super::running::waits_for_record;
+use super::super::known_node;
 use super::not;
 use crate::api::ClusterProviderSpec;
 use crate::api::conditions::{Finding, Reason};
+use crate::core::kubeadm::KubernetesVersion;
 use crate::core::settings::{self, Behind, Rollout};
 
-/// In what its node is behind settings that it can follow now.
+/// The minor version of kubeadm since which a phase of `upgrade node` has `--config`.
+const PHASES_WITH_SETTINGS: u64 = 32;
+
+/// In what its node is behind settings that it can follow now. One that has begun goes on with what kubeadm's ConfigMaps have
+/// while these wait for another edit, and is not done by that.
 pub(super) fn due(observed: &Observed) -> Option<Behind> {
-    let spec = spec(observed, Rollout::Goes)?;
+    let is_unfinished = settings::is_unfinished(&observed.machine);
+    let waits = || spec(observed, Rollout::Waits).filter(|_| is_unfinished);
+    let spec = spec(observed, Rollout::Goes).or_else(waits)?;
     let behind = settings::behind(&observed.machine, spec);
     behind.can_follow().then_some(behind)
 }
@@ -21,29 +28,55 @@ fn spec(observed: &Observed, rollout: Rollout) -> Option<&ClusterProviderSpec> {
     (cluster.settings.rollout == rollout).then_some(spec)
 }
 
+/// Whether another version runs than is wanted, by what was seen last while its Node cannot be read.
+fn runs_other(observed: &Observed) -> Option<bool> {
+    super::runs_other(observed).or_else(|| observed.machine.runs_other())
+}
+
 /// Why its node does not follow now. One that has begun goes on; where the settings were edited meanwhile, with the new ones.
 pub(super) fn obstacle(observed: &Observed, is_begun: bool) -> Option<Finding> {
-    let cluster = observed.cluster.as_ref()?;
-    if spec(observed, Rollout::Waits).is_some() {
-        let message = waits_for_record(&cluster.name);
-        return Some(not(Reason::Updating, message));
+    // what has begun goes on, and another version has rules of its own
+    if is_begun || super::runs_other(observed) != Some(false) {
+        return None;
     }
+    let cluster = observed.cluster.as_ref()?;
+    let differences = due(observed)?.sentences().join("; ");
     let neighbours = &cluster.neighbours;
     let before = neighbours.follows_before.as_ref();
-    let before = before.or(neighbours.updating.as_ref());
-    let before = before.filter(|_| !is_begun && super::runs_other(observed) == Some(false))?;
-    let message = format!(
-        "{}; waiting until Machine {before} has followed: one Node at a time. If that does not proceed: tatara describe machine {before} -n {}",
-        due(observed)?.sentences().join("; "),
-        observed.marker.namespace
-    );
-    Some(not(Reason::WaitingForTurn, message))
+    if let Some(before) = before.or(neighbours.updating.as_ref()) {
+        let message = format!(
+            "{differences}; waiting until Machine {before} has followed: one Node at a time. If that does not proceed: tatara describe machine {before} -n {}",
+            observed.marker.namespace
+        );
+        return Some(not(Reason::WaitingForTurn, message));
+    }
+    // kubeadm would write static pods of the version that is newer
+    let own = super::control_plane(observed).map(|(runs, _)| runs);
+    let newer = neighbours.newest_control_plane.as_ref();
+    if let Some(newer) = newer.filter(|newer| own.is_some_and(|own| **newer > own)) {
+        let message = format!(
+            "{differences}; waiting until its version is {newer}, as that of another control plane: edit spec.versions, or replace the Machine"
+        );
+        return Some(not(Reason::VersionSkew, message));
+    }
+    let node = known_node(observed).filter(|node| node.ready != Some(true))?;
+    let message = format!("{differences}; waiting until Node {} is Ready", node.name);
+    Some(not(Reason::WaitingForNode, message))
 }
 
 /// The phases of `kubeadm upgrade node` that bring its node to the settings; `None` where another version is wanted too, which
 /// takes all of them.
 pub fn phases(observed: &Observed) -> Option<Vec<&'static str>> {
-    let behind = due(observed).filter(|_| super::runs_other(observed) == Some(false))?;
+    // kubeadm's phases take its settings (--config) since v1.32
+    let versions = observed.machine.versions()?;
+    let kubeadm: KubernetesVersion = versions.control_plane.as_ref().map_or_else(
+        || observed.cluster.as_ref()?.version.as_ref()?.parse().ok(),
+        |version| version.parse().ok(),
+    )?;
+    let behind = due(observed).filter(|_| runs_other(observed) == Some(false))?;
+    if kubeadm.minor() < PHASES_WITH_SETTINGS {
+        return None;
+    }
     let all = [
         ("control-plane", behind.concerns_static_pods()),
         ("kubelet-config", behind.concerns_kubelet()),
@@ -54,20 +87,24 @@ pub fn phases(observed: &Observed) -> Option<Vec<&'static str>> {
 
 /// What is recorded before the first step.
 pub(super) fn begin(observed: &Observed) -> Option<Action> {
-    due(observed)?;
     let spec = spec(observed, Rollout::Goes)?;
-    record(observed, settings::begun(&observed.machine, spec)?)
+    due(observed)?;
+    record(observed, settings::begun(&observed.machine, spec)?, true)
 }
 
 /// What is recorded after the last step.
 pub(super) fn end(observed: &Observed) -> Option<Action> {
     due(observed)?;
     let spec = spec(observed, Rollout::Goes)?;
-    record(observed, settings::followed(&observed.machine, spec)?)
+    record(
+        observed,
+        settings::followed(&observed.machine, spec)?,
+        false,
+    )
 }
 
-fn record(observed: &Observed, text: String) -> Option<Action> {
+fn record(observed: &Observed, record: String, begins: bool) -> Option<Action> {
     let annotations = observed.machine.metadata.annotations.as_ref();
     let known = annotations.and_then(|all| all.get(crate::api::names::ANNOTATION_SETTINGS));
-    (known != Some(&text)).then_some(Action::RecordSettings(text))
+    (known != Some(&record)).then_some(Action::RecordSettings { record, begins })
 }

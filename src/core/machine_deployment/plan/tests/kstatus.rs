@@ -112,3 +112,44 @@ fn a_roll_says_what_the_worst_machine_of_its_sets_says() {
         assert_eq!(ready.message, finding(&plan, "Progressing").message);
     }
 }
+
+#[test]
+fn a_roll_that_finds_no_host_says_what_it_needs() {
+    let machine = json!({"metadata": {"name": "m"}, "spec": {}, "status": {"conditions": [
+        {"type": "Ready", "status": "False", "reason": "NoHostAvailable", "message": "2 hosts match",
+            "lastTransitionTime": "2026-01-01T00:00:00Z"}]}});
+    let machine: Machine = serde_json::from_value(machine).expect("a Machine");
+    let lacks = |set: &ObservedSet| {
+        let mut set = set.clone();
+        set.take_in([&machine]);
+        set
+    };
+    let full = old("old", (3, 3, 3));
+    let needs = "the roll needs 1 more free Host for its new Machines, or rollingUpdate.maxUnavailable of 1 or more";
+    let table = [
+        (
+            "a roll",
+            rolling(Int(1), Int(0)),
+            vec![full, lacks(&new((1, 1, 0)))],
+            true,
+        ),
+        (
+            "one may be missing",
+            rolling(Int(1), Int(1)),
+            vec![old("old", (2, 2, 2)), lacks(&new((2, 2, 0)))],
+            false,
+        ),
+        (
+            "it only grows",
+            rolling(Int(1), Int(0)),
+            vec![lacks(&new((3, 3, 2)))],
+            false,
+        ),
+    ];
+    for (case, strategy, sets, expected) in table {
+        let plan = plan(&deployment(3, strategy, sets), at(110));
+        let said = &finding(&plan, "Progressing").message;
+        assert_eq!(said.starts_with(needs), expected, "{case}: {said}");
+        assert!(said.contains("2 hosts match"), "{case}: {said}");
+    }
+}

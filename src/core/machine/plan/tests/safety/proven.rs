@@ -58,7 +58,7 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
             | JobKind::Addons,
         )
         | Action::EndAddons(_)
-        | Action::RecordSettings(_)
+        | Action::RecordSettings { .. }
         | Action::Acquire(
             Acquire::Elsewhere
             | Acquire::Image

@@ -37,6 +37,7 @@ fn wants(observed: Observed, spec: &crate::api::ClusterProviderSpec, rollout: Ro
         cluster.spec = Ok(spec.clone());
         cluster.settings = OfCluster {
             recorded: settings::of_cluster(spec),
+            number: 1,
             rollout,
         };
         cluster.neighbours.take_pods = true;
@@ -73,7 +74,7 @@ fn a_worker_follows_once_kubeadms_configmaps_have_the_settings() {
     let begins = plan(&behind_worker(Rollout::Goes, &[]), at(0));
     let record = begins.actions.first();
     assert!(
-        matches!(record, Some(Action::RecordSettings(text)) if text.contains("applying")),
+        matches!(record, Some(Action::RecordSettings { record, begins: true }) if record.contains("applying")),
         "{record:?}"
     );
     assert_eq!(begins.actions[1..], [Action::RunJob(JobKind::Upgrade)]);
@@ -93,7 +94,11 @@ fn its_node_is_drained_before_the_kubelet_starts_anew_and_then_it_is_recorded() 
     let observed = behind_worker(Rollout::Goes, &done);
     let ends = plan(&observed, at(0));
     let record = settings::followed(&observed.machine, &pods(200, "4")).expect("a record");
-    assert_eq!(ends.actions, [Action::RecordSettings(record.clone())]);
+    let recorded_so = Action::RecordSettings {
+        record: record.clone(),
+        begins: false,
+    };
+    assert_eq!(ends.actions, [recorded_so]);
     let after = plan(&recorded(observed, &record), at(0));
     expect("after", &after, &[], says("UpToDate", "VersionsEqual"));
 }
@@ -114,6 +119,49 @@ fn one_node_of_a_cluster_follows_at_a_time() {
 }
 
 #[test]
+fn a_node_that_is_not_ready_begins_nothing_and_goes_on_with_what_it_began() {
+    let mut sick = behind_worker(Rollout::Goes, &[]);
+    node_is(&mut sick, |node| node.ready = Some(false));
+    let waits = ("UpToDate", "WaitingForNode", &[MORE_PODS][..]);
+    expect("not ready", &plan(&sick, at(0)), &[], waits);
+    let begun = settings::begun(&sick.machine, &pods(200, "4")).expect("a record");
+    // also where the ConfigMaps wait for another edit
+    for rollout in [Rollout::Goes, Rollout::Waits] {
+        let begun = recorded(behind_worker(rollout, &[]), &begun);
+        let mut begun = shows(begun, &[], "v1.36.3");
+        node_is(&mut begun, |node| node.ready = Some(false));
+        let goes = plan(&begun, at(0));
+        assert_eq!(
+            goes.actions,
+            [Action::RunJob(JobKind::Upgrade)],
+            "{rollout:?}"
+        );
+    }
+}
+
+#[test]
+fn a_control_plane_that_another_has_overtaken_waits_for_its_version() {
+    let observed = with_cluster(behind_control_plane(&pods(110, "4")), |cluster| {
+        cluster.neighbours.newest_control_plane = "v1.37.0".parse().ok();
+    });
+    let says = ("UpToDate", "VersionSkew", &["v1.37.0"][..]);
+    expect("overtaken", &plan(&observed, at(0)), &[], says);
+}
+
+#[test]
+fn kubeadm_before_1_32_runs_all_its_phases() {
+    let phases = |version: &str| {
+        let versions = json!({ "spec": { "versions": { "kubelet": version } } });
+        let mut worker = edited(behind_worker(Rollout::Goes, &[]), &versions);
+        runs(&mut worker, version);
+        let worker = with_cluster(worker, |cluster| cluster.version = Some(version.into()));
+        crate::core::machine::plan::update::phases(&worker)
+    };
+    assert_eq!(phases("v1.31.9"), None);
+    assert_eq!(phases("v1.32.0"), Some(vec!["kubelet-config"]));
+}
+
+#[test]
 fn an_argument_of_the_api_server_takes_the_turn_and_leaves_the_kubelet() {
     let observed = behind_control_plane(&pods(110, "4"));
     let takes = plan(&observed, at(0));
@@ -124,7 +172,7 @@ fn an_argument_of_the_api_server_takes_the_turn_and_leaves_the_kubelet() {
         begins.actions.last(),
         Some(&Action::RunJob(JobKind::Upgrade))
     );
-    let Some(Action::RecordSettings(begun)) = begins.actions.first() else {
+    let Some(Action::RecordSettings { record: begun, .. }) = begins.actions.first() else {
         panic!("{:?}", begins.actions);
     };
     let done = [(JobKind::Upgrade, UnitState::Succeeded)];
@@ -133,7 +181,7 @@ fn an_argument_of_the_api_server_takes_the_turn_and_leaves_the_kubelet() {
     assert!(
         matches!(
             &ends.actions[..],
-            [Action::ReturnTurn(_), Action::RecordSettings(_)]
+            [Action::ReturnTurn(_), Action::RecordSettings { .. }]
         ),
         "{:?}",
         ends.actions
