@@ -97,7 +97,11 @@ fn said(machine: &Machine) -> Option<&Condition> {
     let unready = || find(conditions, ConditionType::Ready).filter(|said| said.status != "True");
     // a Node that is being updated is Ready most of the time
     let updating = || find(conditions, ConditionType::Updating);
-    leaving.or_else(unready).or_else(updating)
+    let blocked = || {
+        let draining = find(conditions, ConditionType::Draining)?;
+        (draining.reason == Reason::DrainBlocked && draining.status == "True").then_some(draining)
+    };
+    leaving.or_else(unready).or_else(blocked).or_else(updating)
 }
 
 fn shortened(line: &str) -> String {

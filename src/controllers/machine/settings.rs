@@ -153,16 +153,22 @@ pub fn next(
         }
     }
     let ours = |machine: &&&Arc<Machine>| machine.is_ours(stores);
-    let begun = behind
-        .iter()
-        .find(|machine| settings::is_unfinished(machine));
+    // of one whose edit was taken back and that cannot go back now, the others need not wait: they had what they get
+    let is_ready = |machine: &Machine| {
+        let status = machine.status.as_ref();
+        status.is_some_and(|status| is_true(&status.conditions, ConditionType::NodeHealthy))
+    };
+    let begun = behind.iter().find(|machine| {
+        let of_edit = || !settings::behind(machine, spec).is_taken_back();
+        settings::is_unfinished(machine) && (is_ready(machine) || of_edit())
+    });
     let can_begin = |machine: &&&Arc<Machine>| {
         let Some(status) = &machine.status else {
             return false;
         };
         let told = find(&status.conditions, ConditionType::UpToDate);
         let mut reasons = WAITS_FOR_PERSON.iter();
-        is_true(&status.conditions, ConditionType::NodeHealthy)
+        is_ready(machine)
             && machine.runs_other() == Some(false)
             && !told.is_some_and(|told| reasons.any(|reason| told.reason == *reason))
             && paused_by(stores, machine.as_ref()).is_none()

@@ -53,7 +53,8 @@ pub fn status(cluster: &Cluster, observed: &Observed, plan: &Plan) -> Option<Clu
         workers: Some(counts(&observed.machines, false, observed.well)),
         ..cluster.status.clone().unwrap_or_default()
     };
-    if let Some(endpoint) = &observed.endpoint {
+    // a mistake in its settings moves nothing
+    if let (Some(endpoint), Ok(_)) = (&observed.endpoint, &observed.spec) {
         status.endpoint = Some(endpoint.to_string());
         status.api_endpoints = vec![ApiEndpoint {
             host: endpoint.host.clone(),

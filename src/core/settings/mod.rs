@@ -128,6 +128,11 @@ impl Behind {
         !self.unfinished.is_empty() || !self.static_pods.is_empty() || !self.kubelet.is_empty()
     }
 
+    /// Whether it was begun to bring it to settings that were set back since to what it has.
+    pub fn is_taken_back(&self) -> bool {
+        !self.unfinished.is_empty() && self.static_pods.is_empty() && self.kubelet.is_empty()
+    }
+
     /// Whether the kubelet has to start anew.
     pub fn concerns_kubelet(&self) -> bool {
         !self.kubelet.is_empty() || self.unfinished.iter().any(|field| field == KUBELET)

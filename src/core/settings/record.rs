@@ -169,6 +169,17 @@ impl OfCluster {
     }
 }
 
+impl OfCluster {
+    /// The same, unless its settings cannot be used: then they wait.
+    #[must_use]
+    pub fn unless(mut self, is_invalid: bool) -> Self {
+        if is_invalid && self.rollout != Rollout::Unknown {
+            self.rollout = Rollout::Waits;
+        }
+        self
+    }
+}
+
 /// The annotation for a record of settings that were carried into the ConfigMaps so often.
 pub fn text(settings: &Settings, number: u64) -> String {
     let mut record = settings.clone();

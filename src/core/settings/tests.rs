@@ -83,6 +83,7 @@ fn what_was_begun_is_not_forgotten_when_the_edit_is_taken_back() {
     let begun_once = recorded_as(&begun(&first, &verbose).expect("a record"));
     let back = behind(&begun_once, &old);
     assert!(back.can_follow() && !back.concerns_kubelet(), "{back:?}");
+    assert!(back.is_taken_back() && !behind(&begun_once, &verbose).is_taken_back());
     // another edit meanwhile
     let more = recorded_as(&begun(&begun_once, &spec(200, "2")).expect("a record"));
     let back = behind(&more, &old);

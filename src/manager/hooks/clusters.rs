@@ -68,6 +68,8 @@ fn same_for_machines(before: &Cluster, after: &Cluster) -> bool {
         let endpoint = status.and_then(|status| status.endpoint.clone());
         let certificates =
             status.is_some_and(|s| is_true(&s.conditions, ConditionType::CertificatesReady));
+        let is_valid =
+            status.is_some_and(|s| is_true(&s.conditions, ConditionType::ConfigurationValid));
         let initialized =
             status.and_then(|s| find(&s.conditions, ConditionType::ControlPlaneInitialized));
         let in_doubt = initialized.filter(|condition| {
@@ -83,6 +85,7 @@ fn same_for_machines(before: &Cluster, after: &Cluster) -> bool {
             endpoint,
             version(cluster).map(str::to_owned),
             certificates,
+            is_valid,
             in_doubt,
         )
     };

@@ -9,7 +9,7 @@ mod node;
 
 pub use endpoint::{cluster_endpoint, first_host};
 
-use crate::api::conditions::{ConditionType, Reason, find, is_true};
+use crate::api::conditions::{ConditionType, Reason, Status, find, is_true};
 use std::sync::Arc;
 
 use kube::ResourceExt;
@@ -216,15 +216,20 @@ fn observed_cluster(
         || has_turn
         || is_named(&initialized_by)
         || is_named(&initialized_by_secret);
+    let valid = find(conditions, ConditionType::ConfigurationValid);
+    let is_invalid = valid.is_some_and(|valid| valid.status == Status::False);
     let seen = ObservedCluster {
         etcd: Lookup::NotYet(String::new()),
         components: None,
         other_control_planes: Vec::new(),
         neighbours: Neighbours::default(),
-        settings: spec.as_ref().map_or_else(
-            |_| OfCluster::default(),
-            |spec| OfCluster::of(cluster, spec),
-        ),
+        settings: spec
+            .as_ref()
+            .map_or_else(
+                |_| OfCluster::default(),
+                |spec| OfCluster::of(cluster, spec),
+            )
+            .unless(is_invalid),
         endpoint: cluster_endpoint(stores, namespace, spec.as_ref().ok(), first),
         workers_left: if deleting && acts_as_control_plane {
             workers_left((stores, workloads), cluster, first)

@@ -6,17 +6,23 @@ use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::core::trouble;
 
 /// In the order in which a cluster comes to life: the first that does not hold is the reason.
-const PARTS: [ConditionType; 6] = [
+const PARTS: [ConditionType; 7] = [
     ConditionType::ConfigurationValid,
     ConditionType::CertificatesReady,
     ConditionType::ControlPlaneInitialized,
     ConditionType::ControlPlaneHealthy,
     ConditionType::EtcdHealthy,
+    ConditionType::SettingsApplied,
     ConditionType::AddonsApplied,
 ];
 
-/// An etcd that cannot be asked may serve all the same: its API server tells.
+/// An etcd that cannot be asked may serve all the same: its API server tells. Settings that are on their way, or left, are
+/// on the Machines too; those that are refused are here alone.
 fn holds(finding: &Finding) -> bool {
+    let is_settings = finding.condition == ConditionType::SettingsApplied;
+    if is_settings && finding.reason != Reason::InvalidConfiguration {
+        return true;
+    }
     let is_unread =
         finding.condition == ConditionType::EtcdHealthy && finding.status == Status::Unknown;
     finding.status == Status::True || is_unread

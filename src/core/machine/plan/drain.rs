@@ -103,7 +103,7 @@ pub(super) fn before_update(
     };
     if let Some(why) = why {
         let message = format!(
-            "the pods of Node {} are not evicted ({why}); they keep running while its kubelet is replaced",
+            "the pods of Node {} are not evicted ({why}); they keep running while its kubelet starts anew",
             node.name
         );
         return (None, Some(over(Reason::DrainSkipped, message)));

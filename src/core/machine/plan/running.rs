@@ -211,14 +211,14 @@ fn settings_differ(observed: &Observed) -> Option<(Reason, String)> {
     let behind = settings::behind(&observed.machine, cluster.spec.as_ref().ok()?);
     let differences = behind.sentences().join("; ");
     let (namespace, name) = (&observed.marker.namespace, &cluster.name);
+    if cluster.settings.rollout == Rollout::Waits && !behind.sentences().is_empty() {
+        let message = format!("{differences}; {}", waits_for_record(name));
+        return Some((Reason::Updating, message));
+    }
     let since = "the Cluster's settings changed after this node was created with them";
     if behind.can_follow() {
         return match cluster.settings.rollout {
-            Rollout::Goes => Some((Reason::Updating, differences)),
-            Rollout::Waits => {
-                let message = format!("{differences}; {}", waits_for_record(name));
-                Some((Reason::Updating, message))
-            }
+            Rollout::Goes | Rollout::Waits => Some((Reason::Updating, differences)),
             Rollout::Left => {
                 let message = format!(
                     "{since}: {differences}. They were edited under an earlier release of Tatara, which applied none, so they are not applied by themselves. Set them back; or to apply them to all nodes, one after another: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_SETTINGS_KEPT}-"

@@ -2,6 +2,7 @@
 
 use minijinja::context;
 use secrecy::SecretString;
+use serde_json::Value;
 
 use super::super::job::JobKind;
 use super::super::unit::{SecretFile, Unit};
@@ -26,6 +27,7 @@ pub fn upgrade(
         control_plane => input.role == Role::ControlPlane,
         settings,
         phases => phases.to_vec(),
+        kubelet_fields => told_fields(input),
         fields => "kubeadm.upgradeConfiguration",
         ..software(input)
     };
@@ -55,6 +57,21 @@ pub fn upgrade(
         steps,
         secrets: vec![upgrade_file(configuration)],
     })
+}
+
+/// The fields of the kubelet's configuration that the user sets to something: kubeadm writes no empty ones.
+fn told_fields(input: &Prepare<'_>) -> Vec<String> {
+    let says_something = |value: &Value| match value {
+        Value::Null => false,
+        Value::Bool(flag) => *flag,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+    };
+    let fields = input.kubelet_configuration.iter();
+    let fields = fields.filter(|(_, value)| says_something(value));
+    fields.map(|(field, _)| field.clone()).collect()
 }
 
 /// The unit that replaces the kubelet, and starts it anew; `settings` as for [`upgrade`].

@@ -42,11 +42,11 @@ pub(super) fn obstacle(observed: &Observed, is_begun: bool) -> Option<Finding> {
     let cluster = observed.cluster.as_ref()?;
     let differences = due(observed)?.sentences().join("; ");
     let neighbours = &cluster.neighbours;
+    let (namespace, own_name) = (&observed.marker.namespace, &observed.marker.machine);
     let before = neighbours.follows_before.as_ref();
     if let Some(before) = before.or(neighbours.updating.as_ref()) {
         let message = format!(
-            "{differences}; waiting until Machine {before} has followed: one Node at a time. If that does not proceed: tatara describe machine {before} -n {}",
-            observed.marker.namespace
+            "{differences}; waiting until Machine {before} has followed: one Node at a time. If that does not proceed: tatara describe machine {before} -n {namespace}; if its host is dead, power it on, or delete that Machine",
         );
         return Some(not(Reason::WaitingForTurn, message));
     }
@@ -60,7 +60,10 @@ pub(super) fn obstacle(observed: &Observed, is_begun: bool) -> Option<Finding> {
         return Some(not(Reason::VersionSkew, message));
     }
     let node = known_node(observed).filter(|node| node.ready != Some(true))?;
-    let message = format!("{differences}; waiting until Node {} is Ready", node.name);
+    let message = format!(
+        "{differences}; waiting until Node {} is Ready. If its host is dead: kubectl -n {namespace} delete machine {own_name}",
+        node.name
+    );
     Some(not(Reason::WaitingForNode, message))
 }
 

@@ -37,7 +37,12 @@ pub(super) fn next(observed: &Observed, seen: &Observation, now: Timestamp) -> S
     let host = OnHost { observed, seen };
     let kinds = [JobKind::Upgrade, JobKind::Kubelet];
     if let Some(kind) = kinds.into_iter().find(|kind| host.runs(*kind)) {
-        return Step::goes(of_job(run(observed, seen, kind, now)));
+        let unit = if kind == JobKind::Upgrade {
+            &upgrade
+        } else {
+            &kubelet
+        };
+        return Step::goes(host.runs_on(unit, of_job(run(observed, seen, kind, now))));
     }
     // what was begun is ended, also where the Node shows what is wanted meanwhile
     let upgrades = differs(observed) != Some(false) || host.broke_off(JobKind::Upgrade);
@@ -96,6 +101,19 @@ impl OnHost<'_> {
     fn runs(&self, kind: JobKind) -> bool {
         let job = self.job(kind);
         job.is_some_and(|job| matches!(job.state, UnitState::Running(_)))
+    }
+
+    /// A job that runs comes to its end, also where something else is wanted by now.
+    fn runs_on(&self, unit: &Unit, mut plan: Plan) -> Plan {
+        let job = self.job(unit.kind);
+        if job.is_some_and(|job| job.identity != unit.identity()) {
+            for finding in &mut plan.findings {
+                finding
+                    .message
+                    .push_str("; what was edited since follows when this attempt has ended");
+            }
+        }
+        plan
     }
 
     /// It was begun, and did not succeed.
@@ -272,7 +290,7 @@ fn replace_kubelet(host: &OnHost<'_>, node: &NodeView, unit: &Unit, now: Timesta
     if let Some(action) = action {
         plan.actions.insert(0, action);
         let message = format!(
-            "evicting the pods of Node {} before its kubelet is replaced",
+            "evicting the pods of Node {} before its kubelet starts anew",
             node.name
         );
         plan.findings = vec![updating(Reason::Draining, message)];
