@@ -93,7 +93,7 @@ pub const ANNOTATION_SETTINGS: &str = "tatara.dev/kubeadm-settings";
 /// Annotation on a Cluster: stands for settings that were edited under a release that applied none. They stay as they are on
 /// the nodes until they are edited again, or this is removed.
 pub const ANNOTATION_SETTINGS_KEPT: &str = "tatara.dev/settings-kept";
-/// Annotation on a Cluster: the settings that are being written into kubeadm's ConfigMaps, as JSON, until
+/// Annotation on a Cluster: the settings that are being written into kubeadm's ConfigMaps, as a JSON list, until
 /// [`ANNOTATION_SETTINGS`] has them.
 pub const ANNOTATION_SETTINGS_WRITING: &str = "tatara.dev/settings-writing";
 /// Annotation on a Host: install its operating system. Its value is the serial number or WWN of the disk, as

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::Clusters;
 use crate::api::cluster::{Turn, TurnAction};
-use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::api::conditions::{ConditionType, Finding, Reason, find};
 use crate::api::names::{
     ANNOTATION_ADDONS_DUE, ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_KEPT,
     ANNOTATION_SETTINGS_WRITING,
@@ -64,7 +64,12 @@ pub(super) fn moves(
     }
     let turn = turn.filter(|turn| turn.action == TurnAction::Upgrade)?;
     let holder = controller.base.stores().machines.by_uid(&turn.machine)?;
-    (holder.runs_other() != Some(false)).then(|| format!("Machine {} is updated", turn.name))
+    let conditions = holder.status.as_ref().map(|status| &status.conditions);
+    let updating = conditions.and_then(|all| find(all, ConditionType::Updating));
+    // what fails may be mended by the edit
+    let fails = updating.is_some_and(|said| said.reason == Reason::UpdateFailed);
+    (holder.runs_other() != Some(false) && !fails)
+        .then(|| format!("Machine {} is updated", turn.name))
 }
 
 /// Records what kubeadm's ConfigMaps have.
@@ -111,11 +116,13 @@ pub(super) async fn apply(
     let (Ok(spec), Some(workload)) = (&observed.spec, controller.workloads.get(cluster)) else {
         return Ok(ActionOutcome::Yes);
     };
-    let writing = Value::Object(to.clone()).to_string();
-    let begun = if cluster.annotations().get(ANNOTATION_SETTINGS_WRITING) == Some(&writing) {
+    // what broke off before stays known until all is written
+    let mut writing = settings::writing(cluster);
+    let begun = if writing.contains(to) {
         cluster.clone()
     } else {
-        let begun = json!({ (ANNOTATION_SETTINGS_WRITING): writing });
+        writing.push(to.clone());
+        let begun = json!({ (ANNOTATION_SETTINGS_WRITING): json!(writing).to_string() });
         swap(controller, cluster, &begun).await?
     };
     let newest = format!("v1.{}.0", crate::core::kubeadm::version::NEWEST_MINOR);

@@ -7,24 +7,18 @@ use kube::ResourceExt;
 use serde_json::json;
 
 use super::Machines;
-use crate::api::conditions::{ConditionType, Finding, Reason, find, is_true};
+use crate::api::cluster::TurnAction;
+use crate::api::conditions::{ConditionType, Finding, Reason, is_true};
 use crate::api::names::{ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_KEPT};
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::controllers::paused::paused_by;
 use crate::controllers::whose::ProviderObject;
+use crate::core::machine::plan::update::waits_for_person;
 use crate::core::machine::{Observed, ObservedCluster, is_begun};
 use crate::core::node::JobKind;
 use crate::core::{Key, settings};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::store::Stores;
-
-/// What condition `UpToDate` of a Machine that begins nothing by itself says.
-const WAITS_FOR_PERSON: [Reason; 4] = [
-    Reason::KubeletVersionDiffers,
-    Reason::UnsupportedVersion,
-    Reason::InvalidConfiguration,
-    Reason::MarkerMissing,
-];
 
 /// Records the settings that the node is about to be created with; of a control plane that is initialized, on its Cluster too.
 ///
@@ -97,8 +91,12 @@ pub(super) fn may_begin(controller: &Machines, observed: &Observed) -> Option<Fi
     let cluster = observed.cluster.as_ref()?;
     let spec = cluster.spec.as_ref().ok()?;
     let machine = &observed.machine;
+    // who has the turn goes on: the others wait for it
+    let has_turn = cluster.turn.as_ref().is_some_and(|turn| {
+        turn.action == TurnAction::Upgrade && Some(&turn.machine) == machine.uid().as_ref()
+    });
     // another version is not begun by settings
-    if settings::is_unfinished(machine) || machine.runs_other() != Some(false) {
+    if has_turn || settings::is_unfinished(machine) || machine.runs_other() != Some(false) {
         return None;
     }
     let stores = controller.base.stores();
@@ -163,14 +161,9 @@ pub fn next(
         settings::is_unfinished(machine) && (is_ready(machine) || of_edit())
     });
     let can_begin = |machine: &&&Arc<Machine>| {
-        let Some(status) = &machine.status else {
-            return false;
-        };
-        let told = find(&status.conditions, ConditionType::UpToDate);
-        let mut reasons = WAITS_FOR_PERSON.iter();
         is_ready(machine)
             && machine.runs_other() == Some(false)
-            && !told.is_some_and(|told| reasons.any(|reason| told.reason == *reason))
+            && !waits_for_person(machine)
             && paused_by(stores, machine.as_ref()).is_none()
     };
     let rank = |machine: &&Arc<Machine>| (!machine.is_control_plane(), machine.name_any());

@@ -17,7 +17,7 @@ use crate::core::kubeadm::{
 use crate::core::node::{
     self, Bootstrap, ControlPlaneFile, Prepare, Role, Unit, UnitError, VirtualIpInput,
 };
-use crate::core::settings;
+use crate::core::settings::{self, KUBELET};
 
 /// The parts of an observation that units are made from.
 struct Parts<'a> {
@@ -77,8 +77,11 @@ pub fn whole_upgrade(observed: &Observed) -> Result<Unit, String> {
 fn upgrade_with(observed: &Observed, phases: &[&'static str]) -> Result<Unit, String> {
     let configuration = upgrade_configuration(observed)?;
     let settings = settings_digest(observed, observed.acts_as_control_plane());
+    let recorded = parts(observed)?.cluster.settings.recorded.get(KUBELET);
+    let kubelet = recorded.and_then(|part| part.as_object()).cloned();
+    let kubelet = kubelet.unwrap_or_default();
     with_input(observed, |input| {
-        node::upgrade(input, (&settings, phases), configuration)
+        node::upgrade(input, (&settings, phases), &kubelet, configuration)
     })
 }
 

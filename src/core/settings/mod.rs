@@ -19,7 +19,7 @@ use crate::api::{ClusterProviderSpec, Machine};
 use crate::core::kubeadm;
 use crate::core::node::JobKind;
 
-pub use record::{OfCluster, RecordStep, Rollout, number, record_step, text};
+pub use record::{OfCluster, RecordStep, Rollout, number, record_step, text, writing};
 
 /// Settings by their field of the provider spec.
 pub type Settings = Map<String, Value>;

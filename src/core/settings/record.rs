@@ -53,8 +53,8 @@ pub fn record_step(
     let Some(from) = known(annotations) else {
         return take(&now, made_with);
     };
-    let writing = writing(annotations);
-    if from == now && writing.is_none() {
+    let writing = writing(cluster);
+    if from == now && writing.is_empty() {
         RecordStep::Keep
     } else if is_kept(annotations, &now) {
         RecordStep::Leave(between(&from, &now))
@@ -105,9 +105,11 @@ fn known(annotations: &BTreeMap<String, String>) -> Option<Settings> {
     Some(recorded)
 }
 
-/// What was about to be written into the ConfigMaps when the manager was stopped.
-fn writing(annotations: &BTreeMap<String, String>) -> Option<Settings> {
-    serde_json::from_str(annotations.get(ANNOTATION_SETTINGS_WRITING)?).ok()
+/// What is being written into the ConfigMaps of a Cluster, and what was when that broke off.
+pub fn writing(cluster: &Cluster) -> Vec<Settings> {
+    let text = cluster.annotations().get(ANNOTATION_SETTINGS_WRITING);
+    let all = text.and_then(|text| serde_json::from_str(text).ok());
+    all.unwrap_or_default()
 }
 
 /// How often an edit was carried into the ConfigMaps of a Cluster.
@@ -152,8 +154,8 @@ impl OfCluster {
             return Self::default();
         };
         let now = of_cluster(spec);
-        let is_moving = [ANNOTATION_SETTINGS_WRITING, ANNOTATION_ADDONS_DUE];
-        let is_moving = is_moving.iter().any(|name| annotations.contains_key(*name));
+        let is_moving =
+            !writing(cluster).is_empty() || annotations.contains_key(ANNOTATION_ADDONS_DUE);
         let rollout = if is_kept(annotations, &now) && recorded != now {
             Rollout::Left
         } else if is_moving || recorded != now {

@@ -123,7 +123,7 @@ fn an_edit_whose_writing_broke_off_is_taken_back_too() {
     let (old, new) = (spec(110, "2"), spec(200, "4"));
     let (from, to) = (of_cluster(&old), of_cluster(&new));
     let mut broken_off = cluster(Some(&from), None);
-    let writing = text(&to, 0);
+    let writing = json!([to]).to_string();
     broken_off
         .annotations_mut()
         .insert(ANNOTATION_SETTINGS_WRITING.into(), writing);

@@ -23,7 +23,7 @@ use crate::core::kubeadm::KubernetesVersion;
 use crate::core::proof::{MemberState, TurnIsOver};
 use crate::core::{Next, NodeView, settings};
 
-pub use follow::phases;
+pub use follow::{phases, waits_for_person};
 use obstacle::obstacle;
 pub use steps::may_restart;
 

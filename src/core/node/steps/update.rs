@@ -2,7 +2,7 @@
 
 use minijinja::context;
 use secrecy::SecretString;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::super::job::JobKind;
 use super::super::unit::{SecretFile, Unit};
@@ -14,20 +14,22 @@ pub const UPGRADE_STEP: &str = "upgrade";
 
 /// The unit of `kubeadm upgrade`. On a control plane it moves the cluster's record (ConfigMap `kubeadm-config`) where that is
 /// older; `configuration` is kubeadm's `UpgradeConfiguration`. It leaves the kubelet as it is. `settings` stands for those that
-/// kubeadm's ConfigMaps have: with others it is another unit.
+/// kubeadm's ConfigMaps have: with others it is another unit. `phases` are the only ones of `kubeadm upgrade node` that run, if
+/// there are any; `kubelet` is the user's part of the `KubeletConfiguration` that kubeadm has.
 ///
 /// # Errors
 /// [`UnitError`]: a template does not render.
 pub fn upgrade(
     input: &Prepare<'_>,
     (settings, phases): (&str, &[&'static str]),
+    kubelet: &Map<String, Value>,
     configuration: String,
 ) -> Result<Unit, UnitError> {
     let values = context! {
         control_plane => input.role == Role::ControlPlane,
         settings,
         phases => phases.to_vec(),
-        kubelet_fields => told_fields(input),
+        kubelet_fields => told_fields(kubelet),
         fields => "kubeadm.upgradeConfiguration",
         ..software(input)
     };
@@ -60,7 +62,7 @@ pub fn upgrade(
 }
 
 /// The fields of the kubelet's configuration that the user sets to something: kubeadm writes no empty ones.
-fn told_fields(input: &Prepare<'_>) -> Vec<String> {
+fn told_fields(kubelet: &Map<String, Value>) -> Vec<String> {
     let says_something = |value: &Value| match value {
         Value::Null => false,
         Value::Bool(flag) => *flag,
@@ -69,8 +71,7 @@ fn told_fields(input: &Prepare<'_>) -> Vec<String> {
         Value::Array(items) => !items.is_empty(),
         Value::Object(fields) => !fields.is_empty(),
     };
-    let fields = input.kubelet_configuration.iter();
-    let fields = fields.filter(|(_, value)| says_something(value));
+    let fields = kubelet.iter().filter(|(_, value)| says_something(value));
     fields.map(|(field, _)| field.clone()).collect()
 }
 

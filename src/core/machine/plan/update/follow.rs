@@ -4,13 +4,26 @@ use super::super::super::observed::Observed;
 use super::super::Action;
 use super::super::known_node;
 use super::not;
-use crate::api::ClusterProviderSpec;
-use crate::api::conditions::{Finding, Reason};
+use crate::api::conditions::{ConditionType, Finding, Reason, find};
+use crate::api::{ClusterProviderSpec, Machine};
 use crate::core::kubeadm::KubernetesVersion;
 use crate::core::settings::{self, Behind, Rollout};
 
 /// The minor version of kubeadm since which a phase of `upgrade node` has `--config`.
 const PHASES_WITH_SETTINGS: u64 = 32;
+
+/// Whether condition `UpToDate` of a Machine says what a person has to mend before anything begins there.
+pub fn waits_for_person(machine: &Machine) -> bool {
+    let reasons = [
+        Reason::KubeletVersionDiffers,
+        Reason::UnsupportedVersion,
+        Reason::InvalidConfiguration,
+        Reason::MarkerMissing,
+    ];
+    let conditions = machine.status.as_ref().map(|status| &status.conditions);
+    let told = conditions.and_then(|all| find(all, ConditionType::UpToDate));
+    told.is_some_and(|told| reasons.iter().any(|reason| told.reason == *reason))
+}
 
 /// In what its node is behind settings that it can follow now. One that has begun goes on with what kubeadm's ConfigMaps have
 /// while these wait for another edit, and is not done by that.
@@ -44,6 +57,8 @@ pub(super) fn obstacle(observed: &Observed, is_begun: bool) -> Option<Finding> {
     let neighbours = &cluster.neighbours;
     let (namespace, own_name) = (&observed.marker.namespace, &observed.marker.machine);
     let before = neighbours.follows_before.as_ref();
+    // one that says so keeps its reason, by which others come first
+    let before = before.filter(|_| !waits_for_person(&observed.machine));
     if let Some(before) = before.or(neighbours.updating.as_ref()) {
         let message = format!(
             "{differences}; waiting until Machine {before} has followed: one Node at a time. If that does not proceed: tatara describe machine {before} -n {namespace}; if its host is dead, power it on, or delete that Machine",
