@@ -8,51 +8,19 @@ use serde_json::json;
 
 use super::error::{self, Error};
 use crate::api::names::FIELD_MANAGER;
+use crate::core::kubeadm::Kept;
 
 const NAMESPACE: &str = "kube-system";
 const PROXY: &str = "kube-proxy";
 /// Annotation on the pods of kube-proxy: with another value they are replaced.
 const PROXY_SETTINGS: &str = "tatara.dev/kube-proxy-settings";
 
-/// A document that kubeadm keeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Document {
-    /// Its `ClusterConfiguration`.
-    Cluster,
-    /// The `KubeletConfiguration` of all nodes.
-    Kubelet,
-    /// The `KubeProxyConfiguration`.
-    KubeProxy,
-}
-
-impl Document {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Cluster, Self::Kubelet, Self::KubeProxy];
-
-    /// The name of its ConfigMap.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Cluster => "kubeadm-config",
-            Self::Kubelet => "kubelet-config",
-            Self::KubeProxy => PROXY,
-        }
-    }
-
-    fn key(self) -> &'static str {
-        match self {
-            Self::Cluster => "ClusterConfiguration",
-            Self::Kubelet => "kubelet",
-            Self::KubeProxy => "config.conf",
-        }
-    }
-}
-
 /// A document as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The document, as YAML.
     pub text: String,
-    document: Document,
+    document: Kept,
     resource_version: Option<String>,
 }
 
@@ -60,8 +28,8 @@ pub struct Record {
 ///
 /// # Errors
 /// The workload cluster refuses the request or does not answer.
-pub async fn read(client: &Client, document: Document) -> Result<Option<Record>, Error> {
-    let name = document.name();
+pub async fn read(client: &Client, document: Kept) -> Result<Option<Record>, Error> {
+    let name = document.config_map();
     let found = maps(client).get_opt(name).await;
     let found =
         found.map_err(|error| Error::new(format!("read ConfigMap {NAMESPACE}/{name}"), error))?;
@@ -79,7 +47,7 @@ pub async fn read(client: &Client, document: Document) -> Result<Option<Record>,
 /// # Errors
 /// The document was changed, or the workload cluster refuses the request or does not answer.
 pub async fn write(client: &Client, record: &Record, text: &str) -> Result<(), Error> {
-    let name = record.document.name();
+    let name = record.document.config_map();
     let change = json!({
         "metadata": { "resourceVersion": record.resource_version },
         "data": { (record.document.key()): text },

@@ -280,13 +280,10 @@ fn spec(cluster: &Cluster, machines: &[Arc<Machine>]) -> Result<ClusterProviderS
     let wanted = machines
         .iter()
         .find_map(|machine| machine.versions()?.control_plane.clone());
-    let newest = format!("v1.{}.0", kubeadm::version::NEWEST_MINOR);
-    let version = kubeadm::KubernetesVersion::parse(
-        "spec.versions.controlPlane",
-        wanted.as_deref().unwrap_or(newest.as_str()),
-    );
-    let Ok(version) = version else {
-        return Ok(spec);
+    let version = match wanted.map(|wanted| wanted.parse()) {
+        None => kubeadm::KubernetesVersion::newest(),
+        Some(Ok(version)) => version,
+        Some(Err(_)) => return Ok(spec),
     };
     let input = settings::input(cluster, &spec, version);
     kubeadm::check(&input, &spec).map_err(|error| error.to_string())?;

@@ -1,7 +1,7 @@
 //! kubeadm's ConfigMaps in the cluster follow the settings of the Cluster. Only what was edited changes in them.
 
 use kube::ResourceExt;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::Clusters;
 use crate::api::cluster::{Turn, TurnAction};
@@ -14,10 +14,10 @@ use crate::api::{Cluster, ClusterProviderSpec};
 use crate::core::Key;
 use crate::core::cluster::Observed;
 use crate::core::kubeadm::{ClusterInput, Endpoint, Kept, KubernetesVersion, change};
-use crate::core::settings::{self, CLUSTER, KUBE_PROXY, KUBELET, Settings};
+use crate::core::settings::{self, CLUSTER, KUBE_PROXY, Settings};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::workload::error::Error;
-use crate::workload::kubeadm_config::{self, Document};
+use crate::workload::kubeadm_config;
 
 const WHAT: &str = "apply the settings of the Cluster";
 
@@ -125,27 +125,31 @@ pub(super) async fn apply(
         let begun = json!({ (ANNOTATION_SETTINGS_WRITING): json!(writing).to_string() });
         swap(controller, cluster, &begun).await?
     };
-    let newest = format!("v1.{}.0", crate::core::kubeadm::version::NEWEST_MINOR);
-    let version = KubernetesVersion::parse("version", &newest);
-    let version = version.map_err(|error| ReconcileError::other(WHAT, error))?;
-    let input = input(cluster, spec, version);
-    for document in Document::ALL {
-        let new = part(to, document);
-        let mut olds = from.iter().map(|from| part(from, document));
+    // the version is no setting, and the same before and after
+    let input = input(cluster, spec, KubernetesVersion::newest());
+    for document in Kept::ALL {
+        let new = settings::part(to, document);
+        let mut olds = from.iter().map(|from| settings::part(from, document));
         if olds.all(|old| old == new) {
             continue;
         }
         let read = kubeadm_config::read(workload.client(), document).await;
         let Some(record) = read.map_err(|error| failed(&error))? else {
             // kube-proxy came from elsewhere, or kubeadm was told to leave it out
-            if document == Document::KubeProxy {
+            if document == Kept::KubeProxy {
                 continue;
             }
             return Ok(refused(document, "it does not exist, or is empty"));
         };
         let mut text = record.text.clone();
         for from in from {
-            match change(&input, kept(document), &text, &part(from, document), &new) {
+            match change(
+                &input,
+                document,
+                &text,
+                &settings::part(from, document),
+                &new,
+            ) {
                 Ok(changed) => text = changed.unwrap_or(text),
                 Err(error) => return Ok(refused(document, &error.to_string())),
             }
@@ -155,7 +159,7 @@ pub(super) async fn apply(
             let written = kubeadm_config::write(workload.client(), &record, &text).await;
             written.map_err(|error| failed(&error))?;
         }
-        if document == Document::KubeProxy {
+        if document == Kept::KubeProxy {
             let digest = settings::digest_of(&new);
             let restarted = kubeadm_config::restart_kube_proxy(workload.client(), &digest).await;
             restarted.map_err(|error| failed(&error))?;
@@ -171,10 +175,10 @@ pub(super) async fn apply(
     Ok(ActionOutcome::Yes)
 }
 
-fn refused(document: Document, why: &str) -> ActionOutcome {
+fn refused(document: Kept, why: &str) -> ActionOutcome {
     let message = format!(
         "ConfigMap kube-system/{}: {why}. Restore it on a control plane, for example with kubeadm init phase upload-config; until then, no node gets the settings",
-        document.name()
+        document.config_map()
     );
     let condition = ConditionType::SettingsApplied;
     ActionOutcome::NotYet(Finding::no(
@@ -186,22 +190,4 @@ fn refused(document: Document, why: &str) -> ActionOutcome {
 
 fn failed(error: &Error) -> ReconcileError {
     ReconcileError::other(WHAT, error.sentence())
-}
-
-fn kept(document: Document) -> Kept {
-    match document {
-        Document::Cluster => Kept::Cluster,
-        Document::Kubelet => Kept::Kubelet,
-        Document::KubeProxy => Kept::KubeProxy,
-    }
-}
-
-fn part(settings: &Settings, document: Document) -> Map<String, Value> {
-    let field = match document {
-        Document::Cluster => CLUSTER,
-        Document::Kubelet => KUBELET,
-        Document::KubeProxy => KUBE_PROXY,
-    };
-    let part = settings.get(field).and_then(Value::as_object);
-    part.cloned().unwrap_or_default()
 }

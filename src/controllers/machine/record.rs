@@ -13,11 +13,11 @@ use crate::api::names::ANNOTATION_ADDONS_DUE;
 use crate::api::{Cluster, Machine};
 use crate::core::control_plane::Members;
 use crate::core::kubeadm::record::{RecordStep, may_go_back, step};
-use crate::core::kubeadm::{KubernetesVersion, version};
+use crate::core::kubeadm::{Kept, KubernetesVersion, version};
 use crate::core::machine::plan::{BOOTSTRAP, joining};
 use crate::core::machine::{Lookup, Observed};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
-use crate::workload::kubeadm_config::{self, Document, Record};
+use crate::workload::kubeadm_config::{self, Record};
 
 const MISSING: &str = "ConfigMap kube-system/kubeadm-config of the cluster has no ClusterConfiguration with a kubernetesVersion, and kubeadm join reads it. Restore it on a control plane: kubeadm init phase upload-config kubeadm";
 
@@ -95,7 +95,7 @@ async fn judge(
     else {
         return Ok(Err(unconnected()));
     };
-    let read = kubeadm_config::read(workload.client(), Document::Cluster).await;
+    let read = kubeadm_config::read(workload.client(), Kept::Cluster).await;
     let read =
         read.map_err(|error| ReconcileError::other("join a control plane", error.sentence()))?;
     let Some(record) = read else {

@@ -19,6 +19,29 @@ pub enum Kept {
     KubeProxy,
 }
 
+impl Kept {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Cluster, Self::Kubelet, Self::KubeProxy];
+
+    /// The name of its ConfigMap, in namespace `kube-system`.
+    pub fn config_map(self) -> &'static str {
+        match self {
+            Self::Cluster => "kubeadm-config",
+            Self::Kubelet => "kubelet-config",
+            Self::KubeProxy => "kube-proxy",
+        }
+    }
+
+    /// Its key there.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Cluster => "ClusterConfiguration",
+            Self::Kubelet => "kubelet",
+            Self::KubeProxy => "config.conf",
+        }
+    }
+}
+
 /// Why an edit could not be carried over.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {

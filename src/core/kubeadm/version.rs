@@ -118,6 +118,11 @@ impl VersionError {
 }
 
 impl KubernetesVersion {
+    /// The first release of the newest minor version that this release of Tatara runs.
+    pub fn newest() -> Self {
+        Self(semver::Version::new(1, NEWEST_MINOR, 0))
+    }
+
     /// Parses the version in `field`, whatever its age.
     ///
     /// # Errors

@@ -14,9 +14,9 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::letters::letters;
-use crate::api::names::ANNOTATION_SETTINGS;
+use crate::api::names::{ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_KEPT};
 use crate::api::{ClusterProviderSpec, Machine};
-use crate::core::kubeadm;
+use crate::core::kubeadm::{self, Kept};
 use crate::core::node::JobKind;
 
 pub use record::{OfCluster, RecordStep, Rollout, number, record_step, text, writing};
@@ -171,6 +171,24 @@ pub fn behind(machine: &Machine, spec: &ClusterProviderSpec) -> Behind {
         kept: between(&recorded, &wanted),
         unfinished,
     }
+}
+
+/// The user's part of a document that kubeadm keeps.
+pub fn part(settings: &Settings, document: Kept) -> Settings {
+    let field = match document {
+        Kept::Cluster => CLUSTER,
+        Kept::Kubelet => KUBELET,
+        Kept::KubeProxy => KUBE_PROXY,
+    };
+    let part = settings.get(field).and_then(Value::as_object);
+    part.cloned().unwrap_or_default()
+}
+
+/// Differences that were made under a release that applied none, and how they are applied or undone.
+pub fn left(differences: &str, namespace: &str, cluster: &str) -> String {
+    format!(
+        "{differences}. They were edited under an earlier release of Tatara, which applied none, so they are not applied by themselves. Set them back; or to apply them to all nodes, one after another: kubectl -n {namespace} annotate cluster {cluster} {ANNOTATION_SETTINGS_KEPT}-"
+    )
 }
 
 /// A sentence for each setting that differs.

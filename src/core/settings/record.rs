@@ -172,9 +172,9 @@ impl OfCluster {
 }
 
 impl OfCluster {
-    /// The same, unless its settings cannot be used: then they wait.
+    /// The same; waiting if the settings of the Cluster cannot be used.
     #[must_use]
-    pub fn unless(mut self, is_invalid: bool) -> Self {
+    pub fn waiting_if(mut self, is_invalid: bool) -> Self {
         if is_invalid && self.rollout != Rollout::Unknown {
             self.rollout = Rollout::Waits;
         }

@@ -229,7 +229,7 @@ fn observed_cluster(
                 |_| OfCluster::default(),
                 |spec| OfCluster::of(cluster, spec),
             )
-            .unless(is_invalid),
+            .waiting_if(is_invalid),
         endpoint: cluster_endpoint(stores, namespace, spec.as_ref().ok(), first),
         workers_left: if deleting && acts_as_control_plane {
             workers_left((stores, workloads), cluster, first)

@@ -5,9 +5,9 @@ use kube::ResourceExt;
 use super::super::observed::Observed;
 use super::{Action, Plan};
 use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::api::names::{ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_KEPT};
+use crate::api::names::ANNOTATION_SETTINGS;
 use crate::core::control_plane::health::Verdict;
-use crate::core::settings::{RecordStep, between, record_step};
+use crate::core::settings::{RecordStep, between, left, record_step};
 
 const NAME: ConditionType = ConditionType::SettingsApplied;
 
@@ -34,10 +34,7 @@ pub(super) fn keep(observed: &Observed, plan: &mut Plan) {
                 observed.cluster.namespace().unwrap_or_default(),
                 observed.cluster.name_any(),
             );
-            let message = format!(
-                "{}. They were edited under an earlier release of Tatara, which applied none, so they are not applied by themselves. Set them back; or to apply them to all nodes, one after another: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_SETTINGS_KEPT}-",
-                differences.join("; ")
-            );
+            let message = left(&differences.join("; "), &namespace, &name);
             plan.findings
                 .push(Finding::no(NAME, Reason::SettingsDiffer, message));
         }

@@ -9,7 +9,6 @@ use super::super::observed::{Lookup, Observed, Placement};
 use super::{Action, LOOK_AGAIN, Plan, update};
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
-use crate::api::names::ANNOTATION_SETTINGS_KEPT;
 use crate::core::kubeadm::KubernetesVersion;
 use crate::core::node_change::NodeChange;
 use crate::core::proof::{MemberState, TurnIsOver};
@@ -220,9 +219,7 @@ fn settings_differ(observed: &Observed) -> Option<(Reason, String)> {
         return match cluster.settings.rollout {
             Rollout::Goes | Rollout::Waits => Some((Reason::Updating, differences)),
             Rollout::Left => {
-                let message = format!(
-                    "{since}: {differences}. They were edited under an earlier release of Tatara, which applied none, so they are not applied by themselves. Set them back; or to apply them to all nodes, one after another: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_SETTINGS_KEPT}-"
-                );
+                let message = settings::left(&format!("{since}: {differences}"), namespace, name);
                 Some((Reason::SettingsDiffer, message))
             }
             Rollout::Unknown => {
