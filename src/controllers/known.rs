@@ -88,8 +88,10 @@ pub struct ClusterMemory {
     pub etcd: Option<(Result<Arc<Members>, String>, Timestamp)>,
     /// The last list in which all members were healthy.
     pub etcd_well: Option<Arc<Members>>,
-    /// Reads in a row since then.
-    pub etcd_troubled: u32,
+    /// Time of the first read since then.
+    pub etcd_troubled: Option<Timestamp>,
+    /// Since when a change of its control plane waits for what its etcd and components answer.
+    pub awaited_since: Option<Timestamp>,
     /// The components of its control plane, by UID of the Machine.
     pub components: BTreeMap<String, Arc<Components>>,
     /// The last attempt to apply the addons.

@@ -43,7 +43,7 @@ use unwritten::PendingStatuses;
 use crate::store::{InStores, Stores};
 
 /// For controllers that count other objects: changes within this time cause one pass.
-pub const COUNTS_TOGETHER: Duration = Duration::from_millis(50);
+pub const COUNTS_TOGETHER: Duration = Duration::from_millis(25);
 
 /// What all controllers share.
 pub struct Engine {

@@ -48,7 +48,7 @@ impl<K: Resource<DynamicType = ()> + 'static> Wakes<K> {
             tokio::select! {
                 woken = self.woken.recv() => {
                     let (object, time) = woken?;
-                    let time = time.max(self.least);
+                    let time = time.map_or(Duration::ZERO, |time| time.max(self.least));
                     if time.is_zero() {
                         self.forget(&object);
                         return Some(object);
@@ -88,6 +88,8 @@ impl<K: Resource<DynamicType = ()> + 'static> Wakes<K> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::api::Machine;
     use crate::store::Waker;
@@ -123,6 +125,29 @@ mod tests {
             assert!((5 * (n + 1)..=6 * (n + 1)).contains(at), "{seen:?}");
         }
         assert_eq!(seen[4].1, 120, "{seen:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn another_spec_is_looked_at_now_and_other_news_with_more_of_it() {
+        let (waker, woken) = Waker::<Machine>::channel();
+        let stream = together(woken, Duration::from_millis(50));
+        let mut stream = std::pin::pin!(stream);
+        let begin = Instant::now();
+        let of = |generation| {
+            let machine = json!({ "metadata": { "name": "a", "namespace": "n", "generation": generation },
+                "spec": { "providerSpec": {} } });
+            serde_json::from_value::<Machine>(machine).expect("a Machine")
+        };
+        let table = [(None, 1, 0), (Some(1), 2, 0), (Some(2), 2, 50)];
+        for (before, now, milliseconds) in table {
+            waker.wake_edited(&of(now), before.map(of).as_ref());
+            assert_eq!(stream.next().await.expect("an object").name, "a");
+            let waited = begin.elapsed().as_millis();
+            assert!(
+                (milliseconds..milliseconds + 2).contains(&waited),
+                "{waited} ms"
+            );
+        }
     }
 
     #[tokio::test(start_paused = true)]

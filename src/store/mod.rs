@@ -182,8 +182,8 @@ impl Stores {
 /// Wakes one controller: it makes a pass over each object that is sent.
 pub struct Waker<K: Resource<DynamicType = ()> + 'static>(mpsc::UnboundedSender<Wake<K>>);
 
-/// An object to reconcile, and the time within which other wakes of it are coalesced.
-pub type Wake<K> = (ObjectRef<K>, Duration);
+/// An object to reconcile, and the time within which other wakes of it are coalesced; `None`: none are.
+pub type Wake<K> = (ObjectRef<K>, Option<Duration>);
 
 impl<K: Resource<DynamicType = ()> + 'static> Clone for Waker<K> {
     fn clone(&self) -> Self {
@@ -198,7 +198,7 @@ impl<K: Resource<DynamicType = ()> + 'static> Waker<K> {
         (Self(sender), receiver)
     }
 
-    /// Requests a pass over the object of this name now. Does nothing after the controller has stopped.
+    /// Requests a pass over the object of this name soon. Does nothing after the controller has stopped.
     pub fn wake(&self, namespace: &str, name: &str) {
         self.wake_within(namespace, name, Duration::ZERO);
     }
@@ -206,10 +206,21 @@ impl<K: Resource<DynamicType = ()> + 'static> Waker<K> {
     /// Requests a pass over the object, coalesced with its other wakes within this time.
     pub fn wake_within(&self, namespace: &str, name: &str, time: Duration) {
         let object = ObjectRef::new(name).within(namespace);
-        self.0.send((object, time)).ok();
+        self.0.send((object, Some(time))).ok();
     }
 
-    /// Requests a pass over this object now.
+    /// Requests a pass over this object: now if its spec is another one, else soon.
+    pub fn wake_edited(&self, object: &K, before: Option<&K>) {
+        let generation = |object: &K| object.meta().generation;
+        if before.map(generation) == Some(generation(object)) {
+            return self.wake_object(object);
+        }
+        let namespace = object.namespace().unwrap_or_default();
+        let object = ObjectRef::new(&object.name_any()).within(&namespace);
+        self.0.send((object, None)).ok();
+    }
+
+    /// Requests a pass over this object soon.
     pub fn wake_object(&self, object: &K) {
         self.wake(&object.namespace().unwrap_or_default(), &object.name_any());
     }

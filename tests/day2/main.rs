@@ -11,8 +11,11 @@
     reason = "a test has no other clock, and waits for real programs"
 )]
 
-mod replaced;
+mod faults;
+mod in_place;
+mod page;
 mod requests;
 #[path = "../support/mod.rs"]
 mod support;
+mod three;
 mod versions;

@@ -81,7 +81,8 @@ impl<'a> Requests<'a> {
         member(&["apply", "-f", &path.to_string_lossy()]);
         member(&["rollout", "status", "deployment/web", "--timeout=120s"]);
         let ask = format!(
-            "ask() {{ curl -sf --max-time 3 -o /dev/null http://{ADDRESS}/health; }}
+            "rm -f /tmp/enough
+            ask() {{ curl -sf --max-time 3 -o /dev/null http://{ADDRESS}/health; }}
             until ask; do sleep 0.2; done    # kube-proxy has heard of it
             ok=0 bad=0
             while [ ! -e /tmp/enough ]; do
@@ -97,6 +98,23 @@ impl<'a> Requests<'a> {
             host: host.to_owned(),
             asking: asking.spawn().expect("hack/fleet"),
         }
+    }
+
+    /// From now on no replica may be evicted.
+    pub fn allow_no_disruption(&self) {
+        self.keep(2);
+    }
+
+    /// As it was at first.
+    pub fn allow_one_disruption(&self) {
+        self.keep(1);
+    }
+
+    fn keep(&self, replicas: u8) {
+        let patch = format!("{{\"spec\":{{\"minAvailable\":{replicas}}}}}");
+        let mut kubectl = self.world.member_kubectl();
+        kubectl.args(["patch", "pdb", "web", "--type=merge", "-p", &patch]);
+        assert!(kubectl.status().expect("kubectl").success());
     }
 
     /// Ends it: how many were answered, and how many not.

@@ -8,12 +8,12 @@ use kube::ResourceExt;
 use serde_json::{Value, json};
 use tatara::api::{Cluster, Machine};
 
-use crate::replaced::rolled_out;
 use crate::requests::Requests;
 use crate::support::conditions::{is_true, said};
-use crate::support::versions::{edit_machines, from_a_mirror, pinned};
+use crate::support::versions::{edit_machines, pinned};
 use crate::support::wait::within;
 use crate::support::world::World;
+use crate::three::rolled_out;
 
 const CONTROL_PLANES: [&str; 3] = ["quickstart-control-plane", "cp-2", "cp-3"];
 const WORKER: &str = "by-hand";
@@ -22,7 +22,7 @@ const WORKER: &str = "by-hand";
 #[ignore = "needs hosts with both Kubernetes versions"]
 async fn control_planes_and_a_worker_move_to_the_next_minor_in_place() {
     let (new, old) = (pinned("KUBERNETES"), pinned("KUBERNETES_PREVIOUS"));
-    let world = World::prepared_with("day2", "10.98.0", 5).await;
+    let world = World::previous("day2", "10.98.0", 5).await;
     begin_with(&world, &old).await;
     let workers = other_worker(&world).await;
     let requests = Requests::begin(&world, &workers.1);
@@ -64,36 +64,15 @@ async fn control_planes_and_a_worker_move_to_the_next_minor_in_place() {
 
 /// A cluster of three control planes and two workers, all of the older version; one worker was made by hand.
 async fn begin_with(world: &World, old: &str) {
-    let node = from_a_mirror(world);
-    let new = pinned("KUBERNETES");
-    edit_machines(world, |text| {
-        let text = text
-            .replace(&new, old)
-            .replace("replicas: 2", "replicas: 1");
-        ["control-plane", "worker"].iter().fold(text, |text, role| {
-            let selector = format!("hostSelector: {{matchLabels: {{role: {role}}}}}");
-            let indent = if *role == "worker" { "    " } else { "      " };
-            text.replace(&selector, &format!("{selector}\n{indent}{node}"))
-        })
-    });
+    edit_machines(world, |text| text.replace("replicas: 2", "replicas: 1"));
     world.quickstart("apply");
-    let software: Value = {
-        let printed = node
-            .split("mirror: \"")
-            .nth(1)
-            .and_then(|text| text.split('"').next());
-        json!({ "software": { "source": "mirror", "mirror": printed.expect("the mirror") } })
-    };
-    let machine = |name: &str, versions: Value, role: &str| {
+    let machine = |name: &str, versions: Value, class: &str| {
         let made = world.apply(&json!({
             "apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Machine",
             "metadata": {
                 "name": name, "namespace": "default", "labels": { "cluster.k8s.io/cluster-name": "quickstart" },
             },
-            "spec": { "versions": versions, "providerSpec": { "value": {
-                "apiVersion": "tatara.dev/v1alpha1", "kind": "SSHMachineProviderSpec",
-                "hostSelector": { "matchLabels": { "role": role } }, "node": software,
-            } } },
+            "spec": { "versions": versions, "providerSpec": { "valueFrom": { "machineClass": { "name": class } } } },
         }));
         assert!(made.status.success(), "{name}");
     };
@@ -146,7 +125,7 @@ async fn first_to_be_updated(world: &World) -> (String, String) {
     let machine = within("kubeadm upgrade", 120, async || {
         for machine in CONTROL_PLANES {
             let updating = world.machine_says(machine, "Updating").await;
-            if updating.contains("2/2 upgrade") {
+            if updating.ends_with(" upgrade") {
                 return Some(machine.to_owned());
             }
         }

@@ -1,6 +1,5 @@
-//! The two Kubernetes versions of hack/versions, and clusters that begin with the older one.
+//! The versions of hack/versions, and manifests that begin with others.
 
-use super::commands::done;
 use super::world::{World, root};
 
 /// A version that hack/versions pins.
@@ -11,18 +10,6 @@ pub fn pinned(name: &str) -> String {
         .find_map(|line| line.strip_prefix(&format!("{name}=")));
     let words = line.expect("a version").split_whitespace();
     words.into_iter().next().expect("a version").to_owned()
-}
-
-/// The field `node` of a provider spec whose software comes from a mirror that has both versions.
-pub fn from_a_mirror(world: &World) -> String {
-    let printed = done(world.hack("mirror").arg("up").env("PREVIOUS", "1"));
-    let mirror = printed
-        .lines()
-        .find_map(|line| line.strip_prefix("MIRROR="));
-    format!(
-        "node: {{software: {{source: mirror, mirror: \"{}\"}}}}",
-        mirror.expect("the mirror's address")
-    )
 }
 
 /// Changes the manifest of the machines that are about to be applied.

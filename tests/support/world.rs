@@ -25,11 +25,20 @@ pub struct World {
     name: &'static str,
     subnet: &'static str,
     state: tempfile::TempDir,
-    /// Number of hosts.
-    hosts: usize,
+    /// Its hosts and its Kubernetes, as variables of hack/quickstart.
+    of: Of,
     _beside: Beside,
     /// Kernel settings of the machine before all this.
     settings: Vec<(&'static str, String)>,
+}
+
+/// What a quickstart consists of.
+#[derive(Clone, Copy)]
+struct Of {
+    /// Number of hosts.
+    hosts: usize,
+    /// The Kubernetes version before the newest.
+    previous: bool,
 }
 
 pub fn root() -> PathBuf {
@@ -51,15 +60,26 @@ impl World {
 
     /// The same with so many hosts, as `make quickstart HOSTS=` has them, and with no other world beside it.
     pub async fn prepared_with(name: &'static str, subnet: &'static str, hosts: usize) -> Self {
+        let previous = false;
+        Self::prepared_of(name, subnet, Of { hosts, previous }).await
+    }
+
+    /// The same with manifests of the Kubernetes version before the newest, and a mirror that has both.
+    pub async fn previous(name: &'static str, subnet: &'static str, hosts: usize) -> Self {
+        let previous = true;
+        Self::prepared_of(name, subnet, Of { hosts, previous }).await
+    }
+
+    async fn prepared_of(name: &'static str, subnet: &'static str, of: Of) -> Self {
         rustls::crypto::ring::default_provider()
             .install_default()
             .ok();
-        let beside = Beside::with(hosts).await;
+        let beside = Beside::with(of.hosts).await;
         let state = tempfile::tempdir().expect("a temporary folder");
         let settings = left::settings();
         let run = |script: &str, part: Option<&str>| {
             let mut command = Command::new(root().join("hack").join(script));
-            surround(&mut command, (name, subnet, hosts), &state);
+            surround(&mut command, (name, subnet, of), &state);
             command.args(part).output().expect("a script of hack/")
         };
         let made = run("quickstart", Some("prepare"));
@@ -74,7 +94,7 @@ impl World {
             name,
             subnet,
             state,
-            hosts,
+            of,
             _beside: beside,
             settings,
         }
@@ -91,7 +111,7 @@ impl World {
     /// A script of hack/ in this world.
     pub fn hack(&self, script: &str) -> Command {
         let mut command = Command::new(root().join("hack").join(script));
-        let world = (self.name, self.subnet, self.hosts);
+        let world = (self.name, self.subnet, self.of);
         surround(&mut command, world, &self.state);
         command
     }
@@ -353,13 +373,14 @@ impl World {
 
 fn surround(
     command: &mut Command,
-    (name, subnet, hosts): (&str, &str, usize),
+    (name, subnet, of): (&str, &str, Of),
     state: &tempfile::TempDir,
 ) {
     command
         .env("FLEET", name)
         .env("SUBNET", subnet)
-        .env("HOSTS", hosts.to_string())
+        .env("HOSTS", of.hosts.to_string())
+        .env("PREVIOUS", u8::from(of.previous).to_string())
         .env("TATARA_OWNER", std::process::id().to_string())
         .env("TATARA_STATE", state.path())
         .env("TATARA_BINARY", env!("CARGO_BIN_EXE_tatara"))

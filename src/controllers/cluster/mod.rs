@@ -4,6 +4,7 @@ mod addons;
 mod names;
 mod observe;
 mod perform;
+mod probe;
 mod secrets;
 mod seen;
 mod settings;

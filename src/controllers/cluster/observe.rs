@@ -2,38 +2,27 @@
 //! outdated, and from its API.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::future::join;
-use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::{Resource, ResourceExt};
 
+use super::probe::{etcd, is_awaited, probed};
 use super::{Clusters, addons, secrets, settings};
 use crate::api::cluster::TurnAction;
 use crate::api::cluster_provider_spec::EndpointHolder;
-use crate::api::conditions::{ConditionType, Reason, Status, find, is_true};
+use crate::api::conditions::{ConditionType, Status, find, is_true};
 use crate::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED};
 use crate::api::readable::unreadable;
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::controllers::machine::{self, cluster_endpoint, first_host, turn as live_turn};
 use crate::controllers::whose::ProviderObject;
-use crate::core::cluster::{Certificates, Health, MachineFact, Observed};
-use crate::core::control_plane::Members;
-use crate::core::control_plane::component::lowest;
-use crate::core::control_plane::health::{FAILURE_THRESHOLD, Verdict, judge};
+use crate::core::cluster::{Certificates, MachineFact, Observed};
 use crate::core::control_plane::turn::{self, Both};
 use crate::core::kubeadm;
 use crate::core::trouble::{self, Trouble};
 use crate::engine::ReconcileError;
 use crate::store::{IndexKeys, Key, Kind, Stores};
-use crate::workload::health::{self, Place};
-
-/// Time limit of a readiness probe.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a probe result is valid.
-const PROBE_AGE: SignedDuration = SignedDuration::from_secs(9);
-/// How long what is known of the components is valid while an update waits for them.
-const AWAITED_AGE: SignedDuration = SignedDuration::from_millis(900);
+use crate::workload::health::Place;
 
 /// Gathers the facts for a pass over a Cluster.
 ///
@@ -56,7 +45,7 @@ pub async fn observe(
         secrets::observe(controller, &cluster, now).await?;
     }
     let known = controller.workloads.known.get(&uid);
-    let is_awaited = is_awaited(&machines);
+    let is_awaited = is_awaited(controller, &uid, &machines, now);
     let settled = initialized_by.is_some() && !deleting;
     let certificates = if deleting || known.kubeconfig.external {
         Certificates::Ready
@@ -310,85 +299,4 @@ fn place(
 
 fn names(machines: &[Arc<Machine>]) -> Vec<String> {
     machines.iter().map(|machine| machine.name_any()).collect()
-}
-
-/// Whether the update of a control plane ends once its components are seen to serve.
-fn is_awaited(machines: &[Arc<Machine>]) -> bool {
-    let waits = |machine: &Arc<Machine>| {
-        let conditions = machine.status.as_ref().map(|status| &status.conditions);
-        let updating = conditions.and_then(|all| find(all, ConditionType::Updating));
-        updating.is_some_and(|said| said.reason == Reason::WaitingForControlPlane)
-    };
-    machines.iter().any(waits)
-}
-
-/// The members of its etcd, read again after this time. One answer that comes late is no news for people.
-async fn etcd(
-    controller: &Clusters,
-    cluster: &Cluster,
-    uid: &str,
-    now: Timestamp,
-    is_awaited: bool,
-) -> Result<Arc<Members>, String> {
-    let age = if is_awaited { AWAITED_AGE } else { PROBE_AGE };
-    let read = match controller.workloads.known.get(uid).etcd {
-        Some((read, at)) if now.duration_since(at) <= age => read,
-        _ => {
-            let planes = &controller.control_planes;
-            let (read, answers) = join(planes.look(cluster), planes.ask_components(cluster)).await;
-            planes.remember(cluster, answers, &read);
-            read
-        }
-    };
-    let known = controller.workloads.known.get(uid);
-    match known.etcd_well {
-        Some(well) if known.etcd_troubled < FAILURE_THRESHOLD => Ok(well),
-        _ => read,
-    }
-}
-
-async fn probed(
-    controller: &Clusters,
-    cluster: &Cluster,
-    uid: &str,
-    place: &Place,
-    now: Timestamp,
-) -> Option<Health> {
-    let workload = controller.workloads.get(cluster)?;
-    let known = controller.workloads.known.get(uid);
-    if known
-        .probed_at
-        .is_none_or(|at| now.duration_since(at) > PROBE_AGE)
-        || known.judgement.verdict == Verdict::Undecided
-    {
-        let answer = health::probe(workload.client(), PROBE_TIMEOUT).await;
-        if matches!(answer.readiness, health::Readiness::Unreachable(_)) {
-            // its watch may show stale Nodes
-            workload.relist();
-        }
-        controller.workloads.known.update(uid, |known| {
-            if known.judgement.failures == 0 || answer.is_ready() {
-                known.failing_since = now;
-            }
-            known.judgement = judge(known.judgement, answer.is_ready(), FAILURE_THRESHOLD);
-            known.sentence = answer.sentence(place, known.failing_since);
-            known.probed_at = Some(now);
-            if answer.git_version.is_some() {
-                known.version.clone_from(&answer.git_version);
-            }
-            if answer.readiness == health::Readiness::Refused {
-                // the kubeconfig may have been replaced by a valid one
-                known.secrets_at = None;
-            }
-        });
-    }
-    let known = controller.workloads.known.get(uid);
-    let machines = known.components.values();
-    let machines = machines.filter_map(|components| components.version.as_ref());
-    Some(Health {
-        judgement: known.judgement,
-        sentence: known.sentence,
-        // of several API servers that of the one which is behind
-        version: lowest(machines.chain(&known.version)).or_else(|| known.version.clone()),
-    })
 }

@@ -42,9 +42,11 @@ impl ControlPlanes {
             match read.as_ref().ok().filter(|members| members.is_well()) {
                 Some(members) => {
                     known.etcd_well = Some(members.clone());
-                    known.etcd_troubled = 0;
+                    known.etcd_troubled = None;
                 }
-                None => known.etcd_troubled = known.etcd_troubled.saturating_add(1),
+                None => {
+                    known.etcd_troubled.get_or_insert(now);
+                }
             }
         });
         if is_news {

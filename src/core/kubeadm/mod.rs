@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`version`] | which versions run, and which steps between them are safe |
 //! | [`config`] | the documents for `kubeadm init` and `kubeadm join`, ours with the user's parts |
+//! | [`feature_gates`] | which of them a version no longer knows |
 //! | [`labels`] | which labels the kubelet sets itself, and which are left to the controller |
 //! | [`difference`] | what differs between two configurations, for people |
 
@@ -12,6 +13,7 @@ pub mod config;
 mod contradiction;
 mod difference;
 mod documents;
+pub mod feature_gates;
 mod input;
 pub mod labels;
 mod merge;

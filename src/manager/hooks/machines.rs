@@ -7,7 +7,7 @@ use std::time::Duration;
 use kube::ResourceExt;
 
 use super::{is_pause_news, wake_classes};
-use crate::api::conditions::{ConditionType, find};
+use crate::api::conditions::{ConditionType, find, is_true};
 use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
 use crate::api::{ClusterProviderSpec, Machine, MachineClass, MachineDeployment, MachineSet};
 use crate::controllers::machine::settings::next;
@@ -53,7 +53,12 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
             .map(|owner| (&owner.name, &owner.uid))
             .collect();
         for (owner, uid) in owners {
-            let time = together(stores.machines.count(&Key::Owner(uid.clone())));
+            // others wait for the end of an update, and few end at a time
+            let time = if before.is_some_and(|before| ends_update(before, machine)) {
+                Duration::ZERO
+            } else {
+                together(stores.machines.count(&Key::Owner(uid.clone())))
+            };
             wakers.machine_sets.wake_within(&namespace, owner, time);
         }
         let mut owners = machine.owner_references().iter();
@@ -179,6 +184,14 @@ fn has_begun(before: &Machine, machine: &Machine) -> bool {
     machine.is_control_plane() && (begins || runs(before) != runs(machine))
 }
 
+fn ends_update(before: &Machine, machine: &Machine) -> bool {
+    let is_updated = |machine: &Machine| {
+        let status = machine.status.as_ref();
+        status.is_some_and(|status| is_true(&status.conditions, ConditionType::Updating))
+    };
+    is_updated(before) && !is_updated(machine)
+}
+
 /// The control plane of a Cluster in deletion waits until its last worker is deleted; its machines know of each other.
 fn wake_control_plane(stores: &Stores, wakers: &Wakers, gone: &Machine, namespace: &str) {
     let Some(cluster) = gone.labels().get(LABEL_CLUSTER) else {
@@ -197,7 +210,7 @@ fn wake_control_plane(stores: &Stores, wakers: &Wakers, gone: &Machine, namespac
 pub fn machine_set(stores: Arc<Stores>, wakers: Wakers) -> Hook<MachineSet> {
     Box::new(move |set, before, change| {
         let namespace = set.namespace().unwrap_or_default();
-        wakers.machine_sets.wake_object(set);
+        wakers.machine_sets.wake_edited(set, before);
         for owner in set
             .owner_references()
             .iter()
@@ -229,7 +242,7 @@ fn wake_machines_of(stores: &Stores, wakers: &Wakers, set: &MachineSet) {
 pub fn machine_deployment(stores: Arc<Stores>, wakers: Wakers) -> Hook<MachineDeployment> {
     Box::new(move |deployment, before, change| {
         let namespace = deployment.namespace().unwrap_or_default();
-        wakers.machine_deployments.wake_object(deployment);
+        wakers.machine_deployments.wake_edited(deployment, before);
         if let Some(cluster) = deployment.labels().get(LABEL_CLUSTER) {
             wakers.clusters.wake(&namespace, cluster);
         }

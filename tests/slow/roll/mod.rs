@@ -11,7 +11,7 @@ use serde_json::json;
 use tatara::api::{Machine, MachineDeployment};
 
 use crate::support::conditions::is_true;
-use crate::support::versions::{self, from_a_mirror, pinned};
+use crate::support::versions::{edit_machines, pinned};
 use crate::support::wait::within;
 use crate::support::world::World;
 
@@ -19,8 +19,12 @@ use crate::support::world::World;
 #[ignore = "slow: needs the older Kubernetes"]
 async fn workers_roll_to_the_control_planes_version_one_host_at_a_time() {
     let (new, old) = (pinned("KUBERNETES"), pinned("KUBERNETES_PREVIOUS"));
-    let world = World::prepared("roll", "10.99.0").await;
-    take_software_from_a_mirror(&world, &new, &old);
+    let world = World::previous("roll", "10.99.0", 3).await;
+    let of_a_control_plane =
+        |version: &str| format!("versions: {{kubelet: {version}, controlPlane: {version}}}");
+    edit_machines(&world, |text| {
+        text.replace(&of_a_control_plane(&old), &of_a_control_plane(&new))
+    });
     world.quickstart("apply");
     world.until_ready(3, 300).await;
     world.quickstart("member");
@@ -64,25 +68,6 @@ async fn workers_roll_to_the_control_planes_version_one_host_at_a_time() {
     assert_eq!(kubelets(&member).await, BTreeSet::from([new]));
     drop(said);
     world.leave();
-}
-
-/// The workers' class and versions, in the manifests that are about to be applied.
-fn take_software_from_a_mirror(world: &World, new: &str, old: &str) {
-    let node = from_a_mirror(world);
-    let selector = "hostSelector: {matchLabels: {role: worker}}";
-    versions::edit_machines(world, |text| {
-        let text = text
-            .replace(selector, &format!("{selector}\n    {node}"))
-            .replace(
-                &format!("versions: {{kubelet: {new}}}"),
-                &format!("versions: {{kubelet: {old}}}"),
-            );
-        assert!(
-            text.contains(old) && text.contains("source: mirror"),
-            "{text}"
-        );
-        text
-    });
 }
 
 async fn kubelets(member: &Client) -> BTreeSet<String> {

@@ -8,7 +8,7 @@ use super::super::cluster::ObservedCluster;
 use super::super::observed::{Contact, Infrastructure, Lookup, Namesake, Observed};
 use super::super::units;
 use super::doubt::{self, ClusterName};
-use super::{Action, Plan, joining, running, taking, unreachable, virtual_machine};
+use super::{Action, Plan, gates, joining, running, taking, unreachable, virtual_machine};
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason, find};
 use crate::api::names::machine_uid;
@@ -149,6 +149,9 @@ fn on_host(
             .is_some_and(|s| s.state == UnitState::Succeeded)
     };
     let joined = done(JobKind::Init) || done(JobKind::Join);
+    if let Some(plan) = gates::before_kubeadm(observed, seen) {
+        return plan;
+    }
     let prepared = seen
         .job(&observed.marker.job(JobKind::Prepare))
         .is_some_and(|s| {

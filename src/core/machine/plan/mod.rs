@@ -10,6 +10,7 @@ pub mod correct;
 mod delete;
 pub mod doubt;
 pub mod drain;
+mod gates;
 mod hooks;
 mod hypervisor;
 pub mod joining;

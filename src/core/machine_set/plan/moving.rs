@@ -10,7 +10,8 @@ use crate::api::Machine;
 use crate::core::merge_patch::replacement;
 
 /// The merge patch with which a Machine becomes one of this set: owner, labels, versions, and where its software comes from.
-/// Name, place and everything else stay.
+/// Name, place and everything else stay. One that was adopted with `valueFrom` gets the set's copy of its class, as those that
+/// the set creates: half a `value` would be used instead of the class.
 pub fn moved(machine: &Machine, to: &Observed) -> Value {
     let mut owners = machine.owner_references().to_vec();
     owners.retain(|owner| owner.controller != Some(true));
@@ -22,7 +23,9 @@ pub fn moved(machine: &Machine, to: &Observed) -> Value {
         software(&machine.spec.provider_spec.value),
         software(&template.provider_spec.value),
     );
-    if have != want {
+    if machine.spec.provider_spec.value.is_none() {
+        spec["providerSpec"] = json!({ "value": template.provider_spec.value });
+    } else if have != want {
         let replaced = replacement(&json!(have), &json!(want));
         spec["providerSpec"] = json!({ "value": { "node": { "software": replaced } } });
     }
@@ -55,6 +58,7 @@ mod tests {
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
     use super::*;
+    use crate::api::MachineSet;
 
     fn set(namespace: &str, deployment: Option<&str>) -> ObjectMeta {
         let owner = |uid: &str| OwnerReference {
@@ -68,6 +72,34 @@ mod tests {
             owner_references: deployment.map(|uid| vec![owner(uid)]),
             ..ObjectMeta::default()
         }
+    }
+
+    #[test]
+    fn an_adopted_machine_with_a_class_gets_its_whole_object() {
+        let object = json!({ "kind": "SSHMachineProviderSpec", "node": { "software": { "source": "mirror" } } });
+        let set = |value: &Value| -> MachineSet {
+            serde_json::from_value(
+                json!({ "metadata": { "name": "set", "uid": "set" }, "spec": {
+                "replicas": 1, "selector": { "matchLabels": { "a": "b" } },
+                "template": { "metadata": { "labels": { "a": "b" } }, "spec": {
+                    "versions": { "kubelet": "v1.36.3" }, "providerSpec": { "value": value },
+                } },
+            } }),
+            )
+            .expect("a set")
+        };
+        let machine = |provider_spec: Value| -> Machine {
+            serde_json::from_value(json!({ "metadata": { "name": "m" }, "spec": {
+                "versions": { "kubelet": "v1.35.4" }, "providerSpec": provider_spec,
+            } }))
+            .expect("a Machine")
+        };
+        let to = Observed::from_api(&set(&object), Ok(object.clone()), None, []);
+        let of_class =
+            json!({ "valueFrom": { "machineClass": { "name": "c", "provider": "tatara" } } });
+        let written = |machine: &Machine| moved(machine, &to)["spec"]["providerSpec"].clone();
+        assert_eq!(written(&machine(of_class)), json!({ "value": object }));
+        assert_eq!(written(&machine(json!({ "value": object }))), Value::Null);
     }
 
     #[test]

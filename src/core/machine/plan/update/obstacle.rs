@@ -1,8 +1,9 @@
-//! Why a version cannot be run now, or ever, by the rules of Kubernetes
-//! (<https://kubernetes.io/releases/version-skew-policy/>).
+//! Why a version cannot be run now, or ever: by the rules of Kubernetes
+//! (<https://kubernetes.io/releases/version-skew-policy/>), or because of a setting that it does not know.
 
 use super::super::super::cluster::ObservedCluster;
 use super::super::super::observed::Observed;
+use super::super::gates;
 use super::{control_plane, kubelet};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::kubeadm::{KubernetesVersion, VersionError, version};
@@ -14,6 +15,7 @@ pub(super) fn obstacle(observed: &Observed) -> Option<Finding> {
         Some((runs, wanted)) => of_control_plane(cluster, &runs, &wanted),
         None => of_worker(observed, cluster),
     };
+    let found = found.or_else(|| gates::refused(observed));
     found.map(|(reason, message)| Finding::no(ConditionType::UpToDate, reason, message))
 }
 

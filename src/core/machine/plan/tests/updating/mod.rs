@@ -3,6 +3,7 @@
 mod addons;
 mod control_plane;
 mod ends;
+mod gates;
 mod settings;
 
 use super::members::etcd_at;

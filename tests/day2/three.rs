@@ -1,136 +1,133 @@
-//! One control plane becomes three of a MachineDeployment, which then replaces them by a newer version, as docs/day-2.md has it:
-//! the first one is adopted as it is, joins come before leaves, and workers wait.
+//! The commands of docs/day-2.md on one cluster: one control plane becomes three of a MachineDeployment, one of them leaves,
+//! both versions are raised at once, settings change, and three become one. A Service is asked all the time from a worker that
+//! stays at the older version.
 
 use std::collections::BTreeSet;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use kube::ResourceExt;
+use k8s_openapi::api::core::v1::Node;
+use kube::{Api, ResourceExt};
 use serde_json::json;
 use tatara::api::{Cluster, Machine, MachineDeployment};
 
+use crate::page::Page;
 use crate::requests::Requests;
 use crate::support::conditions::said;
-use crate::support::versions::{edit_machines, from_a_mirror, pinned};
+use crate::support::versions::pinned;
 use crate::support::wait::within;
 use crate::support::world::World;
 
 const FIRST: &str = "quickstart-control-plane";
 const DEPLOYMENT: &str = "quickstart-control-planes";
-const WORKERS: &str = "quickstart-workers";
-/// A worker of the older version, from whose host the Service is asked.
-const WORKER: &str = "stays";
+/// A MachineDeployment of the older version, from whose host the Service is asked.
+const STAYS: &str = "stays";
+const THREE: &str = "One control plane becomes three";
+const LEAVES: &str = "A control plane leaves";
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs hosts with both Kubernetes versions"]
-async fn control_planes_of_a_deployment_are_adopted_and_replaced() {
+async fn the_page_makes_three_control_planes_replaces_them_and_makes_one() {
     let (new, old) = (pinned("KUBERNETES"), pinned("KUBERNETES_PREVIOUS"));
-    let world = World::prepared_with("replaced", "10.97.0", 7).await;
-    let mirror = begin_with(&world, &old).await;
+    let world = World::previous("page", "10.97.0", 7).await;
+    let page = Page::begin(&world);
     let host = world.host_of(FIRST).await;
     let begun = Instant::now();
-    becomes_three(&world, &old, &mirror).await;
+    page.run(THREE, 0);
     println!("one becomes three: {:?}", begun.elapsed());
     assert_eq!(world.host_of(FIRST).await, host, "adopted as it was");
-    let requests = Requests::begin(&world, &world.host_of(WORKER).await);
-    let before = control_planes(&world).await;
-    assert!(before.contains(FIRST) && before.len() == 3, "{before:?}");
+    page.run(THREE, 1);
     let begun = Instant::now();
-    raise(&world, &new);
-    workers_wait(&world, &old).await;
-    rolled_out(&world, DEPLOYMENT, 1800).await;
-    println!("three replaced: {:?}", begun.elapsed());
+    page.run(LEAVES, 0);
+    println!("one leaves, and another joins: {:?}", begun.elapsed());
+    let before = control_planes(&world).await;
+    assert!(!before.contains(FIRST) && before.len() == 3, "{before:?}");
+    let asking = stays(&world, &old).await;
+    at_rest_no_request_is_lost(&world, &asking).await;
+    let requests = Requests::begin(&world, &asking);
+    both_versions_are_raised(&world, &page, &old);
     let after = control_planes(&world).await;
     assert!(after.is_disjoint(&before) && after.len() == 3, "{after:?}");
     addons_follow(&world, &new).await;
-    rolled_out(&world, WORKERS, 600).await;
-    println!("all: {:?}", begun.elapsed());
     let (answered, lost) = requests.end();
     println!("{answered} requests answered, {lost} lost");
     assert_eq!(lost, 0, "requests");
+    let begun = Instant::now();
+    page.run("Settings of kubeadm and the kubelet", 0);
+    println!("a kubelet setting on six nodes: {:?}", begun.elapsed());
+    all_take_pods(&world, "100").await;
+    three_become_one(&world, &page).await;
     does_not_go_back(&world, &old).await;
     world.leave();
 }
 
-/// One control plane and three workers of the older version; one worker was made by hand. Returns the mirror.
-async fn begin_with(world: &World, old: &str) -> String {
-    let node = from_a_mirror(world);
-    let new = pinned("KUBERNETES");
-    edit_machines(world, |text| {
-        let text = text.replace(&new, old);
-        ["control-plane", "worker"].iter().fold(text, |text, role| {
-            let selector = format!("hostSelector: {{matchLabels: {{role: {role}}}}}");
-            let indent = if *role == "worker" { "    " } else { "      " };
-            text.replace(&selector, &format!("{selector}\n{indent}{node}"))
-        })
-    });
-    world.quickstart("apply");
-    let quoted = node.split('"').nth(1).expect("the mirror").to_owned();
-    let made = world.apply(&json!({
-        "apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Machine",
-        "metadata": {
-            "name": WORKER, "namespace": "default", "labels": { "cluster.k8s.io/cluster-name": "quickstart" },
-        },
-        "spec": { "versions": { "kubelet": old }, "providerSpec": { "value": provider_spec("worker", &quoted) } },
-    }));
-    assert!(made.status.success());
-    world.until_ready(4, 420).await;
-    world.quickstart("member");
-    quoted
-}
-
-fn provider_spec(role: &str, mirror: &str) -> serde_json::Value {
-    json!({
-        "apiVersion": "tatara.dev/v1alpha1", "kind": "SSHMachineProviderSpec",
-        "hostSelector": { "matchLabels": { "role": role } },
-        "node": { "software": { "source": "mirror", "mirror": mirror } },
-    })
-}
-
-/// The first Machine gets the label of a MachineDeployment of three.
-async fn becomes_three(world: &World, old: &str, mirror: &str) {
-    world.kubectl(&["label", "machine", FIRST, "set=control-plane"]);
-    let labels = json!({ "set": "control-plane" });
+/// Another pool of workers, of one. Returns its host.
+async fn stays(world: &World, old: &str) -> String {
+    let labels = json!({ "pool": STAYS });
     let made = world.apply(&json!({
         "apiVersion": "cluster.k8s.io/v1alpha1", "kind": "MachineDeployment",
         "metadata": {
-            "name": DEPLOYMENT, "namespace": "default", "labels": { "cluster.k8s.io/cluster-name": "quickstart" },
+            "name": STAYS, "namespace": "default", "labels": { "cluster.k8s.io/cluster-name": "quickstart" },
         },
         "spec": {
-            "replicas": 3, "selector": { "matchLabels": labels },
+            "replicas": 1, "selector": { "matchLabels": labels },
             "template": { "metadata": { "labels": labels }, "spec": {
-                "versions": { "kubelet": old, "controlPlane": old },
-                "providerSpec": { "value": provider_spec("control-plane", mirror) },
+                "versions": { "kubelet": old },
+                "providerSpec": { "valueFrom": { "machineClass": { "name": "worker" } } },
             } },
         },
     }));
-    assert!(
-        made.status.success(),
-        "{}",
-        String::from_utf8_lossy(&made.stderr)
-    );
-    rolled_out(world, DEPLOYMENT, 600).await;
+    assert!(made.status.success());
+    world.until_ready(6, 420).await;
+    let machines = world.list::<Machine>().await;
+    let stays = machines.iter().find(|machine| {
+        machine
+            .labels()
+            .get("pool")
+            .is_some_and(|pool| pool == STAYS)
+    });
+    let status = stays.and_then(|machine| machine.status.clone());
+    status.and_then(|status| status.host).expect("its host")
 }
 
-/// Both versions at once; workers in place.
-fn raise(world: &World, new: &str) {
-    let of = |name: &str, patch: &serde_json::Value| {
-        let patch = patch.to_string();
-        world.kubectl(&[
-            "patch",
-            "machinedeployment",
-            name,
-            "--type=merge",
-            "-p",
-            &patch,
-        ]);
-    };
-    let workers = json!({ "spec": {
-        "strategy": { "type": "InPlace", "rollingUpdate": null },
-        "template": { "spec": { "versions": { "kubelet": new } } },
-    } });
-    of(WORKERS, &workers);
-    let planes = json!({ "spec": { "template": { "spec": { "versions": { "kubelet": new, "controlPlane": new } } } } });
-    of(DEPLOYMENT, &planes);
+/// What the counter itself loses.
+async fn at_rest_no_request_is_lost(world: &World, host: &str) {
+    let requests = Requests::begin(world, host);
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    let (answered, lost) = requests.end();
+    println!("at rest {answered} requests answered, {lost} lost");
+    assert_eq!(lost, 0, "requests at rest");
+}
+
+/// Control planes first, then workers.
+fn both_versions_are_raised(world: &World, page: &Page, old: &str) {
+    let begun = Instant::now();
+    let run = tokio::task::block_in_place(|| {
+        std::thread::scope(|scope| {
+            let commands = scope.spawn(|| page.run("A rollout of control planes", 0));
+            tokio::runtime::Handle::current().block_on(workers_wait(world, old));
+            commands.join()
+        })
+    });
+    run.expect("the commands");
+    println!(
+        "three control planes and two workers: {:?}",
+        begun.elapsed()
+    );
+}
+
+/// What the settings of the page make of every Node.
+async fn all_take_pods(world: &World, pods: &str) {
+    let nodes: Api<Node> = Api::all(world.member().await);
+    within("the setting on all Nodes", 60, async || {
+        let all = nodes.list(&Default::default()).await.ok()?;
+        let has = |node: &Node| {
+            let status = node.status.as_ref()?;
+            status.capacity.as_ref()?.get("pods").map(|is| is.0.clone())
+        };
+        (all.items.len() == 6 && all.iter().all(|node| has(node).as_deref() == Some(pods)))
+            .then_some(())
+    })
+    .await;
 }
 
 /// Until the control plane has moved, no worker does.
@@ -160,6 +157,18 @@ async fn control_planes(world: &World) -> BTreeSet<String> {
     let machines = world.list::<Machine>().await.into_iter();
     let planes = machines.filter(Machine::is_control_plane);
     planes.map(|machine| machine.name_any()).collect()
+}
+
+/// Three become one; the deployment says so.
+async fn three_become_one(world: &World, page: &Page) {
+    let begun = Instant::now();
+    page.run_inline(LEAVES, "kubectl scale");
+    rolled_out(world, DEPLOYMENT, 300).await;
+    within("one control plane", 300, async || {
+        (control_planes(world).await.len() == 1).then_some(())
+    })
+    .await;
+    println!("three become one: {:?}", begun.elapsed());
 }
 
 /// Waits until a MachineDeployment says that its rollout is complete, and prints what it says on the way.

@@ -1,0 +1,141 @@
+//! What a control plane answers: its API, its etcd and the components of its machines, each asked again after a while.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::join;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+
+use super::Clusters;
+use crate::api::conditions::{ConditionType, Reason, find};
+use crate::api::{Cluster, Machine};
+use crate::core::cluster::Health;
+use crate::core::control_plane::Members;
+use crate::core::control_plane::component::lowest;
+use crate::core::control_plane::health::{FAILURE_THRESHOLD, Verdict, judge};
+use crate::workload::health::{self, Place};
+
+/// Time limit of a readiness probe.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a probe result is valid.
+const PROBE_AGE: SignedDuration = SignedDuration::from_secs(9);
+/// How long what is known of etcd and the components is valid while a change of the control plane waits for them,
+const AWAITED_AGE: SignedDuration = SignedDuration::from_millis(900);
+/// which is for at most this time: what lasts longer needs a person.
+const AWAITED_FOR: SignedDuration = SignedDuration::from_mins(2);
+/// After this time etcd is reported as unhealthy.
+const TROUBLED_FOR: SignedDuration = SignedDuration::from_secs(20);
+
+/// Whether a change of the control plane goes on once its components are seen to serve, or etcd to allow it: of what lasts
+/// seconds, news shall not come after ten.
+pub(super) fn is_awaited(
+    controller: &Clusters,
+    uid: &str,
+    machines: &[Arc<Machine>],
+    now: Timestamp,
+) -> bool {
+    let memory = &controller.workloads.known;
+    let before = memory.get(uid).awaited_since;
+    let waits = machines
+        .iter()
+        .any(|machine| waits_for_control_plane(machine));
+    let since = waits.then(|| before.unwrap_or(now));
+    if since != before {
+        memory.update(uid, |known| known.awaited_since = since);
+    }
+    since.is_some_and(|since| now.duration_since(since) < AWAITED_FOR)
+}
+
+fn waits_for_control_plane(machine: &Machine) -> bool {
+    let conditions = machine.status.as_ref().map(|status| &status.conditions);
+    let says = |condition, reasons: &[Reason]| {
+        let said = conditions.and_then(|all| find(all, condition));
+        said.is_some_and(|said| reasons.iter().any(|reason| said.reason == *reason))
+    };
+    let of_etcd = [
+        Reason::EtcdUnreachable,
+        Reason::MemberChanging,
+        Reason::QuorumAtRisk,
+        Reason::TooFewMembersAnswer,
+    ];
+    says(ConditionType::Updating, &[Reason::WaitingForControlPlane])
+        || [
+            ConditionType::UpToDate,
+            ConditionType::Updating,
+            ConditionType::BootstrapReady,
+            ConditionType::Deleting,
+        ]
+        .into_iter()
+        .any(|condition| says(condition, &of_etcd))
+}
+
+/// The members of its etcd, read again after this time. One answer that comes late is no news for people.
+pub(super) async fn etcd(
+    controller: &Clusters,
+    cluster: &Cluster,
+    uid: &str,
+    now: Timestamp,
+    is_awaited: bool,
+) -> Result<Arc<Members>, String> {
+    let age = if is_awaited { AWAITED_AGE } else { PROBE_AGE };
+    let read = match controller.workloads.known.get(uid).etcd {
+        Some((read, at)) if now.duration_since(at) <= age => read,
+        _ => {
+            let planes = &controller.control_planes;
+            let (read, answers) = join(planes.look(cluster), planes.ask_components(cluster)).await;
+            planes.remember(cluster, answers, &read);
+            read
+        }
+    };
+    let known = controller.workloads.known.get(uid);
+    let since = known.etcd_troubled;
+    let is_news = since.is_none_or(|since| now.duration_since(since) < TROUBLED_FOR);
+    known.etcd_well.filter(|_| is_news).map_or(read, Ok)
+}
+
+/// What the API answers to probes, of which the last is valid for a while. `None` while the manager is not connected.
+pub(super) async fn probed(
+    controller: &Clusters,
+    cluster: &Cluster,
+    uid: &str,
+    place: &Place,
+    now: Timestamp,
+) -> Option<Health> {
+    let workload = controller.workloads.get(cluster)?;
+    let known = controller.workloads.known.get(uid);
+    if known
+        .probed_at
+        .is_none_or(|at| now.duration_since(at) > PROBE_AGE)
+        || known.judgement.verdict == Verdict::Undecided
+    {
+        let answer = health::probe(workload.client(), PROBE_TIMEOUT).await;
+        if matches!(answer.readiness, health::Readiness::Unreachable(_)) {
+            // its watch may show stale Nodes
+            workload.relist();
+        }
+        controller.workloads.known.update(uid, |known| {
+            if known.judgement.failures == 0 || answer.is_ready() {
+                known.failing_since = now;
+            }
+            known.judgement = judge(known.judgement, answer.is_ready(), FAILURE_THRESHOLD);
+            known.sentence = answer.sentence(place, known.failing_since);
+            known.probed_at = Some(now);
+            if answer.git_version.is_some() {
+                known.version.clone_from(&answer.git_version);
+            }
+            if answer.readiness == health::Readiness::Refused {
+                // the kubeconfig may have been replaced by a valid one
+                known.secrets_at = None;
+            }
+        });
+    }
+    let known = controller.workloads.known.get(uid);
+    let machines = known.components.values();
+    let machines = machines.filter_map(|components| components.version.as_ref());
+    Some(Health {
+        judgement: known.judgement,
+        sentence: known.sentence,
+        // of several API servers that of the one which is behind
+        version: lowest(machines.chain(&known.version)).or_else(|| known.version.clone()),
+    })
+}

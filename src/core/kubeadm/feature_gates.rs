@@ -1,0 +1,264 @@
+//! Feature gates that a version of Kubernetes no longer knows: a component that is given one does not start. Found before
+//! anything changes on a host, for kubeadm waits five minutes for a component that ends again and again.
+
+use serde_json::{Map, Value};
+
+use super::KubernetesVersion;
+
+/// Gates of the components and the kubelet, which share most of them, by the minor version that is the first without: what
+/// `pkg/features` of k8s.io/kubernetes, and the features of k8s.io/apiserver, apiextensions-apiserver, controller-manager,
+/// component-base, client-go and kube-aggregator, had in the minor version before.
+const REMOVED: [(u64, &[&str]); 6] = [
+    (
+        31,
+        &[
+            "APIPriorityAndFairness",
+            "CSIMigrationRBD",
+            "CSINodeExpandSecret",
+            "ConsistentHTTPGetHandlers",
+            "CustomResourceValidationExpressions",
+            "DefaultHostNetworkHostPortsInPodTemplates",
+            "InTreePluginAWSUnregister",
+            "InTreePluginAzureDiskUnregister",
+            "InTreePluginAzureFileUnregister",
+            "InTreePluginGCEUnregister",
+            "InTreePluginOpenStackUnregister",
+            "InTreePluginRBDUnregister",
+            "InTreePluginvSphereUnregister",
+            "JobReadyPods",
+            "ReadWriteOncePod",
+            "ServiceNodePortStaticSubrange",
+            "SkipReadOnlyValidationGCE",
+        ],
+    ),
+    (
+        32,
+        &[
+            "CloudDualStackNodeIPs",
+            "DRAControlPlaneController",
+            "HPAContainerMetrics",
+            "KMSv2",
+            "KMSv2KDF",
+            "LegacyServiceAccountTokenCleanUp",
+            "MinDomainsInPodTopologySpread",
+            "NewVolumeManagerReconstruction",
+            "NodeOutOfServiceVolumeDetach",
+            "PodHostIPs",
+            "ServerSideApply",
+            "ServerSideFieldValidation",
+            "StableLoadBalancerNodeSet",
+            "ValidatingAdmissionPolicy",
+            "ZeroLimitedNominalConcurrencyShares",
+        ],
+    ),
+    (
+        33,
+        &[
+            "APIListChunking",
+            "AdmissionWebhookMatchConditions",
+            "AggregatedDiscoveryEndpoint",
+            "AppArmor",
+            "AppArmorFields",
+            "CPUManager",
+            "DisableCloudProviders",
+            "DisableKubeletCloudCredentialProviders",
+            "EfficientWatchResumption",
+            "JobPodFailurePolicy",
+            "KubeProxyDrainingTerminatingNodes",
+            "PDBUnhealthyPodEvictionPolicy",
+            "PersistentVolumeLastPhaseTransitionTime",
+            "RemainingItemCount",
+            "VolumeCapacityPriority",
+            "WatchBookmark",
+        ],
+    ),
+    (
+        34,
+        &[
+            "DevicePluginCDIDevices",
+            "ElasticIndexedJob",
+            "LegacySidecarContainers",
+            "PodDisruptionConditions",
+            "StatefulSetStartOrdinal",
+        ],
+    ),
+    (
+        35,
+        &[
+            "AllowServiceLBStatusOnNonLB",
+            "ComponentSLIs",
+            "CronJobsScheduledAnnotation",
+            "LoadBalancerIPMode",
+            "PodIndexLabel",
+            "ProbeHostPodSecurityStandards",
+            "SizeMemoryBackedVolumes",
+            "StatefulSetAutoDeletePVC",
+            "StrictCostEnforcementForVAP",
+            "StrictCostEnforcementForWebhooks",
+            "UserNamespacesPodSecurityStandards",
+        ],
+    ),
+    (
+        36,
+        &[
+            "CSIMigrationPortworx",
+            "HonorPVReclaimPolicy",
+            "InPlacePodVerticalScalingAllocatedStatus",
+            "InTreePluginPortworxUnregister",
+            "MemoryManager",
+            "ServiceTrafficDistribution",
+            "StructuredAuthorizationConfiguration",
+            "TopologyAwareHints",
+            "WatchFromStorageWithoutResourceVersion",
+        ],
+    ),
+];
+
+/// Gates of kubeadm itself (`cmd/kubeadm/app/features`), the same way.
+const REMOVED_OF_KUBEADM: [(u64, &[&str]); 4] = [
+    (31, &["UpgradeAddonsBeforeControlPlane"]),
+    (33, &["EtcdLearnerMode"]),
+    (35, &["WaitForAllControlPlaneComponents"]),
+    (36, &["ControlPlaneKubeletLocalMode"]),
+];
+
+/// A gate that a version does not know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownGate {
+    /// Its name.
+    pub gate: String,
+    /// Where it is set, below its configuration: `apiServer.extraArgs`.
+    pub field: &'static str,
+    /// The first minor version without it.
+    pub removed_in: u64,
+}
+
+/// The first gate of a `ClusterConfiguration` that a control plane of this version does not know.
+pub fn of_control_plane(
+    configuration: &Map<String, Value>,
+    version: &KubernetesVersion,
+) -> Option<UnknownGate> {
+    let parts = [
+        ("apiServer", "apiServer.extraArgs"),
+        ("controllerManager", "controllerManager.extraArgs"),
+        ("scheduler", "scheduler.extraArgs"),
+    ];
+    let arguments = parts.into_iter().find_map(|(part, field)| {
+        let arguments = configuration.get(part)?.get("extraArgs")?.as_array()?;
+        let gates = arguments.iter().filter_map(gates_of_argument).flatten();
+        unknown(gates, field, version, &REMOVED)
+    });
+    arguments.or_else(|| {
+        let gates = configuration.get("featureGates")?.as_object()?;
+        let gates = gates.keys().map(String::as_str);
+        unknown(gates, "featureGates", version, &REMOVED_OF_KUBEADM)
+    })
+}
+
+/// The first gate of a `KubeletConfiguration` or `KubeProxyConfiguration` that this version does not know.
+pub fn of_component(
+    configuration: &Map<String, Value>,
+    version: &KubernetesVersion,
+) -> Option<UnknownGate> {
+    let gates = configuration.get("featureGates")?.as_object()?;
+    let gates = gates.keys().map(String::as_str);
+    unknown(gates, "featureGates", version, &REMOVED)
+}
+
+/// Names in the value of an argument `feature-gates`: `A=true,B=false`.
+fn gates_of_argument(argument: &Value) -> Option<impl Iterator<Item = &str>> {
+    let is_gates = argument.get("name")?.as_str()? == "feature-gates";
+    let value = argument.get("value")?.as_str().filter(|_| is_gates)?;
+    let names = value.split(',').map(|gate| gate.split('=').next());
+    Some(names.map(|name| name.unwrap_or_default().trim()))
+}
+
+fn unknown<'a>(
+    mut gates: impl Iterator<Item = &'a str>,
+    field: &'static str,
+    version: &KubernetesVersion,
+    removed: &[(u64, &[&str])],
+) -> Option<UnknownGate> {
+    let known_no_more = |gate: &str| {
+        let mut minors = removed
+            .iter()
+            .filter(|(minor, _)| *minor <= version.minor());
+        let (minor, _) = minors.find(|(_, gates)| gates.contains(&gate))?;
+        Some(*minor)
+    };
+    gates.find_map(|gate| {
+        Some(UnknownGate {
+            gate: gate.to_owned(),
+            field,
+            removed_in: known_no_more(gate)?,
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn found(
+        of: fn(&Map<String, Value>, &KubernetesVersion) -> Option<UnknownGate>,
+        configuration: &Value,
+        version: &str,
+    ) -> Option<(String, u64)> {
+        let configuration = configuration.as_object().expect("an object");
+        let version = version.parse().expect("a version");
+        let found = of(configuration, &version)?;
+        Some((format!("{} {}", found.field, found.gate), found.removed_in))
+    }
+
+    #[test]
+    fn a_gate_is_found_from_the_version_on_that_removed_it() {
+        let arguments = |part: &str, value: &str| json!({ (part): { "extraArgs": [{ "name": "v", "value": "2" }, { "name": "feature-gates", "value": value }] } });
+        let table = [
+            (
+                arguments("apiServer", "TopologyAwareHints=true"),
+                "v1.35.4",
+                None,
+            ),
+            (
+                arguments("apiServer", "TopologyAwareHints=true"),
+                "v1.36.3",
+                Some("apiServer.extraArgs TopologyAwareHints"),
+            ),
+            (
+                arguments("scheduler", "SchedulerQueueingHints=true, PodHostIPs=true"),
+                "v1.34.0",
+                Some("scheduler.extraArgs PodHostIPs"),
+            ),
+            (
+                arguments("controllerManager", "SchedulerQueueingHints=true"),
+                "v1.36.3",
+                None,
+            ),
+            (
+                json!({ "featureGates": { "ControlPlaneKubeletLocalMode": true } }),
+                "v1.35.4",
+                None,
+            ),
+            (
+                json!({ "featureGates": { "ControlPlaneKubeletLocalMode": true } }),
+                "v1.36.3",
+                Some("featureGates ControlPlaneKubeletLocalMode"),
+            ),
+            (json!({}), "v1.36.3", None),
+        ];
+        for (configuration, version, expected) in table {
+            let found = found(of_control_plane, &configuration, version);
+            assert_eq!(
+                found.as_ref().map(|(text, _)| text.as_str()),
+                expected,
+                "{configuration} {version}"
+            );
+        }
+        let kubelet = json!({ "featureGates": { "NodeSwap": true, "MemoryManager": true } });
+        assert_eq!(found(of_component, &kubelet, "v1.35.4"), None);
+        let expected = ("featureGates MemoryManager".to_owned(), 36);
+        assert_eq!(found(of_component, &kubelet, "v1.36.0"), Some(expected));
+    }
+}

@@ -1,0 +1,75 @@
+//! Feature gates in the settings of the Cluster that the versions of a Machine no longer know.
+
+use super::super::observed::Observed;
+use super::Plan;
+use super::bootstrap::{ASK_AGAIN, BOOTSTRAP};
+use crate::api::conditions::{Finding, Reason};
+use crate::core::Next;
+use crate::core::kubeadm::KubernetesVersion;
+use crate::core::kubeadm::feature_gates::{UnknownGate, of_component, of_control_plane};
+use crate::core::node::{JobKind, Observation, UnitState};
+use crate::core::settings::{self, CLUSTER, KUBE_PROXY, KUBELET, Settings};
+
+/// A Machine for which kubeadm has not run, nor runs, waits before its host is prepared.
+pub(super) fn before_kubeadm(observed: &Observed, seen: &Observation) -> Option<Plan> {
+    let has_run = |kind| {
+        let job = seen.job(&observed.marker.job(kind));
+        job.is_some_and(|job| matches!(job.state, UnitState::Running(_) | UnitState::Succeeded))
+    };
+    if observed.had_node() || has_run(JobKind::Init) || has_run(JobKind::Join) {
+        return None;
+    }
+    let (reason, message) = refused(observed)?;
+    Some(Plan {
+        next: Next::After(ASK_AGAIN),
+        ..Plan::waiting(Finding::no(BOOTSTRAP, reason, message))
+    })
+}
+
+/// Why what the Machine shall run would not start: the Cluster sets a gate that it does not know, or kubeadm's ConfigMaps have it
+/// still.
+pub(super) fn refused(observed: &Observed) -> Option<(Reason, String)> {
+    let cluster = observed.cluster.as_ref()?;
+    let spec = cluster.spec.as_ref().ok()?;
+    let versions = observed.machine.versions()?;
+    let kubelet: KubernetesVersion = versions.kubelet.parse().ok()?;
+    let control_plane = versions.control_plane.as_deref();
+    let control_plane = control_plane.and_then(|version| version.parse().ok());
+    let versions = (control_plane.as_ref(), &kubelet);
+    if let Some((field, of, found)) = unknown(&settings::of_cluster(spec), versions) {
+        let message = format!(
+            "Kubernetes {of} does not know feature gate {gate}, which v1.{removed_in} removed: a component that is given it does not start. Remove it from {field}.{part} in spec.providerSpec.value of Cluster {cluster}",
+            gate = found.gate,
+            removed_in = found.removed_in,
+            part = found.field,
+            cluster = cluster.name,
+        );
+        return Some((Reason::InvalidConfiguration, message));
+    }
+    let (field, of, found) = unknown(&cluster.settings.recorded, versions)?;
+    let message = format!(
+        "Kubernetes {of} does not know feature gate {} of {field}; waiting until kubeadm's ConfigMaps are without it (condition SettingsApplied of Cluster {})",
+        found.gate, cluster.name
+    );
+    Some((Reason::VersionSkew, message))
+}
+
+/// The first gate that is not known, its configuration, and to what version.
+fn unknown<'a>(
+    settings: &Settings,
+    (control_plane, kubelet): (Option<&'a KubernetesVersion>, &'a KubernetesVersion),
+) -> Option<(&'static str, &'a KubernetesVersion, UnknownGate)> {
+    let part = |field| settings.get(field)?.as_object();
+    let of_plane = || {
+        let version = control_plane?;
+        let cluster = part(CLUSTER).and_then(|part| of_control_plane(part, version));
+        let proxy = || part(KUBE_PROXY).and_then(|part| of_component(part, version));
+        let found = cluster.map(|found| (CLUSTER, version, found));
+        found.or_else(|| proxy().map(|found| (KUBE_PROXY, version, found)))
+    };
+    let of_kubelet = || {
+        let found = of_component(part(KUBELET)?, kubelet)?;
+        Some((KUBELET, kubelet, found))
+    };
+    of_plane().or_else(of_kubelet)
+}

@@ -1,0 +1,349 @@
+//! What goes wrong while control planes join and versions move: power cuts, managers that die, a management cluster that is
+//! away, edits and deletions in mid-roll, an etcd without space. After each the cluster is what was asked for.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use kube::api::DeleteParams;
+use kube::{Api, ResourceExt};
+use serde_json::json;
+use tatara::api::{Cluster, Machine};
+
+use crate::page::Page;
+use crate::requests::Requests;
+use crate::support::conditions::{is_true, said};
+use crate::support::versions::pinned;
+use crate::support::wait::within;
+use crate::support::world::World;
+use crate::three::rolled_out;
+
+const CONTROL_PLANES: [&str; 3] = ["quickstart-control-plane", "cp-2", "cp-3"];
+const WORKERS: &str = "quickstart-workers";
+const ETCDCTL: &str = "ETCDCTL_API=3 etcdctl --endpoints=https://127.0.0.1:2379 --cacert=/etc/kubernetes/pki/etcd/ca.crt \
+    --cert=/etc/kubernetes/pki/etcd/healthcheck-client.crt --key=/etc/kubernetes/pki/etcd/healthcheck-client.key";
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs hosts with both Kubernetes versions"]
+async fn faults_while_control_planes_join_and_versions_move_cost_nothing() {
+    let (new, old) = (pinned("KUBERNETES"), pinned("KUBERNETES_PREVIOUS"));
+    let world = World::previous("faults", "10.113.0", 5).await;
+    let page = Page::begin(&world);
+    world.kubectl(&[
+        "patch",
+        "machinedeployment",
+        WORKERS,
+        "--type=merge",
+        "-p",
+        r#"{"spec":{"strategy":{"type":"InPlace","rollingUpdate":null}}}"#,
+    ]);
+    control_plane(&world, "cp-2", &old);
+    world.until_ready(4, 300).await;
+    a_host_that_joins_loses_its_power(&world, &old).await;
+    let requests = Requests::begin(&world, "host-a");
+    for name in CONTROL_PLANES {
+        let versions = json!({ "spec": { "versions": { "kubelet": new, "controlPlane": new } } });
+        world.kubectl(&[
+            "patch",
+            "machine",
+            name,
+            "--type=merge",
+            "-p",
+            &versions.to_string(),
+        ]);
+    }
+    let first = a_manager_dies_at_each_step_of_an_upgrade(&world, &new).await;
+    the_management_cluster_is_away_in_mid_upgrade(&world, &first, &new).await;
+    let (answered, lost) = requests.end();
+    println!("{answered} requests answered, {lost} lost");
+    assert_eq!(lost, 0, "requests");
+    a_worker_loses_its_power_in_mid_update(&world, &new).await;
+    a_template_is_set_back_in_mid_roll(&world, &new, &old).await;
+    a_machine_is_deleted_in_mid_roll(&world, &new).await;
+    etcd_has_no_space(&world, &page).await;
+    the_cluster_is_deleted_in_mid_roll(&world, &old).await;
+    world.leave();
+}
+
+fn control_plane(world: &World, name: &str, version: &str) {
+    let made = world.apply(&json!({
+        "apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Machine",
+        "metadata": {
+            "name": name, "namespace": "default", "labels": { "cluster.k8s.io/cluster-name": "quickstart" },
+        },
+        "spec": {
+            "versions": { "kubelet": version, "controlPlane": version },
+            "providerSpec": { "valueFrom": { "machineClass": { "name": "control-plane" } } },
+        },
+    }));
+    assert!(made.status.success(), "{name}");
+}
+
+/// etcd's members as a host of one lists them: their names, and whether they vote.
+fn members(world: &World, host: &str) -> Vec<(String, bool)> {
+    let list = world.shell(host, &format!("{ETCDCTL} member list"));
+    let member = |line: &str| {
+        let fields: Vec<&str> = line.split(", ").collect();
+        let votes = fields.get(1) == Some(&"started") && fields.last() == Some(&"false");
+        (fields.get(2).unwrap_or(&"").to_string(), votes)
+    };
+    list.lines().map(member).collect()
+}
+
+async fn machine(world: &World, name: &str) -> Machine {
+    world.api::<Machine>().get(name).await.expect("a Machine")
+}
+
+/// Host of a Machine, and the host's address.
+async fn place(world: &World, name: &str) -> (String, String) {
+    let status = machine(world, name).await.status.expect("a status");
+    let addresses = status.addresses.iter();
+    let mut addresses = addresses.filter(|address| address.type_ == "InternalIP");
+    let address = addresses.next().expect("an address").address.clone();
+    (status.host.expect("a host"), address)
+}
+
+/// It runs this version, is Ready, and nothing is left to do.
+fn is_at(machine: &Machine, version: &str) -> bool {
+    let Some(status) = &machine.status else {
+        return false;
+    };
+    let runs = status.versions.as_ref().is_some_and(|versions| {
+        let planes = versions.control_plane.as_deref();
+        versions.kubelet == version && planes.is_none_or(|runs| runs == version)
+    });
+    runs && is_true(&status.conditions, "UpToDate") && is_true(&status.conditions, "Ready")
+}
+
+/// The API of the cluster takes a write.
+fn writes(world: &World) -> bool {
+    // the same value would not be written
+    let value = std::time::SystemTime::UNIX_EPOCH.elapsed();
+    let value = format!("faults={}", value.expect("a time").as_millis());
+    let mut kubectl = world.member_kubectl();
+    kubectl.args(["annotate", "namespace", "default", "--overwrite", &value]);
+    let done = kubectl.arg("--request-timeout=5s").output();
+    done.expect("kubectl").status.success()
+}
+
+/// It is cut while etcd lists it, and does not count on it yet.
+async fn a_host_that_joins_loses_its_power(world: &World, old: &str) {
+    control_plane(world, "cp-3", old);
+    within("a member that does not vote yet", 120, async || {
+        let listed = members(world, "host-a");
+        listed.iter().any(|(_, votes)| !votes).then_some(())
+    })
+    .await;
+    let (host, address) = place(world, "cp-3").await;
+    world.fleet(&["kill", &host]);
+    println!("power cut of {host}: {:?}", members(world, "host-a"));
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    assert!(writes(world), "two members of two vote, or two of three");
+    world.fleet(&["start", &host, &address]);
+    world.until_ready(5, 420).await;
+    let voters = members(world, "host-a");
+    assert_eq!(
+        voters.iter().filter(|(_, votes)| *votes).count(),
+        3,
+        "{voters:?}"
+    );
+}
+
+/// The Machine that is updated, and what it says.
+async fn updating(world: &World) -> Option<(String, String)> {
+    for machine in world.list::<Machine>().await {
+        let status = machine.status.clone().unwrap_or_default();
+        let says = said(&status.conditions, "Updating");
+        if says.starts_with("True/") {
+            return Some((machine.name_any(), says));
+        }
+    }
+    None
+}
+
+/// Each time that the Machine says something else. Its jobs run once all the same.
+async fn a_manager_dies_at_each_step_of_an_upgrade(world: &World, new: &str) -> String {
+    let mut deaths = BTreeSet::new();
+    let mut name = None;
+    within(
+        "the first control plane in the new version",
+        600,
+        async || {
+            if let Some((machine, says)) = updating(world).await {
+                assert_eq!(
+                    *name.get_or_insert(machine.clone()),
+                    machine,
+                    "one at a time"
+                );
+                let step = says.lines().next().unwrap_or_default().to_owned();
+                if deaths.insert(step) {
+                    world.replace_manager().await;
+                }
+            }
+            let first = machine(world, name.as_deref()?).await;
+            is_at(&first, new).then_some(())
+        },
+    )
+    .await;
+    println!("the manager died at: {deaths:#?}");
+    assert!(deaths.len() >= 4, "{deaths:?}");
+    let name = name.expect("a Machine");
+    let host = world.host_of(&name).await;
+    for job in ["upgrade", "kubelet"] {
+        assert_eq!(world.starts(&host, job), 1, "{job} of {name}");
+    }
+    name
+}
+
+/// Away for half a minute while kubeadm upgrade runs, and workers are scaled down and up meanwhile.
+async fn the_management_cluster_is_away_in_mid_upgrade(world: &World, first: &str, new: &str) {
+    let second = within("the next kubeadm upgrade", 120, async || {
+        let (name, says) = updating(world).await?;
+        (name != first && says.contains("KubeadmUpgrade")).then_some(name)
+    })
+    .await;
+    world.plane("down", &[]);
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    world.plane("up", &[]);
+    if world.manager_ended() {
+        println!("the manager ended with its lease");
+    }
+    world.quickstart("manager");
+    for replicas in ["--replicas=1", "--replicas=2"] {
+        world.kubectl(&["scale", &format!("machinedeployment/{WORKERS}"), replicas]);
+        tokio::time::sleep(Duration::from_secs(5)).await;
+    }
+    within("all control planes in the new version", 900, async || {
+        for name in CONTROL_PLANES {
+            is_at(&machine(world, name).await, new).then_some(())?;
+        }
+        Some(())
+    })
+    .await;
+    let host = world.host_of(&second).await;
+    assert_eq!(world.starts(&host, "upgrade"), 1, "{second}");
+    world.until_ready(5, 300).await;
+    let voters = members(world, "host-a");
+    assert!(
+        voters.len() == 3 && voters.iter().all(|(_, votes)| *votes),
+        "{voters:?}"
+    );
+}
+
+fn workers_want(world: &World, version: &str) {
+    let patch =
+        json!({ "spec": { "template": { "spec": { "versions": { "kubelet": version } } } } });
+    let of = ["patch", "machinedeployment", WORKERS];
+    world.kubectl(&[&of[..], &["--type=merge", "-p", &patch.to_string()]].concat());
+}
+
+async fn one_is_updated(world: &World) -> String {
+    within("a worker that is updated", 120, async || {
+        updating(world).await
+    })
+    .await
+    .0
+}
+
+async fn workers(world: &World) -> Vec<Machine> {
+    let mut machines = world.list::<Machine>().await;
+    machines.retain(|machine| !machine.is_control_plane());
+    machines
+}
+
+async fn all_workers_are_at(world: &World, version: &str) {
+    rolled_out(world, WORKERS, 420).await;
+    let workers = workers(world).await;
+    assert_eq!(workers.len(), 2);
+    for machine in workers {
+        assert!(is_at(&machine, version), "{}", machine.name_any());
+    }
+}
+
+/// The other one waits for it.
+async fn a_worker_loses_its_power_in_mid_update(world: &World, new: &str) {
+    workers_want(world, new);
+    let name = one_is_updated(world).await;
+    let (host, address) = place(world, &name).await;
+    world.fleet(&["kill", &host]);
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    for machine in workers(world).await {
+        let says = world.machine_says(&machine.name_any(), "Updating").await;
+        assert!(says.is_empty() || machine.name_any() == name, "{says}");
+    }
+    println!("{name}: {}", world.machine_says(&name, "UpToDate").await);
+    world.fleet(&["start", &host, &address]);
+    all_workers_are_at(world, new).await;
+}
+
+/// Workers may go back: what was begun ends first.
+async fn a_template_is_set_back_in_mid_roll(world: &World, new: &str, old: &str) {
+    workers_want(world, old);
+    one_is_updated(world).await;
+    workers_want(world, new);
+    all_workers_are_at(world, new).await;
+    workers_want(world, old);
+    all_workers_are_at(world, old).await;
+}
+
+/// Another one is made instead.
+async fn a_machine_is_deleted_in_mid_roll(world: &World, new: &str) {
+    workers_want(world, new);
+    let name = one_is_updated(world).await;
+    let machines: Api<Machine> = world.api();
+    let deleted = machines.delete(&name, &DeleteParams::background()).await;
+    deleted.expect("a deletion");
+    within("its end", 180, async || {
+        machines
+            .get_opt(&name)
+            .await
+            .expect("an answer")
+            .is_none()
+            .then_some(())
+    })
+    .await;
+    all_workers_are_at(world, new).await;
+}
+
+async fn etcd_is(world: &World, starts: &str) {
+    within(starts, 60, async || {
+        let cluster = world.api::<Cluster>().get("quickstart").await.expect("it");
+        let status = cluster.status.unwrap_or_default();
+        said(&status.conditions, "EtcdHealthy")
+            .starts_with(starts)
+            .then_some(())
+    })
+    .await;
+}
+
+/// The alarm is raised through etcd's API; the commands of the page end it.
+async fn etcd_has_no_space(world: &World, page: &Page) {
+    let raise = "id=$(ETCDCTL_API=3 etcdctl --endpoints=https://127.0.0.1:2379 --cacert=/etc/kubernetes/pki/etcd/ca.crt \
+        --cert=/etc/kubernetes/pki/etcd/healthcheck-client.crt --key=/etc/kubernetes/pki/etcd/healthcheck-client.key \
+        endpoint status -w json | grep -o '\"member_id\":[0-9]*' | cut -d: -f2); \
+        curl -sf --cacert /etc/kubernetes/pki/etcd/ca.crt --cert /etc/kubernetes/pki/etcd/healthcheck-client.crt \
+        --key /etc/kubernetes/pki/etcd/healthcheck-client.key https://127.0.0.1:2379/v3/maintenance/alarm \
+        -d \"{\\\"action\\\":\\\"ACTIVATE\\\",\\\"alarm\\\":\\\"NOSPACE\\\",\\\"memberID\\\":\\\"$id\\\"}\"";
+    world.shell("host-a", raise);
+    etcd_is(world, "False/EtcdNoSpace").await;
+    assert!(!writes(world), "it takes no writes");
+    let commands = [
+        page.block("Asking etcd", 0),
+        page.block("An etcd without space", 0),
+    ];
+    println!(
+        "{}",
+        world.shell("host-a", &format!("set -e\n{}", commands.join("\n")))
+    );
+    etcd_is(world, "True/MembersHealthy").await;
+    assert!(writes(world), "it takes writes again");
+}
+
+async fn the_cluster_is_deleted_in_mid_roll(world: &World, old: &str) {
+    workers_want(world, old);
+    one_is_updated(world).await;
+    world.kubectl(&["delete", "cluster", "quickstart", "--wait=false"]);
+    within("all hosts to be Available", 300, async || {
+        (world.available().await.len() == 5).then_some(())
+    })
+    .await;
+}
