@@ -32,7 +32,7 @@ test: ## everything below the slow tier: also on a real API server and on real h
 test-slow: ## what needs a second Kubernetes version
 	@hack/test slow
 
-test-day2: ## versions that move: control planes and workers from the older Kubernetes to the newer, with a power cut
+test-day2: ## the commands of docs/day-2.md, versions that move, and faults meanwhile, from the older Kubernetes to the newer
 	@hack/test day2
 
 test-failures: ## what people see of 25 failures on real hosts: cause, remedy, where, how soon
@@ -56,7 +56,7 @@ bench-idle: ## requests and memory of the quickstart's manager at rest, from 60 
 bench-bootstrap: ## from apply to all Nodes Ready, against kubeadm by hand: ratios (needs a quiet machine)
 	@hack/bench-bootstrap
 
-bench-upgrade: ## simulated workers to another version in place: what the manager adds, and its requests (needs a quiet machine)
+bench-upgrade: ## simulated workers, then hosts, to another version in place: what the manager adds, and its requests (needs a quiet machine; 15 minutes)
 	@hack/bench-upgrade
 .PHONY: bench-upgrade
 

@@ -5,6 +5,7 @@
 
 HYPERVISOR=${HYPERVISOR:-ttr} SUBNET=${SUBNET:-10.78.0}
 export SUBNET
+[[ ${PREVIOUS:-0} == 0 ]] || die "PREVIOUS=\"$PREVIOUS\": hosts alone begin with the Kubernetes version before"
 TEMPLATES=$REPO/templates/quickstart-libvirt DOCTOR=libvirt READY_SECONDS=600
 SCALED='a worker is drained, its virtual machine ends'
 

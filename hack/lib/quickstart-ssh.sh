@@ -22,7 +22,7 @@ machines_down() { fleet down; }
 
 # Hosts beyond the third: first those for control planes, then those for workers; and what docs/day-2.md has beside them.
 more_manifests() {
-  local i role MIRROR=''
+  local i role printed MIRROR=''
   for ((i = 3; i < HOSTS; i++)); do
     role=worker
     ((i - 2 >= CONTROL_HOSTS)) || role=control-plane
@@ -41,6 +41,7 @@ providerSpec:
     hostSelector: {matchLabels: {role: control-plane}}
 CLASS
   [[ $PREVIOUS == 1 ]] || return 0
-  eval "$(PREVIOUS=1 "$HACK/mirror" up)"
+  printed=$(PREVIOUS=1 "$HACK/mirror" up)
+  eval "$printed"
   sed -i "s|^\( *\)hostSelector: .*|&\n\1node: {software: {source: mirror, mirror: \"$MIRROR\"}}|" "$RUN/manifests/30-machines.yaml"
 }

@@ -60,15 +60,28 @@ nodes() {
   done
 }
 
+unwatch() {
+  [[ -n ${watch:-} ]] || return 0
+  pkill -P "$watch" || true     # its kubectl
+  kill "$watch" || true
+  watch=''
+}
+
+hosts_down() {
+  unwatch
+  "$HACK/quickstart-down" >/dev/null 2>&1
+}
+
 settled() { "$TATARA_BINARY" rollout status "machinedeployment/$1" >/dev/null; }
 
 hosts() {
-  local all=(host-a host-b host-c host-d host-e host-f) begun ended watch seen figures
+  local all=(host-a host-b host-c host-d host-e host-f) begun ended seen figures
   export FLEET=bench SUBNET=10.98.0 TATARA_STATE=$STATE/bench HOSTS=6 CONTROL_HOSTS=3 PREVIOUS=1
   RUN=$TATARA_STATE/quickstart
   export KUBECONFIG=$RUN/management/admin.kubeconfig TATARA_BINARY=$1
   KUBECTL=$("$HACK/binaries" path kubectl)
-  trap '"$HACK/quickstart-down" >/dev/null 2>&1' EXIT
+  trap hosts_down EXIT
+  "$HACK/quickstart-down" >/dev/null 2>&1     # of a run that was killed
   "$HACK/quickstart" up >/dev/null 2>&1
   "$KUBECTL" label machine quickstart-control-plane set=control-plane >/dev/null
   "$KUBECTL" apply -f - >/dev/null <<YAML
@@ -97,8 +110,7 @@ YAML
   settled quickstart-control-planes
   settled quickstart-workers
   ended=$EPOCHREALTIME
-  pkill -P "$watch"     # its kubectl
-  kill "$watch"
+  unwatch
   figures=$({ jobs "${all[@]}"; cat "$seen"; } | awk '{print ($1 == "job" ? $4 : $2), $0}' | sort -n | cut -d' ' -f2- | between "$begun" "$ended")
   rm -f "$seen"
   sed '$d' <<<"$figures"

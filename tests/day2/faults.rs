@@ -39,6 +39,7 @@ async fn faults_while_control_planes_join_and_versions_move_cost_nothing() {
     control_plane(&world, "cp-2", &old);
     world.until_ready(4, 300).await;
     a_host_that_joins_loses_its_power(&world, &old).await;
+    etcd_has_no_space(&world, &page).await;
     let requests = Requests::begin(&world, "host-a");
     for name in CONTROL_PLANES {
         let versions = json!({ "spec": { "versions": { "kubelet": new, "controlPlane": new } } });
@@ -59,7 +60,6 @@ async fn faults_while_control_planes_join_and_versions_move_cost_nothing() {
     a_worker_loses_its_power_in_mid_update(&world, &new).await;
     a_template_is_set_back_in_mid_roll(&world, &new, &old).await;
     a_machine_is_deleted_in_mid_roll(&world, &new).await;
-    etcd_has_no_space(&world, &page).await;
     the_cluster_is_deleted_in_mid_roll(&world, &old).await;
     world.leave();
 }

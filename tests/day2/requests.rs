@@ -81,7 +81,7 @@ impl<'a> Requests<'a> {
         member(&["apply", "-f", &path.to_string_lossy()]);
         member(&["rollout", "status", "deployment/web", "--timeout=120s"]);
         let ask = format!(
-            "rm -f /tmp/enough
+            "rm -f /tmp/enough /tmp/count
             ask() {{ curl -sf --max-time 3 -o /dev/null http://{ADDRESS}/health; }}
             until ask; do sleep 0.2; done    # kube-proxy has heard of it
             ok=0 bad=0
@@ -120,7 +120,7 @@ impl<'a> Requests<'a> {
     /// Ends it: how many were answered, and how many not.
     pub fn end(mut self) -> (u64, u64) {
         self.world.shell(&self.host, "touch /tmp/enough");
-        self.asking.wait().expect("its end");
+        assert!(self.asking.wait().expect("its end").success());
         let text = self.world.shell(&self.host, "cat /tmp/count");
         let (answered, lost) = text.trim().split_once(' ').expect("two numbers");
         let number = |text: &str| text.parse().expect("a number");

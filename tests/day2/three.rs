@@ -44,7 +44,7 @@ async fn the_page_makes_three_control_planes_replaces_them_and_makes_one() {
     let asking = stays(&world, &old).await;
     at_rest_no_request_is_lost(&world, &asking).await;
     let requests = Requests::begin(&world, &asking);
-    both_versions_are_raised(&world, &page, &old);
+    both_versions_are_raised(&world, &page, (&new, &old));
     let after = control_planes(&world).await;
     assert!(after.is_disjoint(&before) && after.len() == 3, "{after:?}");
     addons_follow(&world, &new).await;
@@ -99,12 +99,12 @@ async fn at_rest_no_request_is_lost(world: &World, host: &str) {
 }
 
 /// Control planes first, then workers.
-fn both_versions_are_raised(world: &World, page: &Page, old: &str) {
+fn both_versions_are_raised(world: &World, page: &Page, (new, old): (&str, &str)) {
     let begun = Instant::now();
     let run = tokio::task::block_in_place(|| {
         std::thread::scope(|scope| {
             let commands = scope.spawn(|| page.run("A rollout of control planes", 0));
-            tokio::runtime::Handle::current().block_on(workers_wait(world, old));
+            tokio::runtime::Handle::current().block_on(workers_wait(world, new, old));
             commands.join()
         })
     });
@@ -131,25 +131,29 @@ async fn all_take_pods(world: &World, pods: &str) {
 }
 
 /// Until the control plane has moved, no worker does.
-async fn workers_wait(world: &World, old: &str) {
-    within("the first newer control plane", 600, async || {
-        let machines = world.list::<Machine>().await;
-        let is_new = |machine: &Machine| {
-            let status = machine.status.clone().unwrap_or_default();
-            let runs = status.versions.and_then(|versions| versions.control_plane);
-            runs.is_some_and(|runs| runs != old)
+async fn workers_wait(world: &World, new: &str, old: &str) {
+    within("all control planes in the new version", 900, async || {
+        let (planes, workers): (Vec<_>, Vec<_>) = world
+            .list::<Machine>()
+            .await
+            .into_iter()
+            .filter(|machine| machine.metadata.deletion_timestamp.is_none())
+            .partition(Machine::is_control_plane);
+        let versions = |machine: &Machine| machine.status.clone()?.versions;
+        let has_moved = |machine: &Machine| {
+            let runs = versions(machine).and_then(|versions| versions.control_plane);
+            runs.as_deref() == Some(new)
         };
-        machines.iter().any(is_new).then_some(())
+        if planes.iter().all(has_moved) {
+            return Some(());
+        }
+        for machine in &workers {
+            let kubelet = versions(machine).map(|versions| versions.kubelet);
+            assert_eq!(kubelet.as_deref(), Some(old), "{}", machine.name_any());
+        }
+        None
     })
     .await;
-    for machine in world.list::<Machine>().await {
-        if machine.is_control_plane() {
-            continue;
-        }
-        let versions = machine.status.clone().and_then(|status| status.versions);
-        let kubelet = versions.expect("its versions").kubelet;
-        assert_eq!(kubelet, old, "{}", machine.name_any());
-    }
 }
 
 /// Names of the control-plane Machines.

@@ -12,7 +12,7 @@ use crate::api::{Cluster, Machine};
 use crate::core::cluster::Health;
 use crate::core::control_plane::Members;
 use crate::core::control_plane::component::lowest;
-use crate::core::control_plane::health::{FAILURE_THRESHOLD, Verdict, judge};
+use crate::core::control_plane::health::{FAILURE_THRESHOLD, TROUBLED_FOR, Verdict, judge};
 use crate::workload::health::{self, Place};
 
 /// Time limit of a readiness probe.
@@ -23,8 +23,6 @@ const PROBE_AGE: SignedDuration = SignedDuration::from_secs(9);
 const AWAITED_AGE: SignedDuration = SignedDuration::from_millis(900);
 /// which is for at most this time: what lasts longer needs a person.
 const AWAITED_FOR: SignedDuration = SignedDuration::from_mins(2);
-/// After this time etcd is reported as unhealthy.
-const TROUBLED_FOR: SignedDuration = SignedDuration::from_secs(20);
 
 /// Whether a change of the control plane goes on once its components are seen to serve, or etcd to allow it: of what lasts
 /// seconds, news shall not come after ten.

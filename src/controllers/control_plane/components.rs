@@ -70,6 +70,7 @@ impl ControlPlanes {
     ) {
         let cluster = cluster.uid().unwrap_or_default();
         let before = self.workloads.known.get(&cluster).components;
+        let asked = crate::clock::now();
         let (mut now, mut news) = (BTreeMap::new(), Vec::new());
         for answer in answers {
             let uid = answer.machine.uid().unwrap_or_default();
@@ -77,7 +78,7 @@ impl ControlPlanes {
             let etcd = (Component::Etcd, member(members, &answer));
             let all = answer.each.into_iter().chain([etcd]);
             let next = |(component, answer): (Component, Answer)| {
-                let state = ComponentState::next(known.states.get(&component), answer);
+                let state = ComponentState::next(known.states.get(&component), answer, asked);
                 (component, state)
             };
             let next = Components {

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::jiff::Timestamp;
 use serde::Serialize;
 
-use super::health::FAILURE_THRESHOLD;
+use super::health::TROUBLED_FOR;
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::core::kubeadm::KubernetesVersion;
 
@@ -79,30 +80,30 @@ pub struct ComponentState {
     pub status: Option<Status>,
     /// Why not.
     pub why: String,
-    /// Answers in a row that differ from that.
-    differ: u32,
+    /// Since when answers differ from that.
+    differs: Option<Timestamp>,
 }
 
 impl ComponentState {
-    /// That it serves is decided by one answer; that it does not, or cannot be asked, by several in a row: one that comes
+    /// That it serves is decided by one answer; that it does not, or cannot be asked, by those of a while: one that comes
     /// late is no news. A reason that differs in numbers alone, as times, is the same.
     #[must_use]
-    pub fn next(before: Option<&Self>, answer: Answer) -> Self {
+    pub fn next(before: Option<&Self>, answer: Answer, now: Timestamp) -> Self {
         let (status, why) = answer.parts();
-        let differ = before.map_or(0, |before| before.differ).saturating_add(1);
+        let since = before.and_then(|before| before.differs).unwrap_or(now);
         let is_told = before.is_some_and(|before| before.status == Some(status));
-        if is_told || status == Status::True || differ >= FAILURE_THRESHOLD {
+        if is_told || status == Status::True || now.duration_since(since) >= TROUBLED_FOR {
             let same = before.filter(|before| is_told && shape(&before.why) == shape(&why));
             return Self {
                 status: Some(status),
                 why: same.map_or(why, |before| before.why.clone()),
-                differ: 0,
+                differs: None,
             };
         }
         Self {
             status: before.and_then(|before| before.status),
             why: before.map_or_else(String::new, |before| before.why.clone()),
-            differ,
+            differs: Some(since),
         }
     }
 }
@@ -169,9 +170,13 @@ fn finding(component: Component, state: &ComponentState, host: &str) -> Option<F
 mod tests {
     use super::*;
 
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).expect("a time")
+    }
+
     #[test]
-    fn one_answer_serves_and_three_in_a_row_do_not() {
-        // '+' serves, '-' fails, '?' cannot be asked
+    fn one_answer_serves_and_those_of_twenty_seconds_do_not() {
+        // '+' serves, '-' fails, '?' cannot be asked; ten seconds apart
         let table = [
             ("+", Some(Status::True)),
             ("-", None),
@@ -189,13 +194,13 @@ mod tests {
         ];
         for (answers, expected) in table {
             let mut state = None;
-            for answer in answers.chars() {
+            for (answer, now) in answers.chars().zip(0..) {
                 let answer = match answer {
                     '+' => Answer::Serves,
                     '-' => Answer::Fails("503".into()),
                     _ => Answer::Unasked("no route".into()),
                 };
-                state = Some(ComponentState::next(state.as_ref(), answer));
+                state = Some(ComponentState::next(state.as_ref(), answer, at(10 * now)));
             }
             let status = state.and_then(|state: ComponentState| state.status);
             assert_eq!(status, expected, "{answers}");
@@ -218,10 +223,10 @@ mod tests {
 
     #[test]
     fn a_message_has_cause_and_command_and_changes_only_with_what_is_read() {
-        let state = |answers: usize| {
+        let state = |answers: i64| {
             let answer = || Answer::Fails("HTTP 500: [-]leaderElection failed".into());
-            (0..answers).fold(None, |before: Option<ComponentState>, _| {
-                Some(ComponentState::next(before.as_ref(), answer()))
+            (0..answers).fold(None, |before: Option<ComponentState>, n| {
+                Some(ComponentState::next(before.as_ref(), answer(), at(10 * n)))
             })
         };
         let with = |answers| Components {
@@ -236,13 +241,14 @@ mod tests {
         );
         assert!(with(3).reads_like(&with(4)) && with(1).reads_like(&with(2)));
         assert!(!with(2).reads_like(&with(3)));
-        let at = |seconds: u32, before: Option<&ComponentState>| {
+        let after = |seconds: i64, before: Option<&ComponentState>| {
             let why = format!("expired {seconds} seconds ago");
-            ComponentState::next(before, Answer::Fails(why))
+            ComponentState::next(before, Answer::Fails(why), at(seconds))
         };
-        let told = (1..=3).fold(None, |before: Option<ComponentState>, n| {
-            Some(at(n, before.as_ref()))
+        let told = [0, 10, 20].into_iter();
+        let told = told.fold(None, |before: Option<ComponentState>, seconds| {
+            Some(after(seconds, before.as_ref()))
         });
-        assert_eq!(at(4, told.as_ref()), told.expect("a state"));
+        assert_eq!(after(30, told.as_ref()), told.expect("a state"));
     }
 }

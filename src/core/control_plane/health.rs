@@ -1,8 +1,13 @@
 //! What the probes of a control plane add up to.
 
+use k8s_openapi::jiff::SignedDuration;
+
 /// Failures in a row after which a control plane counts as unhealthy. One failure is a leader
 /// election or a lost packet; consumers tear down their clients when the condition flaps.
 pub const FAILURE_THRESHOLD: u32 = 3;
+
+/// Time after which an etcd or a component that does not answer well is reported, however often it was asked.
+pub const TROUBLED_FOR: SignedDuration = SignedDuration::from_secs(20);
 
 /// What the probes so far add up to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

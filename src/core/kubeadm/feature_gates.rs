@@ -165,6 +165,11 @@ pub fn of_component(
     unknown(gates, "featureGates", version, &REMOVED)
 }
 
+/// Whether this version of kubeadm does not know this gate of kubeadm any more.
+pub fn is_removed_from_kubeadm(gate: &str, version: &KubernetesVersion) -> bool {
+    unknown(std::iter::once(gate), "", version, &REMOVED_OF_KUBEADM).is_some()
+}
+
 /// Names in the value of an argument `feature-gates`: `A=true,B=false`.
 fn gates_of_argument(argument: &Value) -> Option<impl Iterator<Item = &str>> {
     let is_gates = argument.get("name")?.as_str()? == "feature-gates";

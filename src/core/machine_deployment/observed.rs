@@ -216,9 +216,9 @@ impl ObservedSet {
         self.owned = i32::try_from(count).ok();
     }
 
-    /// Whether it has Machines that it has not counted yet.
+    /// Whether it has Machines that it has not counted yet, or counts some that it has no longer.
     pub fn is_behind(&self) -> bool {
-        self.owned.is_some_and(|owned| owned > self.counts.current)
+        self.owned.is_some_and(|owned| owned != self.counts.current)
     }
 
     /// Takes in what the worst of its Machines says: of those that stay, and of those that are being deleted and need

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use super::letters::letters;
 use crate::api::names::{ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_KEPT};
 use crate::api::{ClusterProviderSpec, Machine};
-use crate::core::kubeadm::{self, Kept};
+use crate::core::kubeadm::{self, Kept, feature_gates};
 use crate::core::node::JobKind;
 
 pub use record::{OfCluster, RecordStep, Rollout, number, record_step, text, writing};
@@ -158,6 +158,7 @@ pub fn behind(machine: &Machine, spec: &ClusterProviderSpec) -> Behind {
     };
     let unfinished = unfinished(&mut recorded);
     recorded.remove(KUBE_PROXY);
+    forget_removed_gates(&mut recorded, machine);
     let mut wanted = all(spec);
     wanted.retain(|name, _| recorded.contains_key(name));
     let pods = (
@@ -170,6 +171,27 @@ pub fn behind(machine: &Machine, spec: &ClusterProviderSpec) -> Behind {
         kubelet: between(&kubelets.0, &kubelets.1),
         kept: between(&recorded, &wanted),
         unfinished,
+    }
+}
+
+/// Gates of kubeadm that the version of the Machine does not know mean nothing any more, and have to be taken out of its Cluster.
+fn forget_removed_gates(recorded: &mut Settings, machine: &Machine) {
+    let version = machine
+        .versions()
+        .and_then(|all| all.control_plane.as_deref());
+    let version = version.and_then(|version| version.parse().ok());
+    let cluster = recorded.get_mut(CLUSTER).and_then(Value::as_object_mut);
+    let (Some(version), Some(cluster)) = (version, cluster) else {
+        return;
+    };
+    if let Some(gates) = cluster
+        .get_mut("featureGates")
+        .and_then(Value::as_object_mut)
+    {
+        gates.retain(|gate, _| !feature_gates::is_removed_from_kubeadm(gate, &version));
+        if gates.is_empty() {
+            cluster.remove("featureGates");
+        }
     }
 }
 

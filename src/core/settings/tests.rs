@@ -163,6 +163,19 @@ fn the_version_is_no_setting() {
 }
 
 #[test]
+fn a_gate_that_kubeadm_does_not_know_any_more_leaves_nothing_to_replace() {
+    let gates = json!({ "featureGates": { "ControlPlaneKubeletLocalMode": true } });
+    let gone = of_value(&json!({ "kubeadm": { "clusterConfiguration": gates } }));
+    let mut machine = made_with(&of(&gone, JobKind::Init, true, None));
+    for (version, kept) in [("v1.35.4", 1), ("v1.36.3", 0)] {
+        let versions = json!({ "kubelet": version, "controlPlane": version });
+        machine.spec.versions = Some(serde_json::from_value(versions).expect("versions"));
+        let behind = behind(&machine, &of_value(&json!({})));
+        assert_eq!(behind.kept.len(), kept, "{version}: {behind:?}");
+    }
+}
+
+#[test]
 fn the_data_of_etcd_does_not_move() {
     let local = |local: Value| {
         of_value(&json!({ "kubeadm": { "clusterConfiguration": { "etcd": { "local": local } } } }))

@@ -1,10 +1,13 @@
 //! What holds although watches lag, answers are lost and managers end between any two writes.
 
+use std::collections::BTreeSet;
+
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString::Int;
 use kube::ResourceExt;
 use proptest::prelude::*;
+use tatara::api::machine_deployment;
 
-use crate::rollout::simulation::{Dice, Fault, World, rolling};
+use crate::rollout::simulation::{Dice, Fault, World, in_place, rolling};
 
 const VERSIONS: [&str; 3] = ["v1.35.0", "v1.36.0", "v1.36.1"];
 /// The version with which no Machine ever gets a Node.
@@ -35,6 +38,20 @@ enum Event {
     Lose(usize),
     /// Somebody deletes a Machine.
     Delete(usize),
+}
+
+fn version() -> impl Strategy<Value = Event> {
+    (0..VERSIONS.len()).prop_map(Event::Edit)
+}
+
+/// Edits of versions, which alone can be followed in place, and what happens to Machines.
+fn whoever() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        2 => version(),
+        1 => (0..9).prop_map(Event::Scale),
+        1 => any::<usize>().prop_map(Event::Lose),
+        1 => any::<usize>().prop_map(Event::Delete),
+    ]
 }
 
 fn edit() -> impl Strategy<Value = Event> {
@@ -87,7 +104,18 @@ struct Run {
 impl Run {
     fn new(story: &Story) -> Self {
         let limits = rolling(Int(story.surge), Int(story.unavailable));
-        let mut world = World::paced(story.replicas, limits, (story.boot, story.vanish), BROKEN);
+        Self::with(story, limits)
+    }
+
+    /// The same with strategy `InPlace`.
+    fn in_place(story: &Story) -> Self {
+        let mut run = Self::with(story, in_place(Int(story.unavailable.max(1))));
+        run.world.physics.update = story.boot;
+        run
+    }
+
+    fn with(story: &Story, strategy: machine_deployment::Strategy) -> Self {
+        let mut world = World::paced(story.replicas, strategy, (story.boot, story.vanish), BROKEN);
         world.lag();
         let mut run = Self {
             world,
@@ -204,6 +232,25 @@ proptest! {
     #[test]
     fn edits_and_undos_break_no_bound_and_make_nothing_twice(story in story(edit())) {
         let mut run = Run::new(&story);
+        run.tell(&story)?;
+        run.end()?;
+    }
+
+    #[test]
+    fn in_place_no_machine_is_made_or_deleted_and_all_have_the_last_template(story in story(version())) {
+        let mut run = Run::in_place(&story);
+        let names = |run: &Run| -> BTreeSet<String> {
+            run.world.machines.iter().map(ResourceExt::name_any).collect()
+        };
+        let before = names(&run);
+        run.tell(&story)?;
+        run.end()?;
+        prop_assert_eq!(before, names(&run), "{}", run.world.transcript);
+    }
+
+    #[test]
+    fn in_place_whatever_comes_the_bounds_hold_and_the_end_is_reached(story in story(whoever())) {
+        let mut run = Run::in_place(&story);
         run.tell(&story)?;
         run.end()?;
     }

@@ -29,7 +29,9 @@ pub(super) fn before_kubeadm(observed: &Observed, seen: &Observation) -> Option<
 /// Why what the Machine shall run would not start: the Cluster sets a gate that it does not know, or kubeadm's ConfigMaps have it
 /// still.
 pub(super) fn refused(observed: &Observed) -> Option<(Reason, String)> {
-    let cluster = observed.cluster.as_ref()?;
+    // the settings of others are not applied, and a simulated machine has no kubelet
+    let cluster = observed.cluster.as_ref().filter(|one| !one.external)?;
+    observed.spec.as_ref().ok()?.node()?;
     let spec = cluster.spec.as_ref().ok()?;
     let versions = observed.machine.versions()?;
     let kubelet: KubernetesVersion = versions.kubelet.parse().ok()?;
@@ -48,7 +50,7 @@ pub(super) fn refused(observed: &Observed) -> Option<(Reason, String)> {
     }
     let (field, of, found) = unknown(&cluster.settings.recorded, versions)?;
     let message = format!(
-        "Kubernetes {of} does not know feature gate {} of {field}; waiting until kubeadm's ConfigMaps are without it (condition SettingsApplied of Cluster {})",
+        "Kubernetes {of} does not know feature gate {} of {field}; waiting until kubeadm's ConfigMaps are without it. Condition SettingsApplied of Cluster {} says what that waits for",
         found.gate, cluster.name
     );
     Some((Reason::VersionSkew, message))

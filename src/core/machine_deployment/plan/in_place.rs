@@ -65,7 +65,8 @@ pub fn targets(roll: &Roll) -> Targets {
     targets
 }
 
-/// Sets whose Machines are more than they have counted: what moved to one of them would be taken for lost.
+/// Sets whose Machines are others than they have counted: what moved to one of them would be taken for lost, and what moved away
+/// for one that stays.
 fn behind(roll: &Roll) -> Option<String> {
     let set = roll.sets().find(|set| set.is_behind())?;
     Some(format!(
@@ -158,12 +159,19 @@ fn step(roll: &Roll, targets: &mut Targets) {
     }
 }
 
+/// Whether the current set is written before the others: what comes to it before it is asked for would be deleted.
+pub fn current_first(roll: &Roll, targets: &Targets) -> bool {
+    let is_in_place = roll.observed.strategy.type_ == StrategyType::InPlace;
+    is_in_place && (targets.moves || targets.old.iter().any(Target::gives_up))
+}
+
 /// Whether Machines move, or are about to: meanwhile the current set creates none, for it was asked for what moves to it.
 pub fn moves(targets: &Targets) -> bool {
     targets.moves || targets.old.iter().any(|target| target.surplus() > 0)
 }
 
-/// What a set has beyond its number moves: because of this step, or of an earlier one that has not ended.
+/// What a set has beyond its number moves: because of this step, or of an earlier one that has not ended. What a set gives up as
+/// lost may be on its way to it, and be seen later: that moves as well, for a set without a destination would delete it.
 pub fn destination(
     roll: &Roll,
     targets: &Targets,
@@ -173,13 +181,11 @@ pub fn destination(
     if is_current || roll.observed.strategy.type_ != StrategyType::InPlace {
         return None;
     }
-    if targets.moves && target.to < target.counts.current {
+    if (targets.moves && target.to < target.counts.current) || target.gives_up() {
         return roll.current.map(|current| current.uid.clone());
     }
     let before = set.annotations.get(ANNOTATION_MOVES_TO);
-    before
-        .filter(|_| !target.changes() && target.surplus() > 0)
-        .cloned()
+    before.filter(|_| !target.changes()).cloned()
 }
 
 /// What was to move, and moves no more because the deployment was edited, stays: a set without a destination would delete it.
@@ -189,7 +195,7 @@ pub fn keep_surplus(roll: &Roll, targets: &mut Targets) {
         let was_moving = set.annotations.contains_key(ANNOTATION_MOVES_TO) && target.surplus() > 0;
         if was_moving && destination(roll, &before, (set, target), is_current).is_none() {
             let to = (target.to + target.surplus()).min(target.counts.current);
-            target.set(to, "its Machines do not move any more");
+            target.set(to.max(target.to), "its Machines do not move any more");
         }
     };
     for (set, target) in roll.old.iter().zip(&mut targets.old) {

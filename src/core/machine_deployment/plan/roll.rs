@@ -172,6 +172,11 @@ impl Target {
         (self.counts.current - self.counts.wanted).max(0)
     }
 
+    /// Whether Machines are given up that the set has not counted: lost ones, or such as are on their way to it.
+    pub fn gives_up(&self) -> bool {
+        self.to < self.counts.wanted && self.to >= self.counts.current
+    }
+
     /// Available Machines that are left: a set lets go of the others first.
     pub fn available(&self) -> i32 {
         self.counts.available.min(self.staying())

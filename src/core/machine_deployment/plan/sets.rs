@@ -35,7 +35,7 @@ pub fn actions(roll: &Roll, targets: &Targets) -> Vec<Action> {
         None if roll.observed.paused => None,
         None => create(roll, &targets.current),
     };
-    if targets.moves {
+    if in_place::current_first(roll, targets) {
         // a set deletes what it did not ask for
         actions.extend(current.into_iter().chain(old));
     } else {
@@ -220,7 +220,11 @@ fn is_disabled(roll: &Roll, targets: &Targets, set: &ObservedSet, is_current: bo
         StrategyType::InPlace if !is_current => is_rolling(&set),
         StrategyType::InPlace => {
             let rolls = roll.old.iter().copied().any(|old| is_rolling(&old));
-            in_place::moves(targets) || (rolls && targets.current.missing() == 0)
+            let asked_for: i32 = targets.all().map(|target| target.to).sum();
+            // more than there shall be: something is on its way back
+            in_place::moves(targets)
+                || asked_for > roll.replicas()
+                || (rolls && targets.current.missing() == 0)
         }
     }
 }

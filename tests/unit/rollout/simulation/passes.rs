@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use tatara::api::conditions::Reason;
+use tatara::api::machine_deployment::StrategyType;
 
 use super::*;
 
@@ -30,7 +31,20 @@ impl World {
         deployment: &MachineDeployment,
         sets: &[MachineSet],
     ) -> machine_deployment::Observed {
-        machine_deployment::Observed::from_api(deployment, Ok(self.class.clone()), sets)
+        let mut observed =
+            machine_deployment::Observed::from_api(deployment, Ok(self.class.clone()), sets);
+        if observed.strategy.type_ == StrategyType::InPlace {
+            // of moves, which the manager itself writes, it has the answers
+            for set in &mut observed.sets {
+                let uid = set.uid.clone();
+                let is_own = |machine: &&Machine| {
+                    let mut owners = machine.owner_references().iter();
+                    owners.any(|owner| owner.uid == uid)
+                };
+                set.count_owned(self.machines.iter().filter(is_own));
+            }
+        }
+        observed
     }
 
     fn observe_set(&self, set: &MachineSet, machines: &[Arc<Machine>]) -> machine_set::Observed {

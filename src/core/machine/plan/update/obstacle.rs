@@ -15,7 +15,9 @@ pub(super) fn obstacle(observed: &Observed) -> Option<Finding> {
         Some((runs, wanted)) => of_control_plane(cluster, &runs, &wanted),
         None => of_worker(observed, cluster),
     };
-    let found = found.or_else(|| gates::refused(observed));
+    // what has begun fails by it, and says so: an edit of the settings waits for what goes on
+    let begins = !super::is_begun(observed);
+    let found = found.or_else(|| begins.then(|| gates::refused(observed))?);
     found.map(|(reason, message)| Finding::no(ConditionType::UpToDate, reason, message))
 }
 

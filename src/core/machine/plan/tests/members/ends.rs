@@ -165,10 +165,11 @@ fn the_virtual_ip_is_not_left_without_a_holder() {
 #[test]
 fn a_component_that_does_not_serve_is_said_and_the_machine_stays_ready() {
     let fails = || Answer::Fails("/healthz answers 500: no lease".into());
-    let state = (0..3).fold(None, |before: Option<ComponentState>, _| {
-        Some(ComponentState::next(before.as_ref(), fails()))
+    let state = [0, 20].into_iter();
+    let state = state.fold(None, |before: Option<ComponentState>, now| {
+        Some(ComponentState::next(before.as_ref(), fails(), at(now)))
     });
-    let serves = ComponentState::next(None, Answer::Serves);
+    let serves = ComponentState::next(None, Answer::Serves, at(0));
     let components = Components {
         version: Some("v1.36.2".into()),
         states: [

@@ -78,11 +78,10 @@ fn a_control_plane_has_the_turn_while_it_is_updated() {
         ends.actions
     );
     let sick = with_cluster(new.clone(), |cluster| {
-        let fails = (0..3).fold(None, |before: Option<ComponentState>, _| {
-            Some(ComponentState::next(
-                before.as_ref(),
-                Answer::Fails("500".into()),
-            ))
+        let fails = [0, 20].into_iter();
+        let fails = fails.fold(None, |before: Option<ComponentState>, now| {
+            let fails = Answer::Fails("500".into());
+            Some(ComponentState::next(before.as_ref(), fails, at(now)))
         });
         let mut now = (*components("v1.36.3")).clone();
         now.states

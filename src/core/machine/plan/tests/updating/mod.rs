@@ -67,7 +67,7 @@ fn node_is(observed: &mut Observed, change: impl FnOnce(&mut NodeView)) {
 }
 
 fn components(version: &str) -> Arc<Components> {
-    let serves = ComponentState::next(None, Answer::Serves);
+    let serves = ComponentState::next(None, Answer::Serves, at(0));
     Arc::new(Components {
         version: Some(version.into()),
         states: Component::ALL.map(|name| (name, serves.clone())).into(),
