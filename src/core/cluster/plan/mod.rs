@@ -12,6 +12,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::observed::{Addons, Certificates, Observed};
+use crate::api::cluster::TurnAction;
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Status};
 use crate::api::names::{ANNOTATION_PAUSED, FINALIZER_CLUSTER};
 use crate::core::control_plane::health::Verdict;
@@ -233,8 +234,11 @@ fn probe(observed: &Observed, plan: &mut Plan) {
     if !observed.connected && observed.kubeconfig_problem.is_none() {
         plan.actions.push(Action::Connect);
     }
-    plan.findings.push(health(observed));
-    plan.findings.extend(etcd::health(observed));
+    plan.findings
+        .push(while_updated(observed, health(observed)));
+    let etcd = etcd::health(observed);
+    plan.findings
+        .extend(etcd.map(|etcd| while_updated(observed, etcd)));
     plan.next = Next::After(if observed.is_awaited {
         PROBE_SOON
     } else {
@@ -315,6 +319,21 @@ fn worst_control_plane(observed: &Observed) -> Option<String> {
         .iter()
         .filter(|machine| machine.control_plane);
     trouble::worst(of.filter_map(|machine| machine.trouble.as_ref()))
+}
+
+/// While kubeadm starts etcd and the API server of a machine anew, that is what comes first of what does not answer.
+fn while_updated(observed: &Observed, mut finding: Finding) -> Finding {
+    let turn = observed.turn.as_ref();
+    let turn = turn.filter(|turn| turn.action == TurnAction::Upgrade);
+    if let Some(turn) = turn.filter(|_| finding.status != Status::True) {
+        let namespace = observed.cluster.namespace().unwrap_or_default();
+        finding.message = format!(
+            "control-plane Machine {name} is updated, which starts etcd and the API server of its machine anew, each away for up to a minute. If that does not end: tatara describe machine {name} -n {namespace}. Meanwhile: {}",
+            finding.message,
+            name = turn.name,
+        );
+    }
+    finding
 }
 
 fn health(observed: &Observed) -> Finding {

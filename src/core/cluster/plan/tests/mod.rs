@@ -326,6 +326,31 @@ fn addons_are_applied_when_they_are_due_and_only_then() {
 }
 
 #[test]
+fn what_does_not_answer_while_a_control_plane_is_updated_says_so_first() {
+    let silent = || {
+        let mut observed = running();
+        observed.etcd = Some(Err("etcd was not reached".into()));
+        observed
+    };
+    let says = |observed: &Observed| {
+        let plan = plan(observed);
+        let etcd = plan.findings.iter();
+        let mut etcd = etcd.filter(|finding| finding.condition == ConditionType::EtcdHealthy);
+        etcd.next().expect("a finding").message.clone()
+    };
+    assert!(says(&silent()).starts_with("the manager reads no list"));
+    let mut updated = silent();
+    updated.turn = Some(Turn {
+        action: TurnAction::Upgrade,
+        ..turn()
+    });
+    let said = says(&updated);
+    assert!(said.starts_with("control-plane Machine "), "{said}");
+    assert!(said.contains("is updated, which starts etcd"), "{said}");
+    assert!(said.contains("etcd was not reached"), "{said}");
+}
+
+#[test]
 fn a_kubeconfig_that_cannot_be_used_is_said_and_what_is_connected_stays() {
     let problem = "Secret a-kubeconfig: it is not a kubeconfig";
     let mut given = running();

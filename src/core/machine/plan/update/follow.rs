@@ -1,8 +1,8 @@
 //! A running node follows the settings of its Cluster, once kubeadm's ConfigMaps have them: one node of a cluster at a time.
 
 use super::super::super::observed::Observed;
-use super::super::Action;
 use super::super::known_node;
+use super::super::{Action, gates};
 use super::not;
 use crate::api::conditions::{ConditionType, Finding, Reason, find};
 use crate::api::{ClusterProviderSpec, Machine};
@@ -54,6 +54,9 @@ pub(super) fn obstacle(observed: &Observed, is_begun: bool) -> Option<Finding> {
     }
     let cluster = observed.cluster.as_ref()?;
     let differences = due(observed)?.sentences().join("; ");
+    if let Some((reason, message)) = gates::refused(observed) {
+        return Some(not(reason, format!("{differences}. {message}")));
+    }
     let neighbours = &cluster.neighbours;
     let (namespace, own_name) = (&observed.marker.namespace, &observed.marker.machine);
     let before = neighbours.follows_before.as_ref();
@@ -61,7 +64,7 @@ pub(super) fn obstacle(observed: &Observed, is_begun: bool) -> Option<Finding> {
     let before = before.filter(|_| !waits_for_person(&observed.machine));
     if let Some(before) = before.or(neighbours.updating.as_ref()) {
         let message = format!(
-            "{differences}; waiting until Machine {before} has followed: one Node at a time. If that does not proceed: tatara describe machine {before} -n {namespace}; if its host is dead, power it on, or delete that Machine",
+            "{differences}; waiting until Machine {before} has followed: one Node at a time. If that does not proceed: tatara describe machine {before} -n {namespace}; if its host is dead, power it on; a worker, or a control plane beside others, may be deleted instead",
         );
         return Some(not(Reason::WaitingForTurn, message));
     }

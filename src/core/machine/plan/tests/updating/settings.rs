@@ -61,6 +61,17 @@ fn behind_control_plane(spec: &crate::api::ClusterProviderSpec) -> Observed {
 const MORE_PODS: &str = "kubeletConfiguration.maxPods is 110, wanted 200";
 
 #[test]
+fn a_gate_that_its_version_does_not_know_reaches_no_node() {
+    let settings = json!({ "kubeletConfiguration": { "maxPods": 110, "featureGates": { "MemoryManager": true } } });
+    let spec = serde_json::from_value(settings).expect("settings");
+    let worker = made(from_packages(running(worker())), false);
+    let worker = shows(wants(worker, &spec, Rollout::Goes), &[], "v1.36.3");
+    let told: &[&str] = &["featureGates", "does not know feature gate MemoryManager"];
+    let expected = ("UpToDate", "InvalidConfiguration", told);
+    expect("refused", &plan(&worker, at(0)), &[], expected);
+}
+
+#[test]
 fn a_worker_follows_once_kubeadms_configmaps_have_the_settings() {
     let table = [
         (Rollout::Unknown, "SettingsDiffer", "did not create"),
