@@ -205,8 +205,12 @@ impl<K: Resource<DynamicType = ()> + 'static> Waker<K> {
 
     /// Requests a pass over the object, coalesced with its other wakes within this time.
     pub fn wake_within(&self, namespace: &str, name: &str, time: Duration) {
+        self.send(namespace, name, Some(time));
+    }
+
+    fn send(&self, namespace: &str, name: &str, time: Option<Duration>) {
         let object = ObjectRef::new(name).within(namespace);
-        self.0.send((object, Some(time))).ok();
+        self.0.send((object, time)).ok();
     }
 
     /// Requests a pass over this object: now if its spec is another one, else soon.
@@ -216,8 +220,7 @@ impl<K: Resource<DynamicType = ()> + 'static> Waker<K> {
             return self.wake_object(object);
         }
         let namespace = object.namespace().unwrap_or_default();
-        let object = ObjectRef::new(&object.name_any()).within(&namespace);
-        self.0.send((object, None)).ok();
+        self.send(&namespace, &object.name_any(), None);
     }
 
     /// Requests a pass over this object soon.

@@ -12,6 +12,7 @@ use tatara::api::{Cluster, Machine};
 use crate::page::Page;
 use crate::requests::Requests;
 use crate::support::conditions::{is_true, said};
+use crate::support::etcd::{ETCDCTL, members};
 use crate::support::versions::pinned;
 use crate::support::wait::within;
 use crate::support::world::World;
@@ -19,8 +20,6 @@ use crate::three::rolled_out;
 
 const CONTROL_PLANES: [&str; 3] = ["quickstart-control-plane", "cp-2", "cp-3"];
 const WORKERS: &str = "quickstart-workers";
-const ETCDCTL: &str = "ETCDCTL_API=3 etcdctl --endpoints=https://127.0.0.1:2379 --cacert=/etc/kubernetes/pki/etcd/ca.crt \
-    --cert=/etc/kubernetes/pki/etcd/healthcheck-client.crt --key=/etc/kubernetes/pki/etcd/healthcheck-client.key";
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs hosts with both Kubernetes versions"]
@@ -76,17 +75,6 @@ fn control_plane(world: &World, name: &str, version: &str) {
         },
     }));
     assert!(made.status.success(), "{name}");
-}
-
-/// etcd's members as a host of one lists them: their names, and whether they vote.
-fn members(world: &World, host: &str) -> Vec<(String, bool)> {
-    let list = world.shell(host, &format!("{ETCDCTL} member list"));
-    let member = |line: &str| {
-        let fields: Vec<&str> = line.split(", ").collect();
-        let votes = fields.get(1) == Some(&"started") && fields.last() == Some(&"false");
-        (fields.get(2).unwrap_or(&"").to_string(), votes)
-    };
-    list.lines().map(member).collect()
 }
 
 async fn machine(world: &World, name: &str) -> Machine {
@@ -317,13 +305,14 @@ async fn etcd_is(world: &World, starts: &str) {
 
 /// The alarm is raised through etcd's API; the commands of the page end it.
 async fn etcd_has_no_space(world: &World, page: &Page) {
-    let raise = "id=$(ETCDCTL_API=3 etcdctl --endpoints=https://127.0.0.1:2379 --cacert=/etc/kubernetes/pki/etcd/ca.crt \
-        --cert=/etc/kubernetes/pki/etcd/healthcheck-client.crt --key=/etc/kubernetes/pki/etcd/healthcheck-client.key \
-        endpoint status -w json | grep -o '\"member_id\":[0-9]*' | cut -d: -f2); \
-        curl -sf --cacert /etc/kubernetes/pki/etcd/ca.crt --cert /etc/kubernetes/pki/etcd/healthcheck-client.crt \
-        --key /etc/kubernetes/pki/etcd/healthcheck-client.key https://127.0.0.1:2379/v3/maintenance/alarm \
-        -d \"{\\\"action\\\":\\\"ACTIVATE\\\",\\\"alarm\\\":\\\"NOSPACE\\\",\\\"memberID\\\":\\\"$id\\\"}\"";
-    world.shell("host-a", raise);
+    let raise = format!(
+        "id=$({ETCDCTL} endpoint status -w json | grep -o '\"member_id\":[0-9]*' | cut -d: -f2)
+        cd /etc/kubernetes/pki/etcd
+        curl -sf --cacert ca.crt --cert healthcheck-client.crt --key healthcheck-client.key \\
+          https://127.0.0.1:2379/v3/maintenance/alarm \\
+          -d '{{\"action\":\"ACTIVATE\",\"alarm\":\"NOSPACE\",\"memberID\":\"'$id'\"}}'"
+    );
+    world.shell("host-a", &raise);
     etcd_is(world, "False/EtcdNoSpace").await;
     assert!(!writes(world), "it takes no writes");
     let commands = [

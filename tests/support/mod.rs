@@ -9,6 +9,8 @@ pub mod canaries;
 pub mod commands;
 pub mod conditions;
 pub mod contract;
+mod environment;
+pub mod etcd;
 pub mod fixtures;
 pub mod image;
 pub mod kinds;

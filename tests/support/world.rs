@@ -16,7 +16,7 @@ use super::audit::Mark;
 use super::beside::Beside;
 use super::commands::{both, done};
 use super::conditions::{is_true, of_host, said};
-
+use super::environment::{Of, surround};
 use super::left;
 use super::wait::within;
 
@@ -30,15 +30,6 @@ pub struct World {
     _beside: Beside,
     /// Kernel settings of the machine before all this.
     settings: Vec<(&'static str, String)>,
-}
-
-/// What a quickstart consists of.
-#[derive(Clone, Copy)]
-struct Of {
-    /// Number of hosts.
-    hosts: usize,
-    /// The Kubernetes version before the newest.
-    previous: bool,
 }
 
 pub fn root() -> PathBuf {
@@ -369,34 +360,6 @@ impl World {
         let lines: Vec<_> = log.lines().collect();
         eprintln!("{}", lines[lines.len().saturating_sub(60)..].join("\n"));
     }
-}
-
-fn surround(
-    command: &mut Command,
-    (name, subnet, of): (&str, &str, Of),
-    state: &tempfile::TempDir,
-) {
-    command
-        .env("FLEET", name)
-        .env("SUBNET", subnet)
-        .env("HOSTS", of.hosts.to_string())
-        .env("PREVIOUS", u8::from(of.previous).to_string())
-        .env("TATARA_OWNER", std::process::id().to_string())
-        .env("TATARA_STATE", state.path())
-        .env("TATARA_BINARY", env!("CARGO_BIN_EXE_tatara"))
-        .env("NO_INSTALL", "1");
-    // where the manager serves installers, the same after each start of it
-    let kept = state.path().join("media-address");
-    let address = std::fs::read_to_string(&kept).unwrap_or_else(|_| {
-        let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-        let address = free.local_addr().expect("an address").to_string();
-        std::fs::write(&kept, &address).expect("a file");
-        address
-    });
-    command
-        .env("TATARA_MEDIA_URL", format!("http://{address}"))
-        .env("TATARA_MEDIA_ADDRESS", address)
-        .env("TATARA_MEDIA_FOLDER", state.path().join("media"));
 }
 
 pub async fn client_of(kubeconfig: &std::path::Path) -> Client {

@@ -67,7 +67,7 @@ fn waits_for_control_plane(machine: &Machine) -> bool {
         .any(|condition| says(condition, &of_etcd))
 }
 
-/// The members of its etcd, read again after this time. One answer that comes late is no news for people.
+/// The members of its etcd, read again after a while. What lasts less than [`TROUBLED_FOR`] is no news for people.
 pub(super) async fn etcd(
     controller: &Clusters,
     cluster: &Cluster,
@@ -87,8 +87,8 @@ pub(super) async fn etcd(
     };
     let known = controller.workloads.known.get(uid);
     let since = known.etcd_troubled;
-    let is_news = since.is_none_or(|since| now.duration_since(since) < TROUBLED_FOR);
-    known.etcd_well.filter(|_| is_news).map_or(read, Ok)
+    let is_short = since.is_none_or(|since| now.duration_since(since) < TROUBLED_FOR);
+    known.etcd_well.filter(|_| is_short).map_or(read, Ok)
 }
 
 /// What the API answers to probes, of which the last is valid for a while. `None` while the manager is not connected.

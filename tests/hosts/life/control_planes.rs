@@ -10,14 +10,13 @@ use tatara::api::{Cluster, Machine};
 
 use super::settings;
 use crate::support::conditions::said;
+use crate::support::etcd::{ETCDCTL, members};
 use crate::support::wait::within;
 use crate::support::world::World;
 
 /// Hosts of the quickstart that are for control planes.
 const HOSTS: [&str; 3] = ["host-a", "host-d", "host-e"];
 const ROLE: &str = "node-role.kubernetes.io/control-plane";
-const ETCDCTL: &str = "ETCDCTL_API=3 etcdctl --endpoints=https://127.0.0.1:2379 --cacert=/etc/kubernetes/pki/etcd/ca.crt \
-    --cert=/etc/kubernetes/pki/etcd/healthcheck-client.crt --key=/etc/kubernetes/pki/etcd/healthcheck-client.key";
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs hosts"]
@@ -66,10 +65,8 @@ async fn etcd_is(world: &World, condition: &str, expected: &str) {
 
 /// Names of the etcd members that vote, as one of them lists them.
 fn voters(world: &World, host: &str) -> BTreeSet<String> {
-    let list = world.shell(host, &format!("{ETCDCTL} member list"));
-    let voters = list.lines().filter(|line| line.ends_with("false"));
-    let name = |line: &str| line.split(", ").nth(2).unwrap_or_default().to_owned();
-    voters.map(name).collect()
+    let voters = members(world, host).into_iter().filter(|(_, votes)| *votes);
+    voters.map(|(name, _)| name).collect()
 }
 
 /// The hosts that have the virtual IP.

@@ -40,14 +40,14 @@ enum Event {
     Delete(usize),
 }
 
-fn version() -> impl Strategy<Value = Event> {
+fn version_edit() -> impl Strategy<Value = Event> {
     (0..VERSIONS.len()).prop_map(Event::Edit)
 }
 
 /// Edits of versions, which alone can be followed in place, and what happens to Machines.
-fn whoever() -> impl Strategy<Value = Event> {
+fn what_in_place_follows() -> impl Strategy<Value = Event> {
     prop_oneof![
-        2 => version(),
+        2 => version_edit(),
         1 => (0..9).prop_map(Event::Scale),
         1 => any::<usize>().prop_map(Event::Lose),
         1 => any::<usize>().prop_map(Event::Delete),
@@ -237,7 +237,7 @@ proptest! {
     }
 
     #[test]
-    fn in_place_no_machine_is_made_or_deleted_and_all_have_the_last_template(story in story(version())) {
+    fn in_place_no_machine_is_made_or_deleted_and_all_have_the_last_template(story in story(version_edit())) {
         let mut run = Run::in_place(&story);
         let names = |run: &Run| -> BTreeSet<String> {
             run.world.machines.iter().map(ResourceExt::name_any).collect()
@@ -249,7 +249,7 @@ proptest! {
     }
 
     #[test]
-    fn in_place_whatever_comes_the_bounds_hold_and_the_end_is_reached(story in story(whoever())) {
+    fn in_place_whatever_comes_the_bounds_hold_and_the_end_is_reached(story in story(what_in_place_follows())) {
         let mut run = Run::in_place(&story);
         run.tell(&story)?;
         run.end()?;

@@ -3,6 +3,7 @@
 
 mod dice;
 mod heard;
+mod observed;
 mod passes;
 mod strategies;
 mod transcript;

@@ -2,8 +2,6 @@
 //! have heard, what they read live, and in which order they write.
 
 use std::sync::Arc;
-use tatara::api::conditions::Reason;
-use tatara::api::machine_deployment::StrategyType;
 
 use super::*;
 
@@ -24,46 +22,6 @@ impl World {
     pub fn deployment_plan(&self) -> deployment_plan::Plan {
         let (deployment, sets) = (self.heard_deployment(), self.heard_sets());
         deployment_plan::plan(&self.observe_deployment(deployment, sets), self.now)
-    }
-
-    fn observe_deployment(
-        &self,
-        deployment: &MachineDeployment,
-        sets: &[MachineSet],
-    ) -> machine_deployment::Observed {
-        let mut observed =
-            machine_deployment::Observed::from_api(deployment, Ok(self.class.clone()), sets);
-        if observed.strategy.type_ == StrategyType::InPlace {
-            // of moves, which the manager itself writes, it has the answers
-            for set in &mut observed.sets {
-                let uid = set.uid.clone();
-                let is_own = |machine: &&Machine| {
-                    let mut owners = machine.owner_references().iter();
-                    owners.any(|owner| owner.uid == uid)
-                };
-                set.count_owned(self.machines.iter().filter(is_own));
-            }
-        }
-        observed
-    }
-
-    fn observe_set(&self, set: &MachineSet, machines: &[Arc<Machine>]) -> machine_set::Observed {
-        let provider_spec = set.spec.template.spec.provider_spec.value.clone();
-        let versions = set.spec.template.spec.versions.clone();
-        let kubelet = versions.unwrap_or_default().kubelet;
-        let is_gated = |gated: &&String| **gated == kubelet;
-        let gate = self.gated.as_ref().filter(is_gated).map(|_| Gate {
-            reason: Reason::VersionSkew,
-            message: "waiting for the control plane".into(),
-        });
-        let resolved = provider_spec.ok_or(Gate {
-            reason: Reason::MachineClassMissing,
-            message: String::new(),
-        });
-        let machines = machines.iter().map(AsRef::as_ref);
-        let mut observed = machine_set::Observed::from_api(set, resolved, gate, machines);
-        observed.seed[..4].copy_from_slice(&self.uids.to_be_bytes());
-        observed
     }
 
     /// What a pass over a set would do.
