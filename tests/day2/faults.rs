@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use kube::api::DeleteParams;
+use k8s_openapi::api::core::v1::Node;
+use kube::api::{DeleteParams, ListParams};
 use kube::{Api, ResourceExt};
 use serde_json::json;
 use tatara::api::{Cluster, Machine};
@@ -58,8 +59,9 @@ async fn faults_while_control_planes_join_and_versions_move_cost_nothing() {
     assert_eq!(lost, 0, "requests");
     a_worker_loses_its_power_in_mid_update(&world, &new).await;
     a_template_is_set_back_in_mid_roll(&world, &new, &old).await;
-    a_machine_is_deleted_in_mid_roll(&world, &new).await;
-    the_cluster_is_deleted_in_mid_roll(&world, &old).await;
+    settings_change_in_mid_roll(&world, &new).await;
+    a_machine_is_deleted_in_mid_roll(&world, &old).await;
+    the_cluster_is_deleted_in_mid_roll(&world, &new).await;
     world.leave();
 }
 
@@ -273,9 +275,45 @@ async fn a_template_is_set_back_in_mid_roll(world: &World, new: &str, old: &str)
     all_workers_are_at(world, old).await;
 }
 
-/// Another one is made instead.
-async fn a_machine_is_deleted_in_mid_roll(world: &World, new: &str) {
+/// Both come to all workers, and never two of them are cordoned.
+async fn settings_change_in_mid_roll(world: &World, new: &str) {
+    let patch = r#"{"spec":{"providerSpec":{"value":{"kubeletConfiguration":{"maxPods":100}}}}}"#;
+    world.kubectl(&[
+        "patch",
+        "cluster",
+        "quickstart",
+        "--type=merge",
+        "-p",
+        patch,
+    ]);
     workers_want(world, new);
+    let nodes: Api<Node> = Api::all(world.member().await);
+    within("version and settings on all workers", 600, async || {
+        let all = nodes.list(&ListParams::default()).await.ok()?;
+        let is_cordoned = |node: &&Node| {
+            let spec = node.spec.as_ref();
+            spec.is_some_and(|spec| spec.unschedulable == Some(true))
+        };
+        let cordoned: Vec<_> = all
+            .iter()
+            .filter(is_cordoned)
+            .map(ResourceExt::name_any)
+            .collect();
+        assert!(cordoned.len() <= 1, "{cordoned:?}");
+        let takes = |node: &Node| {
+            let capacity = node.status.as_ref()?.capacity.as_ref()?;
+            capacity.get("pods").map(|pods| pods.0.clone())
+        };
+        let follow = all.iter().all(|node| takes(node).as_deref() == Some("100"));
+        let machines = world.list::<Machine>().await;
+        (follow && machines.iter().all(|machine| is_at(machine, new))).then_some(())
+    })
+    .await;
+}
+
+/// Another one is made instead.
+async fn a_machine_is_deleted_in_mid_roll(world: &World, version: &str) {
+    workers_want(world, version);
     let name = one_is_updated(world).await;
     let machines: Api<Machine> = world.api();
     let deleted = machines.delete(&name, &DeleteParams::background()).await;
@@ -289,7 +327,7 @@ async fn a_machine_is_deleted_in_mid_roll(world: &World, new: &str) {
             .then_some(())
     })
     .await;
-    all_workers_are_at(world, new).await;
+    all_workers_are_at(world, version).await;
 }
 
 async fn etcd_is(world: &World, starts: &str) {
@@ -327,8 +365,8 @@ async fn etcd_has_no_space(world: &World, page: &Page) {
     assert!(writes(world), "it takes writes again");
 }
 
-async fn the_cluster_is_deleted_in_mid_roll(world: &World, old: &str) {
-    workers_want(world, old);
+async fn the_cluster_is_deleted_in_mid_roll(world: &World, version: &str) {
+    workers_want(world, version);
     one_is_updated(world).await;
     world.kubectl(&["delete", "cluster", "quickstart", "--wait=false"]);
     within("all hosts to be Available", 300, async || {

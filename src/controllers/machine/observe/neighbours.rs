@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::ResourceExt;
 
 use super::super::Machines;
@@ -12,7 +13,7 @@ use crate::api::names::{ANNOTATION_ADDONS_DUE, ANNOTATION_CORDONED};
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::core::kubeadm::KubernetesVersion;
 use crate::core::machine::neighbours::{
-    AddonsDue, Neighbours, is_updating, oldest_kubelet, takes_pods,
+    AddonsDue, Neighbours, are_drained_apart, is_updating, oldest_kubelet, takes_pods,
 };
 use crate::core::{Key, NodeView, settings};
 
@@ -62,7 +63,10 @@ pub(super) fn of(
         let nodes = nodes(controller, cluster);
         let others = || nodes.iter().filter(|node| node.name != own);
         neighbours.take_pods = others().any(|node| takes_pods(node));
-        neighbours.ahead = ahead(controller, cluster, machine, &nodes);
+        // of thousands that follow settings, the next one alone has to know
+        if neighbours.follows_before.is_none() || machine.runs_other() != Some(false) {
+            neighbours.ahead = ahead(controller, cluster, machine, &nodes);
+        }
         if is_control_plane {
             neighbours.oldest_kubelet = oldest_kubelet(others().map(AsRef::as_ref));
         }
@@ -161,20 +165,14 @@ fn updating(controller: &Machines, cluster: &Cluster, machine: &Machine) -> Opti
         .map(|other| other.name_any())
 }
 
-/// A worker without a MachineSet that is updated before this one: by name, or since its Node is drained already.
+/// A worker that is updated before this one, of those that are not drained together: by name, or since its Node is drained
+/// already.
 fn ahead(
     controller: &Machines,
     cluster: &Cluster,
     machine: &Machine,
     nodes: &[Arc<NodeView>],
 ) -> Option<String> {
-    let alone = |machine: &Machine| {
-        let mut owners = machine.owner_references().iter();
-        !owners.any(|owner| owner.controller == Some(true)) && !machine.is_control_plane()
-    };
-    if !alone(machine) {
-        return None;
-    }
     let is_drained = |other: &Machine| {
         let status = other.status.as_ref();
         let name = status.and_then(|status| status.node_ref.as_ref()?.name.as_deref());
@@ -186,21 +184,24 @@ fn ahead(
     let key = Key::Cluster(cluster.namespace().unwrap_or_default(), cluster.name_any());
     let machines = controller.base.stores().machines.by(&key);
     // what fails, or waits for something else, holds nobody before its Node is drained
-    let is_at_work = |other: &Machine| {
-        let conditions = other.status.as_ref().map(|status| &status.conditions);
-        let updating = conditions.and_then(|all| find(all, ConditionType::Updating));
+    let is_at_work = |updating: &Condition| {
         let reasons = [
             Reason::KubeadmUpgrade,
             Reason::KubeletUpdate,
             Reason::Draining,
         ];
-        updating.is_some_and(|updating| reasons.iter().any(|reason| updating.reason == *reason))
+        reasons.iter().any(|reason| updating.reason == *reason)
     };
     let found = machines.iter().find(|other| {
-        other.uid() != machine.uid()
-            && other.metadata.deletion_timestamp.is_none()
-            && alone(other)
-            && (is_drained(other) || (other.name_any() < machine.name_any() && is_at_work(other)))
+        let conditions = other.status.as_ref().map(|status| &status.conditions);
+        let updating = conditions.and_then(|all| find(all, ConditionType::Updating));
+        updating.is_some_and(|updating| {
+            let is_first = other.name_any() < machine.name_any() && is_at_work(updating);
+            other.uid() != machine.uid()
+                && other.metadata.deletion_timestamp.is_none()
+                && are_drained_apart(machine, other)
+                && (is_first || is_drained(other))
+        })
     });
     found.map(|machine| machine.name_any())
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
 
 use super::super::super::cluster::ObservedCluster;
 use super::super::super::observed::{Contact, Lookup, Observed, Placement};
@@ -271,8 +272,15 @@ fn replace_kubelet(host: &OnHost<'_>, node: &NodeView, unit: &Unit, now: Timesta
     }
     let is_cordoned = super::is_cordoned_by_us(node);
     if let Some(machine) = ahead(observed).filter(|_| !is_cordoned) {
+        let mut owners = observed.machine.owner_references().iter();
+        let rule = if owners.any(|owner| owner.controller == Some(true)) {
+            "beside a Node that follows the settings of the Cluster no other of its MachineDeployment is drained"
+        } else {
+            "Machines without a MachineSet are drained one at a time"
+        };
         let message = format!(
-            "waiting until Machine {machine} is updated: Machines without a MachineSet are drained one at a time"
+            "waiting until Machine {machine} is updated: {rule}. If that does not proceed: tatara describe machine {machine} -n {}; if its host is dead, power it on, or delete that Machine",
+            observed.marker.namespace
         );
         return waiting(Reason::WaitingForTurn, message);
     }
@@ -300,7 +308,7 @@ fn replace_kubelet(host: &OnHost<'_>, node: &NodeView, unit: &Unit, now: Timesta
     plan
 }
 
-/// Another Machine that is updated before this one. Control planes have a turn, and a MachineDeployment counts its own.
+/// Another worker that is drained before this one. Control planes have a turn, and a MachineDeployment counts its own.
 fn ahead(observed: &Observed) -> Option<&String> {
     let cluster = observed.cluster.as_ref()?;
     cluster.neighbours.ahead.as_ref()
