@@ -44,23 +44,21 @@ delegate() {   # version 2: children of this cgroup get every controller that it
     die "cannot hand cgroup controllers down in $1 (it holds processes itself, as in some containers); run on the machine itself"
 }
 
-# every process of a host, found by its cgroup: needs no pid file and meets no stranger
-# PID 1 goes first, and the kernel takes all that it began with it: one by one, a parent could still write down that its
-# child was killed, which no power cut leaves behind.
+# Ends every process of a host, found by its cgroup: needs no pid file. Its PID 1 is killed, and the kernel takes all that
+# it began with it, in one go: no parent writes down that its child was killed, which no power cut leaves behind. The
+# others are only waited for: by the time a list of them is killed some have ended, and their ids may be a stranger's.
 cgroup_kill() {
-  local dir pids init first=1 limit=$((SECONDS + 60))     # on a busy machine a killed process takes its time to end
+  local dir pids init limit=$((SECONDS + 60))     # on a busy machine a killed process takes its time to end
   while ((SECONDS < limit)); do
     pids=''
     for dir in $(cgroup_dirs "$1"); do
       [[ ! -d $dir ]] || pids+=" $(find "$dir" -name cgroup.procs -exec cat {} + 2>/dev/null | sort -u | tr '\n' ' ' || true)"   # a cgroup may go meanwhile
     done
     [[ -n ${pids// /} ]] || return 0
-    init=''
-    # shellcheck disable=SC2016,SC2086
-    [[ -z $first ]] || init=$(printf '/proc/%s/status\n' $pids | xargs awk '/^NSpid:/ && NF == 3 && $3 == 1 {print $2}' 2>/dev/null || true)
-    first=''
     # shellcheck disable=SC2086
-    kill -KILL ${init:-$pids} 2>/dev/null || true
+    for init in $(printf '/proc/%s/status\n' $pids | xargs grep -ls $'^NSpid:\t[0-9]*\t1$' | sort -u | cut -d/ -f3 || true); do
+      ! grep -qsE "/tatara-$FLEET/$1(/|\$)" "/proc/$init/cgroup" || kill -KILL "$init" 2>/dev/null || true
+    done
     sleep 0.05
   done
   die "processes of host \"$1\" do not end: $pids"

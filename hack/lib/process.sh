@@ -22,7 +22,7 @@ stop() {
     limit=$((${EPOCHREALTIME/./} + $2 * 1000000))
     kill -CONT "$pid" 2>/dev/null || true
     kill -TERM "$pid" 2>/dev/null || true
-    while [[ -n $(command_of "$pid") ]]; do      # a zombie has no command line
+    while [[ $(command_of "$pid") == *"$PWD/"* ]]; do      # a zombie has no command line
       ((${EPOCHREALTIME/./} < limit)) || kill -KILL "$pid" 2>/dev/null || true
       sleep 0.05
     done

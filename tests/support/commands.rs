@@ -6,7 +6,8 @@ use std::process::{Command, Output, Stdio};
 /// Runs it, which must succeed; what it printed, without the space around it.
 pub fn done(command: &mut Command) -> String {
     let output = command.stdin(Stdio::null()).output().expect("a program");
-    assert!(output.status.success(), "{command:?}: {}", both(&output));
+    let status = output.status;
+    assert!(status.success(), "{command:?}: {status}: {}", both(&output));
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
