@@ -9,12 +9,12 @@ use serde_json::json;
 use super::Machines;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason, is_true};
-use crate::api::names::{ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_KEPT};
+use crate::api::names::{ANNOTATION_CORDONED, ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_KEPT};
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::controllers::paused::paused_by;
 use crate::controllers::whose::ProviderObject;
 use crate::core::machine::plan::update::waits_for_person;
-use crate::core::machine::{Observed, ObservedCluster, is_begun};
+use crate::core::machine::{Lookup, Observed, ObservedCluster, is_begun};
 use crate::core::node::JobKind;
 use crate::core::{Key, settings};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
@@ -95,8 +95,14 @@ pub(super) fn may_begin(controller: &Machines, observed: &Observed) -> Option<Fi
     let has_turn = cluster.turn.as_ref().is_some_and(|turn| {
         turn.action == TurnAction::Upgrade && Some(&turn.machine) == machine.uid().as_ref()
     });
+    // who is drained goes on as well
+    let is_drained = match &observed.node {
+        Lookup::Known(Some(node)) => node.annotations.contains_key(ANNOTATION_CORDONED),
+        _ => false,
+    };
     // another version is not begun by settings
-    if has_turn || settings::is_unfinished(machine) || machine.runs_other() != Some(false) {
+    let is_other = machine.runs_other() != Some(false);
+    if has_turn || is_drained || settings::is_unfinished(machine) || is_other {
         return None;
     }
     let stores = controller.base.stores();

@@ -1,5 +1,6 @@
 //! Machines: what is observed, planned and reported.
 
+pub mod apart;
 mod ask;
 mod cluster;
 pub mod kind;

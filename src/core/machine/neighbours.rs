@@ -1,9 +1,5 @@
 //! What the rest of its cluster means for the version of a Machine.
 
-use kube::ResourceExt;
-
-use crate::api::Machine;
-use crate::api::names::LABEL_MACHINE_DEPLOYMENT;
 use crate::core::NodeView;
 use crate::core::kubeadm::{KubernetesVersion, version};
 
@@ -50,29 +46,6 @@ pub fn is_updating(runs: &str, wanted: &str, kubelet: Option<&KubernetesVersion>
     }
 }
 
-/// Whether of two workers one at a time is drained for an update: both have no controller; or they are of one MachineDeployment,
-/// which counts those whose versions move, and one of the two follows the settings of the Cluster instead.
-pub fn are_drained_apart(one: &Machine, other: &Machine) -> bool {
-    let is_owned = |machine: &Machine| {
-        let mut owners = machine.owner_references().iter();
-        owners.any(|owner| owner.controller == Some(true))
-    };
-    if one.is_control_plane() || other.is_control_plane() {
-        return false;
-    }
-    let deployments = [one, other].map(|machine| machine.labels().get(LABEL_MACHINE_DEPLOYMENT));
-    match (is_owned(one), is_owned(other)) {
-        (false, false) => true,
-        (true, true) => {
-            let follows = |machine: &Machine| machine.runs_other() == Some(false);
-            deployments[0].is_some()
-                && deployments[0] == deployments[1]
-                && (follows(one) || follows(other))
-        }
-        _ => false,
-    }
-}
-
 /// Whether ordinary pods are scheduled on a Node.
 pub fn takes_pods(node: &NodeView) -> bool {
     let keeps_off = |effect: &str| effect == "NoSchedule" || effect == "NoExecute";
@@ -92,41 +65,9 @@ pub fn oldest_kubelet<'a>(
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::core::v1::Taint;
-    use serde_json::json;
 
     use super::*;
     use crate::core::kubeadm::CONTROL_PLANE_TAINT;
-
-    #[test]
-    fn a_worker_that_follows_settings_is_not_drained_beside_one_whose_version_moves() {
-        // owner, MachineDeployment, and the version that runs; v1.36.3 is wanted
-        let machine = |(owner, deployment, runs): (&str, &str, &str)| -> Machine {
-            let owners = json!([{ "apiVersion": "cluster.k8s.io/v1alpha1", "kind": "MachineSet", "name": owner, "uid": owner, "controller": true }]);
-            let owners = if owner.is_empty() { json!([]) } else { owners };
-            serde_json::from_value(json!({
-                "metadata": { "name": "m", "ownerReferences": owners, "labels": { (LABEL_MACHINE_DEPLOYMENT): deployment } },
-                "spec": { "versions": { "kubelet": "v1.36.3" } },
-                "status": { "versions": { "kubelet": runs } },
-            }))
-            .expect("a Machine")
-        };
-        let follows = ("old", "md", "v1.36.3");
-        let moves = ("new", "md", "v1.35.4");
-        let alone = ("", "", "v1.35.4");
-        let table = [
-            (follows, moves, true),
-            (follows, follows, true),
-            (moves, moves, false),
-            (follows, ("x", "other", "v1.35.4"), false),
-            (alone, alone, true),
-            (alone, moves, false),
-        ];
-        for (one, other, apart) in table {
-            let (one, other) = (machine(one), machine(other));
-            assert_eq!(are_drained_apart(&one, &other), apart, "{one:?} {other:?}");
-            assert_eq!(are_drained_apart(&other, &one), apart, "{one:?} {other:?}");
-        }
-    }
 
     #[test]
     fn a_control_plane_is_on_its_way_up_alone() {

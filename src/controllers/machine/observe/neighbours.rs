@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::ResourceExt;
 
 use super::super::Machines;
 use super::super::settings::next;
 use crate::api::cluster::{Turn, TurnAction};
-use crate::api::conditions::{ConditionType, Reason, find, is_true};
+use crate::api::conditions::{ConditionType, is_true};
 use crate::api::names::{ANNOTATION_ADDONS_DUE, ANNOTATION_CORDONED};
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::core::kubeadm::KubernetesVersion;
+use crate::core::machine::apart;
 use crate::core::machine::neighbours::{
-    AddonsDue, Neighbours, are_drained_apart, is_updating, oldest_kubelet, takes_pods,
+    AddonsDue, Neighbours, is_updating, oldest_kubelet, takes_pods,
 };
 use crate::core::{Key, NodeView, settings};
 
@@ -165,43 +165,18 @@ fn updating(controller: &Machines, cluster: &Cluster, machine: &Machine) -> Opti
         .map(|other| other.name_any())
 }
 
-/// A worker that is updated before this one, of those that are not drained together: by name, or since its Node is drained
-/// already.
+/// A worker that is updated before this one, of those that are not drained together.
 fn ahead(
     controller: &Machines,
     cluster: &Cluster,
     machine: &Machine,
     nodes: &[Arc<NodeView>],
 ) -> Option<String> {
-    let is_drained = |other: &Machine| {
-        let status = other.status.as_ref();
-        let name = status.and_then(|status| status.node_ref.as_ref()?.name.as_deref());
-        let mut nodes = nodes.iter();
-        nodes
-            .find(|node| Some(node.name.as_str()) == name)
-            .is_some_and(|node| node.annotations.contains_key(ANNOTATION_CORDONED))
-    };
+    let drained = nodes
+        .iter()
+        .filter(|node| node.annotations.contains_key(ANNOTATION_CORDONED));
+    let drained = drained.map(|node| node.name.as_str()).collect();
     let key = Key::Cluster(cluster.namespace().unwrap_or_default(), cluster.name_any());
     let machines = controller.base.stores().machines.by(&key);
-    // what fails, or waits for something else, holds nobody before its Node is drained
-    let is_at_work = |updating: &Condition| {
-        let reasons = [
-            Reason::KubeadmUpgrade,
-            Reason::KubeletUpdate,
-            Reason::Draining,
-        ];
-        reasons.iter().any(|reason| updating.reason == *reason)
-    };
-    let found = machines.iter().find(|other| {
-        let conditions = other.status.as_ref().map(|status| &status.conditions);
-        let updating = conditions.and_then(|all| find(all, ConditionType::Updating));
-        updating.is_some_and(|updating| {
-            let is_first = other.name_any() < machine.name_any() && is_at_work(updating);
-            other.uid() != machine.uid()
-                && other.metadata.deletion_timestamp.is_none()
-                && are_drained_apart(machine, other)
-                && (is_first || is_drained(other))
-        })
-    });
-    found.map(|machine| machine.name_any())
+    apart::ahead(machine, machines.iter().map(AsRef::as_ref), &drained).map(ResourceExt::name_any)
 }

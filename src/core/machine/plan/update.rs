@@ -8,6 +8,7 @@
 mod follow;
 mod obstacle;
 mod steps;
+mod trouble;
 
 use k8s_openapi::jiff::Timestamp;
 
@@ -18,7 +19,7 @@ use super::joining::has_turn;
 use super::{Acquire, Action, Plan, known_node, leaving};
 use crate::api::MachineProviderSpec;
 use crate::api::cluster::TurnAction;
-use crate::api::conditions::{ConditionType, Finding, Reason, Severity, Status, find, is_true};
+use crate::api::conditions::{ConditionType, Finding, Reason, Status, find, is_true};
 use crate::api::names::ANNOTATION_CORDONED;
 use crate::core::kubeadm::KubernetesVersion;
 use crate::core::proof::{MemberState, TurnIsOver};
@@ -81,7 +82,9 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
         Contact::SelfRegistering(_) if differs => simulated(),
         Contact::SelfRegistering(_) => return,
         Contact::NotAsked => followed(observed),
-        Contact::Unreachable { reason, message } => waiting(*reason, message.clone()),
+        Contact::Unreachable { reason, message } => {
+            waiting(*reason, trouble::out_of_reach(observed, *reason, message))
+        }
         Contact::Seen(seen) => match steps::next(observed, seen, now) {
             Step::Waits(refused, over) => {
                 plan.actions.extend(over.map(Action::ReturnTurn));
@@ -95,10 +98,10 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
     plan.next = plan.next.sooner(step.next);
     let mut found = step.findings;
     let of_versions = |finding: &Finding| finding.condition == ConditionType::UpToDate;
-    let said = if let Some(trouble) = trouble(&mut found) {
-        trouble.message.push_str(&cordoned(observed));
-        also_of_node(plan, trouble);
-        not(trouble.reason, trouble.message.clone())
+    let said = if let Some(failure) = trouble::of(&mut found) {
+        failure.message.push_str(&trouble::cordoned(observed));
+        trouble::also_of_node(plan, failure);
+        not(failure.reason, failure.message.clone())
     } else if let Some(at) = found.iter().position(of_versions) {
         found.remove(at)
     } else {
@@ -116,44 +119,10 @@ fn postpone(observed: &Observed, plan: &mut Plan) {
     }
 }
 
-/// The failure of an update, if that is what is found.
-fn trouble(found: &mut [Finding]) -> Option<&mut Finding> {
-    found.iter_mut().find(|finding| {
-        let is_warning = finding.reason.severity() == Severity::Warning;
-        finding.condition == ConditionType::Updating && is_warning
-    })
-}
-
-/// What a failed update leaves.
-fn cordoned(observed: &Observed) -> String {
-    match known_node(observed).filter(|node| is_cordoned_by_us(node)) {
-        Some(node) => format!(
-            "\nNode {} is cordoned meanwhile; it takes pods again when the update has ended, also when what was edited is set back",
-            node.name
-        ),
-        None => String::new(),
-    }
-}
-
-/// A Node that is not Ready because of its update says so.
-fn also_of_node(plan: &mut Plan, trouble: &Finding) {
-    let mut findings = plan.findings.iter_mut();
-    let health = findings.find(|finding| {
-        finding.condition == ConditionType::NodeHealthy && finding.status != Status::True
-    });
-    if let Some(health) = health {
-        let why = trouble.message.lines().next().unwrap_or_default();
-        health.message = format!(
-            "{}. Its update fails: {why}",
-            health.message.trim_end_matches('.')
-        );
-    }
-}
-
 /// Adds that an update was begun to the plan of a Machine whose settings cannot be used.
 pub(super) fn beside(observed: &Observed, plan: &mut Plan, problem: &Finding) {
     if can_begin(observed) && is_begun(observed) {
-        let message = format!("{}{}", problem.message, cordoned(observed));
+        let message = format!("{}{}", problem.message, trouble::cordoned(observed));
         plan.findings.push(updating(problem.reason, message));
     }
 }

@@ -3,8 +3,8 @@
 
 use super::super::super::cluster::ObservedCluster;
 use super::super::super::observed::Observed;
-use super::super::gates;
-use super::{control_plane, kubelet};
+use super::super::{gates, known_node};
+use super::{control_plane, is_cordoned_by_us, kubelet};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::kubeadm::{KubernetesVersion, VersionError, version};
 
@@ -54,7 +54,10 @@ fn of_worker(observed: &Observed, cluster: &ObservedCluster) -> Option<(Reason, 
     if let Err(error) = version::check_kubelet(&wanted, &runs) {
         return Some(refused(&error));
     }
-    let machine = cluster.neighbours.updating.as_ref()?;
+    // one that is drained goes on: the control plane may need its Node
+    let is_drained = known_node(observed).is_some_and(is_cordoned_by_us);
+    let machine = cluster.neighbours.updating.as_ref();
+    let machine = machine.filter(|_| !is_drained)?;
     let message = format!(
         "spec.versions.kubelet is {wanted}; waiting until control-plane Machine {machine} is updated: the control plane goes first. If that does not proceed: tatara describe machine {machine} -n {}",
         observed.marker.namespace

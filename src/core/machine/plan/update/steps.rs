@@ -279,7 +279,7 @@ fn replace_kubelet(host: &OnHost<'_>, node: &NodeView, unit: &Unit, now: Timesta
             "Machines without a MachineSet are drained one at a time"
         };
         let message = format!(
-            "waiting until Machine {machine} is updated: {rule}. If that does not proceed: tatara describe machine {machine} -n {}; if its host is dead, power it on, or delete that Machine",
+            "waiting until Machine {machine} is updated: {rule}. If that does not proceed: tatara describe machine {machine} -n {}; if it is paused, end the pause; if its host is dead, power it on, or delete that Machine",
             observed.marker.namespace
         );
         return waiting(Reason::WaitingForTurn, message);

@@ -154,3 +154,43 @@ fn a_kubelet_that_is_the_users_is_there_before_the_node_is_drained() {
     let all = [drain(), Action::RunJob(JobKind::Kubelet)];
     assert_eq!(preinstalled("v1.36.3").actions, all);
 }
+
+#[test]
+fn a_host_that_is_off_is_told_once_with_what_to_do() {
+    let updating = json!({ "status": { "conditions": [{
+        "type": "Updating", "status": "True", "reason": "ReplacingKubelet", "message": "",
+        "lastTransitionTime": at(0).to_string(),
+    }] } });
+    let silent = "host-a:22 does not answer; check its power";
+    let off = |mut observed: Observed| {
+        node_is(&mut observed, |node| node.ready = None);
+        observed.placement = held(Contact::Unreachable {
+            reason: Reason::SshUnreachable,
+            message: silent.into(),
+        });
+        if let Placement::Held(held) = &mut observed.placement {
+            held.why = Some((Reason::SshUnreachable.as_str().into(), silent.into()));
+        }
+        plan(&edited(observed, &updating), at(0))
+    };
+    let worker = off(old_worker(&[]));
+    let delete = "lost for good, delete the Machine: kubectl -n default delete machine w-0";
+    let parts = [silent, "goes on when its host answers", delete];
+    expect(
+        "a worker",
+        &worker,
+        &[],
+        ("Updating", "SshUnreachable", &parts),
+    );
+    expect(
+        "a worker",
+        &worker,
+        &[],
+        ("UpToDate", "SshUnreachable", &parts),
+    );
+    let health = &finding(&worker, "NodeHealthy").message;
+    assert_eq!(health.matches(silent).count(), 1, "{health}");
+    let lone = off(old_control_plane(&["cp-0"], &[]));
+    let lone = &finding(&lone, "Updating").message;
+    assert!(!lone.contains("delete"), "{lone}");
+}

@@ -1,0 +1,80 @@
+//! What is said of an update that fails: cause, remedy, and what it leaves.
+
+use kube::ResourceExt;
+
+use super::super::super::observed::{Lookup, Observed};
+use super::super::{Plan, known_node};
+use super::is_cordoned_by_us;
+use crate::api::conditions::{ConditionType, Finding, Reason, Severity, Status};
+use crate::core::control_plane::{Change, permits};
+
+/// The failure of an update, if that is what is found.
+pub(super) fn of(found: &mut [Finding]) -> Option<&mut Finding> {
+    found.iter_mut().find(|finding| {
+        let is_warning = finding.reason.severity() == Severity::Warning;
+        finding.condition == ConditionType::Updating && is_warning
+    })
+}
+
+/// What a failed update leaves.
+pub(super) fn cordoned(observed: &Observed) -> String {
+    match known_node(observed).filter(|node| is_cordoned_by_us(node)) {
+        Some(node) => format!(
+            "\nNode {} is cordoned meanwhile; it takes pods again when the update has ended, also when what was edited is set back",
+            node.name
+        ),
+        None => String::new(),
+    }
+}
+
+/// A Node that is not Ready because of its update says so.
+pub(super) fn also_of_node(plan: &mut Plan, trouble: &Finding) {
+    let mut findings = plan.findings.iter_mut();
+    let health = findings.find(|finding| {
+        finding.condition == ConditionType::NodeHealthy && finding.status != Status::True
+    });
+    if let Some(health) = health {
+        let why = trouble.message.lines().next().unwrap_or_default();
+        // of a host that is off both say the same
+        if !health.message.contains(why) {
+            let node = health.message.trim_end_matches('.');
+            health.message = format!("{node}. Its update fails: {why}");
+        }
+    }
+}
+
+/// The host does not answer while its Machine is updated. Only a Machine that may leave is to be deleted.
+pub(super) fn out_of_reach(observed: &Observed, reason: Reason, message: &str) -> String {
+    let is_silent = [Reason::SshUnreachable, Reason::SshDisconnected].contains(&reason);
+    if !is_silent {
+        return message.to_owned();
+    }
+    let goes_on = format!("{message}\nThe update goes on when its host answers");
+    if !may_leave(observed) {
+        return goes_on;
+    }
+    let marker = &observed.marker;
+    let mut owners = observed.machine.owner_references().iter();
+    let after = if owners.any(|owner| owner.controller == Some(true)) {
+        "; its MachineSet creates another"
+    } else {
+        "; nothing creates another"
+    };
+    format!(
+        "{goes_on}. If the server is lost for good, delete the Machine: kubectl -n {} delete machine {}{after}",
+        marker.namespace, marker.machine
+    )
+}
+
+/// A control plane leaves only where etcd keeps its quorum.
+fn may_leave(observed: &Observed) -> bool {
+    if !observed.acts_as_control_plane() {
+        return true;
+    }
+    let cluster = observed.cluster.as_ref();
+    let Some(Lookup::Known(members)) = cluster.map(|cluster| &cluster.etcd) else {
+        return false;
+    };
+    let member = observed.member(members);
+    member.is_some_and(|member| permits(members, Change::Remove(member.id)).is_ok())
+}
