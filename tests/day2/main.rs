@@ -12,7 +12,9 @@
 )]
 
 mod faults;
+mod five;
 mod in_place;
+mod observed;
 mod page;
 mod requests;
 #[path = "../support/mod.rs"]

@@ -12,16 +12,20 @@ use tatara::api::{Cluster, Machine, MachineDeployment};
 
 use crate::page::Page;
 use crate::requests::Requests;
+use crate::support::audit::MANAGER;
 use crate::support::conditions::said;
 use crate::support::versions::pinned;
 use crate::support::wait::within;
 use crate::support::world::World;
 
-const FIRST: &str = "quickstart-control-plane";
-const DEPLOYMENT: &str = "quickstart-control-planes";
+/// The Machine that is the first control plane.
+pub const FIRST: &str = "quickstart-control-plane";
+/// The MachineDeployment of control planes that the page makes.
+pub const DEPLOYMENT: &str = "quickstart-control-planes";
 /// A MachineDeployment of the older version, from whose host the Service is asked.
 const STAYS: &str = "stays";
-const THREE: &str = "One control plane becomes three";
+/// Section of the page that makes it.
+pub const THREE: &str = "One control plane becomes three";
 const LEAVES: &str = "A control plane leaves";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -89,13 +93,28 @@ async fn stays(world: &World, old: &str) -> String {
     status.and_then(|status| status.host).expect("its host")
 }
 
-/// What the counter itself loses.
+/// What the counter itself loses, until the manager has come to rest.
 async fn at_rest_no_request_is_lost(world: &World, host: &str) {
     let requests = Requests::begin(world, host);
-    tokio::time::sleep(Duration::from_mins(1)).await;
+    comes_to_rest(world).await;
     let (answered, lost) = requests.end();
     println!("at rest {answered} requests answered, {lost} lost");
     assert_eq!(lost, 0, "requests at rest");
+}
+
+/// A minute comes in which the manager lists nothing and writes nothing in the management cluster.
+pub async fn comes_to_rest(world: &World) {
+    for _ in 0..3 {
+        let mark = world.audit();
+        tokio::time::sleep(Duration::from_mins(1)).await;
+        let mut asked = mark.requests_of(MANAGER);
+        asked.retain(|request| request.is_write() || request.verb == "list");
+        if asked.is_empty() {
+            return;
+        }
+        println!("not at rest yet: {asked:?}");
+    }
+    panic!("the manager does not come to rest");
 }
 
 /// Control planes first, then workers.
@@ -157,7 +176,7 @@ async fn workers_wait(world: &World, new: &str, old: &str) {
 }
 
 /// Names of the control-plane Machines.
-async fn control_planes(world: &World) -> BTreeSet<String> {
+pub async fn control_planes(world: &World) -> BTreeSet<String> {
     let machines = world.list::<Machine>().await.into_iter();
     let planes = machines.filter(Machine::is_control_plane);
     planes.map(|machine| machine.name_any()).collect()

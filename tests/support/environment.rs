@@ -7,6 +7,8 @@ use std::process::Command;
 pub struct Of {
     /// Number of hosts.
     pub hosts: usize,
+    /// How many of them are for control planes, where hack/quickstart does not choose.
+    pub control_hosts: Option<usize>,
     /// The Kubernetes version before the newest.
     pub previous: bool,
 }
@@ -26,6 +28,9 @@ pub fn surround(
         .env("TATARA_STATE", state.path())
         .env("TATARA_BINARY", env!("CARGO_BIN_EXE_tatara"))
         .env("NO_INSTALL", "1");
+    if let Some(count) = of.control_hosts {
+        command.env("CONTROL_HOSTS", count.to_string());
+    }
     // where the manager serves installers, the same after each start of it
     let kept = state.path().join("media-address");
     let address = std::fs::read_to_string(&kept).unwrap_or_else(|_| {

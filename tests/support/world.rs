@@ -51,14 +51,32 @@ impl World {
 
     /// The same with so many hosts, as `make quickstart HOSTS=` has them, and with no other world beside it.
     pub async fn prepared_with(name: &'static str, subnet: &'static str, hosts: usize) -> Self {
-        let previous = false;
-        Self::prepared_of(name, subnet, Of { hosts, previous }).await
+        let of = Of {
+            hosts,
+            control_hosts: None,
+            previous: false,
+        };
+        Self::prepared_of(name, subnet, of).await
     }
 
     /// The same with manifests of the Kubernetes version before the newest, and a mirror that has both.
     pub async fn previous(name: &'static str, subnet: &'static str, hosts: usize) -> Self {
-        let previous = true;
-        Self::prepared_of(name, subnet, Of { hosts, previous }).await
+        let of = Of {
+            hosts,
+            control_hosts: None,
+            previous: true,
+        };
+        Self::prepared_of(name, subnet, of).await
+    }
+
+    /// The same with seven hosts, five of them for control planes.
+    pub async fn with_five_control_hosts(name: &'static str, subnet: &'static str) -> Self {
+        let of = Of {
+            hosts: 7,
+            control_hosts: Some(5),
+            previous: true,
+        };
+        Self::prepared_of(name, subnet, of).await
     }
 
     async fn prepared_of(name: &'static str, subnet: &'static str, of: Of) -> Self {
@@ -348,6 +366,10 @@ impl Drop for World {
 impl World {
     /// What a person would look at after a failure.
     fn explain(&self) {
+        let is_started = self.run().join("manager.pid").exists();
+        if is_started && self.manager_ended() {
+            eprintln!("the manager does not run");
+        }
         for arguments in [
             &["get", "cluster-api", "-o", "wide"][..],
             &["get", "machines", "-o", "yaml"],
