@@ -5,22 +5,25 @@ use std::collections::BTreeSet;
 use kube::ResourceExt;
 
 use crate::api::Machine;
-use crate::api::conditions::{ConditionType, Reason, find, is_true};
+use crate::api::conditions::{ConditionType, Reason, find};
 use crate::api::names::LABEL_MACHINE_DEPLOYMENT;
 use crate::core::settings;
 
 /// The worker that is updated before this one, of those that are not drained together: its Node is drained already, or it is at
-/// work and has the smaller name. `drained` has the names of the Nodes that are cordoned by us.
+/// work and has the smaller name. `drained` has the names of the Nodes that are cordoned by us; `is_paused` is asked of who is at
+/// work: condition `Paused` outlives the pause by a moment, in which all of them would be drained.
 pub fn ahead<'a>(
     machine: &Machine,
     others: impl IntoIterator<Item = &'a Machine>,
     drained: &BTreeSet<&str>,
+    is_paused: impl Fn(&Machine) -> bool,
 ) -> Option<&'a Machine> {
     others.into_iter().find(|other| {
         let status = other.status.as_ref();
         let node = status.and_then(|status| status.node_ref.as_ref()?.name.as_deref());
         let is_drained = node.is_some_and(|node| drained.contains(node));
-        let is_first = || other.name_any() < machine.name_any() && is_at_work(other);
+        let is_first =
+            || other.name_any() < machine.name_any() && is_at_work(other) && !is_paused(other);
         other.uid() != machine.uid()
             && other.metadata.deletion_timestamp.is_none()
             && (is_drained || is_first())
@@ -28,7 +31,7 @@ pub fn ahead<'a>(
     })
 }
 
-/// What fails, is paused, or waits for something else than its drain holds nobody before its Node is drained.
+/// What fails, or waits for something else than its drain, holds nobody before its Node is drained.
 fn is_at_work(machine: &Machine) -> bool {
     let Some(status) = &machine.status else {
         return false;
@@ -45,9 +48,7 @@ fn is_at_work(machine: &Machine) -> bool {
     // its step was refused: another follows the settings first
     let is_refused = of(ConditionType::UpToDate) == Some(Reason::WaitingForTurn.as_str())
         && updating != Some(Reason::WaitingForTurn.as_str());
-    work.iter().any(|reason| updating == Some(reason.as_str()))
-        && !is_refused
-        && !is_true(&status.conditions, ConditionType::Paused)
+    work.iter().any(|reason| updating == Some(reason.as_str())) && !is_refused
 }
 
 /// Whether of two workers one at a time is drained for an update: both have no controller; or they are of one MachineDeployment,
@@ -64,7 +65,7 @@ fn are_drained_apart(one: &Machine, other: &Machine) -> bool {
     match (is_owned(one), is_owned(other)) {
         (false, false) => true,
         (true, true) => {
-            // one whose version moves has no such record when its new kubelet has reported
+            // one whose version moved has no such record when its new kubelet has reported
             let follows = |machine: &Machine| {
                 machine.runs_other() == Some(false) && settings::is_unfinished(machine)
             };
@@ -142,7 +143,6 @@ mod tests {
     fn one_of_two_goes_first_and_neither_waits_for_one_that_stands_still() {
         let updating = |reason| ("Updating", "True", reason);
         let refused = ("UpToDate", "False", "WaitingForTurn");
-        let paused = ("Paused", "True", "Paused");
         // what the other says, and whether it goes before one with a greater name, and before one with a smaller
         let table = [
             ("at work", vec![updating("KubeadmUpgrade")], (true, false)),
@@ -157,19 +157,16 @@ mod tests {
                 vec![updating("KubeadmUpgrade"), refused],
                 (false, false),
             ),
-            (
-                "is paused",
-                vec![updating("KubeadmUpgrade"), paused],
-                (false, false),
-            ),
             ("fails", vec![updating("UpdateFailed")], (false, false)),
             ("is not updated", vec![], (false, false)),
         ];
         for (case, conditions, (before_greater, before_smaller)) in table {
             let other = says(machine("m", MOVES), &conditions);
             let goes_before = |name, drained: &BTreeSet<&str>| {
-                ahead(&machine(name, FOLLOWS), [&other], drained).is_some()
+                ahead(&machine(name, FOLLOWS), [&other], drained, |_| false).is_some()
             };
+            let paused = ahead(&machine("z", FOLLOWS), [&other], &BTreeSet::new(), |_| true);
+            assert_eq!(paused, None, "paused: {case}");
             let none = BTreeSet::new();
             assert_eq!(goes_before("z", &none), before_greater, "{case}");
             assert_eq!(goes_before("a", &none), before_smaller, "{case}");

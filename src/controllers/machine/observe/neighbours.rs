@@ -10,6 +10,7 @@ use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{ConditionType, is_true};
 use crate::api::names::{ANNOTATION_ADDONS_DUE, ANNOTATION_CORDONED};
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
+use crate::controllers::paused::paused_by;
 use crate::core::kubeadm::KubernetesVersion;
 use crate::core::machine::apart;
 use crate::core::machine::neighbours::{
@@ -177,6 +178,9 @@ fn ahead(
         .filter(|node| node.annotations.contains_key(ANNOTATION_CORDONED));
     let drained = drained.map(|node| node.name.as_str()).collect();
     let key = Key::Cluster(cluster.namespace().unwrap_or_default(), cluster.name_any());
-    let machines = controller.base.stores().machines.by(&key);
-    apart::ahead(machine, machines.iter().map(AsRef::as_ref), &drained).map(ResourceExt::name_any)
+    let stores = controller.base.stores();
+    let machines = stores.machines.by(&key);
+    let is_paused = |other: &Machine| paused_by(stores, other).is_some();
+    let others = machines.iter().map(AsRef::as_ref);
+    apart::ahead(machine, others, &drained, is_paused).map(ResourceExt::name_any)
 }

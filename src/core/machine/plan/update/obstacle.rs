@@ -54,10 +54,10 @@ fn of_worker(observed: &Observed, cluster: &ObservedCluster) -> Option<(Reason, 
     if let Err(error) = version::check_kubelet(&wanted, &runs) {
         return Some(refused(&error));
     }
-    // one that is drained goes on: the control plane may need its Node
-    let is_drained = known_node(observed).is_some_and(is_cordoned_by_us);
+    // one that is drained goes on, to what every control plane runs: they may need its Node
+    let goes_on = wanted <= runs && known_node(observed).is_some_and(is_cordoned_by_us);
     let machine = cluster.neighbours.updating.as_ref();
-    let machine = machine.filter(|_| !is_drained)?;
+    let machine = machine.filter(|_| !goes_on)?;
     let message = format!(
         "spec.versions.kubelet is {wanted}; waiting until control-plane Machine {machine} is updated: the control plane goes first. If that does not proceed: tatara describe machine {machine} -n {}",
         observed.marker.namespace

@@ -274,12 +274,12 @@ fn replace_kubelet(host: &OnHost<'_>, node: &NodeView, unit: &Unit, now: Timesta
     if let Some(machine) = ahead(observed).filter(|_| !is_cordoned) {
         let mut owners = observed.machine.owner_references().iter();
         let rule = if owners.any(|owner| owner.controller == Some(true)) {
-            "beside a Node that follows the settings of the Cluster no other of its MachineDeployment is drained"
+            "while one Node of a MachineDeployment follows new settings, no other of it is drained"
         } else {
             "Machines without a MachineSet are drained one at a time"
         };
         let message = format!(
-            "waiting until Machine {machine} is updated: {rule}. If that does not proceed: tatara describe machine {machine} -n {}; if it is paused, end the pause; if its host is dead, power it on, or delete that Machine",
+            "waiting until Machine {machine} is updated: {rule}. If that does not proceed: tatara describe machine {machine} -n {}; if it is paused, remove the annotation that its condition Paused names; if its host is dead, power it on, or delete that Machine",
             observed.marker.namespace
         );
         return waiting(Reason::WaitingForTurn, message);

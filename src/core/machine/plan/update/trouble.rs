@@ -50,18 +50,21 @@ pub(super) fn out_of_reach(observed: &Observed, reason: Reason, message: &str) -
         return message.to_owned();
     }
     let goes_on = format!("{message}\nThe update goes on when its host answers");
-    if !may_leave(observed) {
-        return goes_on;
-    }
     let marker = &observed.marker;
+    if !may_leave(observed) {
+        return format!(
+            "{goes_on}. Do not delete this Machine: etcd cannot do without its member. Start its host; if that is lost for good, condition EtcdHealthy of Cluster {} says what to do",
+            marker.cluster
+        );
+    }
     let mut owners = observed.machine.owner_references().iter();
     let after = if owners.any(|owner| owner.controller == Some(true)) {
-        "; its MachineSet creates another"
+        "its MachineSet creates another"
     } else {
-        "; nothing creates another"
+        "nothing creates another"
     };
     format!(
-        "{goes_on}. If the server is lost for good, delete the Machine: kubectl -n {} delete machine {}{after}",
+        "{goes_on}. If that is lost for good, delete the Machine ({after}; the deletion says how to confirm the loss): kubectl -n {} delete machine {} --wait=false",
         marker.namespace, marker.machine
     )
 }

@@ -174,7 +174,7 @@ fn a_host_that_is_off_is_told_once_with_what_to_do() {
         plan(&edited(observed, &updating), at(0))
     };
     let worker = off(old_worker(&[]));
-    let delete = "lost for good, delete the Machine: kubectl -n default delete machine w-0";
+    let delete = "lost for good, delete the Machine (nothing creates another; the deletion says how to confirm the loss): kubectl -n default delete machine w-0 --wait=false";
     let parts = [silent, "goes on when its host answers", delete];
     expect(
         "a worker",
@@ -192,5 +192,6 @@ fn a_host_that_is_off_is_told_once_with_what_to_do() {
     assert_eq!(health.matches(silent).count(), 1, "{health}");
     let lone = off(old_control_plane(&["cp-0"], &[]));
     let lone = &finding(&lone, "Updating").message;
-    assert!(!lone.contains("delete"), "{lone}");
+    assert!(lone.contains("Do not delete this Machine"), "{lone}");
+    assert!(!lone.contains("kubectl"), "{lone}");
 }
