@@ -113,6 +113,12 @@ impl Machine {
         )
     }
 
+    /// Whether a controller owns it: its MachineSet, which replaces it.
+    pub fn is_owned(&self) -> bool {
+        let mut owners = self.metadata.owner_references.iter().flatten();
+        owners.any(|owner| owner.controller == Some(true))
+    }
+
     /// Whether this is a control-plane machine.
     pub fn is_control_plane(&self) -> bool {
         self.versions()

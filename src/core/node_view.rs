@@ -6,6 +6,7 @@ use k8s_openapi::api::core::v1::{Node, NodeAddress, NodeCondition, Taint};
 use k8s_openapi::jiff::Timestamp;
 
 use crate::api::conditions::Status;
+use crate::api::names::ANNOTATION_CORDONED;
 
 /// A Node of a workload cluster as plain data.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -48,6 +49,11 @@ pub struct NodeView {
 }
 
 impl NodeView {
+    /// Whether Tatara has cordoned it: for an update or a deletion.
+    pub fn is_cordoned_by_us(&self) -> bool {
+        self.annotations.contains_key(ANNOTATION_CORDONED)
+    }
+
     /// Reads a Node.
     pub fn from_node(node: Node) -> Self {
         let spec = node.spec.unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 /// What a quickstart consists of.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Of {
     /// Number of hosts.
     pub hosts: usize,

@@ -53,8 +53,7 @@ impl World {
     pub async fn prepared_with(name: &'static str, subnet: &'static str, hosts: usize) -> Self {
         let of = Of {
             hosts,
-            control_hosts: None,
-            previous: false,
+            ..Of::default()
         };
         Self::prepared_of(name, subnet, of).await
     }
@@ -63,8 +62,8 @@ impl World {
     pub async fn previous(name: &'static str, subnet: &'static str, hosts: usize) -> Self {
         let of = Of {
             hosts,
-            control_hosts: None,
             previous: true,
+            ..Of::default()
         };
         Self::prepared_of(name, subnet, of).await
     }

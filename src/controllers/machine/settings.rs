@@ -9,7 +9,7 @@ use serde_json::json;
 use super::Machines;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason, is_true};
-use crate::api::names::{ANNOTATION_CORDONED, ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_KEPT};
+use crate::api::names::{ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_KEPT};
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::controllers::paused::paused_by;
 use crate::controllers::whose::ProviderObject;
@@ -97,7 +97,7 @@ pub(super) fn may_begin(controller: &Machines, observed: &Observed) -> Option<Fi
     });
     // who is drained goes on as well
     let is_drained = match &observed.node {
-        Lookup::Known(Some(node)) => node.annotations.contains_key(ANNOTATION_CORDONED),
+        Lookup::Known(Some(node)) => node.is_cordoned_by_us(),
         _ => false,
     };
     // another version is not begun by settings

@@ -74,8 +74,7 @@ fn of(stores: &Stores, deployment: &MachineDeployment, machines: &[Arc<Machine>]
     };
     let namespace = deployment.namespace().unwrap_or_default();
     let is_free = |machine: &&Arc<Machine>| {
-        let mut owners = machine.owner_references().iter();
-        !owners.any(|owner| owner.controller == Some(true))
+        !machine.is_owned()
             && machine.metadata.deletion_timestamp.is_none()
             && machine.is_control_plane()
             && machine.is_ours(stores)

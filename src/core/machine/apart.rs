@@ -54,15 +54,11 @@ fn is_at_work(machine: &Machine) -> bool {
 /// Whether of two workers one at a time is drained for an update: both have no controller; or they are of one MachineDeployment,
 /// which counts those whose versions move, and one of the two follows the settings of the Cluster instead.
 fn are_drained_apart(one: &Machine, other: &Machine) -> bool {
-    let is_owned = |machine: &Machine| {
-        let mut owners = machine.owner_references().iter();
-        owners.any(|owner| owner.controller == Some(true))
-    };
     if one.is_control_plane() || other.is_control_plane() {
         return false;
     }
     let deployments = [one, other].map(|machine| machine.labels().get(LABEL_MACHINE_DEPLOYMENT));
-    match (is_owned(one), is_owned(other)) {
+    match (one.is_owned(), other.is_owned()) {
         (false, false) => true,
         (true, true) => {
             // one whose version moved has no such record when its new kubelet has reported

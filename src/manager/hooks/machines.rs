@@ -61,8 +61,7 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
             };
             wakers.machine_sets.wake_within(&namespace, owner, time);
         }
-        let mut owners = machine.owner_references().iter();
-        if !owners.any(|owner| owner.controller == Some(true)) {
+        if !machine.is_owned() {
             for set in stores.machine_sets.within(&namespace) {
                 wakers.machine_sets.wake_object(&set);
             }

@@ -8,7 +8,7 @@ use super::super::Machines;
 use super::super::settings::next;
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{ConditionType, is_true};
-use crate::api::names::{ANNOTATION_ADDONS_DUE, ANNOTATION_CORDONED};
+use crate::api::names::ANNOTATION_ADDONS_DUE;
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::controllers::paused::paused_by;
 use crate::core::kubeadm::KubernetesVersion;
@@ -173,9 +173,7 @@ fn ahead(
     machine: &Machine,
     nodes: &[Arc<NodeView>],
 ) -> Option<String> {
-    let drained = nodes
-        .iter()
-        .filter(|node| node.annotations.contains_key(ANNOTATION_CORDONED));
+    let drained = nodes.iter().filter(|node| node.is_cordoned_by_us());
     let drained = drained.map(|node| node.name.as_str()).collect();
     let key = Key::Cluster(cluster.namespace().unwrap_or_default(), cluster.name_any());
     let stores = controller.base.stores();

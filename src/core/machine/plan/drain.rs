@@ -9,7 +9,7 @@ use super::super::observed::{Lookup, Observed};
 use super::delete::{API_AGAIN, cluster_goes, deleted_at, deleting};
 use super::{Action, DRAIN_AGAIN, Plan, known_node};
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Status};
-use crate::api::names::{ANNOTATION_CORDONED, ANNOTATION_EXCLUDE_DRAIN, ANNOTATION_HOST_IS_GONE};
+use crate::api::names::{ANNOTATION_EXCLUDE_DRAIN, ANNOTATION_HOST_IS_GONE};
 use crate::core::Next;
 use crate::core::NodeView;
 use crate::core::node::Marker;
@@ -207,7 +207,7 @@ pub(super) fn suspended(observed: &Observed, plan: &mut Plan) {
 /// Makes the Node of a Machine that stays schedulable again, if it was cordoned by Tatara.
 pub(super) fn undo(observed: &Observed, plan: &mut Plan) {
     let node = known_node(observed);
-    let ours = node.filter(|node| node.annotations.contains_key(ANNOTATION_CORDONED));
+    let ours = node.filter(|node| node.is_cordoned_by_us());
     if let Some(node) = ours {
         plan.actions.push(Action::UncordonNode {
             node: node.name.clone(),

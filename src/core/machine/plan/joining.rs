@@ -153,9 +153,7 @@ pub fn recorded(
 
 fn remedy(observed: &Observed, runs: &KubernetesVersion) -> String {
     let marker = &observed.marker;
-    let mut owners = observed.machine.metadata.owner_references.iter().flatten();
-    let is_owned = owners.any(|owner| owner.controller == Some(true));
-    if is_owned {
+    if observed.machine.is_owned() {
         format!(
             "Set spec.template.spec.versions of its MachineDeployment to kubelet and controlPlane {runs}"
         )

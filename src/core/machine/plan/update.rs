@@ -20,7 +20,6 @@ use super::{Acquire, Action, Plan, known_node, leaving};
 use crate::api::MachineProviderSpec;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason, Status, find, is_true};
-use crate::api::names::ANNOTATION_CORDONED;
 use crate::core::kubeadm::KubernetesVersion;
 use crate::core::proof::{MemberState, TurnIsOver};
 use crate::core::{Next, NodeView, settings};
@@ -182,7 +181,7 @@ fn is_begun(observed: &Observed) -> bool {
     is_told(observed)
         || has_turn_to_upgrade(observed)
         || settings::is_unfinished(&observed.machine)
-        || known_node(observed).is_some_and(is_cordoned_by_us)
+        || known_node(observed).is_some_and(NodeView::is_cordoned_by_us)
 }
 
 fn is_told(observed: &Observed) -> bool {
@@ -193,10 +192,6 @@ fn is_told(observed: &Observed) -> bool {
 fn has_turn_to_upgrade(observed: &Observed) -> bool {
     let cluster = observed.cluster.as_ref();
     cluster.is_some_and(|cluster| has_turn(observed, cluster, TurnAction::Upgrade))
-}
-
-fn is_cordoned_by_us(node: &NodeView) -> bool {
-    node.annotations.contains_key(ANNOTATION_CORDONED)
 }
 
 /// A version that runs, and the one that is wanted.
@@ -321,7 +316,7 @@ fn finish(observed: &Observed) -> Step {
         return Step::goes(waiting(Reason::WaitingForControlPlane, message));
     }
     let mut actions = Vec::new();
-    if is_cordoned_by_us(node) {
+    if node.is_cordoned_by_us() {
         actions.push(Action::UncordonNode {
             node: node.name.clone(),
             uid: node.uid.clone(),

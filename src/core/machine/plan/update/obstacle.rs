@@ -4,8 +4,9 @@
 use super::super::super::cluster::ObservedCluster;
 use super::super::super::observed::Observed;
 use super::super::{gates, known_node};
-use super::{control_plane, is_cordoned_by_us, kubelet};
+use super::{control_plane, kubelet};
 use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::core::NodeView;
 use crate::core::kubeadm::{KubernetesVersion, VersionError, version};
 
 /// What forbids the versions that a Machine wants, in condition `UpToDate`.
@@ -55,7 +56,7 @@ fn of_worker(observed: &Observed, cluster: &ObservedCluster) -> Option<(Reason, 
         return Some(refused(&error));
     }
     // one that is drained goes on, to what every control plane runs: they may need its Node
-    let goes_on = wanted <= runs && known_node(observed).is_some_and(is_cordoned_by_us);
+    let goes_on = wanted <= runs && known_node(observed).is_some_and(NodeView::is_cordoned_by_us);
     let machine = cluster.neighbours.updating.as_ref();
     let machine = machine.filter(|_| !goes_on)?;
     let message = format!(

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use k8s_openapi::jiff::Timestamp;
-use kube::ResourceExt;
 
 use super::super::super::cluster::ObservedCluster;
 use super::super::super::observed::{Contact, Lookup, Observed, Placement};
@@ -270,10 +269,9 @@ fn replace_kubelet(host: &OnHost<'_>, node: &NodeView, unit: &Unit, now: Timesta
     if host.broke_off(JobKind::Kubelet) && job.is_some_and(|job| job.identity == unit.identity()) {
         return plan;
     }
-    let is_cordoned = super::is_cordoned_by_us(node);
+    let is_cordoned = node.is_cordoned_by_us();
     if let Some(machine) = ahead(observed).filter(|_| !is_cordoned) {
-        let mut owners = observed.machine.owner_references().iter();
-        let rule = if owners.any(|owner| owner.controller == Some(true)) {
+        let rule = if observed.machine.is_owned() {
             "while one Node of a MachineDeployment follows new settings, no other of it is drained"
         } else {
             "Machines without a MachineSet are drained one at a time"

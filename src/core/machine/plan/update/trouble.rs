@@ -1,10 +1,7 @@
 //! What is said of an update that fails: cause, remedy, and what it leaves.
 
-use kube::ResourceExt;
-
 use super::super::super::observed::{Lookup, Observed};
 use super::super::{Plan, known_node};
-use super::is_cordoned_by_us;
 use crate::api::conditions::{ConditionType, Finding, Reason, Severity, Status};
 use crate::core::control_plane::{Change, permits};
 
@@ -18,7 +15,7 @@ pub(super) fn of(found: &mut [Finding]) -> Option<&mut Finding> {
 
 /// What a failed update leaves.
 pub(super) fn cordoned(observed: &Observed) -> String {
-    match known_node(observed).filter(|node| is_cordoned_by_us(node)) {
+    match known_node(observed).filter(|node| node.is_cordoned_by_us()) {
         Some(node) => format!(
             "\nNode {} is cordoned meanwhile; it takes pods again when the update has ended, also when what was edited is set back",
             node.name
@@ -57,8 +54,7 @@ pub(super) fn out_of_reach(observed: &Observed, reason: Reason, message: &str) -
             marker.cluster
         );
     }
-    let mut owners = observed.machine.owner_references().iter();
-    let after = if owners.any(|owner| owner.controller == Some(true)) {
+    let after = if observed.machine.is_owned() {
         "its MachineSet creates another"
     } else {
         "nothing creates another"
