@@ -6,6 +6,7 @@ use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use kube::{Api, Client};
 
 use super::error::{Error, code};
+use crate::core::NodeView;
 use crate::core::node_change::{NodeChange, patch_for};
 
 /// Limit of retries after concurrent writes. Kubelets and controllers
@@ -21,6 +22,16 @@ pub enum NodeWrite {
     Changed,
     /// The Node with this name and UID does not exist any more.
     Gone,
+}
+
+/// Reads a Node; `None` if there is none.
+///
+/// # Errors
+/// The workload cluster refuses the request or does not answer.
+pub async fn read(client: &Client, name: &str) -> Result<Option<NodeView>, Error> {
+    let read = Api::<Node>::all(client.clone()).get_opt(name).await;
+    read.map(|node| node.map(NodeView::from_node))
+        .map_err(|error| Error::new(format!("read node {name}"), error))
 }
 
 /// Changes a Node. Taints are an atomic list that others write too, so the Node is read,

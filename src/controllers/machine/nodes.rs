@@ -1,14 +1,13 @@
 //! Operations on the Node of a Machine, in its workload cluster.
 
-use k8s_openapi::api::core::v1::Node;
-use kube::Api;
+use kube::ResourceExt;
 
 use super::Machines;
 use super::perform::must_be_about;
 use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::core::NodeView;
-use crate::core::machine::Observed;
-use crate::core::machine::plan::{drain, running, unanswered};
+use crate::core::Key;
+use crate::core::machine::plan::{drain, running, unanswered, update};
+use crate::core::machine::{Observed, apart};
 use crate::core::node_change::{NodeChange, Scheduling};
 use crate::core::proof::Over;
 use crate::engine::{ActionOutcome, Chain, ReconcileError};
@@ -71,10 +70,12 @@ pub async fn drain(
     let workload = connected(controller, observed)?;
     let failed =
         |error: workload::Error| ReconcileError::other(format!("drain Node {node}"), Chain(&error));
-    let cordoned = Scheduling::Cordoned.into();
-    workload::nodes::change(workload.client(), node, uid, &cordoned)
+    if let Some(finding) = cordon(controller, observed, &workload, (node, uid))
         .await
-        .map_err(failed)?;
+        .map_err(failed)?
+    {
+        return Ok(ActionOutcome::NotYet(finding));
+    }
     let unreachable = workload
         .node(node)
         .is_some_and(|view| view.is_unreachable());
@@ -118,6 +119,37 @@ pub async fn drain(
             message,
         )))
     }
+}
+
+/// Cordons the Node; for an update, if none is drained that excludes it, read live. A finding says which one is.
+async fn cordon(
+    controller: &Machines,
+    observed: &Observed,
+    workload: &workload::WorkloadCluster,
+    (node, uid): (&str, &str),
+) -> Result<Option<Finding>, workload::Error> {
+    let cordoned = Scheduling::Cordoned.into();
+    let is_cordoned = || {
+        let view = workload.node(node);
+        view.is_some_and(|view| view.is_cordoned_by_us())
+    };
+    if observed.is_deleting() || is_cordoned() {
+        workload::nodes::change(workload.client(), node, uid, &cordoned).await?;
+        return Ok(None);
+    }
+    let marker = &observed.marker;
+    let key = Key::Cluster(marker.namespace.clone(), marker.cluster.clone());
+    let _held = workload.cordons().await;
+    let others = controller.base.stores().machines.by(&key);
+    let begun = apart::begun(&observed.machine, others.iter().map(AsRef::as_ref));
+    for (other, name) in begun {
+        let live = workload::nodes::read(workload.client(), name).await?;
+        if live.is_some_and(|live| live.is_cordoned_by_us()) {
+            return Ok(Some(update::drained_after(observed, &other.name_any())));
+        }
+    }
+    workload::nodes::change(workload.client(), node, uid, &cordoned).await?;
+    Ok(None)
 }
 
 /// Uncordons the Node, if it was cordoned by Tatara. What else a control plane that stays needs does not depend on it.
@@ -196,7 +228,7 @@ pub async fn delete_node(
 /// Deletes the Node of a Machine that does not exist, if its UID is unchanged and it is not Ready, read live.
 ///
 /// # Errors
-/// `ReconcileError::Api` when the Node cannot be read; `Other` when the workload cluster is not connected or refuses.
+/// `ReconcileError::Other` when the workload cluster is not connected, or refuses a request or does not answer.
 pub async fn delete_left_node(
     controller: &Machines,
     observed: &Observed,
@@ -204,12 +236,10 @@ pub async fn delete_left_node(
     uid: &str,
 ) -> Result<ActionOutcome, ReconcileError> {
     let workload = connected(controller, observed)?;
-    let nodes: Api<Node> = Api::all(workload.client().clone());
-    let live = nodes
-        .get_opt(node)
+    let live = workload::nodes::read(workload.client(), node)
         .await
-        .map_err(ReconcileError::api(format!("read Node {node}")))?;
-    if live.is_some_and(|live| NodeView::from_node(live).ready == Some(true)) {
+        .map_err(|error| ReconcileError::other(format!("delete Node {node}"), Chain(&error)))?;
+    if live.is_some_and(|live| live.ready == Some(true)) {
         let message = format!("Node {node} is Ready again; it is left alone");
         let finding = Finding::no(
             ConditionType::BootstrapReady,

@@ -8,12 +8,12 @@ use serde_json::json;
 
 use super::Machines;
 use crate::api::cluster::TurnAction;
-use crate::api::conditions::{ConditionType, Finding, Reason, is_true};
+use crate::api::conditions::{ConditionType, Finding, is_true};
 use crate::api::names::{ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_KEPT};
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::controllers::paused::paused_by;
 use crate::controllers::whose::ProviderObject;
-use crate::core::machine::plan::update::waits_for_person;
+use crate::core::machine::plan::update::{waits_for, waits_for_person};
 use crate::core::machine::{Lookup, Observed, ObservedCluster, is_begun};
 use crate::core::node::JobKind;
 use crate::core::{Key, settings};
@@ -110,10 +110,7 @@ pub(super) fn may_begin(controller: &Machines, observed: &Observed) -> Option<Fi
         .clusters
         .get(&observed.marker.namespace, &cluster.name)?;
     let next = next(stores, &live, spec)?;
-    (next.uid() != machine.uid()).then(|| {
-        let message = format!("waiting until Machine {} has followed", next.name_any());
-        Finding::no(ConditionType::UpToDate, Reason::WaitingForTurn, message)
-    })
+    (next.uid() != machine.uid()).then(|| waits_for(observed, &next.name_any()))
 }
 
 /// Writes the record of a Machine.

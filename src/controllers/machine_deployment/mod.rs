@@ -51,6 +51,8 @@ impl Controller for MachineDeployments {
 
     const NAME: &'static str = "machine-deployment";
     const TOGETHER: Duration = COUNTS_TOGETHER;
+    /// Its counts are written at once; the words of its Machines are on these.
+    const HOLDS_BACK: Duration = Duration::from_secs(5);
     const EVENTS: &'static [ConditionType] = &[ConditionType::Ready];
 
     fn engine(&self) -> &Engine {

@@ -58,6 +58,8 @@ impl Controller for MachineSets {
 
     const NAME: &'static str = "machine-set";
     const TOGETHER: Duration = COUNTS_TOGETHER;
+    /// Its counts are written at once; the words of its Machines are on these.
+    const HOLDS_BACK: Duration = Duration::from_secs(5);
     const EVENTS: &'static [ConditionType] = &[ConditionType::MachinesReady];
 
     fn engine(&self) -> &Engine {

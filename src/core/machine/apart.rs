@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use kube::ResourceExt;
 
 use crate::api::Machine;
-use crate::api::conditions::{ConditionType, Reason, find};
+use crate::api::conditions::{ConditionType, Reason, find, is_true};
 use crate::api::names::LABEL_MACHINE_DEPLOYMENT;
 use crate::core::settings;
 
@@ -29,6 +29,33 @@ pub fn ahead<'a>(
             && (is_drained || is_first())
             && are_drained_apart(machine, other)
     })
+}
+
+/// The Machines whose update was begun, of those that are not drained together with this one, and their Nodes: one of them may
+/// have been drained since the Nodes were seen last.
+pub fn begun<'a>(
+    machine: &Machine,
+    others: impl IntoIterator<Item = &'a Machine>,
+) -> Vec<(&'a Machine, &'a str)> {
+    let node = |other: &'a Machine| {
+        let status = other.status.as_ref()?;
+        let is_begun =
+            is_true(&status.conditions, ConditionType::Updating) || settings::is_unfinished(other);
+        status
+            .node_ref
+            .as_ref()?
+            .name
+            .as_deref()
+            .filter(|_| is_begun)
+    };
+    let others = others.into_iter().filter(|other| {
+        other.uid() != machine.uid()
+            && other.metadata.deletion_timestamp.is_none()
+            && are_drained_apart(machine, other)
+    });
+    others
+        .filter_map(|other| Some((other, node(other)?)))
+        .collect()
 }
 
 /// What fails, or waits for something else than its drain, holds nobody before its Node is drained.
@@ -133,6 +160,33 @@ mod tests {
             assert_eq!(are_drained_apart(&one, &other), apart, "{one:?} {other:?}");
             assert_eq!(are_drained_apart(&other, &one), apart, "{one:?} {other:?}");
         }
+    }
+
+    #[test]
+    fn another_may_be_drained_already_whose_update_was_begun() {
+        let updating = |status| vec![("Updating", status, "VersionSkew")];
+        let table = [
+            (MOVES, updating("True"), true),
+            (MOVES, updating("False"), false),
+            (MOVES, vec![], false),
+            (FOLLOWS, vec![], true),
+            (OTHER, updating("True"), false),
+        ];
+        for (kind, conditions, expected) in table {
+            let (own, other) = (machine("a", FOLLOWS), says(machine("b", kind), &conditions));
+            let found: Vec<_> = begun(&own, [&own, &other])
+                .into_iter()
+                .map(|(_, node)| node)
+                .collect();
+            let wanted: &[&str] = if expected { &["b"] } else { &[] };
+            assert_eq!(found, wanted, "{kind:?} {conditions:?}");
+        }
+        let mut leaves = says(machine("b", MOVES), &updating("True"));
+        leaves.metadata.deletion_timestamp =
+            Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(
+                k8s_openapi::jiff::Timestamp::UNIX_EPOCH,
+            ));
+        assert!(begun(&machine("a", FOLLOWS), [&leaves]).is_empty());
     }
 
     #[test]

@@ -24,9 +24,9 @@ use crate::core::kubeadm::KubernetesVersion;
 use crate::core::proof::{MemberState, TurnIsOver};
 use crate::core::{Next, NodeView, settings};
 
-pub use follow::{phases, waits_for_person};
+pub use follow::{phases, waits_for, waits_for_person};
 use obstacle::obstacle;
-pub use steps::may_restart;
+pub use steps::{drained_after, may_restart};
 
 /// Whether the host has to be asked because of an update.
 pub fn is_due(observed: &Observed) -> bool {

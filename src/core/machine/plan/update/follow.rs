@@ -58,15 +58,14 @@ pub(super) fn obstacle(observed: &Observed, is_begun: bool) -> Option<Finding> {
         return Some(not(reason, format!("{differences}. {message}")));
     }
     let neighbours = &cluster.neighbours;
-    let (namespace, own_name) = (&observed.marker.namespace, &observed.marker.machine);
     let before = neighbours.follows_before.as_ref();
     // one that says so keeps its reason, by which others come first
     let before = before.filter(|_| !waits_for_person(&observed.machine));
     if let Some(before) = before.or(neighbours.updating.as_ref()) {
-        let message = format!(
-            "{differences}; waiting until Machine {before} has followed: one Node at a time. If that does not proceed: tatara describe machine {before} -n {namespace}; if its host is dead, power it on; a worker, or a control plane beside others, may be deleted instead",
-        );
-        return Some(not(Reason::WaitingForTurn, message));
+        let Finding {
+            reason, message, ..
+        } = waits_for(observed, before);
+        return Some(not(reason, format!("{differences}; {message}")));
     }
     // kubeadm would write static pods of the version that is newer
     let own = super::control_plane(observed).map(|(runs, _)| runs);
@@ -79,10 +78,19 @@ pub(super) fn obstacle(observed: &Observed, is_begun: bool) -> Option<Finding> {
     }
     let node = known_node(observed).filter(|node| node.ready != Some(true))?;
     let message = format!(
-        "{differences}; waiting until Node {} is Ready. If its host is dead: kubectl -n {namespace} delete machine {own_name}",
-        node.name
+        "{differences}; waiting until Node {} is Ready. If its machine is off, power it on; if it is lost: kubectl -n {} delete machine {}",
+        node.name, observed.marker.namespace, observed.marker.machine
     );
     Some(not(Reason::WaitingForNode, message))
+}
+
+/// It waits until another Machine has followed.
+pub fn waits_for(observed: &Observed, other: &str) -> Finding {
+    let message = format!(
+        "waiting until Machine {other} has followed: one Node at a time. If that does not proceed: tatara describe machine {other} -n {}; if its machine is off, power it on; a worker, or a control plane beside others, may be deleted instead",
+        observed.marker.namespace
+    );
+    not(Reason::WaitingForTurn, message)
 }
 
 /// The phases of `kubeadm upgrade node` that bring its node to the settings; `None` where another version is wanted too, which

@@ -271,16 +271,10 @@ fn replace_kubelet(host: &OnHost<'_>, node: &NodeView, unit: &Unit, now: Timesta
     }
     let is_cordoned = node.is_cordoned_by_us();
     if let Some(machine) = ahead(observed).filter(|_| !is_cordoned) {
-        let rule = if observed.machine.is_owned() {
-            "while one Node of a MachineDeployment follows new settings, no other of it is drained"
-        } else {
-            "Machines without a MachineSet are drained one at a time"
-        };
-        let message = format!(
-            "waiting until Machine {machine} is updated: {rule}. If that does not proceed: tatara describe machine {machine} -n {}; if it is paused, remove the annotation that its condition Paused names; if its host is dead, power it on, or delete that Machine",
-            observed.marker.namespace
-        );
-        return waiting(Reason::WaitingForTurn, message);
+        let Finding {
+            reason, message, ..
+        } = drained_after(observed, machine);
+        return waiting(reason, message);
     }
     if !host.has_kubelet()
         && let Some(version) = preinstalled(observed)
@@ -304,6 +298,20 @@ fn replace_kubelet(host: &OnHost<'_>, node: &NodeView, unit: &Unit, now: Timesta
     }
     plan.findings.extend(finding);
     plan
+}
+
+/// It waits to be drained until another Machine is updated.
+pub fn drained_after(observed: &Observed, machine: &str) -> Finding {
+    let rule = if observed.machine.is_owned() {
+        "while one Node of a MachineDeployment follows new settings, no other of it is drained"
+    } else {
+        "Machines without a MachineSet are drained one at a time"
+    };
+    let message = format!(
+        "waiting until Machine {machine} is updated: {rule}. If that does not proceed: tatara describe machine {machine} -n {}; if it is paused, remove the annotation that its condition Paused names; if its machine is off, power it on, or delete that Machine",
+        observed.marker.namespace
+    );
+    updating(Reason::WaitingForTurn, message)
 }
 
 /// Another worker that is drained before this one. Control planes have a turn, and a MachineDeployment counts its own.

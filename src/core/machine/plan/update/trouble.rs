@@ -46,11 +46,19 @@ pub(super) fn out_of_reach(observed: &Observed, reason: Reason, message: &str) -
     if !is_silent {
         return message.to_owned();
     }
-    let goes_on = format!("{message}\nThe update goes on when its host answers");
+    // others repeat the first line, so what to do is in it
+    let (why, rest) = message.split_once('\n').unwrap_or((message, ""));
+    let why = why.trim_end_matches('.');
+    let rest = if rest.is_empty() {
+        String::new()
+    } else {
+        format!("\n{rest}")
+    };
+    let goes_on = format!("{why}. Power its host on: the update then goes on");
     let marker = &observed.marker;
     if !may_leave(observed) {
         return format!(
-            "{goes_on}. Do not delete this Machine: etcd cannot do without its member. Start its host; if that is lost for good, condition EtcdHealthy of Cluster {} says what to do",
+            "{goes_on}. Do not delete this Machine: etcd cannot do without its member; if its host is lost for good, condition EtcdHealthy of Cluster {} says what to do{rest}",
             marker.cluster
         );
     }
@@ -60,7 +68,7 @@ pub(super) fn out_of_reach(observed: &Observed, reason: Reason, message: &str) -
         "nothing creates another"
     };
     format!(
-        "{goes_on}. If that is lost for good, delete the Machine ({after}; the deletion says how to confirm the loss): kubectl -n {} delete machine {} --wait=false",
+        "{goes_on}. If it is lost for good, delete the Machine ({after}; the deletion says how to confirm the loss): kubectl -n {} delete machine {} --wait=false{rest}",
         marker.namespace, marker.machine
     )
 }

@@ -175,7 +175,7 @@ fn a_host_that_is_off_is_told_once_with_what_to_do() {
     };
     let worker = off(old_worker(&[]));
     let delete = "lost for good, delete the Machine (nothing creates another; the deletion says how to confirm the loss): kubectl -n default delete machine w-0 --wait=false";
-    let parts = [silent, "goes on when its host answers", delete];
+    let parts = [silent, "Power its host on", delete];
     expect(
         "a worker",
         &worker,
