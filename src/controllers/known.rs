@@ -74,6 +74,8 @@ pub struct ClusterMemory {
     pub kubeconfig: Kubeconfig,
     /// Digest of the kubeconfig that we are connected with.
     pub connected_with: Option<String>,
+    /// What the route depended on by which we are connected; empty for a direct one.
+    pub connected_through: String,
     /// The health judgement of the probes so far.
     pub judgement: Judgement,
     /// When it was last probed.

@@ -5,6 +5,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use http::{Request, Response, Uri};
@@ -31,12 +32,12 @@ use super::{Pool, Target};
 pub enum Route {
     /// Directly.
     Direct,
-    /// Through a host, to the address of the `kube::Config`.
+    /// Through one of several hosts, to the address of the `kube::Config`.
     Through {
         /// The pool of connections.
         pool: Pool,
-        /// The host.
-        target: Target,
+        /// The hosts. A connection that one of them does not open is opened by the next, and so are those after it.
+        targets: Vec<Target>,
     },
     /// Through a host, to this address instead of the `kube::Config`'s; certificates are still
     /// verified for the latter (or its `tls_server_name`).
@@ -124,26 +125,29 @@ enum Way {
     Direct,
     Ssh {
         pool: Pool,
-        target: Arc<Target>,
+        targets: Arc<[Target]>,
+        /// Which of them is tried first.
+        first: Arc<AtomicUsize>,
         fixed: Option<(Arc<str>, u16)>,
     },
 }
 
 impl Way {
     fn of(route: Route) -> Self {
-        let (pool, target, fixed) = match route {
+        let (pool, targets, fixed) = match route {
             Route::Direct => return Self::Direct,
-            Route::Through { pool, target } => (pool, target, None),
+            Route::Through { pool, targets } => (pool, targets, None),
             Route::Tunnel {
                 pool,
                 target,
                 host,
                 port,
-            } => (pool, target, Some((host.into(), port))),
+            } => (pool, vec![target], Some((host.into(), port))),
         };
         Self::Ssh {
             pool,
-            target: Arc::new(target),
+            targets: targets.into(),
+            first: Arc::default(),
             fixed,
         }
     }
@@ -153,19 +157,47 @@ impl Way {
             Self::Direct => Box::new(direct(uri).await?),
             Self::Ssh {
                 pool,
-                target,
+                targets,
+                first,
                 fixed,
             } => {
-                let (host, port) = match &fixed {
+                let address = match &fixed {
                     Some((host, port)) => (&**host, *port),
                     None => address_of(&uri)?,
                 };
-                let session = pool.session(&target).await?;
-                Box::new(session.open_tcp(host, port).await?)
+                through_one_of(&pool, &targets, &first, address).await?
             }
         };
         Ok(TokioIo::new(stream))
     }
+}
+
+/// Opens a connection to this address through the first of the hosts that does.
+async fn through_one_of(
+    pool: &Pool,
+    targets: &[Target],
+    first: &AtomicUsize,
+    (host, port): (&str, u16),
+) -> Result<Box<dyn ByteStream>, BoxError> {
+    let mut refused = BoxError::from("no host leads to it");
+    let begin = first.load(Ordering::Relaxed);
+    for turn in 0..targets.len() {
+        let at = (begin + turn) % targets.len();
+        // a caller that gives up on one that is silent goes on with the next
+        first.store(at + 1, Ordering::Relaxed);
+        let opened = async {
+            let session = pool.session(&targets[at]).await?;
+            Ok::<_, BoxError>(session.open_tcp(host, port).await?)
+        };
+        match opened.await {
+            Ok(stream) => {
+                first.store(at, Ordering::Relaxed);
+                return Ok(Box::new(stream));
+            }
+            Err(error) => refused = error,
+        }
+    }
+    Err(refused)
 }
 
 async fn direct(uri: Uri) -> Result<TcpStream, BoxError> {

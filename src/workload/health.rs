@@ -25,8 +25,8 @@ pub struct Place {
     pub endpoint: Option<String>,
     /// Whether the address is a virtual IP.
     pub is_virtual: bool,
-    /// The Host that it runs on.
-    pub host: Option<String>,
+    /// The Hosts that it runs on, by name.
+    pub hosts: Vec<String>,
 }
 
 /// The result of `/readyz`.
@@ -50,8 +50,11 @@ impl Health {
 
     /// The finding, since when, and the remedy, for a condition.
     pub fn sentence(&self, place: &Place, since: Timestamp) -> String {
-        let on_host = place.host.as_ref().map(|host| format!(" on Host {host}"));
-        let on_host = on_host.unwrap_or_default();
+        let on_host = match place.hosts.as_slice() {
+            [] => String::new(),
+            [host] => format!(" on Host {host}"),
+            hosts => format!(" on Hosts {}", hosts.join(", ")),
+        };
         match &self.readiness {
             Readiness::Ready => "the API server is ready".to_owned(),
             Readiness::Failing(checks) => {

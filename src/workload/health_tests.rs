@@ -15,7 +15,7 @@ fn a_verbose_report_names_the_checks_that_fail() {
     let place = Place {
         endpoint: Some("10.77.0.100:6443".into()),
         is_virtual: true,
-        host: Some("host-a".into()),
+        hosts: vec!["host-a".into()],
     };
     assert_eq!(
         health.sentence(&place, since),

@@ -1,10 +1,12 @@
-//! Five control machines: two of their hosts lose power at once and the API takes writes, all serve again, three are left.
+//! Five control machines: two of their hosts lose power at once and the API takes writes, all serve again, three are left. Then
+//! two of these are lost for good.
 
 use kube::ResourceExt;
 use tatara::api::Machine;
 
 use crate::observed::{etcd_is, place, writes};
 use crate::page::Page;
+use crate::quorum;
 use crate::support::etcd::members;
 use crate::support::wait::within;
 use crate::support::world::World;
@@ -26,6 +28,7 @@ async fn five_control_planes_outlive_two_power_cuts_and_become_three() {
     let left = control_planes(&world).await;
     let left = left.first().expect("a Machine");
     all_vote(&world, &world.host_of(left).await, 3);
+    quorum::is_lost_and_made_again(&world, &page, left).await;
     world.leave();
 }
 

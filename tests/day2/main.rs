@@ -16,6 +16,7 @@ mod five;
 mod in_place;
 mod observed;
 mod page;
+mod quorum;
 mod requests;
 #[path = "../support/mod.rs"]
 mod support;

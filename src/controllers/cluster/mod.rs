@@ -5,6 +5,7 @@ mod names;
 mod observe;
 mod perform;
 mod probe;
+mod route;
 mod secrets;
 mod seen;
 mod settings;

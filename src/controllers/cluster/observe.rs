@@ -7,14 +7,14 @@ use futures::future::join;
 use kube::{Resource, ResourceExt};
 
 use super::probe::{etcd, is_awaited, probed};
-use super::{Clusters, addons, secrets, settings};
+use super::{Clusters, addons, route, secrets, settings};
 use crate::api::cluster::TurnAction;
 use crate::api::cluster_provider_spec::EndpointHolder;
 use crate::api::conditions::{ConditionType, Status, find, is_true};
 use crate::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED};
 use crate::api::readable::unreadable;
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
-use crate::controllers::machine::{self, cluster_endpoint, first_host, turn as live_turn};
+use crate::controllers::machine::{self, claimed_host, cluster_endpoint, turn as live_turn};
 use crate::controllers::whose::ProviderObject;
 use crate::core::cluster::{Certificates, MachineFact, Observed};
 use crate::core::control_plane::turn::{self, Both};
@@ -55,7 +55,7 @@ pub async fn observe(
     let both = marks(controller, &cluster, deleting).await?;
     let exists = |uid: &str| controller.base.stores().machines.by_uid(uid).is_some();
     let place = place(
-        controller.base.stores(),
+        controller,
         &cluster,
         spec.as_ref().ok(),
         initialized_by.as_ref(),
@@ -100,7 +100,8 @@ pub async fn observe(
         secrets_held: known.secrets_held,
         connected: controller.workloads.get(&cluster).is_some()
             && (known.kubeconfig.digest.is_none()
-                || known.kubeconfig.digest == known.connected_with),
+                || known.kubeconfig.digest == known.connected_with)
+            && known.connected_through == route::depends_on(controller, &cluster),
         external: known.kubeconfig.external,
         kubeconfig_problem: known.kubeconfig.problem,
         machines: facts(controller, &machines),
@@ -281,19 +282,23 @@ fn spec(cluster: &Cluster, machines: &[Arc<Machine>]) -> Result<ClusterProviderS
 
 /// Where its control plane is, if known.
 fn place(
-    stores: &Stores,
+    controller: &Clusters,
     cluster: &Cluster,
     spec: Option<&ClusterProviderSpec>,
     by: Option<&String>,
 ) -> Place {
+    let stores = controller.base.stores();
     let namespace = cluster.namespace().unwrap_or_default();
     let endpoint = cluster_endpoint(stores, &namespace, spec, by);
     let written = spec.and_then(|spec| spec.control_plane_endpoint.as_ref());
-    let host = by.and_then(|uid| first_host(stores, &namespace, uid));
+    let machines = controller.control_planes.machines(cluster).into_iter();
+    let hosts = machines.filter_map(|machine| claimed_host(stores, &namespace, &machine.uid()?));
+    let mut hosts: Vec<_> = hosts.map(|host| host.name_any()).collect();
+    hosts.sort();
     Place {
         endpoint: endpoint.map(|endpoint| endpoint.to_string()),
         is_virtual: written.is_some_and(|written| written.held_by == EndpointHolder::VirtualIp),
-        host: host.map(|host| host.name_any()),
+        hosts,
     }
 }
 

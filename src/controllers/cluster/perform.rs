@@ -14,21 +14,21 @@ use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::{Clusters, addons, secrets, seen, settings};
+use super::{Clusters, addons, route, secrets, seen, settings};
 use crate::api::Cluster;
 use crate::api::names::{
     FIELD_MANAGER, FINALIZER_CLUSTER, FINALIZER_IN_USE, LABEL_CLUSTER, LABEL_MANAGED_BY,
     MANAGED_BY, kubeconfig_secret,
 };
 use crate::api::readable::unreadable;
-use crate::controllers::machine::{first_host, turn, vacant};
+use crate::controllers::machine::{turn, vacant};
 use crate::controllers::whose::ProviderObject;
 use crate::core::cluster::plan::Action;
 use crate::core::cluster::{Certificates, Observed};
 use crate::core::{Key, finalizers};
 use crate::engine::{ActionOutcome, Chain, ReconcileError, patch};
 use crate::pki::{Authorities, AuthoritySecret, kubeconfig};
-use crate::remote::{Route, kube_client};
+use crate::remote::kube_client;
 use crate::workload::{self, given};
 
 /// Performs one action.
@@ -269,36 +269,20 @@ async fn connect(controller: &Clusters, cluster: &Cluster) -> Result<(), Reconci
     };
     let failed = |error: String| ReconcileError::other(format!("use Secret {name}"), error);
     let config = given::config(&text).await.map_err(failed)?;
-    let client = kube_client(
-        workload::client_config(config),
-        route(controller, cluster).await,
-    )
-    .map_err(|error| failed(error.to_string()))?;
+    let through = route::depends_on(controller, cluster);
+    let route = route::of(controller, cluster).await;
+    let client = kube_client(workload::client_config(config), route)
+        .map_err(|error| failed(error.to_string()))?;
     controller.workloads.connect(cluster, client);
     let digest = Some(secrets::digest(&text));
     controller.workloads.known.update(&uid, |known| {
         known.kubeconfig.digest.clone_from(&digest);
         known.connected_with = digest;
+        known.connected_through = through;
         known.probed_at = None;
     });
     controller.base.wakers.clusters.wake_object(cluster);
     Ok(())
-}
-
-/// Direct, or through the SSH connection of the first control-plane host if that needs jump hosts.
-async fn route(controller: &Clusters, cluster: &Cluster) -> Route {
-    let by = cluster
-        .annotations()
-        .get(crate::api::names::ANNOTATION_INITIALIZED)
-        .cloned();
-    let host = by.and_then(|uid| first_host(controller.base.stores(), &namespace(cluster), &uid));
-    match host {
-        Some(host) if !host.spec.ssh.jump.is_empty() => {
-            let route = controller.hosts.route(host.as_ref()).await;
-            route.unwrap_or(Route::Direct)
-        }
-        _ => Route::Direct,
-    }
 }
 
 /// Deletes our remaining objects of the Cluster. An object that changed since it was last observed is observed again

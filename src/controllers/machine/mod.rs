@@ -12,7 +12,7 @@ mod units;
 pub mod vacant;
 mod witness;
 
-pub use observe::{cluster_endpoint, first_host, recorded_cluster, unlabelled};
+pub use observe::{claimed_host, cluster_endpoint, recorded_cluster, unlabelled};
 pub use outcomes::Outcomes;
 
 use std::sync::Arc;

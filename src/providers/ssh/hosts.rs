@@ -165,15 +165,18 @@ impl Hosts {
         self.credentials.forget(namespace, name);
     }
 
-    /// A route to addresses that a host can reach, over its SSH connection.
-    ///
-    /// # Errors
-    /// The keys of the host cannot be used.
-    pub async fn route(&self, host: &dyn Server) -> Result<Route, ContactError> {
-        Ok(Route::Through {
-            pool: self.pool.clone(),
-            target: self.target(host).await?,
-        })
+    /// A route to addresses that each of these hosts can reach, over the SSH connection of one of them. Hosts whose keys cannot
+    /// be used are left out; without any it is direct.
+    pub async fn route(&self, hosts: &[&Host]) -> Route {
+        let mut targets = Vec::new();
+        for host in hosts {
+            targets.extend(self.target(*host).await.ok());
+        }
+        if targets.is_empty() {
+            return Route::Direct;
+        }
+        let pool = self.pool.clone();
+        Route::Through { pool, targets }
     }
 
     /// A route to this port of a host itself, over its SSH connection.

@@ -187,7 +187,7 @@ async fn a_kube_client_goes_to_the_address_of_its_config_through_the_host() {
     let (sshd, server) = (Sshd::new(), plain_server().await);
     let route = Route::Through {
         pool: Pool::new(),
-        target: sshd.target(),
+        targets: vec![sshd.target()],
     };
     let client = kube_client(config(&format!("http://{server}"), None), route).unwrap();
     assert_eq!(
@@ -195,6 +195,25 @@ async fn a_kube_client_goes_to_the_address_of_its_config_through_the_host() {
         "v1.36.3"
     );
     assert_eq!(sshd.logged("Accepted publickey"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs sshd, run by make test"]
+async fn a_kube_client_goes_through_another_host_when_one_does_not_answer() {
+    let (sshd, server) = (Sshd::new(), plain_server().await);
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut off = sshd.target();
+    off.hop.port = silent.local_addr().unwrap().port();
+    drop(silent);
+    let route = Route::Through {
+        pool: Pool::new(),
+        targets: vec![off, sshd.target()],
+    };
+    let client = kube_client(config(&format!("http://{server}"), None), route).unwrap();
+    assert_eq!(
+        client.apiserver_version().await.unwrap().git_version,
+        "v1.36.3"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

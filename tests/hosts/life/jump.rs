@@ -86,7 +86,7 @@ async fn etcd_answers_through_the_gate(world: &World) {
     let target = target::target(&host, |_| Ok::<_, Infallible>(credential.clone()));
     let route = Route::Through {
         pool: Pool::new(),
-        target: target.expect("a target"),
+        targets: vec![target.expect("a target")],
     };
     let read = |file: &str| world.shell("host-a", &format!("cat /etc/kubernetes/pki/etcd/{file}"));
     let address = format!("https://{}:2379", host.spec.ssh.address);

@@ -24,7 +24,7 @@ pub fn cluster_endpoint(
             port: endpoint.port,
         });
     }
-    let host = first_host(stores, namespace, first?);
+    let host = claimed_host(stores, namespace, first?);
     let host = host.filter(|host| unreadable(host.as_ref()).is_none());
     let address = match host {
         Some(host) => node_address(&host),
@@ -36,8 +36,8 @@ pub fn cluster_endpoint(
     })
 }
 
-/// The Host of the Machine that created a control plane, if exactly one Host of that namespace has its claim.
-pub fn first_host(stores: &Stores, namespace: &str, uid: &str) -> Option<Arc<Host>> {
+/// The Host of a Machine, if exactly one Host of that namespace has its claim.
+pub fn claimed_host(stores: &Stores, namespace: &str, uid: &str) -> Option<Arc<Host>> {
     let mut found = stores.hosts.by(&Key::Claim(uid.to_owned()));
     found.retain(|host| host.namespace().as_deref() == Some(namespace));
     found.pop().filter(|_| found.is_empty())

@@ -7,7 +7,7 @@ mod etcd;
 mod neighbours;
 mod node;
 
-pub use endpoint::{cluster_endpoint, first_host};
+pub use endpoint::{claimed_host, cluster_endpoint};
 
 use crate::api::conditions::{ConditionType, Reason, Status, find, is_true};
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::super::observed::{Observed, Placement};
 use super::{Plan, drain};
-use crate::api::conditions::{ConditionType, Finding, Reason, Status};
+use crate::api::conditions::{ConditionType, Finding, Reason, Severity, Status};
 use crate::api::names::ANNOTATION_HOST_IS_GONE;
 
 /// Where a Machine is in its life: a summary for people; conditions are authoritative.
@@ -94,7 +94,10 @@ pub fn summarise(observed: &Observed, plan: &mut Plan) {
             condition: ConditionType::Ready,
             ..finding
         },
-        None if healthy => Finding::yes(ConditionType::Ready, Reason::NodeReady, ""),
+        None if healthy => {
+            let (reason, message) = trouble(plan).unwrap_or((Reason::NodeReady, ""));
+            Finding::yes(ConditionType::Ready, reason, message)
+        }
         None => Finding::no(
             ConditionType::Ready,
             Reason::Starting,
@@ -102,6 +105,17 @@ pub fn summarise(observed: &Observed, plan: &mut Plan) {
         ),
     };
     plan.findings.push(ready);
+}
+
+/// Why a Machine whose Node is Ready does not become what is wanted: what people see first is its Ready.
+fn trouble(plan: &Plan) -> Option<(Reason, &str)> {
+    let of_update = [ConditionType::Updating, ConditionType::UpToDate];
+    let mut all = plan.findings.iter();
+    let found = all.find(|finding| {
+        of_update.contains(&finding.condition) && finding.reason.severity() == Severity::Warning
+    })?;
+    let line = found.message.lines().next().unwrap_or_default();
+    Some((found.reason, line))
 }
 
 /// The annotation `tatara.dev/host-is-gone` on a Machine that is not being deleted: it takes effect once it is.

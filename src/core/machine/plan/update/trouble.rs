@@ -32,11 +32,14 @@ pub(super) fn also_of_node(plan: &mut Plan, trouble: &Finding) {
     });
     if let Some(health) = health {
         let why = trouble.message.lines().next().unwrap_or_default();
+        let node = health.message.trim_end_matches('.');
         // of a host that is off both say the same
-        if !health.message.contains(why) {
-            let node = health.message.trim_end_matches('.');
-            health.message = format!("{node}. Its update fails: {why}");
-        }
+        let told = match why.split_once(". ") {
+            Some((cause, remedy)) if node.contains(cause) => format!("{node}. {remedy}"),
+            _ if node.contains(why) => return,
+            _ => format!("{node}. Its update fails: {why}"),
+        };
+        health.message = told;
     }
 }
 
