@@ -13,7 +13,7 @@ use crate::core::machine::plan::Action;
 use crate::core::machine::plan::claim::chosen;
 use crate::core::machine::units::{addons, kubelet, upgrade};
 use crate::core::machine::{Contact, Infrastructure, Observed, Placement};
-use crate::core::node::{self, Job, JobKind, Observation, Take, UnitState};
+use crate::core::node::{self, Job, JobKind, Observation, Take, Unit, UnitState};
 use crate::core::proof::Over;
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::providers::{Server, basis};
@@ -35,6 +35,7 @@ pub async fn perform(
         Action::Power(power) => provider.power(observed, *power).await,
         Action::TakeHost => take_host(controller, observed).await,
         Action::RunJob(kind) => run_job(controller, observed, *kind).await,
+        Action::GiveAddress => give_address(controller, observed).await,
         Action::TakeTurn(action) => etcd::take_turn(controller, observed, *action).await,
         Action::RemoveMember(member) => etcd::remove(controller, observed, member).await,
         Action::ReturnTurn(over) => etcd::return_turn(controller, observed, over).await,
@@ -202,13 +203,36 @@ async fn start(
     if !is_node {
         settings::before(controller, observed, name).await?;
     }
-    let now = crate::clock::now();
+    launch(controller, observed, server, &unit).await
+}
+
+/// Its step checks, just before and just after, that an API server of another control plane answers, and holds the address.
+async fn give_address(
+    controller: &Machines,
+    observed: &Observed,
+) -> Result<ActionOutcome, ReconcileError> {
+    if is_running(observed, JobKind::Address) {
+        return run_job(controller, observed, JobKind::Address).await;
+    }
+    let unit =
+        node::give_address().map_err(|error| ReconcileError::other("render a unit", error))?;
+    let server = controller.providers.of(observed).server(observed)?;
+    launch(controller, observed, server.as_ref(), &unit).await
+}
+
+async fn launch(
+    controller: &Machines,
+    observed: &Observed,
+    server: &dyn Server,
+    unit: &Unit,
+) -> Result<ActionOutcome, ReconcileError> {
+    let (name, now) = (unit.kind, crate::clock::now());
     // the plan asks for it although it succeeded: what it installed is not there any more
     let job = seen(observed).and_then(|seen| seen.job(&observed.marker.job(name)));
     let script = if job.is_some_and(|job| job.state == UnitState::Succeeded) {
-        node::start_afresh(&observed.marker, &unit, now)
+        node::start_afresh(&observed.marker, unit, now)
     } else {
-        node::start_and_follow(&observed.marker, &unit, now)
+        node::start_and_follow(&observed.marker, unit, now)
     };
     follow(controller, observed, server, name, script).await
 }

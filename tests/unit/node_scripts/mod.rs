@@ -13,7 +13,7 @@ use tatara::api::machine_provider_spec::{NodeFile, NodeSettings, Proxy, Software
 use tatara::core::kubeadm::KubernetesVersion;
 use tatara::core::node::{
     Bootstrap, JobKind, Marker, Prepare, Reset, Role, Unit, VirtualIpInput, follow, follow_log,
-    init, join, log, observe, prepare, reset, start_and_follow, take_host,
+    give_address, init, join, log, observe, prepare, reset, start_and_follow, take_host,
 };
 
 fn settings(source: SoftwareSource, full: bool) -> NodeSettings {
@@ -86,6 +86,7 @@ fn units() -> Vec<Unit> {
         init(bootstrap(&[])).unwrap(),
         join(bootstrap(&peers)).unwrap(),
         reset(&Reset { pod_cidrs: &[] }).unwrap(),
+        give_address().unwrap(),
     ];
     for source in [
         SoftwareSource::Preinstalled,

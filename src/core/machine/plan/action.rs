@@ -27,6 +27,8 @@ pub enum Action {
     TakeHost,
     /// Start the Machine's job of this kind on the host, or attach to it.
     RunJob(JobKind),
+    /// Have another control plane hold the virtual IP, before this one leaves.
+    GiveAddress,
     /// Take the control-plane turn by compare-and-swap.
     TakeTurn(TurnAction),
     /// Remove this member from etcd, if it is still allowed by then. Leadership is moved to another member before.

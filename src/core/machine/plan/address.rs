@@ -1,21 +1,32 @@
 //! The part of a control plane in holding the cluster's virtual IP. Members learn of a newcomer before it takes part, and
-//! forget one after it has left: with unicast VRRP, who is not told of the others takes the address as well.
+//! forget one after it has left: with unicast VRRP, who is not told of the others takes the address as well. Who leaves gives it
+//! to another one before, because its API server ends with its etcd member; and takes part again while its deletion waits.
+
+use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 
 use super::super::member::ControlPlaneMachine;
-use super::super::observed::{Contact, Infrastructure, Lookup, Observed};
+use super::super::observed::{Contact, Infrastructure, Lookup, Observed, Placement};
 use super::super::units;
-use super::bootstrap::{ASK_AGAIN, run};
+use super::bootstrap::{ASK_AGAIN, BOOTSTRAP, retry, run};
+use super::delete::deleting;
+use super::joining::has_turn;
+use super::leaving::{self, Leaving};
 use super::{Action, Plan};
-use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::api::cluster::TurnAction;
+use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::core::Next;
 use crate::core::control_plane::Members;
-use crate::core::node::{JobKind, Unit, UnitState};
+use crate::core::node::{self, Failure, JobKind, Observation, Unit, UnitState, UnitStatus};
 
-/// Whether its part has to be changed, or is not known since the manager started.
+/// How long one that leaves tries to give the address away, from the first failure on: it leaves all the same.
+const GIVES_FOR: Duration = Duration::from_mins(5);
+
+/// Whether its part has to be changed, or is not known since the manager started; or it is about to leave, and its host says
+/// whether another one holds the address.
 pub fn is_due(observed: &Observed) -> bool {
-    due(observed).is_some()
+    due(observed).is_some() || leaves_now(observed)
 }
 
 fn due(observed: &Observed) -> Option<Unit> {
@@ -49,8 +60,7 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
     let Contact::Seen(seen) = &held.contact else {
         return;
     };
-    let job = seen.job(&observed.marker.job(JobKind::Address));
-    let takes_part = job.is_some() || observed.is_initializer();
+    let takes_part = job(observed, seen).is_some() || observed.is_initializer();
     let Lookup::Known(members) = &cluster.etcd else {
         return;
     };
@@ -58,13 +68,7 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
         plan.next = plan.next.sooner(Next::After(ASK_AGAIN));
         return;
     }
-    let is_other =
-        job.is_some_and(|job| job.state == UnitState::Succeeded && job.identity != unit.identity());
-    if is_other {
-        plan.actions.push(Action::RunJob(JobKind::Address));
-        return;
-    }
-    let step = run(observed, seen, JobKind::Address, now);
+    let step = start(observed, seen, &unit, now);
     plan.actions.extend(step.actions);
     plan.next = plan.next.sooner(step.next);
     let failed = step
@@ -79,4 +83,169 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
             ..failed
         });
     }
+}
+
+fn job<'a>(observed: &Observed, seen: &'a Observation) -> Option<&'a UnitStatus> {
+    seen.job(&observed.marker.job(JobKind::Address))
+}
+
+fn is_running(job: &UnitStatus) -> bool {
+    matches!(job.state, UnitState::Running(_))
+}
+
+/// Starts a unit, attaches to it, or waits before it is tried again. How one with other steps ended does not count.
+fn start(observed: &Observed, seen: &Observation, unit: &Unit, now: Timestamp) -> Plan {
+    let is_other = |job: &UnitStatus| !is_running(job) && job.identity != unit.identity();
+    if !job(observed, seen).is_some_and(is_other) {
+        return run(observed, seen, unit.kind, now);
+    }
+    let what = unit.kind.title();
+    let finding = |reason, message| Finding::no(BOOTSTRAP, reason, message);
+    if let Some(message) = observed.attempts(unit.kind).unstarted(what) {
+        let failed = finding(unit.kind.failed(), message);
+        return retry(observed, failed, unit.kind, now);
+    }
+    let starts = finding(unit.kind.running(), format!("{what} starts"));
+    Plan::act(Action::RunJob(unit.kind), starts)
+}
+
+/// What precedes the removal of the etcd member of one that leaves.
+pub(super) enum Giving {
+    /// Nothing more. Findings, where no other has taken the address.
+    Over(Vec<Finding>),
+    /// This.
+    Next(Plan),
+}
+
+/// Whether it may have an address to give: it takes part beside others, and its host is to be asked.
+fn may_give(observed: &Observed) -> bool {
+    let is_asked = match &observed.placement {
+        Placement::Held(held) => {
+            !held.releasing && !matches!(held.contact, Contact::SelfRegistering(_))
+        }
+        // not read yet
+        Placement::None(_) => true,
+    };
+    is_asked
+        && observed.had_node()
+        && observed.user_says_gone().is_none()
+        && units::address(observed).is_some()
+}
+
+/// Whether all is said for it to leave, and it has the turn.
+fn leaves_now(observed: &Observed) -> bool {
+    let cluster = observed.cluster.as_ref();
+    cluster.is_some_and(|cluster| has_turn(observed, cluster, TurnAction::Remove))
+        && observed.is_deleting()
+        && may_give(observed)
+        && matches!(leaving::of(observed), Leaving::Member(_))
+}
+
+/// Another one holds the virtual IP before its etcd member is removed. A host that does not answer cannot give it away.
+pub(super) fn give_away(observed: &Observed, now: Timestamp) -> Giving {
+    let over = Giving::Over(Vec::new());
+    let Placement::Held(held) = &observed.placement else {
+        return over;
+    };
+    if !may_give(observed) {
+        return over;
+    }
+    if !leaves_now(observed) {
+        // the turn comes first; its host is asked then
+        return Giving::Next(Plan {
+            next: Next::After(ASK_AGAIN),
+            ..Plan::default()
+        });
+    }
+    match &held.contact {
+        Contact::Seen(seen) if seen.owner.of(&observed.marker).is_some() => {
+            on_host(observed, seen, now).unwrap_or(over)
+        }
+        Contact::NotAsked if observed.follow.is_some() => Giving::Next(Plan {
+            next: Next::After(ASK_AGAIN),
+            ..Plan::waiting(gives())
+        }),
+        _ => over,
+    }
+}
+
+fn gives() -> Finding {
+    let message =
+        "another control plane takes the virtual IP before the etcd member of this one is removed";
+    deleting(Reason::AddressChanging, message)
+}
+
+/// `None` once another one holds it.
+fn on_host(observed: &Observed, seen: &Observation, now: Timestamp) -> Option<Giving> {
+    let unit = node::give_address().ok()?;
+    let job = job(observed, seen);
+    let own = job.filter(|job| job.identity == unit.identity());
+    if own.is_some_and(|job| job.state == UnitState::Succeeded) {
+        return None;
+    }
+    let end = failing_since(observed, own).and_then(|since| since.checked_add(GIVES_FOR).ok());
+    let has_passed = end.is_some_and(|end| end <= now);
+    if has_passed && !job.is_some_and(is_running) {
+        let causes = own.and_then(UnitStatus::failure).map(Failure::causes);
+        let why = causes.and_then(|causes| causes.into_iter().next());
+        let why = why.map_or_else(String::new, |cause| format!(" ({})", cause.why));
+        let message = format!(
+            "no other control plane has taken the virtual IP within {} minutes{why}, and this one leaves all the same: the API may not answer for up to 15 s",
+            GIVES_FOR.as_secs() / 60
+        );
+        return Some(Giving::Over(vec![deleting(Reason::AddressFailed, message)]));
+    }
+    let mut plan = start(observed, seen, &unit, now);
+    for action in &mut plan.actions {
+        *action = Action::GiveAddress;
+    }
+    for finding in &mut plan.findings {
+        if finding.reason == Reason::AddressFailed {
+            (finding.condition, finding.status) = (ConditionType::Deleting, Status::True);
+            let left = end.map(|end| format!("\nWithout that it leaves at {end:.0}"));
+            finding.message.push_str(&left.unwrap_or_default());
+        } else {
+            *finding = gives();
+        }
+    }
+    Some(Giving::Next(plan))
+}
+
+/// Since when no other takes the address; `own` is the job that gives it away, as its host shows it.
+fn failing_since(observed: &Observed, own: Option<&UnitStatus>) -> Option<Timestamp> {
+    let attempts = observed.attempts(JobKind::Address);
+    let told = own.and_then(UnitStatus::failure);
+    let told = told.and_then(|failure| Timestamp::from_millisecond(failure.since?).ok());
+    // before it has begun, they are those of its part
+    let is_of_this = own.is_some() || attempts.error.is_some();
+    told.or(attempts.since.filter(|_| is_of_this))
+}
+
+/// Says this of the deletion instead.
+pub(super) fn say(plan: &mut Plan, findings: Vec<Finding>) {
+    if !findings.is_empty() {
+        plan.findings
+            .retain(|finding| finding.condition != ConditionType::Deleting);
+        plan.findings.extend(findings);
+    }
+}
+
+/// One that began to give the address away and does not leave now takes part again.
+pub(super) fn take_back(observed: &Observed, plan: &mut Plan, now: Timestamp) {
+    let (Placement::Held(held), Ok(given)) = (&observed.placement, node::give_address()) else {
+        return;
+    };
+    let Contact::Seen(seen) = &held.contact else {
+        return;
+    };
+    let is_given = |job: &UnitStatus| job.identity == given.identity();
+    if held.releasing || !job(observed, seen).is_some_and(is_given) {
+        return;
+    }
+    let mut part = Plan::default();
+    keep(observed, held, &mut part, now);
+    // before what waits
+    plan.actions.splice(0..0, part.actions);
+    plan.findings.extend(part.findings);
+    plan.next = plan.next.sooner(part.next);
 }

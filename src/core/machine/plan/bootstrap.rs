@@ -348,7 +348,7 @@ pub(super) fn run(observed: &Observed, seen: &Observation, unit: JobKind, now: T
     }
 }
 
-fn retry(observed: &Observed, finding: Finding, unit: JobKind, now: Timestamp) -> Plan {
+pub(super) fn retry(observed: &Observed, finding: Finding, unit: JobKind, now: Timestamp) -> Plan {
     let attempts = observed.attempts(unit);
     let wait = backoff::left(attempts.failed, jitter(observed.uid()), attempts.last, now);
     if wait.is_zero() {

@@ -1,4 +1,4 @@
-//! Deletion: hooks → drain → volumes → hooks → etcd member → release the host → delete the Node → remove the finalizer.
+//! Deletion: hooks → drain → volumes → hooks → virtual IP → etcd member → release the host → delete the Node → remove the finalizer.
 
 use std::time::Duration;
 
@@ -56,11 +56,11 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     match &observed.placement {
         Placement::Held(held) if held.releasing => {
             let plan = drain::ended(observed, release::plan(observed, held, now));
-            leaving::first(observed, plan, true)
+            leaving::first(observed, plan, true, now)
         }
         Placement::Held(held) => {
             let plan = hooks::hold(observed, || let_go(observed, held, now));
-            leaving::first(observed, plan, false)
+            leaving::first(observed, plan, false, now)
         }
         Placement::None(_) => {
             if let Some(host) = &observed.claiming {
@@ -70,7 +70,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
                 return Plan::waiting(deleting(Reason::WaitingForHost, message));
             }
             let plan = hooks::hold(observed, || unheld(observed, now));
-            leaving::first(observed, plan, !hooks::holds_release(observed))
+            leaving::first(observed, plan, !hooks::holds_release(observed), now)
         }
     }
 }

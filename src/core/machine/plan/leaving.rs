@@ -1,7 +1,11 @@
-//! A control plane leaves: its etcd member is removed through the others, before its machine is released.
+//! A control plane leaves: another one holds the virtual IP, then its etcd member is removed through the others, before its
+//! machine is released.
+
+use k8s_openapi::jiff::Timestamp;
 
 use super::super::cluster::ObservedCluster;
 use super::super::observed::{Contact, Lookup, Observed, Placement};
+use super::address::Giving;
 use super::delete::deleting;
 use super::joining::{busy, has_turn, turn_of_another};
 use super::{Action, Plan, address};
@@ -158,9 +162,10 @@ fn last(cluster: &ObservedCluster) -> Finding {
     )
 }
 
-/// Puts the turn and the removal of its member in the place of what would end the Machine; that follows in the pass which no
-/// longer sees the member. Afterwards the turn is returned. A plan that waits is left alone, unless `always`.
-pub(super) fn first(observed: &Observed, mut plan: Plan, always: bool) -> Plan {
+/// Puts the turn, what precedes the removal of its member, and that removal in the place of what would end the Machine; that
+/// follows in the pass which no longer sees the member. Afterwards the turn is returned. A plan that waits is left alone, unless
+/// `always`; an address that was given away is taken back meanwhile.
+pub(super) fn first(observed: &Observed, mut plan: Plan, always: bool, now: Timestamp) -> Plan {
     let drains =
         |action: &Action| matches!(action, Action::Drain { .. } | Action::AwaitVolumes { .. });
     let ends = |action: &Action| !drains(action) && !matches!(action, Action::AwaitHooks(_));
@@ -168,14 +173,25 @@ pub(super) fn first(observed: &Observed, mut plan: Plan, always: bool) -> Plan {
         Leaving::Member(member) if always || plan.actions.iter().any(ends) => {
             plan.actions.retain(|action| !ends(action));
             plan.actions.push(Action::TakeTurn(TurnAction::Remove));
-            plan.actions.push(Action::RemoveMember(member.clone()));
+            match address::give_away(observed, now) {
+                Giving::Over(said) => {
+                    plan.actions.push(Action::RemoveMember(member.clone()));
+                    address::say(&mut plan, said);
+                }
+                Giving::Next(step) => {
+                    plan.actions.extend(step.actions);
+                    address::say(&mut plan, step.findings);
+                    plan.next = plan.next.sooner(step.next);
+                }
+            }
         }
+        Leaving::Member(_) => address::take_back(observed, &mut plan, now),
         Leaving::Removed(Some(over)) => {
             let at = plan.actions.iter().position(|action| !drains(action));
             let at = at.unwrap_or(plan.actions.len());
             plan.actions.insert(at, Action::ReturnTurn(over));
         }
-        Leaving::Member(_) | Leaving::Nothing | Leaving::Removed(None) | Leaving::Waits(_) => (),
+        Leaving::Nothing | Leaving::Removed(None) | Leaving::Waits(_) => (),
     }
     plan
 }

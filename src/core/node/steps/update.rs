@@ -88,7 +88,11 @@ pub fn kubelet(input: &Prepare<'_>, settings: &str) -> Result<Unit, UnitError> {
                 "kubelet",
                 "kubelet in the new version",
                 "steps/kubelet.sh",
-                context! { settings, ..software(input) },
+                context! {
+                    settings,
+                    control_plane => input.role == Role::ControlPlane,
+                    ..software(input)
+                },
             )?,
         ],
         secrets: Vec::new(),

@@ -35,6 +35,24 @@ pub fn address(input: &VirtualIpInput<'_>) -> Result<Unit, UnitError> {
     })
 }
 
+/// The unit by which another control plane comes to hold the virtual IP, and this one takes no part any more. It fails, and this
+/// one takes part as before, where no other holds it afterwards. [`address`] undoes it.
+///
+/// # Errors
+/// [`UnitError`]: a template does not render.
+pub fn give_address() -> Result<Unit, UnitError> {
+    Ok(Unit {
+        kind: JobKind::Address,
+        steps: vec![step(
+            "give-address",
+            "Virtual IP on another control plane",
+            "steps/give-address.sh",
+            context! {},
+        )?],
+        secrets: Vec::new(),
+    })
+}
+
 pub(super) fn virtual_ip(input: &VirtualIpInput<'_>) -> Result<Step, UnitError> {
     let values = context! {
         address => input.address,

@@ -138,31 +138,6 @@ fn a_hook_after_the_drain_keeps_the_member_too() {
 }
 
 #[test]
-fn the_virtual_ip_is_not_left_without_a_holder() {
-    let of = |applied: Option<&str>| {
-        let mut observed = beside(deleted(running(control_plane()), at(0)), |c| {
-            let endpoint =
-                json!({ "controlPlaneEndpoint": { "host": "192.0.2.100", "heldBy": "virtualIP" } });
-            c.spec = Ok(serde_json::from_value(endpoint).expect("settings"));
-            c.etcd = Lookup::Known(etcd_at(&[OWN, FIRST]));
-            c.other_control_planes[0].applied = applied.map(str::to_owned);
-        });
-        observed.own_address = Some(OWN.into());
-        plan(&observed, at(1))
-    };
-    let waits = of(None);
-    assert_eq!(finding(&waits, "Deleting").reason, "AddressChanging");
-    assert_eq!(waits.actions, []);
-    let leaves = of(Some("unit"));
-    assert!(
-        leaves
-            .actions
-            .iter()
-            .any(|a| matches!(a, Action::RemoveMember(_)))
-    );
-}
-
-#[test]
 fn a_component_that_does_not_serve_is_said_and_the_machine_stays_ready() {
     let fails = || Answer::Fails("/healthz answers 500: no lease".into());
     let state = [0, 20].into_iter();

@@ -1,5 +1,6 @@
 //! Control planes of several machines: who joins, who leaves, and what etcd allows of it.
 
+mod address;
 mod ends;
 mod versions;
 

@@ -73,6 +73,7 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
         // nor are there hooks, Nodes that we cordoned, or an etcd
         | Action::AwaitHooks(_)
         | Action::UncordonNode { .. }
+        | Action::GiveAddress
         | Action::RemoveMember(_)
         | Action::ReturnTurn(TurnIsOver::Member(_) | TurnIsOver::Vacant(_)) => false,
         Action::TakeTurn(_) => {
