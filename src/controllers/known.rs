@@ -14,6 +14,7 @@ use crate::core::control_plane::Members;
 use crate::core::control_plane::component::Components;
 use crate::core::control_plane::health::Judgement;
 use crate::core::control_plane::turn::Marks;
+use crate::core::kubeadm::KubernetesVersion;
 use crate::memory::ByUid;
 use crate::pki::Authorities;
 
@@ -53,6 +54,15 @@ impl Default for Kubeconfig {
     }
 }
 
+/// What kubeadm has recorded of a cluster, as it was last read.
+#[derive(Clone)]
+pub struct Recorded {
+    /// The `kubernetesVersion` of ConfigMap `kube-system/kubeadm-config`.
+    pub version: KubernetesVersion,
+    /// The version of the Cluster at that time. Once it has another, what was read may be over.
+    pub beside: Option<String>,
+}
+
 /// Cached facts about one cluster.
 #[derive(Clone, Default)]
 pub struct ClusterMemory {
@@ -86,6 +96,8 @@ pub struct ClusterMemory {
     pub sentence: String,
     /// `gitVersion` of its API server.
     pub version: Option<String>,
+    /// What kubeadm has recorded of it, once a Machine has asked for it.
+    pub recorded: Option<Recorded>,
     /// What was last read of its etcd, and when.
     pub etcd: Option<(Result<Arc<Members>, String>, Timestamp)>,
     /// The last list in which all members were healthy.

@@ -158,7 +158,7 @@ fn is_running(observed: &Observed, unit: JobKind) -> bool {
 }
 
 /// The observation of its host in this pass.
-fn seen(observed: &Observed) -> Option<&Observation> {
+pub(super) fn seen(observed: &Observed) -> Option<&Observation> {
     match &observed.placement {
         Placement::Held(Infrastructure {
             contact: Contact::Seen(seen),
@@ -187,6 +187,12 @@ async fn start(
         && !is_node
         && observed.acts_as_control_plane()
         && let Some(finding) = etcd::may_join(controller, observed).await?
+    {
+        return Ok(ActionOutcome::NotYet(finding));
+    }
+    if !is_node
+        && !observed.acts_as_control_plane()
+        && let Some(finding) = record::fits(controller, observed, name).await?
     {
         return Ok(ActionOutcome::NotYet(finding));
     }

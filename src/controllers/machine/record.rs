@@ -2,24 +2,98 @@
 //!
 //! Here and not by `kubeadm init phase upload-config` on the newcomer: that has no credentials before it has joined. Only the
 //! version changes; the rest of what `upload-config` writes (v1beta4, and the RBAC of the two ConfigMaps) is the same in all
-//! versions of kubeadm that are supported.
+//! versions of kubeadm that are supported. A worker joins with a kubeadm of the minor version that stands there.
 
 use kube::ResourceExt;
 use serde_json::{Value, json};
 
 use super::Machines;
+use super::perform::{seen, wake_again};
 use crate::api::conditions::{Finding, Reason};
 use crate::api::names::ANNOTATION_ADDONS_DUE;
 use crate::api::{Cluster, Machine};
+use crate::controllers::known::Recorded;
+use crate::controllers::workloads::Workloads;
 use crate::core::control_plane::Members;
-use crate::core::kubeadm::record::{RecordStep, may_go_back, step};
+use crate::core::kubeadm::record::{self, RecordStep, may_go_back, step};
 use crate::core::kubeadm::{Kept, KubernetesVersion, version};
-use crate::core::machine::plan::{BOOTSTRAP, joining};
+use crate::core::machine::plan::{BOOTSTRAP, joining, recorded};
 use crate::core::machine::{Lookup, Observed};
+use crate::core::node::JobKind;
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::workload::kubeadm_config::{self, Record};
 
 const MISSING: &str = "ConfigMap kube-system/kubeadm-config of the cluster has no ClusterConfiguration with a kubernetesVersion, and kubeadm join reads it. Restore it on a control plane: kubeadm init phase upload-config kubeadm";
+
+/// What kubeadm has recorded of a Cluster, as it was last read beside the version that the Cluster has.
+pub(super) fn known(workloads: &Workloads, cluster: &Cluster) -> Option<KubernetesVersion> {
+    let known = workloads.known.get(&cluster.uid().unwrap_or_default());
+    let recorded = known
+        .recorded
+        .filter(|read| read.beside == version_of(cluster));
+    recorded.map(|read| read.version)
+}
+
+fn note(controller: &Machines, cluster: &Cluster, version: KubernetesVersion) {
+    let (uid, beside) = (cluster.uid().unwrap_or_default(), version_of(cluster));
+    let read = Some(Recorded { version, beside });
+    let known = &controller.workloads.known;
+    known.update(&uid, |known| known.recorded = read);
+}
+
+fn version_of(cluster: &Cluster) -> Option<String> {
+    cluster.status.as_ref()?.version.clone()
+}
+
+/// Requires that the host of a worker is prepared with a kubeadm of the minor version that is recorded now. That is read before
+/// each join; before a preparation only if it is not the first one and nothing is known of the record, as after a restart. A
+/// finding says why the job is not started.
+///
+/// # Errors
+/// `ReconcileError::Other` when the Cluster was deleted.
+pub(super) async fn fits(
+    controller: &Machines,
+    observed: &Observed,
+    job: JobKind,
+) -> Result<Option<Finding>, ReconcileError> {
+    let of_cluster = observed.cluster.as_ref();
+    let is_unknown = of_cluster.is_some_and(|cluster| cluster.recorded.is_none());
+    let was_prepared = || {
+        let seen = seen(observed);
+        seen.is_some_and(|seen| seen.job(&observed.marker.job(job)).is_some())
+    };
+    let is_join = match job {
+        JobKind::Join => true,
+        JobKind::Prepare if is_unknown && was_prepared() => false,
+        _ => return Ok(None),
+    };
+    let (namespace, name) = (&observed.marker.namespace, &observed.marker.cluster);
+    let cluster = controller.base.stores().clusters.get(namespace, name);
+    let cluster =
+        cluster.ok_or_else(|| ReconcileError::other("join", "the Cluster was deleted"))?;
+    let wait = |message| Finding::no(BOOTSTRAP, Reason::WaitingForControlPlane, message);
+    let Some(workload) = controller.workloads.get(&cluster) else {
+        return Ok(is_join.then(unconnected));
+    };
+    let version = match kubeadm_config::read(workload.client(), Kept::Cluster).await {
+        Ok(record) => record.and_then(|record| record::version(&record.text)),
+        // a host is prepared before there is a control plane as well
+        Err(error) => {
+            return Ok(is_join.then(|| wait(recorded::unread(observed, &error.sentence()))));
+        }
+    };
+    let Some(version) = version else {
+        // not everybody makes a control plane with kubeadm
+        let is_external = of_cluster.is_some_and(|cluster| cluster.external);
+        return Ok((is_join && !is_external).then(|| wait(MISSING.into())));
+    };
+    note(controller, &cluster, version.clone());
+    let differs = recorded::differs(observed, &version);
+    if differs.is_some() {
+        wake_again(controller, observed);
+    }
+    Ok(differs.map(|message| Finding::no(BOOTSTRAP, Reason::VersionSkew, message)))
+}
 
 /// What has to be written before the Machine joins.
 enum Change {
@@ -76,6 +150,9 @@ pub(super) async fn prepare(
     }
     let written = kubeadm_config::write(workload.client(), &record, &configuration).await;
     written.map_err(|error| ReconcileError::other("join a control plane", error.sentence()))?;
+    if let Some(version) = wanted(observed) {
+        note(controller, cluster, version);
+    }
     if due.is_none() {
         remember(controller, cluster, None).await?;
     }
@@ -101,6 +178,9 @@ async fn judge(
     let Some(record) = read else {
         return no(Reason::WaitingForControlPlane, MISSING.into());
     };
+    if let Some(version) = record::version(&record.text) {
+        note(controller, cluster, version);
+    }
     match step(&record.text, &wanted) {
         RecordStep::Keep => Ok(Ok(Change::Nothing)),
         RecordStep::Unreadable => no(Reason::WaitingForControlPlane, MISSING.into()),

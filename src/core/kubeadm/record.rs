@@ -28,6 +28,11 @@ pub enum RecordStep {
     Unreadable,
 }
 
+/// The version that stands in this `ClusterConfiguration`; `None` if none can be read.
+pub fn version(configuration: &str) -> Option<KubernetesVersion> {
+    find(configuration).map(|(_, version)| version)
+}
+
 /// What has to be done about this `ClusterConfiguration` before a control plane of the `wanted` version joins.
 pub fn step(configuration: &str, wanted: &KubernetesVersion) -> RecordStep {
     let Some((at, from)) = find(configuration) else {
@@ -148,6 +153,12 @@ mod tests {
             ("", RecordStep::Unreadable),
         ] {
             assert_eq!(step(text, &wanted), expected, "{text}");
+            let is_read = expected == RecordStep::Keep;
+            assert_eq!(
+                super::version(text),
+                is_read.then(|| wanted.clone()),
+                "{text}"
+            );
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::api::cluster::{ClusterNetwork, Turn};
 use crate::api::conditions::Reason;
 use crate::core::control_plane::Members;
 use crate::core::control_plane::component::Components;
-use crate::core::kubeadm::Endpoint;
+use crate::core::kubeadm::{Endpoint, KubernetesVersion};
 use crate::core::settings;
 
 /// A Cluster, as its Machines see it.
@@ -54,6 +54,9 @@ pub struct ObservedCluster {
     pub other_control_planes: Vec<ControlPlaneMachine>,
     /// Version of its control plane: the lowest that its API servers report.
     pub version: Option<String>,
+    /// Version that kubeadm has recorded for it, as a Machine read it last. `None`: not asked since the manager started, or
+    /// since its version is another.
+    pub recorded: Option<KubernetesVersion>,
     /// Its other machines, once the Machine has a version to be brought to.
     pub neighbours: Neighbours,
     /// Machines of the cluster that are no control plane, while it is being deleted; counted for a control plane only.

@@ -9,6 +9,9 @@ pub struct Neighbours {
     /// A control-plane Machine whose control plane is older than its spec wants: kubeadm's record in the cluster may be newer
     /// than what runs, and so nothing joins.
     pub updating: Option<String>,
+    /// Name and version of a control-plane Machine that is behind kubeadm's record in the cluster, while the control plane moves to
+    /// that; determined for a worker that has not joined.
+    pub behind_record: Option<(String, KubernetesVersion)>,
     /// The newest version that another control-plane Machine of the cluster runs; determined for a control plane only.
     pub newest_control_plane: Option<KubernetesVersion>,
     /// Name and version of the oldest kubelet; determined for a control plane only.
@@ -44,6 +47,42 @@ pub fn is_updating(runs: &str, wanted: &str, kubelet: Option<&KubernetesVersion>
         }
         _ => false,
     }
+}
+
+/// A control-plane Machine that is not being deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moving {
+    /// Its name.
+    pub name: String,
+    /// The version that its own API server said last.
+    pub runs: Option<KubernetesVersion>,
+    /// The version that its spec wants.
+    pub wants: Option<KubernetesVersion>,
+}
+
+/// The first by name of the control planes that run an older minor version than is recorded, while one of them wants that.
+/// `None` while they wait for the oldest kubelet, which may wait for the one that joins.
+pub fn behind_record(
+    recorded: &KubernetesVersion,
+    control_planes: Vec<Moving>,
+    oldest_kubelet: impl FnOnce() -> Option<KubernetesVersion>,
+) -> Option<(String, KubernetesVersion)> {
+    let is_wanted = |one: &Moving| {
+        let wants = one.wants.as_ref();
+        wants.is_some_and(|wants| wants.minor() >= recorded.minor())
+    };
+    if !control_planes.iter().any(is_wanted) {
+        return None;
+    }
+    let behind = control_planes.into_iter().filter_map(|one| {
+        let runs = one.runs.filter(|runs| runs.minor() < recorded.minor())?;
+        Some((one.name, runs))
+    });
+    let first = behind.min_by(|(one, _), (other, _)| one.cmp(other))?;
+    let kubelet = oldest_kubelet();
+    let kubelet = kubelet.as_ref().map(|version| ("", version));
+    let follows = version::check_kubelets_follow(recorded, kubelet);
+    follows.is_ok().then_some(first)
 }
 
 /// Whether ordinary pods are scheduled on a Node.
@@ -91,6 +130,46 @@ mod tests {
         for (behind, expected) in [("v1.32.9", false), ("v1.33.0", true)] {
             let waits = is_updating("v1.35.4", "v1.36.3", Some(&kubelet(behind)));
             assert_eq!(waits, expected, "{behind}");
+        }
+    }
+
+    #[test]
+    fn a_control_plane_is_behind_the_record_while_one_moves_to_that() {
+        // what the control planes run and want, beside the oldest kubelet
+        type Machines = &'static [(&'static str, &'static str)];
+        const OLD: (&str, &str) = ("v1.35.4", "v1.35.4");
+        const NEW: (&str, &str) = ("v1.36.3", "v1.36.3");
+        const JOINS: (&str, &str) = ("", "v1.36.3");
+        let version = |text: &str| text.parse::<KubernetesVersion>().ok();
+        let table: [(&str, Machines, &str, Option<&str>); 8] = [
+            ("a rollout", &[NEW, OLD, OLD], "v1.35.4", Some("cp-1")),
+            (
+                "the first one joins",
+                &[OLD, JOINS],
+                "v1.35.4",
+                Some("cp-0"),
+            ),
+            ("in place", &[("v1.35.4", "v1.36.3")], "", Some("cp-0")),
+            ("all have moved", &[NEW, NEW], "v1.35.4", None),
+            // the record was raised for one that is gone: nobody moves
+            ("given up", &[OLD, OLD], "v1.35.4", None),
+            ("by a patch version", &[("v1.36.1", "v1.36.3")], "", None),
+            // the worker that takes the place of that kubelet would wait for what waits for it
+            ("a kubelet is left behind", &[NEW, OLD], "v1.32.9", None),
+            ("not ours", &[], "", None),
+        ];
+        for (case, machines, kubelet, expected) in table {
+            let machines = machines.iter().enumerate();
+            let moving = machines.map(|(index, (runs, wants))| Moving {
+                name: format!("cp-{index}"),
+                runs: version(runs),
+                wants: version(wants),
+            });
+            let recorded = version("v1.36.3").expect("a version");
+            let found = behind_record(&recorded, moving.rev().collect(), || version(kubelet));
+            let found = found.map(|(name, runs)| (name, runs.to_string()));
+            let expected = expected.map(|name| (name.to_owned(), "v1.35.4".to_owned()));
+            assert_eq!(found, expected, "{case}");
         }
     }
 

@@ -55,7 +55,28 @@ fn parts(observed: &Observed) -> Result<Parts<'_>, String> {
 /// # Errors
 /// What is missing or cannot be used, for people.
 pub fn prepare(observed: &Observed) -> Result<Unit, String> {
-    with_input(observed, node::prepare)
+    let kubeadm = kubeadm(observed)?;
+    with_input(observed, |input| {
+        node::prepare(&Prepare {
+            control_plane_version: &kubeadm,
+            ..input.clone()
+        })
+    })
+}
+
+/// The version of kubeadm with which a host is prepared: that of the control plane; of a worker, where kubeadm has recorded
+/// another minor version for the cluster, the recorded one.
+///
+/// # Errors
+/// What is missing or cannot be used, for people.
+pub fn kubeadm(observed: &Observed) -> Result<KubernetesVersion, String> {
+    let cluster = parts(observed)?.cluster;
+    let (_, version) = versions(observed, cluster)?;
+    // kubeadm's record follows a control plane that joins
+    let recorded = cluster.recorded.as_ref();
+    let recorded = recorded.filter(|_| !observed.machine.is_control_plane());
+    let other = recorded.filter(|recorded| recorded.minor() != version.minor());
+    Ok(other.cloned().unwrap_or(version))
 }
 
 /// `kubeadm upgrade`; of a node that only follows settings, the phases for these.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use kube::ResourceExt;
 
-use super::{Machines, turn};
+use super::{Machines, record, turn};
 use crate::api::cluster::Turn;
 use crate::api::names::{self, ANNOTATION_INITIALIZED, LABEL_CLUSTER};
 use crate::api::{Cluster, ClusterProviderSpec, Machine, MachineProviderSpec};
@@ -77,6 +77,10 @@ pub async fn observe(
         let goes = seen.settings.rollout == Rollout::Goes;
         let spec = seen.spec.as_ref().ok().filter(|_| goes);
         seen.neighbours = neighbours::of(controller, cluster, &machine, turn, *acts, spec);
+        if let (false, Some(recorded)) = (*acts, &seen.recorded) {
+            seen.neighbours.behind_record =
+                neighbours::behind_record(controller, cluster, &machine, recorded);
+        }
     }
     let mut observed = Observed {
         cluster: seen.map(|(seen, _)| seen),
@@ -257,6 +261,7 @@ fn observed_cluster(
             .as_ref()
             .and_then(|status| status.version.clone())
             .or_else(|| version_of_machines(stores, cluster)),
+        recorded: record::known(workloads, cluster),
         initialized_by,
         initialized_by_secret,
         turn,

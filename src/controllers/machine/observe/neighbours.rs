@@ -14,7 +14,7 @@ use crate::controllers::paused::paused_by;
 use crate::core::kubeadm::KubernetesVersion;
 use crate::core::machine::apart;
 use crate::core::machine::neighbours::{
-    AddonsDue, Neighbours, is_updating, oldest_kubelet, takes_pods,
+    self, AddonsDue, Moving, Neighbours, is_updating, oldest_kubelet, takes_pods,
 };
 use crate::core::{Key, NodeView, settings};
 
@@ -119,6 +119,32 @@ fn upgrading(turn: Option<&Turn>, machine: &Machine) -> Option<String> {
         turn.action == TurnAction::Upgrade && machine.uid().as_ref() != Some(&turn.machine)
     };
     turn.filter(is_others).map(|turn| turn.name.clone())
+}
+
+/// A control-plane Machine that is behind kubeadm's record, for a worker that has not joined.
+pub(super) fn behind_record(
+    controller: &Machines,
+    cluster: &Cluster,
+    machine: &Machine,
+    recorded: &KubernetesVersion,
+) -> Option<(String, KubernetesVersion)> {
+    let status = machine.status.as_ref();
+    if status.is_some_and(|status| status.node_ref.is_some()) {
+        return None;
+    }
+    let mut machines = controller.control_planes.machines(cluster);
+    machines.retain(|other| other.metadata.deletion_timestamp.is_none());
+    let moving = machines.iter().map(|other| Moving {
+        name: other.name_any(),
+        runs: runs(other).and_then(|runs| runs.parse().ok()),
+        wants: other
+            .versions()
+            .and_then(|versions| versions.control_plane.as_deref()?.parse().ok()),
+    });
+    neighbours::behind_record(recorded, moving.collect(), || {
+        let nodes = nodes(controller, cluster);
+        oldest_kubelet(nodes.iter().map(AsRef::as_ref)).map(|(_, version)| version)
+    })
 }
 
 fn nodes(controller: &Machines, cluster: &Cluster) -> Vec<Arc<NodeView>> {

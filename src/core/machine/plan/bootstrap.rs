@@ -8,7 +8,9 @@ use super::super::cluster::ObservedCluster;
 use super::super::observed::{Contact, Infrastructure, Lookup, Namesake, Observed};
 use super::super::units;
 use super::doubt::{self, ClusterName};
-use super::{Action, Plan, gates, joining, running, taking, unreachable, virtual_machine};
+use super::{
+    Action, Plan, gates, joining, recorded, running, taking, unreachable, virtual_machine,
+};
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason, find};
 use crate::api::names::machine_uid;
@@ -144,20 +146,10 @@ fn on_host(
             ));
         }
     };
-    let done = |unit: JobKind| {
-        seen.job(&observed.marker.job(unit))
-            .is_some_and(|s| s.state == UnitState::Succeeded)
-    };
-    let joined = done(JobKind::Init) || done(JobKind::Join);
     if let Some(plan) = gates::before_kubeadm(observed, seen) {
         return plan;
     }
-    let prepared = seen
-        .job(&observed.marker.job(JobKind::Prepare))
-        .is_some_and(|s| {
-            s.state == UnitState::Succeeded && (joined || s.identity == prepare.identity())
-        });
-    if !prepared {
+    if !recorded::is_prepared(observed, seen, owner, &prepare) {
         return run(observed, seen, JobKind::Prepare, now);
     }
     if observed.acts_as_control_plane() {
@@ -246,7 +238,9 @@ fn worker(
     let join = seen.job(&observed.marker.job(JobKind::Join));
     let is_joining =
         join.is_some_and(|unit| matches!(unit.state, UnitState::Running(_) | UnitState::Succeeded));
-    if let Some(message) = joining::updating(observed, cluster).filter(|_| !is_joining) {
+    let moves = || recorded::moving(observed, cluster);
+    let waits_for = joining::updating(observed, cluster).or_else(moves);
+    if let Some(message) = waits_for.filter(|_| !is_joining) {
         return Plan {
             next: Next::After(ASK_AGAIN),
             ..wait(Reason::VersionSkew, message)
@@ -327,7 +321,7 @@ pub(super) fn run(observed: &Observed, seen: &Observation, unit: JobKind, now: T
             act(failure.map_or_else(|| runs(unit, at), |failure| failed(unit, failure)))
         }
         Some(UnitState::Succeeded) if unit == JobKind::Prepare => {
-            go("the settings of the preparation changed; preparing the host again".into())
+            go(recorded::again(observed, seen))
         }
         Some(UnitState::Succeeded) => waiting_for_node(observed),
         _ if let Some(message) = unstarted => {

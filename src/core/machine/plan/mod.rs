@@ -16,6 +16,7 @@ mod hypervisor;
 pub mod joining;
 pub mod leaving;
 pub mod placement;
+pub mod recorded;
 mod release;
 pub use action::{Acquire, Action, Power, Release};
 pub use bootstrap::BOOTSTRAP;

@@ -119,6 +119,7 @@ fn cluster() -> ObservedCluster {
         components: None,
         other_control_planes: Vec::new(),
         version: Some("v1.36.3".into()),
+        recorded: None,
         neighbours: crate::core::machine::Neighbours::default(),
         workers_left: 1,
     }

@@ -2,6 +2,7 @@
 
 mod another_cluster;
 mod kept;
+mod recorded;
 mod running;
 
 use super::*;
