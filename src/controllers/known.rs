@@ -17,6 +17,7 @@ use crate::core::control_plane::turn::Marks;
 use crate::core::kubeadm::KubernetesVersion;
 use crate::memory::ByUid;
 use crate::pki::Authorities;
+use crate::remote::Targets;
 
 use crate::core::cluster::{Attempt, Certificates};
 
@@ -54,6 +55,15 @@ impl Default for Kubeconfig {
     }
 }
 
+/// Hosts through which the API of a cluster is reached.
+#[derive(Clone)]
+pub struct Way {
+    /// What they are chosen by. Once that differs, they are chosen anew.
+    pub depends_on: String,
+    /// Those of the connection.
+    pub targets: Arc<Targets>,
+}
+
 /// What kubeadm has recorded of a cluster, as it was last read.
 #[derive(Clone)]
 pub struct Recorded {
@@ -84,8 +94,8 @@ pub struct ClusterMemory {
     pub kubeconfig: Kubeconfig,
     /// Digest of the kubeconfig that we are connected with.
     pub connected_with: Option<String>,
-    /// What the route depended on by which we are connected; empty for a direct one.
-    pub connected_through: String,
+    /// The hosts through which we are connected; none if directly.
+    pub way: Option<Way>,
     /// The health judgement of the probes so far.
     pub judgement: Judgement,
     /// When it was last probed.

@@ -32,4 +32,4 @@ pub use run_error::RunError;
 pub use session::Session;
 pub use stream::TcpTunnel;
 pub use target::{Hop, Place, Target};
-pub use tunnel::{Route, kube_builder, kube_client};
+pub use tunnel::{Route, Targets, kube_builder, kube_client};

@@ -4,8 +4,8 @@
 //! authenticate to the API server.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use http::{Request, Response, Uri};
@@ -22,7 +22,7 @@ use tower::{BoxError, ServiceBuilder};
 
 use super::patience::Patience;
 use super::transport::ByteStream;
-use super::{Pool, Target};
+use super::{Pool, RunError, Target};
 
 /// The route to an API server.
 ///
@@ -36,8 +36,8 @@ pub enum Route {
     Through {
         /// The pool of connections.
         pool: Pool,
-        /// The hosts. A connection that one of them does not open is opened by the next, and so are those after it.
-        targets: Vec<Target>,
+        /// The hosts.
+        targets: Arc<Targets>,
     },
     /// Through a host, to this address instead of the `kube::Config`'s; certificates are still
     /// verified for the latter (or its `tls_server_name`).
@@ -51,6 +51,98 @@ pub enum Route {
         /// Port of the API.
         port: u16,
     },
+}
+
+/// Hosts through one of which connections go. One that does not open a connection is passed over, by those after it as well. They
+/// can be replaced while they are used.
+#[derive(Debug)]
+pub struct Targets {
+    all: RwLock<Arc<[Target]>>,
+    /// Which of them is tried first.
+    first: AtomicUsize,
+}
+
+impl Targets {
+    /// These hosts.
+    pub fn new(targets: Vec<Target>) -> Self {
+        Self {
+            all: RwLock::new(targets.into()),
+            first: AtomicUsize::new(0),
+        }
+    }
+
+    /// Other hosts instead. The one that is tried first stays so if it is among them.
+    pub fn replace(&self, targets: Vec<Target>) {
+        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+        let first = all
+            .get(self.first.load(Ordering::Relaxed))
+            .map(Target::place);
+        let at = targets
+            .iter()
+            .position(|target| Some(target.place()) == first);
+        self.first.store(at.unwrap_or_default(), Ordering::Relaxed);
+        *all = targets.into();
+    }
+
+    /// Opens a connection to this address through the first of them that does.
+    async fn open(
+        &self,
+        pool: &Pool,
+        (host, port): (&str, u16),
+    ) -> Result<Box<dyn ByteStream>, BoxError> {
+        let all = Arc::clone(&self.all.read().unwrap_or_else(PoisonError::into_inner));
+        let begin = self.first.load(Ordering::Relaxed);
+        let mut refused: Option<BoxError> = None;
+        for turn in 0..all.len() {
+            let at = (begin + turn) % all.len();
+            let mut attempt = Attempt {
+                first: &self.first,
+                at,
+                next: (at + 1) % all.len(),
+                is_open: false,
+            };
+            let opened = async {
+                let session = pool.session(&all[at]).await?;
+                Ok::<_, BoxError>(session.open_tcp(host, port).await?)
+            };
+            match opened.await {
+                Ok(stream) => {
+                    attempt.is_open = true;
+                    self.first.store(at, Ordering::Relaxed);
+                    return Ok(Box::new(stream));
+                }
+                // what a host says of the address tells more than that another one is silent
+                Err(error) if refused.as_ref().is_none_or(|told| !is_closed(told)) => {
+                    refused = Some(error);
+                }
+                Err(_) => {}
+            }
+        }
+        Err(refused.unwrap_or_else(|| "no host leads to it".into()))
+    }
+}
+
+fn is_closed(error: &BoxError) -> bool {
+    let told = error.downcast_ref::<RunError>();
+    told.is_some_and(RunError::is_closed_port)
+}
+
+/// One host is tried. When that fails, or the caller gives up, another one comes first.
+struct Attempt<'a> {
+    first: &'a AtomicUsize,
+    at: usize,
+    next: usize,
+    is_open: bool,
+}
+
+impl Drop for Attempt<'_> {
+    fn drop(&mut self) {
+        if !self.is_open {
+            let order = Ordering::Relaxed;
+            let (at, next) = (self.at, self.next);
+            self.first.compare_exchange(at, next, order, order).ok();
+        }
+    }
 }
 
 /// A client for `config` over `route`. It connects with the first request. Each request has a time limit, and a
@@ -125,9 +217,7 @@ enum Way {
     Direct,
     Ssh {
         pool: Pool,
-        targets: Arc<[Target]>,
-        /// Which of them is tried first.
-        first: Arc<AtomicUsize>,
+        targets: Arc<Targets>,
         fixed: Option<(Arc<str>, u16)>,
     },
 }
@@ -142,12 +232,15 @@ impl Way {
                 target,
                 host,
                 port,
-            } => (pool, vec![target], Some((host.into(), port))),
+            } => (
+                pool,
+                Arc::new(Targets::new(vec![target])),
+                Some((host.into(), port)),
+            ),
         };
         Self::Ssh {
             pool,
-            targets: targets.into(),
-            first: Arc::default(),
+            targets,
             fixed,
         }
     }
@@ -158,46 +251,17 @@ impl Way {
             Self::Ssh {
                 pool,
                 targets,
-                first,
                 fixed,
             } => {
                 let address = match &fixed {
                     Some((host, port)) => (&**host, *port),
                     None => address_of(&uri)?,
                 };
-                through_one_of(&pool, &targets, &first, address).await?
+                targets.open(&pool, address).await?
             }
         };
         Ok(TokioIo::new(stream))
     }
-}
-
-/// Opens a connection to this address through the first of the hosts that does.
-async fn through_one_of(
-    pool: &Pool,
-    targets: &[Target],
-    first: &AtomicUsize,
-    (host, port): (&str, u16),
-) -> Result<Box<dyn ByteStream>, BoxError> {
-    let mut refused = BoxError::from("no host leads to it");
-    let begin = first.load(Ordering::Relaxed);
-    for turn in 0..targets.len() {
-        let at = (begin + turn) % targets.len();
-        // a caller that gives up on one that is silent goes on with the next
-        first.store(at + 1, Ordering::Relaxed);
-        let opened = async {
-            let session = pool.session(&targets[at]).await?;
-            Ok::<_, BoxError>(session.open_tcp(host, port).await?)
-        };
-        match opened.await {
-            Ok(stream) => {
-                first.store(at, Ordering::Relaxed);
-                return Ok(Box::new(stream));
-            }
-            Err(error) => refused = error,
-        }
-    }
-    Err(refused)
 }
 
 async fn direct(uri: Uri) -> Result<TcpStream, BoxError> {

@@ -82,7 +82,6 @@ pub struct WorkloadCluster {
     client: Client,
     state: Arc<State>,
     watch: AbortHandle,
-    cordons: tokio::sync::Mutex<()>,
 }
 
 /// State that the watch writes and others read.
@@ -107,7 +106,6 @@ impl WorkloadCluster {
             client,
             state,
             watch,
-            cordons: tokio::sync::Mutex::default(),
         }
     }
 
@@ -152,11 +150,6 @@ impl WorkloadCluster {
         if matches!(self.connectivity(), Connectivity::Connected { .. }) {
             self.state.relist.notify_one();
         }
-    }
-
-    /// Held from the look at other Nodes to the cordon of one: of two that exclude each other one alone is cordoned.
-    pub async fn cordons(&self) -> tokio::sync::MutexGuard<'_, ()> {
-        self.cordons.lock().await
     }
 
     /// Ends the watch, even if other references to this workload cluster remain.

@@ -14,6 +14,7 @@ use crate::api::conditions::{ConditionType, Status, find, is_true};
 use crate::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED};
 use crate::api::readable::unreadable;
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
+use crate::controllers::known::ClusterMemory;
 use crate::controllers::machine::{self, claimed_host, cluster_endpoint, turn as live_turn};
 use crate::controllers::whose::ProviderObject;
 use crate::core::cluster::{Certificates, MachineFact, Observed};
@@ -45,6 +46,7 @@ pub async fn observe(
         secrets::observe(controller, &cluster, now).await?;
     }
     let known = controller.workloads.known.get(&uid);
+    let connected = is_connected(controller, &cluster, &known, deleting).await;
     let is_awaited = is_awaited(controller, &uid, &machines, now);
     let settled = initialized_by.is_some() && !deleting;
     let certificates = if deleting || known.kubeconfig.external {
@@ -98,10 +100,7 @@ pub async fn observe(
         kubeconfig_ready: known.kubeconfig.external
             || known.kubeconfig.renew_at.is_some_and(|renew| now < renew),
         secrets_held: known.secrets_held,
-        connected: controller.workloads.get(&cluster).is_some()
-            && (known.kubeconfig.digest.is_none()
-                || known.kubeconfig.digest == known.connected_with)
-            && known.connected_through == route::depends_on(controller, &cluster),
+        connected,
         external: known.kubeconfig.external,
         kubeconfig_problem: known.kubeconfig.problem,
         machines: facts(controller, &machines),
@@ -278,6 +277,20 @@ fn spec(cluster: &Cluster, machines: &[Arc<Machine>]) -> Result<ClusterProviderS
     let input = settings::input(cluster, &spec, version);
     kubeadm::check(&input, &spec).map_err(|error| error.to_string())?;
     Ok(spec)
+}
+
+/// Whether the manager is connected with the kubeconfig that the Cluster has, and by a way that leads there.
+async fn is_connected(
+    controller: &Clusters,
+    cluster: &Cluster,
+    known: &ClusterMemory,
+    deleting: bool,
+) -> bool {
+    let has_it =
+        known.kubeconfig.digest.is_none() || known.kubeconfig.digest == known.connected_with;
+    controller.workloads.get(cluster).is_some()
+        && has_it
+        && (deleting || !route::follow(controller, cluster, known.way.as_ref()).await)
 }
 
 /// Where its control plane is, if known.

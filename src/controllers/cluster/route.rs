@@ -2,43 +2,89 @@
 
 use std::sync::Arc;
 
-use kube::{Resource, ResourceExt};
+use kube::ResourceExt;
 
 use super::Clusters;
+use crate::api::names::ANNOTATION_INITIALIZED;
 use crate::api::readable::unreadable;
 use crate::api::{Cluster, Host};
+use crate::controllers::known::Way;
 use crate::controllers::machine::claimed_host;
-use crate::remote::Route;
+use crate::remote::{Route, Targets};
 
-/// The route. A host whose keys cannot be used leads nowhere; without any it is direct.
-pub(super) async fn of(controller: &Clusters, cluster: &Cluster) -> Route {
+/// The route of a new connection, and what is remembered of it. A host whose keys cannot be used leads nowhere; without any it is
+/// direct.
+pub(super) async fn choose(controller: &Clusters, cluster: &Cluster) -> (Route, Option<Way>) {
     let hosts = hosts(controller, cluster);
-    let hosts: Vec<_> = hosts.iter().map(AsRef::as_ref).collect();
-    controller.hosts.route(&hosts).await
+    let targets = controller.hosts.targets(&hosts).await;
+    if targets.is_empty() {
+        return (Route::Direct, None);
+    }
+    let targets = Arc::new(Targets::new(targets));
+    let way = Way {
+        depends_on: depends_on(controller, &hosts),
+        targets: Arc::clone(&targets),
+    };
+    let pool = controller.hosts.pool().clone();
+    (Route::Through { pool, targets }, Some(way))
 }
 
-/// What it depends on. The manager connects anew when that changes.
-pub(super) fn depends_on(controller: &Clusters, cluster: &Cluster) -> String {
-    let hosts = hosts(controller, cluster).into_iter();
-    let parts = hosts.map(|host| {
-        let uid = host.meta().uid.clone().unwrap_or_default();
-        format!(
-            "{uid} {}",
-            serde_json::to_string(&host.spec.ssh).unwrap_or_default()
-        )
-    });
-    parts.collect::<Vec<_>>().join("\n")
+/// Lets a connection go on by what the hosts are now. Returns whether it has to be replaced instead.
+pub(super) async fn follow(controller: &Clusters, cluster: &Cluster, way: Option<&Way>) -> bool {
+    let hosts = hosts(controller, cluster);
+    let Some(way) = way else {
+        // a direct one; there is no other before the keys of such a host can be used
+        return !hosts.is_empty() && !controller.hosts.targets(&hosts).await.is_empty();
+    };
+    let now = depends_on(controller, &hosts);
+    if now == way.depends_on {
+        return false;
+    }
+    let targets = controller.hosts.targets(&hosts).await;
+    // without any the former ones are better than nothing
+    if !targets.is_empty() {
+        way.targets.replace(targets);
+        let uid = cluster.uid().unwrap_or_default();
+        controller.workloads.known.update(&uid, |known| {
+            if let Some(way) = &mut known.way {
+                way.depends_on = now;
+            }
+        });
+    }
+    false
 }
 
-/// The Hosts of its control plane that are behind jump hosts, by name.
+/// The Hosts, as they are reached, and their keys.
+fn depends_on(controller: &Clusters, hosts: &[Arc<Host>]) -> String {
+    let credentials = &controller.base.stores().credentials;
+    let mut parts = Vec::new();
+    for host in hosts {
+        let ssh = serde_json::to_string(&host.spec.ssh).unwrap_or_default();
+        parts.push(format!("{} {ssh}", host.uid().unwrap_or_default()));
+        let namespace = host.namespace().unwrap_or_default();
+        for name in host.spec.credentials() {
+            let secret = credentials.get(&namespace, name);
+            parts.extend(secret.and_then(|secret| secret.resource_version()));
+        }
+    }
+    parts.join("\n")
+}
+
+/// The Hosts of its control plane that are behind jump hosts, by name; that of the Machine which made it also when that is not
+/// declared as one any more.
 fn hosts(controller: &Clusters, cluster: &Cluster) -> Vec<Arc<Host>> {
     let namespace = cluster.namespace().unwrap_or_default();
     let stores = controller.base.stores();
-    let machines = controller.control_planes.machines(cluster).into_iter();
-    let hosts = machines.filter_map(|machine| claimed_host(stores, &namespace, &machine.uid()?));
+    let machines = controller.control_planes.machines(cluster);
+    let uids = machines.iter().filter_map(|machine| machine.uid());
+    let first = cluster.annotations().get(ANNOTATION_INITIALIZED).cloned();
+    let hosts = uids
+        .chain(first)
+        .filter_map(|uid| claimed_host(stores, &namespace, &uid));
     let is_behind =
         |host: &Arc<Host>| unreadable(host.as_ref()).is_none() && !host.spec.ssh.jump.is_empty();
     let mut hosts: Vec<_> = hosts.filter(is_behind).collect();
     hosts.sort_by_key(|host| host.name_any());
+    hosts.dedup_by_key(|host| host.name_any());
     hosts
 }

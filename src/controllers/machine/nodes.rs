@@ -70,10 +70,7 @@ pub async fn drain(
     let workload = connected(controller, observed)?;
     let failed =
         |error: workload::Error| ReconcileError::other(format!("drain Node {node}"), Chain(&error));
-    if let Some(finding) = cordon(controller, observed, &workload, (node, uid))
-        .await
-        .map_err(failed)?
-    {
+    if let Some(finding) = cordon(controller, observed, &workload, (node, uid)).await? {
         return Ok(ActionOutcome::NotYet(finding));
     }
     let unreachable = workload
@@ -127,28 +124,40 @@ async fn cordon(
     observed: &Observed,
     workload: &workload::WorkloadCluster,
     (node, uid): (&str, &str),
-) -> Result<Option<Finding>, workload::Error> {
-    let cordoned = Scheduling::Cordoned.into();
+) -> Result<Option<Finding>, ReconcileError> {
+    let failed =
+        |error: workload::Error| ReconcileError::other(format!("drain Node {node}"), Chain(&error));
     let is_cordoned = || {
         let view = workload.node(node);
         view.is_some_and(|view| view.is_cordoned_by_us())
     };
-    if observed.is_deleting() || is_cordoned() {
-        workload::nodes::change(workload.client(), node, uid, &cordoned).await?;
-        return Ok(None);
-    }
-    let marker = &observed.marker;
-    let key = Key::Cluster(marker.namespace.clone(), marker.cluster.clone());
-    let _held = workload.cordons().await;
-    let others = controller.base.stores().machines.by(&key);
-    let begun = apart::begun(&observed.machine, others.iter().map(AsRef::as_ref));
-    for (other, name) in begun {
-        let live = workload::nodes::read(workload.client(), name).await?;
-        if live.is_some_and(|live| live.is_cordoned_by_us()) {
-            return Ok(Some(update::drained_after(observed, &other.name_any())));
+    let excludes = !observed.is_deleting() && !is_cordoned();
+    let lock = controller.cordons(&workload.key().uid);
+    let _held = if excludes {
+        Some(lock.lock().await)
+    } else {
+        None
+    };
+    if excludes {
+        let marker = &observed.marker;
+        let key = Key::Cluster(marker.namespace.clone(), marker.cluster.clone());
+        let others = controller.base.stores().machines.by(&key);
+        let begun = apart::begun(&observed.machine, others.iter().map(AsRef::as_ref));
+        for (other, name) in begun {
+            let live = workload::nodes::read(workload.client(), name).await;
+            if live
+                .map_err(failed)?
+                .is_some_and(|live| live.is_cordoned_by_us())
+            {
+                return Ok(Some(update::drained_after(observed, &other.name_any())));
+            }
         }
+        // those that were read may have been slow to answer
+        controller.base.engine.must_lead()?;
     }
-    workload::nodes::change(workload.client(), node, uid, &cordoned).await?;
+    let cordoned = Scheduling::Cordoned.into();
+    let changed = workload::nodes::change(workload.client(), node, uid, &cordoned).await;
+    changed.map_err(failed)?;
     Ok(None)
 }
 

@@ -142,7 +142,7 @@ async fn run_job(
             controller,
             observed,
             server.as_ref(),
-            name,
+            (name, None),
             node::follow(&observed.marker.job(name)),
         )
         .await
@@ -240,7 +240,7 @@ async fn launch(
     } else {
         node::start_and_follow(&observed.marker, unit, now)
     };
-    follow(controller, observed, server, name, script).await
+    follow(controller, observed, server, (name, Some(unit)), script).await
 }
 
 /// What stands in the way of a job of a Node that runs is said of that job: the Node is as well as it was.
@@ -258,7 +258,7 @@ async fn follow(
     controller: &Machines,
     observed: &Observed,
     server: &dyn Server,
-    name: JobKind,
+    (name, started): (JobKind, Option<&Unit>),
     script: Result<node::Script, node::RenderError>,
 ) -> Result<ActionOutcome, ReconcileError> {
     let script = script
@@ -286,24 +286,28 @@ async fn follow(
     });
     let job = observed.marker.job(name);
     let failed = seen(observed).and_then(|seen| seen.failure(&job));
-    let failed = failed.filter(|_| !is_other(observed, &job)).cloned();
+    let failed = failed
+        .filter(|_| !is_other(observed, &job, started))
+        .cloned();
     controller
         .follows
         .start(job, failed, (session, script), wake);
     Ok(ActionOutcome::Yes)
 }
 
-/// Whether what the host shows of an update is of another version: its failure is none of the one that is started.
-fn is_other(observed: &Observed, job: &Job) -> bool {
-    let unit = match job.kind {
-        JobKind::Upgrade => upgrade(observed),
-        JobKind::Kubelet => kubelet(observed),
-        JobKind::Addons => addons(observed),
-        _ => return false,
+/// Whether what the host shows of an update is of another version, or of another unit of its kind: its failure is none of the one
+/// that is started.
+fn is_other(observed: &Observed, job: &Job, started: Option<&Unit>) -> bool {
+    let identity = match job.kind {
+        JobKind::Address => started.map(Unit::identity),
+        JobKind::Upgrade => upgrade(observed).ok().map(|unit| unit.identity()),
+        JobKind::Kubelet => kubelet(observed).ok().map(|unit| unit.identity()),
+        JobKind::Addons => addons(observed).ok().map(|unit| unit.identity()),
+        _ => None,
     };
     let status = seen(observed).and_then(|seen| seen.job(job));
     let shown = status.map(|status| &status.identity);
-    unit.is_ok_and(|unit| shown.is_some_and(|shown| *shown != unit.identity()))
+    identity.is_some_and(|identity| shown.is_some_and(|shown| *shown != identity))
 }
 
 pub(super) fn wake_again(controller: &Machines, observed: &Observed) {

@@ -165,18 +165,18 @@ impl Hosts {
         self.credentials.forget(namespace, name);
     }
 
-    /// A route to addresses that each of these hosts can reach, over the SSH connection of one of them. Hosts whose keys cannot
-    /// be used are left out; without any it is direct.
-    pub async fn route(&self, hosts: &[&Host]) -> Route {
+    /// These hosts, to lead connections through. Those whose keys cannot be used are left out.
+    pub async fn targets(&self, hosts: &[Arc<Host>]) -> Vec<Target> {
         let mut targets = Vec::new();
         for host in hosts {
-            targets.extend(self.target(*host).await.ok());
+            targets.extend(self.target(host.as_ref()).await.ok());
         }
-        if targets.is_empty() {
-            return Route::Direct;
-        }
-        let pool = self.pool.clone();
-        Route::Through { pool, targets }
+        targets
+    }
+
+    /// The connections to servers.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
     }
 
     /// A route to this port of a host itself, over its SSH connection.

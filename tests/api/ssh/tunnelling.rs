@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
-use tatara::remote::{Pool, Route, RunError, Target, kube_client};
+use tatara::remote::{Pool, Route, RunError, Target, Targets, kube_client};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
@@ -187,7 +187,7 @@ async fn a_kube_client_goes_to_the_address_of_its_config_through_the_host() {
     let (sshd, server) = (Sshd::new(), plain_server().await);
     let route = Route::Through {
         pool: Pool::new(),
-        targets: vec![sshd.target()],
+        targets: Arc::new(Targets::new(vec![sshd.target()])),
     };
     let client = kube_client(config(&format!("http://{server}"), None), route).unwrap();
     assert_eq!(
@@ -207,7 +207,7 @@ async fn a_kube_client_goes_through_another_host_when_one_does_not_answer() {
     drop(silent);
     let route = Route::Through {
         pool: Pool::new(),
-        targets: vec![off, sshd.target()],
+        targets: Arc::new(Targets::new(vec![off, sshd.target()])),
     };
     let client = kube_client(config(&format!("http://{server}"), None), route).unwrap();
     assert_eq!(

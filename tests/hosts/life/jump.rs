@@ -7,7 +7,7 @@ use base64::Engine as _;
 use serde_json::json;
 use tatara::api::{Cluster, Host};
 use tatara::providers::ssh::target;
-use tatara::remote::{Credential, Pool, Route, kube_client};
+use tatara::remote::{Credential, Pool, Route, Targets, kube_client};
 
 use crate::life::hosts;
 use crate::support::conditions::is_true;
@@ -86,7 +86,7 @@ async fn etcd_answers_through_the_gate(world: &World) {
     let target = target::target(&host, |_| Ok::<_, Infallible>(credential.clone()));
     let route = Route::Through {
         pool: Pool::new(),
-        targets: vec![target.expect("a target")],
+        targets: Arc::new(Targets::new(vec![target.expect("a target")])),
     };
     let read = |file: &str| world.shell("host-a", &format!("cat /etc/kubernetes/pki/etcd/{file}"));
     let address = format!("https://{}:2379", host.spec.ssh.address);

@@ -18,9 +18,10 @@ use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::core::Next;
 use crate::core::control_plane::Members;
-use crate::core::node::{self, Failure, JobKind, Observation, Unit, UnitState, UnitStatus};
+use crate::core::node::{self, JobKind, Observation, Unit, UnitState, UnitStatus};
 
-/// How long one that leaves tries to give the address away, from the first failure on: it leaves all the same.
+/// How long one that leaves tries to start the step that gives the address away: it leaves all the same. A step that runs, and
+/// finds no other that takes it, is waited for: the API would be away for as long.
 const GIVES_FOR: Duration = Duration::from_mins(5);
 
 /// Whether its part has to be changed, or is not known since the manager started; or it is about to leave, and its host says
@@ -183,14 +184,16 @@ fn on_host(observed: &Observed, seen: &Observation, now: Timestamp) -> Option<Gi
     if own.is_some_and(|job| job.state == UnitState::Succeeded) {
         return None;
     }
-    let end = failing_since(observed, own).and_then(|since| since.checked_add(GIVES_FOR).ok());
+    let end = unstarted_since(observed).and_then(|since| since.checked_add(GIVES_FOR).ok());
     let has_passed = end.is_some_and(|end| end <= now);
     if has_passed && !job.is_some_and(is_running) {
-        let causes = own.and_then(UnitStatus::failure).map(Failure::causes);
-        let why = causes.and_then(|causes| causes.into_iter().next());
-        let why = why.map_or_else(String::new, |cause| format!(" ({})", cause.why));
+        let why = observed
+            .attempts(JobKind::Address)
+            .error
+            .unwrap_or_default();
+        let why = why.lines().next().unwrap_or_default();
         let message = format!(
-            "no other control plane has taken the virtual IP within {} minutes{why}, and this one leaves all the same: the API may not answer for up to 15 s",
+            "the step that gives the virtual IP away could not be started on its host for {} minutes ({why}), and this Machine leaves all the same: the API does not answer until another control plane takes the address",
             GIVES_FOR.as_secs() / 60
         );
         return Some(Giving::Over(vec![deleting(Reason::AddressFailed, message)]));
@@ -202,8 +205,12 @@ fn on_host(observed: &Observed, seen: &Observation, now: Timestamp) -> Option<Gi
     for finding in &mut plan.findings {
         if finding.reason == Reason::AddressFailed {
             (finding.condition, finding.status) = (ConditionType::Deleting, Status::True);
-            let left = end.map(|end| format!("\nWithout that it leaves at {end:.0}"));
-            finding.message.push_str(&left.unwrap_or_default());
+            let then = match end {
+                Some(end) => format!("\nWithout that it leaves at {end:.0}"),
+                None => "\nIt leaves once another one holds the address, or once its host is off"
+                    .to_owned(),
+            };
+            finding.message.push_str(&then);
         } else {
             *finding = gives();
         }
@@ -211,14 +218,12 @@ fn on_host(observed: &Observed, seen: &Observation, now: Timestamp) -> Option<Gi
     Some(Giving::Next(plan))
 }
 
-/// Since when no other takes the address; `own` is the job that gives it away, as its host shows it.
-fn failing_since(observed: &Observed, own: Option<&UnitStatus>) -> Option<Timestamp> {
+/// Since when nothing can be started on its host; from its deletion on.
+fn unstarted_since(observed: &Observed) -> Option<Timestamp> {
     let attempts = observed.attempts(JobKind::Address);
-    let told = own.and_then(UnitStatus::failure);
-    let told = told.and_then(|failure| Timestamp::from_millisecond(failure.since?).ok());
-    // before it has begun, they are those of its part
-    let is_of_this = own.is_some() || attempts.error.is_some();
-    told.or(attempts.since.filter(|_| is_of_this))
+    let since = attempts.since.filter(|_| attempts.error.is_some())?;
+    let deleted = observed.machine.metadata.deletion_timestamp.as_ref();
+    Some(deleted.map_or(since, |deleted| since.max(deleted.0)))
 }
 
 /// Says this of the deletion instead.

@@ -235,7 +235,10 @@ pub(super) fn learned(plan: &mut Plan, found: &Finding) {
     let is_later = found.condition != ConditionType::Draining;
     if is_later && plan.actions.iter().any(drains) && plan.findings.iter().any(draining) {
         plan.findings.retain(|finding| !draining(finding));
-        plan.findings.push(over(Reason::Drained, ""));
+        // another is drained before it: nothing of its drain was begun
+        if found.reason != Reason::WaitingForTurn {
+            plan.findings.push(over(Reason::Drained, ""));
+        }
     }
 }
 
