@@ -193,7 +193,7 @@ fn it_is_said_that_nobody_takes_the_virtual_ip_and_what_ends_that() {
 
 #[test]
 fn a_host_on_which_nothing_can_be_started_is_tried_with_back_off_and_does_not_hold_its_machine() {
-    let unstarted = |since: i64, last: i64| {
+    let unstarted = |since: i64, last: i64, now: i64| {
         let mut observed = leaving(leaves);
         let own = part(&observed);
         let attempts = Attempts {
@@ -203,11 +203,13 @@ fn a_host_on_which_nothing_can_be_started_is_tried_with_back_off_and_does_not_ho
             error: Some("why: the disk is full\ndo: free it".into()),
         };
         observed.attempts = [(JobKind::Address, attempts)].into();
-        plan(&shows(observed, &own, UnitState::Succeeded), at(1)).actions
+        plan(&shows(observed, &own, UnitState::Succeeded), at(now)).actions
     };
-    assert_eq!(unstarted(0, 1), [take()]);
-    assert_eq!(unstarted(-200, -100), [take(), Action::GiveAddress]);
-    assert_eq!(unstarted(-300, 1), [take(), remove()]);
+    assert_eq!(unstarted(0, 1, 1), [take()]);
+    assert_eq!(unstarted(-200, -100, 1), [take(), Action::GiveAddress]);
+    // what failed before its deletion does not count
+    assert_eq!(unstarted(-3600, 1, 1), [take()]);
+    assert_eq!(unstarted(-3600, 300, 301), [take(), remove()]);
 }
 
 #[test]
