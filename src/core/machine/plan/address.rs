@@ -9,7 +9,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::super::member::ControlPlaneMachine;
 use super::super::observed::{Contact, Infrastructure, Lookup, Observed, Placement};
 use super::super::units;
-use super::bootstrap::{ASK_AGAIN, BOOTSTRAP, retry, run};
+use super::bootstrap::{ASK_AGAIN, BOOTSTRAP, followed_job, retry, run};
 use super::delete::deleting;
 use super::joining::has_turn;
 use super::leaving::{self, Leaving};
@@ -162,10 +162,15 @@ pub(super) fn give_away(observed: &Observed, now: Timestamp) -> Giving {
         Contact::Seen(seen) if seen.owner.of(&observed.marker).is_some() => {
             on_host(observed, seen, now).unwrap_or(over)
         }
-        Contact::NotAsked if observed.follow.is_some() => Giving::Next(Plan {
-            next: Next::After(ASK_AGAIN),
-            ..Plan::waiting(gives())
-        }),
+        Contact::NotAsked => match &observed.follow {
+            Some(follow) => {
+                let mut plan = followed_job(observed, follow);
+                say_of_deletion(&mut plan, None);
+                plan.next = plan.next.sooner(Next::After(ASK_AGAIN));
+                Giving::Next(plan)
+            }
+            None => over,
+        },
         _ => over,
     }
 }
@@ -202,20 +207,26 @@ fn on_host(observed: &Observed, seen: &Observation, now: Timestamp) -> Option<Gi
     for action in &mut plan.actions {
         *action = Action::GiveAddress;
     }
+    say_of_deletion(&mut plan, end);
+    Some(Giving::Next(plan))
+}
+
+/// Says of the deletion what was found of the step that gives the address away.
+fn say_of_deletion(plan: &mut Plan, end: Option<Timestamp>) {
     for finding in &mut plan.findings {
         if finding.reason == Reason::AddressFailed {
             (finding.condition, finding.status) = (ConditionType::Deleting, Status::True);
             let then = match end {
                 Some(end) => format!("\nWithout that it leaves at {end:.0}"),
-                None => "\nIt leaves once another one holds the address, or once its host is off"
-                    .to_owned(),
+                None => {
+                    "\nIt leaves once another one holds the address, or once its host is off".into()
+                }
             };
             finding.message.push_str(&then);
         } else {
             *finding = gives();
         }
     }
-    Some(Giving::Next(plan))
 }
 
 /// Since when nothing can be started on its host; from its deletion on.
