@@ -15,7 +15,7 @@ use crate::remote::{Route, Targets};
 /// The route of a new connection, and what is remembered of it. A host whose keys cannot be used leads nowhere; without any it is
 /// direct.
 pub(super) async fn choose(controller: &Clusters, cluster: &Cluster) -> (Route, Option<Way>) {
-    let hosts = hosts(controller, cluster);
+    let hosts = behind(&control_plane(controller, cluster));
     let targets = controller.hosts.targets(&hosts).await;
     if targets.is_empty() {
         return (Route::Direct, None);
@@ -31,17 +31,21 @@ pub(super) async fn choose(controller: &Clusters, cluster: &Cluster) -> (Route, 
 
 /// Lets a connection go on by what the hosts are now. Returns whether it has to be replaced instead.
 pub(super) async fn follow(controller: &Clusters, cluster: &Cluster, way: Option<&Way>) -> bool {
-    let hosts = hosts(controller, cluster);
+    let all = control_plane(controller, cluster);
+    let hosts = behind(&all);
     let Some(way) = way else {
         // a direct one; there is no other before the keys of such a host can be used
         return !hosts.is_empty() && !controller.hosts.targets(&hosts).await.is_empty();
     };
+    if hosts.is_empty() {
+        // of hosts that are not seen at the moment the former are better than nothing
+        return !all.is_empty();
+    }
     let now = depends_on(controller, &hosts);
     if now == way.depends_on {
         return false;
     }
     let targets = controller.hosts.targets(&hosts).await;
-    // without any the former ones are better than nothing
     if !targets.is_empty() {
         way.targets.replace(targets);
         let uid = cluster.uid().unwrap_or_default();
@@ -70,9 +74,8 @@ fn depends_on(controller: &Clusters, hosts: &[Arc<Host>]) -> String {
     parts.join("\n")
 }
 
-/// The Hosts of its control plane that are behind jump hosts, by name; that of the Machine which made it also when that is not
-/// declared as one any more.
-fn hosts(controller: &Clusters, cluster: &Cluster) -> Vec<Arc<Host>> {
+/// The Hosts of its control plane, by name; that of the Machine which made it also when that is not declared as one any more.
+fn control_plane(controller: &Clusters, cluster: &Cluster) -> Vec<Arc<Host>> {
     let namespace = cluster.namespace().unwrap_or_default();
     let stores = controller.base.stores();
     let machines = controller.control_planes.machines(cluster);
@@ -81,10 +84,16 @@ fn hosts(controller: &Clusters, cluster: &Cluster) -> Vec<Arc<Host>> {
     let hosts = uids
         .chain(first)
         .filter_map(|uid| claimed_host(stores, &namespace, &uid));
-    let is_behind =
-        |host: &Arc<Host>| unreadable(host.as_ref()).is_none() && !host.spec.ssh.jump.is_empty();
-    let mut hosts: Vec<_> = hosts.filter(is_behind).collect();
+    let mut hosts: Vec<_> = hosts
+        .filter(|host| unreadable(host.as_ref()).is_none())
+        .collect();
     hosts.sort_by_key(|host| host.name_any());
     hosts.dedup_by_key(|host| host.name_any());
     hosts
+}
+
+/// Those behind jump hosts.
+fn behind(hosts: &[Arc<Host>]) -> Vec<Arc<Host>> {
+    let is_behind = |host: &&Arc<Host>| !host.spec.ssh.jump.is_empty();
+    hosts.iter().filter(is_behind).cloned().collect()
 }

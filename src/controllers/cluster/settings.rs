@@ -177,7 +177,7 @@ pub(super) async fn apply(
 
 fn refused(document: Kept, why: &str) -> ActionOutcome {
     let message = format!(
-        "ConfigMap kube-system/{}: {why}. Restore it on a control plane, for example with kubeadm init phase upload-config; until then, no node gets the settings",
+        "ConfigMap kube-system/{}: {why}. Restore it from a backup; or, on a control plane, from a file with the settings of this cluster: kubeadm init phase upload-config all --config FILE (without --config that writes defaults). Until then, no node gets the settings",
         document.config_map()
     );
     let condition = ConditionType::SettingsApplied;

@@ -19,11 +19,11 @@ use crate::core::kubeadm::record::{self, RecordStep, may_go_back, step};
 use crate::core::kubeadm::{Kept, KubernetesVersion, version};
 use crate::core::machine::plan::{BOOTSTRAP, joining, recorded};
 use crate::core::machine::{Lookup, Observed};
-use crate::core::node::JobKind;
+use crate::core::node::{JobKind, UnitState};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::workload::kubeadm_config::{self, Record};
 
-const MISSING: &str = "ConfigMap kube-system/kubeadm-config of the cluster has no ClusterConfiguration with a kubernetesVersion, and kubeadm join reads it. Restore it on a control plane: kubeadm init phase upload-config kubeadm";
+const MISSING: &str = "ConfigMap kube-system/kubeadm-config of the cluster has no ClusterConfiguration with a kubernetesVersion, and kubeadm join reads it. Restore it from a backup; or, on a control plane, from a file with the ClusterConfiguration of this cluster (kubernetesVersion, controlPlaneEndpoint, networking, and what the Cluster sets): kubeadm init phase upload-config kubeadm --config FILE. Without --config that writes defaults";
 
 /// What kubeadm has recorded of a Cluster, as it was last read beside the version that the Cluster has.
 pub(super) fn known(workloads: &Workloads, cluster: &Cluster) -> Option<KubernetesVersion> {
@@ -58,10 +58,9 @@ pub(super) async fn fits(
 ) -> Result<Option<Finding>, ReconcileError> {
     let of_cluster = observed.cluster.as_ref();
     let is_unknown = of_cluster.is_some_and(|cluster| cluster.recorded.is_none());
-    let was_prepared = || {
-        let seen = seen(observed);
-        seen.is_some_and(|seen| seen.job(&observed.marker.job(job)).is_some())
-    };
+    let prepare = seen(observed).and_then(|seen| seen.job(&observed.marker.job(JobKind::Prepare)));
+    let was_prepared = || prepare.is_some();
+    let is_prepared = || prepare.is_some_and(|job| job.state == UnitState::Succeeded);
     let is_join = match job {
         JobKind::Join => true,
         JobKind::Prepare if is_unknown && was_prepared() => false,
@@ -72,14 +71,16 @@ pub(super) async fn fits(
     let cluster =
         cluster.ok_or_else(|| ReconcileError::other("join", "the Cluster was deleted"))?;
     let wait = |message| Finding::no(BOOTSTRAP, Reason::WaitingForControlPlane, message);
+    // a host is prepared for the first time before there is a control plane as well
+    let is_made = of_cluster.is_some_and(|cluster| cluster.initialized_by.is_some());
+    let needs_it = is_join || (is_made && is_prepared());
     let Some(workload) = controller.workloads.get(&cluster) else {
-        return Ok(is_join.then(unconnected));
+        return Ok(needs_it.then(unconnected));
     };
     let version = match kubeadm_config::read(workload.client(), Kept::Cluster).await {
         Ok(record) => record.and_then(|record| record::version(&record.text)),
-        // a host is prepared before there is a control plane as well
         Err(error) => {
-            return Ok(is_join.then(|| wait(recorded::unread(observed, &error.sentence()))));
+            return Ok(needs_it.then(|| wait(recorded::unread(observed, &error.sentence()))));
         }
     };
     let Some(version) = version else {

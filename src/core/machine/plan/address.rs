@@ -197,8 +197,9 @@ fn on_host(observed: &Observed, seen: &Observation, now: Timestamp) -> Option<Gi
             .error
             .unwrap_or_default();
         let why = why.lines().next().unwrap_or_default();
+        let why = why.strip_prefix("why: ").unwrap_or(why);
         let message = format!(
-            "the step that gives the virtual IP away could not be started on its host for {} minutes ({why}), and this Machine leaves all the same: the API does not answer until another control plane takes the address",
+            "the step that gives the virtual IP away could not be started on its host for {} minutes ({why}), and this Machine leaves all the same. If it holds the address, the API does not answer until another control plane takes it",
             GIVES_FOR.as_secs() / 60
         );
         return Some(Giving::Over(vec![deleting(Reason::AddressFailed, message)]));
@@ -219,7 +220,7 @@ fn say_of_deletion(plan: &mut Plan, end: Option<Timestamp>) {
             let then = match end {
                 Some(end) => format!("\nWithout that it leaves at {end:.0}"),
                 None => {
-                    "\nIt leaves once another one holds the address, or once its host is off".into()
+                    "\nUntil another one takes the address, this one keeps it, and the turn: no other control plane joins, leaves or is updated. To let it leave without that, switch its host off; the API is away until another one takes the address".into()
                 }
             };
             finding.message.push_str(&then);

@@ -64,7 +64,7 @@ pub(super) fn moving(observed: &Observed, cluster: &ObservedCluster) -> Option<S
     let (machine, runs) = cluster.neighbours.behind_record.as_ref()?;
     let (name, namespace) = (&cluster.name, &observed.marker.namespace);
     Some(format!(
-        "prepared; waiting to join until the control plane of Cluster {name} has moved to v1.{}, of which kubeadm has recorded {recorded}: control-plane Machine {machine} still runs {runs}. If that does not proceed: tatara describe cluster {name} -n {namespace}",
+        "prepared; waiting to join until the control plane of Cluster {name} has moved to v1.{}, of which kubeadm has recorded {recorded}: control-plane Machine {machine} reported {runs} last. Its MachineDeployment updates or replaces it; if it has none, set its spec.versions to {recorded}; if its host is dead, delete it. Why it does not proceed: tatara describe machine {machine} -n {namespace}",
         recorded.minor()
     ))
 }
@@ -75,7 +75,7 @@ pub fn differs(observed: &Observed, recorded: &KubernetesVersion) -> Option<Stri
     let minor = recorded.minor();
     (prepared.minor() != minor).then(|| {
         format!(
-            "kubeadm has recorded {recorded} for Cluster {} (its ConfigMap kube-system/kubeadm-config), so the Machine joins with kubeadm v1.{minor}, not with v1.{}; its host is prepared for that",
+            "kubeadm has recorded {recorded} for Cluster {} (its ConfigMap kube-system/kubeadm-config), so the Machine joins with kubeadm v1.{minor}, not with v1.{}; its host is prepared again with that first",
             observed.marker.cluster,
             prepared.minor()
         )
@@ -84,8 +84,9 @@ pub fn differs(observed: &Observed, recorded: &KubernetesVersion) -> Option<Stri
 
 /// Why a worker does not join while the record cannot be read.
 pub fn unread(observed: &Observed, error: &str) -> String {
+    let marker = &observed.marker;
+    let (cluster, namespace) = (&marker.cluster, &marker.namespace);
     format!(
-        "{error}. It has the version of kubeadm with which a machine joins Cluster {}, so the join waits, and reads it again every 30 s. If the API refuses it, allow the account of Secret {}-kubeconfig to get that ConfigMap",
-        observed.marker.cluster, observed.marker.cluster
+        "{error}. kubeadm join depends on it, so this Machine waits; it is read again every 30 s. If the API refuses: allow the account of Secret {cluster}-kubeconfig to get ConfigMap kube-system/kubeadm-config. If it does not answer: tatara describe cluster {cluster} -n {namespace}"
     )
 }
