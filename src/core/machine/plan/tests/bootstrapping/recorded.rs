@@ -186,9 +186,9 @@ fn a_worker_waits_while_the_control_plane_moves_to_what_is_recorded() {
             "replaced",
             moving(ready()),
             &[
-                "Machine cp-1 still runs v1.35.4",
+                "Machine cp-1 reported v1.35.4 last",
                 "recorded v1.36.3",
-                "tatara describe cluster a",
+                "tatara describe machine cp-1",
             ],
         ),
         (
