@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Clusters;
 use crate::api::cluster::{Turn, TurnAction};
-use crate::api::conditions::{ConditionType, Finding, Reason, find};
+use crate::api::conditions::{ConditionType, Reason, find};
 use crate::api::names::{
     ANNOTATION_ADDONS_DUE, ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_KEPT,
     ANNOTATION_SETTINGS_WRITING,
@@ -180,12 +180,7 @@ fn refused(document: Kept, why: &str) -> ActionOutcome {
         "ConfigMap kube-system/{}: {why}. Restore it from a backup; or, on a control plane, from a file with the settings of this cluster: kubeadm init phase upload-config all --config FILE (without --config that writes defaults). Until then, no node gets the settings",
         document.config_map()
     );
-    let condition = ConditionType::SettingsApplied;
-    ActionOutcome::NotYet(Finding::no(
-        condition,
-        Reason::InvalidConfiguration,
-        message,
-    ))
+    ActionOutcome::Failed(ReconcileError::other(WHAT, message))
 }
 
 fn failed(error: &Error) -> ReconcileError {

@@ -107,12 +107,12 @@ pub fn summarise(observed: &Observed, plan: &mut Plan) {
     plan.findings.push(ready);
 }
 
-/// Why a Machine whose Node is Ready does not become what is wanted: what people see first is its Ready.
+/// Why the update of a Machine does not proceed whose Node is Ready: what people see first is its Ready.
 fn trouble(plan: &Plan) -> Option<(Reason, &str)> {
-    let of_update = [ConditionType::Updating, ConditionType::UpToDate];
     let mut all = plan.findings.iter();
     let found = all.find(|finding| {
-        of_update.contains(&finding.condition) && finding.reason.severity() == Severity::Warning
+        finding.condition == ConditionType::Updating
+            && finding.reason.severity() == Severity::Warning
     })?;
     let line = found.message.lines().next().unwrap_or_default();
     Some((found.reason, line))
