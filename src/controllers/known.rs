@@ -57,7 +57,7 @@ impl Default for Kubeconfig {
 
 /// Hosts through which the API of a cluster is reached.
 #[derive(Clone)]
-pub struct Way {
+pub struct JumpRoute {
     /// What they are chosen by. Once that differs, they are chosen anew.
     pub depends_on: String,
     /// Those of the connection.
@@ -95,7 +95,7 @@ pub struct ClusterMemory {
     /// Digest of the kubeconfig that we are connected with.
     pub connected_with: Option<String>,
     /// The hosts through which we are connected; none if directly.
-    pub way: Option<Way>,
+    pub jump: Option<JumpRoute>,
     /// The health judgement of the probes so far.
     pub judgement: Judgement,
     /// When it was last probed.

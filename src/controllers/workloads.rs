@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::{Client, ResourceExt};
+use tokio::sync::Mutex;
 
 use super::known::ClusterMemories;
 use crate::api::Cluster;
 use crate::clock;
+use crate::memory::ByUid;
 use crate::workload::{ClusterKey, Registry, WorkloadCluster};
 
 /// After a restart of the manager, a missing connection is not reported for this time.
@@ -18,6 +20,7 @@ pub struct Workloads {
     registry: Arc<Registry>,
     /// Cached facts about them.
     pub known: ClusterMemories,
+    cordons: ByUid<Arc<Mutex<()>>>,
     /// When this process became leader.
     started: Timestamp,
 }
@@ -28,6 +31,7 @@ impl Workloads {
         Self {
             registry,
             known: ClusterMemories::default(),
+            cordons: ByUid::default(),
             started: clock::now(),
         }
     }
@@ -42,6 +46,15 @@ impl Workloads {
         self.registry.connect(ClusterKey::of(cluster), client);
     }
 
+    /// Held from the look at other Nodes of a cluster to the cordon of one: of two that exclude each other one alone is cordoned.
+    /// It outlives the connection.
+    pub fn cordons(&self, key: &ClusterKey) -> Arc<Mutex<()>> {
+        let mut lock = Arc::default();
+        self.cordons
+            .update(&key.uid, |held| lock = Arc::clone(held));
+        lock
+    }
+
     /// Whether clusters that were connected before this process became leader may still be connecting.
     pub fn are_connecting(&self) -> bool {
         clock::now().duration_since(self.started) < CONNECTS_WITHIN
@@ -50,6 +63,8 @@ impl Workloads {
     /// Forgets the workload cluster of a Cluster that is deleted, or not ours.
     pub fn forget(&self, cluster: &Cluster) {
         self.registry.disconnect(&ClusterKey::of(cluster));
-        self.known.forget(&cluster.uid().unwrap_or_default());
+        let uid = cluster.uid().unwrap_or_default();
+        self.known.forget(&uid);
+        self.cordons.remove(&uid);
     }
 }

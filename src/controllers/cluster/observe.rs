@@ -15,7 +15,7 @@ use crate::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED};
 use crate::api::readable::unreadable;
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::controllers::known::ClusterMemory;
-use crate::controllers::machine::{self, claimed_host, cluster_endpoint, turn as live_turn};
+use crate::controllers::machine::{self, cluster_endpoint, turn as live_turn};
 use crate::controllers::whose::ProviderObject;
 use crate::core::cluster::{Certificates, MachineFact, Observed};
 use crate::core::control_plane::turn::{self, Both};
@@ -290,7 +290,7 @@ async fn is_connected(
         known.kubeconfig.digest.is_none() || known.kubeconfig.digest == known.connected_with;
     controller.workloads.get(cluster).is_some()
         && has_it
-        && (deleting || !route::follow(controller, cluster, known.way.as_ref()).await)
+        && (deleting || !route::refresh(controller, cluster, known.jump.as_ref()).await)
 }
 
 /// Where its control plane is, if known.
@@ -304,14 +304,11 @@ fn place(
     let namespace = cluster.namespace().unwrap_or_default();
     let endpoint = cluster_endpoint(stores, &namespace, spec, by);
     let written = spec.and_then(|spec| spec.control_plane_endpoint.as_ref());
-    let machines = controller.control_planes.machines(cluster).into_iter();
-    let hosts = machines.filter_map(|machine| claimed_host(stores, &namespace, &machine.uid()?));
-    let mut hosts: Vec<_> = hosts.map(|host| host.name_any()).collect();
-    hosts.sort();
+    let hosts = route::control_plane(controller, cluster);
     Place {
         endpoint: endpoint.map(|endpoint| endpoint.to_string()),
         is_virtual: written.is_some_and(|written| written.held_by == EndpointHolder::VirtualIp),
-        hosts,
+        hosts: hosts.iter().map(|host| host.name_any()).collect(),
     }
 }
 

@@ -269,7 +269,7 @@ async fn connect(controller: &Clusters, cluster: &Cluster) -> Result<(), Reconci
     };
     let failed = |error: String| ReconcileError::other(format!("use Secret {name}"), error);
     let config = given::config(&text).await.map_err(failed)?;
-    let (route, way) = route::choose(controller, cluster).await;
+    let (route, jump) = route::choose(controller, cluster).await;
     let client = kube_client(workload::client_config(config), route)
         .map_err(|error| failed(error.to_string()))?;
     controller.workloads.connect(cluster, client);
@@ -277,7 +277,7 @@ async fn connect(controller: &Clusters, cluster: &Cluster) -> Result<(), Reconci
     controller.workloads.known.update(&uid, |known| {
         known.kubeconfig.digest.clone_from(&digest);
         known.connected_with = digest;
-        known.way = way;
+        known.jump = jump;
         known.probed_at = None;
     });
     controller.base.wakers.clusters.wake_object(cluster);

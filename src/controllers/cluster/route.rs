@@ -8,32 +8,36 @@ use super::Clusters;
 use crate::api::names::ANNOTATION_INITIALIZED;
 use crate::api::readable::unreadable;
 use crate::api::{Cluster, Host};
-use crate::controllers::known::Way;
+use crate::controllers::known::JumpRoute;
 use crate::controllers::machine::claimed_host;
 use crate::remote::{Route, Targets};
 
 /// The route of a new connection, and what is remembered of it. A host whose keys cannot be used leads nowhere; without any it is
 /// direct.
-pub(super) async fn choose(controller: &Clusters, cluster: &Cluster) -> (Route, Option<Way>) {
+pub(super) async fn choose(controller: &Clusters, cluster: &Cluster) -> (Route, Option<JumpRoute>) {
     let hosts = behind(&control_plane(controller, cluster));
     let targets = controller.hosts.targets(&hosts).await;
     if targets.is_empty() {
         return (Route::Direct, None);
     }
     let targets = Arc::new(Targets::new(targets));
-    let way = Way {
+    let jump = JumpRoute {
         depends_on: depends_on(controller, &hosts),
         targets: Arc::clone(&targets),
     };
     let pool = controller.hosts.pool().clone();
-    (Route::Through { pool, targets }, Some(way))
+    (Route::Through { pool, targets }, Some(jump))
 }
 
 /// Lets a connection go on by what the hosts are now. Returns whether it has to be replaced instead.
-pub(super) async fn follow(controller: &Clusters, cluster: &Cluster, way: Option<&Way>) -> bool {
+pub(super) async fn refresh(
+    controller: &Clusters,
+    cluster: &Cluster,
+    jump: Option<&JumpRoute>,
+) -> bool {
     let all = control_plane(controller, cluster);
     let hosts = behind(&all);
-    let Some(way) = way else {
+    let Some(jump) = jump else {
         // a direct one; there is no other before the keys of such a host can be used
         return !hosts.is_empty() && !controller.hosts.targets(&hosts).await.is_empty();
     };
@@ -42,16 +46,16 @@ pub(super) async fn follow(controller: &Clusters, cluster: &Cluster, way: Option
         return !all.is_empty();
     }
     let now = depends_on(controller, &hosts);
-    if now == way.depends_on {
+    if now == jump.depends_on {
         return false;
     }
     let targets = controller.hosts.targets(&hosts).await;
     if !targets.is_empty() {
-        way.targets.replace(targets);
+        jump.targets.replace(targets);
         let uid = cluster.uid().unwrap_or_default();
         controller.workloads.known.update(&uid, |known| {
-            if let Some(way) = &mut known.way {
-                way.depends_on = now;
+            if let Some(jump) = &mut known.jump {
+                jump.depends_on = now;
             }
         });
     }
@@ -75,7 +79,7 @@ fn depends_on(controller: &Clusters, hosts: &[Arc<Host>]) -> String {
 }
 
 /// The Hosts of its control plane, by name; that of the Machine which made it also when that is not declared as one any more.
-fn control_plane(controller: &Clusters, cluster: &Cluster) -> Vec<Arc<Host>> {
+pub(super) fn control_plane(controller: &Clusters, cluster: &Cluster) -> Vec<Arc<Host>> {
     let namespace = cluster.namespace().unwrap_or_default();
     let stores = controller.base.stores();
     let machines = controller.control_planes.machines(cluster);

@@ -20,7 +20,6 @@ use std::sync::Arc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
-use tokio::sync::Mutex;
 
 use super::base::Base;
 use super::control_plane::ControlPlanes;
@@ -56,9 +55,6 @@ pub struct Machines {
     pub follows: Arc<Follows>,
     /// Nodes that are being drained.
     pub drains: DrainWatches,
-    /// Held from the look at other Nodes of a Cluster to the cordon of one, by UID of the Cluster: of two that exclude each other
-    /// one alone is cordoned.
-    pub cordons: ByUid<Arc<Mutex<()>>>,
     /// Results of the last actions that were incomplete.
     pub outcomes: Outcomes,
     /// Bootstrap tokens that were created: the name of the Secret in the workload cluster.
@@ -79,13 +75,6 @@ impl Machines {
         self.hosts.sightings.forget_ended(uid);
         self.tokens.remove(uid);
         self.addresses.remove(uid);
-    }
-
-    /// The lock under which Nodes of a Cluster are cordoned.
-    fn cordons(&self, cluster: &str) -> Arc<Mutex<()>> {
-        let mut lock = Arc::default();
-        self.cordons.update(cluster, |held| lock = Arc::clone(held));
-        lock
     }
 
     /// Retries failed operations of a Machine at once.

@@ -1,5 +1,7 @@
 //! Operations on the Node of a Machine, in its workload cluster.
 
+use std::sync::Arc;
+
 use kube::ResourceExt;
 
 use super::Machines;
@@ -17,7 +19,7 @@ use crate::workload;
 fn connected(
     controller: &Machines,
     observed: &Observed,
-) -> Result<std::sync::Arc<workload::WorkloadCluster>, ReconcileError> {
+) -> Result<Arc<workload::WorkloadCluster>, ReconcileError> {
     let cluster = controller
         .base
         .stores()
@@ -132,7 +134,7 @@ async fn cordon(
         view.is_some_and(|view| view.is_cordoned_by_us())
     };
     let excludes = !observed.is_deleting() && !is_cordoned();
-    let lock = controller.cordons(&workload.key().uid);
+    let lock = controller.workloads.cordons(workload.key());
     let _held = if excludes {
         Some(lock.lock().await)
     } else {
