@@ -147,6 +147,15 @@ pub fn find(conditions: &[Condition], type_: ConditionType) -> Option<&Condition
     conditions.iter().find(|c| c.type_ == type_.as_str())
 }
 
+/// Whether a finding is news beside these conditions. The first one of a condition is, if it is True or a warning: progress of
+/// an object that was just created is expected.
+pub fn is_news(conditions: &[Condition], finding: &Finding) -> bool {
+    match find(conditions, finding.condition) {
+        Some(old) => old.reason != finding.reason || old.status != finding.status.as_str(),
+        None => finding.status == Status::True || finding.reason.severity() == Severity::Warning,
+    }
+}
+
 /// Whether the condition of this type is True.
 pub fn is_true(conditions: &[Condition], type_: ConditionType) -> bool {
     find(conditions, type_).is_some_and(|c| c.status == Status::True)

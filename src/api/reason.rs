@@ -104,7 +104,7 @@ reasons! {
     }
     // Cluster
     Normal {
-        Making, MemberChanging, WaitingForMachine, Initializing, ExternalControlPlane, NotAskedYet, Applying, WaitingForKinds,
+        Making, MemberChanging, MemberRemoved, WaitingForMachine, Initializing, ExternalControlPlane, NotAskedYet, Applying, WaitingForKinds,
         WaitingForMachines, WithdrawingProfile, Withdrawing, Withdrawn, BeingDeleted,
     }
     // Cluster

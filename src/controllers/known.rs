@@ -10,10 +10,11 @@ use secrecy::SecretString;
 
 use crate::api::conditions::Finding;
 use crate::core::cluster_profile::Server;
-use crate::core::control_plane::Members;
 use crate::core::control_plane::component::Components;
 use crate::core::control_plane::health::Judgement;
+use crate::core::control_plane::peers::Watch;
 use crate::core::control_plane::turn::Marks;
+use crate::core::control_plane::{MemberId, Members};
 use crate::core::kubeadm::KubernetesVersion;
 use crate::memory::ByUid;
 use crate::pki::Authorities;
@@ -114,6 +115,8 @@ pub struct ClusterMemory {
     pub etcd_well: Option<Arc<Members>>,
     /// Time of the first read since then.
     pub etcd_troubled: Option<Timestamp>,
+    /// What its members say of those that belong to no Machine.
+    pub strangers: BTreeMap<MemberId, Watch>,
     /// Since when a change of its control plane waits for what its etcd and components answer.
     pub awaited_since: Option<Timestamp>,
     /// The components of its control plane, by UID of the Machine.

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::span::LogContext;
 use super::{Engine, ReconcileError};
-use crate::api::conditions::{self, ConditionType, Finding, Severity, Status};
+use crate::api::conditions::{self, ConditionType, Finding};
 use crate::api::reported::ConditionedStatus;
 use crate::core::Plan;
 use crate::store::InStores;
@@ -193,20 +193,14 @@ pub trait Controller: Send + Sync + 'static {
     /// Adds fields that change with each write and do not cause one.
     fn stamp(_status: &mut Self::Status, _now: Timestamp) {}
 
-    /// Whether a finding of [`Self::EVENTS`] is published as an Event. The first finding of a condition is, if it is True or
-    /// a warning: progress of an object that was just created is expected.
+    /// Whether a finding of [`Self::EVENTS`] is published as an Event.
     fn is_news(
         _object: &Self::Object,
         old: &Self::Status,
         _new: &Self::Status,
         finding: &Finding,
     ) -> bool {
-        match conditions::find(old.conditions(), finding.condition) {
-            Some(old) => old.reason != finding.reason || old.status != finding.status.as_str(),
-            None => {
-                finding.status == Status::True || finding.reason.severity() == Severity::Warning
-            }
-        }
+        conditions::is_news(old.conditions(), finding)
     }
 
     /// Called after the status was written over `old`, with the object as written.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Deserializer};
 
 use super::Error;
+use crate::core::control_plane::peers::Peers;
 use crate::core::control_plane::{Member, MemberId};
 
 /// An ID, which is a string of decimal digits.
@@ -105,9 +106,81 @@ pub(super) struct Alarms {
     pub(super) alarms: Vec<Alarm>,
 }
 
+/// The metric that counts the connections of a member with another. A member that it never reached has none.
+const ACTIVE: &str = "etcd_network_active_peers{";
+/// The metric that counts the bytes that a member received from another, whoever connected.
+const RECEIVED: &str = "etcd_network_peer_received_bytes_total{";
+
+/// What a member counts of the others, from its metrics. A number of connections that cannot be read counts as one.
+pub(super) fn peers(metrics: &str) -> Peers {
+    let mut peers = Peers::default();
+    for line in metrics.lines() {
+        if let Some((id, count)) = metric(line, ACTIVE, "Remote")
+            && !count.parse::<f64>().is_ok_and(|count| count <= 0.0)
+        {
+            peers.connected.insert(id);
+        }
+        if let Some((id, bytes)) = metric(line, RECEIVED, "From") {
+            peers.received.insert(id, bytes.to_owned());
+        }
+    }
+    peers
+}
+
+/// The member that a metric is about, by this label, and its value.
+fn metric<'a>(line: &'a str, name: &str, label: &str) -> Option<(MemberId, &'a str)> {
+    let (labels, value) = line.strip_prefix(name)?.split_once('}')?;
+    let mut labels = labels.split(',').filter_map(|pair| pair.split_once('='));
+    let (_, id) = labels.find(|(key, _)| key.trim() == label)?;
+    let id = u64::from_str_radix(id.trim().trim_matches('"'), 16).ok()?;
+    Some((MemberId(id), value.trim()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_member_counts_with_whom_it_is_connected() {
+        let of = |lines: &[&str]| -> Vec<u64> {
+            let connected = peers(&lines.join("\n")).connected;
+            connected.iter().map(|id| id.0).collect()
+        };
+        let line = |remote: &str, count: &str| {
+            format!(
+                r#"etcd_network_active_peers{{Local="8e9e05c52164694d",Remote="{remote}"}} {count}"#
+            )
+        };
+        let (one, gone) = (line("91bc3c398fb3c146", "1"), line("fd422379fda50e48", "0"));
+        let help =
+            "# HELP etcd_network_active_peers The current number of active peer connections.";
+        let other = r#"etcd_network_disconnected_peers_total{Local="1",Remote="2"} 1"#;
+        for (lines, expected) in [
+            (vec![help, &one, &gone, other], vec![0x91bc_3c39_8fb3_c146]),
+            (vec![&line("a", "2"), &line("b", "1e+00")], vec![10, 11]),
+            (vec![&line("a", "?")], vec![10]),
+            (vec![], vec![]),
+        ] {
+            assert_eq!(of(&lines), expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_member_counts_what_it_received_from_each() {
+        let lines = [
+            r#"etcd_network_peer_received_bytes_total{From="91bc3c398fb3c146"} 1.234567e+06"#,
+            r#"etcd_network_peer_received_bytes_total{From="b"} 40"#,
+            r#"etcd_network_peer_sent_bytes_total{To="c"} 7"#,
+        ];
+        let received = peers(&lines.join("\n")).received;
+        let expected = [(0x91bc_3c39_8fb3_c146, "1.234567e+06"), (11, "40")];
+        let expected = expected.map(|(id, bytes)| (MemberId(id), bytes.to_owned()));
+        assert_eq!(received.into_iter().collect::<Vec<_>>(), {
+            let mut all = expected.to_vec();
+            all.sort();
+            all
+        });
+    }
 
     #[test]
     fn members_are_read_with_ids_of_64_bits_and_without_what_is_left_out() {

@@ -12,11 +12,12 @@ mod error;
 
 use std::time::Duration;
 
-use http::Request;
+use http::{Request, StatusCode};
 use kube::client::Body;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::core::control_plane::peers::Peers;
 use crate::core::control_plane::{Member, MemberId};
 pub use answer::{Alarm, Status};
 pub use error::Error;
@@ -91,23 +92,42 @@ impl Etcd {
         Ok(())
     }
 
+    /// What it counts of the others (metrics `etcd_network_active_peers` and `etcd_network_peer_received_bytes_total`).
+    ///
+    /// # Errors
+    /// [`Error`]: it was not reached, or refuses.
+    pub async fn peers(&self) -> Result<Peers, Error> {
+        let request = Request::get("/metrics").body(Body::empty());
+        let request = request.map_err(|error| Error::Malformed(error.to_string()))?;
+        let (status, body) = self.send(request).await?;
+        if status.is_success() {
+            Ok(answer::peers(&String::from_utf8_lossy(&body)))
+        } else {
+            Err(Error::refused(status, &body))
+        }
+    }
+
     async fn ask<A: DeserializeOwned>(&self, what: &str, question: &Value) -> Result<A, Error> {
         let request = Request::post(format!("/v3/{what}"))
             .header(http::header::CONTENT_TYPE, "application/json")
             .body(Body::from(question.to_string().into_bytes()))
             .map_err(|error| Error::Malformed(error.to_string()))?;
-        let asking = async {
-            let answer = self.http.send(request).await.map_err(Error::Unreached)?;
-            let status = answer.status();
-            let body = answer.into_body().collect_bytes().await;
-            Ok((status, body.map_err(Error::Unreached)?))
-        };
-        let asked = tokio::time::timeout(LIMIT, asking).await;
-        let (status, body) = asked.map_err(|_| Error::Silent(LIMIT))??;
+        let (status, body) = self.send(request).await?;
         if status.is_success() {
             serde_json::from_slice(&body).map_err(|error| Error::Malformed(error.to_string()))
         } else {
             Err(Error::refused(status, &body))
         }
+    }
+
+    async fn send(&self, request: Request<Body>) -> Result<(StatusCode, Vec<u8>), Error> {
+        let asking = async {
+            let answer = self.http.send(request).await.map_err(Error::Unreached)?;
+            let status = answer.status();
+            let body = answer.into_body().collect_bytes().await;
+            Ok((status, body.map_err(Error::Unreached)?.to_vec()))
+        };
+        let asked = tokio::time::timeout(LIMIT, asking).await;
+        asked.map_err(|_| Error::Silent(LIMIT))?
     }
 }

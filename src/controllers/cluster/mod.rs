@@ -10,6 +10,7 @@ mod secrets;
 mod seen;
 mod settings;
 mod sources;
+mod strangers;
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use super::base::Base;
 use super::control_plane::ControlPlanes;
 use super::machine::turn::Turns;
 use super::workloads::Workloads;
-use crate::api::conditions::ConditionType;
+use crate::api::conditions::{ConditionType, Finding};
 use crate::api::{Cluster, ClusterStatus};
 use crate::core::cluster::plan::{self, Action, Plan};
 use crate::core::cluster::{Observed, status};
@@ -111,12 +112,27 @@ impl Controller for Clusters {
         matches!(action, Action::Finish)
     }
 
+    /// Of etcd only: what else has not ended is in the plan already.
+    fn learn(&self, _: &Observed, plan: &mut Plan, found: Option<Finding>) -> bool {
+        let is_etcd = |finding: &Finding| finding.condition == ConditionType::EtcdHealthy;
+        let Some(found) = found.filter(is_etcd) else {
+            return false;
+        };
+        plan.findings.retain(|finding| !is_etcd(finding));
+        plan.findings.push(found);
+        true
+    }
+
     fn reported(cluster: &Cluster) -> Option<&ClusterStatus> {
         cluster.status.as_ref()
     }
 
     fn is_passing(_: &Observed, old: &ClusterStatus, new: &ClusterStatus, plan: &Plan) -> bool {
         status::is_passing(old, new, plan)
+    }
+
+    fn is_news(_: &Cluster, old: &ClusterStatus, _: &ClusterStatus, finding: &Finding) -> bool {
+        status::is_news(old, finding)
     }
 
     fn status(

@@ -7,7 +7,7 @@ use futures::future::join;
 use kube::{Resource, ResourceExt};
 
 use super::probe::{etcd, is_awaited, probed};
-use super::{Clusters, addons, route, secrets, settings};
+use super::{Clusters, addons, route, secrets, settings, strangers};
 use crate::api::cluster::TurnAction;
 use crate::api::cluster_provider_spec::EndpointHolder;
 use crate::api::conditions::{ConditionType, Status, find, is_true};
@@ -55,13 +55,10 @@ pub async fn observe(
         known.certificates
     };
     let both = marks(controller, &cluster, deleting).await?;
-    let exists = |uid: &str| controller.base.stores().machines.by_uid(uid).is_some();
-    let place = place(
-        controller,
-        &cluster,
-        spec.as_ref().ok(),
-        initialized_by.as_ref(),
-    );
+    let stores = controller.base.stores();
+    let exists = |uid: &str| stores.machines.by_uid(uid).is_some();
+    let (given, by) = (spec.as_ref().ok(), initialized_by.as_ref());
+    let place = place(controller, &cluster, given, by);
     // at the same time: a machine that is off is waited for
     let health = async {
         if settled || known.kubeconfig.external {
@@ -82,28 +79,26 @@ pub async fn observe(
     let addons = spec.as_ref().map(standing).unwrap_or_default();
     let mut unlabelled = Vec::new();
     if deleting {
-        unlabelled = machine::unlabelled(controller.base.stores(), &controller.workloads, &cluster);
+        unlabelled = machine::unlabelled(stores, &controller.workloads, &cluster);
         let leaves = |machine: &Arc<Machine>| machine.metadata.deletion_timestamp.is_some();
         machines.extend(unlabelled.extract_if(.., |machine| leaves(machine)));
     }
+    let facts = facts(controller, &machines);
+    let taken = (&facts[..], both.holder());
+    let strangers = strangers::observe(controller, &cluster, etcd.as_ref(), taken, now).await;
     Ok(Observed {
         unlabelled: names(&unlabelled),
-        pool: pool(controller.base.stores(), &key),
-        sets_left: sets_left(controller.base.stores(), &key),
-        unreadable: unreadable_below(controller.base.stores(), &key),
-        endpoint: cluster_endpoint(
-            controller.base.stores(),
-            &namespace,
-            spec.as_ref().ok(),
-            initialized_by.as_ref(),
-        ),
+        pool: pool(stores, &key),
+        sets_left: sets_left(stores, &key),
+        unreadable: unreadable_below(stores, &key),
+        endpoint: cluster_endpoint(stores, &namespace, given, by),
         kubeconfig_ready: known.kubeconfig.external
             || known.kubeconfig.renew_at.is_some_and(|renew| now < renew),
         secrets_held: known.secrets_held,
         connected,
         external: known.kubeconfig.external,
         kubeconfig_problem: known.kubeconfig.problem,
-        machines: facts(controller, &machines),
+        machines: facts,
         well,
         profile: controller.workloads.known.get(&uid).profile_findings,
         certificates,
@@ -116,7 +111,7 @@ pub async fn observe(
             .holder()
             .is_some_and(|turn| turn.action != TurnAction::Init && !exists(&turn.machine)),
         unused: annotation(ANNOTATION_HOST_IS_GONE)
-            .and_then(|uid| unused(controller.base.stores(), &cluster, &both, &uid)),
+            .and_then(|uid| unused(stores, &cluster, &both, &uid)),
         doubt: both.doubt(),
         unsettled: turn::settle(&both) != turn::Step::Done,
         made_with: settings::made_with(controller, &cluster),
@@ -127,6 +122,7 @@ pub async fn observe(
         addons_next: addons.next,
         health,
         etcd,
+        strangers,
         spec,
         cluster,
     })

@@ -14,7 +14,7 @@ use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::{Clusters, addons, route, secrets, seen, settings};
+use super::{Clusters, addons, route, secrets, seen, settings, strangers};
 use crate::api::Cluster;
 use crate::api::names::{
     FIELD_MANAGER, FINALIZER_CLUSTER, FINALIZER_IN_USE, LABEL_CLUSTER, LABEL_MANAGED_BY,
@@ -55,6 +55,7 @@ pub async fn perform(
         Action::MakeCertificates => make_certificates(controller, cluster, now).await?,
         Action::WriteKubeconfig => write_kubeconfig(controller, observed, now).await?,
         Action::Connect => connect(controller, cluster).await?,
+        Action::RemoveMember { id } => return strangers::remove(controller, cluster, *id).await,
         Action::RecordSettings { settings, kept } => {
             settings::record(controller, cluster, settings, kept.as_deref()).await?;
         }

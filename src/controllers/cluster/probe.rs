@@ -44,7 +44,8 @@ pub(super) fn is_awaited(
     since.is_some_and(|since| now.duration_since(since) < AWAITED_FOR)
 }
 
-fn waits_for_control_plane(machine: &Machine) -> bool {
+/// Whether a Machine says that etcd does not allow its change, or its components do not serve yet.
+pub(super) fn waits_for_control_plane(machine: &Machine) -> bool {
     let conditions = machine.status.as_ref().map(|status| &status.conditions);
     let says = |condition, reasons: &[Reason]| {
         let said = conditions.and_then(|all| find(all, condition));

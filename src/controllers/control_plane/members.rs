@@ -8,6 +8,7 @@ use kube::ResourceExt;
 use super::ControlPlanes;
 use super::seat::Seat;
 use crate::api::Cluster;
+use crate::core::control_plane::peers::Connections;
 use crate::core::control_plane::{MemberHealth, MemberId, Members};
 use crate::etcd::{self, Etcd, Status};
 use crate::store::Key;
@@ -59,13 +60,17 @@ impl ControlPlanes {
         read
     }
 
-    /// Removes a member. `Ok(false)`: etcd is not ready for that now.
+    /// Removes one of these members. `Ok(false)`: etcd is not ready for that now.
     ///
     /// # Errors
     /// [`Silence`]: no other member could be asked for it, or all refuse.
-    pub async fn remove(&self, cluster: &Cluster, id: MemberId) -> Result<bool, Silence> {
+    pub async fn remove(
+        &self,
+        cluster: &Cluster,
+        members: &Members,
+        id: MemberId,
+    ) -> Result<bool, Silence> {
         let seats = self.seats(cluster).await.map_err(Silence)?;
-        let members = self.members_of(&seats).await?;
         let leaving = members.get(id);
         let mut refusals = Vec::new();
         // a member that is to leave does not have to answer, and would be gone with the answer
@@ -115,6 +120,22 @@ impl ControlPlanes {
             Ok(()) | Err(etcd::Error::Unreached(_)) => Ok(()),
             Err(error) => Err(Silence(said(seat, &error))),
         }
+    }
+
+    /// What each member on a machine of ours counts of the others.
+    pub async fn connections(&self, cluster: &Cluster, members: &Members) -> Connections {
+        let seats = self.seats(cluster).await.unwrap_or_default();
+        let asked = seats.iter().filter_map(|seat| {
+            let member = members.at(&seat.address)?;
+            Some(async move {
+                let said = match &seat.etcd {
+                    Ok(etcd) => etcd.peers().await.map_err(|error| said(seat, &error)),
+                    Err(why) => Err(format!("{}: {why}", seat.machine)),
+                };
+                (member.id, said)
+            })
+        });
+        join_all(asked).await.into_iter().collect()
     }
 
     async fn members_of(&self, seats: &[Seat]) -> Result<Members, Silence> {

@@ -127,7 +127,7 @@ pub(super) async fn remove(
         let message = format!("the leadership of etcd could not be moved: {why}");
         return not_yet(Reason::MemberChanging, message);
     }
-    let removed = planes.remove(&cluster, member.id).await;
+    let removed = planes.remove(&cluster, &members, member.id).await;
     planes.look(&cluster).await.ok();
     match removed {
         Ok(true) => {

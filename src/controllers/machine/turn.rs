@@ -237,7 +237,7 @@ pub async fn now(turns: &Turns, cluster: &Cluster) -> Result<Both, ReconcileErro
 }
 
 /// Performs the writes of `decide` until none is left. Each round reads both objects again.
-async fn go(
+pub(super) async fn go(
     turns: &Turns,
     cluster: &Cluster,
     decide: impl Fn(&Both) -> Step,

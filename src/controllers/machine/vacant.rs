@@ -1,17 +1,38 @@
-//! Turns of Machines that do not exist.
+//! Turns of Machines that do not exist, and that of a Cluster itself.
 
 use kube::{Api, ResourceExt};
 use serde_json::json;
 
-use super::turn::{self, Turns, read};
+use super::turn::{self, Turns, go, read};
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::names::ANNOTATION_HOST_IS_GONE;
 use crate::api::{Cluster, Machine};
-use crate::core::control_plane::turn::Holder;
+use crate::core::control_plane::turn::{self as marks, Holder, Step};
 use crate::core::node::Marker;
 use crate::core::proof::{Ended, HostIsGone, Proof, TurnIsOver};
 use crate::engine::{ReconcileError, patch};
 use crate::store::Key;
+
+/// Takes the turn for the Cluster itself, to remove an etcd member that belongs to no Machine; returns who has it instead.
+/// [`give_back`] returns it, also after a manager that was stopped: no Machine has the UID of a Cluster.
+///
+/// # Errors
+/// `ReconcileError::Conflict` when Cluster or CA Secret was modified concurrently or they contradict each other, `Api` when one
+/// cannot be read or written, `NotLeading` without leadership.
+pub async fn hold(turns: &Turns, cluster: &Cluster) -> Result<Option<Turn>, ReconcileError> {
+    let wanted = Turn {
+        machine: cluster.uid().unwrap_or_default(),
+        name: cluster.name_any(),
+        action: TurnAction::Remove,
+    };
+    match go(turns, cluster, |both| marks::take(both, &wanted)).await? {
+        Step::Done => Ok(None),
+        Step::Blocked(by) => Ok(Some(by)),
+        _ => Err(ReconcileError::Conflict {
+            what: "take the control-plane turn".into(),
+        }),
+    }
+}
 
 /// Returns a later turn than that of `kubeadm init`, if its Machine does not exist, read live.
 ///

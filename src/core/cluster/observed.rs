@@ -6,9 +6,10 @@ use crate::api::cluster::Turn;
 use crate::api::conditions::Finding;
 use crate::api::{Cluster, ClusterProviderSpec};
 use crate::core::Next;
-use crate::core::control_plane::Members;
 use crate::core::control_plane::health::Judgement;
+use crate::core::control_plane::orphan::Facts;
 use crate::core::control_plane::turn::Doubt;
+use crate::core::control_plane::{Member, Members};
 use crate::core::kubeadm::Endpoint;
 use crate::core::settings::Settings;
 use crate::core::trouble::Trouble;
@@ -30,6 +31,13 @@ pub struct MachineFact {
     pub deleting: bool,
     /// Why it is not ready, or not deleted yet, according to its conditions.
     pub trouble: Option<Trouble>,
+}
+
+impl MachineFact {
+    /// Whether it has an etcd member, by its address.
+    pub fn has(&self, member: &Member) -> bool {
+        self.addresses.iter().any(|at| member.is_at(at))
+    }
 }
 
 /// The certificate authorities of a cluster.
@@ -121,6 +129,8 @@ pub struct Observed {
     /// The members of its etcd, or why they cannot be read; `None` if they were not read yet, or are not ours to read. As
     /// they were when all was well, until several reads in a row show otherwise.
     pub etcd: Option<Result<Arc<Members>, String>>,
+    /// What is known of those of them that belong to no Machine.
+    pub strangers: Vec<Facts>,
     /// The update of one of its control-plane Machines ends once the components there are seen to serve.
     pub is_awaited: bool,
     /// What moves its versions, and writes kubeadm's ConfigMaps as it read them before.

@@ -3,7 +3,7 @@
 use super::observed::{MachineFact, Observed};
 use super::plan::Plan;
 use crate::api::cluster::{ApiEndpoint, MachineCounts};
-use crate::api::conditions::{self, ConditionType, Finding, Severity, Status};
+use crate::api::conditions::{self, ConditionType, Finding, Reason, Severity, Status};
 use crate::api::{Cluster, ClusterStatus};
 
 /// Conditions whose news is worth an Event.
@@ -12,8 +12,18 @@ pub const EVENTS: &[ConditionType] = &[
     ConditionType::CertificatesReady,
     ConditionType::ControlPlaneInitialized,
     ConditionType::ControlPlaneHealthy,
+    ConditionType::EtcdHealthy,
     ConditionType::Deleting,
 ];
+
+/// Whether a finding of [`EVENTS`] is published as an Event. Of etcd that a member was removed: what its members answer changes
+/// with each one that is restarted.
+pub fn is_news(old: &ClusterStatus, finding: &Finding) -> bool {
+    match finding.condition {
+        ConditionType::EtcdHealthy => finding.reason == Reason::MemberRemoved,
+        _ => conditions::is_news(&old.conditions, finding),
+    }
+}
 
 /// Whether a Cluster only passes through a status: it is on its way, or as ready as it was; nothing asks for a person, and
 /// what Machines read of it is as it was.
@@ -21,6 +31,7 @@ pub fn is_passing(old: &ClusterStatus, new: &ClusterStatus, plan: &Plan) -> bool
     let asks = |finding: &Finding| {
         let (condition, status) = (finding.condition, finding.status);
         finding.reason.severity() == Severity::Warning
+            || finding.reason == Reason::MemberRemoved
             || (condition == ConditionType::Paused && status == Status::True)
     };
     let is_ready = |status: &ClusterStatus| is_true(status, ConditionType::Ready);

@@ -3,6 +3,8 @@
 pub mod component;
 pub mod health;
 pub mod members;
+pub mod orphan;
+pub mod peers;
 pub mod quorum;
 pub mod turn;
 

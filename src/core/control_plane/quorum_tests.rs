@@ -3,8 +3,8 @@ use proptest::prelude::*;
 use super::super::members::MemberHealth;
 use super::*;
 
-/// Members by one letter each: `+` healthy, `-` unhealthy, `?` not reached, `l` a learner, `u` a learner that has not started,
-/// `v` a voter that has not started, `c` a healthy one that raised CORRUPT, `n` the same with NOSPACE. Their IDs are 1, 2, 3...
+/// Members by one letter each: `+` healthy, `-` unhealthy, `?` of no Machine, so that it is not asked, `l` a learner, `u` a learner that has not started,
+/// `v` a voter that has not started (neither has a name), `c` a healthy one that raised CORRUPT, `n` the same with NOSPACE. Their IDs are 1, 2, 3...
 fn members(letters: &str) -> Members {
     let mut members = Members::default();
     for (id, letter) in (1..).map(MemberId).zip(letters.chars()) {
@@ -60,6 +60,11 @@ fn what_etcd_allows() {
         ("+c+", Add, "EtcdCorrupt"),
         ("+n+", Add, "EtcdNoSpace"),
         ("", Add, "TooFewMembersAnswer"),
+        ("?", Add, "TooFewMembersAnswer"),
+        ("+?", Add, "TooFewMembersAnswer"),
+        ("???", Add, "TooFewMembersAnswer"),
+        ("+++?", Add, "ok"),
+        ("l", Add, "TooFewMembersAnswer"),
         // remove the first
         ("+", Remove(MemberId(1)), "LastControlPlane"),
         ("-", Remove(MemberId(1)), "TooFewMembersAnswer"),
@@ -89,9 +94,25 @@ fn what_etcd_allows() {
         ("++u", Remove(MemberId(1)), "MemberChanging"),
         ("++l", Remove(MemberId(1)), "MemberChanging"),
         ("uu+", Remove(MemberId(1)), "MemberChanging"),
+        ("+u", Remove(MemberId(1)), "MemberChanging"),
+        ("l", Remove(MemberId(1)), "TooFewMembersAnswer"),
+        // one that belongs to no Machine: it counts, and leaves as one that is dead
+        ("?", Remove(MemberId(1)), "TooFewMembersAnswer"),
+        ("?+", Remove(MemberId(1)), "TooFewMembersAnswer"),
+        ("?+++", Remove(MemberId(1)), "ok"),
+        ("??+++", Remove(MemberId(1)), "ok"),
+        ("?-++", Remove(MemberId(1)), "TooFewMembersAnswer"),
+        ("?-+++", Remove(MemberId(1)), "ok"),
+        ("?++u", Remove(MemberId(1)), "MemberChanging"),
+        ("++?", Remove(MemberId(1)), "QuorumAtRisk"),
         ("c++", Remove(MemberId(1)), "EtcdCorrupt"),
+        ("?c+", Remove(MemberId(1)), "EtcdCorrupt"),
+        ("?n+", Remove(MemberId(1)), "ok"),
+        ("+n-", Remove(MemberId(1)), "QuorumAtRisk"),
         ("+n+", Remove(MemberId(2)), "ok"),
+        // a Machine whose member is not listed (any more)
         ("++", Remove(MemberId(9)), "MemberUnknown"),
+        ("", Remove(MemberId(1)), "MemberUnknown"),
         // restart the first
         ("+", Restart(MemberId(1)), "ok"),
         ("++", Restart(MemberId(1)), "ok"),
@@ -106,6 +127,11 @@ fn what_etcd_allows() {
         ("+++--", Restart(MemberId(1)), "QuorumAtRisk"),
         ("++u", Restart(MemberId(1)), "MemberChanging"),
         ("++n", Restart(MemberId(1)), "EtcdNoSpace"),
+        ("+c+", Restart(MemberId(1)), "EtcdCorrupt"),
+        ("l+", Restart(MemberId(1)), "MemberChanging"),
+        ("++?", Restart(MemberId(1)), "QuorumAtRisk"),
+        ("+++?", Restart(MemberId(1)), "QuorumAtRisk"),
+        ("++", Restart(MemberId(9)), "MemberUnknown"),
     ];
     for (letters, change, expected) in table {
         let found = permits(&members(letters), change);

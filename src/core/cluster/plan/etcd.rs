@@ -1,12 +1,101 @@
-//! The condition of a Cluster about the members of its etcd.
+//! The members of a Cluster's etcd: its condition about them, and the one that is removed.
 
+use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::super::observed::Observed;
+use super::{Action, Plan};
+use crate::api::Cluster;
 use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::core::control_plane::orphan::{self, Kept};
 use crate::core::control_plane::{Member, Members, Obstacle, quorum};
 
 const ETCD: ConditionType = ConditionType::EtcdHealthy;
+
+/// Adds the removal of a member that belongs to no Machine, where that is safe; one at a time.
+pub(super) fn keep(observed: &Observed, plan: &mut Plan) {
+    let Some(Ok(members)) = observed.etcd.as_ref().filter(|_| !observed.external) else {
+        return;
+    };
+    if let Some((member, Ok(_))) = stranger(observed, members) {
+        plan.actions.push(Action::RemoveMember { id: member.id });
+    }
+}
+
+/// What is said of a member that belongs to no Machine.
+pub fn without_machine(
+    cluster: &Cluster,
+    member: &Member,
+    verdict: &Result<Timestamp, Kept>,
+) -> Finding {
+    let message = orphan::message(&cluster.name_any(), member, verdict);
+    Finding::no(ETCD, Reason::MemberWithoutMachine, message)
+}
+
+/// What is said once it is removed.
+pub fn removed(cluster: &Cluster, member: &Member, since: Timestamp) -> Finding {
+    let node = if member.is_started() {
+        format!(
+            ". If a Node of it is left: kubectl delete node {}",
+            member.name
+        )
+    } else {
+        String::new()
+    };
+    let message = format!(
+        "removed etcd member {} ({}, ID {}): it belonged to no Machine of Cluster {} and was on no server of ours, and since {since} no other member was connected with it and no kubelet of it reported. If its server comes back, on it: kubeadm reset{node}",
+        member.label(),
+        member.peer_urls.join(", "),
+        member.id,
+        cluster.name_any()
+    );
+    Finding::no(ETCD, Reason::MemberRemoved, message)
+}
+
+/// What of the Cluster itself comes before a removal.
+fn waits(observed: &Observed) -> Option<&'static str> {
+    if observed.spec.is_err() {
+        Some("the settings of the Cluster cannot be used, see condition ConfigurationValid")
+    } else if observed.doubt.is_some() {
+        Some(
+            "the Cluster and its CA Secret contradict each other, see condition ControlPlaneInitialized",
+        )
+    } else if observed.is_turn_vacant {
+        Some("the control-plane turn of a Machine that does not exist is returned first")
+    } else {
+        None
+    }
+}
+
+/// The member that belongs to no Machine and may be removed; or the first of them.
+fn stranger<'a>(
+    observed: &Observed,
+    members: &'a Members,
+) -> Option<(&'a Member, Result<Timestamp, Kept>)> {
+    let is_stranger = |member: &&Member| machine_of(observed, member).is_none();
+    let judged = |member: &'a Member| {
+        let facts = observed.strangers.iter().find(|one| one.id == member.id);
+        let unread = || {
+            Err(Kept::Unproven(
+                "the other members were not asked yet".into(),
+            ))
+        };
+        let verdict = facts.map_or_else(unread, |facts| orphan::removable(members, facts));
+        let verdict = verdict.and_then(|since| match waits(observed) {
+            Some(why) => Err(Kept::Busy(why.into())),
+            None => Ok(since),
+        });
+        (member, verdict)
+    };
+    let mut all: Vec<_> = members
+        .list
+        .iter()
+        .filter(is_stranger)
+        .map(judged)
+        .collect();
+    let removable = all.iter().position(|(_, verdict)| verdict.is_ok());
+    (!all.is_empty()).then(|| all.swap_remove(removable.unwrap_or(0)))
+}
 
 /// Whether all members serve and belong to a Machine; `None` if the etcd is not ours, or was not read yet.
 pub(super) fn health(observed: &Observed) -> Option<Finding> {
@@ -30,10 +119,8 @@ fn unread(why: &str) -> Finding {
 /// Strangers first: they count, are not asked, and so are what is wrong where too few answer.
 fn trouble(observed: &Observed, members: &Members) -> Option<Finding> {
     let no = |reason, message| Some(Finding::no(ETCD, reason, message));
-    let mut all = members.list.iter();
-    if let Some(stranger) = all.find(|member| machine_of(observed, member).is_none()) {
-        let message = without_machine(observed, stranger);
-        return no(Reason::MemberWithoutMachine, message);
+    if let Some((member, verdict)) = stranger(observed, members) {
+        return Some(without_machine(&observed.cluster, member, &verdict));
     }
     if let Some(obstacle) = quorum::trouble(members) {
         return no(obstacle.reason(), obstacle.message());
@@ -59,17 +146,9 @@ fn trouble(observed: &Observed, members: &Members) -> Option<Finding> {
     no(obstacle.reason(), obstacle.message())
 }
 
-fn without_machine(observed: &Observed, stranger: &Member) -> String {
-    let (label, urls, id) = (stranger.label(), stranger.peer_urls.join(", "), stranger.id);
-    format!(
-        "etcd member {label} ({urls}) belongs to no Machine of Cluster {}, and counts for its quorum; while it is listed, no further control plane takes part in holding a virtual IP. If its server runs: on it, kubeadm reset, which removes the member; then in the cluster, kubectl delete node {label}. If it does not run any more: on the host of another control plane, ctl member remove {id} (ctl: docs/day-2.md#ctl)",
-        observed.cluster.name_any()
-    )
-}
-
 /// The Machine that has a member, by its address.
 fn machine_of<'a>(observed: &'a Observed, member: &Member) -> Option<&'a str> {
     let mut machines = observed.machines.iter();
-    let machine = machines.find(|machine| machine.addresses.iter().any(|at| member.is_at(at)))?;
+    let machine = machines.find(|machine| machine.has(member))?;
     Some(&machine.name)
 }

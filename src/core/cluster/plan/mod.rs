@@ -2,7 +2,7 @@
 
 mod certificates;
 mod delete;
-mod etcd;
+pub mod etcd;
 mod settings;
 mod summary;
 
@@ -15,6 +15,7 @@ use super::observed::{Addons, Certificates, Observed};
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Status};
 use crate::api::names::{ANNOTATION_PAUSED, FINALIZER_CLUSTER};
+use crate::core::control_plane::MemberId;
 use crate::core::control_plane::health::Verdict;
 use crate::core::machine::plan::doubt::{self, ClusterName};
 use crate::core::settings::Settings;
@@ -42,6 +43,11 @@ pub enum Action {
     WriteKubeconfig,
     /// Connect to the cluster's API.
     Connect,
+    /// Remove an etcd member that belongs to no Machine and does not serve.
+    RemoveMember {
+        /// The member.
+        id: MemberId,
+    },
     /// Record what kubeadm's ConfigMaps have of the settings, as an earlier release made them.
     RecordSettings {
         /// What they have.
@@ -212,6 +218,7 @@ fn live(observed: &Observed, plan: &mut Plan) {
         plan.actions.push(Action::ApplyAddons);
     }
     settings::keep(observed, plan);
+    etcd::keep(observed, plan);
     // Applying what is applied already is no news; only its outcome is.
     let was_applied =
         was(observed, ConditionType::AddonsApplied).is_some_and(|status| status == Status::True);

@@ -1,4 +1,5 @@
 mod certificates;
+mod etcd;
 mod kstatus;
 mod settings;
 
@@ -59,6 +60,7 @@ fn observed(metadata: &Value) -> Observed {
         connected: false,
         health: None,
         etcd: None,
+        strangers: Vec::new(),
         addons: Addons::Applied,
         addons_due: false,
         addons_next: Next::OnChange,

@@ -1,0 +1,309 @@
+//! Members of etcd that belong to no Machine: what is known of them, and the removal of one.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use kube::api::ListParams;
+use kube::{Api, ResourceExt};
+
+use super::Clusters;
+use super::probe::waits_for_control_plane;
+use crate::api::cluster::Turn;
+use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::api::names::ANNOTATION_PAUSED;
+use crate::api::{Cluster, Host, Hypervisor, Machine};
+use crate::controllers::control_plane::Silence;
+use crate::controllers::machine::vacant;
+use crate::core::NodeView;
+use crate::core::cluster::plan::etcd::{removed, without_machine};
+use crate::core::cluster::{Fleet, MachineFact};
+use crate::core::control_plane::orphan::{self, Facts};
+use crate::core::control_plane::peers::{self, Connections, Watch};
+use crate::core::control_plane::{Member, MemberId, Members};
+use crate::engine::{ActionOutcome, ReconcileError, patch};
+use crate::store::{IndexKeys, Item};
+use crate::workload::Connectivity;
+
+/// How often the others are asked about such a member.
+const ASK_AGAIN: SignedDuration = SignedDuration::from_secs(30);
+
+/// What is known of the members that belong to none of these Machines, from the watches.
+pub(super) async fn observe(
+    controller: &Clusters,
+    cluster: &Cluster,
+    etcd: Option<&Result<Arc<Members>, String>>,
+    (machines, turn): (&[MachineFact], Option<&Turn>),
+    now: Timestamp,
+) -> Vec<Facts> {
+    let Some(Ok(members)) = etcd else {
+        return Vec::new();
+    };
+    let is_stranger = |member: &&Member| !machines.iter().any(|machine| machine.has(member));
+    let strangers: Vec<&Member> = members.list.iter().filter(is_stranger).collect();
+    let uid = cluster.uid().unwrap_or_default();
+    let mut known = controller.workloads.known.get(&uid).strangers;
+    let is_known = |member: &&Member| {
+        let before = known.get(&member.id);
+        before.is_some_and(|before| now.duration_since(before.at) < ASK_AGAIN)
+    };
+    let is_news = !strangers.iter().all(is_known) || known.len() != strangers.len();
+    if is_news {
+        ask(controller, cluster, members, &strangers).await;
+        known = controller.workloads.known.get(&uid).strangers;
+    }
+    if strangers.is_empty() {
+        return Vec::new();
+    }
+    let stores = controller.base.stores();
+    let namespace = cluster.namespace().unwrap_or_default();
+    let fleet = Fleet {
+        machines: stores.machines.within(&namespace),
+        hosts: stores.hosts.within(&namespace),
+        hypervisors: stores.hypervisors.within(&namespace),
+    };
+    let nodes = nodes(controller, cluster);
+    // its own is one that a manager left which was stopped: it is returned first
+    let others = turn.filter(|turn| turn.machine != uid);
+    let busy = others.and_then(|turn| busy(members, turn, &fleet));
+    let facts = |member: &&Member| {
+        let watch = known.get(&member.id)?.clone();
+        let who = (&**members, *member);
+        Some(facts(
+            cluster,
+            who,
+            watch,
+            &nodes,
+            (&fleet, busy.clone()),
+            now,
+        ))
+    };
+    strangers.iter().filter_map(facts).collect()
+}
+
+/// Asks the other members about these, and remembers the answers.
+async fn ask(controller: &Clusters, cluster: &Cluster, members: &Members, strangers: &[&Member]) {
+    let connections = if strangers.is_empty() {
+        Connections::new()
+    } else {
+        let planes = &controller.control_planes;
+        planes.connections(cluster, members).await
+    };
+    let now = crate::clock::now();
+    let uid = cluster.uid().unwrap_or_default();
+    controller.workloads.known.update(&uid, |known| {
+        let next = |member: &&Member| {
+            let before = known.strangers.get(&member.id);
+            (
+                member.id,
+                look(before, members, member.id, &connections, now),
+            )
+        };
+        known.strangers = strangers.iter().map(next).collect();
+    });
+}
+
+fn look(
+    before: Option<&Watch>,
+    members: &Members,
+    id: MemberId,
+    connections: &Connections,
+    now: Timestamp,
+) -> Watch {
+    let sign = peers::sign(members, id, connections);
+    let received = peers::received(id, connections);
+    Watch::next(before, sign, received, now)
+}
+
+/// The Nodes that the watch shows, or why it shows none.
+fn nodes(controller: &Clusters, cluster: &Cluster) -> Result<Vec<Arc<NodeView>>, String> {
+    let workload = controller.workloads.get(cluster).filter(|workload| {
+        let is_connected = matches!(workload.connectivity(), Connectivity::Connected { .. });
+        is_connected && workload.is_synced()
+    });
+    let workload = workload.ok_or("the cluster's API does not show the Nodes")?;
+    Ok(workload.nodes())
+}
+
+fn facts(
+    cluster: &Cluster,
+    (members, member): (&Members, &Member),
+    watch: Watch,
+    nodes: &Result<Vec<Arc<NodeView>>, String>,
+    (fleet, busy): (&Fleet, Option<String>),
+    at: Timestamp,
+) -> Facts {
+    let its = |all: &Vec<_>| fleet.nodes_of(&cluster.name_any(), (members, member), all);
+    Facts {
+        id: member.id,
+        at,
+        ours: fleet.holder(member),
+        watch,
+        nodes: nodes.as_ref().map(its).map_err(Clone::clone),
+        busy,
+    }
+}
+
+/// Who has the turn and may be using it.
+fn busy(members: &Members, turn: &Turn, fleet: &Fleet) -> Option<String> {
+    let holder = fleet
+        .machines
+        .iter()
+        .find(|machine| machine.uid().as_ref() == Some(&turn.machine));
+    let waits = holder.is_some_and(|machine| waits_for_control_plane(machine));
+    let which = if holder.is_some() {
+        ""
+    } else {
+        ", which does not exist,"
+    };
+    (!orphan::is_idle(members, turn.action, waits))
+        .then(|| format!("Machine {}{which} has the control-plane turn", turn.name))
+}
+
+/// Removes a member that belongs to no Machine, if what is read now allows it as well. In the turn of the Cluster, so that
+/// nothing joins meanwhile; or beside a Machine that has the turn and may wait for this.
+///
+/// # Errors
+/// Those of [`vacant::hold`]; `ReconcileError::Api` when an object cannot be read.
+pub(super) async fn remove(
+    controller: &Clusters,
+    cluster: &Cluster,
+    id: MemberId,
+) -> Result<ActionOutcome, ReconcileError> {
+    let live = patch::live(&controller.base.engine, cluster).await?;
+    let is_paused = live.annotations().contains_key(ANNOTATION_PAUSED);
+    if is_paused || live.metadata.deletion_timestamp.is_some() {
+        return Ok(ActionOutcome::Yes);
+    }
+    let other = vacant::hold(&controller.turns, &live).await?;
+    let outcome = remove_now(controller, &live, id, other.as_ref()).await;
+    // A turn that cannot be returned now is vacant, and a later pass returns it; what was removed is told once, now.
+    if other.is_none()
+        && let Err(error) = vacant::give_back(&controller.turns, &live).await
+    {
+        tracing::warn!(cluster = %live.name_any(), %error, "the control-plane turn is returned later");
+    }
+    outcome
+}
+
+async fn remove_now(
+    controller: &Clusters,
+    cluster: &Cluster,
+    id: MemberId,
+    turn: Option<&Turn>,
+) -> Result<ActionOutcome, ReconcileError> {
+    let planes = &controller.control_planes;
+    let not_yet = |reason, message: String| {
+        let finding = Finding::no(ConditionType::EtcdHealthy, reason, message);
+        Ok(ActionOutcome::NotYet(finding))
+    };
+    let members = match planes.look(cluster).await {
+        Ok(members) => members,
+        Err(why) => return not_yet(Reason::EtcdUnreachable, why),
+    };
+    let Some(member) = members.get(id) else {
+        return Ok(ActionOutcome::Yes);
+    };
+    let facts = live_facts(controller, cluster, &members, member, turn).await?;
+    let since = match orphan::removable(&members, &facts) {
+        Ok(since) => since,
+        Err(kept) => {
+            let finding = without_machine(cluster, member, &Err(kept));
+            return Ok(ActionOutcome::NotYet(finding));
+        }
+    };
+    controller.base.engine.must_lead()?;
+    let answer = planes.remove(cluster, &members, id).await;
+    planes.look(cluster).await.ok();
+    match answer {
+        Ok(true) => {
+            let finding = removed(cluster, member, since);
+            tracing::info!(cluster = %cluster.name_any(), member = %id, name = member.name, "removed an etcd member that belonged to no Machine");
+            Ok(ActionOutcome::Noted(finding))
+        }
+        Ok(false) => {
+            let message = format!(
+                "etcd does not remove member {} yet: its members have to be connected for 5 s",
+                member.label()
+            );
+            not_yet(Reason::MemberChanging, message)
+        }
+        Err(Silence(why)) => not_yet(Reason::EtcdUnreachable, why),
+    }
+}
+
+/// The same as [`observe`] knows of one member, read now from the members and both API servers.
+async fn live_facts(
+    controller: &Clusters,
+    cluster: &Cluster,
+    members: &Members,
+    member: &Member,
+    turn: Option<&Turn>,
+) -> Result<Facts, ReconcileError> {
+    let connections = controller
+        .control_planes
+        .connections(cluster, members)
+        .await;
+    let fleet = Fleet {
+        machines: list::<Machine>(controller, cluster).await?,
+        hosts: list::<Host>(controller, cluster).await?,
+        hypervisors: list::<Hypervisor>(controller, cluster).await?,
+    };
+    let nodes = live_nodes(controller, cluster).await;
+    let now = crate::clock::now();
+    let uid = cluster.uid().unwrap_or_default();
+    let before = controller.workloads.known.get(&uid).strangers;
+    let watch = look(
+        before.get(&member.id),
+        members,
+        member.id,
+        &connections,
+        now,
+    );
+    controller.workloads.known.update(&uid, |known| {
+        known.strangers.insert(member.id, watch.clone());
+    });
+    let busy = turn.and_then(|turn| busy(members, turn, &fleet));
+    let who = (members, member);
+    Ok(facts(cluster, who, watch, &nodes, (&fleet, busy), now))
+}
+
+/// All objects of a kind in the namespace of a Cluster, also those that cannot be decoded.
+async fn list<K>(controller: &Clusters, cluster: &Cluster) -> Result<Vec<Arc<K>>, ReconcileError>
+where
+    K: IndexKeys
+        + Clone
+        + kube::Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>,
+    Item<K>: kube::Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>
+        + Clone
+        + std::fmt::Debug
+        + serde::de::DeserializeOwned,
+{
+    let namespace = cluster.namespace().unwrap_or_default();
+    let all: Api<Item<K>> = Api::namespaced(controller.base.client(), &namespace);
+    let all = all.list(&ListParams::default()).await;
+    let what = format!("list {}", K::plural(&()));
+    let all = all.map_err(ReconcileError::api(what))?;
+    Ok(all
+        .items
+        .into_iter()
+        .map(|Item(one)| Arc::new(one))
+        .collect())
+}
+
+async fn live_nodes(
+    controller: &Clusters,
+    cluster: &Cluster,
+) -> Result<Vec<Arc<NodeView>>, String> {
+    let Some(workload) = controller.workloads.get(cluster) else {
+        return Err("the cluster's API is not connected".into());
+    };
+    let nodes: Api<Node> = Api::all(workload.client().clone());
+    let nodes = nodes.list(&ListParams::default()).await;
+    let nodes = nodes.map_err(|error| {
+        let why = crate::workload::error::reason(&error);
+        format!("the cluster's API does not list its Nodes: {why}")
+    })?;
+    let views = nodes.items.into_iter().map(NodeView::from_node);
+    Ok(views.map(Arc::new).collect())
+}

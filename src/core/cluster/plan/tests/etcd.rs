@@ -1,0 +1,181 @@
+use k8s_openapi::jiff::Timestamp;
+
+use super::*;
+use crate::core::control_plane::orphan::Facts;
+use crate::core::control_plane::peers::{Received, Sign, Watch};
+use crate::core::control_plane::{Member, MemberHealth, Members};
+
+const STRANGER: MemberId = MemberId(3);
+
+fn at(minute: i64) -> Timestamp {
+    Timestamp::from_second(minute * 60).expect("a time")
+}
+
+/// Three members: two of Machines, and one that belongs to none and has not served for a quarter of an hour.
+fn with_stranger() -> Observed {
+    let mut members = Members {
+        leader: Some(MemberId(1)),
+        ..Members::default()
+    };
+    let mut observed = running();
+    observed.machines.clear();
+    for (id, name) in (1..).map(MemberId).zip(["a", "b", "s"]) {
+        members.list.push(Member {
+            id,
+            name: name.into(),
+            peer_urls: vec![format!("https://10.0.0.{id}:2380")],
+            is_learner: false,
+        });
+        if id != STRANGER {
+            members.health.insert(id, MemberHealth::Healthy);
+            observed.machines.push(MachineFact {
+                name: format!("cp-{name}"),
+                addresses: vec![format!("10.0.0.{id}")],
+                ..machine(true, false)
+            });
+        }
+    }
+    observed.etcd = Some(Ok(Arc::new(members)));
+    observed.strangers = vec![Facts {
+        id: STRANGER,
+        at: at(15),
+        ours: None,
+        watch: Watch {
+            sign: Sign::Silent,
+            received: Received::new(),
+            since: Some(at(0)),
+            at: at(15),
+        },
+        nodes: Ok(Vec::new()),
+        busy: None,
+    }];
+    observed
+}
+
+fn removal() -> Vec<Action> {
+    vec![Action::RemoveMember { id: STRANGER }]
+}
+
+#[test]
+fn a_member_that_belongs_to_no_machine_is_removed_when_all_is_proven_and_told_otherwise() {
+    type Case = (&'static str, fn(&mut Observed), Vec<Action>, &'static str);
+    let table: [Case; 9] = [
+        ("all is proven", |_| {}, removal(), "is removed now"),
+        (
+            "nobody asked about it yet",
+            |o| o.strangers.clear(),
+            Vec::new(),
+            "were not asked yet",
+        ),
+        (
+            "it is on a Host",
+            |o| o.strangers[0].ours = Some("Host h".into()),
+            Vec::new(),
+            "Host h",
+        ),
+        (
+            "it serves",
+            |o| o.strangers[0].watch.sign = Sign::Connected("a".into()),
+            Vec::new(),
+            "may be somebody's",
+        ),
+        (
+            "it is silent for a minute",
+            |o| o.strangers[0].watch.since = Some(at(14)),
+            Vec::new(),
+            "is removed at 1970-01-01T00:29:00Z",
+        ),
+        (
+            "another change comes first",
+            |o| o.strangers[0].busy = Some("Machine m".into()),
+            Vec::new(),
+            "is removed later: Machine m",
+        ),
+        (
+            "the records of init contradict each other",
+            |o| o.doubt = Some(Doubt::TwoRecords("m".into(), "n".into())),
+            Vec::new(),
+            "see condition ControlPlaneInitialized",
+        ),
+        (
+            "the turn is returned first",
+            |o| o.is_turn_vacant = true,
+            vec![Action::ReturnVacantTurn],
+            "is returned first",
+        ),
+        (
+            "the settings cannot be used",
+            |o| o.spec = Err("a typo".into()),
+            Vec::new(),
+            "see condition ConfigurationValid",
+        ),
+    ];
+    for (case, change, actions, part) in table {
+        let mut observed = with_stranger();
+        change(&mut observed);
+        let says = (
+            "EtcdHealthy",
+            "MemberWithoutMachine",
+            &["etcd member s (https://10.0.0.3:2380)", part][..],
+        );
+        expect(case, &observed, &actions, says);
+    }
+}
+
+#[test]
+fn of_several_members_without_machine_the_one_that_can_go_is_told() {
+    let mut observed = with_stranger();
+    observed.machines.remove(1);
+    let mut other = observed.strangers[0].clone();
+    (other.id, other.ours) = (MemberId(2), Some("Host h".into()));
+    observed.strangers.insert(0, other);
+    let says = (
+        "EtcdHealthy",
+        "MemberWithoutMachine",
+        &["etcd member s "][..],
+    );
+    expect("two", &observed, &removal(), says);
+}
+
+#[test]
+fn nothing_is_removed_from_a_cluster_that_is_paused_or_deleted_or_not_ours() {
+    type Change = (&'static str, fn(&mut Observed));
+    let changes: [Change; 3] = [
+        ("paused", |o| {
+            let annotations = Arc::make_mut(&mut o.cluster).annotations_mut();
+            annotations.insert(ANNOTATION_PAUSED.into(), String::new());
+        }),
+        ("deleted", |o| {
+            let now = k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(at(0));
+            Arc::make_mut(&mut o.cluster).metadata.deletion_timestamp = Some(now);
+        }),
+        ("external", |o| o.external = true),
+    ];
+    for (case, change) in changes {
+        let mut observed = with_stranger();
+        change(&mut observed);
+        let actions = plan(&observed).actions;
+        assert!(!actions.contains(&removal()[0]), "{case}: {actions:?}");
+    }
+}
+
+#[test]
+fn of_etcd_only_a_removal_is_an_event_and_it_is_written_at_once() {
+    use crate::api::ClusterStatus;
+    use crate::core::cluster::status::{is_news, is_passing};
+    let before = ClusterStatus::default();
+    let of = |reason| Finding::no(ConditionType::EtcdHealthy, reason, "");
+    let plan = |finding| Plan {
+        findings: vec![finding],
+        ..Plan::default()
+    };
+    for (reason, is_event) in [
+        (Reason::MemberRemoved, true),
+        (Reason::MemberWithoutMachine, false),
+        (Reason::EtcdUnreachable, false),
+    ] {
+        assert_eq!(is_news(&before, &of(reason)), is_event, "{reason}");
+    }
+    let removed = plan(of(Reason::MemberRemoved));
+    assert!(!is_passing(&before, &before, &removed));
+}
