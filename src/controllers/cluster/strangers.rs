@@ -1,5 +1,6 @@
 //! Members of etcd that belong to no Machine: what is known of them, and the removal of one.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Node;
@@ -45,7 +46,7 @@ pub(super) async fn observe(
     let mut known = controller.workloads.known.get(&uid).strangers;
     let is_known = |member: &&Member| {
         let before = known.get(&member.id);
-        before.is_some_and(|before| now.duration_since(before.at) < ASK_AGAIN)
+        before.is_some_and(|before| now.duration_since(before.at).abs() < ASK_AGAIN)
     };
     let is_news = !strangers.iter().all(is_known) || known.len() != strangers.len();
     if is_news {
@@ -65,7 +66,7 @@ pub(super) async fn observe(
     let nodes = nodes(controller, cluster);
     // its own is one that a manager left which was stopped: it is returned first
     let others = turn.filter(|turn| turn.machine != uid);
-    let busy = others.and_then(|turn| busy(members, turn, &fleet));
+    let busy = others.and_then(|turn| busy(&namespace, members, turn, &fleet));
     let facts = |member: &&Member| {
         let watch = known.get(&member.id)?.clone();
         let who = (&**members, *member);
@@ -145,19 +146,16 @@ fn facts(
 }
 
 /// Who has the turn and may be using it.
-fn busy(members: &Members, turn: &Turn, fleet: &Fleet) -> Option<String> {
+fn busy(namespace: &str, members: &Members, turn: &Turn, fleet: &Fleet) -> Option<String> {
     let holder = fleet
         .machines
         .iter()
         .find(|machine| machine.uid().as_ref() == Some(&turn.machine));
     let waits = holder.is_some_and(|machine| waits_for_control_plane(machine));
-    let which = if holder.is_some() {
-        ""
-    } else {
-        ", which does not exist,"
-    };
-    (!orphan::is_idle(members, turn.action, waits))
-        .then(|| format!("Machine {}{which} has the control-plane turn", turn.name))
+    (!orphan::is_idle(members, turn.action, waits)).then(|| {
+        let (name, namespace) = (&turn.name, namespace);
+        format!("Machine {name} joins the control plane. If it does not proceed: tatara describe machine {name} -n {namespace}")
+    })
 }
 
 /// Removes a member that belongs to no Machine, if what is read now allows it as well. In the turn of the Cluster, so that
@@ -174,6 +172,10 @@ pub(super) async fn remove(
     let is_paused = live.annotations().contains_key(ANNOTATION_PAUSED);
     if is_paused || live.metadata.deletion_timestamp.is_some() {
         return Ok(ActionOutcome::Yes);
+    }
+    // nothing is written for what is refused
+    if let ControlFlow::Break(outcome) = judge(controller, &live, id, None).await? {
+        return Ok(outcome);
     }
     let other = vacant::hold(&controller.turns, &live).await?;
     let outcome = remove_now(controller, &live, id, other.as_ref()).await;
@@ -192,36 +194,29 @@ async fn remove_now(
     id: MemberId,
     turn: Option<&Turn>,
 ) -> Result<ActionOutcome, ReconcileError> {
-    let planes = &controller.control_planes;
-    let not_yet = |reason, message: String| {
-        let finding = Finding::no(ConditionType::EtcdHealthy, reason, message);
-        Ok(ActionOutcome::NotYet(finding))
-    };
-    let members = match planes.look(cluster).await {
-        Ok(members) => members,
-        Err(why) => return not_yet(Reason::EtcdUnreachable, why),
-    };
-    let Some(member) = members.get(id) else {
-        return Ok(ActionOutcome::Yes);
-    };
-    let facts = live_facts(controller, cluster, &members, member, turn).await?;
-    let since = match orphan::removable(&members, &facts) {
-        Ok(since) => since,
-        Err(kept) => {
-            let finding = without_machine(cluster, member, &Err(kept));
-            return Ok(ActionOutcome::NotYet(finding));
-        }
+    let Removal {
+        members,
+        member,
+        since,
+    } = match judge(controller, cluster, id, turn).await? {
+        ControlFlow::Continue(removal) => removal,
+        ControlFlow::Break(outcome) => return Ok(outcome),
     };
     controller.base.engine.must_lead()?;
+    let planes = &controller.control_planes;
     let answer = planes.remove(cluster, &members, id).await;
-    planes.look(cluster).await.ok();
-    match answer {
-        Ok(true) => {
-            let finding = removed(cluster, member, since);
-            tracing::info!(cluster = %cluster.name_any(), member = %id, name = member.name, "removed an etcd member that belonged to no Machine");
-            Ok(ActionOutcome::Noted(finding))
-        }
-        Ok(false) => {
+    // what was asked may have happened without an answer
+    let is_removed = match planes.look(cluster).await {
+        Ok(left) => left.get(id).is_none(),
+        Err(_) => answer == Ok(true),
+    };
+    if is_removed {
+        let finding = removed(cluster, &member, since);
+        tracing::info!(cluster = %cluster.name_any(), member = %id, name = member.name, "removed an etcd member that belonged to no Machine");
+        return Ok(ActionOutcome::Noted(finding));
+    }
+    Ok(match answer {
+        Ok(_) => {
             let message = format!(
                 "etcd does not remove member {} yet: its members have to be connected for 5 s",
                 member.label()
@@ -229,7 +224,47 @@ async fn remove_now(
             not_yet(Reason::MemberChanging, message)
         }
         Err(Silence(why)) => not_yet(Reason::EtcdUnreachable, why),
-    }
+    })
+}
+
+fn not_yet(reason: Reason, message: String) -> ActionOutcome {
+    ActionOutcome::NotYet(Finding::no(ConditionType::EtcdHealthy, reason, message))
+}
+
+/// What is removed, by what was read just before.
+struct Removal {
+    members: Arc<Members>,
+    member: Member,
+    /// Since when it does not serve.
+    since: Timestamp,
+}
+
+/// Judges a member by what is read now; or says why it is not removed.
+async fn judge(
+    controller: &Clusters,
+    cluster: &Cluster,
+    id: MemberId,
+    turn: Option<&Turn>,
+) -> Result<ControlFlow<ActionOutcome, Removal>, ReconcileError> {
+    let members = match controller.control_planes.look(cluster).await {
+        Ok(members) => members,
+        Err(why) => return Ok(ControlFlow::Break(not_yet(Reason::EtcdUnreachable, why))),
+    };
+    let Some(member) = members.get(id).cloned() else {
+        return Ok(ControlFlow::Break(ActionOutcome::Yes));
+    };
+    let facts = live_facts(controller, cluster, &members, &member, turn).await?;
+    Ok(match orphan::removable(&members, &facts) {
+        Ok(since) => ControlFlow::Continue(Removal {
+            members,
+            member,
+            since,
+        }),
+        Err(kept) => {
+            let finding = without_machine(cluster, &member, &Err(kept));
+            ControlFlow::Break(ActionOutcome::NotYet(finding))
+        }
+    })
 }
 
 /// The same as [`observe`] knows of one member, read now from the members and both API servers.
@@ -263,7 +298,8 @@ async fn live_facts(
     controller.workloads.known.update(&uid, |known| {
         known.strangers.insert(member.id, watch.clone());
     });
-    let busy = turn.and_then(|turn| busy(members, turn, &fleet));
+    let namespace = cluster.namespace().unwrap_or_default();
+    let busy = turn.and_then(|turn| busy(&namespace, members, turn, &fleet));
     let who = (members, member);
     Ok(facts(cluster, who, watch, &nodes, (&fleet, busy), now))
 }

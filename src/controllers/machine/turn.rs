@@ -78,7 +78,8 @@ pub async fn take(
     if let Step::Blocked(by) = &step
         && by.action != TurnAction::Init
     {
-        return Ok(Some(blocked(by, action, &observed.marker.namespace)));
+        let message = joining::busy(by, &cluster.uid().unwrap_or_default(), &observed.marker);
+        return Ok(Some(blocked(action, message)));
     }
     outcome(
         &observed.marker,
@@ -89,8 +90,7 @@ pub async fn take(
 }
 
 /// Another Machine has a turn in a control plane that exists.
-fn blocked(by: &Turn, wanted: TurnAction, namespace: &str) -> Finding {
-    let message = joining::busy(by, namespace);
+fn blocked(wanted: TurnAction, message: String) -> Finding {
     match wanted {
         TurnAction::Remove => {
             Finding::yes(ConditionType::Deleting, Reason::WaitingForTurn, message)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::NodeAddress;
 use kube::{Resource, ResourceExt};
 
-use crate::api::conditions::{ConditionType, is_true};
+use crate::api::conditions::{ConditionType, Reason, Status, find, is_true};
 use crate::api::names::{ANNOTATION_PAUSED, LABEL_CLUSTER};
 use crate::api::readable::unreadable;
 use crate::api::{Host, Hypervisor, Machine};
@@ -167,11 +167,22 @@ fn on(host: &Host, member: &Member) -> Option<String> {
         None if host.annotations().contains_key(ANNOTATION_PAUSED) => Some(format!(
             "Host {name} has its name or address, and is paused, so that nobody looks whether it is clean; remove its annotation {ANNOTATION_PAUSED}"
         )),
-        None if holds(ConditionType::Clean) && holds(ConditionType::Reachable) => None,
+        None if holds(ConditionType::Clean)
+            && (holds(ConditionType::Reachable) || is_off(host)) =>
+        {
+            None
+        }
         None => Some(format!(
             "Host {name} has its name or address, and is not known to be clean; see its conditions Reachable and Clean"
         )),
     }
+}
+
+/// Whether it was switched off while it was free.
+fn is_off(host: &Host) -> bool {
+    let conditions = host.status.as_ref().map(|status| &status.conditions);
+    let power = conditions.and_then(|all| find(all, ConditionType::PowerOn));
+    power.is_some_and(|power| power.status == Status::False && power.reason == Reason::SwitchedOff)
 }
 
 fn is_named<'a>(member: &Member, mut names: impl Iterator<Item = &'a str>) -> bool {

@@ -141,7 +141,17 @@ fn a_host_with_its_address_has_a_member_unless_it_is_free_and_clean() {
     let mut paused = host(here, &[here], None, "True");
     let annotation = [(ANNOTATION_PAUSED.to_owned(), String::new())];
     Arc::make_mut(&mut paused).metadata.annotations = Some(annotation.into());
+    let mut off = silent.clone();
+    let switched = json!({
+        "type": "PowerOn", "status": "False", "reason": "SwitchedOff", "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    });
+    if let Some(status) = &mut Arc::make_mut(&mut off).status {
+        let switched = serde_json::from_value(switched).expect("a condition");
+        status.conditions.push(switched);
+    }
     let table = [
+        ("clean, and switched off", off, None),
         ("clean when it was paused", paused, Some("is paused")),
         (
             "claimed",

@@ -46,8 +46,10 @@ pub struct Facts {
 pub enum Kept {
     /// It is, or may be, on a server of ours.
     Ours(String),
-    /// It serves, or its server does.
+    /// It serves.
     Serves(String),
+    /// The server of this Node may be its, and runs.
+    Runs(String),
     /// Nothing proves that it does not serve.
     Unproven(String),
     /// It has not been silent for long enough, but since this time.
@@ -65,15 +67,14 @@ pub fn is_node_of(member: &Member, node: &NodeView) -> bool {
         || addresses.any(|address| member.is_at(&address.address))
 }
 
-/// Whether nothing joins while a Machine has a turn of this kind. `waits`: it says that etcd does not allow its change now. It may
-/// wait for this very member to leave, and that takes nothing from the quorum of what is updated or leaves. A `kubeadm join` that
-/// runs would start with a list of members that is no longer true.
+/// Whether nothing joins while a Machine has a turn of this kind. A `kubeadm join` that runs would start with a list of members
+/// that is no longer true. `waits`: the Machine says that etcd does not allow its join now; it may wait for this very member to
+/// leave. What is updated or leaves loses nothing: without a member that does not serve, fewer are needed for a quorum.
 pub fn is_idle(members: &Members, action: TurnAction, waits: bool) -> bool {
     match action {
-        // over once the control plane exists
-        TurnAction::Init => true,
         TurnAction::Join => waits && permits(members, Change::Add).is_err(),
-        TurnAction::Remove | TurnAction::Upgrade => waits,
+        // that of init is over once the control plane exists
+        TurnAction::Init | TurnAction::Remove | TurnAction::Upgrade => true,
     }
 }
 
@@ -121,11 +122,7 @@ fn silent_since(members: &Members, facts: &Facts) -> Result<Timestamp, Kept> {
         match (node.ready, node.ready_since) {
             // also one that is not Ready: its kubelet runs, and says so
             (Some(_), _) => {
-                let why = format!(
-                    "the kubelet of Node {}, which may be its, reports",
-                    node.name
-                );
-                return Err(Kept::Serves(why));
+                return Err(Kept::Runs(node.name.clone()));
             }
             (None, Some(lost)) => since = since.max(lost),
             (None, None) => {
@@ -153,7 +150,7 @@ pub fn message(cluster: &str, member: &Member, verdict: &Result<Timestamp, Kept>
         "on the host of another control plane, ctl member remove {id} (ctl: docs/day-2.md#ctl)"
     );
     let rest = match verdict {
-        Ok(since) => format!("It has not served since {since}, and is removed now"),
+        Ok(since) => format!("It has not served since {since:.0}, and is removed now"),
         Err(Kept::Ours(why)) => {
             format!("It is left alone: {why}. If that server does not run it any more: {by_hand}")
         }
@@ -162,20 +159,21 @@ pub fn message(cluster: &str, member: &Member, verdict: &Result<Timestamp, Kept>
                 "It is left alone, because it may be somebody's: {why}. If nobody needs it: {leave}"
             )
         }
+        Err(Kept::Runs(node)) => format!(
+            "It is left alone: Node {node} may be its, and the kubelet there reports. If no etcd runs on that server: {by_hand}"
+        ),
         Err(Kept::Unproven(why)) => format!(
             "It is left alone, because nothing proves that it does not serve: {why}. If its server runs: {leave}. If it does not run any more: {by_hand}"
         ),
         Err(Kept::Waits(since)) => format!(
-            "No other member has been connected with it since {since}, and it is removed at {} if that lasts. Start its server before, if it is needed. If it is not: {by_hand}",
+            "No other member has been connected with it since {since:.0}, and it is removed at {:.0} or later, if that lasts and etcd can do without it. Start its server before, if it is needed. If it is not: {by_hand}",
             since.saturating_add(SILENT_FOR).unwrap_or(*since)
         ),
         Err(Kept::Guard(obstacle)) => format!(
             "It does not serve, and is removed once etcd can do without it: {}",
             obstacle.message()
         ),
-        Err(Kept::Busy(who)) => {
-            format!("It does not serve, and is removed later: {who}")
-        }
+        Err(Kept::Busy(who)) => format!("It does not serve, and is removed later: {who}"),
     };
     format!(
         "etcd member {label} ({urls}) belongs to no Machine of Cluster {cluster}, and counts for its quorum; while it is listed, no further control plane takes part in holding a virtual IP. {rest}"

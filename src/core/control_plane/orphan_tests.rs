@@ -40,6 +40,7 @@ fn judged(change: fn(&mut Members, &mut Facts)) -> String {
         Ok(since) => format!("silent since {}", since.as_second() / 60),
         Err(Kept::Ours(_)) => "ours".into(),
         Err(Kept::Serves(_)) => "serves".into(),
+        Err(Kept::Runs(_)) => "runs".into(),
         Err(Kept::Unproven(_)) => "unproven".into(),
         Err(Kept::Waits(since)) => format!("waits {}", since.as_second() / 60),
         Err(Kept::Guard(obstacle)) => format!("guard {}", obstacle.reason()),
@@ -62,12 +63,12 @@ fn a_member_without_machine_is_removed_only_while_it_is_proven_not_to_serve() {
         (
             "its Node is Ready",
             |_, f| set_node(f, Some(true), Some(-9)),
-            "serves",
+            "runs",
         ),
         (
             "its Node is not Ready",
             |_, f| set_node(f, Some(false), Some(-9)),
-            "serves",
+            "runs",
         ),
         (
             "its Node reported nothing",
@@ -172,7 +173,7 @@ fn one_that_does_not_serve_stays_where_it_is_ours_or_the_guard_or_another_change
 }
 
 #[test]
-fn a_turn_is_no_obstacle_while_its_machine_waits_for_etcd() {
+fn only_a_join_that_does_not_wait_for_etcd_is_an_obstacle() {
     use TurnAction::{Init, Join, Remove, Upgrade};
     let mut four = members();
     four.list.push(Member {
@@ -186,9 +187,9 @@ fn a_turn_is_no_obstacle_while_its_machine_waits_for_etcd() {
         ("joins, and waits", Join, true, true),
         ("joins", Join, false, false),
         ("leaves, and waits", Remove, true, true),
-        ("leaves", Remove, false, false),
+        ("leaves", Remove, false, true),
         ("is updated, and waits", Upgrade, true, true),
-        ("is updated", Upgrade, false, false),
+        ("is updated", Upgrade, false, true),
     ];
     for (case, action, waits, expected) in table {
         assert_eq!(is_idle(&members(), action, waits), expected, "{case}");
@@ -240,13 +241,14 @@ fn the_message_says_who_it_is_why_it_stays_and_what_helps() {
             Err(Kept::Serves("its Node s is Ready".into())),
             ["its Node s is Ready", "kubeadm reset"],
         ),
+        (Err(Kept::Runs("n".into())), ["Node n may be its", by_hand]),
         (
             Err(Kept::Unproven("why".into())),
             ["nothing proves", by_hand],
         ),
         (
             Err(Kept::Waits(at(0))),
-            ["removed at 1970-01-01T00:15:00Z", by_hand],
+            ["removed at 1970-01-01T00:15:00Z or later", by_hand],
         ),
         (
             Err(Kept::Guard(Obstacle::NoSpace("a".into()))),

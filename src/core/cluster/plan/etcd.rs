@@ -43,7 +43,7 @@ pub fn removed(cluster: &Cluster, member: &Member, since: Timestamp) -> Finding 
         String::new()
     };
     let message = format!(
-        "removed etcd member {} ({}, ID {}): it belonged to no Machine of Cluster {} and was on no server of ours, and since {since} no other member was connected with it and no kubelet of it reported. If its server comes back, on it: kubeadm reset{node}",
+        "removed etcd member {} ({}, ID {}): it belonged to no Machine of Cluster {} and was on no server of ours, and since {since:.0} no other member was connected with it and no kubelet of it reported. If its server comes back, on it: kubeadm reset{node}",
         member.label(),
         member.peer_urls.join(", "),
         member.id,

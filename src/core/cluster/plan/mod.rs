@@ -214,11 +214,12 @@ fn live(observed: &Observed, plan: &mut Plan) {
         plan.actions.push(Action::WriteKubeconfig);
     }
     probe(observed, plan);
+    // first: those that follow fail where the cluster refuses something, which may be because of it
+    etcd::keep(observed, plan);
     if observed.connected && observed.addons_due {
         plan.actions.push(Action::ApplyAddons);
     }
     settings::keep(observed, plan);
-    etcd::keep(observed, plan);
     // Applying what is applied already is no news; only its outcome is.
     let was_applied =
         was(observed, ConditionType::AddonsApplied).is_some_and(|status| status == Status::True);
@@ -232,6 +233,9 @@ fn live(observed: &Observed, plan: &mut Plan) {
 /// Its settings cannot be used, and what runs is watched all the same: its Machines are judged by their Nodes.
 fn running(observed: &Observed, plan: &mut Plan) {
     if is_live(observed) {
+        if observed.is_turn_vacant {
+            plan.actions.push(Action::ReturnVacantTurn);
+        }
         plan.findings.push(initialized(observed));
         probe(observed, plan);
     }

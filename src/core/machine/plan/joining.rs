@@ -11,7 +11,7 @@ use crate::api::conditions::{Finding, Reason};
 use crate::core::Next;
 use crate::core::control_plane::{Change, Member, Members, permits};
 use crate::core::kubeadm::{KubernetesVersion, version};
-use crate::core::node::{JobKind, Observation, UnitState, UnitStatus};
+use crate::core::node::{JobKind, Marker, Observation, UnitState, UnitStatus};
 use crate::core::proof::TurnIsOver;
 
 /// The next step of a control-plane machine that is prepared, in a cluster that has a control plane.
@@ -230,7 +230,7 @@ fn with_turn(observed: &Observed, cluster: &ObservedCluster, act: impl FnOnce() 
         return Plan::waiting(Finding::no(
             BOOTSTRAP,
             Reason::WaitingForTurn,
-            busy(turn, &observed.marker.namespace),
+            busy(turn, &cluster.uid, &observed.marker),
         ));
     }
     if has_turn(observed, cluster, TurnAction::Join) {
@@ -261,8 +261,15 @@ pub(super) fn turn_of_another<'a>(
     (turn.machine != observed.uid() && turn.action != TurnAction::Init).then_some(turn)
 }
 
-/// Why it waits for the turn of another Machine.
-pub fn busy(turn: &Turn, namespace: &str) -> String {
+/// Why it waits for the turn of another Machine, or for that of the Cluster of this UID.
+pub fn busy(turn: &Turn, cluster_uid: &str, marker: &Marker) -> String {
+    if turn.machine == cluster_uid {
+        return format!(
+            "an etcd member that belongs to no Machine is being removed, and members change one at a time; condition EtcdHealthy of Cluster {} names it",
+            marker.cluster
+        );
+    }
+    let namespace = &marker.namespace;
     let name = &turn.name;
     let (does, cancel) = match turn.action {
         TurnAction::Init => ("creates", String::new()),

@@ -56,7 +56,7 @@ pub(super) fn of(observed: &Observed) -> Leaving<'_> {
     if let Some(turn) = turn_of_another(observed, cluster) {
         let message = format!(
             "waiting to leave: {}",
-            busy(turn, &observed.marker.namespace)
+            busy(turn, &cluster.uid, &observed.marker)
         );
         return Leaving::Waits(deleting(Reason::WaitingForTurn, message));
     }

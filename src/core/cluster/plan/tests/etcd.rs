@@ -83,7 +83,7 @@ fn a_member_that_belongs_to_no_machine_is_removed_when_all_is_proven_and_told_ot
             "it is silent for a minute",
             |o| o.strangers[0].watch.since = Some(at(14)),
             Vec::new(),
-            "is removed at 1970-01-01T00:29:00Z",
+            "is removed at 1970-01-01T00:29:00Z or later",
         ),
         (
             "another change comes first",
@@ -178,4 +178,19 @@ fn of_etcd_only_a_removal_is_an_event_and_it_is_written_at_once() {
     }
     let removed = plan(of(Reason::MemberRemoved));
     assert!(!is_passing(&before, &before, &removed));
+}
+
+#[test]
+fn a_removal_comes_before_what_the_cluster_may_refuse_because_of_that_member() {
+    let mut observed = with_stranger();
+    (observed.connected, observed.addons_due) = (true, true);
+    let actions = plan(&observed).actions;
+    assert_eq!(actions, [removal().remove(0), Action::ApplyAddons]);
+}
+
+#[test]
+fn a_turn_that_nobody_has_is_returned_also_while_the_settings_cannot_be_used() {
+    let mut observed = with_stranger();
+    (observed.spec, observed.is_turn_vacant) = (Err("a typo".into()), true);
+    assert_eq!(plan(&observed).actions, [Action::ReturnVacantTurn]);
 }

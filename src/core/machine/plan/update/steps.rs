@@ -185,7 +185,7 @@ fn take_turn(observed: &Observed, cluster: &ObservedCluster) -> Step {
         return Step::Waits(not(*reason, message.clone()), None);
     }
     if let Some(turn) = turn_of_another(observed, cluster) {
-        let message = busy(turn, &observed.marker.namespace);
+        let message = busy(turn, &cluster.uid, &observed.marker);
         return Step::Waits(not(Reason::WaitingForTurn, message), None);
     }
     if let Err(refused) = may_restart(observed, members(cluster)) {
