@@ -69,9 +69,9 @@ impl Fleet {
     fn unknown(&self) -> Option<String> {
         let lacks_addresses = |host: &&Arc<Host>| addresses(host).is_none();
         let host = self.hosts.iter().find(lacks_addresses).map(|host| {
+            let (name, namespace) = (host.name_any(), host.namespace().unwrap_or_default());
             format!(
-                "Host {} has not reported its addresses, and may be its server; make it reachable, or delete it",
-                host.name_any()
+                "Host {name} has not reported its addresses, and may be its server: make it reachable (kubectl -n {namespace} describe host {name}). Only if it is certainly another server: kubectl -n {namespace} delete host {name}, and register it again later"
             )
         });
         let machine = || {
@@ -160,12 +160,13 @@ fn on(host: &Host, member: &Member) -> Option<String> {
     let holds = |condition| conditions.is_some_and(|all| is_true(all, condition));
     match &host.spec.consumer_ref {
         Some(claim) => Some(format!(
-            "Host {name} has its name or address, and Machine {} claims it",
+            "Host {name} has its name or address, and is claimed for Machine {}",
             claim.name
         )),
         // its conditions are those of before
         None if host.annotations().contains_key(ANNOTATION_PAUSED) => Some(format!(
-            "Host {name} has its name or address, and is paused, so that nobody looks whether it is clean; remove its annotation {ANNOTATION_PAUSED}"
+            "Host {name} has its name or address, and is paused, so that nobody looks whether it is clean; if it may be looked at: kubectl -n {} annotate host {name} {ANNOTATION_PAUSED}-",
+            host.namespace().unwrap_or_default()
         )),
         None if holds(ConditionType::Clean)
             && (holds(ConditionType::Reachable) || is_off(host)) =>

@@ -133,7 +133,7 @@ fn a_machine_has_a_member_by_its_address_or_a_name_and_may_have_it_where_it_has_
 
 #[test]
 fn a_host_with_its_address_has_a_member_unless_it_is_free_and_clean() {
-    let (here, claimed, dirty) = ("10.0.0.3", "Machine m claims it", "not known to be clean");
+    let (here, claimed, dirty) = ("10.0.0.3", "claimed for Machine m", "not known to be clean");
     let mut silent = host(here, &[here], None, "True");
     if let Some(status) = &mut Arc::make_mut(&mut silent).status {
         status.conditions.retain(|one| one.type_ != "Reachable");

@@ -129,7 +129,7 @@ impl Members {
             _ if !member.is_started() => Some("it was added and has not started"),
             Some(MemberHealth::Healthy) => None,
             Some(MemberHealth::Unhealthy(why)) => Some(why),
-            None => Some("no Machine of this Cluster is at its address, so it is not asked"),
+            None => Some("it belongs to no Machine of this Cluster, so it is not asked"),
         }
     }
 }

@@ -152,18 +152,20 @@ pub fn message(cluster: &str, member: &Member, verdict: &Result<Timestamp, Kept>
     let rest = match verdict {
         Ok(since) => format!("It has not served since {since:.0}, and is removed now"),
         Err(Kept::Ours(why)) => {
-            format!("It is left alone: {why}. If that server does not run it any more: {by_hand}")
+            format!(
+                "It is left alone: {why}. If nobody needs this member, whether it runs or not: drain its Node, then {by_hand}. A Host that was released is reset after that"
+            )
         }
         Err(Kept::Serves(why)) => {
             format!(
-                "It is left alone, because it may be somebody's: {why}. If nobody needs it: {leave}"
+                "It is left alone, because it may be somebody's: {why}. Do not switch its server off while it is listed: etcd may lose its quorum. If nobody needs it: {leave}"
             )
         }
         Err(Kept::Runs(node)) => format!(
             "It is left alone: Node {node} may be its, and the kubelet there reports. If no etcd runs on that server: {by_hand}"
         ),
         Err(Kept::Unproven(why)) => format!(
-            "It is left alone, because nothing proves that it does not serve: {why}. If its server runs: {leave}. If it does not run any more: {by_hand}"
+            "It is left alone, because nothing proves that it does not serve: {why}. Put that right first. Only if nobody needs this member: where its server runs, {leave}; where it is gone for good, {by_hand}"
         ),
         Err(Kept::Waits(since)) => format!(
             "No other member has been connected with it since {since:.0}, and it is removed at {:.0} or later, if that lasts and etcd can do without it. Start its server before, if it is needed. If it is not: {by_hand}",

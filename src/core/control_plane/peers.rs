@@ -72,13 +72,24 @@ pub fn sign(members: &Members, id: MemberId, connections: &Connections) -> Sign 
         .collect();
     // that one counts its connections at all shows in another that it is connected with
     if healthy.len() < 2 {
-        return Sign::Unproven("fewer than two other members serve and can be asked".into());
+        let is_other = |member: &&Member| member.id != id;
+        let said =
+            |member: &Member| Some(format!("{}: {}", member.label(), members.trouble(member)?));
+        let troubles: Vec<String> = members.voters().filter(is_other).filter_map(said).collect();
+        let why = if troubles.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", troubles.join("; "))
+        };
+        return Sign::Unproven(format!("fewer than two other members are healthy{why}"));
     }
     if !members
         .leader
         .is_some_and(|leader| healthy.contains(&leader))
     {
-        return Sign::Unproven("the leader of etcd is not asked".into());
+        return Sign::Unproven(
+            "the leader of etcd is not among the healthy members that the manager asks".into(),
+        );
     }
     for one in &healthy {
         let with = match connections.get(one) {
@@ -91,7 +102,7 @@ pub fn sign(members: &Members, id: MemberId, connections: &Connections) -> Sign 
             .find(|other| *other != one && !with.contains(other));
         if let Some(missing) = missing {
             return Sign::Unproven(format!(
-                "member {} is not connected with {} either",
+                "members {} and {} both answer, and are not connected with each other: check port 2380 between their servers, both ways",
                 label(*one),
                 label(*missing)
             ));

@@ -45,7 +45,7 @@ pub enum Obstacle {
     /// The only member that votes has the only copy of the data.
     LastMember(String),
     /// A member found its data damaged: a change could spread that.
-    Corrupt(String),
+    Corrupt(String, MemberId),
     /// A member has no room for more data: the cluster takes no writes, and so nothing joins or is upgraded.
     NoSpace(String),
     /// The list does not have this member.
@@ -62,9 +62,8 @@ pub fn trouble(members: &Members) -> Option<Obstacle> {
             troubles: troubles(members, None),
         });
     }
-    alarm(members, "CORRUPT")
-        .map(Obstacle::Corrupt)
-        .or_else(|| alarm(members, "NOSPACE").map(Obstacle::NoSpace))
+    let corrupt = alarm(members, "CORRUPT").map(|(label, id)| Obstacle::Corrupt(label, id));
+    corrupt.or_else(|| alarm(members, "NOSPACE").map(|(label, _)| Obstacle::NoSpace(label)))
 }
 
 /// Whether a change is allowed.
@@ -111,13 +110,12 @@ pub fn permits(members: &Members, change: Change) -> Result<(), Obstacle> {
 }
 
 /// The first member that raised this alarm.
-fn alarm(members: &Members, name: &str) -> Option<String> {
+fn alarm(members: &Members, name: &str) -> Option<(String, MemberId)> {
     let (id, _) = members.alarms.iter().find(|(_, alarm)| alarm == name)?;
-    Some(
-        members
-            .get(*id)
-            .map_or_else(|| id.to_string(), Member::label),
-    )
+    let label = members
+        .get(*id)
+        .map_or_else(|| id.to_string(), Member::label);
+    Some((label, *id))
 }
 
 /// etcd's quorum: more than half of the voting members.
@@ -166,7 +164,7 @@ impl Obstacle {
             Self::QuorumAtRisk { .. } => Reason::QuorumAtRisk,
             Self::ChangeUnderWay(_) => Reason::MemberChanging,
             Self::LastMember(_) => Reason::LastControlPlane,
-            Self::Corrupt(_) => Reason::EtcdCorrupt,
+            Self::Corrupt(..) => Reason::EtcdCorrupt,
             Self::NoSpace(_) => Reason::EtcdNoSpace,
             Self::NotListed(_) => Reason::MemberUnknown,
         }
@@ -198,18 +196,18 @@ impl Obstacle {
                 voters,
                 troubles,
             } => format!(
-                "etcd would have {healthy} of {voters} members healthy, and needs {}, because of {}. Start those members; or, if a server is lost for good, delete its Machine first",
+                "etcd would have {healthy} of {voters} members healthy, and needs {}, because of {}. Start those members. If a server is lost for good, delete its Machine; of a member without a Machine, condition EtcdHealthy of the Cluster says when it is removed, or how",
                 voters / 2 + 1,
                 troubles.join("; ")
             ),
             Self::ChangeUnderWay(member) => format!(
-                "etcd member {member} was added and does not vote yet, and members change one at a time. If that lasts, delete the Machine that has it: the member is then removed"
+                "etcd member {member} was added and does not vote yet, and members change one at a time. If that lasts, delete the Machine that has it: the member is then removed. If none has it, condition EtcdHealthy of the Cluster has the command"
             ),
             Self::LastMember(member) => {
                 format!("etcd member {member} is the last one, with the only copy of the data")
             }
-            Self::Corrupt(member) => format!(
-                "etcd member {member} reports damaged data (alarm CORRUPT), and nothing of the control plane is changed. If other members are healthy, on the host of one: ctl member remove ID; ctl alarm disarm (ctl: docs/day-2.md#ctl); then delete the Machine of that member, and create another. An only member: restore a snapshot, https://etcd.io/docs/v3.6/op-guide/recovery/"
+            Self::Corrupt(member, id) => format!(
+                "etcd member {member} reports damaged data (alarm CORRUPT), and nothing of the control plane is changed. If other members are healthy, on the host of one: ctl member remove {id}; ctl alarm disarm (ctl: docs/day-2.md#ctl); then, if it has a Machine, delete that, and create another. An only member: restore a snapshot, https://etcd.io/docs/v3.6/op-guide/recovery/"
             ),
             Self::NoSpace(member) => format!(
                 "etcd member {member} has no room for more data (alarm NOSPACE), so the cluster takes no writes. Compact, defragment, then disarm the alarm: docs/day-2.md#no-space"

@@ -153,11 +153,11 @@ fn an_obstacle_names_who_is_in_the_way_and_what_helps() {
     );
     assert_eq!(
         message("++?", Change::Remove(MemberId(1))).unwrap_err(),
-        "etcd would have 1 of 2 members healthy, and needs 2, because of m3: no Machine of this Cluster is at its address, so it is not asked. Start those members; or, if a server is lost for good, delete its Machine first"
+        "etcd would have 1 of 2 members healthy, and needs 2, because of m3: it belongs to no Machine of this Cluster, so it is not asked. Start those members. If a server is lost for good, delete its Machine; of a member without a Machine, condition EtcdHealthy of the Cluster says when it is removed, or how"
     );
     assert_eq!(
         message("++u", Change::Add).unwrap_err(),
-        "etcd member 10.0.0.3 was added and does not vote yet, and members change one at a time. If that lasts, delete the Machine that has it: the member is then removed"
+        "etcd member 10.0.0.3 was added and does not vote yet, and members change one at a time. If that lasts, delete the Machine that has it: the member is then removed. If none has it, condition EtcdHealthy of the Cluster has the command"
     );
 }
 

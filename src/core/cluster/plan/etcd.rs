@@ -111,19 +111,25 @@ pub(super) fn health(observed: &Observed) -> Option<Finding> {
 
 fn unread(why: &str) -> Finding {
     let message = format!(
-        "the manager reads no list of etcd members that has a quorum, so it changes nothing of the control plane: {why}. If the API of the cluster still takes writes, etcd serves: restore SSH from the manager to these hosts. Otherwise start them. Only if they are lost for good: docs/day-2.md#lost-quorum, or of an only control plane docs/operating.md#dead-control-plane"
+        "the manager reads no list of etcd members that has a quorum, so it changes nothing of the control plane: {why}. If the API of the cluster still takes writes, etcd serves: restore SSH from the manager to these hosts. Otherwise start them. If they run, other members are down, which may belong to no Machine, as after kubeadm join by hand: start those. Only if half or more of the members are lost for good: docs/day-2.md#lost-quorum, also with a single Machine whose disk is intact. A single member without its disk: docs/operating.md#dead-control-plane"
     );
     Finding::unknown(ETCD, Reason::EtcdUnreachable, message)
 }
 
-/// Strangers first: they count, are not asked, and so are what is wrong where too few answer.
+/// What harms all, then strangers, then single members.
 fn trouble(observed: &Observed, members: &Members) -> Option<Finding> {
     let no = |reason, message| Some(Finding::no(ETCD, reason, message));
-    if let Some((member, verdict)) = stranger(observed, members) {
-        return Some(without_machine(&observed.cluster, member, &verdict));
+    let stranger = stranger(observed, members);
+    let obstacle = quorum::trouble(members);
+    if let Some(obstacle) = obstacle.filter(|one| !is_of_strangers(observed, members, one)) {
+        let also = stranger.map_or_else(String::new, |(member, _)| {
+            let (label, id) = (member.label(), member.id);
+            format!(". Also, etcd member {label} (ID {id}) belongs to no Machine")
+        });
+        return no(obstacle.reason(), obstacle.message() + &also);
     }
-    if let Some(obstacle) = quorum::trouble(members) {
-        return no(obstacle.reason(), obstacle.message());
+    if let Some((member, verdict)) = stranger {
+        return Some(without_machine(&observed.cluster, member, &verdict));
     }
     let said = |member: &Member| {
         let machine = machine_of(observed, member).unwrap_or_default();
@@ -144,6 +150,15 @@ fn trouble(observed: &Observed, members: &Members) -> Option<Finding> {
     let learner = members.list.iter().find(|member| member.is_learner)?;
     let obstacle = Obstacle::ChangeUnderWay(learner.label());
     no(obstacle.reason(), obstacle.message())
+}
+
+/// Whether too few answer because of members that belong to no Machine alone: they count, and are not asked.
+fn is_of_strangers(observed: &Observed, members: &Members, obstacle: &Obstacle) -> bool {
+    let mut silent = members
+        .voters()
+        .filter(|one| members.trouble(one).is_some());
+    matches!(obstacle, Obstacle::TooFewAnswer { .. })
+        && silent.all(|one| machine_of(observed, one).is_none())
 }
 
 /// The Machine that has a member, by its address.

@@ -194,3 +194,42 @@ fn a_turn_that_nobody_has_is_returned_also_while_the_settings_cannot_be_used() {
     (observed.spec, observed.is_turn_vacant) = (Err("a typo".into()), true);
     assert_eq!(plan(&observed).actions, [Action::ReturnVacantTurn]);
 }
+
+#[test]
+fn what_harms_all_is_told_before_a_member_without_machine_unless_it_is_the_cause() {
+    type Change = fn(&mut Members);
+    let table: [(&str, Change, &str, &str); 4] = [
+        (
+            "etcd is full",
+            |m| m.alarms.push((MemberId(1), "NOSPACE".into())),
+            "EtcdNoSpace",
+            "Also, etcd member s (ID 3) belongs to no Machine",
+        ),
+        (
+            "one of ours does not answer either",
+            |m| drop(m.health.remove(&MemberId(2))),
+            "TooFewMembersAnswer",
+            "Also, etcd member s (ID 3) belongs to no Machine",
+        ),
+        (
+            "one of two, and it is not asked",
+            |m| drop(m.list.remove(1)),
+            "MemberWithoutMachine",
+            "etcd member s ",
+        ),
+        ("nothing", |_| (), "MemberWithoutMachine", "etcd member s "),
+    ];
+    for (case, change, reason, part) in table {
+        let mut observed = with_stranger();
+        if let Some(Ok(members)) = &mut observed.etcd {
+            change(Arc::make_mut(members));
+        }
+        let found = plan(&observed).findings;
+        let found = found
+            .iter()
+            .find(|one| one.condition == ConditionType::EtcdHealthy);
+        let found = found.expect("a finding");
+        assert_eq!(found.reason.as_str(), reason, "{case}");
+        assert!(found.message.contains(part), "{case}: {}", found.message);
+    }
+}

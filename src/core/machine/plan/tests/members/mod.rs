@@ -81,8 +81,15 @@ type Case<'a> = (
 fn a_control_plane_joins_with_the_turn_and_while_etcd_allows_it() {
     let take = [Action::TakeTurn(TurnAction::Join)];
     let join = [Action::RunJob(JobKind::Join)];
-    let cases: [Case; 9] = [
+    let cases: [Case; 10] = [
         ("the first to join", |_| (), &take, "TakingTurn", &["join"]),
+        (
+            "the Cluster removes a member",
+            |c| c.turn = Some(turn(&c.uid.clone(), TurnAction::Remove)),
+            &[],
+            "WaitingForTurn",
+            &["belongs to no Machine is being removed"],
+        ),
         (
             "with the turn",
             |c| c.turn = Some(turn(ME, TurnAction::Join)),
