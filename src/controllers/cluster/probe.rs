@@ -6,6 +6,7 @@ use std::time::Duration;
 use futures::future::join;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
+use super::super::known::ClusterMemory;
 use super::Clusters;
 use crate::api::conditions::{ConditionType, Reason, find};
 use crate::api::{Cluster, Machine};
@@ -102,9 +103,12 @@ pub(super) async fn probed(
 ) -> Option<Health> {
     let workload = controller.workloads.get(cluster)?;
     let known = controller.workloads.known.get(uid);
+    // workers wait for the last control plane to be updated: what the API said before that is over
+    let is_behind = is_behind(&known);
+    let age = if is_behind { AWAITED_AGE } else { PROBE_AGE };
     if known
         .probed_at
-        .is_none_or(|at| now.duration_since(at) > PROBE_AGE)
+        .is_none_or(|at| now.duration_since(at) > age)
         || known.judgement.verdict == Verdict::Undecided
     {
         let answer = health::probe(workload.client(), PROBE_TIMEOUT).await;
@@ -129,12 +133,26 @@ pub(super) async fn probed(
         });
     }
     let known = controller.workloads.known.get(uid);
-    let machines = known.components.values();
-    let machines = machines.filter_map(|components| components.version.as_ref());
     Some(Health {
         judgement: known.judgement,
-        sentence: known.sentence,
+        sentence: known.sentence.clone(),
         // of several API servers that of the one which is behind
-        version: lowest(machines.chain(&known.version)).or_else(|| known.version.clone()),
+        version: lowest(of_machines(&known).chain(&known.version)).or(known.version),
+    })
+}
+
+/// What the API servers of its machines run.
+fn of_machines(known: &ClusterMemory) -> impl Iterator<Item = &String> {
+    let components = known.components.values();
+    components.filter_map(|components| components.version.as_ref())
+}
+
+/// Whether each API server of its machines runs a higher version than the API said last.
+fn is_behind(known: &ClusterMemory) -> bool {
+    let lowest_of_machines = lowest(of_machines(known));
+    lowest_of_machines.is_some_and(|of_machines| {
+        let both = [Some(&of_machines), known.version.as_ref()];
+        known.version.as_ref() != Some(&of_machines)
+            && lowest(both.into_iter().flatten()) == known.version
     })
 }

@@ -68,7 +68,17 @@ pub(super) fn next(observed: &Observed, seen: &Observation, now: Timestamp) -> S
         if let Some(waits) = waits.filter(|plan| plan.actions.is_empty()) {
             return Step::goes(waits);
         }
-        return take_turn(observed, cluster);
+        return match take_turn(observed, cluster) {
+            Ok(mut taking) => {
+                if upgrades_now {
+                    // in the same pass: it asks etcd and the holder of the turn once more, just before
+                    taking.actions.extend(follow::begin(observed));
+                    taking.actions.push(Action::RunJob(JobKind::Upgrade));
+                }
+                Step::goes(taking)
+            }
+            Err(refused) => Step::Waits(refused, None),
+        };
     }
     if upgrades_now {
         return run_upgrade(&host, &upgrade, now);
@@ -180,19 +190,20 @@ fn members(cluster: &ObservedCluster) -> Result<&Arc<Members>, String> {
 }
 
 /// The turn, once etcd can do without the member of this machine for a while.
-fn take_turn(observed: &Observed, cluster: &ObservedCluster) -> Step {
+///
+/// # Errors
+/// What it waits for, in condition `UpToDate`.
+fn take_turn(observed: &Observed, cluster: &ObservedCluster) -> Result<Plan, Finding> {
     if let Some((reason, message)) = &cluster.in_doubt {
-        return Step::Waits(not(*reason, message.clone()), None);
+        return Err(not(*reason, message.clone()));
     }
     if let Some(turn) = turn_of_another(observed, cluster) {
         let message = busy(turn, &cluster.uid, &observed.marker);
-        return Step::Waits(not(Reason::WaitingForTurn, message), None);
+        return Err(not(Reason::WaitingForTurn, message));
     }
-    if let Err(refused) = may_restart(observed, members(cluster)) {
-        return Step::Waits(refused, None);
-    }
+    may_restart(observed, members(cluster))?;
     let message = "taking the turn to run kubeadm upgrade".to_owned();
-    Step::goes(Plan::act(
+    Ok(Plan::act(
         Action::TakeTurn(TurnAction::Upgrade),
         not(Reason::TakingTurn, message),
     ))

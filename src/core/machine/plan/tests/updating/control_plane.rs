@@ -7,7 +7,10 @@ fn a_control_plane_has_the_turn_while_it_is_updated() {
     use UnitState::Succeeded;
     let three = [OWN, "192.0.2.21", "192.0.2.22"];
     let of = |observed: &Observed| plan(observed, at(0));
-    let take = [Action::TakeTurn(TurnAction::Upgrade)];
+    let take = [
+        Action::TakeTurn(TurnAction::Upgrade),
+        Action::RunJob(JobKind::Upgrade),
+    ];
     for members in [&three[..1], &three] {
         let begin = of(&old_control_plane(members, &[]));
         expect("it begins", &begin, &take, says("UpToDate", "TakingTurn"));
