@@ -104,14 +104,16 @@ pub(super) async fn probed(
     let workload = controller.workloads.get(cluster)?;
     let known = controller.workloads.known.get(uid);
     // workers wait for the last control plane to be updated: what the API said before that is over
-    let is_behind = is_behind(&known);
-    let age = if is_behind { AWAITED_AGE } else { PROBE_AGE };
-    if known
-        .probed_at
-        .is_none_or(|at| now.duration_since(at) > age)
-        || known.judgement.verdict == Verdict::Undecided
-    {
-        let answer = health::probe(workload.client(), PROBE_TIMEOUT).await;
+    let is_older = |age| known.probed_at.is_none_or(|at| now.duration_since(at) > age);
+    let is_due = is_older(PROBE_AGE) || known.judgement.verdict == Verdict::Undecided;
+    let is_early = !is_due && is_older(AWAITED_AGE) && is_behind(&known);
+    let answer = if is_due || is_early {
+        Some(health::probe(workload.client(), PROBE_TIMEOUT).await)
+    } else {
+        None
+    };
+    // failures are counted at their interval
+    if let Some(answer) = answer.filter(|answer| is_due || answer.is_ready()) {
         if matches!(answer.readiness, health::Readiness::Unreachable(_)) {
             // its watch may show stale Nodes
             workload.relist();

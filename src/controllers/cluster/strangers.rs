@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
@@ -28,6 +29,8 @@ use crate::workload::Connectivity;
 
 /// How often the others are asked about such a member.
 const ASK_AGAIN: SignedDuration = SignedDuration::from_secs(30);
+/// When a removal that was refused is tried again.
+const TRY_AGAIN: Duration = Duration::from_secs(10);
 
 /// What is known of the members that belong to none of these Machines, from the watches.
 pub(super) async fn observe(
@@ -227,8 +230,10 @@ async fn remove_now(
     })
 }
 
+/// Nothing else waits for it.
 fn not_yet(reason: Reason, message: String) -> ActionOutcome {
-    ActionOutcome::NotYet(Finding::no(ConditionType::EtcdHealthy, reason, message))
+    let finding = Finding::no(ConditionType::EtcdHealthy, reason, message);
+    ActionOutcome::Refused(finding, TRY_AGAIN)
 }
 
 /// What is removed, by what was read just before.
@@ -262,7 +267,7 @@ async fn judge(
         }),
         Err(kept) => {
             let finding = without_machine(cluster, &member, &Err(kept));
-            ControlFlow::Break(ActionOutcome::NotYet(finding))
+            ControlFlow::Break(ActionOutcome::Refused(finding, TRY_AGAIN))
         }
     })
 }

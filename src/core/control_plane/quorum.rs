@@ -62,6 +62,11 @@ pub fn trouble(members: &Members) -> Option<Obstacle> {
             troubles: troubles(members, None),
         });
     }
+    alarmed(members)
+}
+
+/// What a member raised an alarm for.
+pub fn alarmed(members: &Members) -> Option<Obstacle> {
     let corrupt = alarm(members, "CORRUPT").map(|(label, id)| Obstacle::Corrupt(label, id));
     corrupt.or_else(|| alarm(members, "NOSPACE").map(|(label, _)| Obstacle::NoSpace(label)))
 }

@@ -120,8 +120,11 @@ fn unread(why: &str) -> Finding {
 fn trouble(observed: &Observed, members: &Members) -> Option<Finding> {
     let no = |reason, message| Some(Finding::no(ETCD, reason, message));
     let stranger = stranger(observed, members);
-    let obstacle = quorum::trouble(members);
-    if let Some(obstacle) = obstacle.filter(|one| !is_of_strangers(observed, members, one)) {
+    let obstacle = match quorum::trouble(members) {
+        Some(obstacle) if is_of_strangers(observed, members, &obstacle) => quorum::alarmed(members),
+        obstacle => obstacle,
+    };
+    if let Some(obstacle) = obstacle {
         let also = stranger.map_or_else(String::new, |(member, _)| {
             let (label, id) = (member.label(), member.id);
             format!(". Also, etcd member {label} (ID {id}) belongs to no Machine")

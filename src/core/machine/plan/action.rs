@@ -184,6 +184,8 @@ impl Plan {
         };
         // a guest may keep hold of its seed for long: meanwhile the rest is written
         let is_lone_seed = self.actions == [Action::Acquire(Acquire::RemoveSeed)];
-        !self.actions.is_empty() && !is_lone_seed && self.actions.iter().all(quick)
+        // what the turn is taken for tells itself, in the next pass; until then stands what was told before
+        let begins = self.actions.first() == Some(&Action::TakeTurn(TurnAction::Upgrade));
+        !self.actions.is_empty() && !is_lone_seed && (begins || self.actions.iter().all(quick))
     }
 }

@@ -198,7 +198,16 @@ fn a_turn_that_nobody_has_is_returned_also_while_the_settings_cannot_be_used() {
 #[test]
 fn what_harms_all_is_told_before_a_member_without_machine_unless_it_is_the_cause() {
     type Change = fn(&mut Members);
-    let table: [(&str, Change, &str, &str); 4] = [
+    let table: [(&str, Change, &str, &str); 5] = [
+        (
+            "etcd is full, and it is one of two",
+            |m| {
+                m.list.remove(1);
+                m.alarms.push((MemberId(1), "NOSPACE".into()));
+            },
+            "EtcdNoSpace",
+            "Also, etcd member s (ID 3) belongs to no Machine",
+        ),
         (
             "etcd is full",
             |m| m.alarms.push((MemberId(1), "NOSPACE".into())),

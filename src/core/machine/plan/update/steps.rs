@@ -70,9 +70,9 @@ pub(super) fn next(observed: &Observed, seen: &Observation, now: Timestamp) -> S
         }
         return match take_turn(observed, cluster) {
             Ok(mut taking) => {
-                if upgrades_now {
-                    // in the same pass: it asks etcd and the holder of the turn once more, just before
-                    taking.actions.extend(follow::begin(observed));
+                // in the same pass, as it asks etcd and the holder of the turn just before; whether new settings may be
+                // followed is decided with the turn
+                if upgrades_now && follow::begin(observed).is_none() {
                     taking.actions.push(Action::RunJob(JobKind::Upgrade));
                 }
                 Step::goes(taking)

@@ -14,6 +14,8 @@ fn a_control_plane_has_the_turn_while_it_is_updated() {
     for members in [&three[..1], &three] {
         let begin = of(&old_control_plane(members, &[]));
         expect("it begins", &begin, &take, says("UpToDate", "TakingTurn"));
+        // what was told before stands until the job tells more
+        assert!(begin.is_quick());
     }
     let another = of(&with_turn(old_control_plane(&three, &[]), OTHER));
     let told = (

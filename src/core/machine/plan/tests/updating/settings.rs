@@ -182,10 +182,7 @@ fn an_argument_of_the_api_server_takes_the_turn_and_leaves_the_kubelet() {
         begins.actions.last(),
         Some(&Action::RunJob(JobKind::Upgrade))
     );
-    // with the turn the rest follows at once
-    let (first, rest) = takes.actions.split_first().expect("an action");
-    assert_eq!(*first, Action::TakeTurn(TurnAction::Upgrade));
-    assert_eq!(rest, begins.actions);
+    assert_eq!(takes.actions, [Action::TakeTurn(TurnAction::Upgrade)]);
     let Some(Action::RecordSettings { record: begun, .. }) = begins.actions.first() else {
         panic!("{:?}", begins.actions);
     };
