@@ -166,6 +166,8 @@ fn sight(
         }
     }
     observed.paused_by = paused::paused_by(&engine.stores, deployment);
+    observed.awaits_control_plane =
+        skew::awaits_control_plane(&engine.stores, deployment, &namespace);
     Sight { observed, sets }
 }
 

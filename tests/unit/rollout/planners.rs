@@ -129,6 +129,7 @@ fn deployment() -> impl Strategy<Value = Observed> {
                 strategy,
                 paused: paused == 0,
                 paused_by: None,
+                awaits_control_plane: false,
                 deleting: false,
                 selector: selector(),
                 template: wanted,

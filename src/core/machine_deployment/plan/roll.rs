@@ -49,9 +49,11 @@ impl<'a> Roll<'a> {
         let superseding = !revision::is_newest(current, &old);
         let stopped = observed.deleting || observed.paused || observed.paused_by.is_some();
         let free = wanted.is_some() && !stopped;
-        let known = observed.work_since.filter(|_| free && !superseding);
+        // what waits for others makes no progress, and has its whole time afterwards
+        let runs = free && !observed.awaits_control_plane;
+        let known = observed.work_since.filter(|_| runs && !superseding);
         let since = known.unwrap_or(now);
-        let deadline = deadline(observed, since).filter(|_| free);
+        let deadline = deadline(observed, since).filter(|_| runs);
         Self {
             observed,
             limits,
