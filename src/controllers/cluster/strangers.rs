@@ -216,7 +216,8 @@ async fn remove_now(
     if is_removed {
         let finding = removed(cluster, &member, since);
         tracing::info!(cluster = %cluster.name_any(), member = %id, name = member.name, "removed an etcd member that belonged to no Machine");
-        return Ok(ActionOutcome::Noted(finding));
+        // the pass ends here: an error of what follows would hide that
+        return Ok(ActionOutcome::NotYet(finding));
     }
     Ok(match answer {
         Ok(_) => {
