@@ -18,10 +18,9 @@ pub fn gate(stores: &Stores, set: &MachineSet, namespace: &str) -> Option<Gate> 
     let cluster = stores.clusters.get(namespace, name)?;
     let template = &set.spec.template;
     let (reason, message) = if !has_control_plane(template) {
-        (
-            Reason::VersionSkew,
-            kubelet(&cluster, template)?.to_string(),
-        )
+        let wanted = template.spec.versions.as_ref()?.kubelet.parse().ok()?;
+        let error = version::check_kubelet(&wanted, &lowest(&cluster)?).err()?;
+        (Reason::VersionSkew, error.to_string())
     } else if lacks_endpoint(&cluster) {
         let message = format!(
             "Cluster {name} has no spec.providerSpec.value.controlPlaneEndpoint: its API has the address of its only control-plane machine, so no other one joins. Set the template back; to change versions, set spec.strategy to {{type: InPlace}}"
@@ -41,7 +40,11 @@ pub fn problem(
     namespace: &str,
 ) -> Option<TemplateProblem> {
     let template = &deployment.spec.template;
-    let cluster = stores.clusters.get(namespace, cluster_name(deployment)?)?;
+    let labels = &template.metadata.labels;
+    let name = labels
+        .get(LABEL_CLUSTER)
+        .or_else(|| deployment.labels().get(LABEL_CLUSTER))?;
+    let cluster = stores.clusters.get(namespace, name)?;
     if !has_control_plane(template) {
         return None;
     }
@@ -50,31 +53,6 @@ pub fn problem(
         reason: Reason::UnsupportedVersion,
         message: format!("spec.template: {error}"),
     })
-}
-
-/// Whether the workers of a deployment wait until its control plane is updated.
-pub fn awaits_control_plane(
-    stores: &Stores,
-    deployment: &MachineDeployment,
-    namespace: &str,
-) -> bool {
-    let template = &deployment.spec.template;
-    let name = cluster_name(deployment);
-    let cluster = name.and_then(|name| stores.clusters.get(namespace, name));
-    let error = cluster.and_then(|cluster| kubelet(&cluster, template));
-    !has_control_plane(template) && matches!(error, Some(VersionError::KubeletAhead { .. }))
-}
-
-fn cluster_name(deployment: &MachineDeployment) -> Option<&String> {
-    let labels = &deployment.spec.template.metadata.labels;
-    let own = || deployment.labels().get(LABEL_CLUSTER);
-    labels.get(LABEL_CLUSTER).or_else(own)
-}
-
-/// What the kubelets of a template may not be, beside the API servers that run.
-fn kubelet(cluster: &Cluster, template: &MachineTemplate) -> Option<VersionError> {
-    let wanted = template.spec.versions.as_ref()?.kubelet.parse().ok()?;
-    version::check_kubelet(&wanted, &lowest(cluster)?).err()
 }
 
 /// What the control plane of a template may not be, beside those that run.

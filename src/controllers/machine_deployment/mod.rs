@@ -166,8 +166,6 @@ fn sight(
         }
     }
     observed.paused_by = paused::paused_by(&engine.stores, deployment);
-    observed.awaits_control_plane =
-        skew::awaits_control_plane(&engine.stores, deployment, &namespace);
     Sight { observed, sets }
 }
 

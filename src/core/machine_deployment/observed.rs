@@ -47,8 +47,6 @@ pub struct Observed {
     pub paused: bool,
     /// The object whose annotation `cluster.k8s.io/paused` stops this one: itself, or its Cluster.
     pub paused_by: Option<String>,
-    /// Its kubelets are newer than an API server that runs: its Machines wait until the control plane is updated.
-    pub awaits_control_plane: bool,
     /// It is being deleted: the garbage collector takes its sets.
     pub deleting: bool,
     /// Which Machines belong to the deployment.
@@ -334,7 +332,6 @@ impl Observed {
             strategy: spec.strategy.clone(),
             paused: spec.paused,
             paused_by: paused::itself(deployment),
-            awaits_control_plane: false,
             deleting: deployment.metadata.deletion_timestamp.is_some(),
             selector: spec.selector.clone(),
             template: spec.template.clone(),

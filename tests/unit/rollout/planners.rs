@@ -129,7 +129,6 @@ fn deployment() -> impl Strategy<Value = Observed> {
                 strategy,
                 paused: paused == 0,
                 paused_by: None,
-                awaits_control_plane: false,
                 deleting: false,
                 selector: selector(),
                 template: wanted,

@@ -34,8 +34,7 @@ pub fn report(roll: &Roll, targets: &Targets, plan: &mut Plan) {
     let progressing = progressing(roll, targets, &plan.actions);
     plan.phase = phase(roll, targets, &progressing);
     let complete = is_complete(roll, targets);
-    let runs = roll.free && !roll.observed.awaits_control_plane;
-    plan.work_since = Some(roll.since).filter(|_| runs && !complete);
+    plan.work_since = Some(roll.since).filter(|_| roll.free && !complete);
     let settled = complete || targets.changes() || roll.stalled;
     plan.wake_at = roll.deadline.filter(|_| !settled);
     let rolling_out = rolling_out(roll);

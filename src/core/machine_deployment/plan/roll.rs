@@ -49,11 +49,9 @@ impl<'a> Roll<'a> {
         let superseding = !revision::is_newest(current, &old);
         let stopped = observed.deleting || observed.paused || observed.paused_by.is_some();
         let free = wanted.is_some() && !stopped;
-        // what waits for others makes no progress, and has its whole time afterwards
-        let runs = free && !observed.awaits_control_plane;
-        let known = observed.work_since.filter(|_| runs && !superseding);
+        let known = observed.work_since.filter(|_| free && !superseding);
         let since = known.unwrap_or(now);
-        let deadline = deadline(observed, since).filter(|_| runs);
+        let deadline = deadline(observed, since).filter(|_| free);
         Self {
             observed,
             limits,

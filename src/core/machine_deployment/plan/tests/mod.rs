@@ -65,7 +65,6 @@ fn deployment(replicas: i32, strategy: Strategy, sets: Vec<ObservedSet>) -> Obse
         strategy,
         paused: false,
         paused_by: None,
-        awaits_control_plane: false,
         deleting: false,
         selector: LabelSelector {
             match_labels: Some([("pool".to_owned(), "a".to_owned())].into()),

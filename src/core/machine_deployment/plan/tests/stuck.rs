@@ -1,7 +1,6 @@
 //! Rolls that do not move, and what is given up for them.
 
 use super::*;
-use crate::api::conditions::ConditionType;
 
 #[test]
 fn after_the_deadline_nothing_is_waited_for_that_can_be_done_without() {
@@ -82,34 +81,4 @@ fn a_replaced_revision_gives_up_what_has_no_node_yet() {
         matches!(first.actions.last(), Some(Action::CreateSet(_))),
         "the old ones are written first"
     );
-}
-
-#[test]
-fn while_workers_wait_for_their_control_plane_no_deadline_runs() {
-    let sets = vec![old("a", (2, 2, 2)), new((1, 1, 0))];
-    let mut observed = deployment(3, rolling(Int(0), Int(1)), sets);
-    let now = at(100 + 600);
-    let told = |observed: &Observed| {
-        let plan = plan(observed, now);
-        let reason = plan
-            .findings
-            .iter()
-            .find(|f| f.condition == ConditionType::Progressing);
-        (reason.map(|f| f.reason), plan.work_since, plan.wake_at)
-    };
-    let exceeded = Some(Reason::ProgressDeadlineExceeded);
-    assert_eq!(told(&observed), (exceeded, Some(at(100)), None));
-    observed.awaits_control_plane = true;
-    assert_eq!(
-        told(&observed),
-        (Some(Reason::WaitingForMachines), None, None)
-    );
-    // then it has its whole time
-    (observed.awaits_control_plane, observed.work_since) = (false, None);
-    let expected = (
-        Some(Reason::WaitingForMachines),
-        Some(now),
-        Some(at(700 + 600)),
-    );
-    assert_eq!(told(&observed), expected);
 }
