@@ -98,7 +98,7 @@ spec:
       versions: {kubelet: $KUBERNETES_PREVIOUS, controlPlane: $KUBERNETES_PREVIOUS}
       providerSpec: {valueFrom: {machineClass: {name: control-plane}}}
 YAML
-  "$KUBECTL" patch machinedeployment quickstart-workers --type=merge -p '{"spec":{"replicas":3,"strategy":{"type":"InPlace","rollingUpdate":null}}}' >/dev/null
+  "$KUBECTL" patch machinedeployment quickstart-workers --type=merge -p '{"spec":{"replicas":3,"progressDeadlineSeconds":1800,"strategy":{"type":"InPlace","rollingUpdate":null}}}' >/dev/null
   settled quickstart-workers
   settled quickstart-control-planes
   seen=$(mktemp)

@@ -217,8 +217,15 @@ impl<C: Controller> Pass<'_, C> {
                 let all = join_all(actions.iter().map(|action| self.act(action))).await;
                 last = batch.elapsed();
                 for done in all {
-                    if !outcome.take(done?) {
-                        return Ok(outcome);
+                    match done {
+                        Ok(done) if outcome.take(done) => (),
+                        Ok(_) => return Ok(outcome),
+                        // what an earlier one found is told as well
+                        Err(error) if outcome.found.is_some() => {
+                            outcome.failed.get_or_insert(error);
+                            return Ok(outcome);
+                        }
+                        Err(error) => return Err(error),
                     }
                 }
             }

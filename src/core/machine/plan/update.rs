@@ -107,6 +107,10 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
         not(Reason::Updating, difference(observed))
     };
     instead(plan, said);
+    // what was told of it stands while the turn is taken once more
+    if !found.iter().any(|one| one.condition == ConditionType::Updating) {
+        found.extend(told(observed));
+    }
     plan.findings.extend(found);
 }
 
@@ -187,6 +191,14 @@ fn is_begun(observed: &Observed) -> bool {
 fn is_told(observed: &Observed) -> bool {
     let status = observed.machine.status.as_ref();
     status.is_some_and(|status| is_true(&status.conditions, ConditionType::Updating))
+}
+
+/// What was told of an update that was begun.
+fn told(observed: &Observed) -> Option<Finding> {
+    let status = observed.machine.status.as_ref()?;
+    let condition = find(&status.conditions, ConditionType::Updating)?;
+    let reason = Reason::parse(&condition.reason).filter(|_| condition.status == Status::True)?;
+    Some(updating(reason, condition.message.clone()))
 }
 
 fn has_turn_to_upgrade(observed: &Observed) -> bool {
