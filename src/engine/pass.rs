@@ -218,8 +218,11 @@ impl<C: Controller> Pass<'_, C> {
                 last = batch.elapsed();
                 for done in all {
                     match done {
-                        Ok(done) if outcome.take(done) => (),
-                        Ok(_) => return Ok(outcome),
+                        Ok(done) => {
+                            if !outcome.take(done) {
+                                return Ok(outcome);
+                            }
+                        }
                         // what an earlier one found is told as well
                         Err(error) if outcome.found.is_some() => {
                             outcome.failed.get_or_insert(error);

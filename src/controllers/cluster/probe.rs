@@ -104,7 +104,11 @@ pub(super) async fn probed(
     let workload = controller.workloads.get(cluster)?;
     let known = controller.workloads.known.get(uid);
     // workers wait for the last control plane to be updated: what the API said before that is over
-    let is_older = |age| known.probed_at.is_none_or(|at| now.duration_since(at) > age);
+    let is_older = |age| {
+        known
+            .probed_at
+            .is_none_or(|at| now.duration_since(at) > age)
+    };
     let is_due = is_older(PROBE_AGE) || known.judgement.verdict == Verdict::Undecided;
     let is_early = !is_due && is_older(AWAITED_AGE) && is_behind(&known);
     let answer = if is_due || is_early {

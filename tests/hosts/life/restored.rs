@@ -6,7 +6,8 @@ use k8s_openapi::api::core::v1::Node;
 use kube::{Api, ResourceExt};
 
 use serde_json::json;
-use tatara::api::Machine;
+use tatara::api::conditions::{ConditionType, Reason, find};
+use tatara::api::{Host, Machine};
 
 use crate::life::claims::{follow, machine_says};
 use crate::life::deletion;
@@ -97,6 +98,19 @@ async fn restored_to_before_init(world: &World) {
     world.until_ready(2, 300).await;
 
     restore(world).await;
+    // before their servers were looked at, a Machine may claim another Host
+    let is_orphaned = |host: &Host| {
+        let status = host.status.as_ref();
+        status.is_some_and(|status| {
+            let clean = find(&status.conditions, ConditionType::Clean);
+            clean.is_some_and(|clean| clean.reason == Reason::Orphaned)
+        })
+    };
+    within("the Hosts with a marker are seen", 120, async || {
+        let hosts = world.list::<Host>().await;
+        (hosts.iter().filter(|host| is_orphaned(host)).count() == 2).then_some(())
+    })
+    .await;
     keep_back(world, false);
     let machines = world.list::<Machine>().await;
     assert_eq!(machines.len(), 2);

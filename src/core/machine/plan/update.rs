@@ -108,7 +108,10 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
     };
     instead(plan, said);
     // what was told of it stands while the turn is taken once more
-    if !found.iter().any(|one| one.condition == ConditionType::Updating) {
+    if !found
+        .iter()
+        .any(|one| one.condition == ConditionType::Updating)
+    {
         found.extend(told(observed));
     }
     plan.findings.extend(found);
