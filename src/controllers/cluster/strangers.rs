@@ -22,7 +22,7 @@ use crate::core::cluster::plan::etcd::{removed, without_machine};
 use crate::core::cluster::{Fleet, MachineFact};
 use crate::core::control_plane::orphan::{self, Facts};
 use crate::core::control_plane::peers::{self, Connections, Watch};
-use crate::core::control_plane::{Member, MemberId, Members};
+use crate::core::control_plane::{Member, MemberId, Members, quorum};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::store::{IndexKeys, Item};
 use crate::workload::Connectivity;
@@ -220,13 +220,7 @@ async fn remove_now(
         return Ok(ActionOutcome::NotYet(finding));
     }
     Ok(match answer {
-        Ok(_) => {
-            let message = format!(
-                "etcd does not remove member {} yet: its members have to be connected for 5 s",
-                member.label()
-            );
-            not_yet(Reason::MemberChanging, message)
-        }
+        Ok(_) => not_yet(Reason::MemberChanging, quorum::refused_for_now(&member)),
         Err(Silence(why)) => not_yet(Reason::EtcdUnreachable, why),
     })
 }

@@ -7,7 +7,7 @@ use crate::api::Cluster;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::controllers::control_plane::Silence;
-use crate::core::control_plane::{Change, Member, permits};
+use crate::core::control_plane::{Change, Member, permits, quorum};
 use crate::core::machine::Observed;
 use crate::core::machine::plan::{BOOTSTRAP, leaving, update};
 use crate::core::proof::TurnIsOver;
@@ -134,13 +134,7 @@ pub(super) async fn remove(
             tracing::info!(cluster = observed.marker.cluster, machine = observed.marker.machine, member = %member.id, "removed an etcd member");
             Ok(ActionOutcome::Yes)
         }
-        Ok(false) => {
-            let message = format!(
-                "etcd does not remove member {} yet: its members have to be connected for 5 s",
-                member.label()
-            );
-            not_yet(Reason::MemberChanging, message)
-        }
+        Ok(false) => not_yet(Reason::MemberChanging, quorum::refused_for_now(member)),
         Err(Silence(why)) => not_yet(Reason::EtcdUnreachable, why),
     }
 }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::NodeAddress;
 use kube::{Resource, ResourceExt};
 
-use crate::api::conditions::{ConditionType, Reason, Status, find, is_true};
+use crate::api::conditions::{ConditionType, is_true};
 use crate::api::names::{ANNOTATION_PAUSED, LABEL_CLUSTER};
 use crate::api::readable::unreadable;
 use crate::api::{Host, Hypervisor, Machine};
 use crate::core::NodeView;
 use crate::core::control_plane::{Member, Members, orphan};
 use crate::core::machine::is_begun;
+use crate::core::machine::plan::claim::rests;
 
 /// The label of each Node that kubeadm made a control plane.
 const CONTROL_PLANE: &str = "node-role.kubernetes.io/control-plane";
@@ -169,7 +170,7 @@ fn on(host: &Host, member: &Member) -> Option<String> {
             host.namespace().unwrap_or_default()
         )),
         None if holds(ConditionType::Clean)
-            && (holds(ConditionType::Reachable) || is_off(host)) =>
+            && (holds(ConditionType::Reachable) || conditions.is_some_and(|all| rests(all))) =>
         {
             None
         }
@@ -177,13 +178,6 @@ fn on(host: &Host, member: &Member) -> Option<String> {
             "Host {name} has its name or address, and is not known to be clean; see its conditions Reachable and Clean"
         )),
     }
-}
-
-/// Whether it was switched off while it was free.
-fn is_off(host: &Host) -> bool {
-    let conditions = host.status.as_ref().map(|status| &status.conditions);
-    let power = conditions.and_then(|all| find(all, ConditionType::PowerOn));
-    power.is_some_and(|power| power.status == Status::False && power.reason == Reason::SwitchedOff)
 }
 
 fn is_named<'a>(member: &Member, mut names: impl Iterator<Item = &'a str>) -> bool {

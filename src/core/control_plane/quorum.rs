@@ -144,6 +144,14 @@ fn must_hold(
     })
 }
 
+/// What is said while etcd itself refuses to remove a member (`--strict-reconfig-check`).
+pub fn refused_for_now(member: &Member) -> String {
+    format!(
+        "etcd does not remove member {} yet: its members have to be connected for 5 s",
+        member.label()
+    )
+}
+
 fn healthy_without(members: &Members, target: Option<&Member>) -> usize {
     let healthy = |member: &&Member| members.trouble(member).is_none();
     let others = |member: &&Member| target.is_none_or(|target| target.id != member.id);

@@ -227,7 +227,7 @@ fn obstacle(host: &Host, requirements: &HostRequirements) -> Option<Obstacle> {
 }
 
 /// Switched off by Tatara while no Machine has it: a claim switches it on.
-fn rests(conditions: &[Condition]) -> bool {
+pub fn rests(conditions: &[Condition]) -> bool {
     let power = find(conditions, ConditionType::PowerOn);
     power.is_some_and(|power| power.status == Status::False && power.reason == Reason::SwitchedOff)
 }
