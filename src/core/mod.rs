@@ -34,7 +34,7 @@ pub mod trouble;
 pub mod wire;
 
 pub use key::Key;
-pub use next::Next;
+pub use next::{Next, TRANSIENT};
 pub use node_view::NodeView;
 pub use plan::{Plan, Reports};
 pub use tried::AttemptRecord;

@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
+/// A state that lasts for less is not written to a status, unless somebody acts on it.
+pub const TRANSIENT: Duration = Duration::from_secs(2);
+
 /// When a plan wants to be made again, beside on every change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub enum Next {

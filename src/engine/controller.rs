@@ -74,8 +74,6 @@ pub trait Controller: Send + Sync + 'static {
     const NAME: &'static str;
     /// Wakes of an object within this time cause one pass.
     const TOGETHER: Duration = Duration::ZERO;
-    /// For how long a transient status is held back ([`Self::is_passing`]).
-    const HOLDS_BACK: Duration = Duration::from_secs(2);
     /// Conditions whose changes are published as Events.
     const EVENTS: &'static [ConditionType] = &[];
 
@@ -180,14 +178,15 @@ pub trait Controller: Send + Sync + 'static {
         now: Timestamp,
     ) -> Option<Self::Status>;
 
-    /// Whether a status is transient: it is written only if it lasts.
-    fn is_passing(
+    /// For how long a status is held back, because it is expected to change before anybody reads it: it is written only if
+    /// it lasts that long. Zero: it is written at once.
+    fn holds_back(
         _observed: &Self::Observed,
         _old: &Self::Status,
         _new: &Self::Status,
         _plan: &Self::Plan,
-    ) -> bool {
-        false
+    ) -> Duration {
+        Duration::ZERO
     }
 
     /// Adds fields that change with each write and do not cause one.

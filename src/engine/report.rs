@@ -111,8 +111,9 @@ impl<C: Controller> Pass<'_, C> {
         self.held_back = Next::OnChange;
         if new == old || difference(old, new)?.is_none() {
             unwritten.clear(&key);
-        } else if C::is_passing(&self.observed, old, new, plan) {
-            let left = unwritten.hold_back(&key, self.now, C::HOLDS_BACK);
+        } else {
+            let time = C::holds_back(&self.observed, old, new, plan);
+            let left = unwritten.hold_back(&key, self.now, time);
             if !left.is_zero() {
                 self.held_back = Next::After(left);
                 return Ok(true);

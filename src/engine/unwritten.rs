@@ -1,5 +1,5 @@
 //! Holds back transient statuses: each would cost a write and an Event, and change before anyone could read it. One
-//! that lasts is written by the next pass that begins or ends after `Controller::HOLDS_BACK`.
+//! that lasts is written by the next pass that begins or ends after `Controller::holds_back`.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

@@ -17,6 +17,7 @@ use crate::controllers::host::Hosts;
 use crate::controllers::hypervisor::Hypervisors;
 use crate::controllers::machine::Machines;
 use crate::controllers::machine::turn::Turns;
+use crate::controllers::machine_deployment::MachineDeployments;
 use crate::controllers::machine_set::MachineSets;
 use crate::controllers::workloads::Workloads;
 use crate::engine::Engine;
@@ -143,6 +144,7 @@ pub fn controllers(start: Start, profile_namespaces: &[String]) -> (Controllers,
             metrics: start.metrics,
         }),
         machine_sets: Arc::new(MachineSets::new(base.clone())),
+        machine_deployments: Arc::new(MachineDeployments::new(base.clone())),
         base,
     };
     (controllers, woken)

@@ -70,6 +70,8 @@ pub struct Controllers {
     pub machines: Arc<Machines>,
     /// MachineSets.
     pub machine_sets: Arc<MachineSets>,
+    /// MachineDeployments.
+    pub machine_deployments: Arc<MachineDeployments>,
     /// Hosts.
     pub hosts: Arc<Hosts>,
     /// Hypervisors.
@@ -89,7 +91,6 @@ pub async fn run_all(controllers: &Controllers, woken: WakeQueues, stop: &Cancel
         }};
     }
     let base = || controllers.base.clone();
-    let deployments = Arc::new(MachineDeployments { base: base() });
     let classes = Arc::new(MachineClasses { base: base() });
     let credentials = |of| Arc::new(Credentials { base: base(), of });
     tokio::join!(
@@ -97,7 +98,11 @@ pub async fn run_all(controllers: &Controllers, woken: WakeQueues, stop: &Cancel
         run!(controllers.profiles.clone(), clusters, profiles),
         run!(controllers.machines.clone(), machines, machines),
         run!(controllers.machine_sets.clone(), machine_sets, machine_sets),
-        run!(deployments, machine_deployments, machine_deployments),
+        run!(
+            controllers.machine_deployments.clone(),
+            machine_deployments,
+            machine_deployments
+        ),
         run!(classes, machine_classes, machine_classes),
         run!(controllers.hosts.clone(), hosts, hosts),
         run!(controllers.hypervisors.clone(), hypervisors, hypervisors),

@@ -152,6 +152,13 @@ impl Forget for MachineSet {
 
 impl Forget for MachineDeployment {
     const CONTROLLERS: &'static [&'static str] = &["machine-deployment"];
+
+    fn forget(&self, memories: &Memories, _: Option<&Self>, change: Change) {
+        if change == Change::Deleted {
+            let deployments = &memories.controllers.machine_deployments;
+            deployments.forget(&self.uid().unwrap_or_default());
+        }
+    }
 }
 
 impl Forget for MachineClass {

@@ -1,6 +1,7 @@
 //! The engine against a real API server, with a controller whose action ends when the test says so.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 use kube::Api;
@@ -86,8 +87,8 @@ impl Controller for Slow {
         hypervisor.status.clone()
     }
 
-    fn is_passing((): &(), _: &HypervisorStatus, _: &HypervisorStatus, _: &OneAction) -> bool {
-        true
+    fn holds_back((): &(), _: &HypervisorStatus, _: &HypervisorStatus, _: &OneAction) -> Duration {
+        Duration::from_secs(2)
     }
 }
 

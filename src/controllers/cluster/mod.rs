@@ -13,6 +13,7 @@ mod sources;
 mod strangers;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
@@ -127,8 +128,8 @@ impl Controller for Clusters {
         cluster.status.as_ref()
     }
 
-    fn is_passing(_: &Observed, old: &ClusterStatus, new: &ClusterStatus, plan: &Plan) -> bool {
-        status::is_passing(old, new, plan)
+    fn holds_back(_: &Observed, old: &ClusterStatus, new: &ClusterStatus, plan: &Plan) -> Duration {
+        status::holds_back(old, new, plan)
     }
 
     fn is_news(_: &Cluster, old: &ClusterStatus, _: &ClusterStatus, finding: &Finding) -> bool {

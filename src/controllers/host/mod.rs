@@ -87,8 +87,6 @@ impl Controller for Hosts {
     type Status = HostStatus;
 
     const NAME: &'static str = "host";
-    /// Its status is the same all the while, and only words beside that differ.
-    const HOLDS_BACK: Duration = Duration::from_secs(5);
     const EVENTS: &'static [ConditionType] = &[ConditionType::Available];
 
     fn engine(&self) -> &Engine {
@@ -125,11 +123,11 @@ impl Controller for Hosts {
         status::status(host, observed, plan)
     }
 
-    fn is_passing(_: &Observed, old: &HostStatus, new: &HostStatus, plan: &Plan) -> bool {
-        status::is_passing(old, new, plan)
+    fn holds_back(_: &Observed, old: &HostStatus, new: &HostStatus, plan: &Plan) -> Duration {
+        status::holds_back(old, new, plan)
     }
 
     fn is_news(_: &Host, old: &HostStatus, new: &HostStatus, _: &Finding) -> bool {
-        old.state != new.state
+        status::is_news(old, new)
     }
 }

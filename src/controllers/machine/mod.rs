@@ -16,6 +16,7 @@ pub use observe::{claimed_host, cluster_endpoint, recorded_cluster, unlabelled};
 pub use outcomes::Outcomes;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
@@ -170,13 +171,13 @@ impl Controller for Machines {
         (!plan.hands_off).then(|| status::status(observed, plan, &old))
     }
 
-    fn is_passing(
+    fn holds_back(
         observed: &Observed,
         old: &MachineStatus,
         new: &MachineStatus,
         plan: &Plan,
-    ) -> bool {
-        status::is_passing(observed, old, new, plan)
+    ) -> Duration {
+        status::holds_back(observed, old, new, plan)
     }
 
     fn stamp(status: &mut MachineStatus, now: Timestamp) {

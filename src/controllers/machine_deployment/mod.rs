@@ -5,8 +5,8 @@
 mod orphans;
 mod perform;
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
@@ -15,9 +15,10 @@ use kube::core::{Selector, SelectorExt as _};
 use kube::{Api, ResourceExt};
 
 use super::base::Base;
+use super::looked::Look;
 use super::whose::ProviderObject;
 use super::{machine_class, paused, skew};
-use crate::api::conditions::ConditionType;
+use crate::api::conditions::{ConditionType, Finding};
 use crate::api::machine_deployment::StrategyType;
 use crate::api::readable::unreadable;
 use crate::api::{MachineDeployment, MachineDeploymentStatus, MachineSet};
@@ -33,6 +34,27 @@ use crate::store::{Item, Key};
 pub struct MachineDeployments {
     /// Dependencies shared by all controllers.
     pub base: Arc<Base>,
+    /// The last live read of each, by its UID.
+    looks: Mutex<HashMap<String, Look>>,
+}
+
+impl MachineDeployments {
+    /// Starts without a live read.
+    pub fn new(base: Arc<Base>) -> Self {
+        Self {
+            base,
+            looks: Mutex::default(),
+        }
+    }
+
+    /// Forgets a deleted deployment.
+    pub fn forget(&self, uid: &str) {
+        self.looks().remove(uid);
+    }
+
+    fn looks(&self) -> MutexGuard<'_, HashMap<String, Look>> {
+        self.looks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The facts for a pass over a MachineDeployment.
@@ -51,8 +73,6 @@ impl Controller for MachineDeployments {
 
     const NAME: &'static str = "machine-deployment";
     const TOGETHER: Duration = COUNTS_TOGETHER;
-    /// Its counts are written at once; the words of its Machines are on these.
-    const HOLDS_BACK: Duration = Duration::from_secs(5);
     const EVENTS: &'static [ConditionType] = &[ConditionType::Ready];
 
     fn engine(&self) -> &Engine {
@@ -82,16 +102,26 @@ impl Controller for MachineDeployments {
         plan::plan(&sight.observed, now)
     }
 
-    /// Every decision depends on all sets, so the plan is repeated with objects read live.
+    /// Every decision depends on all sets, so the plan is repeated with objects read live. Not, once that was done, for more
+    /// workers of the only set that has any: what this process wrote since is in the cache.
     async fn confirm(
         &self,
         deployment: &Arc<MachineDeployment>,
-        _: &Sight,
-        _: &Plan,
+        known: &Sight,
+        plan: &Plan,
         _: Timestamp,
     ) -> Result<Option<LiveView<Self>>, ReconcileError> {
+        let uid = deployment.uid().unwrap_or_default();
+        let sets = &self.base.stores().machine_sets;
+        let begun = Look::begin(deployment.metadata.generation, sets);
+        let before = self.looks().get(&uid).copied();
+        if plan.only_grows(&known.observed) && before.is_some_and(|look| look.holds(begun)) {
+            return Ok(None);
+        }
         let (deployment, sets) = look(&self.base.engine, deployment).await?;
         let orphans = orphans::live(&self.base.engine, &deployment).await?;
+        let generation = deployment.metadata.generation;
+        self.looks().insert(uid, Look { generation, ..begun });
         let sight = sight(&self.base.engine, &deployment, sets, orphans);
         Ok(Some((deployment, sight)))
     }
@@ -110,13 +140,22 @@ impl Controller for MachineDeployments {
         deployment.status.as_ref()
     }
 
-    fn is_passing(
+    fn holds_back(
         _: &Sight,
         old: &MachineDeploymentStatus,
         new: &MachineDeploymentStatus,
         plan: &Plan,
+    ) -> Duration {
+        status::holds_back(old, new, plan)
+    }
+
+    fn is_news(
+        _: &MachineDeployment,
+        old: &MachineDeploymentStatus,
+        _: &MachineDeploymentStatus,
+        finding: &Finding,
     ) -> bool {
-        status::is_passing(old, new, plan)
+        status::is_news(old, finding)
     }
 
     fn status(
@@ -190,6 +229,9 @@ async fn look(
     let listed = listed.map_err(ReconcileError::api("list MachineSets"))?;
     let listed = listed.items.into_iter().map(|Item(set)| Arc::new(set));
     let mut sets: Vec<Arc<MachineSet>> = listed.collect();
+    for set in &sets {
+        engine.learn(set.as_ref());
+    }
     let listed: BTreeSet<_> = sets.iter().map(|set| set.uid()).collect();
     let others = engine.stores.machine_sets.within(&namespace);
     let uid = deployment.uid().unwrap_or_default();

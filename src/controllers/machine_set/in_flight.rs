@@ -12,6 +12,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use crate::api::Machine;
+use crate::controllers::looked::Look;
 use crate::core::machine_set::plan::after;
 
 /// How long a Machine may be missing from the watch before it is read live, in seconds. Longer than an
@@ -28,10 +29,8 @@ struct Flight {
     made: BTreeMap<String, (Arc<Machine>, Timestamp)>,
     /// By UID: Machines whose deletion was requested.
     deleted: HashMap<String, Deletion>,
-    /// The generation of the set at the last live read before an action.
-    generation: Option<i64>,
-    /// How often Machines had been listed by the watch then.
-    lists: u64,
+    /// The last live read before an action.
+    look: Look,
 }
 
 /// A Machine whose deletion was requested.
@@ -50,11 +49,10 @@ impl Flight {
 }
 
 impl InFlight {
-    /// Whether the Machines of this set were listed live since this process leads and the watch last listed them (`lists`),
-    /// and this generation of the set is not older than the one last acted upon, whose specification is obsolete.
-    pub fn knows(&self, set: &str, generation: Option<i64>, lists: u64) -> bool {
+    /// Whether the Machines of this set were listed live since this process leads, and that holds ([`Look::holds`]).
+    pub fn knows(&self, set: &str, now: Look) -> bool {
         let flight = self.0.get(set);
-        flight.is_some_and(|flight| flight.generation <= generation && flight.lists == lists)
+        flight.is_some_and(|flight| flight.look.holds(now))
     }
 
     /// Records Machines of the set that a live list returned.
@@ -67,9 +65,9 @@ impl InFlight {
     }
 
     /// Records a live read of the set before an action. (After a restore the generation may be lower.)
-    pub fn looked(&mut self, set: &str, generation: Option<i64>, lists: u64) {
+    pub fn looked(&mut self, set: &str, look: Look) {
         if let Some(flight) = self.0.get_mut(set) {
-            (flight.generation, flight.lists) = (generation, lists);
+            flight.look = look;
         }
     }
 

@@ -24,8 +24,15 @@ fn count(flight: &mut InFlight, listed: &[&str]) -> Vec<String> {
     counted.iter().map(|machine| sign(machine)).collect()
 }
 
+fn look(generation: i64, lists: u64) -> Look {
+    Look {
+        generation: Some(generation),
+        lists,
+    }
+}
+
 fn knows(flight: &InFlight, set: &str) -> bool {
-    flight.knows(set, Some(1), 0)
+    flight.knows(set, look(1, 0))
 }
 
 #[test]
@@ -113,15 +120,15 @@ fn what_is_not_listed_for_too_long_is_named_and_can_be_forgotten() {
 #[test]
 fn a_set_that_is_shown_from_before_what_was_acted_upon_is_read_live_again() {
     let mut flight = InFlight::default();
-    assert!(!flight.knows(SET, Some(1), 0), "nothing was listed");
+    assert!(!flight.knows(SET, look(1, 0)), "nothing was listed");
     flight.listed(SET, &[], at(0));
-    assert!(flight.knows(SET, Some(1), 0));
-    flight.looked(SET, Some(2), 0);
-    assert!(!flight.knows(SET, Some(1), 0));
-    assert!(flight.knows(SET, Some(2), 0) && flight.knows(SET, Some(3), 0));
-    flight.looked(SET, Some(1), 0);
-    assert!(flight.knows(SET, Some(1), 0), "restored from a backup");
-    assert!(!flight.knows(SET, Some(1), 1), "the watch listed anew");
+    assert!(flight.knows(SET, look(1, 0)));
+    flight.looked(SET, look(2, 0));
+    assert!(!flight.knows(SET, look(1, 0)));
+    assert!(flight.knows(SET, look(2, 0)) && flight.knows(SET, look(3, 0)));
+    flight.looked(SET, look(1, 0));
+    assert!(flight.knows(SET, look(1, 0)), "restored from a backup");
+    assert!(!flight.knows(SET, look(1, 1)), "the watch listed anew");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use kube::{Api, ResourceExt};
 use super::MachineSets;
 use super::observe::around;
 use crate::api::{Machine, MachineSet};
+use crate::controllers::looked::Look;
 use crate::controllers::whose::ProviderObject;
 use crate::core::machine_set::plan::Plan;
 use crate::core::machine_set::{Observed, Owner};
@@ -39,7 +40,7 @@ pub async fn look(
     let uid = set.uid().unwrap_or_default();
     let namespace = set.namespace().unwrap_or_default();
     let selector = plan.label_selector.clone().unwrap_or_default();
-    let lists = controller.base.stores().machines.lists();
+    let begun = Look::begin(set.metadata.generation, &controller.base.stores().machines);
     let listed = list(controller, &namespace, &selector).await?;
     let names: HashSet<String> = listed.iter().map(|m| m.name_any()).collect();
     let counted = {
@@ -53,7 +54,7 @@ pub async fn look(
         };
         let new: Vec<Arc<Machine>> = listed.iter().filter(is_new).cloned().collect();
         in_flight.listed(&uid, &new, now);
-        in_flight.looked(&uid, set.metadata.generation, lists);
+        in_flight.looked(&uid, begun);
         in_flight.count(&uid, listed, |name| names.contains(name))
     };
     let observed = around(controller, &set, &counted, now)?;

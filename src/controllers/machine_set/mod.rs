@@ -14,6 +14,7 @@ use kube::ResourceExt;
 pub use in_flight::InFlight;
 
 use super::base::Base;
+use super::looked::Look;
 use crate::api::conditions::{ConditionType, Finding};
 use crate::api::{MachineSet, MachineSetStatus};
 use crate::core::machine_set::plan::{self, Action, Plan};
@@ -58,8 +59,6 @@ impl Controller for MachineSets {
 
     const NAME: &'static str = "machine-set";
     const TOGETHER: Duration = COUNTS_TOGETHER;
-    /// Its counts are written at once; the words of its Machines are on these.
-    const HOLDS_BACK: Duration = Duration::from_secs(5);
     const EVENTS: &'static [ConditionType] = &[ConditionType::MachinesReady];
 
     fn engine(&self) -> &Engine {
@@ -100,9 +99,8 @@ impl Controller for MachineSets {
         plan: &Plan,
         now: Timestamp,
     ) -> Result<Option<LiveView<Self>>, ReconcileError> {
-        let generation = set.metadata.generation;
-        let lists = self.base.stores().machines.lists();
-        let knows = self.in_flight().knows(&observed.uid, generation, lists);
+        let now_seen = Look::begin(set.metadata.generation, &self.base.stores().machines);
+        let knows = self.in_flight().knows(&observed.uid, now_seen);
         if !plan.needs_look(knows) {
             return Ok(None);
         }
@@ -138,13 +136,13 @@ impl Controller for MachineSets {
         set.status.as_ref()
     }
 
-    fn is_passing(
+    fn holds_back(
         _: &Observed,
         old: &MachineSetStatus,
         new: &MachineSetStatus,
         plan: &Plan,
-    ) -> bool {
-        status::is_passing(old, new, plan)
+    ) -> Duration {
+        status::holds_back(old, new, plan)
     }
 
     fn is_news(

@@ -1,10 +1,13 @@
 //! What a plan found, as the status of the Cluster. Pure.
 
+use std::time::Duration;
+
 use super::observed::{MachineFact, Observed};
 use super::plan::Plan;
 use crate::api::cluster::{ApiEndpoint, MachineCounts};
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Severity, Status};
 use crate::api::{Cluster, ClusterStatus};
+use crate::core::TRANSIENT;
 
 /// Conditions whose news is worth an Event.
 pub const EVENTS: &[ConditionType] = &[
@@ -25,9 +28,13 @@ pub fn is_news(old: &ClusterStatus, finding: &Finding) -> bool {
     }
 }
 
-/// Whether a Cluster only passes through a status: it is on its way, or as ready as it was; nothing asks for a person, and
+/// For how long a status of a Cluster is held back that stays Ready: how many workers it has, and how far they are, stands on
+/// their MachineDeployments as well, and sooner.
+const READY: Duration = Duration::from_secs(10);
+
+/// For how long a status is held back: while the Cluster is on its way, or as ready as it was; nothing asks for a person, and
 /// what Machines read of it is as it was.
-pub fn is_passing(old: &ClusterStatus, new: &ClusterStatus, plan: &Plan) -> bool {
+pub fn holds_back(old: &ClusterStatus, new: &ClusterStatus, plan: &Plan) -> Duration {
     let asks = |finding: &Finding| {
         let (condition, status) = (finding.condition, finding.status);
         finding.reason.severity() == Severity::Warning
@@ -35,8 +42,15 @@ pub fn is_passing(old: &ClusterStatus, new: &ClusterStatus, plan: &Plan) -> bool
             || (condition == ConditionType::Paused && status == Status::True)
     };
     let is_ready = |status: &ClusterStatus| is_true(status, ConditionType::Ready);
-    let becomes_ready = is_ready(new) && !is_ready(old);
-    !becomes_ready && !plan.findings.iter().any(asks) && read_by_others(old) == read_by_others(new)
+    let is_read = read_by_others(old) != read_by_others(new);
+    if is_read || plan.findings.iter().any(asks) {
+        return Duration::ZERO;
+    }
+    match (is_ready(old), is_ready(new)) {
+        (true, true) => READY,
+        (false, true) => Duration::ZERO,
+        (_, false) => TRANSIENT,
+    }
 }
 
 fn read_by_others(status: &ClusterStatus) -> impl PartialEq {

@@ -1,5 +1,7 @@
 //! What a plan found, as the status of the Host. Pure.
 
+use std::time::Duration;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use super::observed::{Contact, Observed};
@@ -9,11 +11,16 @@ use crate::api::conditions::{ConditionType, Finding, Severity, Status};
 use crate::api::host::HostFacts;
 use crate::api::reported::ConditionedStatus;
 use crate::api::{Host, HostStatus};
+use crate::core::TRANSIENT;
 use crate::core::host::PowerState;
 
-/// Whether a Host only passes through a status: its state and what is known of its server and BMC are as they were, and
-/// nothing asks for a person.
-pub fn is_passing(old: &HostStatus, new: &HostStatus, plan: &Plan) -> bool {
+/// For how long a status is held back in which only words differ.
+const WORDS: Duration = Duration::from_secs(5);
+
+/// For how long a status is held back: while its state and what is known of its server and BMC are as they were, and nothing
+/// asks for a person. That a Machine claims it stands in `spec.consumerRef`, and what that Machine begins with follows in a
+/// moment.
+pub fn holds_back(old: &HostStatus, new: &HostStatus, plan: &Plan) -> Duration {
     let told = |status: &HostStatus| HostStatus {
         reason: None,
         message: None,
@@ -21,7 +28,21 @@ pub fn is_passing(old: &HostStatus, new: &HostStatus, plan: &Plan) -> bool {
         ..status.clone()
     };
     let asks = |finding: &Finding| finding.reason.severity() == Severity::Warning;
-    told(old) == told(new) && old.agrees_with(new) && !plan.findings.iter().any(asks)
+    let was_free = old.state.as_deref() == Some(state_name(State::Available));
+    if plan.findings.iter().any(asks) {
+        Duration::ZERO
+    } else if told(old) == told(new) && old.agrees_with(new) {
+        WORDS
+    } else if was_free && plan.state == State::Claimed {
+        TRANSIENT
+    } else {
+        Duration::ZERO
+    }
+}
+
+/// Whether a change of the state is published as an Event. Of a claim the Machine tells.
+pub fn is_news(old: &HostStatus, new: &HostStatus) -> bool {
+    old.state != new.state && new.state.as_deref() != Some(state_name(State::Claimed))
 }
 
 /// The status that follows from a plan.
@@ -36,7 +57,7 @@ pub fn status(host: &Host, observed: &Observed, plan: &Plan) -> Option<HostStatu
     });
     let is_underway = observed.installation.is_some();
     Some(HostStatus {
-        state: Some(state(plan).into()),
+        state: Some(state_name(plan.state).into()),
         reason: trouble.map(|finding| finding.reason.as_str().into()),
         message: trouble.map(|finding| finding.message.clone()),
         facts: facts(observed, old.facts.as_ref()),
@@ -46,8 +67,8 @@ pub fn status(host: &Host, observed: &Observed, plan: &Plan) -> Option<HostStatu
     })
 }
 
-fn state(plan: &Plan) -> &'static str {
-    match plan.state {
+fn state_name(state: State) -> &'static str {
+    match state {
         State::Registering => "Registering",
         State::Available => "Available",
         State::Claimed => "Claimed",
@@ -191,21 +212,25 @@ mod tests {
         };
         let fine = plan(Reason::Claimed);
         for (case, plan, new, expected) in [
-            ("used now", &fine, seen("Claimed", Reason::InUse, 5), true),
+            ("used now", &fine, seen("Claimed", Reason::InUse, 5), WORDS),
             (
                 "its state",
                 &fine,
-                seen("Available", Reason::Clean, 4),
-                false,
+                seen("Releasing", Reason::Clean, 4),
+                Duration::ZERO,
             ),
             (
                 "a warning",
                 &plan(Reason::SshUnreachable),
                 seen("Claimed", Reason::InUse, 5),
-                false,
+                Duration::ZERO,
             ),
         ] {
-            assert_eq!(is_passing(&old, &new, plan), expected, "{case}");
+            assert_eq!(holds_back(&old, &new, plan), expected, "{case}");
         }
+        let free = seen("Available", Reason::Clean, 4);
+        let claimed = seen("Claimed", Reason::Clean, 4);
+        assert_eq!(holds_back(&free, &claimed, &fine), TRANSIENT, "a claim");
+        assert!(!is_news(&free, &claimed) && is_news(&claimed, &free));
     }
 }

@@ -1,11 +1,14 @@
 //! What a plan found, as the status of the Machine. Pure.
 
+use std::time::Duration;
+
 use k8s_openapi::api::core::v1::{NodeAddress, ObjectReference};
 
 use super::observed::{Lookup, Observed, Placement};
 use super::plan::{Phase, Plan, leaving, terminal};
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Severity, Status};
 use crate::api::machine::{MachineStatus, MachineVersions};
+use crate::core::TRANSIENT;
 use crate::core::control_plane::component::Component;
 
 /// Conditions whose news is worth an Event.
@@ -56,10 +59,24 @@ const KEPT: [ConditionType; 4] = [
     ConditionType::Healthy,
 ];
 
+/// For how long a status is held back ([`is_transient`]).
+pub fn holds_back(
+    observed: &Observed,
+    old: &MachineStatus,
+    new: &MachineStatus,
+    plan: &Plan,
+) -> Duration {
+    if is_transient(observed, old, new, plan) {
+        TRANSIENT
+    } else {
+        Duration::ZERO
+    }
+}
+
 /// Whether a Machine only passes through a status: it is under way, nothing asks for a person, and nothing was found out
 /// that others read: of a worker nobody reads the address of its host. A Node that has just appeared becomes Ready in a
 /// moment, which is worth one write.
-pub fn is_passing(
+fn is_transient(
     observed: &Observed,
     old: &MachineStatus,
     new: &MachineStatus,

@@ -1,25 +1,47 @@
 //! What a plan found, as the status of the MachineDeployment. Pure.
 
+use std::time::Duration;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::plan::Plan;
-use crate::api::conditions::{Finding, Severity};
+use crate::api::conditions::{self, ConditionType, Finding, Reason, Severity, Status};
 use crate::api::reported::ConditionedStatus;
 use crate::api::{MachineDeployment, MachineDeploymentStatus};
 
-/// Whether a MachineDeployment only passes through a status: its numbers are as they were, and nothing asks for a person.
-pub fn is_passing(
+/// For how long a status is held back in which only words differ: how far each Machine is stands on that Machine.
+const WORDS: Duration = Duration::from_secs(15);
+/// The same for numbers on the way: sets write theirs one after the other. Nobody acts on those of a deployment.
+const NUMBERS: Duration = Duration::from_secs(1);
+
+/// For how long a status is held back. The end is written at once, and so is what asks for a person.
+pub fn holds_back(
     old: &MachineDeploymentStatus,
     new: &MachineDeploymentStatus,
     plan: &Plan,
-) -> bool {
+) -> Duration {
     let counts = |status: &MachineDeploymentStatus| MachineDeploymentStatus {
         phase: None,
         conditions: Vec::new(),
         ..status.clone()
     };
     let asks = |finding: &Finding| finding.reason.severity() == Severity::Warning;
-    counts(old) == counts(new) && old.agrees_with(new) && !plan.findings.iter().any(asks)
+    let is_end =
+        |finding: &Finding| finding.condition == ConditionType::Ready && finding.status == Status::True;
+    if plan.findings.iter().any(asks) {
+        Duration::ZERO
+    } else if counts(old) == counts(new) && old.agrees_with(new) {
+        WORDS
+    } else if plan.findings.iter().any(is_end) {
+        Duration::ZERO
+    } else {
+        NUMBERS
+    }
+}
+
+/// Whether a finding is published as an Event: of a few Machines more that it waits for, the end alone is told.
+pub fn is_news(old: &MachineDeploymentStatus, finding: &Finding) -> bool {
+    finding.reason != Reason::WaitingForMachines && conditions::is_news(&old.conditions, finding)
 }
 
 /// The status that follows from a plan.
@@ -45,7 +67,7 @@ mod tests {
     use crate::api::conditions::{ConditionType, Reason, merge};
 
     #[test]
-    fn numbers_are_written_at_once_and_words_can_wait() {
+    fn an_end_is_written_at_once_and_numbers_wait_less_than_words() {
         let says = |reason, message: &str| Plan {
             findings: vec![Finding::no(ConditionType::Ready, reason, message)],
             ..Plan::default()
@@ -59,18 +81,45 @@ mod tests {
         let waits = says(Reason::WaitingForMachines, "1 Machines without a Node yet");
         let later = says(Reason::WaitingForMachines, "Machine m: NodeNotReady");
         let warning = says(Reason::InvalidConfiguration, "no such MachineClass");
+        let ends = Plan {
+            findings: vec![Finding::yes(ConditionType::Ready, Reason::Complete, "")],
+            ..Plan::default()
+        };
+        let now = Duration::ZERO;
         let old = with(&waits, 2, "ScalingUp");
         let begun = MachineDeploymentStatus {
             work_since: Some(Time(Timestamp::UNIX_EPOCH)),
             ..with(&later, 2, "ScalingUp")
         };
         for (case, plan, new, expected) in [
-            ("words", &later, with(&later, 2, "Running"), true),
-            ("numbers", &later, with(&later, 3, "ScalingUp"), false),
-            ("its deadline counts from here", &later, begun, false),
-            ("a warning", &warning, with(&warning, 2, "ScalingUp"), false),
+            ("words", &later, with(&later, 2, "Running"), WORDS),
+            ("numbers", &later, with(&later, 3, "ScalingUp"), NUMBERS),
+            ("its deadline counts from here", &later, begun, NUMBERS),
+            ("the end", &ends, with(&ends, 3, "Running"), now),
+            ("a warning", &warning, with(&warning, 2, "ScalingUp"), now),
         ] {
-            assert_eq!(is_passing(&old, &new, plan), expected, "{case}");
+            assert_eq!(holds_back(&old, &new, plan), expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn a_few_machines_more_are_one_event() {
+        let of = |finding: Finding| MachineDeploymentStatus {
+            conditions: merge(&[], &[finding], Some(1), Timestamp::UNIX_EPOCH),
+            ..MachineDeploymentStatus::default()
+        };
+        let ready = Finding::yes(ConditionType::Ready, Reason::Complete, "all 3 Machines");
+        let waits = Finding::no(ConditionType::Ready, Reason::WaitingForMachines, "2 of 3");
+        let rolls = Finding::no(ConditionType::Ready, Reason::RollingOut, "1 of 3");
+        for (old, new, expected) in [
+            (&ready, &waits, false),
+            (&waits, &ready, true),
+            (&ready, &rolls, true),
+            (&rolls, &ready, true),
+            (&ready, &ready, false),
+        ] {
+            let told = is_news(&of(old.clone()), new);
+            assert_eq!(told, expected, "{} to {}", old.reason, new.reason);
         }
     }
 }

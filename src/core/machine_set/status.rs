@@ -1,5 +1,7 @@
 //! What a plan found, as the status of the MachineSet. Pure.
 
+use std::time::Duration;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::plan::Plan;
@@ -7,16 +9,24 @@ use crate::api::conditions::{self, Finding, Severity, Status};
 use crate::api::reported::ConditionedStatus;
 use crate::api::{MachineSet, MachineSetStatus};
 
-/// Whether a MachineSet only passes through a status: the numbers of its Machines are as they were, and nothing asks for a
-/// person. Its deployment goes by these numbers, so a change of them is written at once.
-pub fn is_passing(old: &MachineSetStatus, new: &MachineSetStatus, plan: &Plan) -> bool {
+/// For how long a status is held back in which only words differ: how far each Machine is stands on that Machine.
+const WORDS: Duration = Duration::from_secs(15);
+
+/// For how long a status is held back: while the numbers of its Machines are as they were, and nothing asks for a person. Its
+/// deployment goes by these numbers, so a change of them is written at once.
+pub fn holds_back(old: &MachineSetStatus, new: &MachineSetStatus, plan: &Plan) -> Duration {
     let counts = |status: &MachineSetStatus| MachineSetStatus {
         last_progress_time: None,
         conditions: Vec::new(),
         ..status.clone()
     };
     let asks = |finding: &Finding| finding.reason.severity() == Severity::Warning;
-    counts(old) == counts(new) && old.agrees_with(new) && !plan.findings.iter().any(asks)
+    let are_words = counts(old) == counts(new) && old.agrees_with(new);
+    if are_words && !plan.findings.iter().any(asks) {
+        WORDS
+    } else {
+        Duration::ZERO
+    }
 }
 
 /// Whether a finding is published as an Event. A set of a deployment does not repeat what that tells of the same Machines:
@@ -102,7 +112,8 @@ mod tests {
             ),
             ("a warning", &warning, with(&warning, 1, 1, 7), false),
         ] {
-            assert_eq!(is_passing(&old, &new, plan), expected, "{case}");
+            let held = holds_back(&old, &new, plan);
+            assert_eq!(held == WORDS, expected, "{case}: {held:?}");
         }
     }
 

@@ -84,6 +84,21 @@ impl core::Plan for Plan {
     }
 }
 
+impl Plan {
+    /// Whether all that is done is to have the only set that has Machines create more workers.
+    pub fn only_grows(&self, observed: &Observed) -> bool {
+        let grows = |update: &SetUpdate| {
+            let more = update.replicas.is_some_and(|(from, to)| from < to);
+            let mut others = observed.sets.iter().filter(|set| set.uid != update.uid);
+            more && update.template.is_none()
+                && update.min_ready_seconds.is_none()
+                && !others.any(ObservedSet::is_active)
+                && !observed.is_control_plane()
+        };
+        matches!(self.actions.as_slice(), [Action::UpdateSet(update)] if grows(update))
+    }
+}
+
 /// The counters of a deployment's status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct StatusCounts {

@@ -26,6 +26,7 @@ use tatara::api::{
     EmbeddedMeta, Machine, MachineDeployment, MachineDeploymentSpec, MachineSet, MachineSetStatus,
     MachineSpec, MachineStatus, MachineTemplate, MachineVersions,
 };
+use tatara::controllers::looked::Look;
 use tatara::controllers::machine_set::InFlight;
 use tatara::core::machine_deployment::{self, plan as deployment_plan};
 use tatara::core::machine_set::{self, Gate, Owner, plan as set_plan};
@@ -81,6 +82,8 @@ pub struct World {
     /// What was not as it must be.
     pub wrongs: Vec<String>,
     in_flight: InFlight,
+    /// The deployment and its sets were read live since the manager started.
+    looked: bool,
     /// None while everything is heard of at once.
     heard: Option<heard::Heard>,
     uids: u32,
@@ -142,6 +145,7 @@ impl World {
             bounds: None,
             wrongs: Vec::new(),
             in_flight: InFlight::default(),
+            looked: false,
             heard: None,
             uids: 0,
         }

@@ -162,7 +162,7 @@ fn nothing_is_removed_from_a_cluster_that_is_paused_or_deleted_or_not_ours() {
 #[test]
 fn of_etcd_only_a_removal_is_an_event_and_it_is_written_at_once() {
     use crate::api::ClusterStatus;
-    use crate::core::cluster::status::{is_news, is_passing};
+    use crate::core::cluster::status::{holds_back, is_news};
     let before = ClusterStatus::default();
     let of = |reason| Finding::no(ConditionType::EtcdHealthy, reason, "");
     let plan = |finding| Plan {
@@ -177,7 +177,7 @@ fn of_etcd_only_a_removal_is_an_event_and_it_is_written_at_once() {
         assert_eq!(is_news(&before, &of(reason)), is_event, "{reason}");
     }
     let removed = plan(of(Reason::MemberRemoved));
-    assert!(!is_passing(&before, &before, &removed));
+    assert!(holds_back(&before, &before, &removed).is_zero());
 }
 
 #[test]
