@@ -1,10 +1,14 @@
 //! Events on objects.
 
+use std::sync::Arc;
+
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::PostParams;
 use kube::core::ObjectMeta;
 use kube::{Api, Client, Resource, ResourceExt};
+use tokio::sync::Semaphore;
+use tokio_util::task::TaskTracker;
 
 use crate::api::conditions::{Finding, Severity};
 use crate::api::names::FIELD_MANAGER;
@@ -12,23 +16,55 @@ use crate::workload::error::reason;
 
 /// Publishes Events, each as an object of its own: kube's recorder would count a second one of the same reason as a
 /// repetition of the first and keep the first message.
-pub struct Events(Client);
+pub struct Events {
+    client: Client,
+    /// Events that are being written.
+    writes: TaskTracker,
+    /// One for each that may be written at the same time.
+    permits: Arc<Semaphore>,
+}
+
+/// Limit of Events that are written at the same time.
+const AT_ONCE: usize = 8;
 
 impl Events {
     /// A publisher of the manager's Events.
     pub fn new(client: Client) -> Self {
-        Self(client)
+        Self {
+            client,
+            writes: TaskTracker::new(),
+            permits: Arc::new(Semaphore::new(AT_ONCE)),
+        }
+    }
+
+    /// Publishes an Event as [`Self::publish`] does, with the time of this call, and does not wait for the answer: nothing
+    /// depends on it.
+    pub fn publish_later<K: Resource<DynamicType = ()>>(&self, object: &K, finding: &Finding) {
+        if finding.message.is_empty() {
+            return;
+        }
+        let event = event(object, finding, generated(object));
+        let (client, permits) = (self.client.clone(), self.permits.clone());
+        self.writes.spawn(async move {
+            let Ok(_permit) = permits.acquire().await else {
+                return;
+            };
+            write(client, event).await;
+        });
+    }
+
+    /// Waits until the Events that were published are written.
+    pub async fn written(&self) {
+        self.writes.close();
+        self.writes.wait().await;
     }
 
     /// Publishes an Event on an object for a finding that is new and has a message. A failure is logged and not
     /// retried.
     pub async fn publish<K: Resource<DynamicType = ()>>(&self, object: &K, finding: &Finding) {
         if !finding.message.is_empty() {
-            let name = ObjectMeta {
-                generate_name: Some(format!("{}-", object.name_any())),
-                ..ObjectMeta::default()
-            };
-            self.write(object, finding, name).await;
+            let event = event(object, finding, generated(object));
+            write(self.client.clone(), event).await;
         }
     }
 
@@ -44,43 +80,52 @@ impl Events {
             name: Some(format!("tatara-{uid}-{generation}")),
             ..ObjectMeta::default()
         };
-        self.write(object, finding, name).await
+        write(self.client.clone(), event(object, finding, name)).await
     }
+}
 
-    async fn write<K>(&self, object: &K, finding: &Finding, name: ObjectMeta) -> bool
-    where
-        K: Resource<DynamicType = ()>,
-    {
-        let namespace = object.namespace().unwrap_or_default();
-        let type_ = match finding.reason.severity() {
-            Severity::Warning => "Warning",
-            Severity::Normal => "Normal",
-        };
-        let event = Event {
-            metadata: ObjectMeta {
-                namespace: Some(namespace.clone()),
-                ..name
-            },
-            type_: Some(type_.into()),
-            reason: Some(finding.reason.as_str().into()),
-            note: Some(note(object, finding)),
-            action: Some(finding.condition.as_str().into()),
-            regarding: Some(object.object_ref(&())),
-            event_time: Some(MicroTime(crate::clock::now())),
-            reporting_controller: Some(FIELD_MANAGER.into()),
-            reporting_instance: Some(FIELD_MANAGER.into()),
-            ..Event::default()
-        };
-        let events: Api<Event> = Api::namespaced(self.0.clone(), &namespace);
-        match events.create(&PostParams::default(), &event).await {
-            Ok(_) => true,
-            Err(kube::Error::Api(status)) if status.code == 409 => true,
-            Err(error) => {
-                if !is_refused_by_an_end(&error) {
-                    tracing::warn!(error = %reason(&error), object = %object.name_any(), reason = %finding.reason, "failed to publish an Event");
-                }
-                false
+fn generated<K: Resource<DynamicType = ()>>(object: &K) -> ObjectMeta {
+    ObjectMeta {
+        generate_name: Some(format!("{}-", object.name_any())),
+        ..ObjectMeta::default()
+    }
+}
+
+fn event<K: Resource<DynamicType = ()>>(object: &K, finding: &Finding, name: ObjectMeta) -> Event {
+    let type_ = match finding.reason.severity() {
+        Severity::Warning => "Warning",
+        Severity::Normal => "Normal",
+    };
+    Event {
+        metadata: ObjectMeta {
+            namespace: object.namespace(),
+            ..name
+        },
+        type_: Some(type_.into()),
+        reason: Some(finding.reason.as_str().into()),
+        note: Some(note(object, finding)),
+        action: Some(finding.condition.as_str().into()),
+        regarding: Some(object.object_ref(&())),
+        event_time: Some(MicroTime(crate::clock::now())),
+        reporting_controller: Some(FIELD_MANAGER.into()),
+        reporting_instance: Some(FIELD_MANAGER.into()),
+        ..Event::default()
+    }
+}
+
+/// Returns whether the Event exists.
+async fn write(client: Client, event: Event) -> bool {
+    let namespace = event.metadata.namespace.as_deref().unwrap_or_default();
+    let events: Api<Event> = Api::namespaced(client, namespace);
+    match events.create(&PostParams::default(), &event).await {
+        Ok(_) => true,
+        Err(kube::Error::Api(status)) if status.code == 409 => true,
+        Err(error) => {
+            if !is_refused_by_an_end(&error) {
+                let object = event.regarding.and_then(|object| object.name);
+                tracing::warn!(error = %reason(&error), object, reason = event.reason, "failed to publish an Event");
             }
+            false
         }
     }
 }

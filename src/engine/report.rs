@@ -64,7 +64,7 @@ impl<C: Controller> Pass<'_, C> {
         self.engine.unwritten.clear(&self.key());
         for finding in plan.findings() {
             if C::EVENTS.contains(&finding.condition) && C::is_news(&written, old, new, finding) {
-                self.engine.events.publish(&written, finding).await;
+                self.engine.events.publish_later(&written, finding);
             }
         }
         Ok(Some(written))

@@ -102,7 +102,7 @@ async fn report_failure<C: Controller>(
         return;
     };
     if is_news {
-        engine.events.publish(object, &finding).await;
+        engine.events.publish_later(object, &finding);
     }
     if let Some(object) = &failed.object
         && let Err(error) = report::failure::<C>(engine, object, &finding).await

@@ -73,6 +73,7 @@ pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
     };
     let (controllers, woken) = build::controllers(start, &args.profile_namespaces);
     let controllers = Arc::new(controllers);
+    let base = controllers.base.clone();
     let work = work(&args, (controllers, woken), metrics, ready, stop.clone());
     let result = tokio::select! {
         () = work => Ok(()),
@@ -81,7 +82,8 @@ pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
     stop.cancel();
     tasks.close();
     if result.is_ok() {
-        tokio::time::timeout(GRACE, tasks.wait()).await.ok();
+        let ended = async { tokio::join!(tasks.wait(), base.engine.events.written()) };
+        tokio::time::timeout(GRACE, ended).await.ok();
         candidacy.give_back().await;
     }
     result

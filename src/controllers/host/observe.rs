@@ -64,6 +64,8 @@ pub async fn observe(controller: &Hosts, host: Arc<Host>, now: Timestamp) -> Obs
     if may_ask_bmc {
         power::make_known(controller, &host, now).await;
     }
+    let claimant = claim::claimant(&host, &controller.base.management);
+    let has_its_marker = claimant.is_some_and(|machine| is_marked(controller, &host, &machine));
     let marker = match &contact {
         Contact::Seen(seen) => match &seen.owner {
             Ownership::Owner(owner) => Some(owner),
@@ -96,6 +98,7 @@ pub async fn observe(controller: &Hosts, host: Arc<Host>, now: Timestamp) -> Obs
         bmc: controller.bmcs.last(&host).filter(|_| may_ask_bmc),
         is_missed,
         heard_at,
+        has_its_marker,
         has_media: controller.installs.media.is_some(),
         installation,
         following,

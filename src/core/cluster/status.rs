@@ -28,9 +28,9 @@ pub fn is_news(old: &ClusterStatus, finding: &Finding) -> bool {
     }
 }
 
-/// For how long a status of a Cluster is held back that stays Ready: how many workers it has, and how far they are, stands on
+/// For how long a status is held back of a Cluster that was Ready: how many workers it has, and how far new ones are, stands on
 /// their MachineDeployments as well, and sooner.
-const READY: Duration = Duration::from_secs(10);
+const WAS_READY: Duration = Duration::from_secs(10);
 
 /// For how long a status is held back: while the Cluster is on its way, or as ready as it was; nothing asks for a person, and
 /// what Machines read of it is as it was.
@@ -47,9 +47,9 @@ pub fn holds_back(old: &ClusterStatus, new: &ClusterStatus, plan: &Plan) -> Dura
         return Duration::ZERO;
     }
     match (is_ready(old), is_ready(new)) {
-        (true, true) => READY,
+        (true, _) => WAS_READY,
         (false, true) => Duration::ZERO,
-        (_, false) => TRANSIENT,
+        (false, false) => TRANSIENT,
     }
 }
 

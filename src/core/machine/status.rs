@@ -33,7 +33,7 @@ pub fn is_news(old: &MachineStatus, finding: &Finding) -> bool {
     if finding.condition == ConditionType::Draining && finding.status == Status::True {
         return false;
     }
-    // that an update begins, and what it does, are told by these two together
+    // that an update begins is told by the condition UpToDate, and its later steps by the other one
     let is_repeated = match finding.condition {
         ConditionType::Updating => finding.reason == Reason::Updating,
         ConditionType::UpToDate => conditions::is_true(&old.conditions, ConditionType::Updating),
@@ -47,8 +47,8 @@ pub fn is_news(old: &MachineStatus, finding: &Finding) -> bool {
     }
     let is_ready = finding.reason == Reason::NodeReady;
     let is_trouble = finding.reason.severity() == Severity::Warning;
-    let begins = [ConditionType::Deleting, ConditionType::Updating].contains(&finding.condition);
-    is_ready || is_trouble || begins
+    let is_end = finding.condition == ConditionType::Deleting;
+    is_ready || is_trouble || is_end
 }
 
 /// Conditions that stay without a finding: the last two are a `MachineHealthCheck`'s.
@@ -59,29 +59,18 @@ const KEPT: [ConditionType; 4] = [
     ConditionType::Healthy,
 ];
 
-/// For how long a status is held back ([`is_transient`]).
+/// For how long the status of a Machine is held back whose Node has appeared: it becomes Ready once its network is there.
+const NODE_STARTS: Duration = Duration::from_secs(5);
+
+/// For how long a status is held back through which a Machine only passes: it is under way, nothing asks for a person, and
+/// nothing was found out that others read: of a worker nobody reads the address of its host. A Node that has just appeared
+/// becomes Ready in a moment, which is worth one write.
 pub fn holds_back(
     observed: &Observed,
     old: &MachineStatus,
     new: &MachineStatus,
     plan: &Plan,
 ) -> Duration {
-    if is_transient(observed, old, new, plan) {
-        TRANSIENT
-    } else {
-        Duration::ZERO
-    }
-}
-
-/// Whether a Machine only passes through a status: it is under way, nothing asks for a person, and nothing was found out
-/// that others read: of a worker nobody reads the address of its host. A Node that has just appeared becomes Ready in a
-/// moment, which is worth one write.
-fn is_transient(
-    observed: &Observed,
-    old: &MachineStatus,
-    new: &MachineStatus,
-    plan: &Plan,
-) -> bool {
     let under_way = matches!(
         plan.phase,
         Phase::Pending | Phase::Provisioning | Phase::Bootstrapping | Phase::Deleting
@@ -120,7 +109,15 @@ fn is_transient(
     };
     let appears = matches!(plan.phase, Phase::NotReady | Phase::Unknown) && old.node_ref.is_none();
     let is_same = under_way && told(old) == told(new);
-    (appears || is_same) && !plan.findings.iter().any(asks)
+    if plan.findings.iter().any(asks) {
+        Duration::ZERO
+    } else if appears {
+        NODE_STARTS
+    } else if is_same {
+        TRANSIENT
+    } else {
+        Duration::ZERO
+    }
 }
 
 /// The status that follows from a plan; its conditions are those that stay although no finding is about them.

@@ -10,14 +10,19 @@ use crate::core::node::{Follow, JobKind};
 
 /// It was not asked in this pass: a unit is followed, or its turn is later.
 pub(super) fn not_asked(observed: &Observed, now: Timestamp) -> Plan {
-    if let Some(follow) = &observed.following {
-        return followed(observed, follow);
-    }
     let again = observed.heard_at.map(|at| at + ASK_AGAIN);
-    Plan {
-        next: Next::at(again, now),
-        ..by_machine(observed)
+    let mut plan = match &observed.following {
+        Some(follow) => followed(observed, follow),
+        None => Plan {
+            next: Next::at(again, now),
+            ..by_machine(observed)
+        },
+    };
+    if observed.has_its_marker && plan.state == State::Claimed {
+        let in_use = Finding::yes(ConditionType::Clean, Reason::InUse, "");
+        plan.findings.insert(0, in_use);
     }
+    plan
 }
 
 /// A unit runs on it, and its end wakes us.

@@ -218,6 +218,10 @@ fn is_disabled(roll: &Roll, targets: &Targets, set: &ObservedSet, is_current: bo
         }
         StrategyType::OnDelete => !is_current && is_rolling(&set),
         StrategyType::InPlace if !is_current => is_rolling(&set),
+        // what has just moved to it is not missing: as before, until it has counted that
+        StrategyType::InPlace if roll.sets().any(ObservedSet::is_behind) => {
+            set.annotations.contains_key(ANNOTATION_DISABLE_CREATE)
+        }
         StrategyType::InPlace => {
             let rolls = roll.old.iter().copied().any(|old| is_rolling(&old));
             let asked_for: i32 = targets.all().map(|target| target.to).sum();

@@ -98,6 +98,7 @@ fn observed(change: &Value, contact: Contact) -> Observed {
         contact,
         bmc: None,
         is_missed: false,
+        has_its_marker: false,
         heard_at: None,
         first_contact_keys: Vec::new(),
         following: None,

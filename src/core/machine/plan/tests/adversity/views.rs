@@ -194,6 +194,7 @@ impl World {
             contact,
             bmc: None,
             is_missed: false,
+            has_its_marker: false,
             heard_at: None,
             first_contact_keys: Vec::new(),
             following: None,
