@@ -47,7 +47,7 @@ impl MachineDeployments {
         }
     }
 
-    /// Forgets a deleted deployment.
+    /// Forgets what was read of a deployment.
     pub fn forget(&self, uid: &str) {
         self.looks().remove(uid);
     }
@@ -121,7 +121,13 @@ impl Controller for MachineDeployments {
         let (deployment, sets) = look(&self.base.engine, deployment).await?;
         let orphans = orphans::live(&self.base.engine, &deployment).await?;
         let generation = deployment.metadata.generation;
-        self.looks().insert(uid, Look { generation, ..begun });
+        self.looks().insert(
+            uid,
+            Look {
+                generation,
+                ..begun
+            },
+        );
         let sight = sight(&self.base.engine, &deployment, sets, orphans);
         Ok(Some((deployment, sight)))
     }
@@ -132,8 +138,12 @@ impl Controller for MachineDeployments {
         action: &Action,
         _: Timestamp,
     ) -> Result<ActionOutcome, ReconcileError> {
-        perform::perform(&self.base.engine, sight, action).await?;
-        Ok(ActionOutcome::Yes)
+        let performed = perform::perform(&self.base.engine, sight, action).await;
+        if performed.is_err() {
+            // without an answer the write may have been executed
+            self.forget(&sight.observed.uid);
+        }
+        performed.map(|()| ActionOutcome::Yes)
     }
 
     fn reported(deployment: &MachineDeployment) -> Option<&MachineDeploymentStatus> {

@@ -26,8 +26,9 @@ pub fn holds_back(
         ..status.clone()
     };
     let asks = |finding: &Finding| finding.reason.severity() == Severity::Warning;
-    let is_end =
-        |finding: &Finding| finding.condition == ConditionType::Ready && finding.status == Status::True;
+    let is_end = |finding: &Finding| {
+        finding.condition == ConditionType::Ready && finding.status == Status::True
+    };
     if plan.findings.iter().any(asks) {
         Duration::ZERO
     } else if counts(old) == counts(new) && old.agrees_with(new) {
@@ -39,9 +40,14 @@ pub fn holds_back(
     }
 }
 
-/// Whether a finding is published as an Event: of a few Machines more that it waits for, the end alone is told.
+/// Whether a finding is published as an Event. Of Machines that it waits for without a rollout, and of the end of that, they
+/// tell themselves.
 pub fn is_news(old: &MachineDeploymentStatus, finding: &Finding) -> bool {
-    finding.reason != Reason::WaitingForMachines && conditions::is_news(&old.conditions, finding)
+    let before = conditions::reason_of(&old.conditions, finding.condition);
+    let is_end = finding.reason == Reason::Complete;
+    finding.reason != Reason::WaitingForMachines
+        && !(is_end && before == Some(Reason::WaitingForMachines))
+        && conditions::is_news(&old.conditions, finding)
 }
 
 /// The status that follows from a plan.
@@ -103,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_machines_more_are_one_event() {
+    fn a_rollout_is_told_and_a_few_machines_more_are_not() {
         let of = |finding: Finding| MachineDeploymentStatus {
             conditions: merge(&[], &[finding], Some(1), Timestamp::UNIX_EPOCH),
             ..MachineDeploymentStatus::default()
@@ -111,9 +117,11 @@ mod tests {
         let ready = Finding::yes(ConditionType::Ready, Reason::Complete, "all 3 Machines");
         let waits = Finding::no(ConditionType::Ready, Reason::WaitingForMachines, "2 of 3");
         let rolls = Finding::no(ConditionType::Ready, Reason::RollingOut, "1 of 3");
+        let invalid = Finding::no(ConditionType::Ready, Reason::InvalidConfiguration, "no");
         for (old, new, expected) in [
             (&ready, &waits, false),
-            (&waits, &ready, true),
+            (&waits, &ready, false),
+            (&invalid, &ready, true),
             (&ready, &rolls, true),
             (&rolls, &ready, true),
             (&ready, &ready, false),
