@@ -127,7 +127,7 @@ impl Controller for Hosts {
         status::holds_back(old, new, plan)
     }
 
-    fn is_news(_: &Host, old: &HostStatus, new: &HostStatus, _: &Finding) -> bool {
-        status::is_news(old, new)
+    fn is_news(_: &Host, old: &HostStatus, new: &HostStatus, finding: &Finding) -> bool {
+        status::is_news(old, new, finding)
     }
 }

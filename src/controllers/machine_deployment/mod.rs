@@ -211,7 +211,8 @@ fn sight(
     if observed.strategy.type_ == StrategyType::InPlace || observed.is_control_plane() {
         for set in &mut observed.sets {
             let machines = engine.stores.machines.by(&Key::Owner(set.uid.clone()));
-            set.count_owned(machines.iter().map(AsRef::as_ref));
+            let ours = machines.iter().filter(|one| one.is_ours(&engine.stores));
+            set.count_owned(ours.map(AsRef::as_ref));
         }
     }
     observed.paused_by = paused::paused_by(&engine.stores, deployment);

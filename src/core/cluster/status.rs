@@ -28,9 +28,9 @@ pub fn is_news(old: &ClusterStatus, finding: &Finding) -> bool {
     }
 }
 
-/// For how long a status is held back of a Cluster that was Ready: how many workers it has, and how far new ones are, stands on
-/// their MachineDeployments as well, and sooner.
-const WAS_READY: Duration = Duration::from_secs(10);
+/// For how long a status is held back of a Cluster that was Ready, and gets more workers: how far these are stands on their
+/// MachineDeployments as well, and sooner.
+const GROWS: Duration = Duration::from_secs(10);
 
 /// For how long a status is held back: while the Cluster is on its way, or as ready as it was; nothing asks for a person, and
 /// what Machines read of it is as it was.
@@ -47,10 +47,15 @@ pub fn holds_back(old: &ClusterStatus, new: &ClusterStatus, plan: &Plan) -> Dura
         return Duration::ZERO;
     }
     match (is_ready(old), is_ready(new)) {
-        (true, _) => WAS_READY,
+        (true, true) => GROWS,
+        (true, false) if workers(old) < workers(new) => GROWS,
         (false, true) => Duration::ZERO,
-        (false, false) => TRANSIENT,
+        (_, false) => TRANSIENT,
     }
+}
+
+fn workers(status: &ClusterStatus) -> i32 {
+    status.workers.as_ref().map_or(0, |workers| workers.desired)
 }
 
 fn read_by_others(status: &ClusterStatus) -> impl PartialEq {
@@ -58,6 +63,7 @@ fn read_by_others(status: &ClusterStatus) -> impl PartialEq {
         ConditionType::CertificatesReady,
         ConditionType::ControlPlaneInitialized,
         ConditionType::ControlPlaneHealthy,
+        ConditionType::Paused,
     ];
     let holds = holds.map(|name| is_true(status, name));
     (status.endpoint.clone(), status.version.clone(), holds)

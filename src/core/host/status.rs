@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use super::observed::{Contact, Observed};
 use super::plan::{Plan, State};
 use crate::api::bmc::BmcStatus;
-use crate::api::conditions::{ConditionType, Finding, Severity, Status};
+use crate::api::conditions::{ConditionType, Finding, Reason, Severity, Status};
 use crate::api::host::HostFacts;
 use crate::api::reported::ConditionedStatus;
 use crate::api::{Host, HostStatus};
@@ -41,8 +41,8 @@ pub fn holds_back(old: &HostStatus, new: &HostStatus, plan: &Plan) -> Duration {
 }
 
 /// Whether a change of the state is published as an Event. Of a claim the Machine tells.
-pub fn is_news(old: &HostStatus, new: &HostStatus) -> bool {
-    old.state != new.state && new.state.as_deref() != Some(state_name(State::Claimed))
+pub fn is_news(old: &HostStatus, new: &HostStatus, finding: &Finding) -> bool {
+    old.state != new.state && finding.reason != Reason::Claimed
 }
 
 /// The status that follows from a plan.
@@ -143,7 +143,7 @@ mod tests {
     use k8s_openapi::jiff::Timestamp;
 
     use super::*;
-    use crate::api::conditions::{Reason, merge};
+    use crate::api::conditions::merge;
     use crate::core::Next;
 
     #[test]
@@ -231,6 +231,15 @@ mod tests {
         let free = seen("Available", Reason::Clean, 4);
         let claimed = seen("Claimed", Reason::Clean, 4);
         assert_eq!(holds_back(&free, &claimed, &fine), TRANSIENT, "a claim");
-        assert!(!is_news(&free, &claimed) && is_news(&claimed, &free));
+        let silent = plan(Reason::SshUnreachable);
+        for (old, new, plan, expected) in [
+            (&free, &claimed, &fine, false),
+            (&free, &claimed, &silent, true),
+            (&claimed, &free, &plan(Reason::Available), true),
+            (&claimed, &claimed, &silent, false),
+        ] {
+            let told = is_news(old, new, &plan.findings[0]);
+            assert_eq!(told, expected, "{:?}", plan.findings);
+        }
     }
 }

@@ -29,7 +29,11 @@ pub fn holds_back(
     let is_end = |finding: &Finding| {
         finding.condition == ConditionType::Ready && finding.status == Status::True
     };
-    if plan.findings.iter().any(asks) {
+    // the next pass counts its deadline from there, and would count it from before an edit
+    let is_anew = old.work_since.is_some() && old.work_since != new.work_since;
+    // the scale subresource, and with it an autoscaler, reads the selector
+    let is_read = old.label_selector != new.label_selector;
+    if is_anew || is_read || plan.findings.iter().any(asks) {
         Duration::ZERO
     } else if counts(old) == counts(new) && old.agrees_with(new) {
         WORDS
@@ -43,11 +47,23 @@ pub fn holds_back(
 /// Whether a finding is published as an Event. Of Machines that it waits for without a rollout, and of the end of that, they
 /// tell themselves.
 pub fn is_news(old: &MachineDeploymentStatus, finding: &Finding) -> bool {
-    let before = conditions::reason_of(&old.conditions, finding.condition);
-    let is_end = finding.reason == Reason::Complete;
-    finding.reason != Reason::WaitingForMachines
-        && !(is_end && before == Some(Reason::WaitingForMachines))
-        && conditions::is_news(&old.conditions, finding)
+    let is_wait = finding.reason == Reason::WaitingForMachines;
+    let ends_wait = finding.reason == Reason::Complete
+        && conditions::reason_of(&old.conditions, finding.condition)
+            == Some(Reason::WaitingForMachines)
+        && !was_told(old);
+    !is_wait && !ends_wait && conditions::is_news(&old.conditions, finding)
+}
+
+/// Whether it rolled, or made no progress, since it was Ready.
+fn was_told(status: &MachineDeploymentStatus) -> bool {
+    let since = |type_| {
+        let condition = conditions::find(&status.conditions, type_);
+        condition.map(|condition| condition.last_transition_time.0)
+    };
+    let unready = since(ConditionType::Ready);
+    let told = [ConditionType::RollingOut, ConditionType::Progressing];
+    told.into_iter().any(|type_| since(type_) > unready)
 }
 
 /// The status that follows from a plan.
@@ -100,12 +116,28 @@ mod tests {
         for (case, plan, new, expected) in [
             ("words", &later, with(&later, 2, "Running"), WORDS),
             ("numbers", &later, with(&later, 3, "ScalingUp"), NUMBERS),
-            ("its deadline counts from here", &later, begun, NUMBERS),
+            (
+                "its deadline counts from here",
+                &later,
+                begun.clone(),
+                NUMBERS,
+            ),
             ("the end", &ends, with(&ends, 3, "Running"), now),
             ("a warning", &warning, with(&warning, 2, "ScalingUp"), now),
         ] {
             assert_eq!(holds_back(&old, &new, plan), expected, "{case}");
         }
+        let anew = MachineDeploymentStatus {
+            work_since: Some(Time(Timestamp::from_second(9).expect("a time"))),
+            ..begun.clone()
+        };
+        assert_eq!(holds_back(&begun, &anew, &later), now, "an edit");
+        let first = MachineDeploymentStatus::default();
+        let selected = MachineDeploymentStatus {
+            label_selector: Some("pool=a".into()),
+            ..first.clone()
+        };
+        assert_eq!(holds_back(&first, &selected, &later), now, "its selector");
     }
 
     #[test]
@@ -129,5 +161,11 @@ mod tests {
             let told = is_news(&of(old.clone()), new);
             assert_eq!(told, expected, "{} to {}", old.reason, new.reason);
         }
+        // it rolled, and waited for the last ones then
+        let ended = Finding::no(ConditionType::RollingOut, Reason::NotRollingOut, "");
+        let later = Timestamp::from_second(9).expect("a time");
+        let mut waited = of(waits);
+        waited.conditions = merge(&waited.conditions, &[ended], Some(1), later);
+        assert!(is_news(&waited, &ready));
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn not_asked(observed: &Observed, now: Timestamp) -> Plan {
             ..by_machine(observed)
         },
     };
-    if observed.has_its_marker && plan.state == State::Claimed {
+    if observed.has_its_marker && observed.consumer.exists() && plan.state == State::Claimed {
         let in_use = Finding::yes(ConditionType::Clean, Reason::InUse, "");
         plan.findings.insert(0, in_use);
     }

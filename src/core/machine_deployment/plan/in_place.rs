@@ -25,7 +25,10 @@ pub fn targets(roll: &Roll) -> Targets {
         }
         return targets;
     };
-    let waits = behind(roll).or_else(|| moving(roll, &mut targets));
+    // what has moved to it is here, and not available, before it has counted that
+    let arrived = current.owned.unwrap_or_default();
+    targets.current.counts.current = targets.current.counts.current.max(arrived);
+    let waits = behind(roll, current).or_else(|| moving(roll, &mut targets));
     if let Some(reason) = waits {
         targets.waiting.push(reason);
         return targets;
@@ -65,10 +68,15 @@ pub fn targets(roll: &Roll) -> Targets {
     targets
 }
 
-/// Sets whose Machines are others than they have counted: what moved to one of them would be taken for lost, and what moved away
-/// for one that stays.
-fn behind(roll: &Roll) -> Option<String> {
-    let set = roll.sets().find(|set| set.is_behind())?;
+/// Sets whose Machines are others than they have counted: what moved away from one of them would be taken for one that stays, and
+/// for one that is available.
+fn behind(roll: &Roll, current: &ObservedSet) -> Option<String> {
+    let has_arrived = |set: &ObservedSet| {
+        set.uid == current.uid && set.owned.is_some_and(|owned| owned > set.counts.current)
+    };
+    let set = roll
+        .sets()
+        .find(|set| set.is_behind() && !has_arrived(set))?;
     Some(format!(
         "waiting for MachineSet {} to count its Machines",
         set.name

@@ -218,17 +218,17 @@ fn is_disabled(roll: &Roll, targets: &Targets, set: &ObservedSet, is_current: bo
         }
         StrategyType::OnDelete => !is_current && is_rolling(&set),
         StrategyType::InPlace if !is_current => is_rolling(&set),
+        StrategyType::InPlace if in_place::moves(targets) => true,
         // what has just moved to it is not missing: as before, until it has counted that
         StrategyType::InPlace if roll.sets().any(ObservedSet::is_behind) => {
-            set.annotations.contains_key(ANNOTATION_DISABLE_CREATE)
+            let before = set.annotations.get(ANNOTATION_DISABLE_CREATE);
+            before.is_some_and(|value| value == "true")
         }
         StrategyType::InPlace => {
             let rolls = roll.old.iter().copied().any(|old| is_rolling(&old));
             let asked_for: i32 = targets.all().map(|target| target.to).sum();
             // more than there shall be: something is on its way back
-            in_place::moves(targets)
-                || asked_for > roll.replicas()
-                || (rolls && targets.current.missing() == 0)
+            asked_for > roll.replicas() || (rolls && targets.current.missing() == 0)
         }
     }
 }

@@ -119,8 +119,8 @@ impl Plan {
     /// unless it `knows`.
     pub fn needs_look(&self, knows: bool) -> bool {
         self.actions.iter().any(|action| match action {
-            Action::Adopt { .. } | Action::Delete { .. } => true,
-            Action::Create { .. } | Action::Move { .. } => !knows,
+            Action::Adopt { .. } | Action::Delete { .. } | Action::Move { .. } => true,
+            Action::Create { .. } => !knows,
             Action::UpdateInPlace { .. } => false,
         })
     }

@@ -1,6 +1,7 @@
 //! Strategy `InPlace`: what an edit in the middle of a step does, and what it must not.
 
 use super::*;
+use crate::api::machine_deployment::InPlace;
 use crate::api::names::{ANNOTATION_DISABLE_CREATE, ANNOTATION_MOVES_TO};
 
 fn in_place() -> Strategy {
@@ -53,6 +54,38 @@ fn one_machine_moves_at_a_time_and_the_new_set_is_written_first() {
     assert_eq!(steps(&moves), Vec::<String>::new());
     let updates = of(in_place(), vec![old("a", (2, 2, 2)), new((1, 1, 0))]);
     assert_eq!(steps(&updates), Vec::<String>::new());
+}
+
+#[test]
+fn the_next_one_moves_before_the_new_set_has_counted_the_last_and_none_is_created_meanwhile() {
+    let gated = |mut set: ObservedSet, value: &str| {
+        let annotation = (ANNOTATION_DISABLE_CREATE.to_owned(), value.to_owned());
+        set.annotations.extend([annotation]);
+        set
+    };
+    let arrived = || owning(new((2, 1, 1)), 2);
+    let a = |counts| owning(old("a", counts), counts.1);
+    // one is updated: it has not counted it, and nothing is to spare; what it may create stays as it was
+    let updates = of(in_place(), vec![a((1, 1, 1)), gated(arrived(), "true")]);
+    assert_eq!(steps(&updates), Vec::<String>::new());
+    assert_eq!(writes(&updates, "new", ANNOTATION_DISABLE_CREATE), None);
+    // the old set has not counted what left it: that may be the one that is available
+    let behind = owning(old("a", (1, 2, 2)), 1);
+    let waits = of(in_place(), vec![behind, gated(arrived(), "true")]);
+    assert_eq!(steps(&waits), Vec::<String>::new());
+    // two may be away: the next one moves, whether a Machine came from the other set or was created
+    let two = Strategy {
+        in_place: Some(InPlace {
+            max_unavailable: Some(Int(2)),
+        }),
+        ..in_place()
+    };
+    for before in ["true", "false"] {
+        let next = of(two.clone(), vec![a((1, 1, 1)), gated(arrived(), before)]);
+        assert_eq!(steps(&next), ["new 3", "a 0"], "{before}");
+        let written = writes(&next, "new", ANNOTATION_DISABLE_CREATE);
+        assert_eq!(written.unwrap_or("true"), "true", "{before}");
+    }
 }
 
 #[test]
