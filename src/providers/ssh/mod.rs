@@ -2,6 +2,7 @@
 //! run on them.
 
 mod acquire;
+mod choices;
 pub mod claims;
 pub mod credentials;
 pub mod follow;

@@ -7,7 +7,7 @@ use kube::ResourceExt;
 use super::{Server, Ssh, claims, target};
 use crate::api::conditions::{ConditionType, Reason, Status, find, is_true};
 use crate::api::names::ANNOTATION_HOST;
-use crate::api::{Host, MachineProviderSpec};
+use crate::api::{Host, MachineProviderSpec, SshMachineProviderSpec};
 use crate::core::host::PowerState;
 use crate::core::machine::kind::PlaceKind;
 use crate::core::machine::must_ask;
@@ -28,8 +28,7 @@ pub(super) async fn observe(ssh: &Ssh, observed: &Observed) -> Place {
     let choice = match &observed.spec {
         Ok(MachineProviderSpec::Ssh(spec)) => {
             let hosts = ssh.engine.stores.hosts.within(&observed.marker.namespace);
-            let cluster = &observed.marker.cluster;
-            claim::choose(spec, &hosts, cluster, observed.uid())
+            choose(ssh, observed, spec, &hosts)
         }
         _ => Err(Refusal {
             reason: Reason::InvalidConfiguration,
@@ -37,6 +36,28 @@ pub(super) async fn observe(ssh: &Ssh, observed: &Observed) -> Place {
         }),
     };
     Placement::None(choice).into()
+}
+
+/// Chooses a Host that no other Machine has just chosen, or one that another has, where there is no other.
+fn choose(
+    ssh: &Ssh,
+    observed: &Observed,
+    spec: &SshMachineProviderSpec,
+    hosts: &[Arc<Host>],
+) -> Result<String, Refusal> {
+    let (namespace, uid) = (&observed.marker.namespace, observed.uid());
+    let among = |hosts: &[Arc<Host>]| claim::choose(spec, hosts, &observed.marker.cluster, uid);
+    let choices = &ssh.choices;
+    choices.choose((namespace, uid), crate::clock::now(), |is_taken| {
+        let (taken, left): (Vec<_>, Vec<_>) = hosts
+            .iter()
+            .cloned()
+            .partition(|host| host.spec.consumer_ref.is_none() && is_taken(&host.name_any()));
+        if taken.is_empty() {
+            return among(hosts);
+        }
+        among(&left).or_else(|_| among(hosts))
+    })
 }
 
 /// The Host that the Machine chose. If the Machine neither holds it nor can claim it, the Host is contacted: only its

@@ -8,6 +8,7 @@ use futures::future::BoxFuture;
 use kube::ResourceExt;
 use serde_json::{Value, json};
 
+use super::choices::Choices;
 use super::{Hosts, Server, acquire, place};
 use crate::api::Host;
 use crate::core::claim;
@@ -31,6 +32,8 @@ pub struct Ssh {
     pub wakers: Wakers,
     /// Claims that were written and that the store may not show yet, by UID of the Machine.
     claims: Mutex<HashMap<String, PendingClaim>>,
+    /// Hosts that Machines have chosen a moment ago.
+    pub(super) choices: Choices,
 }
 
 impl Ssh {
@@ -42,6 +45,7 @@ impl Ssh {
             bmcs,
             wakers,
             claims: Mutex::default(),
+            choices: Choices::default(),
         }
     }
 

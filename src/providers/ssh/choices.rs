@@ -1,0 +1,70 @@
+//! Hosts that Machines have chosen and do not claim yet. Machines that are created together would choose the same Host, and
+//! all but one would choose again. In memory, and for a moment: only the claim decides who has a Host.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use k8s_openapi::jiff::Timestamp;
+
+/// How long a choice counts that was not repeated: longer than a claim takes.
+const COUNTS_FOR: Duration = Duration::from_secs(5);
+
+/// Choices by namespace and name of the Host: UID of the Machine, and when it chose.
+#[derive(Debug, Default)]
+pub struct Choices(Mutex<HashMap<(String, String), (String, Timestamp)>>);
+
+impl Choices {
+    /// Chooses with `choose`, which is told whether a Host is chosen by another Machine, and records the choice.
+    pub fn choose<E>(
+        &self,
+        (namespace, uid): (&str, &str),
+        now: Timestamp,
+        choose: impl FnOnce(&dyn Fn(&str) -> bool) -> Result<String, E>,
+    ) -> Result<String, E> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // a clock that was set back ends a choice
+        all.retain(|_, (_, at)| now.duration_since(*at).unsigned_abs() < COUNTS_FOR);
+        let is_taken = |host: &str| {
+            let key = (namespace.to_owned(), host.to_owned());
+            all.get(&key).is_some_and(|(by, _)| by != uid)
+        };
+        let chosen = choose(&is_taken)?;
+        let key = (namespace.to_owned(), chosen.clone());
+        all.entry(key).or_insert_with(|| (uid.to_owned(), now));
+        Ok(chosen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machines_that_choose_at_once_choose_different_hosts_while_there_are_some() {
+        let choices = Choices::default();
+        let at = |second| Timestamp::from_second(second).expect("a time");
+        let choose = |uid: &str, second| {
+            choices.choose(("n", uid), at(second), |is_taken| {
+                let mut free = ["a", "b"].into_iter().filter(|host| !is_taken(host));
+                Ok::<_, ()>(free.next().unwrap_or("a").to_owned())
+            })
+        };
+        for (uid, second, expected) in [
+            ("one", 100, "a"),
+            ("two", 100, "b"),
+            ("one", 101, "a"),
+            ("three", 102, "a"),
+            // it has claimed nothing since
+            ("three", 105, "a"),
+            ("two", 106, "b"),
+            ("one", 50, "a"),
+        ] {
+            assert_eq!(
+                choose(uid, second),
+                Ok(expected.into()),
+                "{uid} at {second}"
+            );
+        }
+    }
+}
