@@ -28,7 +28,7 @@ pub fn is_news(old: &ClusterStatus, finding: &Finding) -> bool {
     }
 }
 
-/// For how long a status is held back of a Cluster that was Ready, and gets more workers: how far these are stands on their
+/// For how long a status is held back of a Cluster that stays Ready, or gets more workers: how far these are stands on their
 /// MachineDeployments as well, and sooner.
 const GROWS: Duration = Duration::from_secs(10);
 
@@ -47,10 +47,10 @@ pub fn holds_back(old: &ClusterStatus, new: &ClusterStatus, plan: &Plan) -> Dura
         return Duration::ZERO;
     }
     match (is_ready(old), is_ready(new)) {
-        (true, true) => GROWS,
-        (true, false) if workers(old) < workers(new) => GROWS,
         (false, true) => Duration::ZERO,
-        (_, false) => TRANSIENT,
+        (true, true) if old.observed_generation == new.observed_generation => GROWS,
+        (true, false) if workers(old) < workers(new) => GROWS,
+        _ => TRANSIENT,
     }
 }
 

@@ -40,9 +40,10 @@ pub fn holds_back(old: &HostStatus, new: &HostStatus, plan: &Plan) -> Duration {
     }
 }
 
-/// Whether a change of the state is published as an Event. Of a claim the Machine tells.
+/// Whether a change of the state is published as an Event. Of the claim of a free Host the Machine tells.
 pub fn is_news(old: &HostStatus, new: &HostStatus, finding: &Finding) -> bool {
-    old.state != new.state && finding.reason != Reason::Claimed
+    let was_free = old.state.as_deref() == Some(state_name(State::Available));
+    old.state != new.state && !(was_free && finding.reason == Reason::Claimed)
 }
 
 /// The status that follows from a plan.
@@ -232,8 +233,10 @@ mod tests {
         let claimed = seen("Claimed", Reason::Clean, 4);
         assert_eq!(holds_back(&free, &claimed, &fine), TRANSIENT, "a claim");
         let silent = plan(Reason::SshUnreachable);
+        let lost = seen("Quarantined", Reason::Clean, 4);
         for (old, new, plan, expected) in [
             (&free, &claimed, &fine, false),
+            (&lost, &claimed, &fine, true),
             (&free, &claimed, &silent, true),
             (&claimed, &free, &plan(Reason::Available), true),
             (&claimed, &claimed, &silent, false),

@@ -1,6 +1,6 @@
 //! What a pass over a MachineDeployment knows, as plain data.
 
-use crate::api::conditions::{ConditionType, Reason, Status, find};
+use crate::api::conditions::{ConditionType, Reason, Status, find, is_true};
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
@@ -18,7 +18,7 @@ use crate::api::readable::unreadable;
 use crate::api::{
     Machine, MachineDeployment, MachineSet, MachineSetStatus, MachineTemplate, MachineVersions,
 };
-use crate::core::machine_set::{Owner, creation};
+use crate::core::machine_set::{Owner, creation, is_updating};
 use crate::core::paused;
 use crate::core::trouble::{self, Trouble};
 
@@ -120,6 +120,8 @@ pub struct ObservedSet {
     pub lagging: bool,
     /// Machines that it has according to the watch, without those in deletion; counted where Machines move between sets.
     pub owned: Option<i32>,
+    /// Of these, those that are Ready and not on their way to another version: no more of them are available.
+    pub owned_ready: Option<i32>,
     /// A Machine names it as its controller, whether its selector matches that or not: it would go with the set.
     pub is_owner: bool,
     /// Why it creates no Machines, if it has to.
@@ -137,6 +139,12 @@ fn held(status: &MachineSetStatus) -> Option<String> {
         && up.reason != Reason::CreatingMachines
         && up.reason != Reason::CreationDisabled;
     is_held.then(|| up.message.clone())
+}
+
+fn is_ready(machine: &Machine) -> bool {
+    let status = machine.status.as_ref();
+    let is_ready = status.is_some_and(|status| is_true(&status.conditions, ConditionType::Ready));
+    is_ready && !is_updating(machine)
 }
 
 /// Whether Machines of a template are control planes.
@@ -196,6 +204,7 @@ impl ObservedSet {
             last_progress: status.last_progress_time.as_ref().map(|time| time.0),
             lagging: status.observed_generation != set.metadata.generation,
             owned: None,
+            owned_ready: None,
             is_owner: false,
             held: held(&status),
             says: None,
@@ -212,8 +221,12 @@ impl ObservedSet {
                 .is_some_and(|selector| selector.matches(machine.labels()));
             is_its && machine.metadata.deletion_timestamp.is_none()
         };
-        let count = machines.into_iter().filter(is_counted).count();
-        self.owned = i32::try_from(count).ok();
+        let (mut all, mut ready) = (0, 0);
+        for machine in machines.into_iter().filter(is_counted) {
+            all += 1;
+            ready += i32::from(is_ready(machine));
+        }
+        (self.owned, self.owned_ready) = (Some(all), Some(ready));
     }
 
     /// Whether it has Machines that it has not counted yet, or counts some that it has no longer.

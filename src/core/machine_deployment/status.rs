@@ -12,7 +12,7 @@ use crate::api::{MachineDeployment, MachineDeploymentStatus};
 /// For how long a status is held back in which only words differ: how far each Machine is stands on that Machine.
 const WORDS: Duration = Duration::from_secs(15);
 /// The same for numbers on the way: sets write theirs one after the other. Nobody acts on those of a deployment.
-const NUMBERS: Duration = Duration::from_secs(1);
+const NUMBERS: Duration = Duration::from_millis(300);
 
 /// For how long a status is held back. The end is written at once, and so is what asks for a person.
 pub fn holds_back(

@@ -4,4 +4,4 @@ mod observed;
 pub mod plan;
 pub mod status;
 
-pub use observed::{Gate, Observed, ObservedMachine, Owner, Seed, creation};
+pub use observed::{Gate, Observed, ObservedMachine, Owner, Seed, creation, is_updating};

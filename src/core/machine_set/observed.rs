@@ -186,7 +186,7 @@ impl ObservedMachine {
 
 /// Whether it runs other versions than `spec.versions`, or its node is being updated. What was replaced on the host,
 /// without Tatara, stays and counts. Of one without a Node nothing is known.
-fn is_updating(machine: &Machine) -> bool {
+pub fn is_updating(machine: &Machine) -> bool {
     let Some(status) = &machine.status else {
         return false;
     };

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 
-/// How long a choice counts that was not repeated: longer than a claim takes.
+/// How long a choice counts, from the first time: longer than a claim takes.
 const COUNTS_FOR: Duration = Duration::from_secs(5);
 
 /// Choices by namespace and name of the Host: UID of the Machine, and when it chose.

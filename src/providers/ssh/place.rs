@@ -6,6 +6,7 @@ use kube::ResourceExt;
 
 use super::{Server, Ssh, claims, target};
 use crate::api::conditions::{ConditionType, Reason, Status, find, is_true};
+use crate::api::host::ConsumerRef;
 use crate::api::names::ANNOTATION_HOST;
 use crate::api::{Host, MachineProviderSpec, SshMachineProviderSpec};
 use crate::core::host::PowerState;
@@ -38,25 +39,41 @@ pub(super) async fn observe(ssh: &Ssh, observed: &Observed) -> Place {
     Placement::None(choice).into()
 }
 
-/// Chooses a Host that no other Machine has just chosen, or one that another has, where there is no other.
+/// Chooses a Host that no other Machine has just chosen, or one that another has, where there is no other. One that another has
+/// chosen counts as its own, also in its failure domain.
 fn choose(
     ssh: &Ssh,
     observed: &Observed,
     spec: &SshMachineProviderSpec,
     hosts: &[Arc<Host>],
 ) -> Result<String, Refusal> {
-    let (namespace, uid) = (&observed.marker.namespace, observed.uid());
-    let among = |hosts: &[Arc<Host>]| claim::choose(spec, hosts, &observed.marker.cluster, uid);
-    let choices = &ssh.choices;
-    choices.choose((namespace, uid), crate::clock::now(), |is_taken| {
-        let (taken, left): (Vec<_>, Vec<_>) = hosts
-            .iter()
-            .cloned()
-            .partition(|host| host.spec.consumer_ref.is_none() && is_taken(&host.name_any()));
-        if taken.is_empty() {
-            return among(hosts);
-        }
-        among(&left).or_else(|_| among(hosts))
+    let (
+        Marker {
+            namespace, cluster, ..
+        },
+        uid,
+    ) = (&observed.marker, observed.uid());
+    let among = |hosts: &[Arc<Host>]| claim::choose(spec, hosts, cluster, uid);
+    let has_chosen = observed.machine.annotations().contains_key(ANNOTATION_HOST);
+    if has_chosen || observed.is_begun() || observed.is_deleting() {
+        return among(hosts); // it claims another one, or none
+    }
+    let now = crate::clock::now();
+    ssh.choices.choose((namespace, uid), now, |is_taken| {
+        let seen = hosts.iter().map(|host| {
+            let is_taken = host.spec.consumer_ref.is_none() && is_taken(&host.name_any());
+            if !is_taken {
+                return host.clone();
+            }
+            let mut host = host.as_ref().clone();
+            host.spec.consumer_ref = Some(ConsumerRef {
+                cluster: cluster.clone(),
+                ..ConsumerRef::default()
+            });
+            Arc::new(host)
+        });
+        let seen: Vec<Arc<Host>> = seen.collect();
+        among(&seen).or_else(|_| among(hosts))
     })
 }
 

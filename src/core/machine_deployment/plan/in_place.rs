@@ -25,9 +25,12 @@ pub fn targets(roll: &Roll) -> Targets {
         }
         return targets;
     };
-    // what has moved to it is here, and not available, before it has counted that
-    let arrived = current.owned.unwrap_or_default();
-    targets.current.counts.current = targets.current.counts.current.max(arrived);
+    // what has moved to it is here before it has counted that, and what it counted may not be available any more
+    let counts = &mut targets.current.counts;
+    counts.current = counts.current.max(current.owned.unwrap_or_default());
+    counts.available = counts
+        .available
+        .min(current.owned_ready.unwrap_or(i32::MAX));
     let waits = behind(roll, current).or_else(|| moving(roll, &mut targets));
     if let Some(reason) = waits {
         targets.waiting.push(reason);
@@ -161,8 +164,12 @@ fn step(roll: &Roll, targets: &mut Targets) {
             .set(to, format!("{moved} Machines move to it"));
     } else if targets.old.iter().any(|target| target.staying() > 0) {
         let available = targets.available();
+        let uncounted = roll.current.filter(|set| set.is_behind());
+        let uncounted = uncounted
+            .map(|set| format!("; MachineSet {} has not counted what moved to it", set.name));
         targets.waiting.push(format!(
-            "{available} available replicas, {minimum} must stay available"
+            "{available} available replicas, {minimum} must stay available{}",
+            uncounted.unwrap_or_default()
         ));
     }
 }

@@ -80,6 +80,11 @@ fn the_next_one_moves_before_the_new_set_has_counted_the_last_and_none_is_create
         }),
         ..in_place()
     };
+    // what was available before is not any more, and its set has not counted that either
+    let mut failing = arrived();
+    failing.owned_ready = Some(0);
+    let waits = of(two.clone(), vec![a((1, 1, 1)), gated(failing, "true")]);
+    assert_eq!(steps(&waits), Vec::<String>::new());
     for before in ["true", "false"] {
         let next = of(two.clone(), vec![a((1, 1, 1)), gated(arrived(), before)]);
         assert_eq!(steps(&next), ["new 3", "a 0"], "{before}");
