@@ -64,7 +64,11 @@ pub async fn observe(controller: &Hosts, host: Arc<Host>, now: Timestamp) -> Obs
     if may_ask_bmc {
         power::make_known(controller, &host, now).await;
     }
-    let claimant = claim::claimant(&host, &controller.base.management);
+    // a control plane may have the virtual IP by now: it is asked anew for its addresses
+    let is_worker = machine
+        .as_deref()
+        .is_some_and(|machine| !machine.is_control_plane());
+    let claimant = claim::claimant(&host, &controller.base.management).filter(|_| is_worker);
     let has_its_marker = claimant.is_some_and(|machine| is_marked(controller, &host, &machine));
     let marker = match &contact {
         Contact::Seen(seen) => match &seen.owner {

@@ -29,7 +29,7 @@ pub struct Observed {
     pub is_missed: bool,
     /// When it last answered any controller, if a Machine has it and no query has failed since.
     pub heard_at: Option<Timestamp>,
-    /// Its server had the marker of the Machine that claims it when it last answered any controller.
+    /// Its server had the marker of the worker that claims it when it last answered any controller.
     pub has_its_marker: bool,
     /// Host keys that it presented, if none is pinned and `trustOnFirstUse` is set.
     pub first_contact_keys: Vec<String>,

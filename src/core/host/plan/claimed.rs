@@ -21,6 +21,11 @@ pub(super) fn not_asked(observed: &Observed, now: Timestamp) -> Plan {
     if observed.has_its_marker && observed.consumer.exists() && plan.state == State::Claimed {
         let in_use = Finding::yes(ConditionType::Clean, Reason::InUse, "");
         plan.findings.insert(0, in_use);
+        let is_reachable = |finding: &Finding| finding.condition == ConditionType::Reachable;
+        if observed.heard_at.is_some() && !plan.findings.iter().any(is_reachable) {
+            let answers = Finding::yes(ConditionType::Reachable, Reason::Answers, "");
+            plan.findings.insert(0, answers);
+        }
     }
     plan
 }
