@@ -10,7 +10,7 @@ use tatara::core::host::PowerState;
 use tatara::redfish::{Access, Bmc, BootDevice, Error, Login, Pace, Trust, Wish};
 
 const NAME: &str = "rfpeer";
-const SUBNET: &str = "10.97.0";
+const SUBNET: &str = "10.67.0";
 
 /// A hypervisor with the service and two servers behind it, and nothing of them at the end.
 struct Peer {

@@ -17,7 +17,7 @@ const CONTROL_PLANE: &str = "quickstart-control-plane";
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs hosts with both Kubernetes versions"]
 async fn the_page_updates_one_control_plane_and_its_workers_in_place() {
-    let world = World::previous("inplace", "10.95.0", 3).await;
+    let world = World::previous("inplace", "10.65.0", 3).await;
     let page = Page::begin(&world);
     let host = world.host_of(CONTROL_PLANE).await;
     world.shell(&host, "echo kept >/root/kept");

@@ -22,7 +22,7 @@ const WORKER: &str = "by-hand";
 #[ignore = "needs hosts with both Kubernetes versions"]
 async fn control_planes_and_a_worker_move_to_the_next_minor_in_place() {
     let (new, old) = (pinned("KUBERNETES"), pinned("KUBERNETES_PREVIOUS"));
-    let world = World::previous("day2", "10.98.0", 5).await;
+    let world = World::previous("day2", "10.70.0", 5).await;
     begin_with(&world, &old).await;
     let workers = other_worker(&world).await;
     let requests = Requests::begin(&world, &workers.1);

@@ -13,11 +13,11 @@ use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 
 const NAME: &str = "inst";
-const SUBNET: &str = "10.74.0";
+const SUBNET: &str = "10.69.0";
 /// Name, firmware and address.
 const SERVERS: [(&str, &str, &str); 2] = [
-    ("bios", "bios", "10.74.0.201"),
-    ("uefi", "uefi", "10.74.0.202"),
+    ("bios", "bios", "10.69.0.201"),
+    ("uefi", "uefi", "10.69.0.202"),
 ];
 
 struct World {

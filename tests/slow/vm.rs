@@ -8,7 +8,7 @@ use crate::support::commands::both;
 use k8s_openapi::jiff::Timestamp;
 
 const HYPERVISOR: &str = "vmjoin";
-const SUBNET: &str = "10.98.0";
+const SUBNET: &str = "10.68.0";
 /// Hosts, where the control plane cannot be a virtual machine. They are in the network after that.
 const FLEET: &str = "vmjoin";
 

@@ -21,7 +21,7 @@ const CONTROL_PLANE: &str = "quickstart-control-plane";
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs hosts"]
 async fn an_old_backup_wipes_no_live_node_and_says_who_must_do_what() {
-    let world = World::prepared("life5", "10.97.0").await;
+    let world = World::prepared("life5", "10.66.0").await;
     restored_to_before_init(&world).await;
     scale(&world, 1);
     let host = a_free_host(&world).await;

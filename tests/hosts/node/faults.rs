@@ -32,7 +32,7 @@ pub fn until_step(attached: &mut Attached, step: &str) {
 #[test]
 #[ignore = "needs hosts"]
 fn init_and_join_survive_power_cuts_cut_connections_and_a_port_that_is_taken() {
-    let fleet = Fleet::new("ndfault", "10.85.0");
+    let fleet = Fleet::new("ndfault", "10.63.0");
     fleet.start("cp", 11, &[]);
     fleet.start("w", 12, &[]);
     let cluster = Cluster::new(&fleet, None);

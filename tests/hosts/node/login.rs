@@ -82,7 +82,7 @@ async fn a_login_leaves_no_trace_of_its_secrets_and_says_when_sudo_refuses() {
         .with_ansi(false)
         .with_writer(move || writer.clone())
         .init();
-    let fleet = Fleet::new("ndlogin", "10.83.0");
+    let fleet = Fleet::new("ndlogin", "10.60.0");
     fleet.start("a", 11, &[("VARIANT", "bare")]);
     fleet.fleet(&["uplink"]);
     let (credential, canaries) = key(&fleet);

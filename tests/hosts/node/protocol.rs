@@ -60,7 +60,7 @@ fn at(step: &str, index: u32, total: u32) -> Progress {
 #[test]
 #[ignore = "needs hosts"]
 fn a_host_is_taken_once_and_its_units_are_followed_to_their_end() {
-    let fleet = Fleet::new("ndproto", "10.83.0");
+    let fleet = Fleet::new("ndproto", "10.61.0");
     fleet.start("a", 11, &[("VARIANT", "bare")]);
     taking(&fleet);
     succeeding(&fleet);

@@ -34,7 +34,7 @@ systemctl stop squatter; mv /root/config.toml /etc/containerd/config.toml
 #[test]
 #[ignore = "needs hosts"]
 fn a_host_that_is_not_fit_says_everything_that_is_wrong_with_it_at_once() {
-    let fleet = Fleet::new("ndunfit", "10.86.0");
+    let fleet = Fleet::new("ndunfit", "10.64.0");
     fleet.start("cp", 11, &[("NO_IMAGES", "1")]);
     let mut cluster = Cluster::new(&fleet, None);
     let ours = marker("m-1");

@@ -1,5 +1,6 @@
-//! How long a file may be, and that every test of the tier runs.
+//! How long a file may be, that every test of the tier runs, and that tests beside each other do not meet.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::sources::sources;
@@ -31,6 +32,31 @@ fn no_test_of_the_tier_unit_is_left_out() {
             assert!(!is_marked, "{} has a test that never runs", path.display());
         }
     }
+}
+
+/// Tests run beside each other, each with hosts or a hypervisor of its own; `hack/fleet` refuses a
+/// network that is in use.
+#[test]
+fn no_two_tests_have_the_same_network() {
+    let mut users = BTreeMap::<String, Vec<String>>::new();
+    for (path, text) in texts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")) {
+        for network in text.split('"').filter(|string| is_network(string)) {
+            let user = path.display().to_string();
+            users.entry(network.to_owned()).or_default().push(user);
+        }
+    }
+    assert!(!users.is_empty());
+    users.retain(|_, users| users.len() > 1);
+    assert!(users.is_empty(), "networks of several tests: {users:#?}");
+}
+
+/// The first three numbers of a network under 10.0.0.0/8, such as `10.77.0`.
+fn is_network(text: &str) -> bool {
+    let numbers: Vec<_> = text.split('.').collect();
+    let [first, rest @ ..] = numbers.as_slice() else {
+        return false;
+    };
+    *first == "10" && rest.len() == 2 && rest.iter().all(|number| number.parse::<u8>().is_ok())
 }
 
 /// All files of Rust below a folder, if there is one.
