@@ -144,8 +144,8 @@ impl Forget for MachineSet {
 
     fn forget(&self, memories: &Memories, _: Option<&Self>, change: Change) {
         if change == Change::Deleted {
-            let mut in_flight = memories.controllers.machine_sets.in_flight();
-            in_flight.forget(&self.uid().unwrap_or_default());
+            let sets = &memories.controllers.machine_sets;
+            sets.forget(&self.uid().unwrap_or_default());
         }
     }
 }

@@ -118,7 +118,8 @@ async fn adopt(
         return Ok(());
     };
     let template = set.spec.template.spec.provider_spec.value.clone();
-    let set = machine_set::Observed::from_api(set, Ok(template.unwrap_or_default()), None, []);
+    let set =
+        machine_set::Observed::from_api(set, Ok(template.unwrap_or_default()), None, Vec::new());
     let part = |machine: &Machine| {
         let meta = &machine.metadata;
         let owned = (meta.labels.clone(), meta.owner_references.clone());

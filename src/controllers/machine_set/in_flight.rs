@@ -4,7 +4,7 @@
 //! make it create a Machine twice, or count a Machine in deletion as a remaining one. Writes of an earlier process are
 //! found by a live list before the first Machine is created.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -156,11 +156,16 @@ impl InFlight {
         let Some(flight) = self.0.get(set).filter(|flight| flight.awaits()) else {
             return listed;
         };
-        let names = names(&listed);
-        let unlisted = flight.made.iter();
-        let unlisted = unlisted.filter(|(name, _)| !names.contains(name.as_str()) && !shows(name));
-        let unlisted: Vec<Arc<Machine>> = unlisted.map(|(_, (one, _))| Arc::clone(one)).collect();
-        listed.extend(unlisted);
+        let mut unlisted: BTreeMap<&String, &Arc<Machine>> = flight
+            .made
+            .iter()
+            .map(|(name, (machine, _))| (name, machine))
+            .collect();
+        for name in listed.iter().filter_map(|one| one.metadata.name.as_ref()) {
+            unlisted.remove(name);
+        }
+        let unlisted = unlisted.into_iter().filter(|(name, _)| !shows(name));
+        listed.extend(unlisted.map(|(_, machine)| Arc::clone(machine)));
         if flight.deleted.is_empty() {
             return listed;
         }
@@ -190,19 +195,20 @@ impl InFlight {
         shows: impl Fn(&str) -> bool,
     ) -> Vec<Arc<Machine>> {
         if let Some(flight) = self.0.get_mut(set).filter(|flight| flight.awaits()) {
-            let names = names(&watched);
-            flight
-                .made
-                .retain(|name, _| !names.contains(name.as_str()) && !shows(name));
-            let made = flight.made.values().map(|(machine, _)| machine);
-            let staying: HashSet<&str> = made
-                .chain(&watched)
-                .filter(|machine| stays(machine))
-                .filter_map(|machine| machine.metadata.uid.as_deref())
-                .collect();
-            flight
-                .deleted
-                .retain(|uid, _| staying.contains(uid.as_str()));
+            // few are in flight of thousands: these are looked up among those
+            let listed = watched.iter().filter_map(|one| one.metadata.name.as_ref());
+            for name in listed {
+                flight.made.remove(name);
+            }
+            flight.made.retain(|name, _| !shows(name));
+            if !flight.deleted.is_empty() {
+                let made = flight.made.values().map(|(machine, _)| machine);
+                let staying = made.chain(&watched).filter(|machine| stays(machine));
+                let staying = staying.filter_map(|machine| machine.metadata.uid.as_ref());
+                let staying = staying.filter_map(|uid| flight.deleted.remove_entry(uid));
+                let staying = staying.collect();
+                flight.deleted = staying;
+            }
         }
         self.count(set, watched, shows)
     }
@@ -238,13 +244,6 @@ impl InFlight {
 /// If the clock was set back, a time too far in the future counts as overdue.
 fn is_overdue(since: Timestamp, now: Timestamp) -> bool {
     now >= after(since, UNSEEN) || since >= after(now, UNSEEN)
-}
-
-fn names(machines: &[Arc<Machine>]) -> HashSet<&str> {
-    let names = machines.iter();
-    names
-        .filter_map(|machine| machine.metadata.name.as_deref())
-        .collect()
 }
 
 fn stays(machine: &Machine) -> bool {

@@ -4,6 +4,7 @@ mod in_flight;
 mod live;
 mod observe;
 mod perform;
+mod views;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,6 +13,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 pub use in_flight::InFlight;
+use views::Views;
 
 use super::base::Base;
 use super::looked::Look;
@@ -26,6 +28,7 @@ pub struct MachineSets {
     /// Dependencies shared by all controllers.
     pub base: Arc<Base>,
     in_flight: Mutex<InFlight>,
+    views: Mutex<Views>,
 }
 
 impl MachineSets {
@@ -34,6 +37,7 @@ impl MachineSets {
         Self {
             base,
             in_flight: Mutex::default(),
+            views: Mutex::default(),
         }
     }
 
@@ -42,6 +46,16 @@ impl MachineSets {
         self.in_flight
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn views(&self) -> MutexGuard<'_, Views> {
+        self.views.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets a deleted set.
+    pub fn forget(&self, set: &str) {
+        self.in_flight().forget(set);
+        self.views().forget(set);
     }
 }
 

@@ -57,13 +57,16 @@ pub fn around(
         reason: problem.reason,
         message: problem.message,
     });
-    let all = machines.iter().map(AsRef::as_ref);
-    let mut observed = Observed::from_api(set, resolved, skew::gate(stores, set, &namespace), all);
-    for (machine, observed) in machines.iter().zip(&mut observed.machines) {
+    let mut views = controller
+        .views()
+        .all(&set.uid().unwrap_or_default(), machines);
+    for (machine, view) in machines.iter().zip(&mut views) {
         if !machine.is_ours(stores) {
-            observed.owner = Owner::Other;
+            Arc::make_mut(view).owner = Owner::Other;
         }
     }
+    let gate = skew::gate(stores, set, &namespace);
+    let mut observed = Observed::from_api(set, resolved, gate, views);
     observed.paused_by = paused::paused_by(stores, set);
     observed.due = controller.in_flight().due(&observed.uid, now);
     observed.seed = seed()?;

@@ -1,6 +1,7 @@
 //! What a pass over a MachineSet knows, as plain data.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Taint;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
@@ -51,7 +52,7 @@ pub struct Observed {
     pub moves_to: Option<String>,
     /// The Machines that the set owns, and those of its namespace without a controlling owner: what is listed,
     /// what this process made, and what it deleted as being deleted.
-    pub machines: Vec<ObservedMachine>,
+    pub machines: Vec<Arc<ObservedMachine>>,
     /// When the watch should have shown all that this process made and deleted.
     pub due: Option<Timestamp>,
     /// Random bytes that the names of new Machines are made from.
@@ -144,7 +145,7 @@ pub struct ObservedMachine {
 impl ObservedMachine {
     /// A Machine, seen from the set with this UID.
     pub fn from_api(machine: &Machine, set_uid: &str) -> Self {
-        // not cloned: a set has thousands of Machines, and looks at all of them in each pass
+        // not cloned: a set has thousands of Machines
         let status = machine.status.as_ref();
         let conditions = status.map_or(&[][..], |status| &status.conditions);
         let node = status.and_then(|status| status.node_ref.as_ref());
@@ -202,11 +203,11 @@ pub fn is_updating(machine: &Machine) -> bool {
 impl Observed {
     /// A MachineSet and the Machines around it. `resolved` is the provider's object that the
     /// template stands for, or why it is unknown; `gate` is what else holds creation back.
-    pub fn from_api<'a>(
+    pub fn from_api(
         set: &MachineSet,
         resolved: Result<Value, Gate>,
         gate: Option<Gate>,
-        machines: impl IntoIterator<Item = &'a Machine>,
+        machines: Vec<Arc<ObservedMachine>>,
     ) -> Self {
         let uid = set.uid().unwrap_or_default();
         let mut template = set.spec.template.clone();
@@ -220,7 +221,6 @@ impl Observed {
             }
             Err(gate) => Some(gate),
         };
-        let machines = machines.into_iter();
         Self {
             name: set.name_any(),
             namespace: set.namespace().unwrap_or_default(),
@@ -240,9 +240,7 @@ impl Observed {
                 None
             },
             gate: unresolved.or(gate),
-            machines: machines
-                .map(|machine| ObservedMachine::from_api(machine, &uid))
-                .collect(),
+            machines,
             due: None,
             seed: Seed::default(),
             uid,

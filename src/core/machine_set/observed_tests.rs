@@ -97,7 +97,7 @@ fn the_resolved_provider_spec_stands_inline_and_an_unresolved_one_is_a_gate() {
             {"valueFrom": {"machineClass": {"name": "large"}}}}}},
     });
     let set: MachineSet = serde_json::from_value(set).expect("a MachineSet");
-    let resolved = Observed::from_api(&set, Ok(json!({"kind": "X"})), None, []);
+    let resolved = Observed::from_api(&set, Ok(json!({"kind": "X"})), None, Vec::new());
     assert_eq!(
         resolved.template.spec.provider_spec.value,
         Some(json!({"kind": "X"}))
@@ -108,7 +108,7 @@ fn the_resolved_provider_spec_stands_inline_and_an_unresolved_one_is_a_gate() {
         message: "large".into(),
     };
     assert_eq!(
-        Observed::from_api(&set, Err(gate.clone()), None, []).gate,
+        Observed::from_api(&set, Err(gate.clone()), None, Vec::new()).gate,
         Some(gate)
     );
 }

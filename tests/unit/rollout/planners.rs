@@ -1,6 +1,7 @@
 //! What holds for one plan, whatever it is made from.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString::Int;
@@ -296,7 +297,10 @@ fn machine_set_of() -> impl Strategy<Value = machine_set::Observed> {
             ][policy],
             selector: selector(),
             template: template(0),
-            machines: kept.into_iter().map(|at| machines[at].clone()).collect(),
+            machines: kept
+                .into_iter()
+                .map(|at| Arc::new(machines[at].clone()))
+                .collect(),
             ..machine_set::Observed::default()
         })
 }
@@ -320,7 +324,8 @@ proptest! {
         let live: Vec<&ObservedMachine> = observed
             .machines
             .iter()
-            .filter(|machine| machine.owner != Owner::Other && machine.deleting.is_none())
+            .map(AsRef::as_ref)
+            .filter(|machine: &&ObservedMachine| machine.owner != Owner::Other && machine.deleting.is_none())
             .collect();
         let mut made = BTreeSet::new();
         let mut gone = BTreeSet::new();

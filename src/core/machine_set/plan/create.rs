@@ -22,17 +22,28 @@ const AT_ONCE: usize = 256;
 /// Machines for what is missing, with names that no Machine had before: who goes by names, as
 /// cluster-autoscaler does, takes a second bearer of a name for the first.
 pub fn create(observed: &Observed, have: usize, wanted: usize) -> Vec<Action> {
-    let taken: HashSet<&str> = observed.machines.iter().map(|m| m.name.as_str()).collect();
+    let missing = wanted.saturating_sub(have).min(AT_ONCE);
+    let mut made = Vec::new();
+    let mut random = (0..).map(|index| name(observed, index));
+    while made.len() < missing {
+        let some: Vec<String> = random.by_ref().take(missing - made.len()).collect();
+        made.extend(untaken(observed, some));
+    }
     let because = format!("{have} Machines < {wanted} spec.replicas");
-    (0..)
-        .map(|index| name(observed, index))
-        .filter(|name| !taken.contains(name.as_str()))
-        .take(wanted.saturating_sub(have).min(AT_ONCE))
-        .map(|name| Action::Create {
-            name,
-            because: because.clone(),
-        })
-        .collect()
+    let create = |name| Action::Create {
+        name,
+        because: because.clone(),
+    };
+    made.into_iter().map(create).collect()
+}
+
+/// Those of a few names that no Machine has. There are thousands of these: what is looked up is made from the few.
+fn untaken(observed: &Observed, mut names: Vec<String>) -> Vec<String> {
+    let few: HashSet<&str> = names.iter().map(String::as_str).collect();
+    let machines = observed.machines.iter().map(|one| one.name.as_str());
+    let taken: HashSet<&str> = machines.filter(|name| few.contains(name)).collect();
+    names.retain(|name| !taken.contains(name.as_str()));
+    names
 }
 
 /// The set's name, shortened where the whole would be too long, and letters that this pass' random bytes

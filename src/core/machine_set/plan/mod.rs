@@ -168,10 +168,8 @@ fn selector(observed: &Observed) -> Result<Selector, String> {
 
 /// The Machines that the set counts: its own, and those that it takes in.
 fn claimed<'a>(observed: &'a Observed, selector: &Selector) -> Vec<&'a ObservedMachine> {
-    let matching = observed
-        .machines
-        .iter()
-        .filter(|machine| selector.matches(&machine.labels));
+    let all = observed.machines.iter().map(AsRef::as_ref);
+    let matching = all.filter(|machine: &&ObservedMachine| selector.matches(&machine.labels));
     matching
         .filter(|machine| match machine.owner {
             Owner::Ours => true,

@@ -94,7 +94,7 @@ mod tests {
             } }))
             .expect("a Machine")
         };
-        let to = Observed::from_api(&set(&object), Ok(object.clone()), None, []);
+        let to = Observed::from_api(&set(&object), Ok(object.clone()), None, Vec::new());
         let of_class =
             json!({ "valueFrom": { "machineClass": { "name": "c", "provider": "tatara" } } });
         let written = |machine: &Machine| moved(machine, &to)["spec"]["providerSpec"].clone();

@@ -46,7 +46,11 @@ impl World {
             reason: Reason::MachineClassMissing,
             message: String::new(),
         });
-        let machines = machines.iter().map(AsRef::as_ref);
+        let uid = set.uid().unwrap_or_default();
+        let seen = |machine: &Arc<Machine>| {
+            Arc::new(machine_set::ObservedMachine::from_api(machine, &uid))
+        };
+        let machines = machines.iter().map(seen).collect();
         let mut observed = machine_set::Observed::from_api(set, resolved, gate, machines);
         observed.seed[..4].copy_from_slice(&self.uids.to_be_bytes());
         observed

@@ -5,6 +5,7 @@ mod records;
 
 use k8s_openapi::api::core::v1::Taint;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use std::sync::Arc;
 
 use super::*;
 use crate::api::conditions::{Reason, Status};
@@ -52,7 +53,7 @@ fn machine(name: &str) -> ObservedMachine {
 }
 
 fn with(mut set: Observed, machines: impl IntoIterator<Item = ObservedMachine>) -> Observed {
-    set.machines.extend(machines);
+    set.machines.extend(machines.into_iter().map(Arc::new));
     set
 }
 
@@ -160,7 +161,7 @@ fn a_machine_that_cannot_be_read_counts_and_is_left_alone() {
     let written: Vec<_> = written.iter().filter(touched).collect();
     assert!(matches!(written[..], [Action::UpdateInPlace { name, .. }] if name == "ms-1"));
     let mut orphan = observed.clone();
-    orphan.machines[0].owner = Owner::Orphan;
+    Arc::make_mut(&mut orphan.machines[0]).owner = Owner::Orphan;
     let adopts = |action: &Action| matches!(action, Action::Adopt { .. });
     assert!(!plan(&orphan, at(10)).actions.iter().any(adopts));
 }

@@ -235,8 +235,8 @@ fn what_was_perhaps_never_made_goes_before_what_is_there_and_costs_none_of_it() 
         DeletePolicy::Newest,
         DeletePolicy::Oldest,
     ] {
-        let mut shrunk = with(set(3), ["a", "b", "c"].map(starting));
-        shrunk.machines.push(lost.clone());
+        let shrunk = with(set(3), ["a", "b", "c"].map(starting));
+        let mut shrunk = with(shrunk, [lost.clone()]);
         shrunk.delete_policy = policy;
         assert_eq!(deleted_names(&shrunk), [""; 0], "{policy:?}");
         shrunk.replicas = 2;
