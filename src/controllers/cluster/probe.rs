@@ -25,8 +25,8 @@ const AWAITED_AGE: SignedDuration = SignedDuration::from_millis(900);
 /// which is for at most this time: what lasts longer needs a person.
 const AWAITED_FOR: SignedDuration = SignedDuration::from_mins(2);
 
-/// Whether a change of the control plane goes on once its components are seen to serve, or etcd to allow it: of what lasts
-/// seconds, news shall not come after ten.
+/// Whether a change of the control plane goes on once its components are seen to serve, or etcd to allow it; or workers follow
+/// once the API says its new version. Of what lasts seconds, news shall not come after ten.
 pub(super) fn is_awaited(
     controller: &Clusters,
     uid: &str,
@@ -34,10 +34,10 @@ pub(super) fn is_awaited(
     now: Timestamp,
 ) -> bool {
     let memory = &controller.workloads.known;
-    let before = memory.get(uid).awaited_since;
-    let waits = machines
-        .iter()
-        .any(|machine| waits_for_control_plane(machine));
+    let known = memory.get(uid);
+    let before = known.awaited_since;
+    let mut machines = machines.iter();
+    let waits = is_behind(&known) || machines.any(|machine| waits_for_control_plane(machine));
     let since = waits.then(|| before.unwrap_or(now));
     if since != before {
         memory.update(uid, |known| known.awaited_since = since);

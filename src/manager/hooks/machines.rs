@@ -7,7 +7,7 @@ use std::time::Duration;
 use kube::ResourceExt;
 
 use super::{is_pause_news, wake_classes};
-use crate::api::conditions::{ConditionType, find, is_true};
+use crate::api::conditions::{ConditionType, Reason, find, is_true};
 use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
 use crate::api::{ClusterProviderSpec, Machine, MachineClass, MachineDeployment, MachineSet};
 use crate::controllers::machine::settings::next;
@@ -37,6 +37,9 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
         }
         if change == Change::Deleted || before.is_some_and(|before| has_begun(before, machine)) {
             wake_control_plane(&stores, &wakers, machine, &namespace);
+        }
+        if machine.is_control_plane() && before.is_some_and(|before| ends_update(before, machine)) {
+            wake_followers(&stores, &wakers, machine, &namespace);
         }
         let follows = |machine: &Machine| settings::is_unfinished(machine);
         if before.is_some_and(follows) && (change == Change::Deleted || !follows(machine)) {
@@ -189,6 +192,22 @@ fn ends_update(before: &Machine, machine: &Machine) -> bool {
         status.is_some_and(|status| is_true(&status.conditions, ConditionType::Updating))
     };
     is_updated(before) && !is_updated(machine)
+}
+
+/// A control plane is updated: workers follow that wait for its version, or for its turn to be over.
+fn wake_followers(stores: &Stores, wakers: &Wakers, machine: &Machine, namespace: &str) {
+    let Some(cluster) = machine.labels().get(LABEL_CLUSTER) else {
+        return;
+    };
+    let waits = |machine: &Machine| {
+        let status = machine.status.as_ref();
+        let said = status.and_then(|status| find(&status.conditions, ConditionType::UpToDate));
+        said.is_some_and(|said| said.reason == Reason::VersionSkew)
+    };
+    let key = Key::Cluster(namespace.to_owned(), cluster.clone());
+    for machine in stores.machines.by(&key).iter().filter(|one| waits(one)) {
+        wakers.machines.wake_object(machine);
+    }
 }
 
 /// The control plane of a Cluster in deletion waits until its last worker is deleted; its machines know of each other.

@@ -191,6 +191,32 @@ fn a_control_plane_that_waits_for_workers_is_woken_by_their_end_whatever_its_spe
 }
 
 #[test]
+fn workers_that_wait_for_a_control_plane_are_woken_by_the_end_of_its_update() {
+    let condition = |name: &str, status: &str, reason: &str| {
+        json!({"type": name, "status": status, "reason": reason, "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z"})
+    };
+    let with = |condition: Value| json!({"status": {"conditions": [condition]}});
+    let stores = stores();
+    let waits = with(condition("UpToDate", "False", "VersionSkew"));
+    stores.machines.hold(object::<Machine>("worker", &waits));
+    let mut planes = [
+        with(condition("Updating", "True", "Updating")),
+        with(condition("UpToDate", "True", "UpToDate")),
+    ];
+    for plane in &mut planes {
+        let versions = json!({"kubelet": "v1.36.3", "controlPlane": "v1.36.3"});
+        merge(plane, &json!({"spec": {"versions": versions}}));
+    }
+    let planes = planes.map(|plane| object::<Machine>("first", &plane));
+    let (wakers, mut woken) = wakers();
+    machine(stores, wakers)(&planes[1], Some(&planes[0]), Change::Applied);
+    let woken = woken();
+    assert!(woken.contains("Machine worker"), "{woken:?}");
+    assert!(!woken.contains("Machine alone"), "{woken:?}");
+}
+
+#[test]
 fn a_class_is_woken_when_it_is_used_no_more() {
     let of = |class: &str| json!({"valueFrom": {"machineClass": {"name": class}}});
     let direct = |class: &str| json!({"spec": {"providerSpec": of(class)}});
