@@ -141,10 +141,13 @@ fn held(status: &MachineSetStatus) -> Option<String> {
     is_held.then(|| up.message.clone())
 }
 
-fn is_ready(machine: &Machine) -> bool {
+fn has_ready_node(machine: &Machine) -> bool {
     let status = machine.status.as_ref();
-    let is_ready = status.is_some_and(|status| is_true(&status.conditions, ConditionType::Ready));
-    is_ready && !is_updating(machine)
+    status.is_some_and(|status| is_true(&status.conditions, ConditionType::Ready))
+}
+
+fn is_ready(machine: &Machine) -> bool {
+    has_ready_node(machine) && !is_updating(machine)
 }
 
 /// Whether Machines of a template are control planes.
@@ -235,7 +238,8 @@ impl ObservedSet {
     }
 
     /// Takes in what the worst of its Machines says: of those that stay, and of those that are being deleted and need
-    /// somebody; else of all that are being deleted. Of those that stay nothing is said once all are ready.
+    /// somebody; else of all that are being deleted. Of those that stay, once all are ready, only what a person should look at:
+    /// an update that fails leaves its Machine Ready.
     pub fn take_in<'a>(&mut self, machines: impl IntoIterator<Item = &'a Machine>) {
         let Counts { wanted, ready, .. } = self.counts;
         let is_short = self.counts.current != wanted || ready != wanted;
@@ -246,10 +250,17 @@ impl ObservedSet {
             machines.into_iter().filter_map(Trouble::of).collect()
         };
         let leaving = troubles(leaving);
-        let staying = Some(staying).filter(|_| is_short).map(troubles);
-        self.lacks_host = staying.iter().flatten().any(Trouble::lacks_host);
+        let staying = if is_short {
+            troubles(staying)
+        } else {
+            let ready = staying.into_iter().filter(|one| has_ready_node(one));
+            let mut ready = troubles(ready.collect());
+            ready.retain(Trouble::is_warning);
+            ready
+        };
+        self.lacks_host = staying.iter().any(Trouble::lacks_host);
         let held = leaving.iter().filter(|trouble| trouble.is_warning());
-        let first = trouble::worst(staying.iter().flatten().chain(held));
+        let first = trouble::worst(staying.iter().chain(held));
         self.says = first.or_else(|| trouble::worst(&leaving));
     }
 
@@ -288,8 +299,13 @@ impl ObservedSet {
 
     /// Whether it was made, or raised, for a Machine that it has not adopted yet.
     pub fn expects(&self) -> bool {
+        self.creates_none() && self.counts.wanted > self.machines()
+    }
+
+    /// Whether it was told to create no Machines.
+    pub fn creates_none(&self) -> bool {
         let disabled = self.annotations.get(ANNOTATION_DISABLE_CREATE);
-        disabled.map(String::as_str) == Some("true") && self.counts.wanted > self.machines()
+        disabled.map(String::as_str) == Some("true")
     }
 
     /// Whether it has Machines, or shall have some.

@@ -3,6 +3,7 @@
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString::Int;
 use kube::ResourceExt;
 use proptest::prelude::*;
+use tatara::api::Machine;
 
 use crate::rollout::simulation::{Dice, World, later, rolling};
 
@@ -206,6 +207,19 @@ impl Run {
             .unwrap_or_default();
         if versions.kubelet == BROKEN {
             self.world.set_version("v1.36.2");
+        }
+        if self.world.control_plane {
+            // only a person can tell a `kubeadm init` that never ends from one that runs
+            let is_broken = |machine: &&Machine| {
+                let versions = machine.spec.versions.as_ref();
+                versions.is_some_and(|versions| versions.kubelet == BROKEN)
+            };
+            let broken = self.world.machines.iter().filter(is_broken);
+            let broken: Vec<String> = broken.map(ResourceExt::name_any).collect();
+            for name in broken {
+                self.foreign.push(name.clone());
+                self.world.delete(&name);
+            }
         }
         // A Machine of the current set that failed is its health check's to remove, not the roll's.
         let heal = |world: &mut World| {

@@ -5,6 +5,7 @@
 //! which rises with the first newer join. So from the first step on old sets create none, and what they lost is made up from the
 //! current template. Where none is available none is given up: one may be running `kubeadm init`.
 
+use super::super::observed::ObservedSet;
 use super::Limits;
 use super::breaker;
 use super::roll::{Roll, Target, Targets};
@@ -23,6 +24,11 @@ pub fn targets(roll: &Roll) -> Targets {
             target.set(target.staying(), text);
         }
     }
+    if roll.current.is_some_and(ObservedSet::creates_none) {
+        // an edit was set back: it may create again, and others may have grown in place of what it lacks
+        let text = "what it lacks is created when there is room";
+        targets.current.set(targets.current.staying(), text);
+    }
     grow_current(roll, &mut targets, true);
     if let Some(refused) = refused(roll, &targets) {
         targets.refused = Some((Reason::InvalidConfiguration, refused));
@@ -30,7 +36,7 @@ pub fn targets(roll: &Roll) -> Targets {
     }
     let is_rolling = targets.old.iter().any(|target| target.staying() > 0);
     if is_rolling && targets.available() == 0 {
-        let text = "no Machine of this MachineDeployment is available, so no old one is deleted: it may be running kubeadm init, or the connection to the cluster may be lost";
+        let text = "no Machine of this MachineDeployment is available, so no old one is deleted: it may be running kubeadm init, or the connection to the cluster may be lost. Delete it yourself if neither is so";
         targets.waiting.push(text.into());
         return targets;
     }

@@ -220,10 +220,7 @@ fn is_disabled(roll: &Roll, targets: &Targets, set: &ObservedSet, is_current: bo
         StrategyType::InPlace if !is_current => is_rolling(&set),
         StrategyType::InPlace if in_place::moves(targets) => true,
         // what has just moved to it is not missing: as before, until it has counted that
-        StrategyType::InPlace if roll.sets().any(ObservedSet::is_behind) => {
-            let before = set.annotations.get(ANNOTATION_DISABLE_CREATE);
-            before.is_some_and(|value| value == "true")
-        }
+        StrategyType::InPlace if roll.sets().any(ObservedSet::is_behind) => set.creates_none(),
         StrategyType::InPlace => {
             let rolls = roll.old.iter().copied().any(|old| is_rolling(&old));
             let asked_for: i32 = targets.all().map(|target| target.to).sum();

@@ -103,6 +103,26 @@ fn old_sets_create_none_during_a_roll() {
 }
 
 #[test]
+fn what_a_set_lacks_that_is_current_again_waits_for_room() {
+    let mut first = set_of("first", NEW, (3, 2, 2));
+    let disabled = (ANNOTATION_DISABLE_CREATE.to_owned(), "true".to_owned());
+    first.annotations.extend([disabled]);
+    for (others, kept) in [((1, 2, 2), 2), ((0, 0, 0), 3)] {
+        let sets = vec![first.clone(), set_of("second", OLD, others)];
+        let plan = plan(&planes(3, rolling(Int(1), Int(0)), sets), at(100));
+        let mut updates = plan.actions.iter().filter_map(|action| match action {
+            Action::UpdateSet(update) if update.name == "first" => Some(update),
+            _ => None,
+        });
+        let update = updates.next().expect("it may create again");
+        let to = update.replicas.map_or(3, |(_, to)| to);
+        assert_eq!(to, kept, "{others:?}");
+        let annotation = update.annotations.get(ANNOTATION_DISABLE_CREATE);
+        assert_eq!(annotation, Some(&None), "in the same write");
+    }
+}
+
+#[test]
 fn the_last_one_stays_and_an_even_number_is_told() {
     let sets = |number| vec![set_of("new", NEW, (number, number, number))];
     for (replicas, have, says_what) in [
