@@ -22,6 +22,10 @@ use crate::three::rolled_out;
 
 const CONTROL_PLANES: [&str; 3] = ["quickstart-control-plane", "cp-2", "cp-3"];
 const WORKERS: &str = "quickstart-workers";
+/// `kubeadm upgrade node` reads what the host's own kubelet settings are.
+const BREAKS_UPGRADE: &str =
+    "cd /var/lib/kubelet; cp instance-config.yaml /root/; echo '{' >instance-config.yaml";
+const MENDS_UPGRADE: &str = "cp /root/instance-config.yaml /var/lib/kubelet/";
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs hosts with both Kubernetes versions"]
@@ -62,7 +66,7 @@ async fn faults_while_control_planes_join_and_versions_move_cost_nothing() {
     a_template_is_set_back_in_mid_roll(&world, &new, &old).await;
     settings_change_in_mid_roll(&world, &new).await;
     both_clusters_are_slow_in_mid_roll(&world, &old).await;
-    a_machine_is_deleted_in_mid_roll(&world, &new).await;
+    one_whose_update_fails_is_replaced(&world, &new).await;
     the_cluster_is_deleted_in_mid_roll(&world, &old).await;
     world.leave();
 }
@@ -277,10 +281,27 @@ async fn both_clusters_are_slow_in_mid_roll(world: &World, version: &str) {
     all_workers_are_at(world, version).await;
 }
 
-/// Another one is made instead.
-async fn a_machine_is_deleted_in_mid_roll(world: &World, version: &str) {
+/// Its update fails, and no other begins; the Machine is deleted, and another one is made instead.
+async fn one_whose_update_fails_is_replaced(world: &World, version: &str) {
+    let mut hosts = Vec::new();
+    for machine in workers(world).await {
+        hosts.push(place(world, &machine.name_any()).await.0);
+    }
+    for host in &hosts {
+        world.shell(host, BREAKS_UPGRADE);
+    }
     workers_want(world, version);
-    let name = one_is_updated(world).await;
+    let name = within("an update that fails", 180, async || {
+        let (name, says) = updating(world).await?;
+        says.starts_with("True/UpdateFailed").then_some(name)
+    })
+    .await;
+    println!("{name}: {}", world.machine_says(&name, "Updating").await);
+    for machine in workers(world).await {
+        let says = world.machine_says(&machine.name_any(), "Updating").await;
+        assert!(says.is_empty() || machine.name_any() == name, "{says}");
+    }
+    let host = world.host_of(&name).await;
     let machines: Api<Machine> = world.api();
     let deleted = machines.delete(&name, &DeleteParams::background()).await;
     deleted.expect("a deletion");
@@ -293,6 +314,10 @@ async fn a_machine_is_deleted_in_mid_roll(world: &World, version: &str) {
             .then_some(())
     })
     .await;
+    hosts.retain(|other| *other != host);
+    for host in &hosts {
+        world.shell(host, MENDS_UPGRADE);
+    }
     all_workers_are_at(world, version).await;
 }
 

@@ -10,7 +10,9 @@ use tatara::providers::ssh::target;
 use tatara::remote::{Credential, Pool, Route, Targets, kube_client};
 
 use crate::life::hosts;
-use crate::support::conditions::is_true;
+use crate::support::conditions::{is_true, said};
+use crate::support::etcd::members;
+use crate::support::versions::pinned;
 use crate::support::wait::within;
 use crate::support::world::World;
 
@@ -48,6 +50,7 @@ async fn a_cluster_behind_a_jump_host_is_made_scaled_and_deleted() {
         (world.available().await.len() == 1).then_some(())
     })
     .await;
+    another_control_plane_takes_over(&world).await;
     world.kubectl(&["delete", "cluster/quickstart"]);
     within("all hosts back", 180, async || {
         (world.available().await.len() == HOSTS.len()).then_some(())
@@ -76,6 +79,43 @@ async fn a_taken_address_is_named(world: &World) {
         "kubeadm init ran behind a foreign address"
     );
     world.shell("gate", &format!("ip addr del {address}/24 dev eth0"));
+}
+
+/// The way to the cluster's API hangs on no single Machine: the one that ran `kubeadm init` leaves, through the other's etcd.
+async fn another_control_plane_takes_over(world: &World) {
+    let version = pinned("KUBERNETES");
+    let made = world.apply(&json!({
+        "apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Machine",
+        "metadata": {
+            "name": "other", "namespace": "default", "labels": { "cluster.k8s.io/cluster-name": "quickstart" },
+        },
+        "spec": {
+            "versions": { "kubelet": version, "controlPlane": version },
+            "providerSpec": { "value": {
+                "apiVersion": "tatara.dev/v1alpha1", "kind": "SSHMachineProviderSpec",
+                "hostSelector": { "matchLabels": { "role": "worker" } },
+            } },
+        },
+    }));
+    assert!(made.status.success());
+    world.until_ready(3, 300).await;
+    world.kubectl(&["delete", "machine/quickstart-control-plane"]);
+    let first = HOSTS[0].to_owned();
+    within("the host of the first control plane", 120, async || {
+        world.available().await.contains(&first).then_some(())
+    })
+    .await;
+    let host = world.host_of("other").await;
+    let listed = members(world, &host);
+    assert_eq!(listed, [(host, true)]);
+    within("a healthy control plane", 60, async || {
+        let cluster = world.api::<Cluster>().get("quickstart").await;
+        let conditions = cluster.expect("the Cluster").status?.conditions;
+        let members = said(&conditions, "EtcdHealthy");
+        let is_healthy = is_true(&conditions, "ControlPlaneHealthy");
+        (is_healthy && members == format!("True/MembersHealthy: {}", listed[0].0)).then_some(())
+    })
+    .await;
 }
 
 /// What a Host says of the way to it leads to its etcd as well, which is asked with a client certificate.
