@@ -11,6 +11,9 @@ use crate::api::{Machine, MachineDeployment};
 /// Longest part of a Machine's own words that is repeated, in characters; the rest is on the Machine.
 const LONGEST: usize = 512;
 
+/// How the commands begin that messages propose.
+const COMMANDS: [&str; 2] = ["kubectl ", "tatara "];
+
 /// Why a Machine is not ready, updated or deleted yet, according to its conditions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
@@ -82,7 +85,7 @@ impl Trouble {
         let mut lines = self.message.lines().map(str::trim);
         let line = lines.find(|line| !line.is_empty());
         let says = match line.filter(|_| self.is_warning()) {
-            Some(line) => shortened(line),
+            Some(line) => shortened(line, "machine", &self.machine),
             None => reason.as_str().to_owned(),
         };
         Some(format!("Machine {}: {says}", self.machine))
@@ -104,11 +107,26 @@ fn said(machine: &Machine) -> Option<&Condition> {
     leaving.or_else(unready).or_else(blocked).or_else(updating)
 }
 
-fn shortened(line: &str) -> String {
-    match line.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
+/// A line of this object, cut where it is too long, and then with the command that shows the whole.
+fn shortened(line: &str, kind: &str, name: &str) -> String {
+    if line.chars().count() <= LONGEST {
+        return line.to_owned();
     }
+    let whole = format!("…; tatara describe {kind} {name} shows all");
+    let room = LONGEST.saturating_sub(whole.chars().count());
+    let end = line
+        .char_indices()
+        .nth(room)
+        .map_or(line.len(), |(at, _)| at);
+    format!("{}{whole}", whole_clauses(&line[..end]))
+}
+
+/// The beginning of a text that was cut anywhere, up to the end of a clause: part of a command does something else, or nothing.
+fn whole_clauses(text: &str) -> &str {
+    let clause = text.rfind("; ").max(text.rfind(". "));
+    let command = || COMMANDS.iter().filter_map(|start| text.find(start)).min();
+    let end = clause.or_else(command).or_else(|| text.rfind(' '));
+    text[..end.unwrap_or(text.len())].trim_end_matches([' ', ':', ',', ';', '.'])
 }
 
 /// The most urgent trouble, and how many more there are: "Machine cp66: port 6443 is in use by sshd; stop it. 2 more". Most
@@ -136,11 +154,9 @@ pub fn of_pool(deployment: &MachineDeployment) -> Option<String> {
     );
     (said.status == "False" && is_unusable).then(|| {
         let line = said.message.lines().next().unwrap_or_default();
-        format!(
-            "MachineDeployment {}: {}",
-            deployment.name_any(),
-            shortened(line)
-        )
+        let name = deployment.name_any();
+        let said = shortened(line, "machinedeployment", &name);
+        format!("MachineDeployment {name}: {said}")
     })
 }
 

@@ -65,12 +65,48 @@ fn the_worst_is_said_by_name_in_its_own_words_with_how_many_more() {
         let said = worst(troubles.iter().copied());
         assert_eq!(said.as_deref(), expected, "{troubles:?}");
     }
-    let long = trouble("w", Reason::PrepareFailed, &"ä".repeat(LONGEST + 9), 0);
-    let said = worst([&long]).expect("words");
-    assert_eq!(
-        said.chars().count(),
-        "Machine w: …".chars().count() + LONGEST
-    );
+}
+
+#[test]
+fn long_words_end_before_a_command_that_would_be_cut_and_say_where_the_whole_is() {
+    let says = |message: &str| {
+        let said = trouble("w", Reason::PrepareFailed, message, 0);
+        let said = worst([&said]).expect("words");
+        said.strip_prefix("Machine w: ")
+            .expect("its name")
+            .to_owned()
+    };
+    let command = "kubectl -n default patch machine w -p '{}'";
+    let cause = "ä".repeat(LONGEST - 60);
+    for (case, message, expected) in [
+        ("no place to cut", "ä".repeat(LONGEST + 9), None),
+        (
+            "a clause",
+            format!("{cause}. If it is off, set x: {command}{command}"),
+            Some(cause.clone()),
+        ),
+        (
+            "a command alone",
+            format!("{cause} {command}{command}"),
+            Some(cause.clone()),
+        ),
+        (
+            "after a whole command",
+            format!("set x: {command}; {cause}{cause}"),
+            Some(format!("set x: {command}")),
+        ),
+        ("a word", "ä ".repeat(LONGEST), Some("ä ".repeat(236) + "ä")),
+    ] {
+        let said = says(&message);
+        assert!(said.chars().count() <= LONGEST, "{case}: {said}");
+        let kept = said.strip_suffix("…; tatara describe machine w shows all");
+        assert!(kept.is_some(), "{case}: {said}");
+        if expected.is_some() {
+            assert_eq!(kept, expected.as_deref(), "{case}");
+        }
+    }
+    let fits = "ä".repeat(LONGEST);
+    assert_eq!(says(&fits), fits);
 }
 
 #[test]

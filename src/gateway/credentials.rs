@@ -37,7 +37,7 @@ impl Credentials {
             return Err(GatewayError::Credentials {
                 reason: Reason::CredentialMissing,
                 message: format!(
-                    "credentialsRef names Secret {name}, and {namespace} has none of that name with type {SECRET_TYPE_GATEWAY}; create it, after deleting one of another type: \
+                    "credentialsRef names Secret {name}, and {namespace} has none of that name with type {SECRET_TYPE_GATEWAY}; correct the name, or create it, after deleting one of another type: \
                      kubectl -n {namespace} create secret generic {name} --type={SECRET_TYPE_GATEWAY} --from-file=ca.crt=CAFILE --from-file=token=TOKENFILE"
                 ),
             });

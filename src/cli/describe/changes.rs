@@ -53,7 +53,12 @@ impl Changes {
             .said
             .keys()
             .filter(|object| !now_there.contains_key(*object));
-        changed.extend(gone.map(|object| format!("  {object}  deleted")));
+        changed.extend(gone.map(|object| match object.strip_prefix("Host/") {
+            Some(name) if snapshot.hosts.get(name).is_some() => {
+                format!("  {object}  no longer used by this {}", snapshot.kind)
+            }
+            _ => format!("  {object}  deleted"),
+        }));
         self.said = now_there;
         let time = time(now.duration_since(self.started));
         changed

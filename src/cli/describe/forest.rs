@@ -9,7 +9,7 @@ use super::kinds;
 use super::provider::judged;
 use super::snapshot::Snapshot;
 use super::tree::{Branch, branch};
-use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
+use crate::api::names::{ANNOTATION_HOST, ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
 use crate::api::{Cluster, Host, Machine, MachineDeployment, MachineSet};
 
 /// Ownership among the objects of one Cluster.
@@ -21,7 +21,7 @@ pub struct Forest<'a> {
     machines: Vec<&'a Machine>,
     sets_of: HashMap<&'a str, Vec<&'a MachineSet>>,
     machines_of: HashMap<&'a str, Vec<&'a Machine>>,
-    hosts: HashMap<&'a str, &'a Host>,
+    hosts: HashMap<&'a str, Vec<&'a Host>>,
     places: bool,
 }
 
@@ -29,9 +29,12 @@ impl<'a> Forest<'a> {
     /// The objects of the Cluster of this name, or those without a Cluster. With `places` the Host or Hypervisor of
     /// each Machine is below it.
     pub fn of(snapshot: &'a Snapshot, cluster: Option<&str>, places: bool) -> Self {
-        let hosts = snapshot.hosts.sorted().into_iter();
-        let held =
-            hosts.filter_map(|host| Some((host.spec.consumer_ref.as_ref()?.uid.as_str(), host)));
+        let mut hosts: HashMap<&str, Vec<&Host>> = HashMap::new();
+        for host in snapshot.hosts.sorted() {
+            if let Some(consumer) = &host.spec.consumer_ref {
+                hosts.entry(consumer.uid.as_str()).or_default().push(host);
+            }
+        }
         let sets = labelled(snapshot.sets.sorted(), cluster);
         let machines = labelled(snapshot.machines.sorted(), cluster);
         Self {
@@ -42,7 +45,7 @@ impl<'a> Forest<'a> {
             machines_of: by_owner(&machines),
             sets,
             machines,
-            hosts: held.collect(),
+            hosts,
             places,
         }
     }
@@ -98,26 +101,40 @@ impl<'a> Forest<'a> {
 
     /// A Machine with its Host or Hypervisor.
     pub fn machine(&self, machine: &Machine) -> Branch {
-        let host = machine.uid().and_then(|uid| self.hosts.get(uid.as_str()));
-        let place = host.map(|host| match kinds::host(host).state.as_str() {
+        let hosts = self.hosts_of(machine);
+        let place = |host: &&Host| match kinds::host(host).state.as_str() {
             "Claimed" => host.name_any(),
             state => format!("{} ({state})", host.name_any()),
-        });
+        };
+        let places: Vec<String> = hosts.iter().map(place).collect();
         let hypervisor = machine.annotations().get(ANNOTATION_HYPERVISOR);
+        let place = (!places.is_empty()).then(|| places.join(" and "));
         let place = place.or_else(|| hypervisor.cloned());
         let standing = judged(machine, self.cluster, kinds::machine(machine, place));
         let mut below = branch(Kind::Machine.as_str(), machine, standing);
         below.row.control_plane = machine.is_control_plane();
         if self.places {
-            let host = host.map(|host| branch(Kind::Host.as_str(), *host, kinds::host(host)));
+            let hosts = hosts.into_iter();
+            let hosts = hosts.map(|host| branch(Kind::Host.as_str(), host, kinds::host(host)));
             let hypervisor = hypervisor.and_then(|name| self.snapshot.hypervisors.get(name));
             let hypervisor = hypervisor.map(|hypervisor| {
                 let standing = kinds::hypervisor(hypervisor);
                 branch(Kind::Hypervisor.as_str(), hypervisor, standing)
             });
-            below.below = host.into_iter().chain(hypervisor).collect();
+            below.below = hosts.chain(hypervisor).collect();
         }
         below
+    }
+
+    /// The Hosts that a Machine claims. Of several, which is a mistake, the one that it says it is on comes first.
+    fn hosts_of(&self, machine: &Machine) -> Vec<&'a Host> {
+        let uid = machine.uid().unwrap_or_default();
+        let mut hosts = self.hosts.get(uid.as_str()).cloned().unwrap_or_default();
+        let written = machine.annotations().get(ANNOTATION_HOST);
+        let said = || machine.status.as_ref()?.host.as_ref();
+        let own = written.or_else(said).cloned();
+        hosts.sort_by_key(|host| host.metadata.name != own);
+        hosts
     }
 
     /// Hosts whose claim names a deleted Machine of this cluster.

@@ -2,9 +2,10 @@
 
 use super::kind::Kind;
 use super::snapshot::Snapshot;
-use super::standing::Mark;
+use super::standing::{Mark, Standing};
 use super::tree::{Row, parts, rows};
 use super::waiting::blocking;
+use crate::api::conditions::{ConditionType, Reason, is_false};
 use crate::api::names::{ANNOTATION_PAUSED, ANNOTATION_RETRY};
 
 /// A command and its purpose.
@@ -32,7 +33,13 @@ pub fn commands(snapshot: &Snapshot) -> Vec<Command> {
     };
     let describe = |row: &Row| {
         let (kind, name, namespace) = of(row.kind, &row.name);
-        let why = format!("why it is {}", row.standing.state);
+        let Standing { state, reason, .. } = &row.standing;
+        // a Host stays Claimed, whatever is wrong with it
+        let is_hidden = row.kind == Kind::Host.as_str() && row.standing.mark == Mark::Trouble;
+        let why = match reason.as_str() {
+            reason if is_hidden && !reason.is_empty() => format!("about {reason}"),
+            _ => format!("why it is {state}"),
+        };
         command(
             format!("tatara describe {kind} {name} -n {namespace}"),
             &why,
@@ -45,12 +52,12 @@ pub fn commands(snapshot: &Snapshot) -> Vec<Command> {
         mark => {
             let known = blocking(below).filter(|row| Kind::parse(row.kind).is_some());
             commands.extend(known.map(describe));
-            let is_broken = mark == Mark::Trouble;
+            let is_broken = mark == Mark::Trouble && is_retried(snapshot.kind, &focus.standing);
             if has_logs(snapshot) && mark != Mark::Ready {
                 let text = format!("tatara logs machine {name} -n {namespace}");
                 commands.push(command(text, "the output of its steps"));
             }
-            if is_broken && [Kind::Machine, Kind::Host].contains(&snapshot.kind) {
+            if is_broken {
                 let text = format!(
                     "kubectl annotate {kind} {name} -n {namespace} --overwrite {ANNOTATION_RETRY}=\"$(date +%s)\""
                 );
@@ -88,12 +95,44 @@ fn paused(snapshot: &Snapshot, rows: &[Row]) -> Option<Command> {
     })
 }
 
-/// Whether it is a Machine with a Host or virtual machine, where steps ran.
+/// Whether the annotation changes something: it ends the back-off of what failed on a machine, and has a Host asked again.
+fn is_retried(kind: Kind, standing: &Standing) -> bool {
+    match kind {
+        Kind::Host => true,
+        Kind::Machine => Reason::parse(&standing.reason).is_some_and(|reason| {
+            matches!(
+                reason,
+                Reason::PrepareFailed
+                    | Reason::KubeadmInitFailed
+                    | Reason::KubeadmJoinFailed
+                    | Reason::PostKubeadmCommandsFailed
+                    | Reason::AddressFailed
+                    | Reason::UpdateFailed
+                    | Reason::KubeadmAddonsFailed
+                    | Reason::ResetFailed
+                    | Reason::ImageFailed
+                    | Reason::ImageChecksumDiffers
+                    | Reason::StorageInactive
+                    | Reason::StorageFull
+                    | Reason::LibvirtUnavailable
+                    | Reason::GatewayRefused
+            )
+        }),
+        _ => false,
+    }
+}
+
+/// Whether it is a Machine with a Host or virtual machine, where steps ran, and that can be asked for them.
 fn has_logs(snapshot: &Snapshot) -> bool {
     let machine = match snapshot.kind {
         Kind::Machine => snapshot.machines.get(&snapshot.name),
         _ => None,
     };
     let status = machine.and_then(|machine| machine.status.as_ref());
-    status.is_some_and(|status| status.host.is_some())
+    let Some(name) = status.and_then(|status| status.host.as_ref()) else {
+        return false;
+    };
+    let host = snapshot.hosts.get(name);
+    let status = host.and_then(|host| host.status.as_ref());
+    !status.is_some_and(|status| is_false(&status.conditions, ConditionType::Reachable))
 }

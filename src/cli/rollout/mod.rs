@@ -15,7 +15,6 @@ use kube::{Api, ResourceExt};
 use super::caller::{ApiError, Caller};
 use super::duration;
 use crate::api::conditions::{ConditionType, Reason, Status, find};
-use crate::api::names::ANNOTATION_PAUSED;
 use crate::api::{MachineClass, MachineDeployment};
 use crate::core::machine_deployment::revision::Revision;
 
@@ -315,12 +314,8 @@ fn paused_by_annotation(deployment: &MachineDeployment) -> Option<String> {
     let status = deployment.status.as_ref()?;
     let paused = find(&status.conditions, ConditionType::Paused)?;
     let is_held = paused.status == Status::True && paused.reason == Reason::PausedByAnnotation;
-    is_held.then(|| {
-        format!(
-            "{}; remove it from that object: kubectl annotate KIND NAME {ANNOTATION_PAUSED}-",
-            paused.message
-        )
-    })
+    // it names the object, and has the command
+    is_held.then(|| paused.message.clone())
 }
 
 /// Writes a line to standard output.

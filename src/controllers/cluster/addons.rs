@@ -145,7 +145,7 @@ async fn sources(
     for addon in &spec.addons {
         let Some(data) = read(controller, &namespace, addon).await? else {
             return Ok(Err(format!(
-                "{} {}, named by spec.providerSpec.value.addons, does not exist in namespace {namespace}; create it",
+                "{} {}, named by spec.providerSpec.value.addons, does not exist in namespace {namespace}; create it, or correct the name",
                 kind(addon),
                 addon.name
             )));

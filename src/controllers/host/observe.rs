@@ -91,6 +91,7 @@ pub async fn observe(controller: &Hosts, host: Arc<Host>, now: Timestamp) -> Obs
         owner: owner_here,
         consumer: consumer_of(controller, machine.as_deref()),
         stands_in: stands_in(controller, &host, facts(&contact)),
+        marked_rival: marked_rival(controller, &host),
         rivals,
         guards,
         may_guard,
@@ -140,6 +141,16 @@ fn stands_in(controller: &Hosts, host: &Host, seen: Option<&HostFacts>) -> Optio
         .iter()
         .find(|other| is_same_server(host, seen, other, |of| is_marked(controller, of, &machine)));
     other.map(|other| other.name_any())
+}
+
+/// The other Host that alone had the marker, of all that have the same claim. Where several had it, as after a disk was copied,
+/// a person has to find out.
+fn marked_rival(controller: &Hosts, host: &Host) -> Option<String> {
+    let machine = claim::claimant(host, &controller.base.management)?;
+    let mut marked = claims::of(&controller.base.stores().hosts, &machine);
+    marked.retain(|of| is_marked(controller, of, &machine));
+    let only = marked.pop().filter(|_| marked.is_empty())?;
+    (only.uid() != host.uid()).then(|| only.name_any())
 }
 
 /// Whether the server of a Host had the marker of this Machine when it was last observed.

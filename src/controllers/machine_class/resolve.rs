@@ -48,7 +48,7 @@ pub fn resolve(
     }
     let class = stores.machine_classes.get(namespace, &reference.name).ok_or_else(|| {
         problem(Reason::MachineClassMissing, format!(
-            "MachineClass {}, named by spec.providerSpec.valueFrom.machineClass, does not exist in namespace {namespace}; create it",
+            "MachineClass {}, named by spec.providerSpec.valueFrom.machineClass, does not exist in namespace {namespace}; create it, or correct the name",
             reference.name
         ))
     })?;

@@ -90,7 +90,7 @@ pub enum VersionError {
     },
     /// A kubelet newer than the control plane of the same Machine.
     #[error(
-        "spec.versions.kubelet is {kubelet}, newer than spec.versions.controlPlane {control_plane} of the same Machine; set controlPlane to the version of the kubelet, or that back"
+        "spec.versions.kubelet is {kubelet}, newer than spec.versions.controlPlane {control_plane} of the same Machine, and no kubelet may be newer than its control plane; if controlPlane was lowered, set spec.versions.controlPlane to {kubelet} or newer: a control plane never goes back to an older version. If kubelet was raised alone, raise spec.versions.controlPlane too, or set spec.versions.kubelet to {control_plane}"
     )]
     KubeletAheadOfItsOwn {
         /// The kubelet's version.

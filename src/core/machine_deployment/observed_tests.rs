@@ -97,3 +97,30 @@ fn a_machine_that_cannot_leave_is_named_before_a_younger_one_that_waits_for_its_
         assert_eq!(observed.says.as_deref(), Some(says), "{reason}");
     }
 }
+
+#[test]
+fn an_update_that_fails_is_told_of_a_set_whose_machines_are_all_ready() {
+    let machine = |name: &str, ready: &str, reason: &str| -> Machine {
+        let condition = |name: &str, status: &str, reason: &str| {
+            json!({"type": name, "status": status, "reason": reason, "message": "install it",
+                "lastTransitionTime": "2026-11-21T00:00:00Z"})
+        };
+        let machine = json!({"metadata": {"name": name}, "spec": {}, "status": {"conditions":
+            [condition("Ready", ready, "NodeReady"), condition("Updating", "True", reason)]}});
+        serde_json::from_value(machine).expect("a Machine")
+    };
+    let updates = machine("a", "True", "Draining");
+    let fails = machine("b", "True", "UpdateFailed");
+    // its set has not counted that yet
+    let unready = machine("c", "False", "UpdateFailed");
+    for (machines, says) in [
+        (vec![&updates, &fails], Some("Machine b: install it")),
+        (vec![&updates, &unready], None),
+    ] {
+        let mut observed = ObservedSet::from_api(&set("ms", Some("md")), "md");
+        (observed.counts.current, observed.counts.ready) = (4, 4);
+        observed.take_in(machines);
+        assert_eq!(observed.says.as_deref(), says);
+        assert!(!observed.lacks_host);
+    }
+}

@@ -59,7 +59,7 @@ pub fn login(namespace: &str, name: &str, secret: Option<&Secret>) -> Result<Log
             Reason::BMCCredentialMissing,
             format!(
                 "spec.bmc.credentialsRef names Secret {name}, and {namespace} has none of that name with type \
-                 kubernetes.io/basic-auth; create it, after deleting one of another type: kubectl -n {namespace} create secret generic {name} \
+                 kubernetes.io/basic-auth; correct the name, or create it, after deleting one of another type: kubectl -n {namespace} create secret generic {name} \
                  --type=kubernetes.io/basic-auth --from-file=username=FILE --from-file=password=FILE"
             ),
         ));

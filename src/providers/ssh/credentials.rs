@@ -47,7 +47,7 @@ impl Credentials {
                 reason: Reason::CredentialMissing,
                 message: format!(
                     "credentialsRef names Secret {name}, and {namespace} has none of that name with type \
-                     kubernetes.io/ssh-auth; create it, after deleting one of another type: kubectl -n {namespace} create secret generic {name} \
+                     kubernetes.io/ssh-auth; correct the name, or create it, after deleting one of another type: kubectl -n {namespace} create secret generic {name} \
                      --type=kubernetes.io/ssh-auth --from-file=ssh-privatekey=KEYFILE"
                 ),
                 transient: false,

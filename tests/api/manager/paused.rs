@@ -19,7 +19,7 @@ async fn below_a_paused_cluster_no_machine_is_made_or_deleted_until_it_goes_on()
     let why = ".status.conditions[?(@.type==\"Paused\")].message";
     let says = "Cluster c has the annotation cluster.k8s.io/paused";
     for below in [set.as_str(), "machinedeployment/workers"] {
-        world.until_says(below, says, why).await;
+        world.until_begins(below, says, why).await;
     }
     world.kubectl(&["scale", "machinedeployment/workers", "--replicas=3"]);
     // a set of its own stays as it is, whatever it is told

@@ -211,7 +211,7 @@ fn steps_are_told_with_reasons(said: &[String], new: &str, old: &str) {
         (
             "current",
             "from 0 to 1",
-            "1 current Machines < 2 spec.replicas + 0 maxSurge",
+            "1 current Machine < 2 spec.replicas + 0 maxSurge",
         ),
         (
             "old",
@@ -221,7 +221,7 @@ fn steps_are_told_with_reasons(said: &[String], new: &str, old: &str) {
         (
             "current",
             "from 1 to 2",
-            "1 current Machines < 2 spec.replicas + 0 maxSurge",
+            "1 current Machine < 2 spec.replicas + 0 maxSurge",
         ),
     ] {
         let is_it = |step: &&&str| {

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::fixture::{Fixture, ago, bootstrapping, condition, ready, rolling};
 use super::{UTF8, now, shown};
-use crate::api::names::{ANNOTATION_HYPERVISOR, ANNOTATION_PAUSED};
+use crate::api::names::{ANNOTATION_HOST, ANNOTATION_HYPERVISOR, ANNOTATION_PAUSED};
 use crate::cli::describe::details::details;
 use crate::cli::describe::events::Occurrence;
 use crate::cli::describe::kind::Kind;
@@ -114,6 +114,48 @@ fn a_hypervisor_and_a_class_are_shown_with_what_uses_them() {
     assert_snapshot!([shown, class].join("\n--\n"));
 }
 
+/// A Machine with this reason, on a host that does not answer.
+fn failing(reason: &str) -> Fixture {
+    let mut fixture = bootstrapping();
+    let ready = condition("Ready", "False", reason, "why", 40);
+    let status = json!({"phase": "Bootstrapping", "host": "c"});
+    fixture.machine("web-1", "set-web", status, &[ready]);
+    let silent = |kind| condition(kind, "False", "SshUnreachable", "no answer", 40);
+    let conditions = ["Reachable", "Ready"].map(silent);
+    fixture.host("c", Some("web-1"), "Claimed", &conditions);
+    fixture.of(Kind::Machine, "web-1")
+}
+
+#[test]
+fn the_fault_of_a_claimed_host_is_named_beside_its_command() {
+    let commands = commands(&failing("SshUnreachable").snapshot);
+    let why: Vec<&str> = commands.iter().map(|one| one.why.as_str()).collect();
+    assert_eq!(why, ["about SshUnreachable"]);
+}
+
+#[test]
+fn of_two_hosts_with_its_claim_a_machine_shows_its_own_first_and_both() {
+    for (written, said, expected) in [
+        (Some("c"), "b", "on c and b"),
+        (None, "c", "on c and b"),
+        (None, "x", "on b and c"),
+    ] {
+        let mut fixture = ready();
+        fixture.host("b", Some("web-1"), "Claimed", &[]);
+        let mut machine = fixture.snapshot.machines.get("web-1").expect("one").clone();
+        let written = written.map(|host| (ANNOTATION_HOST.to_owned(), host.to_owned()));
+        machine.annotations_mut().extend(written);
+        machine.status.as_mut().expect("a status").host = Some(said.into());
+        fixture.snapshot.machines.take(Event::Apply(machine));
+        let shown = shown(&fixture.of(Kind::Machine, "web-1").snapshot, UTF8);
+        assert!(shown.contains(expected), "{shown}");
+        assert!(
+            ["Host/b", "Host/c"].iter().all(|host| shown.contains(host)),
+            "{shown}"
+        );
+    }
+}
+
 #[test]
 fn the_command_to_go_on_fits_how_the_object_is() {
     let mut paused = ready();
@@ -141,6 +183,15 @@ fn the_command_to_go_on_fits_how_the_object_is() {
                 "tatara logs machine web-1 -n default",
                 "kubectl annotate machine web-1 -n default --overwrite tatara.dev/retry=\"$(date +%s)\"",
             ],
+        ),
+        // nothing runs on a host that does not answer, and what an edit mends is not retried
+        (
+            failing("SshUnreachable"),
+            vec!["tatara describe host c -n default"],
+        ),
+        (
+            failing("InvalidConfiguration"),
+            vec!["tatara describe host c -n default"],
         ),
         (
             failed().of(Kind::MachineSet, "web"),

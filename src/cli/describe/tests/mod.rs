@@ -186,6 +186,29 @@ fn plain_lines_tell_each_change_once() {
 }
 
 #[test]
+fn a_host_that_was_freed_is_not_called_deleted() {
+    for (is_deleted, expected) in [
+        (false, "  0.0s    Host/c  no longer used by this Cluster"),
+        (true, "  0.0s    Host/c  deleted"),
+    ] {
+        let mut fixture = ready();
+        let machines = fixture.snapshot.machines.sorted();
+        let gone = (*machines.last().expect("a machine")).clone();
+        fixture.snapshot.machines.take(Event::Delete(gone));
+        let mut changes = Changes::since(now());
+        changes.lines(&fixture.snapshot, now(), UTF8);
+        fixture.host("c", None, "Available", &[]);
+        if is_deleted {
+            let host = fixture.snapshot.hosts.get("c").expect("a host").clone();
+            fixture.snapshot.hosts.take(Event::Delete(host));
+        }
+        let lines = changes.lines(&fixture.snapshot, now(), UTF8);
+        let line = lines.iter().find(|line| line.contains("Host/c"));
+        assert_eq!(line.map(|line| line.trim()), Some(expected.trim()));
+    }
+}
+
+#[test]
 fn a_cluster_is_ready_only_when_that_was_said_of_its_newest_spec() {
     let mut fixture = ready();
     assert!(super::is_ready(&fixture.snapshot));

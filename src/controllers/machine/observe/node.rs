@@ -7,6 +7,7 @@ use kube::ResourceExt;
 use super::super::Machines;
 use super::{cluster_endpoint, turns};
 use crate::api::cluster::{Turn, TurnAction};
+use crate::api::conditions::{ConditionType, is_false};
 use crate::api::names::{self, ANNOTATION_INITIALIZED};
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::controllers::workloads::Workloads;
@@ -75,16 +76,25 @@ fn restarting(cluster: &Cluster, turn: &Turn, state: &Connectivity) -> String {
     )
 }
 
-/// The message that the API of a Cluster does not answer. The Cluster has details once several probes have failed.
+/// The message that the API of a Cluster does not answer.
 fn silent(stores: &Stores, cluster: &Cluster, state: &Connectivity) -> String {
     let namespace = cluster.namespace().unwrap_or_default();
     let spec = ClusterProviderSpec::decode(cluster.spec.provider_spec.value.as_ref());
     let first = cluster.annotations().get(ANNOTATION_INITIALIZED);
     let endpoint = cluster_endpoint(stores, &namespace, spec.as_ref().ok(), first);
     let at = endpoint.map_or_else(|| "its address".into(), |at| format!("https://{at}"));
+    let name = cluster.name_any();
+    let status = cluster.status.as_ref();
+    // it stays True until several probes have failed
+    let is_told = status
+        .is_some_and(|status| is_false(&status.conditions, ConditionType::ControlPlaneHealthy));
+    let more = if is_told {
+        format!("; see condition ControlPlaneHealthy of Cluster {name}")
+    } else {
+        String::new()
+    };
     format!(
-        "the API of Cluster {0} does not answer{1}. Check route and firewall between the manager and {at}, and that kube-apiserver runs; see condition ControlPlaneHealthy of Cluster {0}",
-        cluster.name_any(),
+        "the API of Cluster {name} does not answer{}. Check route and firewall between the manager and {at}, and that kube-apiserver runs{more}",
         why(state)
     )
 }

@@ -8,6 +8,7 @@ use super::super::observed::{MachineFact, Observed};
 use super::{Action, Plan};
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::api::names::{FINALIZER_CLUSTER, FINALIZER_PROFILE, LABEL_CLUSTER, MANAGER_ACCOUNT};
+use crate::core::words::counted;
 use crate::core::{Next, trouble};
 
 /// How soon Machines without the label are looked for again.
@@ -64,9 +65,9 @@ pub fn plan(observed: &Observed) -> Plan {
         let blocked = observed.machines.iter().filter_map(|m| m.trouble.as_ref());
         let worst = trouble::worst(blocked.filter(|trouble| trouble.is_warning()));
         let message = format!(
-            "{} workers and {} control-plane Machines are left{}{unreadable}{}; tatara describe cluster {} -n {} shows what each waits for",
-            count(false),
-            count(true),
+            "{} and {} are left{}{unreadable}{}; tatara describe cluster {} -n {} shows what each waits for",
+            counted(count(false), "worker"),
+            counted(count(true), "control-plane Machine"),
             named(&observed.machines),
             unlabelled(observed),
             observed.cluster.name_any(),

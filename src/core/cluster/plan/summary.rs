@@ -54,7 +54,13 @@ pub fn summarise(observed: &Observed, plan: &mut Plan) {
         None if ready < all || observed.pool.is_some() => {
             let machines = format!("{ready} of {all} Machines are ready");
             let worst = trouble::worst(observed.machines.iter().filter_map(|m| m.trouble.as_ref()));
-            let message = trouble::beside(trouble::beside(machines, worst), observed.pool.clone());
+            let message = match observed.pool.clone() {
+                // no Machine is waited for
+                Some(pool) if ready == all => {
+                    trouble::beside(trouble::beside(pool, Some(machines)), worst)
+                }
+                pool => trouble::beside(trouble::beside(machines, worst), pool),
+            };
             Finding::no(ConditionType::Ready, Reason::WaitingForMachines, message)
         }
         None => Finding::yes(ConditionType::Ready, Reason::Ready, failing(observed)),

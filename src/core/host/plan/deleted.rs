@@ -9,10 +9,20 @@ use super::{consumer, is_deleted};
 pub fn stays(observed: &Observed) -> String {
     let namespace = observed.host.namespace().unwrap_or_default();
     match consumer(observed).filter(|_| is_deleted(observed)) {
-        Some(consumer) if consumer.releasing => format!(
-            ". The Host is removed once it is reset; if the server is off for good, first delete the Machine that claims it with tatara.dev/host-is-gone (docs/operating.md), then: kubectl -n {namespace} patch host {} --type=json -p '[{{\"op\":\"remove\",\"path\":\"/metadata/finalizers\"}}]'",
-            observed.host.name_any(),
-        ),
+        Some(consumer) if consumer.releasing => {
+            let (when, first) = if observed.consumer.exists() {
+                (
+                    "once it is reset",
+                    ", first delete the Machine that claims it with tatara.dev/host-is-gone (docs/operating.md), then",
+                )
+            } else {
+                ("once it answers and is reset", "")
+            };
+            format!(
+                ". The Host is removed {when}; if the server is off for good{first}: {}",
+                anyway(observed)
+            )
+        }
         Some(consumer) if let Some(cluster) = &observed.guards => format!(
             ". The Host is being deleted, but stays as long as Machine {}, which has the control plane of Cluster {cluster}; nothing happens to it meanwhile",
             consumer.name
@@ -23,4 +33,13 @@ pub fn stays(observed: &Observed) -> String {
         ),
         _ => String::new(),
     }
+}
+
+/// The command that removes a Host at once, whatever is on its server.
+pub fn anyway(observed: &Observed) -> String {
+    format!(
+        "kubectl -n {} patch host {} --type=json -p '[{{\"op\":\"remove\",\"path\":\"/metadata/finalizers\"}}]'",
+        observed.host.namespace().unwrap_or_default(),
+        observed.host.name_any(),
+    )
 }

@@ -6,8 +6,8 @@ use kube::ResourceExt;
 
 use super::super::observed::{Contact, Observed};
 use super::{
-    ASK_AGAIN, Action, Plan, State, claimed, consumer, is_deleted, is_installing, orphaned,
-    reinstall, unavailable,
+    ASK_AGAIN, Action, Plan, State, claimed, consumer, deleted, is_deleted, is_installing,
+    orphaned, reinstall, unavailable,
 };
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::host::ConsumerRef;
@@ -101,6 +101,9 @@ pub fn contested(observed: &Observed) -> Option<Plan> {
             }
             Ownership::Unreadable(_) => "",
         },
+        Contact::Failed(_) | Contact::Off if let Some(other) = &observed.marked_rival => {
+            &runs_on(observed, name, other)
+        }
         Contact::Failed(_) | Contact::Off => ". Its server does not answer: wait for it",
         Contact::NotAsked => "",
     };
@@ -115,6 +118,21 @@ pub fn contested(observed: &Observed) -> Option<Plan> {
         message,
         next,
     ))
+}
+
+/// A person may act on what the other server showed; nothing is deleted or released on that ground.
+fn runs_on(observed: &Observed, machine: &str, other: &str) -> String {
+    let namespace = observed.host.namespace().unwrap_or_default();
+    let remedy = if is_deleted(observed) {
+        let anyway = deleted::anyway(observed);
+        format!("this one is removed once it answers; if it is off for good: {anyway}")
+    } else {
+        let name = observed.host.name_any();
+        format!("kubectl -n {namespace} delete host {name} --wait=false")
+    };
+    format!(
+        ". Its server does not answer. Machine {machine} runs on Host {other} (its server has the Machine's marker): {remedy}"
+    )
 }
 
 fn is_claimants(observed: &Observed, owner: &Owner) -> bool {

@@ -10,8 +10,10 @@ use serde_json::{Value, json};
 
 use super::super::kind::PlaceKind;
 use super::super::observed::{Observed, Refusal};
-use crate::api::conditions::{ConditionType, Reason, Status, find, is_true, reason_of};
-use crate::api::host::HostFacts;
+use crate::api::conditions::{
+    ConditionType, Reason, Severity, Status, find, is_false, is_true, reason_of,
+};
+use crate::api::host::{ConsumerRef, HostFacts};
 use crate::api::machine_provider_spec::HostRequirements;
 use crate::api::names::{ANNOTATION_HOST, ANNOTATION_PAUSED};
 use crate::api::readable::unreadable;
@@ -25,6 +27,9 @@ const NAMED: usize = 3;
 enum Obstacle {
     Unreadable,
     Claimed,
+    Silent,
+    Abandoned,
+    Releasing,
     Paused,
     Maintenance,
     Deleting,
@@ -41,6 +46,9 @@ impl Obstacle {
         match self {
             Self::Unreadable => "unreadable",
             Self::Claimed => "claimed",
+            Self::Silent => "claimed and not answering",
+            Self::Abandoned => "claimed by a Machine that does not exist",
+            Self::Releasing => "being released",
             Self::Paused => "paused",
             Self::Maintenance => "in maintenance",
             Self::Deleting => "being deleted",
@@ -127,7 +135,10 @@ fn refusal(matching: &[&Arc<Host>], requirements: &HostRequirements) -> Refusal 
         if let Some(obstacle) = obstacle(host, requirements) {
             *counts.entry(obstacle).or_default() += 1;
             if obstacle != Obstacle::Claimed {
-                others.push(format!("{} ({})", host.name_any(), why(host, obstacle)));
+                others.push(match why(host, obstacle) {
+                    Some(why) => format!("{} ({why})", host.name_any()),
+                    None => host.name_any(),
+                });
             }
         }
     }
@@ -146,8 +157,10 @@ fn refusal(matching: &[&Arc<Host>], requirements: &HostRequirements) -> Refusal 
         names if names.is_empty() => names,
         names => format!(": {names}{more}"),
     };
-    let remedy = match matching.iter().find_map(|host| says(host, requirements)) {
-        Some(said) => format!(". {said}"),
+    let said = matching.iter().find_map(|host| says(host, requirements));
+    let awaited = || matching.iter().find_map(|host| awaits(host, requirements));
+    let remedy = match said.map(|said| format!(". {said}")).or_else(awaited) {
+        Some(remedy) => remedy,
         None => format!(
             "; kubectl -n {} get hosts shows why; free, repair or add one",
             matching
@@ -165,22 +178,55 @@ fn refusal(matching: &[&Arc<Host>], requirements: &HostRequirements) -> Refusal 
 /// What a Host with a fault says of it, with the remedy: who looks at the Machine, or at its Cluster, needs no other object.
 fn says(host: &Host, requirements: &HostRequirements) -> Option<String> {
     let obstacle = obstacle(host, requirements)?;
-    if obstacle < Obstacle::Unreachable {
-        return None;
-    }
-    let status = host.status.as_ref()?;
-    let available = find(&status.conditions, ConditionType::Available)?;
-    let is_told = available.status != Status::True && !available.message.is_empty();
+    let available = unavailable(host).filter(|said| !said.message.is_empty())?;
+    let is_told = match obstacle {
+        Obstacle::Abandoned => true,
+        Obstacle::Releasing => is_fault(available),
+        other => other >= Obstacle::Unreachable,
+    };
     is_told.then(|| format!("Host {}: {}", host.name_any(), available.message))
 }
 
-/// The reason in the Host's own condition, or what keeps it back.
-fn why(host: &Host, obstacle: Obstacle) -> &str {
-    let status = host.status.as_ref();
-    let available = status.and_then(|status| find(&status.conditions, ConditionType::Available));
-    match available {
-        Some(available) if available.status != Status::True => &available.reason,
-        _ => obstacle.words(),
+/// What happens to a Host without anybody, and makes it free.
+fn awaits(host: &Host, requirements: &HostRequirements) -> Option<String> {
+    let until = match obstacle(host, requirements)? {
+        Obstacle::NotSeen => "checked",
+        Obstacle::Releasing => "released",
+        _ => return None,
+    };
+    Some(format!("; waiting until {} is {until}", host.name_any()))
+}
+
+/// The reason in the Host's own condition, where it says more than the obstacle.
+fn why(host: &Host, obstacle: Obstacle) -> Option<&str> {
+    match obstacle {
+        // said before its spec was changed
+        Obstacle::NotSeen => None,
+        _ => unavailable(host).map(|said| said.reason.as_str()),
+    }
+}
+
+/// The condition with which a Host says that it is not available.
+fn unavailable(host: &Host) -> Option<&Condition> {
+    let conditions = &host.status.as_ref()?.conditions;
+    find(conditions, ConditionType::Available).filter(|said| said.status != Status::True)
+}
+
+fn is_fault(said: &Condition) -> bool {
+    let reason = Reason::parse(&said.reason);
+    reason.is_some_and(|reason| reason.severity() == Severity::Warning)
+}
+
+/// How a claimed Host stands: whether it comes back by itself, or somebody has to look at it.
+fn held(host: &Host, claim: &ConsumerRef, conditions: &[Condition]) -> Obstacle {
+    if unavailable(host).is_some_and(|said| said.reason == Reason::MachineGone) {
+        Obstacle::Abandoned
+    } else if claim.releasing {
+        Obstacle::Releasing
+    } else if is_false(conditions, ConditionType::Reachable) {
+        Obstacle::Silent
+    } else {
+        Obstacle::Claimed
     }
 }
 
@@ -191,8 +237,8 @@ fn obstacle(host: &Host, requirements: &HostRequirements) -> Option<Obstacle> {
         .unwrap_or_default();
     if unreadable(host).is_some() {
         Some(Obstacle::Unreadable)
-    } else if host.spec.consumer_ref.is_some() {
-        Some(Obstacle::Claimed)
+    } else if let Some(claim) = &host.spec.consumer_ref {
+        Some(held(host, claim, conditions))
     } else if host.annotations().contains_key(ANNOTATION_PAUSED) {
         Some(Obstacle::Paused)
     } else if host.spec.maintenance {
@@ -203,7 +249,12 @@ fn obstacle(host: &Host, requirements: &HostRequirements) -> Option<Obstacle> {
         // what stands in its status was said of another address, or with other keys
         || status.and_then(|status| status.observed_generation) != host.metadata.generation
     {
-        Some(Obstacle::NotSeen)
+        let is_freed = unavailable(host).is_some_and(|said| said.reason == Reason::Freeing);
+        Some(if is_freed {
+            Obstacle::Releasing
+        } else {
+            Obstacle::NotSeen
+        })
     } else if !is_true(conditions, ConditionType::Reachable) && !rests(conditions) {
         let why = reason_of(conditions, ConditionType::Reachable);
         let is_refused = why.is_some_and(Reason::is_refused_login);

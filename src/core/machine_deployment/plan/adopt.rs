@@ -10,6 +10,7 @@ use super::roll::Roll;
 use super::sets::{self, New};
 use super::{Action, SetUpdate, revision};
 use crate::api::names::ANNOTATION_DISABLE_CREATE;
+use crate::core::words::counted;
 
 /// What is to be done about the Machines that nobody controls.
 #[derive(Debug, Default)]
@@ -144,7 +145,7 @@ fn adopt(set: &ObservedSet, group: &[&Orphan]) -> Vec<Action> {
                 Some("true".to_owned()),
             )]
             .into(),
-            because: vec![format!("it adopts {} Machines", group.len())],
+            because: vec![format!("it adopts {}", counted(group.len(), "Machine"))],
             ..SetUpdate::default()
         }))];
     }

@@ -8,7 +8,8 @@ use super::sets::is_complete;
 use super::{Action, Plan, SetUpdate, StatusCounts};
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::api::machine_deployment::StrategyType;
-use crate::api::names::ANNOTATION_DISABLE_CREATE;
+use crate::api::names::{ANNOTATION_DISABLE_CREATE, ANNOTATION_PAUSED};
+use crate::core::words::counted;
 
 const AVAILABLE: ConditionType = ConditionType::Available;
 const PROGRESSING: ConditionType = ConditionType::Progressing;
@@ -86,7 +87,8 @@ fn available(roll: &Roll, counts: &StatusCounts) -> Finding {
             ""
         };
         format!(
-            "{have} available replicas {sign} {minimum} required ({replicas} spec.replicas − {missing} maxUnavailable{raised})"
+            "{} {sign} {minimum} required ({replicas} spec.replicas − {missing} maxUnavailable{raised})",
+            counted(have, "available replica")
         )
     };
     if have >= minimum {
@@ -103,9 +105,9 @@ fn rolling_out(roll: &Roll) -> Finding {
         .filter(|set| set.is_active())
         .map(|set| {
             format!(
-                "{} ({} Machines)",
+                "{} ({})",
                 set.name,
-                set.counts.current + set.counts.deleting
+                counted(set.counts.current + set.counts.deleting, "Machine")
             )
         })
         .collect();
@@ -135,10 +137,10 @@ fn progressing(roll: &Roll, targets: &Targets, actions: &[Action]) -> Finding {
     }
     let steps = steps(roll, actions);
     if is_complete(roll, targets) {
-        let all = format!(
-            "all {} Machines are available and have the current template",
-            roll.replicas()
-        );
+        let all = match roll.replicas() {
+            1 => "its only Machine is available and has the current template".into(),
+            all => format!("all {all} Machines are available and have the current template"),
+        };
         // what it does not adopt
         let told = targets.waiting.iter().cloned();
         let told = told.filter(|_| has_control_plane(&roll.observed.template));
@@ -157,8 +159,12 @@ fn progressing(roll: &Roll, targets: &Targets, actions: &[Action]) -> Finding {
     if let Some((reason, refused)) = &targets.refused {
         return Finding::no(PROGRESSING, *reason, refused.clone());
     }
+    if let Some(object) = &roll.observed.paused_by {
+        let held = held(roll.observed, object);
+        return Finding::no(PROGRESSING, Reason::Paused, held);
+    }
     let waiting = waiting(roll, targets);
-    if roll.observed.paused || roll.observed.paused_by.is_some() {
+    if roll.observed.paused {
         return Finding::no(PROGRESSING, Reason::Paused, waiting);
     }
     if roll.stalled {
@@ -196,8 +202,9 @@ fn steps(roll: &Roll, actions: &[Action]) -> Vec<String> {
         Action::CreateSet(new) => {
             let reasons = new.because.join("; ");
             Some(format!(
-                "new MachineSet {} with {} Machines: {reasons}",
-                new.name, new.replicas
+                "new MachineSet {} with {}: {reasons}",
+                new.name,
+                counted(new.replicas, "Machine")
             ))
         }
         Action::UpdateSet(update) => {
@@ -254,8 +261,7 @@ fn waiting(roll: &Roll, targets: &Targets) -> String {
     ] {
         match count {
             ..=0 => (),
-            1 => arithmetic.push(format!("1 Machine {what}")),
-            _ => arithmetic.push(format!("{count} Machines {what}")),
+            _ => arithmetic.push(format!("{} {what}", counted(count, "Machine"))),
         }
     }
     // the current set first: it is what a roll waits for
@@ -295,16 +301,24 @@ fn needs_host(roll: &Roll) -> Option<String> {
         (false, _) => "rollingUpdate.maxUnavailable of 1 or more",
     };
     Some(format!(
-        "the roll needs {missing} more free Host{} for its new Machines, or {or}",
-        if missing == 1 { "" } else { "s" }
+        "the roll needs {} for its new Machines, or {or}",
+        counted(missing, "more free Host")
     ))
+}
+
+/// Which object holds it still, and the command that lets it go on; names and kinds in a command are in small letters.
+fn held(observed: &Observed, object: &str) -> String {
+    format!(
+        "{object} has the annotation {ANNOTATION_PAUSED}, so nothing is done; to go on: kubectl -n {} annotate {} {ANNOTATION_PAUSED}-",
+        observed.namespace,
+        object.to_lowercase()
+    )
 }
 
 fn paused(observed: &Observed) -> Finding {
     match (&observed.paused_by, observed.paused) {
         (Some(object), _) => {
-            let text = format!("{object} has the annotation cluster.k8s.io/paused");
-            Finding::yes(PAUSED, Reason::PausedByAnnotation, text)
+            Finding::yes(PAUSED, Reason::PausedByAnnotation, held(observed, object))
         }
         (None, true) => Finding::yes(
             PAUSED,

@@ -10,6 +10,7 @@ use crate::api::conditions::Reason;
 use crate::api::machine_deployment::StrategyType;
 use crate::api::names::ANNOTATION_MOVES_TO;
 use crate::core::machine_deployment::ObservedSet;
+use crate::core::words::counted;
 
 const SCALE_DOWN: &str = "scale down to spec.replicas of the MachineDeployment";
 
@@ -62,8 +63,9 @@ pub fn targets(roll: &Roll) -> Targets {
         targets.refused = Some((Reason::NeedsReplacement, refused));
     } else if asked_for > 0 {
         targets.waiting.push(format!(
-            "waiting for MachineSet {} to create {asked_for} Machines",
-            current.name
+            "waiting for MachineSet {} to create {}",
+            current.name,
+            counted(asked_for, "Machine")
         ));
     } else {
         step(roll, &mut targets);
@@ -104,10 +106,11 @@ fn grow(roll: &Roll, targets: &mut Targets, missing: i32) {
     let replicas = roll.replicas();
     match room.min(missing) {
         0 => targets.waiting.push(format!(
-            "{total} Machines, those in deletion included, ≥ {replicas} spec.replicas"
+            "{}, those in deletion included, ≥ {replicas} spec.replicas",
+            counted(total, "Machine")
         )),
         step => {
-            let text = format!("{total} Machines < {replicas} spec.replicas");
+            let text = format!("{} < {replicas} spec.replicas", counted(total, "Machine"));
             targets.current.set(targets.current.to + step, text);
         }
     }
@@ -127,7 +130,12 @@ fn moving(roll: &Roll, targets: &mut Targets) -> Option<String> {
         }
         count += target.surplus();
     }
-    (count > 0).then(|| format!("{count} Machines to move to another MachineSet"))
+    (count > 0).then(|| {
+        format!(
+            "{} to move to another MachineSet",
+            counted(count, "Machine")
+        )
+    })
 }
 
 /// What differs cannot be changed on a Machine that runs.
@@ -154,21 +162,22 @@ fn step(roll: &Roll, targets: &mut Targets) {
         moved += step;
         let target = &mut targets.old[at];
         let to = target.staying() - step;
-        target.set(to, format!("{step} move to the current set: {why}"));
+        target.set(to, format!("{step} to move to the current set: {why}"));
     }
     if moved > 0 {
         targets.moves = true;
         let to = targets.current.to + moved;
         targets
             .current
-            .set(to, format!("{moved} Machines move to it"));
+            .set(to, format!("{} to move to it", counted(moved, "Machine")));
     } else if targets.old.iter().any(|target| target.staying() > 0) {
         let available = targets.available();
         let uncounted = roll.current.filter(|set| set.is_behind());
         let uncounted = uncounted
             .map(|set| format!("; MachineSet {} has not counted what moved to it", set.name));
         targets.waiting.push(format!(
-            "{available} available replicas, {minimum} must stay available{}",
+            "{}, {minimum} must stay available{}",
+            counted(available, "available replica"),
             uncounted.unwrap_or_default()
         ));
     }

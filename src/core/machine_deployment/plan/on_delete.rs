@@ -5,6 +5,7 @@
 //! once, not when its deletion has ended: a deletion that hangs must not delay its replacement.
 
 use super::roll::{Roll, Target, Targets};
+use crate::core::words::counted;
 
 const ALIGN: &str = "scale down to align to existing Machines";
 const SCALE_DOWN: &str = "scale down to spec.replicas of the MachineDeployment";
@@ -18,7 +19,10 @@ pub fn targets(roll: &Roll) -> Targets {
     if wanted > replicas {
         targets.current.set(replicas, SCALE_DOWN);
     } else if wanted < replicas && total < replicas {
-        let text = format!("{total} current Machines < {replicas} spec.replicas");
+        let text = format!(
+            "{} < {replicas} spec.replicas",
+            counted(total, "current Machine")
+        );
         targets.current.set(wanted + (replicas - total), text);
     }
     for target in &mut targets.old {

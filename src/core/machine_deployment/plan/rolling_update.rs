@@ -14,6 +14,7 @@
 
 use super::roll::{Roll, Target, Targets};
 use super::{breaker, scale};
+use crate::core::words::counted;
 
 /// The next step of a RollingUpdate.
 pub fn targets(roll: &Roll) -> Targets {
@@ -60,12 +61,14 @@ fn unsettled(roll: &Roll, targets: &Targets) -> Option<String> {
         let what = match (missing, unsettled) {
             (0, 0) => return None,
             (0, count) => format!(
-                "{count} Machines of old MachineSet {} to become available",
+                "{} of old MachineSet {} to become available",
+                counted(count, "Machine"),
                 set.name
             ),
             (count, _) => format!(
-                "old MachineSet {} to create {count} lost Machines again",
-                set.name
+                "old MachineSet {} to create {} again",
+                set.name,
+                counted(count, "lost Machine")
             ),
         };
         Some(format!("waiting for {what}"))
@@ -79,8 +82,9 @@ pub(super) fn lost_of_current(roll: &Roll) -> Option<String> {
     let missing = set.counts.wanted - set.counts.current;
     (missing > 0).then(|| {
         format!(
-            "waiting for MachineSet {} to create {missing} Machines",
-            set.name
+            "waiting for MachineSet {} to create {}",
+            set.name,
+            counted(missing, "Machine")
         )
     })
 }
@@ -110,7 +114,8 @@ pub(super) fn grow_current(roll: &Roll, targets: &mut Targets, may_grow: bool) {
         ("<", room.min(replicas - wanted))
     };
     let text = format!(
-        "{total} current Machines{deleting} {sign} {replicas} spec.replicas + {} maxSurge",
+        "{}{deleting} {sign} {replicas} spec.replicas + {} maxSurge",
+        counted(total, "current Machine"),
         roll.limits.surge
     );
     match step {
@@ -159,7 +164,10 @@ pub(super) fn spare(roll: &Roll, targets: &Targets) -> Vec<(usize, i32, String)>
         let text = if step <= free {
             format!("{free} of its Machines are not available")
         } else {
-            format!("{available} available replicas > {minimum} minimum available replicas")
+            format!(
+                "{} > {minimum} minimum available replicas",
+                counted(available, "available replica")
+            )
         };
         budget -= step;
         available -= (step - free).max(0);
@@ -176,7 +184,8 @@ pub(super) fn shrink_old(roll: &Roll, targets: &mut Targets) {
     if !targets.changes() && targets.old.iter().any(|target| target.staying() > 0) {
         let (available, minimum) = (targets.available(), roll.min_available());
         targets.waiting.push(format!(
-            "{available} available replicas, {minimum} must stay available"
+            "{}, {minimum} must stay available",
+            counted(available, "available replica")
         ));
     }
 }

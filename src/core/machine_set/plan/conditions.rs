@@ -123,6 +123,13 @@ fn worst(mine: &[&ObservedMachine], leaving: bool) -> Option<String> {
     trouble::worst(of.filter_map(|machine| machine.trouble.as_ref()))
 }
 
+/// Of Machines that are Ready, what a person should look at: an update that fails. Its deployment is woken by these words.
+fn failing(mine: &[&ObservedMachine]) -> Option<String> {
+    let stay = mine.iter().filter(|machine| machine.deleting.is_none());
+    let troubles = stay.filter_map(|machine| machine.trouble.as_ref());
+    trouble::worst(troubles.filter(|trouble| trouble.is_warning()))
+}
+
 fn machines_ready(plan: &Plan, observed: &Observed, mine: &[&ObservedMachine]) -> Finding {
     let counts = &plan.counts;
     let mut message = format!("{}/{} ready", counts.ready, observed.replicas);
@@ -135,7 +142,11 @@ fn machines_ready(plan: &Plan, observed: &Observed, mine: &[&ObservedMachine]) -
         }
     }
     if counts.ready == counts.replicas && counts.replicas == observed.replicas {
-        return Finding::yes(MACHINES_READY, Reason::AllReady, message);
+        return Finding::yes(
+            MACHINES_READY,
+            Reason::AllReady,
+            trouble::beside(message, failing(mine)),
+        );
     }
     let reason = if counts.unhealthy > 0 {
         Reason::UnhealthyMachines

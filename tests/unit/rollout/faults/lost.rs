@@ -44,7 +44,7 @@ fn the_roll_waits_for_a_lost_machine_although_its_set_has_not_looked_yet() {
     assert!(
         progressing(&world)
             .message
-            .contains("to create 1 lost Machines again"),
+            .contains("to create 1 lost Machine again"),
         "{:?}",
         progressing(&world)
     );

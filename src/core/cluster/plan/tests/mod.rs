@@ -212,11 +212,6 @@ fn a_cluster_says_what_it_waits_for() {
         &[],
         (condition, "WaitingForMachines", &["0 of 1"]),
     );
-    let mut unusable = running();
-    unusable.pool = Some("MachineDeployment w: no such kind".into());
-    let says = &["1 of 1 Machines are ready. MachineDeployment w: no such kind"][..];
-    let says = (condition, "WaitingForMachines", says);
-    expect("pool", &unusable, &[], says);
     let mut refused = running();
     refused.addons = Addons::Failed("ConfigMap flannel does not exist".into());
     expect(
@@ -225,6 +220,26 @@ fn a_cluster_says_what_it_waits_for() {
         &[],
         (condition, "Refused", &["ConfigMap flannel"]),
     );
+}
+
+#[test]
+fn a_deployment_that_cannot_be_used_is_told_first_once_no_machine_is_waited_for() {
+    let mut unusable = running();
+    unusable.pool = Some("MachineDeployment w: no such kind".into());
+    for (ready, says) in [
+        (
+            true,
+            "MachineDeployment w: no such kind. 1 of 1 Machines are ready",
+        ),
+        (
+            false,
+            "0 of 1 Machines are ready. MachineDeployment w: no such kind",
+        ),
+    ] {
+        unusable.machines[0].ready = ready;
+        let says = ("Ready", "WaitingForMachines", &[says][..]);
+        expect("pool", &unusable, &[], says);
+    }
 }
 
 #[test]
@@ -280,7 +295,7 @@ fn the_profile_goes_first_then_the_machines_then_the_rest() {
         condition,
         "WaitingForMachines",
         &[
-            "1 workers and 1 control-plane Machines are left: w-0 (Draining), cp-0 (Draining); ",
+            "1 worker and 1 control-plane Machine are left: w-0 (Draining), cp-0 (Draining); ",
             "tatara describe cluster a -n default",
         ][..],
     );

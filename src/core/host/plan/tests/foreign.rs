@@ -152,6 +152,53 @@ fn a_host_says_what_its_server_shows_of_the_machine_that_runs_on_it() {
             &[says],
         );
     }
+    let staying = claim("m", false);
+    let mut deleted = claim("m", false);
+    deleted["metadata"]["deletionTimestamp"] = at(0).to_string().into();
+    for (claim, marked, says) in [
+        (&staying, None, "does not answer: wait for it"),
+        (
+            &staying,
+            Some("h9"),
+            "Machine w-0 runs on Host h9 (its server has the Machine's marker): kubectl -n default delete host h0",
+        ),
+        (
+            &deleted,
+            Some("h9"),
+            "this one is removed once it answers; if it is off for good: kubectl -n default patch host h0",
+        ),
+    ] {
+        let mut twice = of(STAYING, observed(claim, Contact::Off));
+        twice.rivals = vec!["h9".into()];
+        twice.marked_rival = marked.map(str::to_owned);
+        let twice = plan(&twice, at(0));
+        let state = State::Quarantined;
+        expect(says, &twice, state, &[], "ClaimedTwice", &[says]);
+    }
+}
+
+#[test]
+fn a_deleted_host_that_does_not_answer_says_what_it_waits_for() {
+    let mut change = claim("m", true);
+    change["metadata"]["deletionTimestamp"] = at(0).to_string().into();
+    for (consumer, says, is_first) in [
+        (LEAVING, "is removed once it is reset;", true),
+        (
+            Consumer::Missing,
+            "is removed once it answers and is reset; if the server is off for good: kubectl -n default patch host h0",
+            false,
+        ),
+    ] {
+        let error = ContactError {
+            reason: Reason::SshUnreachable,
+            message: "no answer".into(),
+            transient: true,
+        };
+        let silent = of(consumer, observed(&change, Contact::Failed(error)));
+        let message = finding(&plan(&silent, at(0)), "Available").message.clone();
+        assert!(message.contains(says), "{message}");
+        assert_eq!(message.contains("first delete the Machine"), is_first);
+    }
 }
 
 #[test]

@@ -105,6 +105,7 @@ fn observed(change: &Value, contact: Contact) -> Observed {
         owner: Known::Unknown,
         consumer: LEAVING,
         rivals: Vec::new(),
+        marked_rival: None,
         guards: None,
         may_guard: None,
         stands_in: None,

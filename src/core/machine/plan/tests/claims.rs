@@ -172,8 +172,66 @@ fn the_refusal_counts_what_stands_in_the_way() {
     let refusal = choose(&wants(json!({})), &hosts, "a", ME).expect_err("none is free");
     assert_eq!(
         refusal.message,
-        "4 hosts match the selector: 3 claimed, 1 in maintenance: a (in maintenance); kubectl -n default get hosts shows why; free, repair or add one"
+        "4 hosts match the selector: 3 claimed, 1 in maintenance: a; kubectl -n default get hosts shows why; free, repair or add one"
     );
+}
+
+#[test]
+fn a_host_that_is_not_merely_claimed_is_named_with_what_is_awaited_or_wrong() {
+    let says = |name: &str, available: &str, reachable: &str, mut change: Value| {
+        let condition = |kind: &str, status: &str, reason: &str| {
+            json!({ "type": kind, "status": status, "reason": reason, "message": "why; do it",
+                "lastTransitionTime": "2026-01-01T00:00:00Z" })
+        };
+        change["status"]["conditions"] = json!([
+            condition("Reachable", reachable, available),
+            condition("Available", "False", available),
+        ]);
+        changed(&host(name), &change)
+    };
+    let claim = || claim_of(OTHER, "b");
+    let releasing = || {
+        let mut claim = claim();
+        claim["spec"]["consumerRef"]["releasing"] = true.into();
+        claim
+    };
+    let edited = || json!({ "metadata": { "generation": 4 } });
+    let claimed = || changed(&host("a"), &claim());
+    for (other, expected) in [
+        (
+            says("c", "SshUnreachable", "False", releasing()),
+            "1 claimed, 1 being released: c (SshUnreachable). Host c: why; do it",
+        ),
+        (
+            says("c", "Resetting", "True", releasing()),
+            "1 claimed, 1 being released: c (Resetting); waiting until c is released",
+        ),
+        (
+            says("c", "Freeing", "True", edited()),
+            "1 claimed, 1 being released: c (Freeing); waiting until c is released",
+        ),
+        (
+            says("c", "MachineGone", "True", claim()),
+            "1 claimed, 1 claimed by a Machine that does not exist: c (MachineGone). Host c: why; do it",
+        ),
+        (
+            says("c", "SshUnreachable", "False", claim()),
+            "1 claimed, 1 claimed and not answering: c (SshUnreachable); kubectl -n default get hosts shows why; free, repair or add one",
+        ),
+        // what it said was of another address
+        (
+            says("c", "SshUnreachable", "False", edited()),
+            "1 claimed, 1 not checked yet: c; waiting until c is checked",
+        ),
+        (
+            changed(&host("c"), &json!({ "status": null })),
+            "1 claimed, 1 not checked yet: c; waiting until c is checked",
+        ),
+    ] {
+        let refusal = choose(&wants(json!({})), &[claimed(), other], "a", ME);
+        let message = refusal.expect_err("none is free").message;
+        assert_eq!(message, format!("2 hosts match the selector: {expected}"));
+    }
 }
 
 #[test]

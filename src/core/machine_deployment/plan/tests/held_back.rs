@@ -29,6 +29,10 @@ fn nothing_is_done_while_an_annotation_pauses_it_or_it_is_being_deleted() {
     let paused = plan(&observed, at(110));
     assert_eq!(paused.actions, []);
     assert_eq!(finding(&paused, "Paused").reason, "PausedByAnnotation");
+    let says = "Cluster c has the annotation cluster.k8s.io/paused, so nothing is done; to go on: kubectl -n default annotate cluster c cluster.k8s.io/paused-";
+    for condition in ["Paused", "Progressing", "Ready"] {
+        assert_eq!(finding(&paused, condition).message, says, "{condition}");
+    }
     assert_eq!(paused.counts.replicas, 3);
     observed.paused_by = None;
     observed.deleting = true;

@@ -119,3 +119,16 @@ fn the_worst_of_those_that_stay_and_of_those_that_go_is_said() {
         "1 in deletion. Machine c: PodDisruptionBudget web"
     );
 }
+
+#[test]
+fn a_ready_machine_whose_update_fails_is_named_and_one_that_is_updated_is_not() {
+    for (reason, says) in [
+        (Reason::UpdateFailed, "1/1 ready. Machine a: install it"),
+        (Reason::Draining, "1/1 ready"),
+    ] {
+        let updating = saying(machine("a"), reason, "install it");
+        let plan = plan(&with(set(1), [updating]), at(100));
+        let ready = finding(&plan, "Ready");
+        assert_eq!((ready.status, ready.message.as_str()), (Status::True, says));
+    }
+}

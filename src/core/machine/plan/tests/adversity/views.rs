@@ -201,6 +201,7 @@ impl World {
             owner: host::Owner::Unknown,
             consumer,
             rivals: rivals.map(|other| HOSTS[other].to_owned()).collect(),
+            marked_rival: None,
             guards: guards.or(recorded).map(|_| "a".into()),
             may_guard: None,
             stands_in: None,
