@@ -19,6 +19,8 @@ const COMMANDS: [&str; 2] = ["kubectl ", "tatara "];
 pub struct Trouble {
     /// Name of the Machine.
     pub machine: String,
+    /// Its namespace.
+    pub namespace: String,
     /// Its reason; `None` for one that this release does not have.
     pub reason: Option<Reason>,
     /// Its message.
@@ -32,9 +34,11 @@ impl Trouble {
     pub fn of(machine: &Machine) -> Option<Self> {
         // not before it has trouble: whoever asks has thousands of Machines
         let name = || machine.name_any();
+        let namespace = || machine.namespace().unwrap_or_default();
         if let Some(why) = unreadable(machine) {
             return Some(Self {
                 machine: name(),
+                namespace: namespace(),
                 reason: Some(Reason::Unreadable),
                 message: format!("cannot be read: {why}"),
                 since: Timestamp::UNIX_EPOCH,
@@ -43,6 +47,7 @@ impl Trouble {
         let said = said(machine)?;
         Some(Self {
             machine: name(),
+            namespace: namespace(),
             reason: Reason::parse(&said.reason),
             message: said.message.clone(),
             since: said.last_transition_time.0,
@@ -85,7 +90,7 @@ impl Trouble {
         let mut lines = self.message.lines().map(str::trim);
         let line = lines.find(|line| !line.is_empty());
         let says = match line.filter(|_| self.is_warning()) {
-            Some(line) => shortened(line, "machine", &self.machine),
+            Some(line) => shortened(line, "machine", (&self.namespace, &self.machine)),
             None => reason.as_str().to_owned(),
         };
         Some(format!("Machine {}: {says}", self.machine))
@@ -108,11 +113,11 @@ fn said(machine: &Machine) -> Option<&Condition> {
 }
 
 /// A line of this object, cut where it is too long, and then with the command that shows the whole.
-fn shortened(line: &str, kind: &str, name: &str) -> String {
+fn shortened(line: &str, kind: &str, (namespace, name): (&str, &str)) -> String {
     if line.chars().count() <= LONGEST {
         return line.to_owned();
     }
-    let whole = format!("…; tatara describe {kind} {name} shows all");
+    let whole = format!("…; tatara describe {kind} {name} -n {namespace} shows all");
     let room = LONGEST.saturating_sub(whole.chars().count());
     let end = line
         .char_indices()
@@ -155,7 +160,8 @@ pub fn of_pool(deployment: &MachineDeployment) -> Option<String> {
     (said.status == "False" && is_unusable).then(|| {
         let line = said.message.lines().next().unwrap_or_default();
         let name = deployment.name_any();
-        let said = shortened(line, "machinedeployment", &name);
+        let namespace = deployment.namespace().unwrap_or_default();
+        let said = shortened(line, "machinedeployment", (&namespace, &name));
         format!("MachineDeployment {name}: {said}")
     })
 }

@@ -8,6 +8,7 @@ fn at(second: i64) -> Timestamp {
 
 fn trouble(machine: &str, reason: Reason, message: &str, since: i64) -> Trouble {
     Trouble {
+        namespace: "default".into(),
         machine: machine.into(),
         reason: Some(reason),
         message: message.into(),
@@ -95,11 +96,11 @@ fn long_words_end_before_a_command_that_would_be_cut_and_say_where_the_whole_is(
             format!("set x: {command}; {cause}{cause}"),
             Some(format!("set x: {command}")),
         ),
-        ("a word", "ä ".repeat(LONGEST), Some("ä ".repeat(236) + "ä")),
+        ("a word", "ä ".repeat(LONGEST), Some("ä ".repeat(230) + "ä")),
     ] {
         let said = says(&message);
         assert!(said.chars().count() <= LONGEST, "{case}: {said}");
-        let kept = said.strip_suffix("…; tatara describe machine w shows all");
+        let kept = said.strip_suffix("…; tatara describe machine w -n default shows all");
         assert!(kept.is_some(), "{case}: {said}");
         if expected.is_some() {
             assert_eq!(kept, expected.as_deref(), "{case}");
@@ -121,7 +122,7 @@ fn a_machine_says_why_it_is_not_ready_or_what_keeps_it() {
             of((text(0), text(1), text(2)))
         });
         let all: Vec<_> = all.collect();
-        let object = json!({"metadata": {"name": "m"}, "spec": {}, "status": {"conditions": all}});
+        let object = json!({"metadata": {"name": "m", "namespace": "default"}, "spec": {}, "status": {"conditions": all}});
         serde_json::from_value(object).expect("a Machine")
     };
     let cases = [

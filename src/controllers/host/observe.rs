@@ -6,9 +6,9 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::{Hosts, guard, power};
-use crate::api::conditions::{ConditionType, Reason, Status, find};
+use crate::api::conditions::{ConditionType, Reason, Status, find, is_true};
 use crate::api::host::HostFacts;
-use crate::api::names::{ANNOTATION_INITIALIZED, provider_ids};
+use crate::api::names::{ANNOTATION_HOST, ANNOTATION_INITIALIZED, provider_ids};
 use crate::api::{Host, Machine};
 use crate::controllers::machine::recorded_cluster;
 use crate::core::claim;
@@ -143,14 +143,21 @@ fn stands_in(controller: &Hosts, host: &Host, seen: Option<&HostFacts>) -> Optio
     other.map(|other| other.name_any())
 }
 
-/// The other Host that alone had the marker, of all that have the same claim. Where several had it, as after a disk was copied,
-/// a person has to find out.
+/// The other Host that alone had the marker, of all that have the same claim: it answers, and the Machine says that it runs
+/// there. Else, as after a disk was copied or moved, a person has to find out.
 fn marked_rival(controller: &Hosts, host: &Host) -> Option<String> {
-    let machine = claim::claimant(host, &controller.base.management)?;
-    let mut marked = claims::of(&controller.base.stores().hosts, &machine);
-    marked.retain(|of| is_marked(controller, of, &machine));
+    let stores = controller.base.stores();
+    let claimant = claim::claimant(host, &controller.base.management)?;
+    let mut marked = claims::of(&stores.hosts, &claimant);
+    marked.retain(|of| is_marked(controller, of, &claimant));
     let only = marked.pop().filter(|_| marked.is_empty())?;
-    (only.uid() != host.uid()).then(|| only.name_any())
+    let conditions = only.status.as_ref().map(|status| &status.conditions)?;
+    let answers = is_true(conditions, ConditionType::Reachable);
+    let stays = only.metadata.deletion_timestamp.is_none();
+    let machine = stores.machines.by_uid(&claimant.uid)?;
+    let recorded = machine.annotations().get(ANNOTATION_HOST);
+    let runs_there = recorded.is_some_and(|name| *name == only.name_any());
+    (only.uid() != host.uid() && answers && stays && runs_there).then(|| only.name_any())
 }
 
 /// Whether the server of a Host had the marker of this Machine when it was last observed.

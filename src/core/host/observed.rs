@@ -41,7 +41,8 @@ pub struct Observed {
     pub consumer: Consumer,
     /// Other Hosts of its namespace with the same claim.
     pub rivals: Vec<String>,
-    /// The one of them whose server had the marker of that Machine when it was last observed, and no other server had it.
+    /// The one of them whose server had the marker of that Machine when it was last observed, and no other server had it; it
+    /// answers, and the Machine names it.
     pub marked_rival: Option<String>,
     /// Another Host, not being deleted, that names the same server and has the same claim.
     pub stands_in: Option<String>,

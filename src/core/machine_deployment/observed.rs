@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::api::machine_deployment::Strategy;
 use crate::api::names::{
-    ANNOTATION_DESIRED_REPLICAS, ANNOTATION_DISABLE_CREATE, ANNOTATION_REVISION,
-    LABEL_TEMPLATE_HASH,
+    ANNOTATION_DESIRED_REPLICAS, ANNOTATION_DISABLE_CREATE, ANNOTATION_MOVES_TO,
+    ANNOTATION_REVISION, LABEL_TEMPLATE_HASH,
 };
 use crate::api::readable::unreadable;
 use crate::api::{
@@ -300,6 +300,11 @@ impl ObservedSet {
     /// Whether it was made, or raised, for a Machine that it has not adopted yet.
     pub fn expects(&self) -> bool {
         self.creates_none() && self.counts.wanted > self.machines()
+    }
+
+    /// Whether what it has too many moves to another set.
+    pub fn gives_away(&self) -> bool {
+        self.annotations.contains_key(ANNOTATION_MOVES_TO)
     }
 
     /// Whether it was told to create no Machines.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::plan::Plan;
-use crate::api::conditions::{self, Finding, Severity, Status};
+use crate::api::conditions::{self, ConditionType, Finding, Severity, Status};
 use crate::api::reported::ConditionedStatus;
 use crate::api::{MachineSet, MachineSetStatus};
 
@@ -21,7 +21,16 @@ pub fn holds_back(old: &MachineSetStatus, new: &MachineSetStatus, plan: &Plan) -
         ..status.clone()
     };
     let asks = |finding: &Finding| finding.reason.severity() == Severity::Warning;
-    let are_words = counts(old) == counts(new) && old.agrees_with(new);
+    // all are ready before and after: another text says that an update fails, or does no longer
+    let ready = |status: &MachineSetStatus| {
+        let said = conditions::find(&status.conditions, ConditionType::MachinesReady);
+        said.filter(|said| said.status == Status::True)
+            .map(|said| said.message.clone())
+    };
+    let is_told = ready(old)
+        .zip(ready(new))
+        .is_some_and(|(old, new)| old != new);
+    let are_words = counts(old) == counts(new) && old.agrees_with(new) && !is_told;
     if are_words && !plan.findings.iter().any(asks) {
         WORDS
     } else {
@@ -115,6 +124,25 @@ mod tests {
             let held = holds_back(&old, &new, plan);
             assert_eq!(held == WORDS, expected, "{case}: {held:?}");
         }
+    }
+
+    #[test]
+    fn an_update_that_fails_while_all_are_ready_is_told_at_once_and_so_is_its_end() {
+        let ready = |message: &str| Plan {
+            findings: vec![Finding::yes(
+                ConditionType::MachinesReady,
+                Reason::AllReady,
+                message,
+            )],
+            ..Plan::default()
+        };
+        let plans = [
+            ready("1/1 ready"),
+            ready("1/1 ready. Machine m: install it"),
+        ];
+        let [well, fails] = plans.each_ref().map(|plan| with(plan, 1, 0, 7));
+        assert_eq!(holds_back(&well, &fails, &plans[1]), Duration::ZERO);
+        assert_eq!(holds_back(&fails, &well, &plans[0]), Duration::ZERO);
     }
 
     #[test]

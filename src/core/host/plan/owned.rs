@@ -125,7 +125,9 @@ fn runs_on(observed: &Observed, machine: &str, other: &str) -> String {
     let namespace = observed.host.namespace().unwrap_or_default();
     let remedy = if is_deleted(observed) {
         let anyway = deleted::anyway(observed);
-        format!("this one is removed once it answers; if it is off for good: {anyway}")
+        format!(
+            "this one is removed once it answers without the marker; if it is off for good: {anyway}"
+        )
     } else {
         let name = observed.host.name_any();
         format!("kubectl -n {namespace} delete host {name} --wait=false")

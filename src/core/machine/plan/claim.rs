@@ -219,7 +219,10 @@ fn is_fault(said: &Condition) -> bool {
 
 /// How a claimed Host stands: whether it comes back by itself, or somebody has to look at it.
 fn held(host: &Host, claim: &ConsumerRef, conditions: &[Condition]) -> Obstacle {
-    if unavailable(host).is_some_and(|said| said.reason == Reason::MachineGone) {
+    let seen = host.status.as_ref().and_then(|s| s.observed_generation);
+    let is_of_this_claim = seen == host.metadata.generation;
+    let is_gone = unavailable(host).is_some_and(|said| said.reason == Reason::MachineGone);
+    if is_gone && is_of_this_claim {
         Obstacle::Abandoned
     } else if claim.releasing {
         Obstacle::Releasing

@@ -24,7 +24,9 @@ pub fn targets(roll: &Roll) -> Targets {
             target.set(target.staying(), text);
         }
     }
-    if roll.current.is_some_and(ObservedSet::creates_none) {
+    let others_stay = targets.old.iter().any(|target| target.staying() > 0);
+    let is_moving = roll.sets().any(ObservedSet::gives_away);
+    if roll.current.is_some_and(ObservedSet::creates_none) && others_stay && !is_moving {
         // an edit was set back: it may create again, and others may have grown in place of what it lacks
         let text = "what it lacks is created when there is room";
         targets.current.set(targets.current.staying(), text);

@@ -7,6 +7,7 @@ use crate::core::trouble::Trouble;
 fn saying(mut machine: MachineFact, reason: Reason, message: &str) -> MachineFact {
     machine.ready = false;
     machine.trouble = Some(Trouble {
+        namespace: "default".into(),
         machine: machine.name.clone(),
         reason: Some(reason),
         message: message.into(),

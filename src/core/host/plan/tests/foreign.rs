@@ -165,7 +165,7 @@ fn a_host_says_what_its_server_shows_of_the_machine_that_runs_on_it() {
         (
             &deleted,
             Some("h9"),
-            "this one is removed once it answers; if it is off for good: kubectl -n default patch host h0",
+            "this one is removed once it answers without the marker; if it is off for good: kubectl -n default patch host h0",
         ),
     ] {
         let mut twice = of(STAYING, observed(claim, Contact::Off));

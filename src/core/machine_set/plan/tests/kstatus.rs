@@ -15,6 +15,7 @@ fn starting(name: &str) -> ObservedMachine {
 
 fn saying(machine: ObservedMachine, reason: Reason, message: &str) -> ObservedMachine {
     let trouble = Trouble {
+        namespace: "default".into(),
         machine: machine.name.clone(),
         reason: Some(reason),
         message: message.into(),
