@@ -128,6 +128,8 @@ pub struct ObservedSet {
     pub held: Option<String>,
     /// The most urgent trouble of its Machines, once they were read.
     pub says: Option<String>,
+    /// One of its Machines says what a person should look at.
+    pub warns: bool,
     /// One of its Machines that stay finds no Host.
     pub lacks_host: bool,
 }
@@ -211,6 +213,7 @@ impl ObservedSet {
             is_owner: false,
             held: held(&status),
             says: None,
+            warns: false,
             lacks_host: false,
         }
     }
@@ -260,6 +263,7 @@ impl ObservedSet {
         };
         self.lacks_host = staying.iter().any(Trouble::lacks_host);
         let held = leaving.iter().filter(|trouble| trouble.is_warning());
+        self.warns = staying.iter().chain(&leaving).any(Trouble::is_warning);
         let first = trouble::worst(staying.iter().chain(held));
         self.says = first.or_else(|| trouble::worst(&leaving));
     }

@@ -8,6 +8,7 @@ use super::plan::Plan;
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Severity, Status};
 use crate::api::reported::ConditionedStatus;
 use crate::api::{MachineDeployment, MachineDeploymentStatus};
+use crate::core::TRANSIENT;
 
 /// For how long a status is held back in which only words differ: how far each Machine is stands on that Machine.
 const WORDS: Duration = Duration::from_secs(15);
@@ -36,7 +37,7 @@ pub fn holds_back(
     if is_anew || is_read || plan.findings.iter().any(asks) {
         Duration::ZERO
     } else if counts(old) == counts(new) && old.agrees_with(new) {
-        WORDS
+        if plan.warns { TRANSIENT } else { WORDS }
     } else if plan.findings.iter().any(is_end) {
         Duration::ZERO
     } else {

@@ -183,6 +183,11 @@ impl ObservedMachine {
             trouble: Trouble::of(machine),
         }
     }
+
+    /// Whether it says what a person should look at.
+    pub fn warns(&self) -> bool {
+        self.trouble.as_ref().is_some_and(Trouble::is_warning)
+    }
 }
 
 /// Whether it runs other versions than `spec.versions`, or its node is being updated. What was replaced on the host,

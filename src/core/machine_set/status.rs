@@ -8,6 +8,7 @@ use super::plan::Plan;
 use crate::api::conditions::{self, ConditionType, Finding, Severity, Status};
 use crate::api::reported::ConditionedStatus;
 use crate::api::{MachineSet, MachineSetStatus};
+use crate::core::TRANSIENT;
 
 /// For how long a status is held back in which only words differ: how far each Machine is stands on that Machine.
 const WORDS: Duration = Duration::from_secs(15);
@@ -32,7 +33,7 @@ pub fn holds_back(old: &MachineSetStatus, new: &MachineSetStatus, plan: &Plan) -
         .is_some_and(|(old, new)| old != new);
     let are_words = counts(old) == counts(new) && old.agrees_with(new) && !is_told;
     if are_words && !plan.findings.iter().any(asks) {
-        WORDS
+        if plan.warns { TRANSIENT } else { WORDS }
     } else {
         Duration::ZERO
     }
@@ -143,6 +144,20 @@ mod tests {
         let [well, fails] = plans.each_ref().map(|plan| with(plan, 1, 0, 7));
         assert_eq!(holds_back(&well, &fails, &plans[1]), Duration::ZERO);
         assert_eq!(holds_back(&fails, &well, &plans[0]), Duration::ZERO);
+    }
+
+    #[test]
+    fn what_a_person_should_look_at_waits_no_longer_than_what_passes() {
+        let before = says(Reason::WaitingForMachines, "0/1 ready");
+        let mut after = says(
+            Reason::WaitingForMachines,
+            "0/1 ready. Machine m: install it",
+        );
+        let [old, new] = [&before, &after].map(|plan| with(plan, 0, 1, 7));
+        for (warns, expected) in [(false, WORDS), (true, TRANSIENT)] {
+            after.warns = warns;
+            assert_eq!(holds_back(&old, &new, &after), expected);
+        }
     }
 
     #[test]

@@ -66,6 +66,9 @@ pub struct Plan {
     pub wake_at: Option<Timestamp>,
     /// Since when there is something to do; None while there is not.
     pub work_since: Option<Timestamp>,
+    /// One of its Machines says what a person should look at.
+    #[serde(skip)]
+    pub warns: bool,
 }
 
 impl core::Plan for Plan {
@@ -254,6 +257,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let mut plan = Plan {
         label_selector,
         actions: adoption.actions,
+        warns: roll.sets().any(|set| set.warns),
         ..Plan::default()
     };
     if let Some(set) = other_role {

@@ -39,6 +39,9 @@ pub struct Plan {
     pub label_selector: Option<String>,
     /// When the counters change although nothing else does, or what was done has to be looked for.
     pub wake_at: Option<Timestamp>,
+    /// One of its Machines says what a person should look at.
+    #[serde(skip)]
+    pub warns: bool,
 }
 
 /// One thing to do, with everything decided.
@@ -142,6 +145,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let mut plan = Plan {
         counts,
         label_selector: Some(selector.to_string()),
+        warns: mine.iter().any(|machine| machine.warns()),
         wake_at: counts::next_change(observed, &mine, now)
             .into_iter()
             .chain(observed.due)
