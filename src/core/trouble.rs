@@ -126,11 +126,12 @@ fn shortened(line: &str, kind: &str, (namespace, name): (&str, &str)) -> String 
     format!("{}{whole}", whole_clauses(&line[..end]))
 }
 
-/// The beginning of a text that was cut anywhere, up to the end of a clause: part of a command does something else, or nothing.
+/// The beginning of a text that was cut anywhere, up to the end of a clause or the command that was cut: part of one does
+/// something else, or nothing.
 fn whole_clauses(text: &str) -> &str {
     let clause = text.rfind("; ").max(text.rfind(". "));
-    let command = || COMMANDS.iter().filter_map(|start| text.find(start)).min();
-    let end = clause.or_else(command).or_else(|| text.rfind(' '));
+    let commands = COMMANDS.iter().filter_map(|start| text.rfind(start));
+    let end = commands.max().max(clause).or_else(|| text.rfind(' '));
     text[..end.unwrap_or(text.len())].trim_end_matches([' ', ':', ',', ';', '.'])
 }
 

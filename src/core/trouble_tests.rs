@@ -79,12 +79,18 @@ fn long_words_end_before_a_command_that_would_be_cut_and_say_where_the_whole_is(
     };
     let command = "kubectl -n default patch machine w -p '{}'";
     let cause = "ä".repeat(LONGEST - 60);
+    let shorter = "ä".repeat(LONGEST - 112);
     for (case, message, expected) in [
         ("no place to cut", "ä".repeat(LONGEST + 9), None),
         (
             "a clause",
             format!("{cause}. If it is off, set x: {command}{command}"),
             Some(cause.clone()),
+        ),
+        (
+            "what the command is for",
+            format!("{shorter}. If it is off, set x: {command}{command}{command}"),
+            Some(format!("{shorter}. If it is off, set x")),
         ),
         (
             "a command alone",

@@ -202,7 +202,10 @@ fn why(host: &Host, obstacle: Obstacle) -> Option<&str> {
     match obstacle {
         // said before its spec was changed
         Obstacle::NotSeen => None,
-        _ => unavailable(host).map(|said| said.reason.as_str()),
+        // that it is released is said already
+        _ => unavailable(host)
+            .filter(|said| said.reason != Reason::Claimed)
+            .map(|said| said.reason.as_str()),
     }
 }
 
