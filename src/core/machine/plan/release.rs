@@ -275,7 +275,7 @@ fn unreset(observed: &Observed, proof: &Proof, state: &str, why: Finding, now: T
 pub fn kept(observed: &Observed) -> String {
     match known_node(observed) {
         Some(node) if !cluster_goes(observed) => format!(
-            ", and Node {} is kept: without it pods and volumes that may be in use only once would start elsewhere",
+            ", and Node {} is kept: without it its pods would start elsewhere as well",
             node.name
         ),
         _ => String::new(),
@@ -316,7 +316,7 @@ fn not_reset(
         },
     };
     format!(
-        "Host {} {what}, so it may still run its pods{kept}. The Host stays quarantined, and its reset is tried again. {end}",
+        "Host {} {what}, so it may still run its pods{kept}. Its reset is tried again. {end}",
         held.name
     )
 }
