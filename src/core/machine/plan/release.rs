@@ -271,13 +271,10 @@ fn unreset(observed: &Observed, proof: &Proof, state: &str, why: Finding, now: T
     }
 }
 
-/// What is unsafe about the Node of a host that is not reset.
+/// The Node of a host that is not reset is not deleted: its pods would start elsewhere as well.
 pub fn kept(observed: &Observed) -> String {
     match known_node(observed) {
-        Some(node) if !cluster_goes(observed) => format!(
-            ", and Node {} is kept: without it its pods would start elsewhere as well",
-            node.name
-        ),
+        Some(node) if !cluster_goes(observed) => format!(", and Node {} is kept", node.name),
         _ => String::new(),
     }
 }
