@@ -8,7 +8,7 @@ use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 
 use super::MachineSets;
-use super::observe::around;
+use super::observe::{around, seen};
 use crate::api::{Machine, MachineSet};
 use crate::controllers::looked::Look;
 use crate::controllers::whose::ProviderObject;
@@ -57,7 +57,8 @@ pub async fn look(
         in_flight.looked(&uid, begun);
         in_flight.count(&uid, listed, |name| names.contains(name))
     };
-    let observed = around(controller, &set, &counted, now)?;
+    let machines = seen(controller, &set, &counted);
+    let observed = around(controller, &set, machines, now)?;
     Ok((Arc::new(set), observed))
 }
 

@@ -10,7 +10,7 @@ use crate::api::{Machine, MachineSet};
 use crate::controllers::whose::ProviderObject;
 use crate::controllers::{machine_class, paused, skew};
 use crate::core::Key;
-use crate::core::machine_set::{Gate, Observed, Owner, Seed};
+use crate::core::machine_set::{Gate, Observed, ObservedMachine, Owner, Seed};
 use crate::engine::ReconcileError;
 
 /// Gathers the facts for a pass over a MachineSet.
@@ -22,7 +22,8 @@ pub fn observe(
     set: &MachineSet,
     now: Timestamp,
 ) -> Result<Observed, ReconcileError> {
-    around(controller, set, &listed(controller, set), now)
+    let machines = seen(controller, set, &listed(controller, set));
+    around(controller, set, machines, now)
 }
 
 /// The Machines of a set: those that the watch shows, and those in flight. What is in flight and shown is settled.
@@ -38,6 +39,22 @@ pub fn listed(controller: &MachineSets, set: &MachineSet) -> Vec<Arc<Machine>> {
     controller.in_flight().settle(&uid, machines, shows)
 }
 
+/// These Machines, as the set sees them.
+pub fn seen(
+    controller: &MachineSets,
+    set: &MachineSet,
+    machines: &[Arc<Machine>],
+) -> Vec<Arc<ObservedMachine>> {
+    let uid = set.uid().unwrap_or_default();
+    let mut views = controller.views().all(&uid, machines);
+    for (machine, view) in machines.iter().zip(&mut views) {
+        if !machine.is_ours(controller.base.stores()) {
+            Arc::make_mut(view).owner = Owner::Other;
+        }
+    }
+    views
+}
+
 /// Like [`observe`], with these Machines.
 ///
 /// # Errors
@@ -45,7 +62,7 @@ pub fn listed(controller: &MachineSets, set: &MachineSet) -> Vec<Arc<Machine>> {
 pub fn around(
     controller: &MachineSets,
     set: &MachineSet,
-    machines: &[Arc<Machine>],
+    machines: Vec<Arc<ObservedMachine>>,
     now: Timestamp,
 ) -> Result<Observed, ReconcileError> {
     let (stores, namespace) = (
@@ -57,16 +74,8 @@ pub fn around(
         reason: problem.reason,
         message: problem.message,
     });
-    let mut views = controller
-        .views()
-        .all(&set.uid().unwrap_or_default(), machines);
-    for (machine, view) in machines.iter().zip(&mut views) {
-        if !machine.is_ours(stores) {
-            Arc::make_mut(view).owner = Owner::Other;
-        }
-    }
     let gate = skew::gate(stores, set, &namespace);
-    let mut observed = Observed::from_api(set, resolved, gate, views);
+    let mut observed = Observed::from_api(set, resolved, gate, machines);
     observed.paused_by = paused::paused_by(stores, set);
     observed.due = controller.in_flight().due(&observed.uid, now);
     observed.seed = seed()?;

@@ -174,7 +174,7 @@ fn destination(
         );
         return Err(ReconcileError::other(what(), why));
     }
-    around(controller, &set, &[], clock::now())
+    around(controller, &set, Vec::new(), clock::now())
 }
 
 /// Whether a decision to delete a Machine is no longer valid, by the watch's cache: a pass deletes for seconds, and
