@@ -82,11 +82,12 @@ struct Log {
     more: Condvar,
 }
 
-/// Whether sshd said this. That a connection ended it says in two ways: a peer that leaves with data
-/// unread resets it.
+/// Whether sshd said this. That a connection ended it says in three ways: a peer that leaves with
+/// data unread resets it, and a peer that left while sshd was writing breaks the pipe.
 fn says(line: &str, text: &str) -> bool {
+    let ends = ["Connection reset by peer", "Broken pipe"];
     line.contains(text)
-        || (text == "Connection closed" && line.contains("Connection reset by peer"))
+        || (text == "Connection closed" && ends.iter().any(|end| line.contains(end)))
 }
 
 impl Log {
