@@ -13,20 +13,24 @@ use crate::support::wait::within;
 use crate::support::world::World;
 
 const CONTROL_PLANE: &str = "quickstart-control-plane";
+/// What a worker joins with, and what it runs.
+const PROGRAMS: &str = "kubeadm version --output short; kubelet --version";
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs hosts with both Kubernetes versions"]
 async fn the_page_updates_one_control_plane_and_its_workers_in_place() {
-    let world = World::previous("inplace", "10.65.0", 3).await;
+    let world = World::previous("inplace", "10.65.0", 4).await;
     let page = Page::begin(&world);
     let host = world.host_of(CONTROL_PLANE).await;
     world.shell(&host, "echo kept >/root/kept");
+    let late = a_worker_is_prepared_and_paused(&world).await;
     let before = hosts(&world).await;
     let requests = Requests::begin(&world, &host);
     let begun = Instant::now();
     page.run("Versions", 0);
     println!("the control plane: {:?}", begun.elapsed());
     assert_eq!(world.shell(&host, "cat /root/kept").trim(), "kept");
+    it_is_prepared_again_and_joins(&world, &late).await;
     let begun = Instant::now();
     requests.allow_no_disruption();
     let run = tokio::task::block_in_place(|| {
@@ -38,7 +42,7 @@ async fn the_page_updates_one_control_plane_and_its_workers_in_place() {
         })
     });
     run.expect("the commands");
-    println!("two workers: {:?}", begun.elapsed());
+    println!("three workers: {:?}", begun.elapsed());
     let (answered, lost) = requests.end();
     println!("{answered} requests answered, {lost} lost");
     assert_eq!(lost, 0, "requests");
@@ -53,6 +57,55 @@ async fn the_page_updates_one_control_plane_and_its_workers_in_place() {
         assert_eq!(version, Some(pinned("KUBERNETES")), "{name}");
     }
     world.leave();
+}
+
+/// With the software of the older version, before it joins.
+async fn a_worker_is_prepared_and_paused(world: &World) -> String {
+    let others = world.list::<Machine>().await;
+    let others: Vec<_> = others.iter().map(ResourceExt::name_any).collect();
+    world.kubectl(&[
+        "scale",
+        "machinedeployment/quickstart-workers",
+        "--replicas=3",
+    ]);
+    let (name, host) = within("a worker that is prepared", 60, async || {
+        let machines = world.list::<Machine>().await;
+        let mut new = machines.iter();
+        let new = new.find(|machine| !others.contains(&machine.name_any()))?;
+        let host = new.status.as_ref()?.host.clone()?;
+        (world.starts(&host, "prepare") > 0).then(|| (new.name_any(), host))
+    })
+    .await;
+    world.kubectl(&["annotate", "machine", &name, "cluster.k8s.io/paused="]);
+    within("the end of the preparation", 120, async || {
+        let runs = "systemctl list-units --plain --no-legend 'tatara-*.service'";
+        world.shell(&host, runs).trim().is_empty().then_some(())
+    })
+    .await;
+    let old = pinned("KUBERNETES_PREVIOUS");
+    assert_eq!(
+        world.shell(&host, PROGRAMS),
+        format!("{old}\nKubernetes {old}\n")
+    );
+    assert_eq!(world.starts(&host, "join"), 0);
+    name
+}
+
+/// The control plane runs another minor version by now: its kubeadm joins, and the kubelet is that of the Machine.
+async fn it_is_prepared_again_and_joins(world: &World, name: &str) {
+    let host = world.host_of(name).await;
+    assert_eq!(world.starts(&host, "join"), 0, "while it is paused");
+    world.kubectl(&["annotate", "machine", name, "cluster.k8s.io/paused-"]);
+    world.until_ready(4, 180).await;
+    let (kubeadm, kubelet) = (pinned("KUBERNETES"), pinned("KUBERNETES_PREVIOUS"));
+    assert_eq!(
+        world.shell(&host, PROGRAMS),
+        format!("{kubeadm}\nKubernetes {kubelet}\n")
+    );
+    assert_eq!(
+        (world.starts(&host, "prepare"), world.starts(&host, "join")),
+        (2, 1)
+    );
 }
 
 /// Machines and their hosts, by UID too: none was made anew.

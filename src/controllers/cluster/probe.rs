@@ -37,7 +37,8 @@ pub(super) fn is_awaited(
     let known = memory.get(uid);
     let before = known.awaited_since;
     let mut machines = machines.iter();
-    let waits = is_behind(&known) || machines.any(|machine| waits_for_control_plane(machine));
+    let waits = is_behind(&known)
+        || machines.any(|machine| waits_for_control_plane(machine) || restarts(machine));
     let since = waits.then(|| before.unwrap_or(now));
     if since != before {
         memory.update(uid, |known| known.awaited_since = since);
@@ -45,28 +46,35 @@ pub(super) fn is_awaited(
     since.is_some_and(|since| now.duration_since(since) < AWAITED_FOR)
 }
 
+/// Whether a control plane gets another kubelet, which may start its static pods anew: its update ends once these are seen to serve.
+fn restarts(machine: &Machine) -> bool {
+    machine.is_control_plane() && says(machine, ConditionType::Updating, &[Reason::KubeletUpdate])
+}
+
 /// Whether a Machine says that etcd does not allow its change, or its components do not serve yet.
 pub(super) fn waits_for_control_plane(machine: &Machine) -> bool {
-    let conditions = machine.status.as_ref().map(|status| &status.conditions);
-    let says = |condition, reasons: &[Reason]| {
-        let said = conditions.and_then(|all| find(all, condition));
-        said.is_some_and(|said| reasons.iter().any(|reason| said.reason == *reason))
-    };
     let of_etcd = [
         Reason::EtcdUnreachable,
         Reason::MemberChanging,
         Reason::QuorumAtRisk,
         Reason::TooFewMembersAnswer,
     ];
-    says(ConditionType::Updating, &[Reason::WaitingForControlPlane])
+    let updating = ConditionType::Updating;
+    says(machine, updating, &[Reason::WaitingForControlPlane])
         || [
             ConditionType::UpToDate,
-            ConditionType::Updating,
+            updating,
             ConditionType::BootstrapReady,
             ConditionType::Deleting,
         ]
         .into_iter()
-        .any(|condition| says(condition, &of_etcd))
+        .any(|condition| says(machine, condition, &of_etcd))
+}
+
+fn says(machine: &Machine, condition: ConditionType, reasons: &[Reason]) -> bool {
+    let conditions = machine.status.as_ref().map(|status| &status.conditions);
+    let said = conditions.and_then(|all| find(all, condition));
+    said.is_some_and(|said| reasons.iter().any(|reason| said.reason == *reason))
 }
 
 /// The members of its etcd, read again after a while. What lasts less than [`TROUBLED_FOR`] is no news for people.

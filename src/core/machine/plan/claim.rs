@@ -83,13 +83,9 @@ pub fn choose(
         })
         .collect();
     if matching.is_empty() {
-        let message = format!(
-            "none of {} Hosts in the namespace matches hostSelector and failureDomain; label a Host, or correct the selector",
-            hosts.len()
-        );
         return Err(Refusal {
             reason: Reason::NoMatchingHost,
-            message,
+            message: none_matches(&selector, spec.failure_domain.as_deref(), hosts.len()),
         });
     }
     let mut used: BTreeMap<Option<&str>, usize> = BTreeMap::new();
@@ -119,6 +115,23 @@ pub fn choose(
     });
     best.map(|host| host.name_any())
         .ok_or_else(|| refusal(&matching, &spec.requirements))
+}
+
+fn none_matches(selector: &Selector, failure_domain: Option<&str>, hosts: usize) -> String {
+    let selector = selector.to_string();
+    let labels = (!selector.is_empty()).then(|| format!("hostSelector {selector}"));
+    let domain = failure_domain.map(|domain| format!("failureDomain {domain}"));
+    let wanted: Vec<_> = labels.into_iter().chain(domain).collect();
+    let wanted = wanted.join(" and ");
+    match hosts {
+        0 => "no Host is in the namespace; create one for each server".to_owned(),
+        1 => format!(
+            "the only Host in the namespace does not match {wanted}; label or add one, or correct what is wanted"
+        ),
+        count => format!(
+            "none of {count} Hosts in the namespace matches {wanted}; label or add one, or correct what is wanted"
+        ),
+    }
 }
 
 fn selector(selector: &LabelSelector) -> Result<Selector, Refusal> {

@@ -186,7 +186,7 @@ fn unusable(observed: &Observed) -> Option<Finding> {
     let Some(cluster) = &observed.cluster else {
         return match label {
             None => no(Reason::ClusterLabelMissing, "metadata.labels has no cluster.k8s.io/cluster-name; set it to the name of a Cluster in this namespace".into()),
-            Some(name) => no(Reason::ClusterMissing, format!("Cluster {name}, named by the label cluster.k8s.io/cluster-name, does not exist in this namespace; create it")),
+            Some(name) => no(Reason::ClusterMissing, format!("Cluster {name}, named by the label cluster.k8s.io/cluster-name, does not exist in this namespace; create it, or correct the label")),
         };
     };
     if let Err(problem) = &observed.spec {

@@ -270,11 +270,14 @@ fn labels_and_failure_domain_select_and_a_mistake_names_its_field() {
         ),
         (
             json!({ "hostSelector": { "matchLabels": { "pool": "b" } } }),
-            Some(("NoMatchingHost", "none of 1 Hosts")),
+            Some((
+                "NoMatchingHost",
+                "the only Host in the namespace does not match hostSelector pool=b;",
+            )),
         ),
         (
             json!({ "failureDomain": "rack-2" }),
-            Some(("NoMatchingHost", "failureDomain")),
+            Some(("NoMatchingHost", " match failureDomain rack-2;")),
         ),
         (
             json!({ "hostSelector": { "matchExpressions": [{ "key": "pool", "operator": "Near", "values": ["a"] }] } }),
