@@ -56,7 +56,7 @@ const NAME_TAKEN: Case = Case {
         "the cluster already has a Node spare",
         "nothing proves that its server is off",
     ],
-    remedy: &["kubectl delete node spare", "spec.metadata.name"],
+    remedy: &["delete node spare", "Host of another name"],
     undo: |stage| {
         stage.member(&["delete", "node", "spare"]);
     },

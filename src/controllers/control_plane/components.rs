@@ -82,11 +82,7 @@ impl ControlPlanes {
                 (component, state)
             };
             let next = Components {
-                // of one that is being deleted and does not answer nothing is expected any more
-                version: answer.version.or_else(|| {
-                    let stays = answer.machine.metadata.deletion_timestamp.is_none();
-                    known.version.clone().filter(|_| stays)
-                }),
+                version: answer.version.or_else(|| said(&answer.machine, &known)),
                 states: all.map(next).collect(),
             };
             if !next.reads_like(&known) {
@@ -101,6 +97,19 @@ impl ControlPlanes {
             self.base.wakers.machines.wake_object(&machine);
         }
     }
+}
+
+/// The version of one that does not answer now: what it said last, also before a restart of ours. Of one that is being deleted
+/// nothing is expected any more.
+fn said(machine: &Machine, known: &Components) -> Option<String> {
+    if machine.metadata.deletion_timestamp.is_some() {
+        return None;
+    }
+    let told = || {
+        let status = machine.status.as_ref()?;
+        status.versions.as_ref()?.control_plane.clone()
+    };
+    known.version.clone().or_else(told)
 }
 
 /// How the member of a machine is, according to a list that has a quorum.

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use futures::future::join;
+use kube::ResourceExt;
+
 use super::{Machines, record, turn};
 use crate::api::Cluster;
 use crate::api::cluster::TurnAction;
@@ -160,6 +163,33 @@ pub(super) async fn may_release(
             waits(observed, Reason::MemberChanging, message)
         }),
         Err(why) => Some(waits(observed, Reason::EtcdUnreachable, why)),
+    })
+}
+
+/// Requires that the components of the control plane on its machine serve now, its etcd member among them.
+///
+/// # Errors
+/// `ReconcileError::Other` when the Cluster was deleted.
+pub(super) async fn await_components(
+    controller: &Machines,
+    observed: &Observed,
+) -> Result<ActionOutcome, ReconcileError> {
+    let cluster = cluster(controller, observed)?;
+    let planes = &controller.control_planes;
+    let (members, answers) = join(planes.look(&cluster), planes.ask_components(&cluster)).await;
+    planes.remember(&cluster, answers, &members);
+    let known = controller
+        .workloads
+        .known
+        .get(&cluster.uid().unwrap_or_default());
+    let asked = known.components.get(&observed.marker.uid);
+    Ok(match update::unwell(observed, asked.map(AsRef::as_ref)) {
+        Some(why) => ActionOutcome::NotYet(Finding::yes(
+            ConditionType::Updating,
+            Reason::WaitingForControlPlane,
+            why,
+        )),
+        None => ActionOutcome::Yes,
     })
 }
 

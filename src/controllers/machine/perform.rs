@@ -38,6 +38,7 @@ pub async fn perform(
         Action::GiveAddress => give_address(controller, observed).await,
         Action::TakeTurn(action) => etcd::take_turn(controller, observed, *action).await,
         Action::RemoveMember(member) => etcd::remove(controller, observed, member).await,
+        Action::AwaitComponents => etcd::await_components(controller, observed).await,
         Action::ReturnTurn(over) => etcd::return_turn(controller, observed, over).await,
         Action::EndAddons(version) => record::end_addons(controller, observed, version).await,
         Action::RecordSettings { record, begins } => {
@@ -196,7 +197,7 @@ async fn start(
     {
         return Ok(ActionOutcome::NotYet(finding));
     }
-    if name == JobKind::Upgrade
+    if matches!(name, JobKind::Upgrade | JobKind::Kubelet)
         && observed.acts_as_control_plane()
         && let Some(finding) = etcd::may_upgrade(controller, observed).await?
     {

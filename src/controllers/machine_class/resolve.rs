@@ -74,12 +74,19 @@ pub fn usable(
 /// Why no Machine of a template could ever be created. Checked before existing Machines are replaced.
 fn problem(template: &MachineSpec, value: &Value) -> Option<SpecProblem> {
     if let Err(error) = MachineProviderSpec::decode(value) {
+        let error = error.to_string();
+        let source = template.provider_spec.value_from.as_ref();
+        let class = source.and_then(|source| source.machine_class.as_ref());
+        let class = class.filter(|_| template.provider_spec.value.is_none());
         return Some(SpecProblem {
             reason: Reason::InvalidConfiguration,
-            message: match template.provider_spec.value {
-                Some(_) => format!("spec.template.{error}"),
-                None => format!("of the MachineClass that spec.template names, {error}"),
-            },
+            message: class.map_or_else(
+                || format!("spec.template.{error}"),
+                |class| {
+                    let error = error.strip_prefix("spec.").unwrap_or(&error);
+                    format!("MachineClass {}: {error}", class.name)
+                },
+            ),
         });
     }
     let versions = template.versions.clone().unwrap_or_default();

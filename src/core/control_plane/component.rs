@@ -130,11 +130,37 @@ impl Components {
             .filter_map(move |(component, state)| finding(*component, state, host))
     }
 
-    /// Whether people would read something else.
+    /// Which of them does not serve by its last answer, and why. A controller manager or scheduler that cannot be asked
+    /// although the API server beside it serves does not count: where it listens keeps us from that.
+    pub fn troubled(&self, host: &str) -> Option<String> {
+        let serves =
+            |state: &ComponentState| state.status == Some(Status::True) && state.differs.is_none();
+        let api = self.states.get(&Component::ApiServer);
+        let api_serves = api.is_some_and(serves);
+        let is_closed = |component: Component, state: &ComponentState| {
+            api_serves
+                && component != Component::Etcd
+                && state.status == Some(Status::Unknown)
+                && state.differs.is_none()
+        };
+        let mut states = self.states.iter();
+        let (component, state) =
+            states.find(|(component, state)| !serves(state) && !is_closed(**component, state))?;
+        let told = finding(*component, state, host).filter(|told| told.status != Status::True);
+        Some(told.map_or_else(
+            || format!("{} on {host} does not yet", component.process()),
+            |told| told.message,
+        ))
+    }
+
+    /// Whether people would read something else, or an update that waits for them would go on or wait.
     pub fn reads_like(&self, other: &Self) -> bool {
         let read = |components: &Self| {
             let states = components.states.iter();
-            let states = states.map(|(name, state)| (*name, state.status, state.why.clone()));
+            let states = states.map(|(name, state)| {
+                let differs = state.differs.is_some();
+                (*name, state.status, state.why.clone(), differs)
+            });
             (components.version.clone(), states.collect::<Vec<_>>())
         };
         read(self) == read(other)

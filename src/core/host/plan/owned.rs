@@ -94,7 +94,7 @@ pub fn contested(observed: &Observed) -> Option<Plan> {
     let shows = match &observed.contact {
         Contact::Seen(seen) => match &seen.owner {
             Ownership::Owner(owner) if is_claimants(observed, owner) => {
-                ". Its server has the marker of that Machine: keep this one"
+                ". Its server has the marker of that Machine: keep this one; where several say so, the one in annotation tatara.dev/host of the Machine"
             }
             Ownership::Owner(_) | Ownership::Nobody => {
                 ". Its server currently has no marker of that Machine. Delete this Host only if the server of the other Host has that marker; the deletion writes nothing to this server"

@@ -33,6 +33,8 @@ pub enum Action {
     TakeTurn(TurnAction),
     /// Remove this member from etcd, if it is still allowed by then. Leadership is moved to another member before.
     RemoveMember(Member),
+    /// Wait until the components of the control plane on its machine serve; they are asked now.
+    AwaitComponents,
     /// Return the control-plane turn.
     ReturnTurn(TurnIsOver),
     /// Remove from the Cluster that kubeadm's addons are to follow to this version, if that still stands there.

@@ -278,6 +278,13 @@ pub(super) fn displace(observed: &Observed, seen: &Observation, namesake: &Names
         (None, Some(true)) => ", and is Ready".to_owned(),
         _ => String::new(),
     };
+    let marker = &observed.marker;
+    let (cluster, namespace) = (&marker.cluster, &marker.namespace);
+    let rest = if observed.machine.is_owned() {
+        "register this server as a Host of another name, which its Node gets"
+    } else {
+        "create a new Machine with another spec.metadata.name"
+    };
     // that Node wakes the Machine that it has, not this one
     Plan {
         next: Next::After(ASK_AGAIN),
@@ -285,9 +292,8 @@ pub(super) fn displace(observed: &Observed, seen: &Observation, namesake: &Names
             BOOTSTRAP,
             Reason::NodeNameTaken,
             format!(
-                "the cluster already has a Node {name} (providerID {}{lives}), and nothing proves that its server is off. If the server is off, delete the Node in Cluster {}: kubectl delete node {name}; otherwise create a new Machine with another spec.metadata.name",
+                "the cluster already has a Node {name} (providerID {}{lives}), and nothing proves that its server is off. If the server is off, delete that Node: kubectl --kubeconfig <(tatara kubeconfig {cluster} -n {namespace}) delete node {name}; otherwise {rest}",
                 id.as_deref().unwrap_or("not set"),
-                observed.marker.cluster
             ),
         ))
     }

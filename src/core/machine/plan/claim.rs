@@ -10,10 +10,11 @@ use serde_json::{Value, json};
 
 use super::super::kind::PlaceKind;
 use super::super::observed::{Observed, Refusal};
+use super::requirements::unmet;
 use crate::api::conditions::{
     ConditionType, Reason, Severity, Status, find, is_false, is_true, reason_of,
 };
-use crate::api::host::{ConsumerRef, HostFacts};
+use crate::api::host::ConsumerRef;
 use crate::api::machine_provider_spec::HostRequirements;
 use crate::api::names::{ANNOTATION_HOST, ANNOTATION_PAUSED};
 use crate::api::readable::unreadable;
@@ -121,16 +122,19 @@ fn none_matches(selector: &Selector, failure_domain: Option<&str>, hosts: usize)
     let selector = selector.to_string();
     let labels = (!selector.is_empty()).then(|| format!("hostSelector {selector}"));
     let domain = failure_domain.map(|domain| format!("failureDomain {domain}"));
+    let remedy = match (&labels, &domain) {
+        (_, None) => "label a Host, add one, or correct hostSelector",
+        (None, _) => "set spec.failureDomain of a Host, add one, or correct failureDomain",
+        _ => {
+            "set labels and spec.failureDomain of a Host, add one, or correct hostSelector and failureDomain"
+        }
+    };
     let wanted: Vec<_> = labels.into_iter().chain(domain).collect();
     let wanted = wanted.join(" and ");
     match hosts {
         0 => "no Host is in the namespace; create one for each server".to_owned(),
-        1 => format!(
-            "the only Host in the namespace does not match {wanted}; label or add one, or correct what is wanted"
-        ),
-        count => format!(
-            "none of {count} Hosts in the namespace matches {wanted}; label or add one, or correct what is wanted"
-        ),
+        1 => format!("the only Host in the namespace does not match {wanted}; {remedy}"),
+        count => format!("none of {count} Hosts in the namespace matches {wanted}; {remedy}"),
     }
 }
 
@@ -148,7 +152,7 @@ fn refusal(matching: &[&Arc<Host>], requirements: &HostRequirements) -> Refusal 
         if let Some(obstacle) = obstacle(host, requirements) {
             *counts.entry(obstacle).or_default() += 1;
             if obstacle != Obstacle::Claimed {
-                others.push(match why(host, obstacle) {
+                others.push(match why(host, obstacle, requirements) {
                     Some(why) => format!("{} ({why})", host.name_any()),
                     None => host.name_any(),
                 });
@@ -210,15 +214,16 @@ fn awaits(host: &Host, requirements: &HostRequirements) -> Option<String> {
     Some(format!("; waiting until {} is {until}", host.name_any()))
 }
 
-/// The reason in the Host's own condition, where it says more than the obstacle.
-fn why(host: &Host, obstacle: Obstacle) -> Option<&str> {
+/// What it lacks, or the reason in the Host's own condition, where that says more than the obstacle.
+fn why(host: &Host, obstacle: Obstacle, requirements: &HostRequirements) -> Option<String> {
     match obstacle {
         // said before its spec was changed
         Obstacle::NotSeen => None,
+        Obstacle::TooSmall => unmet(host.status.as_ref()?.facts.as_ref()?, requirements),
         // that it is released is said already
         _ => unavailable(host)
             .filter(|said| said.reason != Reason::Claimed)
-            .map(|said| said.reason.as_str()),
+            .map(|said| said.reason.clone()),
     }
 }
 
@@ -284,9 +289,9 @@ fn obstacle(host: &Host, requirements: &HostRequirements) -> Option<Obstacle> {
         })
     } else if !is_true(conditions, ConditionType::Clean) {
         Some(Obstacle::Dirty)
-    } else if !status
+    } else if status
         .and_then(|s| s.facts.as_ref())
-        .is_some_and(|facts| meets(facts, requirements))
+        .is_none_or(|facts| unmet(facts, requirements).is_some())
     {
         Some(Obstacle::TooSmall)
     } else if !is_true(conditions, ConditionType::Available) {
@@ -300,17 +305,6 @@ fn obstacle(host: &Host, requirements: &HostRequirements) -> Option<Obstacle> {
 pub fn rests(conditions: &[Condition]) -> bool {
     let power = find(conditions, ConditionType::PowerOn);
     power.is_some_and(|power| power.status == Status::False && power.reason == Reason::SwitchedOff)
-}
-
-fn meets(facts: &HostFacts, wanted: &HostRequirements) -> bool {
-    let bytes = |quantity: &Option<_>| quantity.as_ref().and_then(crate::api::quantity::bytes);
-    wanted.cpus.is_none_or(|cpus| facts.cpus >= cpus)
-        && bytes(&wanted.memory).is_none_or(|memory| facts.memory_bytes >= memory)
-        && bytes(&wanted.disk).is_none_or(|disk| facts.disk_bytes >= disk)
-        && wanted
-            .architecture
-            .as_ref()
-            .is_none_or(|architecture| facts.architecture == *architecture)
 }
 
 /// Preference of a Machine for a host: rendezvous hashing (FNV-1a) of the two UIDs.

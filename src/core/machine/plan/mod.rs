@@ -18,6 +18,7 @@ pub mod leaving;
 pub mod placement;
 pub mod recorded;
 mod release;
+mod requirements;
 pub use action::{Acquire, Action, Power, Release};
 pub use bootstrap::BOOTSTRAP;
 pub use drain::unanswered;

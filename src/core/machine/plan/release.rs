@@ -303,17 +303,20 @@ fn not_reset(
                 host_is_gone(observed)
             ),
             Some(Stuck::Silent(_)) if reason(held) == Some(Reason::HostHangs) => format!(
-                "Its server is on, and hangs. Reboot it, or cut its power; it is reset when it answers. Only when it is off and stays off, {}",
+                "Its server is on, and hangs. Reboot it, or cut its power; it is reset when it answers. Only when it is off and stays off: {}",
                 time_limit(observed)
             ),
             Some(Stuck::Silent(_)) => {
-                format!("If the server is off for good, {}", time_limit(observed))
+                format!(
+                    "Power it on. Only if it is off for good: {}",
+                    time_limit(observed)
+                )
             }
-            _ => format!("If that cannot be fixed, {}", time_limit(observed)),
+            _ => format!("If that cannot be fixed: {}", time_limit(observed)),
         },
     };
     format!(
-        "Host {} {what}, so it may still run its pods{kept}. Its reset is tried again. {end}",
+        "Host {} {what}. It may still run its pods{kept}. Its reset is tried again. {end}",
         held.name
     )
 }
@@ -337,9 +340,9 @@ fn reason(held: &Infrastructure) -> Option<Reason> {
 /// The command with which the user authorises abandoning a machine that does not answer.
 pub fn time_limit(observed: &Observed) -> String {
     format!(
-        "set spec.deletion.hostReleaseTimeoutSeconds: kubectl -n {} patch machine {} --type=merge -p \
-         '{{\"spec\":{{\"deletion\":{{\"hostReleaseTimeoutSeconds\":60}}}}}}'. After that time this Machine is removed, and its \
-         pods may start elsewhere{}",
+        "kubectl -n {} patch machine {} --type=merge -p \
+         '{{\"spec\":{{\"deletion\":{{\"hostReleaseTimeoutSeconds\":60}}}}}}'. So long after its deletion, which may be at once, this \
+         Machine is removed, and its pods may start elsewhere{}",
         observed.marker.namespace,
         observed.machine.name_any(),
         turn_stays(observed)

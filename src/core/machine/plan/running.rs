@@ -167,11 +167,18 @@ fn health(node: &NodeView) -> Finding {
 /// Of a Node that is not Ready also what is wrong with its host: the kubelet cannot say that.
 fn with_host(observed: &Observed, mut finding: Finding) -> Finding {
     if let Placement::Held(held) = &observed.placement
-        && let Some((_, said)) = held.why.as_ref().filter(|_| !held.releasing)
+        && let Some((reason, said)) = held.why.as_ref().filter(|_| !held.releasing)
         && finding.status != Status::True
     {
         let node = finding.message.trim_end_matches('.');
         finding.message = format!("{node}. Host {}: {said}", held.name);
+        let is_silent = [Reason::SshUnreachable, Reason::SshDisconnected];
+        // an update that was begun says it itself
+        if is_silent.iter().any(|silent| reason == silent) && !update::is_begun(observed) {
+            let lost = update::if_lost(observed);
+            finding.message.push_str(". Power it on. ");
+            finding.message.push_str(&lost);
+        }
     }
     finding
 }

@@ -5,6 +5,7 @@
 //! What was done is read from the host: a job that has succeeded is not run again. Condition `Updating` exists from the first
 //! step to the last, and a manager that finds it asks the host.
 
+mod ends;
 mod follow;
 mod obstacle;
 mod steps;
@@ -13,7 +14,7 @@ mod trouble;
 use k8s_openapi::jiff::Timestamp;
 
 use super::super::cluster::ObservedCluster;
-use super::super::observed::{Contact, Infrastructure, Lookup, Observed};
+use super::super::observed::{Contact, Infrastructure, Observed};
 use super::bootstrap::{ASK_AGAIN, followed_job};
 use super::joining::has_turn;
 use super::{Acquire, Action, Plan, known_node, leaving};
@@ -21,12 +22,15 @@ use crate::api::MachineProviderSpec;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason, Status, find, is_true};
 use crate::core::kubeadm::KubernetesVersion;
-use crate::core::proof::{MemberState, TurnIsOver};
+use crate::core::proof::TurnIsOver;
 use crate::core::{Next, NodeView, settings};
 
+pub(super) use ends::end_of_turn;
+pub use ends::unwell;
 pub use follow::{phases, waits_for, waits_for_person};
 use obstacle::obstacle;
 pub use steps::{drained_after, may_restart};
+pub(super) use trouble::if_lost;
 
 /// Whether the host has to be asked because of an update.
 pub fn is_due(observed: &Observed) -> bool {
@@ -184,7 +188,7 @@ fn is_left_half_way(observed: &Observed) -> bool {
 }
 
 /// Whether an update was begun and has not ended, by what is recorded of it.
-fn is_begun(observed: &Observed) -> bool {
+pub(super) fn is_begun(observed: &Observed) -> bool {
     is_told(observed)
         || has_turn_to_upgrade(observed)
         || settings::is_unfinished(&observed.machine)
@@ -312,67 +316,4 @@ fn of_job(mut plan: Plan) -> Plan {
         finding.status = Status::True;
     }
     plan
-}
-
-/// What was begun is ended: the Node takes pods again, and others have the turn.
-fn finish(observed: &Observed) -> Step {
-    let Some(node) = known_node(observed) else {
-        return Step::goes(waiting(Reason::WaitingForNode, "its Node cannot be read"));
-    };
-    if node.ready != Some(true) {
-        let message = format!(
-            "waiting until Node {} is Ready: {}",
-            node.name, node.ready_message
-        );
-        return Step::goes(waiting(Reason::WaitingForNode, message));
-    }
-    if let Some(why) = unwell(observed) {
-        let message = format!("waiting until the control plane on its machine serves: {why}");
-        return Step::goes(waiting(Reason::WaitingForControlPlane, message));
-    }
-    let mut actions = Vec::new();
-    if node.is_cordoned_by_us() {
-        actions.push(Action::UncordonNode {
-            node: node.name.clone(),
-            uid: node.uid.clone(),
-        });
-    }
-    if has_turn_to_upgrade(observed) {
-        let Some(over) = end_of_turn(observed) else {
-            let message = "waiting until its etcd member is listed as one that votes";
-            return Step::goes(waiting(Reason::MemberChanging, message));
-        };
-        actions.push(Action::ReturnTurn(over));
-    }
-    // the next one follows by this
-    actions.extend(follow::end(observed));
-    if actions.is_empty() {
-        return Step::Over;
-    }
-    Step::goes(Plan {
-        actions,
-        ..Plan::waiting(updating(Reason::Updating, "ending the update"))
-    })
-}
-
-/// Its member votes: the turn of an upgrade has ended, if the rest is well.
-pub(super) fn end_of_turn(observed: &Observed) -> Option<TurnIsOver> {
-    let cluster = observed
-        .cluster
-        .as_ref()
-        .filter(|_| has_turn_to_upgrade(observed))?;
-    let Lookup::Known(members) = &cluster.etcd else {
-        return None;
-    };
-    let proof = observed.member_proof(members)?;
-    (proof.state() == MemberState::Votes).then_some(TurnIsOver::Member(proof))
-}
-
-/// What of its control plane does not serve, if that is known.
-fn unwell(observed: &Observed) -> Option<String> {
-    let components = observed.cluster.as_ref()?.components.as_ref()?;
-    let finding = components
-        .findings(&observed.marker.machine)
-        .find(|finding| finding.status != Status::True)?;
-    Some(finding.message)
 }

@@ -237,23 +237,34 @@ fn a_host_that_is_not_merely_claimed_is_named_with_what_is_awaited_or_wrong() {
 #[test]
 fn requirements_are_held_against_the_facts() {
     let hosts = [Arc::new(host("a"))];
-    for (requirements, fits) in [
-        (json!({}), true),
+    for (requirements, lacks) in [
+        (json!({}), None),
         (
             json!({ "cpus": 4, "memory": "8Gi", "disk": "100Gi", "architecture": "amd64" }),
-            true,
+            None,
         ),
-        (json!({ "cpus": 5 }), false),
-        (json!({ "memory": "8200Mi" }), false),
-        (json!({ "disk": "108G" }), false),
-        (json!({ "architecture": "arm64" }), false),
+        (json!({ "cpus": 5 }), Some("a (4 of 5 CPUs);")),
+        (
+            json!({ "memory": "8200Mi" }),
+            Some("a (8192Mi of 8200Mi memory);"),
+        ),
+        (
+            json!({ "disk": "108G" }),
+            Some("a (102400Mi of 108G disk free in /var/lib);"),
+        ),
+        (
+            json!({ "architecture": "arm64" }),
+            Some("a (amd64, not arm64);"),
+        ),
     ] {
         let wanted = wants(json!({ "requirements": requirements }));
-        assert_eq!(
-            choose(&wanted, &hosts, "a", ME).is_ok(),
-            fits,
-            "{requirements}"
-        );
+        let refused = choose(&wanted, &hosts, "a", ME).err();
+        let refused = refused.map(|refused| refused.message);
+        match (lacks, refused) {
+            (None, None) => {}
+            (Some(lacks), Some(said)) => assert!(said.contains(lacks), "{said}"),
+            (_, refused) => panic!("{requirements}: {refused:?}"),
+        }
     }
 }
 

@@ -198,7 +198,7 @@ fn what_keeps_a_released_host_from_its_reset_is_said_in_its_own_words() {
             Stuck::Silent(at(0)),
             "HostKeyChanged",
             &[
-                "HostKeyChanged: words, so it may still run its pods",
+                "HostKeyChanged: words. It may still run its pods",
                 "Fix that first",
                 gone,
             ],
@@ -248,7 +248,7 @@ fn whoever_does_not_wait_for_a_drain_gets_the_command_and_what_is_left_to_do() {
     contains(&unanswered(&worker(), "host-a"), &parts.map(str::to_owned));
     let mut observed = deleted(running(worker()), at(0));
     observed.node = Lookup::Unknown("no answer".into());
-    let parts = [without, "kubectl delete node host-a"];
+    let parts = [without, "delete node host-a"];
     let says = ("Deleting", "WaitingForApi", &parts[..]);
     expect("API", &plan(&observed, at(1)), &[], says);
 }

@@ -11,8 +11,8 @@ use super::super::bootstrap::run;
 use super::super::joining::{busy, turn_of_another};
 use super::super::{Action, DRAIN_AGAIN, Plan, drain, known_node};
 use super::{
-    Step, control_plane, differs, end_of_turn, finish, follow, has_turn_to_upgrade, is_other, not,
-    of_job, runs_other, updating, waiting,
+    Step, control_plane, differs, end_of_turn, ends::finish, follow, has_turn_to_upgrade, is_other,
+    not, of_job, runs_other, updating, waiting,
 };
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{Finding, Reason};
@@ -94,6 +94,14 @@ pub(super) fn next(observed: &Observed, seen: &Observation, now: Timestamp) -> S
         let message = format!("waiting until Node {} reports the new kubelet", node.name);
         return Step::goes(waiting(Reason::WaitingForNode, message));
     }
+    // a kubelet of another version starts etcd anew
+    if let Some(cluster) = &observed.cluster
+        && observed.acts_as_control_plane()
+        && let Err(refused) = may_restart(observed, members(cluster))
+    {
+        let is_whole = !host.broke_off(JobKind::Kubelet);
+        return Step::Waits(refused, is_whole.then(|| end_of_turn(observed)).flatten());
+    }
     Step::goes(replace_kubelet(&host, node, &kubelet, now))
 }
 
@@ -145,6 +153,11 @@ impl OnHost<'_> {
         let wanted = wanted.map(|versions| versions.kubelet.as_str());
         let parse = |version: Option<&str>| version?.parse::<KubernetesVersion>().ok();
         parse(installed) == parse(wanted)
+    }
+
+    /// A job that did not succeed may have stopped its member.
+    fn may_have_stopped(&self) -> bool {
+        self.is_half_upgraded() || self.broke_off(JobKind::Kubelet)
     }
 
     /// kubeadm may have changed the static pods, and has not succeeded.
@@ -210,7 +223,7 @@ fn take_turn(observed: &Observed, cluster: &ObservedCluster) -> Result<Plan, Fin
 }
 
 /// Requires that etcd keeps its quorum while the member of this machine starts anew. `members`: its list, or why there is
-/// none. Where kubeadm may have stopped that member, it goes on: nothing else brings it back.
+/// none. Where the update may have stopped that member, it goes on: nothing else brings it back.
 ///
 /// # Errors
 /// What it waits for, in condition `UpToDate`.
@@ -224,7 +237,7 @@ pub fn may_restart(
             .is_none_or(|member| members.trouble(member).is_some()),
         Err(_) => true,
     };
-    if is_down && is_half_upgraded(observed) {
+    if is_down && may_have_stopped(observed) {
         return Ok(());
     }
     let members = members.map_err(|why| {
@@ -247,12 +260,12 @@ pub fn may_restart(
     })
 }
 
-fn is_half_upgraded(observed: &Observed) -> bool {
+fn may_have_stopped(observed: &Observed) -> bool {
     let Placement::Held(held) = &observed.placement else {
         return false;
     };
     match &held.contact {
-        Contact::Seen(seen) => OnHost { observed, seen }.is_half_upgraded(),
+        Contact::Seen(seen) => OnHost { observed, seen }.may_have_stopped(),
         _ => false,
     }
 }

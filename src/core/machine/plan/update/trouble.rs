@@ -57,11 +57,16 @@ pub(super) fn out_of_reach(observed: &Observed, reason: Reason, message: &str) -
     } else {
         format!("\n{rest}")
     };
-    let goes_on = format!("{why}. Power its host on: the update then goes on");
+    let lost = if_lost(observed);
+    format!("{why}. Power its host on: the update then goes on. {lost}{rest}")
+}
+
+/// What to do about a machine that does not come back.
+pub fn if_lost(observed: &Observed) -> String {
     let marker = &observed.marker;
     if !may_leave(observed) {
         return format!(
-            "{goes_on}. Do not delete this Machine: etcd cannot do without its member; if its host is lost for good, condition EtcdHealthy of Cluster {} says what to do{rest}",
+            "Do not delete this Machine: etcd cannot do without its member; if its host is lost for good, condition EtcdHealthy of Cluster {} says what to do",
             marker.cluster
         );
     }
@@ -71,7 +76,7 @@ pub(super) fn out_of_reach(observed: &Observed, reason: Reason, message: &str) -
         "nothing creates another"
     };
     format!(
-        "{goes_on}. If it is lost for good, delete the Machine ({after}; the deletion says how to confirm the loss): kubectl -n {} delete machine {} --wait=false{rest}",
+        "If it is lost for good, delete the Machine ({after}; the deletion says how to confirm the loss): kubectl -n {} delete machine {} --wait=false",
         marker.namespace, marker.machine
     )
 }

@@ -89,7 +89,7 @@ fn a_node_that_a_lost_machine_left_behind_goes_and_any_other_stands_in_the_way()
     let says = (
         "BootstrapReady",
         "NodeNameTaken",
-        &["nothing proves", "kubectl delete node host-a"][..],
+        &["nothing proves", "delete node host-a"][..],
     );
     expect("not reset here", &unproven, &[], says);
     let other = joining_after(&reset_of("another").units, true, Some(false), None);
@@ -119,7 +119,10 @@ fn a_node_that_a_lost_machine_left_behind_goes_and_any_other_stands_in_the_way()
     let says = (
         "BootstrapReady",
         "NodeNameTaken",
-        &["host-a", "delete the Node in Cluster a"][..],
+        &[
+            "host-a",
+            "--kubeconfig <(tatara kubeconfig a -n default) delete node host-a",
+        ][..],
     );
     let taken = joining(false, None, None);
     expect("taken", &taken, &[], says);

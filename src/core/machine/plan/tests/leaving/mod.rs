@@ -220,7 +220,7 @@ fn the_node_of_a_silent_host_is_kept_and_what_is_unsafe_is_said() {
     let parts = [
         "host-a has not answered since",
         "Node host-a is kept",
-        "set spec.deletion.hostReleaseTimeoutSeconds",
+        "hostReleaseTimeoutSeconds",
     ];
     let says = ("Deleting", "HostUnreachable", &parts[..]);
     let silent = silent_since(deleting(running(worker())), at(60));
@@ -238,10 +238,7 @@ fn a_host_whose_reset_fails_is_waited_for_until_the_limit() {
     if let Placement::Held(held) = &mut observed.placement {
         held.stuck = Some(Stuck::ResetFails);
     }
-    let parts = [
-        "could not be reset yet",
-        "set spec.deletion.hostReleaseTimeoutSeconds",
-    ];
+    let parts = ["could not be reset yet", "hostReleaseTimeoutSeconds"];
     let says = ("Deleting", "ResetFailed", &parts[..]);
     expect("no limit", &plan(&observed, at(1_000_000)), &[], says);
     // the Machine is deleted at 0

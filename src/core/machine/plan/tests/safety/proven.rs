@@ -57,6 +57,7 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
             | JobKind::Kubelet
             | JobKind::Addons,
         )
+        | Action::AwaitComponents
         | Action::EndAddons(_)
         | Action::RecordSettings { .. }
         | Action::Acquire(

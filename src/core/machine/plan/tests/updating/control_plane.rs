@@ -71,34 +71,60 @@ fn a_control_plane_has_the_turn_while_it_is_updated() {
     let tried = of(&away);
     expect("again", &tried, &run, says("Updating", "UpdateFailed"));
     assert_eq!(finding(&tried, "BootstrapReady").status, Status::True);
+}
 
+#[test]
+fn the_update_of_a_control_plane_ends_when_all_of_its_components_serve() {
+    use UnitState::Succeeded;
+    let of = |observed: &Observed| plan(observed, at(0));
     let both = [(JobKind::Upgrade, Succeeded), (JobKind::Kubelet, Succeeded)];
-    let mut new = shows(serves, &both, "v1.36.3");
+    let new = with_turn(
+        old_control_plane(&[OWN, "192.0.2.21", "192.0.2.22"], &[]),
+        ME,
+    );
+    let new = with_cluster(new, |c| c.components = Some(components("v1.36.3")));
+    let mut new = shows(new, &both, "v1.36.3");
     runs(&mut new, "v1.36.3");
     let ends = of(&new);
-    let returned = |action: &Action| matches!(action, Action::ReturnTurn(TurnIsOver::Member(_)));
-    assert!(
-        ends.actions.iter().all(returned) && ends.actions.len() == 1,
-        "{:?}",
-        ends.actions
-    );
-    let sick = with_cluster(new.clone(), |cluster| {
-        let fails = [0, 20].into_iter();
-        let fails = fails.fold(None, |before: Option<ComponentState>, now| {
-            let fails = Answer::Fails("500".into());
-            Some(ComponentState::next(before.as_ref(), fails, at(now)))
-        });
-        let mut now = (*components("v1.36.3")).clone();
-        now.states
-            .extend(fails.map(|state| (Component::Scheduler, state)));
-        cluster.components = Some(Arc::new(now));
-    });
-    expect(
-        "its scheduler",
-        &of(&sick),
-        &[],
-        says("Updating", "WaitingForControlPlane"),
-    );
+    let is_ended = |plan: &Plan| {
+        let ends = [Action::AwaitComponents];
+        let [first @ .., Action::ReturnTurn(TurnIsOver::Member(_))] = &plan.actions[..] else {
+            return false;
+        };
+        first == ends
+    };
+    assert!(is_ended(&ends), "{:?}", ends.actions);
+    // what lasts less than people are told of counts
+    let answers = |component, answers: &[Answer]| {
+        with_cluster(new.clone(), |cluster| {
+            let mut now = (*components("v1.36.3")).clone();
+            for (answer, second) in answers.iter().zip([5, 25]) {
+                let state = now.states.get(&component);
+                let state = ComponentState::next(state, answer.clone(), at(second));
+                now.states.insert(component, state);
+            }
+            cluster.components = Some(Arc::new(now));
+        })
+    };
+    let fails = Answer::Fails("500".into());
+    let waits = says("Updating", "WaitingForControlPlane");
+    for sick in [&[fails.clone()][..], &[fails.clone(), fails]] {
+        let sick = answers(Component::Scheduler, sick);
+        expect("its scheduler", &of(&sick), &[], waits);
+    }
+    // a scheduler that listens elsewhere is never asked, an API server and etcd are
+    let unasked = || [Answer::Unasked("no".into()), Answer::Unasked("no".into())];
+    for (component, goes) in [
+        (Component::Scheduler, true),
+        (Component::ControllerManager, true),
+        (Component::ApiServer, false),
+        (Component::Etcd, false),
+    ] {
+        let ends = of(&answers(component, &unasked()));
+        assert_eq!(is_ended(&ends), goes, "{component:?}: {:?}", ends.actions);
+    }
+    let unknown = with_cluster(new.clone(), |cluster| cluster.components = None);
+    expect("not asked", &of(&unknown), &[], waits);
     let over = with_cluster(new, |cluster| cluster.turn = None);
     expect("over", &of(&over), &[], says("UpToDate", "VersionsEqual"));
 }

@@ -99,6 +99,39 @@ fn a_retry_asks_for_the_quorum_again_unless_kubeadm_stopped_its_own_member() {
 }
 
 #[test]
+fn a_kubelet_that_starts_etcd_anew_waits_for_the_quorum_too() {
+    let three = [OWN, "192.0.2.21", "192.0.2.22"];
+    let sick = |which: usize, kubelet: Option<UnitState>| {
+        let kubelet = kubelet.map(|state| (JobKind::Kubelet, state));
+        let upgraded = (JobKind::Upgrade, UnitState::Succeeded);
+        let jobs: Vec<_> = [upgraded].into_iter().chain(kubelet).collect();
+        let observed = with_turn(old_control_plane(&three, &jobs), ME);
+        let observed = with_cluster(observed, |cluster| {
+            let mut members = (*etcd_at(&three)).clone();
+            let id = members.at(three[which]).expect("a member").id;
+            members.health.remove(&id);
+            cluster.etcd = Lookup::Known(Arc::new(members));
+            cluster.components = Some(components("v1.36.3"));
+        });
+        plan(&observed, at(0))
+    };
+    let returns = |plan: &Plan| {
+        let mut actions = plan.actions.iter();
+        actions.any(|action| matches!(action, Action::ReturnTurn(_)))
+    };
+    let another = sick(1, None);
+    assert_eq!(finding(&another, "UpToDate").reason, Reason::QuorumAtRisk);
+    assert!(returns(&another), "others may leave meanwhile");
+    assert_eq!(another.actions.len(), 1, "{:?}", another.actions);
+    let half = sick(1, Some(failure("no")));
+    assert_eq!(finding(&half, "UpToDate").reason, Reason::QuorumAtRisk);
+    assert!(half.actions.is_empty(), "{:?}", half.actions);
+    let own = sick(0, Some(failure("no")));
+    let again = Action::RunJob(JobKind::Kubelet);
+    assert_eq!(own.actions.last(), Some(&again), "{:?}", own.actions);
+}
+
+#[test]
 fn what_nobody_asked_for_is_told_and_left() {
     let by_hand = |condition| {
         let mut observed = told(old_worker(&[]), condition, 2);

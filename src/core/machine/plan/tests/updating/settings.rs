@@ -192,7 +192,11 @@ fn an_argument_of_the_api_server_takes_the_turn_and_leaves_the_kubelet() {
     assert!(
         matches!(
             &ends.actions[..],
-            [Action::ReturnTurn(_), Action::RecordSettings { .. }]
+            [
+                Action::AwaitComponents,
+                Action::ReturnTurn(_),
+                Action::RecordSettings { .. }
+            ]
         ),
         "{:?}",
         ends.actions
