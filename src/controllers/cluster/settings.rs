@@ -59,8 +59,10 @@ pub(super) fn moves(
     cluster: &Cluster,
     turn: Option<&Turn>,
 ) -> Option<String> {
-    if cluster.annotations().contains_key(ANNOTATION_ADDONS_DUE) {
-        return Some("CoreDNS and kube-proxy have the version of the control plane".into());
+    if let Some(due) = cluster.annotations().get(ANNOTATION_ADDONS_DUE) {
+        return Some(format!(
+            "CoreDNS and kube-proxy have {due}, which they get once all control planes run it. If that rollout was given up: delete one control-plane Machine of a MachineDeployment; the one that replaces it sets kubeadm's record back"
+        ));
     }
     let turn = turn.filter(|turn| turn.action == TurnAction::Upgrade)?;
     let holder = controller.base.stores().machines.by_uid(&turn.machine)?;

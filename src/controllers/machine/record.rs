@@ -138,7 +138,13 @@ pub(super) async fn prepare(
         Err(finding) => return Ok(Some(finding)),
     };
     let (record, from, configuration, due) = match change {
-        Change::Nothing => return Ok(None),
+        Change::Nothing => {
+            // a raise that was announced and never written
+            if wanted(observed).is_some_and(|wanted| is_due_beyond(cluster, &wanted)) {
+                remember(controller, cluster, None).await?;
+            }
+            return Ok(None);
+        }
         Change::Raise(record, from, configuration) => {
             (record, from, configuration, wanted(observed))
         }
@@ -217,6 +223,13 @@ fn unconnected() -> Finding {
 fn wanted(observed: &Observed) -> Option<KubernetesVersion> {
     let versions = observed.machine.versions()?;
     versions.control_plane.as_deref()?.parse().ok()
+}
+
+/// Whether the addons are to follow to a version that is newer than what is recorded.
+fn is_due_beyond(cluster: &Cluster, recorded: &KubernetesVersion) -> bool {
+    let due = cluster.annotations().get(ANNOTATION_ADDONS_DUE);
+    let due = due.and_then(|due| due.parse::<KubernetesVersion>().ok());
+    due.is_some_and(|due| due > *recorded)
 }
 
 /// What the API servers of the other control planes said that they run.
