@@ -85,7 +85,7 @@ async fn a_worker_is_prepared_and_paused(world: &World) -> String {
     let old = pinned("KUBERNETES_PREVIOUS");
     assert_eq!(
         world.shell(&host, PROGRAMS),
-        format!("{old}\nKubernetes {old}\n")
+        format!("{old}\nKubernetes {old}")
     );
     assert_eq!(world.starts(&host, "join"), 0);
     name
@@ -100,7 +100,7 @@ async fn it_is_prepared_again_and_joins(world: &World, name: &str) {
     let (kubeadm, kubelet) = (pinned("KUBERNETES"), pinned("KUBERNETES_PREVIOUS"));
     assert_eq!(
         world.shell(&host, PROGRAMS),
-        format!("{kubeadm}\nKubernetes {kubelet}\n")
+        format!("{kubeadm}\nKubernetes {kubelet}")
     );
     assert_eq!(
         (world.starts(&host, "prepare"), world.starts(&host, "join")),

@@ -12,7 +12,7 @@ use crate::api::names::{
 };
 use crate::api::{Cluster, ClusterProviderSpec};
 use crate::core::Key;
-use crate::core::cluster::Observed;
+use crate::core::cluster::{Moves, Observed};
 use crate::core::kubeadm::{ClusterInput, Endpoint, Kept, KubernetesVersion, change};
 use crate::core::settings::{self, CLUSTER, KUBE_PROXY, Settings};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
@@ -53,16 +53,24 @@ pub(super) fn made_with(controller: &Clusters, cluster: &Cluster) -> Option<Sett
     recorded(KUBE_PROXY).or_else(|| recorded(CLUSTER))
 }
 
+/// Where the control planes of a version that kubeadm's record was raised to were given up.
+const GIVEN_UP: &str = ". No control-plane Machine wants that any more: delete one of a MachineDeployment with more than one; the one that replaces it sets kubeadm's record back";
+
 /// What moves the versions of a Cluster: `kubeadm upgrade` reads the ConfigMaps when it begins, and writes them as they were then.
 pub(super) fn moves(
     controller: &Clusters,
     cluster: &Cluster,
     turn: Option<&Turn>,
-) -> Option<String> {
+) -> Option<Moves> {
     if let Some(due) = cluster.annotations().get(ANNOTATION_ADDONS_DUE) {
-        return Some(format!(
-            "CoreDNS and kube-proxy have {due}, which they get once all control planes run it. If that rollout was given up: delete one control-plane Machine of a MachineDeployment; the one that replaces it sets kubeadm's record back"
-        ));
+        return Some(Moves {
+            what: format!("CoreDNS and kube-proxy have {due}"),
+            remedy: if is_wanted(controller, cluster, due) {
+                ""
+            } else {
+                GIVEN_UP
+            },
+        });
     }
     let turn = turn.filter(|turn| turn.action == TurnAction::Upgrade)?;
     let holder = controller.base.stores().machines.by_uid(&turn.machine)?;
@@ -70,8 +78,19 @@ pub(super) fn moves(
     let updating = conditions.and_then(|all| find(all, ConditionType::Updating));
     // what fails may be mended by the edit
     let fails = updating.is_some_and(|said| said.reason == Reason::UpdateFailed);
-    (holder.runs_other() != Some(false) && !fails)
-        .then(|| format!("Machine {} is updated", turn.name))
+    (holder.runs_other() != Some(false) && !fails).then(|| Moves {
+        what: format!("Machine {} is updated", turn.name),
+        remedy: "",
+    })
+}
+
+/// Whether a control plane that stays is to run this version.
+fn is_wanted(controller: &Clusters, cluster: &Cluster, version: &str) -> bool {
+    let machines = controller.control_planes.machines(cluster);
+    machines.iter().any(|machine| {
+        let wanted = machine.versions().and_then(|v| v.control_plane.as_deref());
+        machine.metadata.deletion_timestamp.is_none() && wanted == Some(version)
+    })
 }
 
 /// Records what kubeadm's ConfigMaps have.

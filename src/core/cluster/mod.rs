@@ -8,4 +8,4 @@ pub mod status;
 
 pub use attempt::{Attempt, ReadAt};
 pub use fleet::Fleet;
-pub use observed::{Addons, Certificates, Health, MachineFact, Observed};
+pub use observed::{Addons, Certificates, Health, MachineFact, Moves, Observed};

@@ -134,7 +134,7 @@ pub struct Observed {
     /// The update of one of its control-plane Machines ends once the components there are seen to serve.
     pub is_awaited: bool,
     /// What moves its versions, and writes kubeadm's ConfigMaps as it read them before.
-    pub moves: Option<String>,
+    pub moves: Option<Moves>,
     /// The settings that a control-plane Machine was made with, while the Cluster has no record of them.
     pub made_with: Option<Settings>,
     /// Its addons.
@@ -156,4 +156,13 @@ pub struct Health {
     pub sentence: String,
     /// `gitVersion` of the API server.
     pub version: Option<String>,
+}
+
+/// What moves the versions of a Cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moves {
+    /// What is awaited.
+    pub what: String,
+    /// What to do where that never comes, as another sentence.
+    pub remedy: &'static str,
 }

@@ -179,9 +179,9 @@ fn updating(controller: &Machines, cluster: &Cluster, machine: &Machine) -> Opti
     });
     let is_updating = |other: &Machine, kubelet: Option<&KubernetesVersion>| {
         let wanted = other.versions().and_then(|v| v.control_plane.as_deref());
-        runs(other)
-            .zip(wanted)
-            .is_some_and(|(runs, wanted)| is_updating(runs, wanted, kubelet))
+        runs(other).zip(wanted).is_some_and(|(runs, wanted)| {
+            is_updating(runs, wanted, kubelet) || (runs == wanted && lacks_kubelet(other))
+        })
     };
     // thousands of Machines are made while none is updated: their Nodes are walked only for one that is
     let first = others.find(|other| is_updating(other, None))?;
@@ -190,6 +190,15 @@ fn updating(controller: &Machines, cluster: &Cluster, machine: &Machine) -> Opti
     let mut all = [first].into_iter().chain(others);
     all.find(|other| is_updating(other, oldest.as_ref()))
         .map(|other| other.name_any())
+}
+
+/// Its update has begun, and its kubelet follows. It may have returned the turn while etcd cannot do without its member.
+fn lacks_kubelet(machine: &Machine) -> bool {
+    let wanted = machine.versions().map(|versions| &versions.kubelet);
+    machine.status.as_ref().is_some_and(|status| {
+        let runs = status.versions.as_ref().map(|versions| &versions.kubelet);
+        is_true(&status.conditions, ConditionType::Updating) && runs != wanted
+    })
 }
 
 /// A worker that is updated before this one, of those that are not drained together.

@@ -2,7 +2,7 @@
 
 use kube::ResourceExt;
 
-use super::super::observed::Observed;
+use super::super::observed::{Moves, Observed};
 use super::{Action, Plan};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::ANNOTATION_SETTINGS;
@@ -49,8 +49,10 @@ pub(super) fn keep(observed: &Observed, plan: &mut Plan) {
                 .health
                 .as_ref()
                 .is_some_and(|health| health.judgement.verdict == Verdict::Healthy);
-            let message = if let Some(moves) = &observed.moves {
-                format!("waiting until {moves}, to write into kubeadm's ConfigMaps: {differences}")
+            let message = if let Some(Moves { what, remedy }) = &observed.moves {
+                format!(
+                    "waiting until {what}, to write into kubeadm's ConfigMaps: {differences}{remedy}"
+                )
             } else if observed.connected && is_healthy {
                 plan.actions.push(Action::ApplySettings { from, to });
                 format!("writing into kubeadm's ConfigMaps: {differences}")

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::super::observed::{Health, MachineFact};
+use super::super::observed::{Health, MachineFact, Moves};
 use super::*;
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::names::FINALIZER_PROFILE;

@@ -44,13 +44,16 @@ fn an_edit_is_carried_into_kubeadms_configmaps_while_the_api_serves() {
     );
     expect("its API is silent", &silent, &[], waits);
     let moves = Observed {
-        moves: Some("Machine cp-0 is updated".into()),
+        moves: Some(Moves {
+            what: "Machine cp-0 is updated".into(),
+            remedy: ". Help",
+        }),
         ..behind.clone()
     };
     let waits = (
         "SettingsApplied",
         "Applying",
-        &["until Machine cp-0 is updated"][..],
+        &["until Machine cp-0 is updated, to write", ". Help"][..],
     );
     expect("its versions move", &moves, &[], waits);
     let done = ("SettingsApplied", "Applied", &[][..]);

@@ -80,6 +80,12 @@ pub(super) fn next(observed: &Observed, seen: &Observation, now: Timestamp) -> S
             Err(refused) => Step::Waits(refused, None),
         };
     }
+    if replaces_now && host.needs_kubelet_first() {
+        return match may_go_on(observed) {
+            Ok(()) => Step::goes(start(&host, &kubelet, now)),
+            Err(refused) => Step::Waits(refused, end_of_turn(observed)),
+        };
+    }
     if upgrades_now {
         return run_upgrade(&host, &upgrade, now);
     }
@@ -95,12 +101,8 @@ pub(super) fn next(observed: &Observed, seen: &Observation, now: Timestamp) -> S
         return Step::goes(waiting(Reason::WaitingForNode, message));
     }
     // a kubelet of another version starts etcd anew
-    if let Some(cluster) = &observed.cluster
-        && observed.acts_as_control_plane()
-        && let Err(refused) = may_restart(observed, members(cluster))
-    {
-        let is_whole = !host.broke_off(JobKind::Kubelet);
-        return Step::Waits(refused, is_whole.then(|| end_of_turn(observed)).flatten());
+    if let Err(refused) = may_go_on(observed) {
+        return Step::Waits(refused, end_of_turn(observed));
     }
     Step::goes(replace_kubelet(&host, node, &kubelet, now))
 }
@@ -155,6 +157,12 @@ impl OnHost<'_> {
         parse(installed) == parse(wanted)
     }
 
+    /// Nothing else brings back the API that kubeadm and a drain need: the kubelet was being replaced, and no Node is read.
+    fn needs_kubelet_first(&self) -> bool {
+        let is_behind = control_plane(self.observed).as_ref().is_some_and(is_other);
+        self.broke_off(JobKind::Kubelet) && known_node(self.observed).is_none() && !is_behind
+    }
+
     /// A job that did not succeed may have stopped its member.
     fn may_have_stopped(&self) -> bool {
         self.is_half_upgraded() || self.broke_off(JobKind::Kubelet)
@@ -171,7 +179,21 @@ impl OnHost<'_> {
     }
 }
 
-/// kubeadm upgrade; a control plane returns its turn while it waits, unless kubeadm may have changed its static pods.
+/// Requires of a control plane that etcd can do without its member for a while. Where it cannot, the turn is returned: its member
+/// serves then, and others may have to leave.
+///
+/// # Errors
+/// Those of [`may_restart`].
+fn may_go_on(observed: &Observed) -> Result<(), Finding> {
+    match &observed.cluster {
+        Some(cluster) if observed.acts_as_control_plane() => {
+            may_restart(observed, members(cluster))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// kubeadm upgrade; a control plane returns its turn while it waits to try again, unless kubeadm may have changed its static pods.
 fn run_upgrade(host: &OnHost<'_>, unit: &Unit, now: Timestamp) -> Step {
     let observed = host.observed;
     let end = || {
@@ -179,11 +201,8 @@ fn run_upgrade(host: &OnHost<'_>, unit: &Unit, now: Timestamp) -> Step {
             .then(|| end_of_turn(observed))
             .flatten()
     };
-    if let Some(cluster) = &observed.cluster
-        && observed.acts_as_control_plane()
-        && let Err(refused) = may_restart(observed, members(cluster))
-    {
-        return Step::Waits(refused, end());
+    if let Err(refused) = may_go_on(observed) {
+        return Step::Waits(refused, end_of_turn(observed));
     }
     let mut plan = start(host, unit, now);
     if plan.actions.is_empty() {

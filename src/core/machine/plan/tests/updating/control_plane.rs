@@ -74,7 +74,7 @@ fn a_control_plane_has_the_turn_while_it_is_updated() {
 }
 
 #[test]
-fn the_update_of_a_control_plane_ends_when_all_of_its_components_serve() {
+fn the_end_of_an_update_asks_the_components_and_waits_for_one_that_did_not_serve() {
     use UnitState::Succeeded;
     let of = |observed: &Observed| plan(observed, at(0));
     let both = [(JobKind::Upgrade, Succeeded), (JobKind::Kubelet, Succeeded)];

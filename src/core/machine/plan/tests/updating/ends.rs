@@ -93,7 +93,7 @@ fn a_retry_asks_for_the_quorum_again_unless_kubeadm_stopped_its_own_member() {
     assert!(returns(&another), "others may leave meanwhile");
     let half = plan(&sick(1, "upgrade"), at(0));
     assert_eq!(finding(&half, "UpToDate").reason, Reason::QuorumAtRisk);
-    assert!(!returns(&half), "its static pods may have changed");
+    assert!(returns(&half), "its own member serves");
     let own = plan(&sick(0, "upgrade"), at(0));
     assert_eq!(own.actions, [Action::RunJob(JobKind::Upgrade)]);
 }
@@ -125,10 +125,29 @@ fn a_kubelet_that_starts_etcd_anew_waits_for_the_quorum_too() {
     assert_eq!(another.actions.len(), 1, "{:?}", another.actions);
     let half = sick(1, Some(failure("no")));
     assert_eq!(finding(&half, "UpToDate").reason, Reason::QuorumAtRisk);
-    assert!(half.actions.is_empty(), "{:?}", half.actions);
+    assert!(returns(&half), "{:?}", half.actions);
     let own = sick(0, Some(failure("no")));
     let again = Action::RunJob(JobKind::Kubelet);
     assert_eq!(own.actions.last(), Some(&again), "{:?}", own.actions);
+}
+
+#[test]
+fn a_kubelet_that_took_the_api_with_it_is_put_back_before_kubeadm_is_asked() {
+    let jobs = [
+        (JobKind::Upgrade, UnitState::Succeeded),
+        (JobKind::Kubelet, failure("no")),
+    ];
+    let mut lone = with_turn(old_control_plane(&[OWN], &jobs), ME);
+    lone = with_cluster(lone, |cluster| {
+        cluster.etcd = Lookup::Unknown("no answer".into());
+        cluster.components = Some(components("v1.36.3"));
+    });
+    lone.node = Lookup::Unknown("no answer".into());
+    let again = Action::RunJob(JobKind::Kubelet);
+    assert_eq!(plan(&lone, at(0)).actions, std::slice::from_ref(&again));
+    let wants = json!({ "spec": { "versions": { "kubelet": "v1.35.4" } } });
+    let back = plan(&edited(lone, &wants), at(0));
+    assert_eq!(back.actions, [again]);
 }
 
 #[test]
