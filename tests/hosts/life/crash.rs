@@ -192,7 +192,7 @@ async fn a_machine_is_made_through_a_restart_a_pause_and_a_conflicting_writer(wo
     let host = world.available().await.remove(0);
     assert_eq!(world.starts(&host, "reset"), 1);
     scale(world, 2);
-    world.until_one_says("False/KubeadmJoin", 120).await;
+    world.until_one_joins(120).await;
     world.plane("pause-etcd", &["20"]);
     world.until_ready(3, 180).await;
     drop(writer);

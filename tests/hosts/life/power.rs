@@ -16,7 +16,7 @@ async fn power_and_network_cut_in_kubeadm_init_and_join_cost_only_time() {
     power_cut_in_init(&world).await;
     let first = world.until_one_says("False/KubeadmInit: ", 180).await;
     network_cut(&world, &first).await;
-    let worker = world.until_one_says("False/KubeadmJoin", 240).await;
+    let worker = world.until_one_joins(240).await;
     power_cut(&world, &worker).await;
     world.until_ready(3, 300).await;
     world.quickstart("up");

@@ -153,13 +153,13 @@ fn repaired(
     assert!(
         failed.findings[expected.len() - 1]
             .remedy
-            .contains("kubeletConfiguration.cgroupDriver")
+            .contains("set SystemdCgroup in")
     );
     if is_v1 {
         assert!(
             failed.findings[0]
                 .remedy
-                .contains("kubeletConfiguration.failCgroupV1: false")
+                .contains("failCgroupV1: false in kubeletConfiguration")
         );
     }
     let settings = &mut cluster.user.kubelet_configuration;
