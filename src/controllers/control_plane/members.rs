@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::join_all;
+use k8s_openapi::jiff::SignedDuration;
 use kube::ResourceExt;
 
 use super::ControlPlanes;
@@ -12,6 +13,9 @@ use crate::core::control_plane::peers::Connections;
 use crate::core::control_plane::{MemberHealth, MemberId, Members};
 use crate::etcd::{self, Etcd, Status};
 use crate::store::Key;
+
+/// A list this old is still what is read now: the turn is returned on it, which removes and stops nothing.
+const JUST_NOW: SignedDuration = SignedDuration::from_secs(1);
 
 /// Why the members cannot be read. That proves nothing about them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +62,20 @@ impl ControlPlanes {
             }
         }
         read
+    }
+
+    /// What was read within the last second, by another action of the same pass; else [`Self::look`].
+    ///
+    /// # Errors
+    /// Those of [`Self::look`].
+    pub async fn look_once(&self, cluster: &Cluster) -> Result<Arc<Members>, String> {
+        let known = self.workloads.known.get(&cluster.uid().unwrap_or_default());
+        let (read, at) = known.etcd.unzip();
+        let is_fresh = at.is_some_and(|at| crate::clock::now().duration_since(at) < JUST_NOW);
+        match read.filter(|_| is_fresh) {
+            Some(Ok(members)) => Ok(members),
+            _ => self.look(cluster).await,
+        }
     }
 
     /// Removes one of these members. `Ok(false)`: etcd is not ready for that now.

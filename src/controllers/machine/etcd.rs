@@ -204,7 +204,7 @@ pub(super) async fn return_turn(
 ) -> Result<ActionOutcome, ReconcileError> {
     if let TurnIsOver::Member(proof) = over {
         let cluster = cluster(controller, observed)?;
-        let members = match controller.control_planes.look(&cluster).await {
+        let members = match controller.control_planes.look_once(&cluster).await {
             Ok(members) => members,
             Err(why) => {
                 let finding = waits(observed, Reason::EtcdUnreachable, why);
