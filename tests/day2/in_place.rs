@@ -15,6 +15,13 @@ use crate::support::world::World;
 const CONTROL_PLANE: &str = "quickstart-control-plane";
 /// What a worker joins with, and what it runs.
 const PROGRAMS: &str = "kubeadm version --output short; kubelet --version";
+/// A program before `timeout`, through which each step runs on a host: steps wait until they are let go on.
+const GATE: &str = r#"#!/bin/bash
+case ${!#} in
+  /var/lib/tatara/machines/*) until [[ -e /run/gate ]]; do sleep 0.1; done ;;
+esac
+exec /usr/bin/timeout "$@"
+"#;
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs hosts with both Kubernetes versions"]
@@ -61,22 +68,31 @@ async fn the_page_updates_one_control_plane_and_its_workers_in_place() {
 
 /// With the software of the older version, before it joins.
 async fn a_worker_is_prepared_and_paused(world: &World) -> String {
-    let others = world.list::<Machine>().await;
-    let others: Vec<_> = others.iter().map(ResourceExt::name_any).collect();
+    let host = world.available().await.remove(0);
+    let write = format!(
+        "cat >/usr/local/sbin/timeout <<'EOF'\n{GATE}EOF\nchmod 755 /usr/local/sbin/timeout"
+    );
+    world.shell(&host, &write);
     world.kubectl(&[
         "scale",
         "machinedeployment/quickstart-workers",
         "--replicas=3",
     ]);
-    let (name, host) = within("a worker that is prepared", 60, async || {
+    let name = within("a worker that is being prepared", 60, async || {
         let machines = world.list::<Machine>().await;
-        let mut new = machines.iter();
-        let new = new.find(|machine| !others.contains(&machine.name_any()))?;
-        let host = new.status.as_ref()?.host.clone()?;
-        (world.starts(&host, "prepare") > 0).then(|| (new.name_any(), host))
+        let mut machines = machines.iter();
+        let new =
+            machines.find(|machine| machine.annotations().get("tatara.dev/host") == Some(&host))?;
+        (world.starts(&host, "prepare") > 0).then(|| new.name_any())
     })
     .await;
     world.kubectl(&["annotate", "machine", &name, "cluster.k8s.io/paused="]);
+    within("a Machine that is paused", 30, async || {
+        let says = world.machine_says(&name, "Paused").await;
+        says.starts_with("True/").then_some(())
+    })
+    .await;
+    world.shell(&host, "touch /run/gate");
     within("the end of the preparation", 120, async || {
         let runs = "systemctl list-units --plain --no-legend 'tatara-*.service'";
         world.shell(&host, runs).trim().is_empty().then_some(())
