@@ -17,6 +17,7 @@ pub mod kinds;
 pub mod kubectl;
 mod left;
 pub mod plane;
+mod progress;
 pub mod versions;
 pub mod wait;
 pub mod world;

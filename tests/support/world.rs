@@ -1,7 +1,6 @@
 //! The quickstart as a test's world: what `hack/quickstart` makes, under a name and a subnet of the test's own,
 //! and taken away at its end.
 
-use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -244,65 +243,6 @@ impl World {
     pub async fn host_says(&self, host: &str, type_: &str) -> String {
         let host = self.api::<Host>().get_opt(host).await.expect("an answer");
         said(host.as_ref().map(of_host).unwrap_or_default(), type_)
-    }
-
-    /// How far each Machine's bootstrap is: "quickstart-control-plane False/KubeadmInit: 2/6 init".
-    pub async fn progress(&self) -> BTreeSet<String> {
-        let machines = self.list::<Machine>().await;
-        let lines = machines.iter().map(|machine| {
-            let status = machine.status.as_ref();
-            let conditions = status.map(|s| s.conditions.as_slice()).unwrap_or_default();
-            format!(
-                "{} {}",
-                machine.name_any(),
-                said(conditions, "BootstrapReady")
-            )
-        });
-        lines.collect()
-    }
-
-    /// Waits until one of the lines of [`Self::progress`] contains `text`; returns the Machine's name.
-    pub async fn until_one_says(&self, text: &str, seconds: u64) -> String {
-        let line = within(text, seconds, async || {
-            self.progress()
-                .await
-                .into_iter()
-                .find(|line| line.contains(text))
-        })
-        .await;
-        line.split(' ').next().unwrap_or_default().to_owned()
-    }
-
-    /// Waits until kubeadm join runs on the host of a Machine, and returns its name. One that takes seconds may never stand in
-    /// its status.
-    pub async fn until_one_joins(&self, seconds: u64) -> String {
-        within("a Machine that joins", seconds, async || {
-            for machine in self.list::<Machine>().await {
-                let Some(host) = machine.annotations().get("tatara.dev/host") else {
-                    continue;
-                };
-                let unit = format!("tatara-{}-join.service", machine.uid().unwrap_or_default());
-                let runs = self.shell(host, &format!("systemctl is-active {unit} || true"));
-                if ["active", "activating"].contains(&runs.trim()) {
-                    return Some(machine.name_any());
-                }
-            }
-            None
-        })
-        .await
-    }
-
-    /// Waits until there are `count` Machines, and all are Ready.
-    pub async fn until_ready(&self, count: usize, seconds: u64) {
-        within("Machines that are Ready", seconds, async || {
-            let machines = self.list::<Machine>().await;
-            let ready = machines.iter().filter(|machine| {
-                let status = machine.status.as_ref();
-                status.is_some_and(|status| is_true(&status.conditions, "Ready"))
-            });
-            (machines.len() == count && ready.count() == count).then_some(())
-        })
-        .await;
     }
 
     /// How often systemd of a host has started this unit of steps: prepare, init, join or reset.

@@ -193,7 +193,7 @@ pub(super) async fn await_components(
     })
 }
 
-/// Returns the turn, if a list that is read now proves the same.
+/// Returns the turn, if a list that was read just now proves the same.
 ///
 /// # Errors
 /// Those of [`turn::give_back`].

@@ -82,6 +82,7 @@ pub(super) const TEMPLATES: &[(&str, &str)] = templates!(
     "lib/pki.sh",
     "lib/recorded.sh",
     "lib/room.sh",
+    "lib/serves.sh",
     "lib/software.sh",
     "lib/step.sh",
     "lib/units.sh",

@@ -70,8 +70,8 @@ pub fn end_of_turn(observed: &Observed) -> Option<TurnIsOver> {
     (proof.state() == MemberState::Votes).then_some(TurnIsOver::Member(proof))
 }
 
-/// Why the control plane on its machine cannot be counted on, by what its components answered last, if they were asked. What lasts less than people
-/// are told of counts too: the next control plane starts its own anew.
+/// Why the control plane on its machine cannot be counted on, by what its components answered last, if they were asked. What
+/// lasts less than people are told of counts too: the next control plane starts its own anew.
 pub fn unwell(observed: &Observed, asked: Option<&Components>) -> Option<String> {
     if !observed.acts_as_control_plane() {
         return None;

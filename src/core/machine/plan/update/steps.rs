@@ -81,10 +81,8 @@ pub(super) fn next(observed: &Observed, seen: &Observation, now: Timestamp) -> S
         };
     }
     if replaces_now && host.needs_kubelet_first() {
-        return match may_go_on(observed) {
-            Ok(()) => Step::goes(start(&host, &kubelet, now)),
-            Err(refused) => Step::Waits(refused, end_of_turn(observed)),
-        };
+        let begins = || Step::goes(start(&host, &kubelet, now));
+        return waits_for_quorum(observed).unwrap_or_else(begins);
     }
     if upgrades_now {
         return run_upgrade(&host, &upgrade, now);
@@ -101,10 +99,8 @@ pub(super) fn next(observed: &Observed, seen: &Observation, now: Timestamp) -> S
         return Step::goes(waiting(Reason::WaitingForNode, message));
     }
     // a kubelet of another version starts etcd anew
-    if let Err(refused) = may_go_on(observed) {
-        return Step::Waits(refused, end_of_turn(observed));
-    }
-    Step::goes(replace_kubelet(&host, node, &kubelet, now))
+    waits_for_quorum(observed)
+        .unwrap_or_else(|| Step::goes(replace_kubelet(&host, node, &kubelet, now)))
 }
 
 /// The Machine, and what its host shows.
@@ -179,18 +175,13 @@ impl OnHost<'_> {
     }
 }
 
-/// Requires of a control plane that etcd can do without its member for a while. Where it cannot, the turn is returned: its member
-/// serves then, and others may have to leave.
-///
-/// # Errors
-/// Those of [`may_restart`].
-fn may_go_on(observed: &Observed) -> Result<(), Finding> {
-    match &observed.cluster {
-        Some(cluster) if observed.acts_as_control_plane() => {
-            may_restart(observed, members(cluster))
-        }
-        _ => Ok(()),
-    }
+/// A control plane waits until etcd can do without its member for a while, and returns the turn: its member serves, and others may
+/// have to leave.
+fn waits_for_quorum(observed: &Observed) -> Option<Step> {
+    let cluster = observed.cluster.as_ref();
+    let cluster = cluster.filter(|_| observed.acts_as_control_plane())?;
+    let refused = may_restart(observed, members(cluster)).err()?;
+    Some(Step::Waits(refused, end_of_turn(observed)))
 }
 
 /// kubeadm upgrade; a control plane returns its turn while it waits to try again, unless kubeadm may have changed its static pods.
@@ -201,8 +192,8 @@ fn run_upgrade(host: &OnHost<'_>, unit: &Unit, now: Timestamp) -> Step {
             .then(|| end_of_turn(observed))
             .flatten()
     };
-    if let Err(refused) = may_go_on(observed) {
-        return Step::Waits(refused, end_of_turn(observed));
+    if let Some(waits) = waits_for_quorum(observed) {
+        return waits;
     }
     let mut plan = start(host, unit, now);
     if plan.actions.is_empty() {
