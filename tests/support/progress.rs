@@ -37,25 +37,6 @@ impl World {
         line.split(' ').next().unwrap_or_default().to_owned()
     }
 
-    /// Waits until kubeadm join runs on the host of a Machine, and returns its name. One that takes seconds may never stand in
-    /// its status.
-    pub async fn until_one_joins(&self, seconds: u64) -> String {
-        within("a Machine that joins", seconds, async || {
-            for machine in self.list::<Machine>().await {
-                let Some(host) = machine.annotations().get("tatara.dev/host") else {
-                    continue;
-                };
-                let unit = format!("tatara-{}-join.service", machine.uid().unwrap_or_default());
-                let runs = self.shell(host, &format!("systemctl is-active {unit} || true"));
-                if ["active", "activating"].contains(&runs.trim()) {
-                    return Some(machine.name_any());
-                }
-            }
-            None
-        })
-        .await
-    }
-
     /// Waits until there are `count` Machines, and all are Ready.
     pub async fn until_ready(&self, count: usize, seconds: u64) {
         within("Machines that are Ready", seconds, async || {

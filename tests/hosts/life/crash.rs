@@ -191,10 +191,13 @@ async fn a_machine_is_made_through_a_restart_a_pause_and_a_conflicting_writer(wo
     .await;
     let host = world.available().await.remove(0);
     assert_eq!(world.starts(&host, "reset"), 1);
+    gates::close(world);
+    gates::open_all(world, "prepare");
     scale(world, 2);
-    world.until_one_joins(120).await;
+    gates::until_a_join_goes_on(world, 120).await;
     world.plane("pause-etcd", &["20"]);
     world.until_ready(3, 180).await;
+    gates::remove(world);
     drop(writer);
     assert_eq!(
         world.starts(&host, "join"),

@@ -9,10 +9,10 @@ use crate::support::world::World;
 const HOSTS: [&str; 3] = ["host-a", "host-b", "host-c"];
 
 /// `timeout --kill-after=30 SECONDS bash /var/lib/tatara/machines/UID/UNIT/NN-STEP.sh` waits for
-/// `/run/gates/UNIT/STEP`, or for `/run/gates/UNIT/any`.
+/// `/var/lib/gates/UNIT/STEP`, or for `/var/lib/gates/UNIT/any`, which outlive a loss of power.
 const GATE: &str = r#"#!/bin/bash
 script=${!#} unit=${script%/*} step=${script##*/}
-step=${step#*-} gates=/run/gates/${unit##*/}
+step=${step#*-} gates=/var/lib/gates/${unit##*/}
 case $script in
   */reset/*) ;;
   /var/lib/tatara/machines/*) until [[ -e $gates/${step%.sh} || -e $gates/any ]]; do sleep 0.1; done ;;
@@ -32,7 +32,7 @@ pub fn close(world: &World) {
 
 /// Lets a step, `UNIT/STEP`, go on.
 pub fn open(world: &World, host: &str, step: &str) {
-    let gate = format!("/run/gates/{step}");
+    let gate = format!("/var/lib/gates/{step}");
     world.shell(
         host,
         &format!("mkdir -p \"$(dirname {gate})\" && touch {gate}"),
@@ -49,7 +49,7 @@ pub fn open_all(world: &World, unit: &str) {
 /// Takes the gates away, where nothing waits at one: what waits would do so for ever.
 pub fn remove(world: &World) {
     for host in HOSTS {
-        world.shell(host, "rm -r /usr/local/sbin/timeout /run/gates");
+        world.shell(host, "rm -r /usr/local/sbin/timeout /var/lib/gates");
     }
 }
 
@@ -64,6 +64,14 @@ pub fn steps(world: &World, host: &str) -> BTreeSet<String> {
         Some(format!("{unit}/{name}"))
     });
     names.collect()
+}
+
+/// Waits for a worker whose join waits at its gate, and lets it go on; returns the worker. A join that nothing holds takes
+/// seconds, and may be over before a test sees it.
+pub async fn until_a_join_goes_on(world: &World, seconds: u64) -> String {
+    let worker = world.until_one_says("False/KubeadmJoin", seconds).await;
+    open_all(world, "join");
+    worker
 }
 
 /// Waits until kubeadm runs on a host.

@@ -15,10 +15,15 @@ async fn power_and_network_cut_in_kubeadm_init_and_join_cost_only_time() {
     world.quickstart("apply");
     power_cut_in_init(&world).await;
     let first = world.until_one_says("False/KubeadmInit: ", 180).await;
+    gates::close(&world);
+    gates::open_all(&world, "prepare");
+    gates::open_all(&world, "init");
     network_cut(&world, &first).await;
-    let worker = world.until_one_joins(240).await;
+    let worker = gates::until_a_join_goes_on(&world, 240).await;
+    gates::until_kubeadm_runs(&world, &world.host_of(&worker).await).await;
     power_cut(&world, &worker).await;
     world.until_ready(3, 300).await;
+    gates::remove(&world);
     world.quickstart("up");
     one_control_plane(&world).await;
 
@@ -34,7 +39,7 @@ async fn power_and_network_cut_in_kubeadm_init_and_join_cost_only_time() {
     .await;
     let host = world.available().await.remove(0);
     let joins = world.starts(&host, "join");
-    // a join may be over before a test sees it: its first step waits for the cut
+    // the first step of the join waits for the cut
     gates::close(&world);
     gates::open_all(&world, "prepare");
     world.kubectl(&[
