@@ -9,22 +9,19 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::failures::Key;
 
-/// Since when the status of an object differs from the written one, by object. In memory: a restart begins anew.
+/// When a status that differs from the written one must be written, by object. In memory: a restart begins anew.
 #[derive(Default)]
 pub struct PendingStatuses(Mutex<HashMap<Key, Timestamp>>);
 
 impl PendingStatuses {
     /// Records that the status of an object is transient and differs from the written one. Returns the time for which it
-    /// is still held back; zero if it must be written.
+    /// is still held back; zero if it must be written. What may wait longer does not make wait what is due.
     pub(super) fn hold_back(&self, key: &Key, now: Timestamp, time: Duration) -> Duration {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let since = *all.entry(key.clone()).or_insert(now);
-        // a clock that was set back does not hold a status back
-        let age = now.duration_since(since);
-        if age.is_negative() {
-            return Duration::ZERO;
-        }
-        time.saturating_sub(age.unsigned_abs())
+        let latest = now.saturating_add(time).unwrap_or(now);
+        let due = all.entry(key.clone()).or_insert(latest);
+        *due = latest.min(*due);
+        due.duration_since(now).try_into().unwrap_or_default()
     }
 
     /// Records that the status is written, or that the object is deleted.
@@ -55,9 +52,22 @@ mod tests {
             [left(10_000), left(10_500), left(12_000), left(60_000)],
             [2000, 1500, 0, 0]
         );
-        assert_eq!(left(9_000), 0, "the clock was set back");
+        assert_eq!(left(9_000), 2000, "the clock was set back");
         unwritten.clear(&key);
-        let other = unwritten.hold_back(&key, at(60_500), TIME);
-        assert_eq!(other.as_millis(), 2000);
+        assert_eq!(left(60_500), 2000);
+    }
+
+    #[test]
+    fn what_may_wait_for_long_hastens_nothing_and_delays_nothing() {
+        let unwritten = PendingStatuses::default();
+        let key = ("machine", "n".to_owned(), "m".to_owned());
+        let left = |millisecond, time| {
+            let now = Timestamp::from_millisecond(millisecond).expect("a time");
+            let left = unwritten.hold_back(&key, now, Duration::from_millis(time));
+            left.as_millis()
+        };
+        assert_eq!(left(10_000, 15_000), 15_000, "words");
+        assert_eq!(left(22_000, 300), 300, "numbers");
+        assert_eq!(left(22_100, 15_000), 200, "words again");
     }
 }
