@@ -1,6 +1,6 @@
 //! A control plane of one machine becomes three, and one again: with real etcds, behind a virtual IP.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use kube::ResourceExt;
@@ -8,7 +8,7 @@ use kube::api::DeleteParams;
 use serde_json::{Value, json};
 use tatara::api::{Cluster, Machine};
 
-use super::settings;
+use super::{components, gates, settings};
 use crate::support::conditions::said;
 use crate::support::etcd::{ETCDCTL, members};
 use crate::support::wait::within;
@@ -31,8 +31,12 @@ async fn one_control_plane_becomes_three_and_one_again() {
     )
     .await;
     three(&world).await;
-    settings::of_the_kubelet(&world, &["host-a", "host-b", "host-c", "host-d", "host-e"]).await;
-    a_scheduler_stops_and_comes_back(&world).await;
+    components::all_serve(&world).await;
+    gates::close_at(&world, &HOSTS);
+    settings::edit_the_kubelet(&world).await;
+    components::one_that_breaks_as_its_update_ends_holds_the_others(&world, &HOSTS).await;
+    settings::every_node_follows(&world, &["host-a", "host-b", "host-c", "host-d", "host-e"]).await;
+    gates::remove_at(&world, &HOSTS);
     the_leader_loses_its_power_and_nothing_is_lost(&world).await;
     two_are_deleted_at_once(&world).await;
     the_cluster_goes_and_every_host_comes_back(&world).await;
@@ -126,59 +130,6 @@ async fn three(world: &World) {
         .expect("kubectl");
     let taints = String::from_utf8_lossy(&taints.stdout).into_owned();
     assert_eq!(taints, "NoSchedule NoSchedule NoSchedule");
-}
-
-/// What conditions with this prefix say of the component of each control plane, by the name of its host.
-async fn component(world: &World, condition: &str) -> BTreeMap<String, String> {
-    let mut machines = world.list::<Machine>().await;
-    machines.retain(Machine::is_control_plane);
-    let said = |machine: Machine| {
-        let status = machine.status.unwrap_or_default();
-        (
-            status.host.unwrap_or_default(),
-            said(&status.conditions, condition),
-        )
-    };
-    machines.into_iter().map(said).collect()
-}
-
-async fn a_scheduler_stops_and_comes_back(world: &World) {
-    const MANIFEST: &str = "/etc/kubernetes/manifests/kube-scheduler.yaml";
-    let all_serve = async || {
-        for condition in [
-            "APIServerHealthy",
-            "ControllerManagerHealthy",
-            "SchedulerHealthy",
-            "EtcdMemberHealthy",
-        ] {
-            let all = component(world, condition).await;
-            if all.len() != 3 || all.values().any(|said| said != "True/Answers: ") {
-                return None;
-            }
-        }
-        Some(())
-    };
-    within("components that serve", 60, all_serve).await;
-    for machine in world.list::<Machine>().await {
-        let wanted = machine.versions().expect("versions").control_plane.clone();
-        let status = machine.status.and_then(|status| status.versions);
-        assert_eq!(status.and_then(|is| is.control_plane), wanted);
-    }
-    world.shell("host-d", &format!("mv {MANIFEST} /root/"));
-    within("the condition of its Machine", 120, async || {
-        let all = component(world, "SchedulerHealthy").await;
-        let is = all.get("host-d")?;
-        let fails =
-            is.starts_with("False/ComponentUnhealthy: kube-scheduler on host-d does not serve");
-        let others = all.values().filter(|said| *said == "True/Answers: ");
-        (fails && others.count() == 2).then_some(())
-    })
-    .await;
-    world.shell(
-        "host-d",
-        &format!("mv /root/kube-scheduler.yaml {MANIFEST}"),
-    );
-    within("components that serve again", 120, all_serve).await;
 }
 
 async fn the_leader_loses_its_power_and_nothing_is_lost(world: &World) {

@@ -22,7 +22,12 @@ exec /usr/bin/timeout "$@"
 
 /// From now on every step waits, on all hosts.
 pub fn close(world: &World) {
-    for host in HOSTS {
+    close_at(world, &HOSTS);
+}
+
+/// From now on every step waits, on these hosts.
+pub fn close_at(world: &World, hosts: &[&str]) {
+    for host in hosts {
         let write = format!(
             "cat >/usr/local/sbin/timeout <<'EOF'\n{GATE}EOF\nchmod 755 /usr/local/sbin/timeout"
         );
@@ -48,7 +53,12 @@ pub fn open_all(world: &World, unit: &str) {
 
 /// Takes the gates away, where nothing waits at one: what waits would do so for ever.
 pub fn remove(world: &World) {
-    for host in HOSTS {
+    remove_at(world, &HOSTS);
+}
+
+/// The same on these hosts.
+pub fn remove_at(world: &World, hosts: &[&str]) {
+    for host in hosts {
         world.shell(host, "rm -r /usr/local/sbin/timeout /var/lib/gates");
     }
 }

@@ -1,6 +1,7 @@
 //! Clusters of the quickstart on real hosts, from their manifests to their end, and what goes wrong in between.
 
 mod claims;
+mod components;
 mod control_planes;
 mod copied;
 mod crash;

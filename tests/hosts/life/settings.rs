@@ -10,11 +10,9 @@ use crate::support::conditions::said;
 use crate::support::wait::within;
 use crate::support::world::World;
 
-/// A setting of the kubelet comes to every node; what somebody else wrote into kubeadm's ConfigMap stays.
-pub async fn of_the_kubelet(world: &World, hosts: &[&str]) {
-    let member = world.member().await;
-    let maps: Api<ConfigMap> = Api::namespaced(member.clone(), "kube-system");
-    let nodes: Api<Node> = Api::all(member);
+/// A setting of the kubelet, after somebody else wrote another into kubeadm's ConfigMap.
+pub async fn edit_the_kubelet(world: &World) {
+    let maps: Api<ConfigMap> = Api::namespaced(world.member().await, "kube-system");
     let found = maps.get("kubelet-config").await.expect("kubeadm's");
     let by_hand = format!(
         "containerLogMaxFiles: 4\n{}",
@@ -26,6 +24,11 @@ pub async fn of_the_kubelet(world: &World, hosts: &[&str]) {
         .await
         .expect("written");
     edit(world, &json!({ "kubeletConfiguration": { "maxPods": 77 } })).await;
+}
+
+/// Both settings come to every node.
+pub async fn every_node_follows(world: &World, hosts: &[&str]) {
+    let nodes: Api<Node> = Api::all(world.member().await);
     within("every node follows", 400, async || {
         let list = nodes.list(&ListParams::default()).await.ok()?;
         let is_cordoned = |node: &&Node| {
