@@ -12,6 +12,10 @@ fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MemberId, D::Error> 
     text.parse().map(MemberId).map_err(serde::de::Error::custom)
 }
 
+fn nobody() -> MemberId {
+    MemberId(0)
+}
+
 /// The answer to a list of members.
 #[derive(Deserialize)]
 pub(super) struct Members {
@@ -92,8 +96,8 @@ impl From<StatusAnswer> for Status {
 /// An alarm, which stays until it is disarmed.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Alarm {
-    /// The member that raised it.
-    #[serde(rename = "memberID", deserialize_with = "id")]
+    /// The member of which it is; 0, which stands nowhere, where etcd cannot tell whose data is damaged.
+    #[serde(rename = "memberID", deserialize_with = "id", default = "nobody")]
     pub member: MemberId,
     /// `NOSPACE` or `CORRUPT`.
     #[serde(default)]
@@ -163,6 +167,14 @@ mod tests {
         ] {
             assert_eq!(of(&lines), expected, "{lines:?}");
         }
+    }
+
+    #[test]
+    fn an_alarm_of_nobody_is_read() {
+        let text = r#"{"alarms":[{"alarm":"CORRUPT"},{"memberID":"7","alarm":"NOSPACE"}]}"#;
+        let read: Alarms = serde_json::from_str(text).expect("alarms");
+        let read: Vec<_> = read.alarms.into_iter().map(|one| one.member.0).collect();
+        assert_eq!(read, [0, 7]);
     }
 
     #[test]

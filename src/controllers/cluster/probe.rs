@@ -87,7 +87,7 @@ pub(super) async fn etcd(
 ) -> Result<Arc<Members>, String> {
     let age = if is_awaited { AWAITED_AGE } else { PROBE_AGE };
     let read = match controller.workloads.known.get(uid).etcd {
-        Some((read, at)) if now.duration_since(at) <= age => read,
+        Some((read, at)) if now.duration_since(at).abs() <= age => read,
         _ => {
             let planes = &controller.control_planes;
             let (read, answers) = join(planes.look(cluster), planes.ask_components(cluster)).await;
@@ -97,7 +97,7 @@ pub(super) async fn etcd(
     };
     let known = controller.workloads.known.get(uid);
     let since = known.etcd_troubled;
-    let is_short = since.is_none_or(|since| now.duration_since(since) < TROUBLED_FOR);
+    let is_short = since.is_none_or(|since| now.duration_since(since).abs() < TROUBLED_FOR);
     known.etcd_well.filter(|_| is_short).map_or(read, Ok)
 }
 
@@ -115,7 +115,7 @@ pub(super) async fn probed(
     let is_older = |age| {
         known
             .probed_at
-            .is_none_or(|at| now.duration_since(at) > age)
+            .is_none_or(|at| now.duration_since(at).abs() > age)
     };
     let is_due = is_older(PROBE_AGE) || known.judgement.verdict == Verdict::Undecided;
     let is_early = !is_due && is_older(AWAITED_AGE) && is_behind(&known);

@@ -84,12 +84,14 @@ pub(super) fn moves(
     })
 }
 
-/// Whether a control plane that stays is to run this version.
+/// Whether a control plane that stays is to run this version, or a newer one.
 fn is_wanted(controller: &Clusters, cluster: &Cluster, version: &str) -> bool {
+    let parsed = |version: &str| version.parse::<KubernetesVersion>().ok();
+    let due = parsed(version);
     let machines = controller.control_planes.machines(cluster);
     machines.iter().any(|machine| {
         let wanted = machine.versions().and_then(|v| v.control_plane.as_deref());
-        machine.metadata.deletion_timestamp.is_none() && wanted == Some(version)
+        machine.metadata.deletion_timestamp.is_none() && wanted.and_then(parsed) >= due
     })
 }
 

@@ -27,10 +27,24 @@ impl ControlPlanes {
     /// Asks API server, controller manager and scheduler of all machines of a control plane, but of one on which kubeadm
     /// starts them.
     pub async fn ask_components(&self, cluster: &Cluster) -> Vec<Answers> {
+        self.ask_those(cluster, |_| true).await
+    }
+
+    /// Asks those of one Machine.
+    pub async fn ask_components_of(&self, cluster: &Cluster, uid: &str) -> Vec<Answers> {
+        let is_asked = |machine: &Machine| machine.metadata.uid.as_deref() == Some(uid);
+        self.ask_those(cluster, is_asked).await
+    }
+
+    async fn ask_those(
+        &self,
+        cluster: &Cluster,
+        is_asked: impl Fn(&Machine) -> bool,
+    ) -> Vec<Answers> {
         let probes = Probes::of(self, cluster).await;
         let starts = self.starts(cluster);
         let mut machines = self.machines(cluster);
-        machines.retain(|machine| machine.uid() != starts);
+        machines.retain(|machine| machine.uid() != starts && is_asked(machine));
         let asking = machines.into_iter().filter_map(|machine| {
             let (server, address) = self.providers.server_of(&machine)?;
             let probes = &probes;
@@ -60,18 +74,39 @@ impl ControlPlanes {
         }
     }
 
-    /// Remembers what answers add up to. `members`: its etcd, read meanwhile. The Machines of which something else is to be
-    /// read are woken.
+    /// Remembers what the answers of all add up to. `members`: its etcd, read meanwhile. The Machines of which something else
+    /// is to be read are woken.
     pub fn remember(
         &self,
         cluster: &Cluster,
         answers: Vec<Answers>,
         members: &Result<Arc<Members>, String>,
     ) {
+        self.add_up(cluster, BTreeMap::new(), answers, members);
+    }
+
+    /// The same of the answers of some.
+    pub fn remember_also(
+        &self,
+        cluster: &Cluster,
+        answers: Vec<Answers>,
+        members: &Result<Arc<Members>, String>,
+    ) {
+        let known = self.workloads.known.get(&cluster.uid().unwrap_or_default());
+        self.add_up(cluster, known.components, answers, members);
+    }
+
+    fn add_up(
+        &self,
+        cluster: &Cluster,
+        mut now: BTreeMap<String, Arc<Components>>,
+        answers: Vec<Answers>,
+        members: &Result<Arc<Members>, String>,
+    ) {
         let cluster = cluster.uid().unwrap_or_default();
         let before = self.workloads.known.get(&cluster).components;
         let asked = crate::clock::now();
-        let (mut now, mut news) = (BTreeMap::new(), Vec::new());
+        let mut news = Vec::new();
         for answer in answers {
             let uid = answer.machine.uid().unwrap_or_default();
             let known = before.get(&uid).cloned().unwrap_or_default();

@@ -71,7 +71,7 @@ impl ControlPlanes {
     pub async fn look_once(&self, cluster: &Cluster) -> Result<Arc<Members>, String> {
         let known = self.workloads.known.get(&cluster.uid().unwrap_or_default());
         let (read, at) = known.etcd.unzip();
-        let is_fresh = at.is_some_and(|at| crate::clock::now().duration_since(at) < JUST_NOW);
+        let is_fresh = at.is_some_and(|at| crate::clock::now().duration_since(at).abs() < JUST_NOW);
         match read.filter(|_| is_fresh) {
             Some(Ok(members)) => Ok(members),
             _ => self.look(cluster).await,

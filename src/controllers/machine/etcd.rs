@@ -176,8 +176,9 @@ pub(super) async fn await_components(
 ) -> Result<ActionOutcome, ReconcileError> {
     let cluster = cluster(controller, observed)?;
     let planes = &controller.control_planes;
-    let (members, answers) = join(planes.look(&cluster), planes.ask_components(&cluster)).await;
-    planes.remember(&cluster, answers, &members);
+    let asking = planes.ask_components_of(&cluster, &observed.marker.uid);
+    let (members, answers) = join(planes.look(&cluster), asking).await;
+    planes.remember_also(&cluster, answers, &members);
     let known = controller
         .workloads
         .known

@@ -92,7 +92,7 @@ impl ComponentState {
         let (status, why) = answer.parts();
         let since = before.and_then(|before| before.differs).unwrap_or(now);
         let is_told = before.is_some_and(|before| before.status == Some(status));
-        if is_told || status == Status::True || now.duration_since(since) >= TROUBLED_FOR {
+        if is_told || status == Status::True || now.duration_since(since).abs() >= TROUBLED_FOR {
             let same = before.filter(|before| is_told && shape(&before.why) == shape(&why));
             return Self {
                 status: Some(status),
@@ -128,6 +128,12 @@ impl Components {
         self.states
             .iter()
             .filter_map(move |(component, state)| finding(*component, state, host))
+    }
+
+    /// Whether the member of etcd answered for a while that it does not serve, or not at all.
+    pub fn has_lost_etcd(&self) -> bool {
+        let state = self.states.get(&Component::Etcd);
+        state.is_some_and(|state| state.status == Some(Status::False) && state.differs.is_none())
     }
 
     /// Which of them does not serve by its last answer, and why. A controller manager or scheduler that cannot be asked

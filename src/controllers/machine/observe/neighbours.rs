@@ -180,7 +180,7 @@ fn updating(controller: &Machines, cluster: &Cluster, machine: &Machine) -> Opti
     let is_updating = |other: &Machine, kubelet: Option<&KubernetesVersion>| {
         let wanted = other.versions().and_then(|v| v.control_plane.as_deref());
         runs(other).zip(wanted).is_some_and(|(runs, wanted)| {
-            is_updating(runs, wanted, kubelet) || (runs == wanted && lacks_kubelet(other))
+            is_updating(runs, wanted, kubelet) || (is_same(runs, wanted) && lacks_kubelet(other))
         })
     };
     // thousands of Machines are made while none is updated: their Nodes are walked only for one that is
@@ -197,8 +197,16 @@ fn lacks_kubelet(machine: &Machine) -> bool {
     let wanted = machine.versions().map(|versions| &versions.kubelet);
     machine.status.as_ref().is_some_and(|status| {
         let runs = status.versions.as_ref().map(|versions| &versions.kubelet);
-        is_true(&status.conditions, ConditionType::Updating) && runs != wanted
+        is_true(&status.conditions, ConditionType::Updating)
+            && !runs
+                .zip(wanted)
+                .is_some_and(|(runs, wanted)| is_same(runs, wanted))
     })
+}
+
+/// One version, with or without its v.
+fn is_same(one: &str, other: &str) -> bool {
+    one.trim_start_matches('v') == other.trim_start_matches('v')
 }
 
 /// A worker that is updated before this one, of those that are not drained together.

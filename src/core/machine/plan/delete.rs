@@ -48,8 +48,12 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         if stays && !plan.findings.iter().any(is_updated) {
             drain::undo(observed, &mut plan);
             // another control plane could not join, after which this one leaves
-            let over = update::end_of_turn(observed);
+            let over = update::end_of_turn(observed).or_else(|| leaving::unused_turn(observed));
             plan.actions.extend(over.map(Action::ReturnTurn));
+        } else if !stays {
+            // who is in its way could not leave before it
+            plan.actions
+                .extend(leaving::unused_turn(observed).map(Action::ReturnTurn));
         }
         return plan;
     }

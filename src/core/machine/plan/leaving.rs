@@ -13,7 +13,7 @@ use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{Finding, Reason};
 use crate::core::control_plane::{Change, Member, Obstacle, permits};
 use crate::core::node::{JobKind, UnitState};
-use crate::core::proof::TurnIsOver;
+use crate::core::proof::{MemberState, TurnIsOver};
 
 /// What a Machine that is being deleted still is to the etcd of its cluster.
 pub(super) enum Leaving<'a> {
@@ -76,6 +76,22 @@ pub(super) fn of(observed: &Observed) -> Leaving<'_> {
             Leaving::Waits(deleting(obstacle.reason(), message))
         }
     }
+}
+
+/// Why the turn of a Machine that waits to leave is over, though it may not leave yet: its member votes, and kubeadm does not run
+/// on its host. Who is in its way may need that turn, to leave first or to join.
+pub(super) fn unused_turn(observed: &Observed) -> Option<TurnIsOver> {
+    let cluster = observed.cluster.as_ref().filter(|_| is_asked(observed))?;
+    let later = [TurnAction::Join, TurnAction::Upgrade, TurnAction::Remove];
+    let is_held = |action| has_turn(observed, cluster, action);
+    let is_over = matches!(kubeadm_on_host(observed), OnHost::Over);
+    let (true, true, Lookup::Known(members)) =
+        (later.into_iter().any(is_held), is_over, &cluster.etcd)
+    else {
+        return None;
+    };
+    let proof = observed.member_proof(members)?;
+    (proof.state() == MemberState::Votes).then_some(TurnIsOver::Member(proof))
 }
 
 /// Whether etcd has a say: the Machine may have a member in a control plane of ours that stays.

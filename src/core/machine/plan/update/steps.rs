@@ -233,7 +233,8 @@ fn take_turn(observed: &Observed, cluster: &ObservedCluster) -> Result<Plan, Fin
 }
 
 /// Requires that etcd keeps its quorum while the member of this machine starts anew. `members`: its list, or why there is
-/// none. Where the update may have stopped that member, it goes on: nothing else brings it back.
+/// none. Where the update may have stopped that member, it goes on: nothing else brings it back. That no list can be read is no
+/// sign of that beside other control planes: its own member must be known not to serve.
 ///
 /// # Errors
 /// What it waits for, in condition `UpToDate`.
@@ -245,7 +246,7 @@ pub fn may_restart(
         Ok(members) => observed
             .member(members)
             .is_none_or(|member| members.trouble(member).is_some()),
-        Err(_) => true,
+        Err(_) => has_lost_etcd(observed),
     };
     if is_down && may_have_stopped(observed) {
         return Ok(());
@@ -267,6 +268,15 @@ pub fn may_restart(
             obstacle.message()
         );
         not(obstacle.reason(), message)
+    })
+}
+
+/// Whether its own member does not serve, where no list says so.
+fn has_lost_etcd(observed: &Observed) -> bool {
+    observed.cluster.as_ref().is_some_and(|cluster| {
+        let components = cluster.components.as_ref();
+        cluster.other_control_planes.is_empty()
+            || components.is_some_and(|components| components.has_lost_etcd())
     })
 }
 
@@ -342,7 +352,7 @@ pub fn drained_after(observed: &Observed, machine: &str) -> Finding {
         "Machines without a MachineSet are drained one at a time"
     };
     let message = format!(
-        "waiting until Machine {machine} is updated: {rule}. If that does not proceed: tatara describe machine {machine} -n {}; if it is paused, remove the annotation that its condition Paused names; if its machine is off, power it on, or delete that Machine",
+        "waiting until Machine {machine} is updated: {rule}. If that does not proceed: tatara describe machine {machine} -n {}; if it is paused, remove the annotation that its condition Paused names; if its machine is off, power it on; only if it is lost for good, delete that Machine",
         observed.marker.namespace
     );
     updating(Reason::WaitingForTurn, message)

@@ -215,6 +215,9 @@ fn a_host_on_which_nothing_can_be_started_is_tried_with_back_off_and_does_not_ho
 #[test]
 fn who_gave_the_virtual_ip_away_and_does_not_leave_takes_part_again() {
     let takes_part = [Action::RunJob(JobKind::Address)];
+    let three = etcd_at(THREE);
+    let proof = MemberProof::of(ME, (&[OWN], &[]), &three).expect("a proof");
+    let returned = Action::ReturnTurn(TurnIsOver::Member(proof));
     let gave = |observed: Observed, state| shows(observed, &given(), state);
     let at_risk = |c: &mut ObservedCluster| {
         leaves(c);
@@ -228,7 +231,7 @@ fn who_gave_the_virtual_ip_away_and_does_not_leave_takes_part_again() {
     for state in [UnitState::Succeeded, failed_since(0)] {
         let observed = gave(leaving(at_risk), state);
         let plan = plan(&observed, at(1));
-        assert_eq!(plan.actions, takes_part);
+        assert_eq!(plan.actions, [takes_part[0].clone(), returned.clone()]);
         assert_eq!(finding(&plan, "Deleting").reason, Reason::QuorumAtRisk);
         assert!(must_ask(&observed));
     }

@@ -226,6 +226,37 @@ fn the_turn_of_a_join_is_returned_once_its_member_votes() {
 }
 
 #[test]
+fn one_that_may_not_leave_yet_keeps_no_turn_from_those_in_its_way() {
+    let three = &[OWN, FIRST, SECOND];
+    let proof = MemberProof::of(ME, (&[OWN], &[]), &etcd_at(three)).expect("a proof");
+    let ends = [Action::ReturnTurn(TurnIsOver::Member(proof))];
+    for action in [TurnAction::Join, TurnAction::Upgrade, TurnAction::Remove] {
+        let of = |etcd: Lookup<Arc<Members>>, holder: &str| {
+            let observed = beside(deleted(running(control_plane()), at(0)), |c| {
+                c.turn = Some(turn(holder, action));
+                c.etcd = etcd;
+            });
+            plan(&ours(observed, Vec::new()), at(1))
+        };
+        let waits = of(unhealthy(three, FIRST), ME);
+        assert_eq!(waits.actions, ends, "{action:?}");
+        assert_eq!(finding(&waits, "Deleting").reason, Reason::QuorumAtRisk);
+        let other = of(unhealthy(three, FIRST), OTHER);
+        assert_eq!(other.actions, [], "{action:?}");
+        let down = of(Lookup::Unknown("nobody answers".into()), ME);
+        assert_eq!(down.actions, [], "{action:?}");
+    }
+    let last = beside(deleted(running(control_plane()), at(0)), |c| {
+        c.turn = Some(turn(ME, TurnAction::Remove));
+        c.etcd = Lookup::Known(etcd_at(&[OWN]));
+    });
+    let stays = plan(&ours(last, Vec::new()), at(1));
+    let returns = |action: &Action| matches!(action, Action::ReturnTurn(_));
+    assert_eq!(finding(&stays, "Deleting").reason, Reason::LastControlPlane);
+    assert!(stays.actions.iter().any(returns), "{:?}", stays.actions);
+}
+
+#[test]
 fn a_control_plane_leaves_after_its_drain_and_through_etcd() {
     let three = &[OWN, FIRST, SECOND];
     let member = etcd_at(three).list[0].clone();

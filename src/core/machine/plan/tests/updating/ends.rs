@@ -1,6 +1,7 @@
 //! An update that fails, is taken back, or was never asked for.
 
 use super::*;
+use crate::core::machine::ControlPlaneMachine;
 
 /// The condition that was reported of a Machine, by the given generation.
 fn told(
@@ -148,6 +149,42 @@ fn a_kubelet_that_took_the_api_with_it_is_put_back_before_kubeadm_is_asked() {
     let wants = json!({ "spec": { "versions": { "kubelet": "v1.35.4" } } });
     let back = plan(&edited(lone, &wants), at(0));
     assert_eq!(back.actions, [again]);
+}
+
+#[test]
+fn that_no_list_is_read_is_no_sign_that_the_own_member_does_not_serve() {
+    let jobs = [
+        (JobKind::Upgrade, UnitState::Succeeded),
+        (JobKind::Kubelet, failure("no")),
+    ];
+    let answered = |answer: Option<Answer>| {
+        let observed = with_turn(old_control_plane(&[OWN, "192.0.2.21"], &jobs), ME);
+        let observed = with_cluster(observed, |cluster| {
+            let mut components = (*components("v1.36.3")).clone();
+            for second in [5, 25] {
+                let Some(answer) = answer.clone() else { break };
+                let state = components.states.get(&Component::Etcd);
+                let state = ComponentState::next(state, answer, at(second));
+                components.states.insert(Component::Etcd, state);
+            }
+            cluster.components = Some(Arc::new(components));
+            cluster.etcd = Lookup::Unknown("no answer".into());
+            cluster.other_control_planes.push(ControlPlaneMachine {
+                name: "cp-1".into(),
+                address: Some("192.0.2.21".into()),
+                applied: None,
+            });
+        });
+        plan(&observed, at(30))
+    };
+    for answer in [None, Some(Answer::Unasked("refused".into()))] {
+        let waits = answered(answer);
+        assert_eq!(waits.actions, [], "it may serve, with all that is left");
+        assert_eq!(finding(&waits, "UpToDate").reason, Reason::EtcdUnreachable);
+    }
+    let stopped = answered(Some(Answer::Fails("its port is closed".into())));
+    let again = Action::RunJob(JobKind::Kubelet);
+    assert_eq!(stopped.actions.last(), Some(&again));
 }
 
 #[test]
