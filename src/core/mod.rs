@@ -32,7 +32,7 @@ pub mod settings;
 pub mod tried;
 pub mod trouble;
 pub mod wire;
-mod words;
+pub mod words;
 
 pub use key::Key;
 pub use next::{Next, TRANSIENT};

@@ -8,6 +8,11 @@ pub fn counted<N: Copy + Display + PartialEq + From<u8>>(count: N, one: &str) ->
     format!("{count} {one}{ending}")
 }
 
+/// A command of kubectl for a workload cluster, whose kubeconfig nobody may have at hand.
+pub fn in_workload(namespace: &str, cluster: &str, command: &str) -> String {
+    format!("kubectl --kubeconfig <(tatara kubeconfig {cluster} -n {namespace}) {command}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -67,7 +67,7 @@ impl Health {
                 )
             }
             Readiness::Refused => format!(
-                "the API server does not accept the credentials of the kubeconfig Secret (401, since {since:.0}); store valid ones in it"
+                "the API server does not accept the credentials of the Cluster's Secret NAME-kubeconfig (401, since {since:.0}). Of an external control plane, store valid ones in it. Of one that Tatara made, compare the clocks, and /etc/kubernetes/pki/ca.crt on its host with tls.crt of Secret NAME-ca"
             ),
             Readiness::Unreachable(why) => {
                 let url = place.endpoint.as_ref().map_or_else(
@@ -80,7 +80,7 @@ impl Health {
                     ""
                 };
                 format!(
-                    "requests to {url} fail (since {since:.0}): {why}. Check route and firewall between the manager and that address{holder}, and kube-apiserver{on_host}"
+                    "requests to {url} fail (since {since:.0}): {why}. Check route and firewall between the manager and that address{holder}, and kube-apiserver{on_host}. If a certificate has expired: docs/operating.md#certificates"
                 )
             }
         }

@@ -27,7 +27,7 @@ fn a_verbose_report_names_the_checks_that_fail() {
     };
     assert_eq!(
         silent.sentence(&place, since),
-        "requests to https://10.77.0.100:6443/readyz fail (since 2027-01-15T08:00:00Z): no answer within 5 s. Check route and firewall between the manager and that address, the machine that holds the virtual IP, and kube-apiserver on Host host-a"
+        "requests to https://10.77.0.100:6443/readyz fail (since 2027-01-15T08:00:00Z): no answer within 5 s. Check route and firewall between the manager and that address, the machine that holds the virtual IP, and kube-apiserver on Host host-a. If a certificate has expired: docs/operating.md#certificates"
     );
     let nothing_known = silent.sentence(&Place::default(), since);
     assert!(

@@ -12,6 +12,7 @@ use crate::core::machine::plan::{drain, running, unanswered, update};
 use crate::core::machine::{Observed, apart};
 use crate::core::node_change::{NodeChange, Scheduling};
 use crate::core::proof::Over;
+use crate::core::words;
 use crate::engine::{ActionOutcome, Chain, ReconcileError};
 use crate::workload;
 
@@ -204,8 +205,10 @@ pub async fn await_volumes(
             message,
         )));
     }
+    let marker = &observed.marker;
+    let list = words::in_workload(&marker.namespace, &marker.cluster, "get volumeattachments");
     let mut message = format!(
-        "still attached to Node {node}: {attached}. What holds them, in that cluster: kubectl get volumeattachments, and the log of the CSI attacher; spec.deletion.nodeVolumeDetachTimeoutSeconds limits the wait"
+        "still attached to Node {node}: {attached}. What holds them: {list}, and the log of the CSI attacher; spec.deletion.nodeVolumeDetachTimeoutSeconds limits the wait"
     );
     if workload
         .node(node)

@@ -19,7 +19,7 @@ use super::members::{Member, MemberId, Members};
 use super::peers::{Sign, Watch};
 use super::quorum::{Change, Obstacle, permits};
 use crate::api::cluster::TurnAction;
-use crate::core::NodeView;
+use crate::core::{NodeView, words};
 
 /// For how long it must be seen not to serve: a server may be restarted, or moved to another rack.
 pub const SILENT_FOR: SignedDuration = SignedDuration::from_mins(15);
@@ -138,10 +138,16 @@ fn silent_since(members: &Members, facts: &Facts) -> Result<Timestamp, Kept> {
 }
 
 /// What is said of a member that belongs to no Machine, and what helps.
-pub fn message(cluster: &str, member: &Member, verdict: &Result<Timestamp, Kept>) -> String {
+pub fn message(
+    namespace: &str,
+    cluster: &str,
+    member: &Member,
+    verdict: &Result<Timestamp, Kept>,
+) -> String {
     let (label, urls, id) = (member.label(), member.peer_urls.join(", "), member.id);
     let node = if member.is_started() {
-        format!("; then in the cluster, kubectl delete node {label}")
+        let delete = words::in_workload(namespace, cluster, &format!("delete node {label}"));
+        format!("; then {delete}")
     } else {
         String::new()
     };

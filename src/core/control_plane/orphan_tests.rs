@@ -229,7 +229,7 @@ fn a_node_is_that_of_a_member_by_its_name_or_address() {
 #[test]
 fn the_message_says_who_it_is_why_it_stays_and_what_helps() {
     let stranger = &members().list[2];
-    let says = |verdict: Result<Timestamp, Kept>| message("c", stranger, &verdict);
+    let says = |verdict: Result<Timestamp, Kept>| message("n", "c", stranger, &verdict);
     let by_hand = "ctl member remove 3 (ctl: docs/day-2.md#ctl)";
     let table = [
         (Ok(at(0)), ["1970-01-01T00:00:00Z", "is removed now"]),

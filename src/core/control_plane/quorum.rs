@@ -219,8 +219,9 @@ impl Obstacle {
             Self::LastMember(member) => {
                 format!("etcd member {member} is the last one, with the only copy of the data")
             }
+            Self::Corrupt(_, MemberId(0)) => "etcd members have data that differ (alarm CORRUPT), and etcd cannot tell whose is damaged, so nothing of the control plane is changed. Disarm nothing and remove no member: restore a snapshot, https://etcd.io/docs/v3.6/op-guide/recovery/".to_owned(),
             Self::Corrupt(member, id) => format!(
-                "etcd member {member} reports damaged data (alarm CORRUPT), and nothing of the control plane is changed. If other members are healthy, on the host of one: ctl member remove {id}; ctl alarm disarm (ctl: docs/day-2.md#ctl); then, if it has a Machine, delete that, and create another. An only member: restore a snapshot, https://etcd.io/docs/v3.6/op-guide/recovery/"
+                "etcd member {member} reports damaged data (alarm CORRUPT), and nothing of the control plane is changed. If a majority of the other members is healthy, on the host of one: ctl member remove {id} && ctl alarm disarm (ctl: docs/day-2.md#ctl). Then, if it has a Machine, delete that, which resets its host, and create another. An only member: restore a snapshot, https://etcd.io/docs/v3.6/op-guide/recovery/"
             ),
             Self::NoSpace(member) => format!(
                 "etcd member {member} has no room for more data (alarm NOSPACE), so the cluster takes no writes. Compact, defragment, then disarm the alarm: docs/day-2.md#no-space"

@@ -94,7 +94,7 @@ impl Twins {
         }
         if !self.machine_id.is_empty() {
             found.push((Reason::DuplicateMachineID, format!(
-                "its machine-id {} is also that of Host {}; if they are one server, delete one Host; if one is a copy of the other's disk, run on this host, {}, which no Machine has, and not on the other, which may be a node: rm /etc/machine-id && systemd-machine-id-setup && reboot",
+                "its machine-id {} is also that of Host {}; if they are one server, delete one Host; if one is a copy of the other's disk, run on this host, {}, which no Machine has, and not on the other, which may be a node: rm -f /etc/machine-id /var/lib/dbus/machine-id && systemd-machine-id-setup && reboot",
                 fact(|facts| &facts.machine_id),
                 self.machine_id.join(", "),
                 host.spec.ssh.address,

@@ -373,7 +373,7 @@ pub fn guest(
     let keys = secret.as_deref().and_then(Keys::of).ok_or_else(|| ContactError {
         reason: Reason::KeysMissing,
         message: format!(
-            "Secret {name} with the SSH keys of the virtual machine is missing or was changed, so SSH login is impossible; delete the Machine: its MachineSet creates another"
+            "Secret {name} with the SSH keys of the virtual machine is missing or was changed, so SSH login is impossible; the node itself keeps running. Restore that Secret from a backup, or delete the Machine (with an only control plane, the state of its cluster is lost)"
         ),
         transient: true,
     })?;

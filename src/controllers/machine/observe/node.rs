@@ -94,7 +94,7 @@ fn silent(stores: &Stores, cluster: &Cluster, state: &Connectivity) -> String {
         String::new()
     };
     format!(
-        "the API of Cluster {name} does not answer{}. Check route and firewall between the manager and {at}, and that kube-apiserver runs{more}",
+        "the API of Cluster {name} does not answer{}. Check route and firewall between the manager and {at}, and that kube-apiserver runs{more}. If a certificate has expired: docs/operating.md#certificates",
         why(state)
     )
 }

@@ -9,6 +9,7 @@ use crate::api::Cluster;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::control_plane::orphan::{self, Kept};
 use crate::core::control_plane::{Member, Members, Obstacle, quorum};
+use crate::core::words;
 
 const ETCD: ConditionType = ConditionType::EtcdHealthy;
 
@@ -28,26 +29,27 @@ pub fn without_machine(
     member: &Member,
     verdict: &Result<Timestamp, Kept>,
 ) -> Finding {
-    let message = orphan::message(&cluster.name_any(), member, verdict);
+    let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
+    let message = orphan::message(&namespace, &name, member, verdict);
     Finding::no(ETCD, Reason::MemberWithoutMachine, message)
 }
 
 /// What is said once it is removed.
 pub fn removed(cluster: &Cluster, member: &Member, since: Timestamp) -> Finding {
+    let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
     let node = if member.is_started() {
         format!(
-            ". If a Node of it is left: kubectl delete node {}",
-            member.name
+            ". If a Node of it is left: {}",
+            words::in_workload(&namespace, &name, &format!("delete node {}", member.name))
         )
     } else {
         String::new()
     };
     let message = format!(
-        "removed etcd member {} ({}, ID {}): it belonged to no Machine of Cluster {} and was on no server of ours, and since {since:.0} no other member was connected with it and no kubelet of it reported. If its server comes back, on it: kubeadm reset{node}",
+        "removed etcd member {} ({}, ID {}): it belonged to no Machine of Cluster {name} and was on no server of ours, and since {since:.0} no other member was connected with it and no kubelet of it reported. If its server comes back, on it: kubeadm reset{node}",
         member.label(),
         member.peer_urls.join(", "),
         member.id,
-        cluster.name_any()
     );
     Finding::no(ETCD, Reason::MemberRemoved, message)
 }
@@ -111,7 +113,7 @@ pub(super) fn health(observed: &Observed) -> Option<Finding> {
 
 fn unread(why: &str) -> Finding {
     let message = format!(
-        "the manager reads no list of etcd members that has a quorum, so it changes nothing of the control plane: {why}. If the API of the cluster still takes writes, etcd serves: restore SSH from the manager to these hosts. Otherwise start them. If they run, other members are down, which may belong to no Machine, as after kubeadm join by hand: start those. Only if half or more of the members are lost for good: docs/day-2.md#lost-quorum, also with a single Machine whose disk is intact. A single member without its disk: docs/operating.md#dead-control-plane"
+        "the manager reads no list of etcd members that has a quorum, so it changes nothing of the control plane: {why}. If the API of the cluster still takes writes, etcd serves: restore SSH from the manager to these hosts. If certificates have expired there: docs/operating.md#certificates. Otherwise start them. If they run, other members are down, which may belong to no Machine, as after kubeadm join by hand: start those. Only if half or more of the members are lost for good: docs/day-2.md#lost-quorum, also with a single Machine whose disk is intact. A single member without its disk: docs/operating.md#dead-control-plane"
     );
     Finding::unknown(ETCD, Reason::EtcdUnreachable, message)
 }

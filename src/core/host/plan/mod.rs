@@ -284,7 +284,7 @@ fn answered(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
             owned::occupied(
                 observed,
                 format!(
-                    "it belongs to Machine {}/{} of another management cluster (uid {}), and is left alone. If that management cluster is lost, undo by hand what it set up: docs/operating.md#undo",
+                    "it belongs to Machine {}/{} of another management cluster (uid {}), and is left alone. It may be a live node, or a control plane with the only copy of its state. If that management cluster is lost and nobody needs this node, undo by hand what was set up, which destroys that: docs/operating.md#undo",
                     owner.marker.namespace, owner.marker.machine, owner.marker.management
                 ),
             )

@@ -23,7 +23,7 @@ pub fn plan(observed: &Observed, owner: &Owner) -> Plan {
     let is_near = observed.host.namespace().as_ref() == Some(&marker.namespace);
     let message = match (&observed.owner, other) {
         (Known::Unknown | Known::WithoutHost, _) if !is_near => format!(
-            "{whose}, and is left alone: only a Host in namespace {} can restore its claim or reset it. Register this server there, and delete this Host; or, if that namespace does not exist, undo by hand what is on it (docs/operating.md#undo)",
+            "{whose}, and is left alone: only a Host in namespace {} can restore its claim or reset it. Register this server there, and delete this Host; or, if that namespace does not exist and nobody needs this node, which may be a live one or a control plane with the only copy of its state, undo by hand what is on it, which destroys that (docs/operating.md#undo)",
             marker.namespace
         ),
         (Known::Unknown | Known::WithoutHost, Some(other)) => {
@@ -69,7 +69,7 @@ pub(super) fn end(owner: Option<&Owner>, command: &str) -> String {
             marker.namespace, marker.cluster
         ),
         _ => format!(
-            "it may be a live node. Drain it first, in its cluster (kubectl drain NODE --ignore-daemonsets --delete-emptydir-data). To reset it, which ends its pods at once: {command}"
+            "it may be a live node. Drain it first (kubectl drain NODE --ignore-daemonsets --delete-emptydir-data, with the kubeconfig of its cluster). To reset it, which ends its pods at once: {command}"
         ),
     }
 }

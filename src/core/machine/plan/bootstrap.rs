@@ -19,7 +19,7 @@ use crate::core::node::{
     self, Failure, Follow, JobKind, Marker, Observation, Progress, UnitState, UnitStatus,
 };
 use crate::core::proof::{Evidence, Proof};
-use crate::core::{Next, backoff};
+use crate::core::{Next, backoff, words};
 
 /// The condition of a Machine that has no Node yet.
 pub const BOOTSTRAP: ConditionType = ConditionType::BootstrapReady;
@@ -279,7 +279,8 @@ pub(super) fn displace(observed: &Observed, seen: &Observation, namesake: &Names
         _ => String::new(),
     };
     let marker = &observed.marker;
-    let (cluster, namespace) = (&marker.cluster, &marker.namespace);
+    let delete = format!("delete node {name}");
+    let delete = words::in_workload(&marker.namespace, &marker.cluster, &delete);
     let rest = if observed.machine.is_owned() {
         "register this server as a Host of another name, which its Node gets"
     } else {
@@ -292,7 +293,7 @@ pub(super) fn displace(observed: &Observed, seen: &Observation, namesake: &Names
             BOOTSTRAP,
             Reason::NodeNameTaken,
             format!(
-                "the cluster already has a Node {name} (providerID {}{lives}), and nothing proves that its server is off. If the server is off, delete that Node: kubectl --kubeconfig <(tatara kubeconfig {cluster} -n {namespace}) delete node {name}; otherwise {rest}",
+                "the cluster already has a Node {name} (providerID {}{lives}), and nothing proves that its server is off. If the server is off, delete that Node: {delete}; otherwise {rest}",
                 id.as_deref().unwrap_or("not set"),
             ),
         ))

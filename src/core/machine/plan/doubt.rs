@@ -128,7 +128,7 @@ pub fn made_twice(
 fn which_made_it(cluster: ClusterName) -> String {
     format!(
         "Find both hosts: kubectl -n {} get machines -o custom-columns='NAME:.metadata.name,UID:.metadata.uid,HOST:.metadata.annotations.tatara\\.dev/host'. \
-         The one with the control plane has /etc/kubernetes/manifests/etcd.yaml and runs it (crictl ps --name etcd).",
+         The one with the control plane has /etc/kubernetes/manifests/etcd.yaml and runs it (pidof etcd).",
         cluster.namespace
     )
 }

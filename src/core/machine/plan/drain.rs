@@ -13,6 +13,7 @@ use crate::api::names::{ANNOTATION_EXCLUDE_DRAIN, ANNOTATION_HOST_IS_GONE};
 use crate::core::Next;
 use crate::core::NodeView;
 use crate::core::node::Marker;
+use crate::core::words;
 
 /// Puts the drain and the wait for volumes before a release, each waiting for the one before. Nothing is drained without a
 /// Node, when the whole cluster goes, when the user excluded it, and after its time limit.
@@ -217,8 +218,12 @@ pub(super) fn undo(observed: &Observed, plan: &mut Plan) {
     if told(observed).is_some_and(|told| told.reason != Reason::DrainStopped) {
         let message = match node {
             Some(node) if ours.is_none() && node.unschedulable => format!(
-                "this Machine stays. Its Node was not cordoned by Tatara, and stays so; to undo that, in its cluster: kubectl uncordon {}",
-                node.name
+                "this Machine stays. Its Node was not cordoned by Tatara, and stays so; to undo that: {}",
+                words::in_workload(
+                    &observed.marker.namespace,
+                    &observed.marker.cluster,
+                    &format!("uncordon {}", node.name)
+                )
             ),
             _ => "this Machine stays, and its Node takes pods again".to_owned(),
         };
@@ -343,8 +348,11 @@ pub(super) fn waiting_for_api(observed: &Observed, what: &str) -> Plan {
     let status = observed.machine.status.as_ref();
     let node = status.and_then(|status| status.node_ref.as_ref());
     let node = node.and_then(|node| node.name.as_deref()).unwrap_or("NODE");
+    let marker = &observed.marker;
+    let delete = format!("delete node {node}");
+    let delete = words::in_workload(&marker.namespace, &marker.cluster, &delete);
     let message = format!(
-        "{what}. To continue anyway, set spec.deletion.nodeDrainTimeoutSeconds, or at once: {} (pods then end without eviction, volumes are not waited for, and Node {node} stays until you delete it, in its own cluster: kubectl delete node {node})",
+        "{what}. To continue anyway, set spec.deletion.nodeDrainTimeoutSeconds, or at once: {} (pods then end without eviction, volumes are not waited for, and Node {node} stays until you delete it: {delete})",
         without_draining(observed)
     );
     Plan {

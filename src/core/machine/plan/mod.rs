@@ -302,6 +302,15 @@ fn known_node(observed: &Observed) -> Option<&NodeView> {
     }
 }
 
+/// Who creates another Machine once this one is deleted.
+fn after_deletion(observed: &Observed) -> &'static str {
+    if observed.machine.is_owned() {
+        "its MachineSet creates another"
+    } else {
+        "nothing creates another"
+    }
+}
+
 /// What a host that could not be asked means for the Machine.
 fn unreachable(held: &Infrastructure) -> Option<Finding> {
     match &held.contact {

@@ -3,7 +3,7 @@
 
 use super::super::observed::{Infrastructure, Observed};
 use super::bootstrap::{ASK_AGAIN, BOOTSTRAP};
-use super::{Action, Plan};
+use super::{Action, Plan, after_deletion};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::Next;
 use crate::core::node::{Observation, Ownership};
@@ -18,9 +18,10 @@ pub fn plan(observed: &Observed, held: &Infrastructure, seen: &Observation) -> P
             message,
         ))
     };
+    let after = after_deletion(observed);
     let occupied = |message: String| {
         waiting(format!(
-            "{message}. If that is correct, delete this Machine: the Host is released, and its MachineSet creates another Machine"
+            "{message}. If that is correct, delete this Machine: the Host is released, and {after}"
         ))
     };
     match &seen.owner {

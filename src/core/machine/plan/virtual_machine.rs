@@ -6,7 +6,7 @@ use std::time::Duration;
 use k8s_openapi::jiff::Timestamp;
 
 use super::super::observed::{Contact, GatewayView, Infrastructure, Observed, VirtualMachine};
-use super::{Acquire, Action, Plan, Power, correct, hypervisor, known_node};
+use super::{Acquire, Action, Plan, Power, after_deletion, correct, hypervisor, known_node};
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::core::wire::{Image, ImageCode, ImageState, Machine, MachineState};
 use crate::core::{AttemptRecord, Next, backoff};
@@ -34,10 +34,7 @@ pub fn plan(observed: &Observed, machine: &VirtualMachine, now: Timestamp) -> Op
         // one that another Hypervisor shows may be the live node
         None if machine.shown_by.is_none() && may_have_been_a_node(observed) => Some(waiting(
             Reason::VirtualMachineGone,
-            format!(
-                "its virtual machine no longer exists on Hypervisor {}; a Machine is never built twice: delete it, and its MachineSet creates another",
-                machine.hypervisor
-            ),
+            gone(observed, &machine.hypervisor),
         )),
         // it may be there, and would be made twice
         None if let Some(why) = hypervisor::doubt(observed) => Some(Plan {
@@ -55,6 +52,26 @@ pub fn plan(observed: &Observed, machine: &VirtualMachine, now: Timestamp) -> Op
 /// Whether it may have been a node, which is not created again: its disk does not exist any more.
 fn may_have_been_a_node(observed: &Observed) -> bool {
     observed.is_begun()
+}
+
+/// What is said of a virtual machine that was a node, and does not exist any more.
+fn gone(observed: &Observed, hypervisor: &str) -> String {
+    let what = format!(
+        "its virtual machine no longer exists on Hypervisor {hypervisor}, and a Machine is never built twice"
+    );
+    let (marker, after) = (&observed.marker, after_deletion(observed));
+    let delete = format!(
+        "kubectl -n {} delete machine {}",
+        marker.namespace, marker.machine
+    );
+    if observed.acts_as_control_plane() {
+        format!(
+            "{what}. Of several control planes, while etcd has its quorum, delete this Machine ({after}): {delete}. An only one had the only copy of the state of Cluster {}: bring its disk and definition back there, or delete the Cluster, which resets all its machines, and apply it again",
+            marker.cluster
+        )
+    } else {
+        format!("{what}. Delete this Machine ({after}): {delete}")
+    }
 }
 
 fn waiting(reason: Reason, message: impl Into<String>) -> Plan {

@@ -34,13 +34,15 @@ pub fn plan(roll: &Roll) -> Adoption {
         let is = Revision::new(orphan.versions.as_ref(), &orphan.provider_spec);
         let differs = is.needs_replacement(&wanted.without_restart());
         if orphan.is_paused {
-            adoption.refused.get_or_insert_with(|| paused(orphan));
+            adoption
+                .refused
+                .get_or_insert_with(|| paused(&roll.observed.namespace, orphan));
             continue;
         }
         if !differs.is_empty() {
             adoption
                 .refused
-                .get_or_insert_with(|| refused(orphan, &differs));
+                .get_or_insert_with(|| refused(&roll.observed.namespace, orphan, &differs));
             continue;
         }
         if room <= 0 {
@@ -75,10 +77,10 @@ pub fn plan(roll: &Roll) -> Adoption {
     adoption
 }
 
-fn refused(orphan: &Orphan, differs: &[String]) -> String {
+fn refused(namespace: &str, orphan: &Orphan, differs: &[String]) -> String {
     let name = &orphan.name;
     format!(
-        "Machine {name} matches spec.selector and has no controller; it is not adopted, because it differs from the template in {}. Set the template to what the Machine has (kubectl get machine {name} -o yaml), or remove from the Machine the label that spec.selector names",
+        "Machine {name} matches spec.selector and has no controller; it is not adopted, because it differs from the template in {}. Set the template to what the Machine has (kubectl -n {namespace} get machine {name} -o yaml), or remove from the Machine the label that spec.selector names",
         differs
             .iter()
             .map(|field| path(field))
@@ -102,9 +104,9 @@ fn one_too_many(roll: &Roll, orphan: &Orphan) -> String {
     )
 }
 
-fn paused(orphan: &Orphan) -> String {
+fn paused(namespace: &str, orphan: &Orphan) -> String {
     format!(
-        "Machine {0} matches spec.selector and has no controller; it is not adopted while it has the annotation cluster.k8s.io/paused: kubectl annotate machine {0} cluster.k8s.io/paused-",
+        "Machine {0} matches spec.selector and has no controller; it is not adopted while it has the annotation cluster.k8s.io/paused: kubectl -n {namespace} annotate machine {0} cluster.k8s.io/paused-",
         orphan.name
     )
 }

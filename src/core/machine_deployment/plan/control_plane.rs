@@ -38,7 +38,7 @@ pub fn targets(roll: &Roll) -> Targets {
     }
     let is_rolling = targets.old.iter().any(|target| target.staying() > 0);
     if is_rolling && targets.available() == 0 {
-        let text = "no Machine of this MachineDeployment is available, so no old one is deleted: it may be running kubeadm init, or the connection to the cluster may be lost. Delete it yourself if neither is so";
+        let text = "no Machine of this MachineDeployment is available, so no old one is deleted. Conditions ControlPlaneInitialized, ControlPlaneHealthy and EtcdHealthy of the Cluster say why. Only if ControlPlaneInitialized is not True, and the old Machine cannot get as far as kubeadm init, delete it yourself: where a control plane ran, its data may be needed";
         targets.waiting.push(text.into());
         return targets;
     }

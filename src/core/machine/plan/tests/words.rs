@@ -248,7 +248,10 @@ fn whoever_does_not_wait_for_a_drain_gets_the_command_and_what_is_left_to_do() {
     contains(&unanswered(&worker(), "host-a"), &parts.map(str::to_owned));
     let mut observed = deleted(running(worker()), at(0));
     observed.node = Lookup::Unknown("no answer".into());
-    let parts = [without, "kubectl delete node host-a"];
+    let parts = [
+        without,
+        "kubectl --kubeconfig <(tatara kubeconfig a -n default) delete node host-a",
+    ];
     let says = ("Deleting", "WaitingForApi", &parts[..]);
     expect("API", &plan(&observed, at(1)), &[], says);
 }

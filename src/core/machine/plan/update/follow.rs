@@ -87,7 +87,7 @@ pub(super) fn obstacle(observed: &Observed, is_begun: bool) -> Option<Finding> {
 /// It waits until another Machine has followed.
 pub fn waits_for(observed: &Observed, other: &str) -> Finding {
     let message = format!(
-        "waiting until Machine {other} has followed: one Node at a time. If that does not proceed: tatara describe machine {other} -n {}; if its machine is off, power it on; a worker, or a control plane beside others, may be deleted instead",
+        "waiting until Machine {other} has followed: one Node at a time. If that does not proceed: tatara describe machine {other} -n {}; if its machine is off, power it on; only if it is lost for good, condition UpToDate of that Machine says whether it may be deleted",
         observed.marker.namespace
     );
     not(Reason::WaitingForTurn, message)

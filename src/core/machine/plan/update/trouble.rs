@@ -1,7 +1,7 @@
 //! What is said of an update that fails: cause, remedy, and what it leaves.
 
 use super::super::super::observed::{Lookup, Observed};
-use super::super::{Plan, known_node};
+use super::super::{Plan, after_deletion, known_node};
 use crate::api::conditions::{ConditionType, Finding, Reason, Severity, Status};
 use crate::core::control_plane::{Change, permits};
 
@@ -70,11 +70,7 @@ pub fn if_lost(observed: &Observed) -> String {
             marker.cluster
         );
     }
-    let after = if observed.machine.is_owned() {
-        "its MachineSet creates another"
-    } else {
-        "nothing creates another"
-    };
+    let after = after_deletion(observed);
     format!(
         "If it is lost for good, delete the Machine ({after}; the deletion says how to confirm the loss): kubectl -n {} delete machine {} --wait=false",
         marker.namespace, marker.machine
