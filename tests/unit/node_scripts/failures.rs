@@ -317,7 +317,7 @@ fn what_kubeadm_says_is_explained_where_its_cause_is_known() {
         (
             "join",
             "error: error execution phase kubelet-start: a Node with name \"w\" and status \"Ready\" already exists in the cluster. You must delete the existing Node or change the name of this new joining Node",
-            &["why: a Node with name", "kubectl delete node"],
+            &["why: a Node with name", "admin.conf delete node w"],
         ),
     ] {
         let found = causes_of(&kubeadm(name, says), says);
