@@ -67,7 +67,7 @@ impl Health {
                 )
             }
             Readiness::Refused => format!(
-                "the API server does not accept the credentials of the Cluster's Secret NAME-kubeconfig (401, since {since:.0}). Of an external control plane, store valid ones in it. Of one that Tatara made, compare the clocks, and /etc/kubernetes/pki/ca.crt on its host with tls.crt of Secret NAME-ca"
+                "the API server does not accept the credentials of the kubeconfig Secret (401, since {since:.0}). Of an external control plane: store valid ones in it. Of one that Tatara made: compare the clocks, and tls.crt of the CA Secret with /etc/kubernetes/pki/ca.crt on its host"
             ),
             Readiness::Unreachable(why) => {
                 let url = place.endpoint.as_ref().map_or_else(
