@@ -9,7 +9,7 @@ use crate::api::readable::unreadable;
 use crate::api::{Machine, MachineDeployment};
 
 /// Longest part of a Machine's own words that is repeated, in characters; the rest is on the Machine.
-const LONGEST: usize = 512;
+const LONGEST: usize = 640;
 
 /// How the commands begin that messages propose.
 const COMMANDS: [&str; 2] = ["kubectl ", "tatara "];

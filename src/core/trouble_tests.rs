@@ -102,7 +102,7 @@ fn long_words_end_before_a_command_that_would_be_cut_and_say_where_the_whole_is(
             format!("set x: {command}; {cause}{cause}"),
             Some(format!("set x: {command}")),
         ),
-        ("a word", "ä ".repeat(LONGEST), Some("ä ".repeat(230) + "ä")),
+        ("a word", "ä ".repeat(LONGEST), Some("ä ".repeat(294) + "ä")),
     ] {
         let said = says(&message);
         assert!(said.chars().count() <= LONGEST, "{case}: {said}");

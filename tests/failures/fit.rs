@@ -73,9 +73,9 @@ const CASES: [Case; 3] = [
         on: PLACES,
         cause: &["swap is on: /dev/sda2"],
         remedy: &[
-            "Run swapoff -a",
+            "swapoff -a",
             "/etc/fstab",
-            "kubeletConfiguration.failSwapOn: false",
+            "failSwapOn: false in kubeletConfiguration",
         ],
         undo: |stage| {
             stage.shell(SPARE, "umount /proc/swaps");
@@ -120,7 +120,7 @@ const PORT: Case = Case {
     },
     on: &["machine/second-control-plane", "cluster/second"],
     cause: &["port 6443 is in use by socat (pid "],
-    remedy: &["Stop what listens on it: ss -ltnp 'sport = :6443'"],
+    remedy: &["Stop what listens on it on spare: ss -ltnp 'sport = :6443'"],
     undo: |stage| {
         delete_second(stage);
         stage.shell(SPARE, "systemctl stop squatter");

@@ -123,7 +123,9 @@ const CASES: [Case; 8] = [
         },
         on: PLACES,
         cause: &["its machine-id", "is also that of Host default/host-b"],
-        remedy: &["rm -f /etc/machine-id /var/lib/dbus/machine-id && systemd-machine-id-setup && reboot"],
+        remedy: &[
+            "rm -f /etc/machine-id /var/lib/dbus/machine-id && systemd-machine-id-setup && reboot",
+        ],
         undo: |stage| {
             stage.shell(SPARE, "cp /root/machine-id /etc/machine-id");
             stage.look_again("host/spare");
