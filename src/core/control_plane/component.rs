@@ -130,9 +130,10 @@ impl Components {
             .filter_map(move |(component, state)| finding(*component, state, host))
     }
 
-    /// Whether the member of etcd answered for a while that it does not serve, or not at all.
-    pub fn has_lost_etcd(&self) -> bool {
-        let state = self.states.get(&Component::Etcd);
+    /// Whether the API server has not served for a while. kubeadm's has no other etcd than the member beside it: while it
+    /// serves, that does. Of etcd itself nothing is known where no list of its members can be read.
+    pub fn has_lost_api(&self) -> bool {
+        let state = self.states.get(&Component::ApiServer);
         state.is_some_and(|state| state.status == Some(Status::False) && state.differs.is_none())
     }
 

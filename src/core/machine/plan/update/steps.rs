@@ -234,7 +234,7 @@ fn take_turn(observed: &Observed, cluster: &ObservedCluster) -> Result<Plan, Fin
 
 /// Requires that etcd keeps its quorum while the member of this machine starts anew. `members`: its list, or why there is
 /// none. Where the update may have stopped that member, it goes on: nothing else brings it back. That no list can be read is no
-/// sign of that beside other control planes: its own member must be known not to serve.
+/// sign of that beside other control planes: the API server of this machine, which needs that member, must be known not to serve.
 ///
 /// # Errors
 /// What it waits for, in condition `UpToDate`.
@@ -246,7 +246,7 @@ pub fn may_restart(
         Ok(members) => observed
             .member(members)
             .is_none_or(|member| members.trouble(member).is_some()),
-        Err(_) => has_lost_etcd(observed),
+        Err(_) => has_lost_api(observed),
     };
     if is_down && may_have_stopped(observed) {
         return Ok(());
@@ -271,12 +271,12 @@ pub fn may_restart(
     })
 }
 
-/// Whether its own member does not serve, where no list says so.
-fn has_lost_etcd(observed: &Observed) -> bool {
+/// Whether its own member may be assumed not to serve, where no list says so.
+fn has_lost_api(observed: &Observed) -> bool {
     observed.cluster.as_ref().is_some_and(|cluster| {
         let components = cluster.components.as_ref();
         cluster.other_control_planes.is_empty()
-            || components.is_some_and(|components| components.has_lost_etcd())
+            || components.is_some_and(|components| components.has_lost_api())
     })
 }
 

@@ -161,11 +161,19 @@ fn that_no_list_is_read_is_no_sign_that_the_own_member_does_not_serve() {
         let observed = with_turn(old_control_plane(&[OWN, "192.0.2.21"], &jobs), ME);
         let observed = with_cluster(observed, |cluster| {
             let mut components = (*components("v1.36.3")).clone();
-            for second in [5, 25] {
-                let Some(answer) = answer.clone() else { break };
-                let state = components.states.get(&Component::Etcd);
-                let state = ComponentState::next(state, answer, at(second));
-                components.states.insert(Component::Etcd, state);
+            // what is said of the member beside a list that cannot be read
+            let unread = Answer::Unasked("no answer".into());
+            let answers = [
+                (Component::Etcd, Some(unread)),
+                (Component::ApiServer, answer.clone()),
+            ];
+            for (component, answer) in answers {
+                for second in [5, 25] {
+                    let Some(answer) = answer.clone() else { break };
+                    let state = components.states.get(&component);
+                    let state = ComponentState::next(state, answer, at(second));
+                    components.states.insert(component, state);
+                }
             }
             cluster.components = Some(Arc::new(components));
             cluster.etcd = Lookup::Unknown("no answer".into());
