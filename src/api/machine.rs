@@ -75,6 +75,11 @@ fn kind() -> String {
     "Machine".into()
 }
 
+/// Whether two texts name one version, with or without its v.
+pub fn is_same_version(one: &str, other: &str) -> bool {
+    one.trim_start_matches('v') == other.trim_start_matches('v')
+}
+
 impl Machine {
     /// A Machine of this name and spec.
     pub fn new(name: &str, spec: MachineSpec) -> Self {
@@ -99,8 +104,6 @@ impl Machine {
 
     /// Whether it was seen to run other versions than its spec wants; `None` for one of which no version was seen.
     pub fn runs_other(&self) -> Option<bool> {
-        let plain = |version: &str| version.trim_start_matches('v').to_owned();
-        let is_other = |runs: &str, wanted: &str| plain(runs) != plain(wanted);
         let runs = self.status.as_ref()?.versions.as_ref()?;
         let wanted = self.versions()?;
         let planes = runs
@@ -108,8 +111,8 @@ impl Machine {
             .as_deref()
             .zip(wanted.control_plane.as_deref());
         Some(
-            is_other(&runs.kubelet, &wanted.kubelet)
-                || planes.is_some_and(|(runs, wanted)| is_other(runs, wanted)),
+            !is_same_version(&runs.kubelet, &wanted.kubelet)
+                || planes.is_some_and(|(runs, wanted)| !is_same_version(runs, wanted)),
         )
     }
 

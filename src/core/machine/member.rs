@@ -1,9 +1,9 @@
 //! Which etcd member a Machine has, and who else is in the control plane.
 
-use super::observed::{Observed, Placement};
+use super::observed::{Lookup, Observed, Placement};
 use super::units::node_name;
 use crate::core::control_plane::{Member, Members};
-use crate::core::proof::MemberProof;
+use crate::core::proof::{MemberProof, MemberState, TurnIsOver};
 
 /// Another control-plane Machine of the cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,5 +46,14 @@ impl Observed {
     pub fn member_proof(&self, members: &Members) -> Option<MemberProof> {
         let (addresses, names) = self.member_signs();
         MemberProof::of(self.uid(), (&addresses, &names), members)
+    }
+
+    /// Why a turn of the Machine is over that is later than init: its etcd member votes, by the list as last read.
+    pub fn member_votes(&self) -> Option<TurnIsOver> {
+        let Lookup::Known(members) = &self.cluster.as_ref()?.etcd else {
+            return None;
+        };
+        let proof = self.member_proof(members)?;
+        (proof.state() == MemberState::Votes).then_some(TurnIsOver::Member(proof))
     }
 }

@@ -8,6 +8,7 @@ use super::super::Machines;
 use super::super::settings::next;
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{ConditionType, is_true};
+use crate::api::machine::is_same_version;
 use crate::api::names::ANNOTATION_ADDONS_DUE;
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::controllers::paused::paused_by;
@@ -180,7 +181,8 @@ fn updating(controller: &Machines, cluster: &Cluster, machine: &Machine) -> Opti
     let is_updating = |other: &Machine, kubelet: Option<&KubernetesVersion>| {
         let wanted = other.versions().and_then(|v| v.control_plane.as_deref());
         runs(other).zip(wanted).is_some_and(|(runs, wanted)| {
-            is_updating(runs, wanted, kubelet) || (is_same(runs, wanted) && lacks_kubelet(other))
+            is_updating(runs, wanted, kubelet)
+                || (is_same_version(runs, wanted) && lacks_kubelet(other))
         })
     };
     // thousands of Machines are made while none is updated: their Nodes are walked only for one that is
@@ -200,13 +202,8 @@ fn lacks_kubelet(machine: &Machine) -> bool {
         is_true(&status.conditions, ConditionType::Updating)
             && !runs
                 .zip(wanted)
-                .is_some_and(|(runs, wanted)| is_same(runs, wanted))
+                .is_some_and(|(runs, wanted)| is_same_version(runs, wanted))
     })
-}
-
-/// One version, with or without its v.
-fn is_same(one: &str, other: &str) -> bool {
-    one.trim_start_matches('v') == other.trim_start_matches('v')
 }
 
 /// A worker that is updated before this one, of those that are not drained together.

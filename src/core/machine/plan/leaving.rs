@@ -13,7 +13,7 @@ use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{Finding, Reason};
 use crate::core::control_plane::{Change, Member, Obstacle, permits};
 use crate::core::node::{JobKind, UnitState};
-use crate::core::proof::{MemberState, TurnIsOver};
+use crate::core::proof::TurnIsOver;
 
 /// What a Machine that is being deleted still is to the etcd of its cluster.
 pub(super) enum Leaving<'a> {
@@ -85,13 +85,10 @@ pub(super) fn unused_turn(observed: &Observed) -> Option<TurnIsOver> {
     let later = [TurnAction::Join, TurnAction::Upgrade, TurnAction::Remove];
     let is_held = |action| has_turn(observed, cluster, action);
     let is_over = matches!(kubeadm_on_host(observed), OnHost::Over);
-    let (true, true, Lookup::Known(members)) =
-        (later.into_iter().any(is_held), is_over, &cluster.etcd)
-    else {
-        return None;
-    };
-    let proof = observed.member_proof(members)?;
-    (proof.state() == MemberState::Votes).then_some(TurnIsOver::Member(proof))
+    let over = || observed.member_votes();
+    (is_over && later.into_iter().any(is_held))
+        .then(over)
+        .flatten()
 }
 
 /// Whether etcd has a say: the Machine may have a member in a control plane of ours that stays.

@@ -11,7 +11,7 @@ use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::core::kubeadm::KubernetesVersion;
 use crate::core::node_change::NodeChange;
-use crate::core::proof::{MemberState, TurnIsOver};
+use crate::core::proof::TurnIsOver;
 use crate::core::settings::{self, Rollout};
 use crate::core::{Next, NodeView};
 
@@ -61,11 +61,7 @@ fn turn_is_over(observed: &Observed, cluster: &ObservedCluster) -> Option<TurnIs
         TurnAction::Upgrade => return None,
         TurnAction::Join | TurnAction::Remove => (),
     }
-    let Lookup::Known(members) = &cluster.etcd else {
-        return None;
-    };
-    let proof = observed.member_proof(members)?;
-    (proof.state() == MemberState::Votes).then_some(TurnIsOver::Member(proof))
+    observed.member_votes()
 }
 
 /// A Machine whose settings, or those of its Cluster, cannot be used. A running node is left as it is and

@@ -1,13 +1,13 @@
 //! The end of an update in place: the machine's control plane serves, its Node takes pods, and others have the turn.
 
-use super::super::super::observed::{Lookup, Observed};
+use super::super::super::observed::Observed;
 use super::super::bootstrap::ASK_AGAIN;
 use super::super::{Action, Plan, known_node};
 use super::{Step, follow, has_turn_to_upgrade, updating, waiting};
 use crate::api::conditions::Reason;
 use crate::core::Next;
 use crate::core::control_plane::component::Components;
-use crate::core::proof::{MemberState, TurnIsOver};
+use crate::core::proof::TurnIsOver;
 
 /// What was begun is ended: the Node takes pods again, and others have the turn.
 pub(super) fn finish(observed: &Observed) -> Step {
@@ -59,15 +59,8 @@ pub(super) fn finish(observed: &Observed) -> Step {
 
 /// Its member votes: the turn of an upgrade has ended, if the rest is well.
 pub fn end_of_turn(observed: &Observed) -> Option<TurnIsOver> {
-    let cluster = observed
-        .cluster
-        .as_ref()
-        .filter(|_| has_turn_to_upgrade(observed))?;
-    let Lookup::Known(members) = &cluster.etcd else {
-        return None;
-    };
-    let proof = observed.member_proof(members)?;
-    (proof.state() == MemberState::Votes).then_some(TurnIsOver::Member(proof))
+    let over = || observed.member_votes();
+    has_turn_to_upgrade(observed).then(over).flatten()
 }
 
 /// Why the control plane on its machine cannot be counted on, by what its components answered last, if they were asked. What
