@@ -13,7 +13,11 @@ const MADE_BY: &str = "6f1c0f0e-6a3c-4a7e-9a59-3f0b8f6a2d11";
 const GONE: &str = "tatara.dev/host-is-gone";
 
 fn turn(uid: &str) -> String {
-    format!(r#"{{"machine":"{uid}","name":"m","action":"init"}}"#)
+    turn_to("init", uid)
+}
+
+fn turn_to(action: &str, uid: &str) -> String {
+    format!(r#"{{"machine":"{uid}","name":"m","action":"{action}"}}"#)
 }
 
 /// Writes an annotation; `extra` is one more argument of kubectl, or nothing.
@@ -100,6 +104,22 @@ fn turn_and_record_of_init_are_the_managers_on_the_cluster_and_on_its_ca() {
             said.out();
         } else {
             said.refused("made with a wrong record", &["\"true\" is not a UID"]);
+        }
+    }
+    // Any later change of a control plane is kept as init is, in a backup too.
+    for action in ["join", "remove", "upgrade"] {
+        let mut under_way = cluster(action);
+        under_way["metadata"]["annotations"] = json!({ TURN: turn_to(action, "u1") });
+        plane.create("turn", &under_way).out();
+        for value in [Value::Null, json!(turn("u1")), json!(turn_to(action, "u2"))] {
+            write(["cl", action], "", TURN, value).refused(
+                action,
+                &[
+                    "It is returned when Machine m has ended its change, or does not exist any more",
+                    &turn_to(action, "u1"),
+                    "a second change of the control plane meanwhile would destroy the cluster",
+                ],
+            );
         }
     }
     // A manifest from before init drops nothing.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::admission::manifests::{class, cluster, host};
+use crate::admission::manifests::{class, cluster, host, set};
 use crate::support::kubectl::{Said, installed};
 
 /// The manager, as its service account is installed.
@@ -233,4 +233,34 @@ fn what_an_initialised_cluster_is_built_on_does_not_change() {
     )
     .out();
     plane.run("delete", &["-n", "initialised", "cl", "a"]).out();
+}
+
+#[test]
+#[ignore = "needs a management plane"]
+fn an_even_number_of_control_planes_is_warned_of_and_accepted() {
+    let plane = installed();
+    plane.namespace("even");
+    let mut planes = set("MachineDeployment", "planes");
+    planes["spec"]["template"]["spec"]["versions"]["controlPlane"] = json!("v1.36.3");
+    planes["spec"]["replicas"] = json!(3);
+    plane.create("even", &planes).out();
+    let scale = |replicas: i64, extra: &str| {
+        let mut what = vec!["machinedeployment", "planes"];
+        what.extend([extra].into_iter().filter(|extra| !extra.is_empty()));
+        plane.patch("even", &what, &json!({ "spec": { "replicas": replicas } }))
+    };
+    let warning =
+        "spec.replicas: 4 control planes tolerate no more failures than 3; use an odd number";
+    plane.until("the policy on even numbers", |_| {
+        scale(4, "--dry-run=server").err.contains(warning)
+    });
+    let said = scale(4, "");
+    assert!(said.ok && said.err.contains(warning), "{}", said.err);
+    let said = scale(5, "");
+    assert!(said.ok && !said.err.contains("Warning"), "{}", said.err);
+    let workers = set("MachineDeployment", "workers");
+    plane.create("even", &workers).out();
+    let even = json!({ "spec": { "replicas": 2 } });
+    let said = plane.patch("even", &["machinedeployment", "workers"], &even);
+    assert!(said.ok && !said.err.contains("Warning"), "{}", said.err);
 }
