@@ -73,7 +73,8 @@ pub struct HostSpec {
     /// `reinstall`, and when the annotation `tatara.dev/reinstall` names the disk of `rootDeviceHints`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub installation: Option<Installation>,
-    /// Failure domain of the host, such as a rack or a room; the Machines of a Cluster are spread over them.
+    /// Failure domain of the host, such as a rack or a room; the control planes of a Cluster are spread over them, and
+    /// so are its workers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 63))]
     pub failure_domain: Option<String>,

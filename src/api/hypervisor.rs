@@ -41,7 +41,8 @@ pub struct HypervisorSpec {
     /// Secret of type `tatara.dev/gateway`: `ca.crt`, the authority of the gateway's certificate; and
     /// `token`, or `tls.crt` and `tls.key`, which the manager presents.
     pub credentials_ref: SecretRef,
-    /// Failure domain of the Hypervisor, such as a rack or a room; the Machines of a Cluster are spread over them.
+    /// Failure domain of the Hypervisor, such as a rack or a room; the control planes of a Cluster are spread over
+    /// them, and so are its workers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 63))]
     pub failure_domain: Option<String>,

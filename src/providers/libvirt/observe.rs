@@ -13,6 +13,7 @@ use crate::api::{Hypervisor, LibvirtMachineProviderSpec, Machine, MachineProvide
 use crate::core::Key;
 use crate::core::host::ContactError;
 use crate::core::hypervisor::{Connectivity, View};
+use crate::core::machine::plan::crowd::kind_of;
 use crate::core::machine::plan::placement::{self, Candidate, Demand, choose};
 use crate::core::machine::{
     Contact, GatewayView, Infrastructure, Observed, Placement, Refusal, Stuck, VirtualMachine,
@@ -278,7 +279,7 @@ pub(super) fn candidates(
         .filter(|hypervisor| unreadable(hypervisor.as_ref()).is_none())
         .map(|hypervisor| Candidate {
             was_left: left.contains(&hypervisor.name_any()),
-            ..candidate(libvirt, hypervisor, &marker.cluster, reservations)
+            ..candidate(libvirt, hypervisor, observed, reservations)
         })
         .collect()
 }
@@ -286,12 +287,16 @@ pub(super) fn candidates(
 fn candidate(
     libvirt: &Libvirt,
     hypervisor: &Hypervisor,
-    cluster: &str,
+    observed: &Observed,
     reservations: &HashMap<String, Reservation>,
 ) -> Candidate {
     let (namespace, name) = (
         hypervisor.namespace().unwrap_or_default(),
         hypervisor.name_any(),
+    );
+    let (cluster, own) = (
+        &observed.marker.cluster,
+        observed.machine.is_control_plane(),
     );
     let view = view(libvirt, &namespace, &name).ok();
     let placed = libvirt
@@ -313,7 +318,7 @@ fn candidate(
             .get(LABEL_CLUSTER)
             .is_some_and(|label| label == cluster)
         {
-            candidate.of_cluster += 1;
+            candidate.crowd.count(own, kind_of(machine));
         }
         let uid = machine.uid().unwrap_or_default();
         let is_made = view
@@ -332,7 +337,11 @@ fn candidate(
         reservation.namespace == namespace && reservation.hypervisor == name && is_new(uid)
     }) {
         candidate.reserved += reservation.demand;
-        candidate.of_cluster += usize::from(reservation.cluster == cluster);
+        if reservation.cluster == *cluster {
+            candidate
+                .crowd
+                .count(own, Some(reservation.is_control_plane));
+        }
     }
     candidate.name = name;
     candidate

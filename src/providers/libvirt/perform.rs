@@ -42,6 +42,7 @@ pub async fn reserve(
             namespace: marker.namespace.clone(),
             hypervisor: hypervisor.clone(),
             cluster: marker.cluster.clone(),
+            is_control_plane: observed.machine.is_control_plane(),
             demand: Demand::of(spec),
         };
         reservations.insert(observed.uid().to_owned(), reservation);

@@ -15,6 +15,8 @@ pub struct Reservation {
     pub hypervisor: String,
     /// Name of the Machine's Cluster.
     pub cluster: String,
+    /// The Machine is a control plane.
+    pub is_control_plane: bool,
     /// The assigned capacity.
     pub demand: Demand,
 }

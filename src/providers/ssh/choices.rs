@@ -15,21 +15,22 @@ const COUNTS_FOR: Duration = Duration::from_secs(5);
 pub struct Choices(Mutex<HashMap<(String, String), (String, Timestamp)>>);
 
 impl Choices {
-    /// Chooses with `choose`, which is told whether a Host is chosen by another Machine, and records the choice.
+    /// Chooses with `choose`, which is told the UID of another Machine that has chosen a Host, and records the choice.
     pub fn choose<E>(
         &self,
         (namespace, uid): (&str, &str),
         now: Timestamp,
-        choose: impl FnOnce(&dyn Fn(&str) -> bool) -> Result<String, E>,
+        choose: impl FnOnce(&dyn Fn(&str) -> Option<String>) -> Result<String, E>,
     ) -> Result<String, E> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // a clock that was set back ends a choice
         all.retain(|_, (_, at)| now.duration_since(*at).unsigned_abs() < COUNTS_FOR);
-        let is_taken = |host: &str| {
+        let taken_by = |host: &str| {
             let key = (namespace.to_owned(), host.to_owned());
-            all.get(&key).is_some_and(|(by, _)| by != uid)
+            let (by, _) = all.get(&key)?;
+            (by != uid).then(|| by.clone())
         };
-        let chosen = choose(&is_taken)?;
+        let chosen = choose(&taken_by)?;
         let key = (namespace.to_owned(), chosen.clone());
         all.entry(key).or_insert_with(|| (uid.to_owned(), now));
         Ok(chosen)
@@ -45,8 +46,9 @@ mod tests {
         let choices = Choices::default();
         let at = |second| Timestamp::from_second(second).expect("a time");
         let choose = |uid: &str, second| {
-            choices.choose(("n", uid), at(second), |is_taken| {
-                let mut free = ["a", "b"].into_iter().filter(|host| !is_taken(host));
+            choices.choose(("n", uid), at(second), |taken_by| {
+                let free = ["a", "b"].into_iter();
+                let mut free = free.filter(|host| taken_by(host).is_none());
                 Ok::<_, ()>(free.next().unwrap_or("a").to_owned())
             })
         };

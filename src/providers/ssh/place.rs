@@ -7,12 +7,13 @@ use kube::ResourceExt;
 use super::{Server, Ssh, claims, target};
 use crate::api::conditions::{ConditionType, Reason, Status, find, is_true};
 use crate::api::host::ConsumerRef;
-use crate::api::names::ANNOTATION_HOST;
+use crate::api::names::{ANNOTATION_HOST, LABEL_CLUSTER};
 use crate::api::{Host, MachineProviderSpec, SshMachineProviderSpec};
 use crate::core::host::PowerState;
 use crate::core::machine::kind::PlaceKind;
 use crate::core::machine::must_ask;
-use crate::core::machine::plan::claim;
+use crate::core::machine::plan::claim::{self, Chooser};
+use crate::core::machine::plan::crowd::kind_of;
 use crate::core::machine::{
     Contact, HostChoice, Infrastructure, Observed, Placement, Refusal, Stuck, Unheld,
 };
@@ -40,7 +41,7 @@ pub(super) async fn observe(ssh: &Ssh, observed: &Observed) -> Place {
 }
 
 /// Chooses a Host that no other Machine has just chosen, or one that another has, where there is no other. One that another has
-/// chosen counts as its own, also in its failure domain.
+/// chosen counts as claimed by it, also in its failure domain.
 fn choose(
     ssh: &Ssh,
     observed: &Observed,
@@ -53,28 +54,52 @@ fn choose(
         },
         uid,
     ) = (&observed.marker, observed.uid());
-    let among = |hosts: &[Arc<Host>]| claim::choose(spec, hosts, cluster, uid);
+    let among =
+        |hosts: &[Arc<Host>]| claim::choose(spec, hosts, chooser(observed), |host| kind(ssh, host));
     let has_chosen = observed.machine.annotations().contains_key(ANNOTATION_HOST);
     if has_chosen || observed.is_begun() || observed.is_deleting() {
         return among(hosts); // it claims another one, or none
     }
     let now = crate::clock::now();
-    ssh.choices.choose((namespace, uid), now, |is_taken| {
+    ssh.choices.choose((namespace, uid), now, |taken_by| {
         let seen = hosts.iter().map(|host| {
-            let is_taken = host.spec.consumer_ref.is_none() && is_taken(&host.name_any());
-            if !is_taken {
+            let is_free = host.spec.consumer_ref.is_none();
+            let Some(by) = taken_by(&host.name_any()).filter(|_| is_free) else {
                 return host.clone();
-            }
+            };
             let mut host = host.as_ref().clone();
-            host.spec.consumer_ref = Some(ConsumerRef {
-                cluster: cluster.clone(),
-                ..ConsumerRef::default()
-            });
+            host.spec.consumer_ref = Some(claim_to_come(ssh, by, cluster));
             Arc::new(host)
         });
         let seen: Vec<Arc<Host>> = seen.collect();
         among(&seen).or_else(|_| among(hosts))
     })
+}
+
+/// The claim of a Machine that has chosen a Host. One that the store does not show counts as of this cluster.
+fn claim_to_come(ssh: &Ssh, uid: String, cluster: &str) -> ConsumerRef {
+    let machine = ssh.engine.stores.machines.by_uid(&uid);
+    let labels = machine.as_ref().map(|machine| machine.labels());
+    let label = labels.and_then(|labels| labels.get(LABEL_CLUSTER));
+    ConsumerRef {
+        cluster: label.map_or(cluster, String::as_str).to_owned(),
+        name: machine.map_or(String::new(), |machine| machine.name_any()),
+        uid,
+        ..ConsumerRef::default()
+    }
+}
+
+fn chooser(observed: &Observed) -> Chooser<'_> {
+    Chooser {
+        cluster: &observed.marker.cluster,
+        uid: observed.uid(),
+        is_control_plane: observed.machine.is_control_plane(),
+    }
+}
+
+/// Whether the Machine that claims a Host is a control plane; `None` if that Machine is gone or cannot be read.
+fn kind(ssh: &Ssh, host: &Host) -> Option<bool> {
+    kind_of(&*claims::machine(&ssh.engine.stores.machines, host)?)
 }
 
 /// The Host that the Machine chose. If the Machine neither holds it nor can claim it, the Host is contacted: only its
@@ -136,8 +161,7 @@ fn is_free(observed: &Observed, host: &Arc<Host>) -> bool {
         return false;
     };
     let alone = std::slice::from_ref(host);
-    let cluster = &observed.marker.cluster;
-    !observed.is_deleting() && claim::choose(spec, alone, cluster, observed.uid()).is_ok()
+    !observed.is_deleting() && claim::choose(spec, alone, chooser(observed), |_| None).is_ok()
 }
 
 fn held_host(ssh: &Ssh, marker: &Marker) -> Option<Arc<Host>> {

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::super::kind::PlaceKind;
 use super::super::observed::{Observed, Refusal};
+use super::crowd::Crowd;
 use super::requirements::unmet;
 use crate::api::conditions::{
     ConditionType, Reason, Severity, Status, find, is_false, is_true, reason_of,
@@ -63,17 +64,28 @@ impl Obstacle {
     }
 }
 
-/// The host that a Machine claims: available, matching, in the failure domain that holds the fewest of
-/// its cluster's machines. Among equals each Machine prefers a different one, so that many can claim at
-/// once without conflicts.
+/// The Machine that chooses a host.
+#[derive(Clone, Copy, Debug)]
+pub struct Chooser<'a> {
+    /// Name of its Cluster.
+    pub cluster: &'a str,
+    /// Its UID.
+    pub uid: &'a str,
+    /// It is a control plane.
+    pub is_control_plane: bool,
+}
+
+/// The host that a Machine claims: available, matching, in the failure domain with the least [`Crowd`] of its cluster.
+/// Among equals each Machine prefers a different one, so that many can claim at once without conflicts. `kind_of` tells
+/// whether the Machine that claims a host is a control plane, if that is known.
 ///
 /// # Errors
 /// [`Refusal`]: the selector is invalid, or no Host matches, or none that matches is available.
 pub fn choose(
     spec: &SshMachineProviderSpec,
     hosts: &[Arc<Host>],
-    cluster: &str,
-    machine_uid: &str,
+    chooser: Chooser<'_>,
+    kind_of: impl Fn(&Host) -> Option<bool>,
 ) -> Result<String, Refusal> {
     let selector = selector(&spec.host_selector)?;
     let matching: Vec<&Arc<Host>> = hosts
@@ -89,15 +101,17 @@ pub fn choose(
             message: none_matches(&selector, spec.failure_domain.as_deref(), hosts.len()),
         });
     }
-    let mut used: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+    let mut used: BTreeMap<Option<&str>, Crowd> = BTreeMap::new();
     for host in hosts {
         if host
             .spec
             .consumer_ref
             .as_ref()
-            .is_some_and(|consumer| consumer.cluster == cluster)
+            .is_some_and(|consumer| consumer.cluster == chooser.cluster)
         {
-            *used.entry(host.spec.failure_domain.as_deref()).or_default() += 1;
+            let crowd = used.entry(host.spec.failure_domain.as_deref());
+            let crowd = crowd.or_default();
+            crowd.count(chooser.is_control_plane, kind_of(host));
         }
     }
     let free = matching
@@ -110,7 +124,7 @@ pub fn choose(
             .unwrap_or_default();
         (
             crowd,
-            preference(machine_uid, &host.uid().unwrap_or_default()),
+            preference(chooser.uid, &host.uid().unwrap_or_default()),
             host.name_any(),
         )
     });

@@ -7,6 +7,7 @@ mod bootstrap;
 pub mod claim;
 mod commands;
 pub mod correct;
+pub mod crowd;
 mod delete;
 pub mod doubt;
 pub mod drain;

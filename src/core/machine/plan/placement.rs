@@ -9,6 +9,7 @@ use kube::core::{Selector, SelectorExt as _};
 
 use super::super::observed::Refusal;
 use super::claim::preference;
+use super::crowd::Crowd;
 use crate::api::libvirt_machine_provider_spec::Interface;
 use crate::api::{LibvirtMachineProviderSpec, quantity};
 use crate::core::wire::Capacity;
@@ -56,8 +57,8 @@ pub struct Candidate {
     pub capacity: Option<Capacity>,
     /// Resources of Machines that are placed on it and not created yet.
     pub reserved: Demand,
-    /// How many Machines of the cluster are on it.
-    pub of_cluster: usize,
+    /// The Machines of the cluster that are on it.
+    pub crowd: Crowd,
     /// This Machine has left it before, because it could not be created there.
     pub was_left: bool,
 }
@@ -122,7 +123,7 @@ fn lacks(spec: &LibvirtMachineProviderSpec, capacity: &Capacity) -> Option<Strin
 }
 
 /// The Hypervisor for a Machine: one that matches, has what it names, and has room; one that it has not left before,
-/// in the failure domain that holds the fewest of the cluster's machines, and there the one with the least load.
+/// in the failure domain with the least [`Crowd`] of the cluster, and there the one with the least load.
 ///
 /// # Errors
 /// [`Refusal`]: the selector is invalid, or no Hypervisor matches, or none that matches has room.
@@ -148,11 +149,11 @@ pub fn choose(
             ),
         });
     }
-    let mut crowds: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+    let mut crowds: BTreeMap<Option<&str>, Crowd> = BTreeMap::new();
     for candidate in candidates {
         *crowds
             .entry(candidate.failure_domain.as_deref())
-            .or_default() += candidate.of_cluster;
+            .or_default() += candidate.crowd;
     }
     let open = matching
         .iter()

@@ -55,19 +55,71 @@ fn the_hypervisor_with_the_least_load_is_chosen() {
     );
 }
 
+/// Case, what stands on each of two hypervisors of rack a and on one of rack b, where a control plane goes, and a worker.
+type Spread<'a> = (&'a str, [&'a [Option<bool>]; 3], &'a str, &'a str);
+
 #[test]
 fn failure_domains_are_filled_evenly_before_load_is_looked_at() {
-    let in_rack = |name: &str, rack: &str, free, of_cluster| Candidate {
-        failure_domain: Some(rack.into()),
-        of_cluster,
-        ..candidate(name, 30, free)
+    // what stands there: a control plane, or a worker; of one Machine the kind is not known
+    let (plane, worker, unknown) = (Some(true), Some(false), None);
+    let in_rack = |name: &str, free, stands: &[Option<bool>], own| {
+        let mut crowd = Crowd::default();
+        for its in stands {
+            crowd.count(own, *its);
+        }
+        Candidate {
+            failure_domain: name.get(..1).map(str::to_owned),
+            crowd,
+            ..candidate(name, 30, free)
+        }
     };
-    let candidates = [
-        in_rack("a1", "rack-a", 60, 0),
-        in_rack("a2", "rack-a", 50, 2),
-        in_rack("b1", "rack-b", 20, 1),
+    let cases: [Spread; 5] = [
+        (
+            "rack a holds two",
+            [&[], &[unknown, unknown], &[unknown]],
+            "b1",
+            "b1",
+        ),
+        (
+            "workers fill the other rack",
+            [&[plane], &[], &[worker, worker]],
+            "b1",
+            "a1",
+        ),
+        (
+            "control planes fill the other rack",
+            [&[worker], &[], &[plane, plane]],
+            "a1",
+            "b1",
+        ),
+        (
+            "all together decide among equals",
+            [&[plane], &[], &[]],
+            "b1",
+            "b1",
+        ),
+        (
+            "both kinds in both racks",
+            [&[plane], &[worker], &[plane, worker]],
+            "a1",
+            "a1",
+        ),
     ];
-    assert_eq!(choose(&wanted(2, 4), &candidates, "m").as_deref(), Ok("b1"));
+    for (case, [a1, a2, b1], control_plane, other) in cases {
+        for (own, expected) in [(true, control_plane), (false, other)] {
+            let candidates = [
+                in_rack("a1", 60, a1, own),
+                in_rack("a2", 50, a2, own),
+                in_rack("b1", 20, b1, own),
+            ];
+            let chosen = choose(&wanted(2, 4), &candidates, "m");
+            assert_eq!(
+                chosen.as_deref(),
+                Ok(expected),
+                "{case}; control plane: {own}"
+            );
+        }
+    }
 }
 
 #[test]

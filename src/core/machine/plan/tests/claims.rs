@@ -1,13 +1,29 @@
 //! Which host a Machine takes.
 
+mod spread;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::super::claim::choose;
+use super::super::claim::{self, Chooser};
 use super::*;
 use crate::api::{Host, SshMachineProviderSpec};
+
+fn choose(
+    spec: &SshMachineProviderSpec,
+    hosts: &[Arc<Host>],
+    cluster: &str,
+    uid: &str,
+) -> Result<String, Refusal> {
+    let chooser = Chooser {
+        cluster,
+        uid,
+        is_control_plane: false,
+    };
+    claim::choose(spec, hosts, chooser, |_| None)
+}
 
 /// A Host that may be taken.
 fn host(name: &str) -> Host {
@@ -310,32 +326,6 @@ fn labels_and_failure_domain_select_and_a_mistake_names_its_field() {
             }
             (refused, _) => panic!("{spec}: {refused:?}"),
         }
-    }
-}
-
-#[test]
-fn the_emptiest_failure_domain_of_the_cluster_is_taken_first() {
-    let rack = |name: &str, rack: &str| {
-        changed(&host(name), &json!({ "spec": { "failureDomain": rack } }))
-    };
-    let taken = |name: &str, rack: &str, cluster: &str| {
-        let host = changed(&host(name), &json!({ "spec": { "failureDomain": rack } }));
-        changed(&host, &claim_of(OTHER, cluster))
-    };
-    let hosts = [
-        rack("a", "r1"),
-        rack("b", "r2"),
-        taken("c", "r1", "mine"),
-        taken("d", "r2", "other"),
-        taken("e", "r2", "other"),
-    ];
-    for uid in 0..20 {
-        let chosen = choose(&wants(json!({})), &hosts, "mine", &format!("uid-{uid}"));
-        assert_eq!(
-            chosen.as_deref(),
-            Ok("b"),
-            "only r1 holds a machine of this cluster"
-        );
     }
 }
 
