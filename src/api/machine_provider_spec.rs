@@ -228,7 +228,8 @@ pub struct Software {
     /// (`<base>/release/v1.36.3/bin/linux/amd64/kubeadm` and `.sha256`). For `mirror`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mirror: Option<String>,
-    /// URLs of image archives to import (`docker save` form), each with its sha256 as `#sha256=…`.
+    /// URLs of image archives to import (`docker save` form), each with its sha256 as `#sha256=…`. They are
+    /// imported when a machine is prepared, and when its versions or settings are updated in place.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub image_archives: Vec<String>,
 }

@@ -44,3 +44,5 @@ pub use unit::{ControlPlaneFile, SecretFile, Step, Unit};
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod update_tests;

@@ -27,13 +27,28 @@ fn prepared(role: Role, settings: &NodeSettings, kubelet: serde_json::Value) -> 
     let serde_json::Value::Object(kubelet) = kubelet else {
         panic!("not an object: {kubelet}");
     };
-    prepare(&Prepare {
+    on_host(role, settings, |input| {
+        prepare(&Prepare {
+            kubelet_configuration: &kubelet,
+            ..input.clone()
+        })
+    })
+    .unwrap()
+}
+
+/// A unit of a host that has these settings.
+pub(super) fn on_host(
+    role: Role,
+    settings: &NodeSettings,
+    make: impl FnOnce(&Prepare<'_>) -> Result<Unit, UnitError>,
+) -> Result<Unit, UnitError> {
+    make(&Prepare {
         role,
         node_name: "node-1",
         kubelet_version: &version("1.35.4"),
         control_plane_version: &version("1.36.3"),
         settings,
-        kubelet_configuration: &kubelet,
+        kubelet_configuration: &Map::new(),
         image_repository: None,
         pod_cidrs: &["10.244.0.0/16".into()],
         service_cidrs: &["10.96.0.0/16".into(), "fd00:10:96::/112".into()],
@@ -41,10 +56,9 @@ fn prepared(role: Role, settings: &NodeSettings, kubelet: serde_json::Value) -> 
         api_port: 6443,
         ipv6: false,
     })
-    .unwrap()
 }
 
-fn everything() -> NodeSettings {
+pub(super) fn everything() -> NodeSettings {
     NodeSettings {
         software: Software {
             source: SoftwareSource::Mirror,
@@ -81,7 +95,7 @@ fn key_file(name: &str, text: &str) -> ControlPlaneFile {
     }
 }
 
-fn text(unit: &Unit) -> String {
+pub(super) fn text(unit: &Unit) -> String {
     let steps = unit.steps.iter();
     let texts =
         steps.map(|step| [step.name, ": ", step.title, "\n", &own(&step.script), "\n"].concat());
@@ -242,21 +256,7 @@ fn an_image_archive_needs_its_checksum() {
         .software
         .image_archives
         .push("http://x/y.tar".into());
-    let error = prepare(&Prepare {
-        role: Role::Worker,
-        node_name: "n",
-        kubelet_version: &version("1.36.3"),
-        control_plane_version: &version("1.36.3"),
-        settings: &settings,
-        kubelet_configuration: &Map::new(),
-        image_repository: None,
-        pod_cidrs: &[],
-        service_cidrs: &[],
-        no_proxy: &[],
-        api_port: 6443,
-        ipv6: false,
-    })
-    .unwrap_err();
+    let error = on_host(Role::Worker, &settings, prepare).unwrap_err();
     assert_eq!(
         error.to_string(),
         "providerSpec.value.node.software.imageArchives[1] is \"http://x/y.tar\"; it needs its checksum at the end: #sha256=<64 hexadecimal digits>"

@@ -4,16 +4,19 @@
 
 mod cleanup;
 mod failures;
+mod images;
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::process::Command;
 
+use serde_json::Map;
 use tatara::api::machine_provider_spec::{NodeFile, NodeSettings, Proxy, Software, SoftwareSource};
 use tatara::core::kubeadm::KubernetesVersion;
 use tatara::core::node::{
-    Bootstrap, JobKind, Marker, Prepare, Reset, Role, Unit, VirtualIpInput, follow, follow_log,
-    give_address, init, join, log, observe, prepare, reset, start_and_follow, take_host,
+    Bootstrap, JobKind, Marker, Prepare, Reset, Role, Unit, UnitError, VirtualIpInput, addons,
+    follow, follow_log, give_address, init, join, kubelet, log, observe, prepare, reset,
+    start_and_follow, take_host, upgrade,
 };
 
 fn settings(source: SoftwareSource, full: bool) -> NodeSettings {
@@ -45,8 +48,17 @@ fn settings(source: SoftwareSource, full: bool) -> NodeSettings {
 }
 
 fn prepared(role: Role, settings: &NodeSettings, ipv6: bool) -> Unit {
+    on_host(role, settings, ipv6, prepare)
+}
+
+fn on_host(
+    role: Role,
+    settings: &NodeSettings,
+    ipv6: bool,
+    make: impl FnOnce(&Prepare<'_>) -> Result<Unit, UnitError>,
+) -> Unit {
     let version: KubernetesVersion = "1.36.3".parse().unwrap();
-    prepare(&Prepare {
+    make(&Prepare {
         role,
         node_name: "node-1",
         kubelet_version: &version,
@@ -96,7 +108,35 @@ fn units() -> Vec<Unit> {
         for full in [false, true] {
             let settings = settings(source, full);
             units.push(prepared(Role::ControlPlane, &settings, full));
+            units.extend(updates(Role::ControlPlane, &settings));
+            units.extend(updates(Role::Worker, &settings));
         }
+    }
+    units
+}
+
+/// All units that update a host, of versions and of settings. Whether it has packages of Debian or RPM, a script finds out there.
+fn updates(role: Role, settings: &NodeSettings) -> Vec<Unit> {
+    // of one field shellcheck believes that a command is meant
+    let fields = ["maxPods", "podsPerCore"].map(|field| (field.to_owned(), 99.into()));
+    let fields = [Map::new(), Map::from_iter(fields)];
+    let mut units = Vec::new();
+    let mut add = |make: &dyn Fn(&Prepare<'_>) -> Result<Unit, UnitError>| {
+        units.push(on_host(role, settings, false, make));
+    };
+    let followed = ["control-plane", "kubelet-config"];
+    for phases in [&[][..], &followed[..1], &followed[1..], &followed] {
+        let digest = if phases.is_empty() { "" } else { "ab-1" };
+        for fields in &fields {
+            add(&|input| upgrade(input, (digest, phases), fields, "x".to_owned()));
+        }
+    }
+    for digest in ["", "ab-1"] {
+        add(&|input| kubelet(input, digest));
+    }
+    let both = ["coredns", "kube-proxy"];
+    for names in [&[][..], &both[..1], &both[1..], &both] {
+        add(&|input| addons(input, names, "x".to_owned()));
     }
     units
 }

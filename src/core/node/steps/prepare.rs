@@ -212,7 +212,8 @@ fn proxy(input: &Prepare<'_>) -> Result<Option<Step>, UnitError> {
     )?))
 }
 
-fn images(input: &Prepare<'_>) -> Result<Option<Step>, UnitError> {
+/// The archives of container images, if there are any; each is imported once on a machine, whichever unit has this step.
+pub(super) fn images(input: &Prepare<'_>) -> Result<Option<Step>, UnitError> {
     let archives = image_archives(&input.settings.software.image_archives)?;
     if archives.is_empty() {
         return Ok(None);

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::super::job::JobKind;
 use super::super::unit::{SecretFile, Unit};
-use super::prepare::{Prepare, Role, containerd, software};
+use super::prepare::{Prepare, Role, containerd, images, software};
 use super::{UnitError, step};
 
 /// Name of the step that may change the static pods of a control plane.
@@ -15,10 +15,11 @@ pub const UPGRADE_STEP: &str = "upgrade";
 /// The unit of `kubeadm upgrade`. On a control plane it moves the cluster's record (ConfigMap `kubeadm-config`) where that is
 /// older; `configuration` is kubeadm's `UpgradeConfiguration`. It leaves the kubelet as it is. `settings` stands for those that
 /// kubeadm's ConfigMaps have: with others it is another unit. `phases` are the only ones of `kubeadm upgrade node` that run, if
-/// there are any; `kubelet` is the user's part of the `KubeletConfiguration` that kubeadm has.
+/// there are any; `kubelet` is the user's part of the `KubeletConfiguration` that kubeadm has. The image archives come before
+/// kubeadm starts anything that needs them, also on a worker: its next kube-proxy and sandbox are in them.
 ///
 /// # Errors
-/// [`UnitError`]: a template does not render.
+/// [`UnitError`]: a template does not render, or an image archive has no checksum.
 pub fn upgrade(
     input: &Prepare<'_>,
     (settings, phases): (&str, &[&'static str]),
@@ -39,6 +40,7 @@ pub fn upgrade(
         "steps/kubeadm.sh",
         software(input),
     )?];
+    steps.extend(images(input)?);
     if input.role == Role::ControlPlane {
         let title = "The version that kubeadm has recorded";
         steps.push(step(
