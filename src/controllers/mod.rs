@@ -2,6 +2,7 @@
 
 pub mod base;
 pub mod known;
+pub mod listed;
 pub mod looked;
 pub mod paused;
 pub mod skew;

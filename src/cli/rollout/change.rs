@@ -270,6 +270,96 @@ mod tests {
     }
 
     #[test]
+    fn a_control_plane_goes_back_to_no_version_that_is_older_than_one_that_ran() {
+        let of = Name {
+            namespace: "n".into(),
+            name: "md".into(),
+        };
+        // of each revision its version, if it has control planes, and how many of them are available
+        let sets = |versions: &[(Option<&str>, i32)]| -> Vec<MachineSet> {
+            let numbered = (1..).zip(versions);
+            let made = numbered.map(|(number, (version, available))| {
+                let mut set = set(number, "v1.35.0", None);
+                let versions = set.spec.template.spec.versions.get_or_insert_default();
+                versions.control_plane = version.map(str::to_owned);
+                set.status.get_or_insert_default().available_replicas = *available;
+                set
+            });
+            made.collect()
+        };
+        // as `undo` does: the revision that it goes to, or why it does not
+        let undone = |sets: &[MachineSet], to: Option<i64>| {
+            let present = sets.last().map(revision_of);
+            let set = target(&of, sets, present.as_ref(), to)?;
+            must_not_go_back(&of, sets, set).map(|()| revision(set))
+        };
+        let (older, newer, patch) = (Some("v1.35.4"), Some("v1.36.3"), Some("v1.36.2"));
+        for (case, versions, to, expected) in [
+            ("workers", vec![(None, 1), (None, 2)], Some(1), Ok(1)),
+            (
+                "it runs",
+                vec![(older, 0), (newer, 3)],
+                Some(1),
+                Err("v1.35.4"),
+            ),
+            (
+                "the newest other",
+                vec![(older, 0), (newer, 3)],
+                None,
+                Err("v1.35.4"),
+            ),
+            (
+                "in mid-roll",
+                vec![(older, 2), (newer, 1)],
+                None,
+                Err("v1.35.4"),
+            ),
+            (
+                "a patch version",
+                vec![(patch, 0), (newer, 3)],
+                None,
+                Err("v1.36.2"),
+            ),
+            (
+                "it never came up",
+                vec![(older, 3), (newer, 0)],
+                None,
+                Ok(1),
+            ),
+            (
+                "the same version",
+                vec![(newer, 0), (newer, 3)],
+                Some(1),
+                Ok(1),
+            ),
+            (
+                "a newer one that never came up",
+                vec![(newer, 0), (older, 3)],
+                None,
+                Ok(1),
+            ),
+            // the last revision that may run, not the last one
+            (
+                "past one that may not",
+                vec![(newer, 3), (older, 0), (Some("v1.37.0"), 0)],
+                None,
+                Ok(1),
+            ),
+        ] {
+            let undone = match undone(&sets(&versions), to) {
+                Ok(revision) => Ok(revision),
+                Err(Error::Downgrade { old, .. }) => Err(old),
+                Err(other) => panic!("{case}: {other}"),
+            };
+            assert_eq!(undone, expected.map_err(str::to_owned), "{case}");
+        }
+        let sets = sets(&[(older, 0), (newer, 3)]);
+        let refused = must_not_go_back(&of, &sets, &sets[0]).expect_err("a downgrade");
+        let said = "revision 1 of MachineDeployment n/md has versions.controlPlane v1.35.4, and a later one had v1.36.3";
+        assert!(refused.to_string().starts_with(said), "{refused}");
+    }
+
+    #[test]
     fn only_what_is_of_a_revision_is_written_and_what_it_did_not_have_is_removed() {
         let value = json!({
             "metadata": { "name": "md", "resourceVersion": "7" },

@@ -1,7 +1,9 @@
 //! Rolls MachineSets from one template to the next, and scales them.
 //!
-//! Decisions use MachineSets only. From Machines, it reports the condition of the worst one.
+//! Decisions use MachineSets, and of Machines only how many there are, which are Ready, and which are marked to go first. From
+//! Machines, it reports the condition of the worst one.
 
+mod marks;
 mod orphans;
 mod perform;
 
@@ -128,7 +130,8 @@ impl Controller for MachineDeployments {
                 ..begun
             },
         );
-        let sight = sight(&self.base.engine, &deployment, sets, orphans);
+        let mut sight = sight(&self.base.engine, &deployment, sets, orphans);
+        marks::live(&self.base.engine, &mut sight.observed).await?;
         Ok(Some((deployment, sight)))
     }
 
@@ -215,6 +218,7 @@ fn sight(
             set.count_owned(ours.map(AsRef::as_ref));
         }
     }
+    marks::shown(&engine.stores, &mut observed);
     observed.paused_by = paused::paused_by(&engine.stores, deployment);
     Sight { observed, sets }
 }

@@ -4,21 +4,18 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use k8s_openapi::jiff::Timestamp;
-use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 
 use super::MachineSets;
 use super::observe::{around, seen};
 use crate::api::{Machine, MachineSet};
+use crate::controllers::listed;
 use crate::controllers::looked::Look;
 use crate::controllers::whose::ProviderObject;
 use crate::core::machine_set::plan::Plan;
 use crate::core::machine_set::{Observed, Owner};
 use crate::engine::{ReconcileError, patch};
 use crate::store::Item;
-
-/// Page size of a list of Machines.
-const PAGE: u32 = 500;
 
 /// The set and its Machines, read live.
 ///
@@ -41,7 +38,7 @@ pub async fn look(
     let namespace = set.namespace().unwrap_or_default();
     let selector = plan.label_selector.clone().unwrap_or_default();
     let begun = Look::begin(set.metadata.generation, &controller.base.stores().machines);
-    let listed = list(controller, &namespace, &selector).await?;
+    let listed = listed::machines(&controller.base.engine, &namespace, &selector).await?;
     let names: HashSet<String> = listed.iter().map(|m| m.name_any()).collect();
     let counted = {
         let mut in_flight = controller.in_flight();
@@ -60,37 +57,6 @@ pub async fn look(
     let machines = seen(controller, &set, &counted);
     let observed = around(controller, &set, machines, now)?;
     Ok((Arc::new(set), observed))
-}
-
-/// The Machines of a selector, read live page by page: objects that equal the store's share its memory.
-async fn list(
-    controller: &MachineSets,
-    namespace: &str,
-    selector: &str,
-) -> Result<Vec<Arc<Machine>>, ReconcileError> {
-    let machines: Api<Item<Machine>> = Api::namespaced(controller.base.client(), namespace);
-    let mut page = ListParams::default().labels(selector).limit(PAGE);
-    let mut all = Vec::new();
-    loop {
-        let listed = machines.list(&page).await;
-        let listed = listed.map_err(ReconcileError::api("list Machines"))?;
-        all.extend(listed.items.into_iter().map(|Item(machine)| {
-            let stored = controller
-                .base
-                .stores()
-                .machines
-                .get(namespace, &machine.name_any());
-            let is_same = |stored: &Arc<Machine>| {
-                stored.uid() == machine.uid()
-                    && stored.resource_version() == machine.resource_version()
-            };
-            stored.filter(is_same).unwrap_or_else(|| Arc::new(machine))
-        }));
-        match listed.metadata.continue_ {
-            Some(token) if !token.is_empty() => page.continue_token = Some(token),
-            _ => return Ok(all),
-        }
-    }
 }
 
 /// Reads created Machines live that the watch has not shown for long: they may have been deleted

@@ -1,5 +1,6 @@
 //! MachineDeployments: what is observed, planned and reported.
 
+mod machines;
 mod observed;
 pub mod plan;
 pub mod revision;

@@ -1,26 +1,24 @@
 //! What a pass over a MachineDeployment knows, as plain data.
 
-use crate::api::conditions::{ConditionType, Reason, Status, find, is_true};
+use crate::api::conditions::{ConditionType, Reason, Status, find};
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
-use kube::core::{Selector, SelectorExt as _};
 use serde_json::Value;
 
-use crate::api::machine_deployment::Strategy;
+use crate::api::machine_deployment::{Strategy, StrategyType};
 use crate::api::names::{
     ANNOTATION_DESIRED_REPLICAS, ANNOTATION_DISABLE_CREATE, ANNOTATION_MOVES_TO,
     ANNOTATION_REVISION, LABEL_TEMPLATE_HASH,
 };
 use crate::api::readable::unreadable;
 use crate::api::{
-    Machine, MachineDeployment, MachineSet, MachineSetStatus, MachineTemplate, MachineVersions,
+    MachineDeployment, MachineSet, MachineSetStatus, MachineTemplate, MachineVersions,
 };
-use crate::core::machine_set::{Owner, creation, is_updating};
+use crate::core::machine_set::{Owner, creation};
 use crate::core::paused;
-use crate::core::trouble::{self, Trouble};
 
 /// What a pass over a MachineDeployment knows.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,6 +120,8 @@ pub struct ObservedSet {
     pub owned: Option<i32>,
     /// Of these, those that are Ready and not on their way to another version: no more of them are available.
     pub owned_ready: Option<i32>,
+    /// Machines that it has, and that a user marked to go first; counted where a scale-down may take from one set or another.
+    pub marked: i32,
     /// A Machine names it as its controller, whether its selector matches that or not: it would go with the set.
     pub is_owner: bool,
     /// Why it creates no Machines, if it has to.
@@ -141,15 +141,6 @@ fn held(status: &MachineSetStatus) -> Option<String> {
         && up.reason != Reason::CreatingMachines
         && up.reason != Reason::CreationDisabled;
     is_held.then(|| up.message.clone())
-}
-
-fn has_ready_node(machine: &Machine) -> bool {
-    let status = machine.status.as_ref();
-    status.is_some_and(|status| is_true(&status.conditions, ConditionType::Ready))
-}
-
-fn is_ready(machine: &Machine) -> bool {
-    has_ready_node(machine) && !is_updating(machine)
 }
 
 /// Whether Machines of a template are control planes.
@@ -210,6 +201,7 @@ impl ObservedSet {
             lagging: status.observed_generation != set.metadata.generation,
             owned: None,
             owned_ready: None,
+            marked: 0,
             is_owner: false,
             held: held(&status),
             says: None,
@@ -218,54 +210,9 @@ impl ObservedSet {
         }
     }
 
-    /// Counts the Machines that are this set's by now: one that moved to it is here before the set has counted it.
-    pub fn count_owned<'a>(&mut self, machines: impl IntoIterator<Item = &'a Machine>) {
-        let selector = Selector::try_from(self.selector.clone()).ok();
-        let is_counted = |machine: &&Machine| {
-            let is_its = selector
-                .as_ref()
-                .is_some_and(|selector| selector.matches(machine.labels()));
-            is_its && machine.metadata.deletion_timestamp.is_none()
-        };
-        let (mut all, mut ready) = (0, 0);
-        for machine in machines.into_iter().filter(is_counted) {
-            all += 1;
-            ready += i32::from(is_ready(machine));
-        }
-        (self.owned, self.owned_ready) = (Some(all), Some(ready));
-    }
-
     /// Whether it has Machines that it has not counted yet, or counts some that it has no longer.
     pub fn is_behind(&self) -> bool {
         self.owned.is_some_and(|owned| owned != self.counts.current)
-    }
-
-    /// Takes in what the worst of its Machines says: of those that stay, and of those that are being deleted and need
-    /// somebody; else of all that are being deleted. Of those that stay, once all are ready, only what a person should look at:
-    /// an update that fails leaves its Machine Ready.
-    pub fn take_in<'a>(&mut self, machines: impl IntoIterator<Item = &'a Machine>) {
-        let Counts { wanted, ready, .. } = self.counts;
-        let is_short = self.counts.current != wanted || ready != wanted;
-        let all = machines.into_iter();
-        let (leaving, staying): (Vec<&Machine>, Vec<&Machine>) =
-            all.partition(|machine| machine.metadata.deletion_timestamp.is_some());
-        let troubles = |machines: Vec<&Machine>| -> Vec<Trouble> {
-            machines.into_iter().filter_map(Trouble::of).collect()
-        };
-        let leaving = troubles(leaving);
-        let staying = if is_short {
-            troubles(staying)
-        } else {
-            let ready = staying.into_iter().filter(|one| has_ready_node(one));
-            let mut ready = troubles(ready.collect());
-            ready.retain(Trouble::is_warning);
-            ready
-        };
-        self.lacks_host = staying.iter().any(Trouble::lacks_host);
-        let held = leaving.iter().filter(|trouble| trouble.is_warning());
-        self.warns = staying.iter().chain(&leaving).any(Trouble::is_warning);
-        let first = trouble::worst(staying.iter().chain(held));
-        self.says = first.or_else(|| trouble::worst(&leaving));
     }
 
     /// Its revision; 0 when it has none.
@@ -344,6 +291,18 @@ impl Observed {
         let has_one = self.sets.iter().any(|set| set.machines() > 0);
         let least = i32::from(has_one && self.is_control_plane());
         self.replicas.max(least)
+    }
+
+    /// Whether a scale-down may take from one set or another: then marks of Machines say from which. In a rolling update sets
+    /// have more than is asked for at every step, and old ones shrink, whatever is marked.
+    pub fn may_choose(&self) -> bool {
+        let is_rolling = self.strategy.type_ == StrategyType::RollingUpdate
+            && !self.paused
+            && self.provider_spec.is_ok();
+        let sets = || self.sets.iter().filter(|set| !set.deleting);
+        let wanted: i32 = sets().map(|set| set.counts.wanted).sum();
+        let having = sets().filter(|set| set.machines() > 0).count();
+        !is_rolling && wanted > self.wanted() && having > 1
     }
 
     /// A MachineDeployment and the MachineSets of its namespace. `provider_spec` is the provider's

@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::api::Machine;
 
 fn set(name: &str, owner: Option<&str>) -> MachineSet {
     let owners = owner.map(|uid| {
@@ -122,5 +123,56 @@ fn an_update_that_fails_is_told_of_a_set_whose_machines_are_all_ready() {
         observed.take_in(machines);
         assert_eq!(observed.says.as_deref(), says);
         assert!(!observed.lacks_host);
+    }
+}
+
+#[test]
+fn marked_machines_that_a_set_would_delete_are_counted() {
+    let machine = |annotation: &str, label: &str, leaves: bool| -> Machine {
+        let mut machine = json!({"metadata": {"name": "m", "annotations": {(annotation): ""}, "labels": {"a": label}},
+            "spec": {}});
+        if leaves {
+            machine["metadata"]["deletionTimestamp"] = json!("2026-11-21T00:00:00Z");
+        }
+        serde_json::from_value(machine).expect("a Machine")
+    };
+    let mark = "cluster.k8s.io/delete-machine";
+    let mut observed = ObservedSet::from_api(&set("ms", Some("md")), "md");
+    observed.count_marked([
+        &machine(mark, "b", false),
+        &machine(mark, "b", true),
+        &machine(mark, "other", false),
+        &machine("other", "b", false),
+    ]);
+    assert_eq!(observed.marked, 1);
+}
+
+#[test]
+fn marks_count_where_a_scale_down_may_take_from_one_set_or_another() {
+    let observed = |strategy: serde_json::Value, paused: bool, wanted: [i32; 2]| {
+        let deployment = json!({"metadata": {"name": "md", "uid": "md"}, "spec": {"replicas": 2, "selector": {},
+            "paused": paused, "strategy": strategy, "template": {"spec": {}}}});
+        let deployment: MachineDeployment =
+            serde_json::from_value(deployment).expect("a MachineDeployment");
+        let mut sets = [set("a", Some("md")), set("b", Some("md"))];
+        for (set, wanted) in sets.iter_mut().zip(wanted) {
+            set.spec.replicas = wanted;
+            set.status.get_or_insert_default().replicas = wanted;
+        }
+        Observed::from_api(&deployment, Ok(json!({})), &sets)
+    };
+    let (in_place, on_delete) = (json!({"type": "InPlace"}), json!({"type": "OnDelete"}));
+    let rolling = json!({"type": "RollingUpdate"});
+    for (strategy, paused, wanted, chooses) in [
+        (&in_place, false, [2, 1], true),
+        (&on_delete, false, [2, 1], true),
+        (&rolling, true, [2, 1], true),
+        // it has one more for a while
+        (&rolling, false, [2, 1], false),
+        (&in_place, false, [1, 1], false),
+        (&in_place, false, [3, 0], false),
+    ] {
+        let observed = observed(strategy.clone(), paused, wanted);
+        assert_eq!(observed.may_choose(), chooses, "{strategy} {wanted:?}");
     }
 }

@@ -3,55 +3,84 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString::Int;
+use kube::ResourceExt;
+use tatara::api::machine_deployment::Strategy;
+use tatara::api::names::ANNOTATION_DELETE_MACHINE;
 
 use crate::rollout::golden::golden;
-use crate::rollout::simulation::{World, in_place};
+use crate::rollout::simulation::{Dice, World, in_place};
 
-/// Name, replicas, Machines that may be missing, the sequence, and the fewest that are available.
-const IN_PLACE: [(&str, i32, i32, &str, usize); 3] = [
-    (
-        "InPlace, 3 replicas, maxUnavailable 1",
-        3,
-        1,
-        "3/0 → 2/1 → 1/2 → 0/3",
-        2,
-    ),
-    (
-        "InPlace, 6 replicas, maxUnavailable 10",
-        6,
-        10,
-        "6/0 → 0/6",
-        0,
-    ),
-    (
-        "InPlace, 6 replicas, maxUnavailable 3",
-        6,
-        3,
-        "6/0 → 3/3 → 0/6",
-        3,
-    ),
+struct Row {
+    name: &'static str,
+    start: fn(i32, Strategy) -> World,
+    replicas: i32,
+    /// Machines that may be missing.
+    unavailable: i32,
+    sequence: &'static str,
+    fewest_available: usize,
+}
+
+impl Row {
+    /// All run, and an update has been asked for.
+    fn start(&self) -> World {
+        let mut world = (self.start)(self.replicas, in_place(Int(self.unavailable)));
+        world.set_version("v1.36.3");
+        world.physics.update = 30;
+        world
+    }
+}
+
+const ROWS: [Row; 4] = [
+    Row {
+        name: "InPlace, 3 replicas, maxUnavailable 1",
+        start: World::running,
+        replicas: 3,
+        unavailable: 1,
+        sequence: "3/0 → 2/1 → 1/2 → 0/3",
+        fewest_available: 2,
+    },
+    Row {
+        name: "InPlace, 6 replicas, maxUnavailable 10",
+        start: World::running,
+        replicas: 6,
+        unavailable: 10,
+        sequence: "6/0 → 0/6",
+        fewest_available: 0,
+    },
+    Row {
+        name: "InPlace, 6 replicas, maxUnavailable 3",
+        start: World::running,
+        replicas: 6,
+        unavailable: 3,
+        sequence: "6/0 → 3/3 → 0/6",
+        fewest_available: 3,
+    },
+    Row {
+        name: "control plane, InPlace, 3 replicas, maxUnavailable 1",
+        start: World::planes,
+        replicas: 3,
+        unavailable: 1,
+        sequence: "3/0 → 2/1 → 1/2 → 0/3",
+        fewest_available: 2,
+    },
 ];
 
 #[test]
 fn machines_move_to_the_new_set_and_keep_their_names() {
     let mut differing = Vec::new();
-    for (name, replicas, unavailable, sequence, fewest) in IN_PLACE {
-        let mut world = World::running(replicas, in_place(Int(unavailable)));
+    for row in &ROWS {
+        let (name, mut world) = (row.name, row.start());
         let before = names(&world);
-        world.set_version("v1.36.3");
-        world.physics.update = 30;
-        for _ in 0..40 {
-            if !world.pass() {
-                if world.is_done() {
-                    break;
-                }
-                world.pass_time(30);
-            }
-        }
+        run(&mut world);
         assert!(world.is_done(), "{name}\n{}", world.transcript);
-        assert_eq!(world.sequence(), sequence, "{name}\n{}", world.transcript);
         assert_eq!(
-            world.fewest_available, fewest,
+            world.sequence(),
+            row.sequence,
+            "{name}\n{}",
+            world.transcript
+        );
+        assert_eq!(
+            world.fewest_available, row.fewest_available,
             "{name}\n{}",
             world.transcript
         );
@@ -66,7 +95,75 @@ fn machines_move_to_the_new_set_and_keep_their_names() {
     assert!(differing.is_empty(), "{}", differing.join("\n"));
 }
 
+#[test]
+fn in_any_order_of_passes_they_keep_their_names_and_no_more_are_away_than_may_be() {
+    for row in &ROWS {
+        for seed in 0..40 {
+            let mut world = row.start();
+            let before = names(&world);
+            let mut dice = Dice::new(seed);
+            for step in 0.. {
+                match dice.roll(world.sets.len() + 2) {
+                    0 => drop(world.reconcile_deployment()),
+                    1 => world.pass_time(10),
+                    at => drop(world.reconcile_set(at - 2)),
+                }
+                let told = || format!("{}, seed {seed}:\n{}", row.name, world.transcript);
+                assert!(world.available() >= row.fewest_available, "{}", told());
+                assert_eq!(names(&world), before, "{}", told());
+                assert!(step < 2000, "{}", told());
+                if world.is_done() {
+                    break;
+                }
+            }
+            let wanted = world.sets.iter().map(|set| set.spec.replicas);
+            assert_eq!(wanted.collect::<Vec<_>>(), [0, row.replicas]);
+        }
+    }
+}
+
+/// As the cluster-autoscaler does: it marks one, and lowers the number.
+#[test]
+fn the_marked_machine_goes_in_mid_move_and_no_other() {
+    // seconds since the first one moved, the set of the marked one, and what follows
+    for (seconds, of, sequence) in [
+        (0, 0, "1/1 → 0/2"),
+        (0, 1, "2/0 → 1/1 → 0/2"),
+        (30, 0, "1/1 → 0/2"),
+        (30, 1, "2/0 → 1/1 → 0/2"),
+    ] {
+        let mut world = ROWS[0].start();
+        while world.sequence() != "3/0 → 2/1" {
+            world.pass();
+        }
+        let mut staying = names(&world);
+        world.pass_time(seconds);
+        world.forget();
+        let victim = world.machines_of(of)[0].clone();
+        let annotations = world.machine(&victim).annotations_mut();
+        annotations.insert(ANNOTATION_DELETE_MACHINE.into(), "yes".into());
+        world.deployment.spec.replicas = 2;
+        run(&mut world);
+        let told = format!("{seconds} {of}\n{}", world.transcript);
+        assert!(world.is_done(), "{told}");
+        assert_eq!(world.sequence(), sequence, "{told}");
+        staying.remove(&victim);
+        assert_eq!(names(&world), staying, "{told}");
+        assert_eq!(world.wrongs, Vec::<String>::new());
+    }
+}
+
+fn run(world: &mut World) {
+    for _ in 0..40 {
+        if !world.pass() {
+            if world.is_done() {
+                return;
+            }
+            world.pass_time(30);
+        }
+    }
+}
+
 fn names(world: &World) -> BTreeSet<String> {
-    let names = world.machines.iter().map(kube::ResourceExt::name_any);
-    names.collect()
+    world.machines.iter().map(ResourceExt::name_any).collect()
 }

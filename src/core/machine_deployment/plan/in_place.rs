@@ -2,7 +2,7 @@
 //! set, and keep name and host. The current set grows first, and creates nothing meanwhile; then an old set shrinks, and what it
 //! has too many moves instead of being deleted. A Machine that moved is not available before it runs its new versions.
 //!
-//! A Machine that an old set lost is made up from the current template; a scale-down takes from old sets first.
+//! A Machine that an old set lost is made up from the current template; a scale-down takes marked Machines, then from old sets.
 
 use super::roll::{Roll, Target, Targets};
 use super::{on_delete, rolling_update};

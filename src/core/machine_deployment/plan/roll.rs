@@ -120,10 +120,12 @@ fn deadline(observed: &Observed, since: Timestamp) -> Option<Timestamp> {
 }
 
 /// How many Machines a set shall have.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Target {
     /// The set's counters.
     pub counts: Counts,
+    /// Machines that it has, and that a user marked to go first.
+    pub marked: i32,
     /// How many Machines it shall have.
     pub to: i32,
     /// Why that differs from what it should have so far.
@@ -131,10 +133,11 @@ pub struct Target {
 }
 
 impl Target {
-    fn unchanged(counts: Counts) -> Self {
+    fn unchanged(set: &ObservedSet) -> Self {
         Self {
-            counts,
-            to: counts.wanted,
+            counts: set.counts,
+            marked: set.marked,
+            to: set.counts.wanted,
             because: Vec::new(),
         }
     }
@@ -177,6 +180,16 @@ impl Target {
         self.to < self.counts.wanted && self.to >= self.counts.current
     }
 
+    /// Marked Machines that are left: a set lets go of them before all others. None where the set would give up first what it
+    /// has not made yet.
+    pub fn marked_left(&self) -> i32 {
+        let leaving = self.counts.current - self.to;
+        if leaving < 0 {
+            return 0;
+        }
+        (self.marked - leaving).min(self.to).max(0)
+    }
+
     /// Available Machines that are left: a set lets go of the others first.
     pub fn available(&self) -> i32 {
         self.counts.available.min(self.staying())
@@ -213,12 +226,8 @@ impl Targets {
     /// Everything stays as it is.
     pub fn unchanged(roll: &Roll) -> Self {
         Self {
-            current: Target::unchanged(roll.current.map(|set| set.counts).unwrap_or_default()),
-            old: roll
-                .old
-                .iter()
-                .map(|set| Target::unchanged(set.counts))
-                .collect(),
+            current: roll.current.map(Target::unchanged).unwrap_or_default(),
+            old: roll.old.iter().map(|set| Target::unchanged(set)).collect(),
             waiting: Vec::new(),
             moves: false,
             refused: None,

@@ -5,8 +5,8 @@
 //! machines of the old template, which takes minutes, only to give them up. A scale-down in mid-roll is
 //! a step of the roll, which takes from old sets, and never what must stay available.
 
-use super::in_place;
 use super::roll::{Roll, Target, Targets};
+use super::{in_place, on_delete};
 use crate::api::machine_deployment::StrategyType;
 
 /// Whether `spec.replicas` changed since the sets were last written.
@@ -45,7 +45,7 @@ pub fn grow_old(roll: &Roll, targets: &mut Targets) -> bool {
     grew
 }
 
-/// Scales without rolling: one set takes it all, several share it by their size.
+/// Scales without rolling: one set takes it all, several share it by their size, after the marked Machines.
 pub fn targets(roll: &Roll) -> Targets {
     let mut targets = Targets::unchanged(roll);
     targets
@@ -62,6 +62,8 @@ pub fn targets(roll: &Roll) -> Targets {
     }
     let goal = goal(roll, &targets);
     let nothing = targets.all().all(|target| target.to == 0);
+    let sum: i32 = targets.all().map(|target| target.to).sum();
+    on_delete::take_marked(&mut targets, sum - goal);
     let newest = (0..roll.old.len())
         .filter(|_| nothing && roll.current.is_none())
         .max_by_key(|at| roll.old[*at].revision());

@@ -15,15 +15,23 @@ impl World {
     ) -> machine_deployment::Observed {
         let mut observed =
             machine_deployment::Observed::from_api(deployment, Ok(self.class.clone()), sets);
+        let of = |uid: String| {
+            let is_own = move |machine: &&Machine| {
+                let mut owners = machine.owner_references().iter();
+                owners.any(|owner| owner.uid == uid)
+            };
+            self.machines.iter().filter(is_own)
+        };
         if observed.strategy.type_ == StrategyType::InPlace {
             // of moves, which the manager itself writes, it has the answers
             for set in &mut observed.sets {
-                let uid = set.uid.clone();
-                let is_own = |machine: &&Machine| {
-                    let mut owners = machine.owner_references().iter();
-                    owners.any(|owner| owner.uid == uid)
-                };
-                set.count_owned(self.machines.iter().filter(is_own));
+                set.count_owned(of(set.uid.clone()));
+            }
+        }
+        if observed.may_choose() {
+            // read live before anything is done
+            for set in &mut observed.sets {
+                set.count_marked(of(set.uid.clone()));
             }
         }
         observed

@@ -142,3 +142,143 @@ fn a_surplus_that_moves_no_more_is_kept() {
     let paused = plan(&paused, at(110));
     assert_ne!(writes(&paused, "new", ANNOTATION_DISABLE_CREATE), Some("-"));
 }
+
+/// Wanted, current and available Machines; how many of them are marked.
+type Half = ((i32, i32, i32), i32);
+
+#[test]
+fn a_scale_down_in_a_move_takes_marked_machines_first() {
+    let table: [(&str, i32, Half, Half, &[&str]); 10] = [
+        // one is being updated
+        ("no mark", 2, ((2, 2, 2), 0), ((1, 1, 0), 0), &["new 0"]),
+        (
+            "of the old set",
+            2,
+            ((2, 2, 2), 1),
+            ((1, 1, 0), 0),
+            &["a 1"],
+        ),
+        (
+            "the one that is updated",
+            2,
+            ((2, 2, 2), 0),
+            ((1, 1, 0), 1),
+            &["new 0"],
+        ),
+        // one was updated
+        (
+            "no mark, all well",
+            2,
+            ((2, 2, 2), 0),
+            ((1, 1, 1), 0),
+            &["a 1"],
+        ),
+        (
+            "of the new set",
+            2,
+            ((2, 2, 2), 0),
+            ((1, 1, 1), 1),
+            &["new 0"],
+        ),
+        (
+            "of the new set, beside one that is updated",
+            2,
+            ((1, 1, 1), 0),
+            ((2, 2, 1), 1),
+            &["new 1"],
+        ),
+        (
+            "one of each, for two",
+            1,
+            ((2, 2, 2), 1),
+            ((1, 1, 1), 1),
+            &["a 1", "new 0"],
+        ),
+        (
+            "one of each, for one",
+            2,
+            ((2, 2, 2), 1),
+            ((1, 1, 1), 1),
+            &["a 1"],
+        ),
+        (
+            "fewer than go",
+            1,
+            ((2, 2, 2), 1),
+            ((1, 1, 0), 0),
+            &["a 1", "new 0"],
+        ),
+        (
+            "a mark asks for nothing where the number stays",
+            3,
+            ((2, 2, 2), 1),
+            ((1, 1, 0), 1),
+            &[],
+        ),
+    ];
+    for (name, replicas, (a, of_a), (b, of_new), expected) in table {
+        let sets = vec![
+            owning(marked(old("a", a), of_a), a.1),
+            owning(marked(new(b), of_new), b.1),
+        ];
+        let plan = plan(&deployment(replicas, in_place(), sets), at(110));
+        assert_eq!(steps(&plan), expected, "{name}: {:?}", plan.findings);
+        // it is deleted, and does not move
+        let moves = writes(&plan, "a", ANNOTATION_MOVES_TO);
+        assert_eq!(moves.unwrap_or("-"), "-", "{name}");
+    }
+}
+
+#[test]
+fn what_is_not_created_yet_is_given_up_before_a_marked_machine() {
+    let sets = vec![marked(old("a", (2, 2, 2)), 1), new((1, 0, 0))];
+    let scaled = plan(&deployment(2, in_place(), sets), at(110));
+    assert_eq!(steps(&scaled), ["new 0"]);
+}
+
+/// The strategy, whether it is paused, marked Machines of the old and of the new set, and the steps.
+type Row = (fn() -> Strategy, bool, (i32, i32), &'static [&'static str]);
+
+#[test]
+fn a_scale_down_takes_marked_machines_first_while_nothing_rolls_and_under_on_delete() {
+    let sets = |a, of_new| {
+        vec![
+            marked(old("a", (2, 2, 2)), a),
+            marked(new((2, 2, 2)), of_new),
+        ]
+    };
+    let on_delete = || Strategy {
+        type_: StrategyType::OnDelete,
+        ..Strategy::default()
+    };
+    let rolls: fn() -> Strategy = || rolling(Int(1), Int(0));
+    let rows: [Row; 9] = [
+        (on_delete, false, (0, 0), &["a 1"]),
+        (on_delete, false, (0, 1), &["new 1"]),
+        (on_delete, false, (1, 1), &["a 1"]),
+        (rolls, true, (0, 0), &["a 1"]),
+        (rolls, true, (0, 1), &["new 1"]),
+        (rolls, true, (1, 0), &["a 1"]),
+        (in_place, true, (0, 1), &["new 1"]),
+        // a set of which more are marked than go
+        (in_place, true, (0, 2), &["new 1"]),
+        // old ones leave in any case
+        (rolls, false, (0, 0), &["a 1"]),
+    ];
+    for (strategy, paused, (a, of_new), expected) in rows {
+        let mut observed = deployment(3, strategy(), sets(a, of_new));
+        observed.paused = paused;
+        // what they were written for
+        for set in &mut observed.sets {
+            set.annotations
+                .insert(ANNOTATION_DESIRED_REPLICAS.into(), "4".into());
+        }
+        let plan = plan(&observed, at(110));
+        assert_eq!(
+            steps(&plan),
+            expected,
+            "{:?} {a} {of_new}",
+            strategy().type_
+        );
+    }
+}

@@ -140,6 +140,11 @@ fn deleting(mut set: ObservedSet, count: i32) -> ObservedSet {
     set
 }
 
+fn marked(mut set: ObservedSet, count: i32) -> ObservedSet {
+    set.marked = count;
+    set
+}
+
 /// The replicas that a plan changes, as `name to`.
 fn steps(plan: &Plan) -> Vec<String> {
     let steps = plan.actions.iter().filter_map(|action| match action {
