@@ -7,7 +7,7 @@ use kube::ResourceExt;
 use super::super::observed::{Contact, Observed};
 use super::{
     ASK_AGAIN, Action, Plan, State, claimed, consumer, deleted, is_deleted, is_installing,
-    orphaned, reinstall, unavailable,
+    orphaned, reinstall, retain, unavailable,
 };
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::host::ConsumerRef;
@@ -237,7 +237,7 @@ pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner, now: Timesta
         Some(consumer) if is_same(observed, consumer, owner) && consumer.releasing => {
             match reinstall::policy(observed) {
                 WipePolicy::Reset => reset(observed, seen, owner, now),
-                WipePolicy::Retain => retain(observed, seen, owner),
+                WipePolicy::Retain => retain::plan(observed, seen, owner),
                 WipePolicy::Reinstall => reinstall::on_release(observed, now),
             }
         }
@@ -289,31 +289,6 @@ pub fn abandoned(observed: &Observed) -> Plan {
         ),
         Next::After(ASK_AGAIN),
     )
-}
-
-/// Nothing is undone, but for the kubelet: it would bring the node back into the cluster.
-fn retain(observed: &Observed, seen: &Observation, owner: &Owner) -> Plan {
-    let mut plan = if seen.kubelet_active {
-        let mut plan = unavailable(
-            State::Releasing,
-            Reason::Retaining,
-            "stopping its kubelet; nothing else on it is undone, as set by spec.wipePolicy",
-            Next::After(ASK_AGAIN),
-        );
-        plan.actions.push(Action::StopKubelet(owner.marker.clone()));
-        plan
-    } else {
-        reinstall::retained(observed)
-    };
-    plan.findings.insert(
-        0,
-        Finding::no(
-            ConditionType::Clean,
-            Reason::Retained,
-            "what its Machine left is kept, as set by spec.wipePolicy",
-        ),
-    );
-    plan
 }
 
 fn reset(observed: &Observed, seen: &Observation, owner: &Owner, now: Timestamp) -> Plan {

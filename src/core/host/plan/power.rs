@@ -6,7 +6,9 @@ use std::time::Duration;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 use super::super::observed::{Contact, Observed};
-use super::{ASK_AGAIN, Action, Plan, State, consumer, is_deleted, owned, reinstall, unavailable};
+use super::{
+    ASK_AGAIN, Action, Plan, State, consumer, is_deleted, owned, reinstall, retain, unavailable,
+};
 use crate::api::conditions::{ConditionType, Finding, Reason, Status, find, is_true};
 use crate::api::installation::WipePolicy;
 use crate::core::Next;
@@ -46,7 +48,7 @@ pub fn off(observed: &Observed, now: Timestamp) -> Plan {
         Some(consumer) if consumer.releasing => match reinstall::policy(observed) {
             WipePolicy::Reset => switch_on(State::Quarantined, "to reset it"),
             WipePolicy::Retain => left_off(
-                reinstall::retained(observed),
+                retain::kept(observed),
                 "it is off, and stays off: what its Machine left is kept, as set by spec.wipePolicy",
             ),
             // what is on its disk is read before it is overwritten

@@ -193,22 +193,3 @@ fn strangers(observed: &Observed) -> Option<String> {
         _ => None,
     }
 }
-
-/// Left as its Machine left it.
-pub fn retained(observed: &Observed) -> Plan {
-    let command = format!(
-        "kubectl -n {} patch host {} --type=merge -p '{{\"spec\":{{\"wipePolicy\":\"reset\"}}}}'",
-        observed.host.namespace().unwrap_or_default(),
-        observed.host.name_any(),
-    );
-    let machine = consumer(observed).map_or("", |consumer| consumer.name.as_str());
-    unavailable(
-        State::Quarantined,
-        Reason::Retained,
-        format!(
-            "what Machine {machine} left on it is kept, as set by spec.wipePolicy, and no other Machine can claim it. When it \
-             is no longer needed: {command}"
-        ),
-        Next::After(ASK_AGAIN),
-    )
-}

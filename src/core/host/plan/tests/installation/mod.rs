@@ -311,3 +311,29 @@ fn a_power_that_could_not_be_cut_before_an_installation_is_cut_again_after_a_pau
         }
     }
 }
+
+#[test]
+fn a_kubelet_is_not_stopped_for_good_while_a_job_of_its_machine_may_start_it_again() {
+    let stop = Action::StopKubelet(marker("here", "m"));
+    for (is_active, after) in [(true, vec![stop]), (false, Vec::new())] {
+        let mut seen = seen(marked("here", "m"));
+        seen.kubelet_active = is_active;
+        let observed = host(&released("retain"), Contact::Seen(Box::new(seen)));
+        let runs = with_unit(
+            observed.clone(),
+            JobKind::Kubelet,
+            UnitState::Running(step()),
+        );
+        let waits = plan(&runs, at(0));
+        assert_eq!(waits.actions, [], "active: {is_active}");
+        let said = finding(&waits, "Available");
+        assert_eq!(said.reason, Reason::Retaining, "active: {is_active}");
+        assert!(
+            said.message.contains("still runs on it"),
+            "{}",
+            said.message
+        );
+        let ended = with_unit(observed, JobKind::Kubelet, UnitState::Succeeded);
+        assert_eq!(plan(&ended, at(0)).actions, after, "active: {is_active}");
+    }
+}

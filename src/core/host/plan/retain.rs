@@ -1,0 +1,71 @@
+//! A host that was released with `wipePolicy: retain`.
+
+use kube::ResourceExt;
+
+use super::super::observed::Observed;
+use super::{ASK_AGAIN, Action, Plan, State, TRY_AGAIN, consumer, unavailable};
+use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::core::Next;
+use crate::core::node::{JobKind, Observation, Owner, UnitState};
+
+/// Nothing is undone, but for the kubelet: it would bring the node back into the cluster.
+pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner) -> Plan {
+    let is_running = |kind: &JobKind| {
+        let job = seen.job(&owner.marker.job(*kind));
+        job.is_some_and(|job| matches!(job.state, UnitState::Running(_)))
+    };
+    // a job of its Machine would start the kubelet again
+    let mut jobs = JobKind::ALL.into_iter();
+    let runs = jobs.find(|kind| *kind != JobKind::Reset && is_running(kind));
+    let mut plan = if let Some(kind) = runs {
+        let message = format!(
+            "{} still runs on it; its kubelet is stopped when that has ended",
+            kind.title()
+        );
+        unavailable(
+            State::Releasing,
+            Reason::Retaining,
+            message,
+            Next::After(TRY_AGAIN),
+        )
+    } else if seen.kubelet_active {
+        let mut plan = unavailable(
+            State::Releasing,
+            Reason::Retaining,
+            "stopping its kubelet; nothing else on it is undone, as set by spec.wipePolicy",
+            Next::After(ASK_AGAIN),
+        );
+        plan.actions.push(Action::StopKubelet(owner.marker.clone()));
+        plan
+    } else {
+        kept(observed)
+    };
+    plan.findings.insert(
+        0,
+        Finding::no(
+            ConditionType::Clean,
+            Reason::Retained,
+            "what its Machine left is kept, as set by spec.wipePolicy",
+        ),
+    );
+    plan
+}
+
+/// Left as its Machine left it.
+pub fn kept(observed: &Observed) -> Plan {
+    let command = format!(
+        "kubectl -n {} patch host {} --type=merge -p '{{\"spec\":{{\"wipePolicy\":\"reset\"}}}}'",
+        observed.host.namespace().unwrap_or_default(),
+        observed.host.name_any(),
+    );
+    let machine = consumer(observed).map_or("", |consumer| consumer.name.as_str());
+    unavailable(
+        State::Quarantined,
+        Reason::Retained,
+        format!(
+            "what Machine {machine} left on it is kept, as set by spec.wipePolicy, and no other Machine can claim it. When it \
+             is no longer needed: {command}"
+        ),
+        Next::After(ASK_AGAIN),
+    )
+}
