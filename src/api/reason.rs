@@ -109,7 +109,7 @@ reasons! {
     }
     // Cluster
     Warning {
-        EtcdCorrupt, EtcdNoSpace, EtcdUnreachable, MemberUnhealthy, MemberUnknown, MemberWithoutMachine, QuorumAtRisk, TooFewMembersAnswer, KubeconfigUnusable, Malformed, Lost, Replaced, NoControlPlaneMachine, TurnHolderGone, ReadyzFailed, Refused,
+        EtcdCorrupt, EtcdNoSpace, EtcdUnreachable, MemberUnhealthy, MemberUnknown, MemberWithoutMachine, QuorumAtRisk, QuorumLost, TooFewMembersAnswer, KubeconfigUnusable, Malformed, Lost, Replaced, NoControlPlaneMachine, TurnHolderGone, ReadyzFailed, Refused,
         DefinitionMissing, NamespaceNotAllowed, SecretTaken, ForeignProfile,
     }
     // MachineSet and MachineDeployment

@@ -111,6 +111,8 @@ pub struct ClusterMemory {
     pub recorded: Option<Recorded>,
     /// What was last read of its etcd, and when.
     pub etcd: Option<(Result<Arc<Members>, String>, Timestamp)>,
+    /// The Machines whose members answered then and knew no leader, where none knew one.
+    pub etcd_leaderless: Vec<String>,
     /// The last list in which all members were healthy.
     pub etcd_well: Option<Arc<Members>>,
     /// Time of the first read since then.

@@ -9,6 +9,8 @@
 
 mod answer;
 mod error;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 

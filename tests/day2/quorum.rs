@@ -29,7 +29,7 @@ pub async fn is_lost_and_made_again(world: &World, page: &Page, survivor: &str) 
     for (host, _) in &hosts {
         world.fleet(&["kill", host]);
     }
-    etcd_is(world, "Unknown/EtcdUnreachable").await;
+    etcd_is(world, "False/QuorumLost").await;
     assert!(!writes(world), "one of three takes no writes");
     world.kubectl(&[
         "annotate",

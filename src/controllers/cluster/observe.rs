@@ -121,6 +121,7 @@ pub async fn observe(
         addons_due: addons.due && health.is_some(),
         addons_next: addons.next,
         health,
+        leaderless: controller.workloads.known.get(&uid).etcd_leaderless,
         etcd,
         strangers,
         spec,

@@ -21,29 +21,36 @@ const JUST_NOW: SignedDuration = SignedDuration::from_secs(1);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Silence(pub String);
 
-impl ControlPlanes {
-    /// The members, from a list that the quorum confirms, with the health of each.
-    ///
-    /// # Errors
-    /// [`Silence`]: no machine of the control plane gives such a list, with what each answers.
-    pub async fn members(&self, cluster: &Cluster) -> Result<Members, Silence> {
-        let seats = self.seats(cluster).await.map_err(Silence)?;
-        self.members_of(&seats).await
-    }
+/// Why no list of the members can be read.
+#[derive(Default)]
+struct Unread {
+    /// What each machine answers.
+    why: String,
+    /// The Machines whose member serves and knows no leader, where no other one does: the quorum is lost.
+    leaderless: Vec<String>,
+}
 
-    /// Like [`Self::members`], and remembers what was read. News wakes the control-plane Machines, which wait for it.
+impl ControlPlanes {
+    /// The members, from a list that the quorum confirms, with the health of each; remembers what was read. News wakes the
+    /// control-plane Machines, which wait for it.
     ///
     /// # Errors
-    /// Those of [`Self::members`], as a message.
+    /// No machine of the control plane gives such a list: what each answers.
     pub async fn look(&self, cluster: &Cluster) -> Result<Arc<Members>, String> {
-        let read = self.members(cluster).await;
-        let read = read.map(Arc::new).map_err(|Silence(why)| why);
+        let (read, leaderless) = match self.seats(cluster).await {
+            Ok(seats) => match self.members_of(&seats).await {
+                Ok(members) => (Ok(Arc::new(members)), Vec::new()),
+                Err(Unread { why, leaderless }) => (Err(why), leaderless),
+            },
+            Err(why) => (Err(why), Vec::new()),
+        };
         let uid = cluster.uid().unwrap_or_default();
         let before = self.workloads.known.get(&uid).etcd;
         let is_news = before.is_none_or(|(before, _)| before != read);
         let now = crate::clock::now();
         self.workloads.known.update(&uid, |known| {
             known.etcd = Some((read.clone(), now));
+            known.etcd_leaderless = leaderless;
             match read.as_ref().ok().filter(|members| members.is_well()) {
                 Some(members) => {
                     known.etcd_well = Some(members.clone());
@@ -156,7 +163,7 @@ impl ControlPlanes {
         join_all(asked).await.into_iter().collect()
     }
 
-    async fn members_of(&self, seats: &[Seat]) -> Result<Members, Silence> {
+    async fn members_of(&self, seats: &[Seat]) -> Result<Members, Unread> {
         let statuses = join_all(seats.iter().map(status)).await;
         let mut silences = Vec::new();
         for (seat, status) in seats.iter().zip(&statuses) {
@@ -172,8 +179,22 @@ impl ControlPlanes {
         if silences.is_empty() {
             silences.push("no control-plane Machine of it has a server".into());
         }
-        Err(Silence(silences.join("; ")))
+        Err(Unread {
+            why: silences.join("; "),
+            leaderless: leaderless(seats, &statuses),
+        })
     }
+}
+
+/// The Machines whose member answers and knows no leader; none where one knows a leader.
+fn leaderless(seats: &[Seat], statuses: &[Result<Status, String>]) -> Vec<String> {
+    let answers = || statuses.iter().flatten();
+    if answers().any(|status| status.leader.is_some()) {
+        return Vec::new();
+    }
+    let all = seats.iter().zip(statuses);
+    let serve = all.filter(|(_, status)| status.is_ok());
+    serve.map(|(seat, _)| seat.machine.clone()).collect()
 }
 
 /// A list that the quorum confirms, and the alarms.

@@ -129,6 +129,8 @@ pub struct Observed {
     /// The members of its etcd, or why they cannot be read; `None` if they were not read yet, or are not ours to read. As
     /// they were when all was well, until several reads in a row show otherwise.
     pub etcd: Option<Result<Arc<Members>, String>>,
+    /// The Machines whose members answer and know no leader, where no list can be read and none knows one.
+    pub leaderless: Vec<String>,
     /// What is known of those of them that belong to no Machine.
     pub strangers: Vec<Facts>,
     /// The update of one of its control-plane Machines ends once the components there are seen to serve.

@@ -103,12 +103,24 @@ fn stranger<'a>(
 pub(super) fn health(observed: &Observed) -> Option<Finding> {
     let members = match observed.etcd.as_ref()? {
         Ok(members) => members,
+        Err(why) if !observed.leaderless.is_empty() => {
+            return Some(quorum_lost(&observed.leaderless, why));
+        }
         Err(why) => return Some(unread(why)),
     };
     Some(trouble(observed, members).unwrap_or_else(|| {
         let names: Vec<String> = members.list.iter().map(Member::label).collect();
         Finding::yes(ETCD, Reason::MembersHealthy, names.join(", "))
     }))
+}
+
+/// Members serve, and elect no leader. That of those who are down is not known: they may run on, and not be reached.
+fn quorum_lost(leaderless: &[String], why: &str) -> Finding {
+    let message = format!(
+        "etcd has lost its quorum: the member of {} serves and knows no leader, so half or more of the members are down or not connected, and nothing of the control plane is changed: {why}. Start the machines of the others, also of members that belong to no Machine, as after kubeadm join by hand. Only if half or more are lost for good: docs/day-2.md#lost-quorum; delete no Machine before",
+        leaderless.join(", ")
+    );
+    Finding::no(ETCD, Reason::QuorumLost, message)
 }
 
 fn unread(why: &str) -> Finding {

@@ -242,3 +242,24 @@ fn what_harms_all_is_told_before_a_member_without_machine_unless_it_is_the_cause
         assert!(found.message.contains(part), "{case}: {}", found.message);
     }
 }
+
+#[test]
+fn a_member_that_knows_no_leader_tells_a_lost_quorum_apart_from_a_lost_route() {
+    let mut observed = with_stranger();
+    observed.etcd = Some(Err("cp-0: no answer within 8 s".into()));
+    let says = ("EtcdHealthy", "EtcdUnreachable", &["restore SSH"][..]);
+    expect("no route", &observed, &[], says);
+    observed.leaderless = vec!["cp-0".into()];
+    let says = (
+        "EtcdHealthy",
+        "QuorumLost",
+        &[
+            "the member of cp-0 serves and knows no leader",
+            "docs/day-2.md#lost-quorum",
+        ][..],
+    );
+    expect("no leader", &observed, &[], says);
+    let told = plan(&observed).findings.into_iter();
+    let mut etcd = told.filter(|told| told.condition == ConditionType::EtcdHealthy);
+    assert_eq!(etcd.next().map(|told| told.status), Some(Status::False));
+}

@@ -60,6 +60,7 @@ fn observed(metadata: &Value) -> Observed {
         connected: false,
         health: None,
         etcd: None,
+        leaderless: Vec::new(),
         strangers: Vec::new(),
         addons: Addons::Applied,
         addons_due: false,
