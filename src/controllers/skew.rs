@@ -3,6 +3,7 @@
 use kube::ResourceExt;
 
 use crate::api::conditions::Reason;
+use crate::api::machine::MachineVersions;
 use crate::api::names::{ANNOTATION_INITIALIZED, LABEL_CLUSTER};
 use crate::api::{Cluster, ClusterProviderSpec, MachineDeployment, MachineSet, MachineTemplate};
 use crate::core::Key;
@@ -19,8 +20,14 @@ pub fn gate(stores: &Stores, set: &MachineSet, namespace: &str) -> Option<Gate> 
     let template = &set.spec.template;
     let (reason, message) = if !has_control_plane(template) {
         let wanted = template.spec.versions.as_ref()?.kubelet.parse().ok()?;
-        let error = version::check_kubelet(&wanted, &lowest(&cluster)?).err()?;
-        (Reason::VersionSkew, error.to_string())
+        let lowest = lowest(&cluster)?;
+        let skew = version::check_kubelet(&wanted, &lowest).err();
+        let message = skew.map(|skew| skew.to_string()).or_else(|| {
+            (wanted > lowest && is_moving(stores, &cluster, &lowest)).then(|| format!(
+                "spec.versions.kubelet is {wanted}; waiting until every control plane of Cluster {name} is updated: the oldest runs {lowest}, and the control plane goes first"
+            ))
+        })?;
+        (Reason::VersionSkew, message)
     } else if lacks_endpoint(&cluster) {
         let message = format!(
             "Cluster {name} has no spec.providerSpec.value.controlPlaneEndpoint: its API has the address of its only control-plane machine, so no other one joins. Set the template back; to change versions, set spec.strategy to {{type: InPlace}}"
@@ -40,11 +47,9 @@ pub fn problem(
     namespace: &str,
 ) -> Option<TemplateProblem> {
     let template = &deployment.spec.template;
-    let labels = &template.metadata.labels;
-    let name = labels
-        .get(LABEL_CLUSTER)
-        .or_else(|| deployment.labels().get(LABEL_CLUSTER))?;
-    let cluster = stores.clusters.get(namespace, name)?;
+    let cluster = stores
+        .clusters
+        .get(namespace, name_of_cluster(deployment)?)?;
     if !has_control_plane(template) {
         return None;
     }
@@ -53,6 +58,34 @@ pub fn problem(
         reason: Reason::UnsupportedVersion,
         message: format!("spec.template: {error}"),
     })
+}
+
+fn name_of_cluster(deployment: &MachineDeployment) -> Option<&String> {
+    let labels = &deployment.spec.template.metadata.labels;
+    let of_template = labels.get(LABEL_CLUSTER);
+    of_template.or_else(|| deployment.labels().get(LABEL_CLUSTER))
+}
+
+/// Whether a control plane is on its way to another version than the oldest runs, by its Machine or by a MachineDeployment that
+/// replaces them.
+fn is_moving(stores: &Stores, cluster: &Cluster, lowest: &KubernetesVersion) -> bool {
+    let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
+    let is_newer = |versions: Option<&MachineVersions>| {
+        let wanted = versions.and_then(|versions| versions.control_plane.as_ref());
+        let wanted = wanted.and_then(|wanted| wanted.parse::<KubernetesVersion>().ok());
+        wanted.is_some_and(|wanted| wanted > *lowest)
+    };
+    let deployments = stores.machine_deployments.within(&namespace);
+    let mut templates = deployments
+        .iter()
+        .filter(|deployment| name_of_cluster(deployment) == Some(&name));
+    let key = Key::ControlPlane(namespace, name.clone());
+    let machines = stores.machines.by(&key);
+    let mut stay = machines
+        .iter()
+        .filter(|machine| machine.metadata.deletion_timestamp.is_none());
+    templates.any(|one| is_newer(one.spec.template.spec.versions.as_ref()))
+        || stay.any(|machine| is_newer(machine.versions()))
 }
 
 /// What the control plane of a template may not be, beside those that run.
@@ -83,3 +116,7 @@ fn lacks_endpoint(cluster: &Cluster) -> bool {
     let is_made = cluster.annotations().contains_key(ANNOTATION_INITIALIZED);
     is_made && spec.is_ok_and(|spec| spec.control_plane_endpoint.is_none())
 }
+
+#[cfg(test)]
+#[path = "skew_tests.rs"]
+mod tests;

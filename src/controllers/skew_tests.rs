@@ -1,0 +1,83 @@
+use serde_json::{Value, json};
+
+use super::*;
+
+fn metadata(name: &str) -> Value {
+    json!({ "name": name, "namespace": "n", "uid": name, "labels": { (LABEL_CLUSTER): "c" } })
+}
+
+fn template(versions: &Value) -> Value {
+    json!({
+        "metadata": { "labels": { (LABEL_CLUSTER): "c" } },
+        "spec": { "versions": versions },
+    })
+}
+
+fn of<K: serde::de::DeserializeOwned>(object: Value) -> K {
+    serde_json::from_value(object).expect("an object")
+}
+
+/// What is said of a set of workers of v1.36.3 in a cluster whose oldest control plane runs `lowest`.
+fn said(lowest: &str, control_planes: Option<&str>, machine: Option<&str>) -> Option<String> {
+    let stores = Stores::default();
+    let network = json!({
+        "services": { "cidrBlocks": [] }, "pods": { "cidrBlocks": [] }, "serviceDomain": "",
+    });
+    stores.clusters.hold(of(json!({
+        "metadata": metadata("c"),
+        "spec": { "clusterNetwork": network },
+        "status": { "version": lowest },
+    })));
+    let both = |version: &str| json!({ "kubelet": version, "controlPlane": version });
+    if let Some(version) = control_planes {
+        stores.machine_deployments.hold(of(json!({
+            "metadata": metadata("planes"),
+            "spec": { "selector": {}, "template": template(&both(version)) },
+        })));
+    }
+    if let Some(version) = machine {
+        stores.machines.hold(of(json!({
+            "metadata": metadata("cp-1"),
+            "spec": { "versions": both(version) },
+        })));
+    }
+    let set: MachineSet = of(json!({
+        "metadata": metadata("workers"),
+        "spec": { "selector": {}, "template": template(&json!({ "kubelet": "v1.36.3" })) },
+    }));
+    gate(&stores, &set, "n").map(|gate| gate.message)
+}
+
+#[test]
+fn workers_wait_for_control_planes_that_are_on_their_way_by_a_patch_too() {
+    let waits = Some("waiting until every control plane of Cluster c is updated");
+    let table = [
+        (
+            "a minor",
+            "v1.35.4",
+            None,
+            None,
+            Some("ahead of the control plane"),
+        ),
+        ("replaced, a patch", "v1.36.2", Some("v1.36.3"), None, waits),
+        ("in place, a patch", "v1.36.2", None, Some("v1.36.3"), waits),
+        (
+            "nobody moves",
+            "v1.36.2",
+            Some("v1.36.2"),
+            Some("v1.36.2"),
+            None,
+        ),
+        ("moved", "v1.36.3", Some("v1.36.3"), Some("v1.36.3"), None),
+        ("behind them", "v1.36.4", Some("v1.36.5"), None, None),
+    ];
+    for (case, lowest, deployment, machine, expected) in table {
+        let said = said(lowest, deployment, machine);
+        let part = said.as_deref().zip(expected);
+        assert_eq!(said.is_some(), expected.is_some(), "{case}: {said:?}");
+        assert!(
+            part.is_none_or(|(said, part)| said.contains(part)),
+            "{case}: {said:?}"
+        );
+    }
+}
