@@ -149,6 +149,12 @@ pub trait Controller: Send + Sync + 'static {
         now: Timestamp,
     ) -> impl Future<Output = Result<ActionOutcome, ReconcileError>> + Send;
 
+    /// The facts once all actions of a plan have succeeded, if these are known without another look: where nothing else is to be
+    /// done then, that is reported at once, and others need not wait for the next pass.
+    fn after(&self, _observed: &Self::Observed, _plan: &Self::Plan) -> Option<Self::Observed> {
+        None
+    }
+
     /// Stores what the actions found and adds it to the plan. Returns whether it is new. Called
     /// last, unless an error ended the pass: findings that another controller reports are passed on here.
     fn learn(

@@ -84,13 +84,15 @@ struct Outcome {
     noted: Option<Finding>,
     found: Option<Finding>,
     failed: Option<ReconcileError>,
+    /// How many actions have succeeded, with nothing else to say.
+    done: usize,
 }
 
 impl Outcome {
     /// Records the outcome of an action. Returns whether the next action may follow.
     fn take(&mut self, done: ActionOutcome) -> bool {
         match done {
-            ActionOutcome::Yes => {}
+            ActionOutcome::Yes => self.done += 1,
             ActionOutcome::Noted(finding) => self.noted = Some(finding),
             ActionOutcome::LookAgain(after) => self.next = self.next.sooner(Next::After(after)),
             ActionOutcome::Failed(error) => self.failed = Some(error),
@@ -127,6 +129,15 @@ impl<C: Controller> Pass<'_, C> {
             self.report(&plan).await?;
         }
         let outcome = outcome?;
+        if outcome.done == plan.actions().len()
+            && let Some(after) = self.controller.after(&self.observed, &plan)
+        {
+            let ended = C::plan(&after, clock::now());
+            if ended.actions().is_empty() {
+                (self.observed, plan) = (after, ended);
+                self.report(&plan).await?;
+            }
+        }
         if self.learn(&mut plan, outcome.noted, outcome.found) {
             self.report(&plan).await?;
         }

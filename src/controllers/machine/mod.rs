@@ -28,7 +28,7 @@ use super::workloads::Workloads;
 use crate::api::conditions::{ConditionType, Finding};
 use crate::api::{Machine, MachineStatus};
 use crate::clock;
-use crate::core::machine::plan::{self, Action, Plan};
+use crate::core::machine::plan::{self, Action, Plan, update};
 use crate::core::machine::{Observed, status};
 use crate::engine::{ActionOutcome, Controller, Engine, ReconcileError};
 use crate::memory::ByUid;
@@ -130,6 +130,10 @@ impl Controller for Machines {
         _: Timestamp,
     ) -> Result<ActionOutcome, ReconcileError> {
         perform::perform(self, observed, action).await
+    }
+
+    fn after(&self, observed: &Observed, plan: &Plan) -> Option<Observed> {
+        update::ended(observed, plan)
     }
 
     fn learn(&self, observed: &Observed, plan: &mut Plan, found: Option<Finding>) -> bool {

@@ -24,7 +24,7 @@ use crate::controllers::workloads::Workloads;
 use crate::core::Key;
 use crate::core::control_plane::turn::{Both, Holder};
 use crate::core::machine::{
-    Lookup, Neighbours, Observed, ObservedCluster, Placement, Refusal, SpecProblem,
+    Contact, Lookup, Neighbours, Observed, ObservedCluster, Placement, Refusal, SpecProblem,
 };
 use crate::core::node::{JobKind, Marker};
 use crate::core::settings::{OfCluster, Rollout};
@@ -118,6 +118,11 @@ pub async fn observe(
     observed.virtual_machine = place.virtual_machine;
     observed.chosen = place.chosen;
     observed.claiming = place.claiming;
+    if matches!(&observed.placement, Placement::Held(held) if matches!(held.contact, Contact::Seen(_)))
+    {
+        // a look takes time, in which what is waited for may have happened
+        observed.node = node::find(known, cluster.as_deref(), &observed.machine);
+    }
     etcd::note_address(controller, &mut observed);
     observed.namesake = node::namesake(controller, cluster.as_deref(), &observed);
     Ok(observed)

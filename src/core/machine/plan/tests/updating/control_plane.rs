@@ -1,6 +1,7 @@
 //! A control plane that is updated: its turn, and what etcd allows of it.
 
 use super::*;
+use crate::core::machine::plan::update;
 
 #[test]
 fn a_control_plane_has_the_turn_while_it_is_updated() {
@@ -74,7 +75,7 @@ fn a_control_plane_has_the_turn_while_it_is_updated() {
 }
 
 #[test]
-fn the_end_of_an_update_asks_the_components_and_waits_for_one_that_did_not_serve() {
+fn the_end_of_an_update_asks_the_components_and_goes_by_that_answer_alone() {
     use UnitState::Succeeded;
     let of = |observed: &Observed| plan(observed, at(0));
     let both = [(JobKind::Upgrade, Succeeded), (JobKind::Kubelet, Succeeded)];
@@ -107,10 +108,15 @@ fn the_end_of_an_update_asks_the_components_and_waits_for_one_that_did_not_serve
         })
     };
     let fails = Answer::Fails("500".into());
-    let waits = says("Updating", "WaitingForControlPlane");
+    let unwell = |observed: &Observed| {
+        let cluster = observed.cluster.as_ref().expect("a cluster");
+        update::unwell(observed, cluster.components.as_deref())
+    };
     for sick in [&[fails.clone()][..], &[fails.clone(), fails]] {
         let sick = answers(Component::Scheduler, sick);
-        expect("its scheduler", &of(&sick), &[], waits);
+        assert!(is_ended(&of(&sick)), "it may serve by now");
+        let why = unwell(&sick).expect("an answer that is no end");
+        assert!(why.contains("kube-scheduler on cp-0"), "{why}");
     }
     // a scheduler that listens elsewhere is never asked, an API server and etcd are
     let unasked = || [Answer::Unasked("no".into()), Answer::Unasked("no".into())];
@@ -120,11 +126,11 @@ fn the_end_of_an_update_asks_the_components_and_waits_for_one_that_did_not_serve
         (Component::ApiServer, false),
         (Component::Etcd, false),
     ] {
-        let ends = of(&answers(component, &unasked()));
-        assert_eq!(is_ended(&ends), goes, "{component:?}: {:?}", ends.actions);
+        let why = unwell(&answers(component, &unasked()));
+        assert_eq!(why.is_none(), goes, "{component:?}: {why:?}");
     }
     let unknown = with_cluster(new.clone(), |cluster| cluster.components = None);
-    expect("not asked", &of(&unknown), &[], waits);
+    assert!(unwell(&unknown).is_some(), "not asked");
     let over = with_cluster(new, |cluster| cluster.turn = None);
     expect("over", &of(&over), &[], says("UpToDate", "VersionsEqual"));
 }
