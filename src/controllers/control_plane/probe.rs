@@ -1,6 +1,7 @@
 //! Asks the components on one control-plane machine, at their own ports, over its SSH connection.
 
 use std::error::Error as StdError;
+use std::io;
 use std::time::Duration;
 
 use futures::future::join;
@@ -268,6 +269,7 @@ async fn get(client: &kube::Client, path: &str) -> Asked {
         Err(error) => match route_error(&error) {
             Some(Ok(())) => Answer::Fails(CLOSED.into()),
             Some(Err(why)) => Answer::Unasked(why),
+            None if is_of_tls(&error) => Answer::Untrusted(reason(&error)),
             None => Answer::Fails(reason(&error)),
         },
     })
@@ -290,6 +292,25 @@ fn route_error(error: &(dyn StdError + 'static)) -> Option<Result<(), String>> {
         next = error.source();
     }
     None
+}
+
+/// Whether a certificate is not accepted: the process answers.
+fn is_of_tls(error: &(dyn StdError + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if error.is::<rustls::Error>() {
+            return true;
+        }
+        // the source of an I/O error is that of its inner error
+        let inner = error
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref);
+        next = match inner {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        };
+    }
+    false
 }
 
 #[cfg(test)]

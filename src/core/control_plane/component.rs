@@ -59,6 +59,8 @@ pub enum Answer {
     Serves,
     /// It answers that it does not, or its port is closed.
     Fails(String),
+    /// It answers, with a certificate that is not accepted, or it does not accept ours.
+    Untrusted(String),
     /// It could not be asked.
     Unasked(String),
 }
@@ -67,7 +69,7 @@ impl Answer {
     fn parts(self) -> (Status, String) {
         match self {
             Self::Serves => (Status::True, String::new()),
-            Self::Fails(why) => (Status::False, why),
+            Self::Fails(why) | Self::Untrusted(why) => (Status::False, why),
             Self::Unasked(why) => (Status::Unknown, why),
         }
     }
@@ -82,6 +84,8 @@ pub struct ComponentState {
     pub why: String,
     /// Since when answers differ from that.
     differs: Option<Timestamp>,
+    /// Whether the last answer was one that is not trusted: it runs.
+    untrusted: bool,
 }
 
 impl ComponentState {
@@ -89,6 +93,7 @@ impl ComponentState {
     /// late is no news. A reason that differs in numbers alone, as times, is the same.
     #[must_use]
     pub fn next(before: Option<&Self>, answer: Answer, now: Timestamp) -> Self {
+        let untrusted = matches!(answer, Answer::Untrusted(_));
         let (status, why) = answer.parts();
         let since = before.and_then(|before| before.differs).unwrap_or(now);
         let is_told = before.is_some_and(|before| before.status == Some(status));
@@ -98,12 +103,14 @@ impl ComponentState {
                 status: Some(status),
                 why: same.map_or(why, |before| before.why.clone()),
                 differs: None,
+                untrusted,
             };
         }
         Self {
             status: before.and_then(|before| before.status),
             why: before.map_or_else(String::new, |before| before.why.clone()),
             differs: Some(since),
+            untrusted,
         }
     }
 }
@@ -134,7 +141,9 @@ impl Components {
     /// serves, that does. Of etcd itself nothing is known where no list of its members can be read.
     pub fn has_lost_api(&self) -> bool {
         let state = self.states.get(&Component::ApiServer);
-        state.is_some_and(|state| state.status == Some(Status::False) && state.differs.is_none())
+        state.is_some_and(|state| {
+            state.status == Some(Status::False) && state.differs.is_none() && !state.untrusted
+        })
     }
 
     /// Which of them does not serve by its last answer, and why. A controller manager or scheduler that cannot be asked

@@ -31,6 +31,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     if let Some(finding) = must_wait(observed) {
         // a worker whose label was edited away wakes nobody when it is gone
         let stays = finding.reason == Reason::LastControlPlane;
+        let is_unread = finding.reason == Reason::EtcdUnreachable;
         let mut plan = Plan {
             next: Next::After(WORKERS_AGAIN),
             ..Plan::waiting(finding)
@@ -40,7 +41,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
             && !held.releasing
         {
             address::keep(observed, held, &mut plan, now);
-            if stays {
+            if stays || is_unread {
                 update::keep(observed, held, &mut plan, now);
             }
         }

@@ -97,7 +97,8 @@ pub(super) fn before_update(
         Some(format!("annotation {ANNOTATION_EXCLUDE_DRAIN}"))
     } else if node.is_unreachable() {
         Some("its kubelet does not answer".to_owned())
-    } else if !has_place && !node.unschedulable {
+    } else if !has_place && (!node.unschedulable || node.is_cordoned_by_us()) {
+        // also while it is drained: a Node that takes pods may wait for the end of this update before it joins
         Some("no other Node takes pods".to_owned())
     } else {
         None

@@ -8,7 +8,7 @@ use super::super::observed::{Contact, Lookup, Observed, Placement};
 use super::address::Giving;
 use super::delete::deleting;
 use super::joining::{busy, has_turn, turn_of_another};
-use super::{Action, Plan, address};
+use super::{Action, Plan, address, update};
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{Finding, Reason};
 use crate::core::control_plane::{Change, Member, Obstacle, permits};
@@ -91,6 +91,17 @@ pub(super) fn unused_turn(observed: &Observed) -> Option<TurnIsOver> {
         .flatten()
 }
 
+/// Returns the turn of what was under way when it was deleted, before a drain or a hook that may last: it may end by what needs
+/// that turn, such as a Node that joins.
+fn give_back_unused(observed: &Observed, plan: &mut Plan) {
+    let cluster = observed.cluster.as_ref();
+    let leaves = cluster.is_some_and(|cluster| has_turn(observed, cluster, TurnAction::Remove));
+    if !leaves && !update::may_have_stopped(observed) {
+        let over = unused_turn(observed).map(Action::ReturnTurn);
+        plan.actions.splice(0..0, over);
+    }
+}
+
 /// Whether etcd has a say: the Machine may have a member in a control plane of ours that stays.
 pub fn is_asked(observed: &Observed) -> bool {
     observed.cluster.as_ref().is_some_and(|cluster| {
@@ -130,22 +141,32 @@ fn kubeadm_on_host(observed: &Observed) -> OnHost {
         return OnHost::Over;
     };
     let what = kind.title();
-    let runs = || format!("{what} runs on its host; it leaves when that has ended");
+    let runs = |kind: JobKind| {
+        let what = kind.title();
+        format!("{what} runs on its host; it leaves when that has ended")
+    };
     match &held.contact {
         Contact::Seen(seen) => {
-            let job = seen.job(&observed.marker.job(kind));
-            let is_running = job.is_some_and(|job| matches!(job.state, UnitState::Running(_)));
+            let is_running = |kind: &JobKind| {
+                let job = seen.job(&observed.marker.job(*kind));
+                job.is_some_and(|job| matches!(job.state, UnitState::Running(_)))
+            };
+            // a kubelet that is replaced starts etcd anew
+            let replaces = (kind == JobKind::Upgrade).then_some(JobKind::Kubelet);
+            let mut kinds = [kind].into_iter().chain(replaces);
             // the commands of the user after it add no member
             let is_joined = observed.owner().is_some_and(|owner| owner.joined);
-            if is_running && !(is_joined && kind == JobKind::Join) {
-                OnHost::Runs(runs())
-            } else {
-                OnHost::Over
+            match kinds.find(is_running) {
+                Some(kind) if !(is_joined && kind == JobKind::Join) => OnHost::Runs(runs(kind)),
+                _ => OnHost::Over,
             }
         }
         // a job that is followed is this one, or waits on the host for its end
-        Contact::NotAsked if observed.follow.is_some() && !held.releasing => OnHost::Runs(runs()),
-        Contact::NotAsked | Contact::SelfRegistering(_) => OnHost::MayRun(runs()),
+        Contact::NotAsked if observed.follow.is_some() && !held.releasing => {
+            let followed = observed.follow.as_ref().map(|follow| follow.job.kind);
+            OnHost::Runs(runs(followed.unwrap_or(kind)))
+        }
+        Contact::NotAsked | Contact::SelfRegistering(_) => OnHost::MayRun(runs(kind)),
         Contact::Unreachable { message, .. } => OnHost::MayRun(format!(
             "{what} may run on its host, which does not answer: {message}. Only if the server is destroyed, erased or disconnected for good: {}",
             super::unheld::host_is_gone(observed)
@@ -185,6 +206,9 @@ pub(super) fn first(observed: &Observed, mut plan: Plan, always: bool, now: Time
     match of(observed) {
         Leaving::Member(member) if always || plan.actions.iter().any(ends) => {
             plan.actions.retain(|action| !ends(action));
+            if plan.actions.iter().any(drains) {
+                give_back_unused(observed, &mut plan);
+            }
             plan.actions.push(Action::TakeTurn(TurnAction::Remove));
             match address::give_away(observed, now) {
                 Giving::Over(said) => {
@@ -198,7 +222,10 @@ pub(super) fn first(observed: &Observed, mut plan: Plan, always: bool, now: Time
                 }
             }
         }
-        Leaving::Member(_) => address::take_back(observed, &mut plan, now),
+        Leaving::Member(_) => {
+            address::take_back(observed, &mut plan, now);
+            give_back_unused(observed, &mut plan);
+        }
         Leaving::Removed(Some(over)) => {
             let at = plan.actions.iter().position(|action| !drains(action));
             let at = at.unwrap_or(plan.actions.len());

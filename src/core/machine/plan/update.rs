@@ -14,7 +14,7 @@ mod trouble;
 use k8s_openapi::jiff::Timestamp;
 
 use super::super::cluster::ObservedCluster;
-use super::super::observed::{Contact, Infrastructure, Observed};
+use super::super::observed::{Contact, Infrastructure, Lookup, Observed};
 use super::bootstrap::{ASK_AGAIN, followed_job};
 use super::joining::has_turn;
 use super::{Acquire, Action, Plan, known_node, leaving};
@@ -26,10 +26,10 @@ use crate::core::proof::TurnIsOver;
 use crate::core::{Next, NodeView, settings};
 
 pub(super) use ends::end_of_turn;
-pub use ends::unwell;
+pub use ends::{ended, ends, unwell};
 pub use follow::{phases, waits_for, waits_for_person};
 use obstacle::obstacle;
-pub use steps::{drained_after, may_restart};
+pub use steps::{drained_after, may_have_stopped, may_restart};
 pub(super) use trouble::if_lost;
 
 /// Whether the host has to be asked because of an update.
@@ -76,6 +76,10 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
     let differs = differs(observed) == Some(true);
     let runs_other = runs_other(observed) != Some(false);
     if let Some(refused) = obstacle(observed).filter(|_| differs && runs_other) {
+        if let (true, Contact::Seen(seen)) = (is_begun, &held.contact) {
+            let is_under_way = steps::is_under_way(observed, seen);
+            plan.actions.extend(ends::put_down(observed, is_under_way));
+        }
         return wait(plan, refused, is_begun);
     }
     if let Some(refused) = follow::obstacle(observed, is_begun) {
@@ -179,12 +183,16 @@ fn can_begin(observed: &Observed) -> bool {
         && (!observed.is_deleting() || is_left_half_way(observed))
 }
 
-/// The last control plane stays, although it is being deleted: its update is brought to its end.
+/// The last control plane stays, although it is being deleted: its update is brought to its end. So is one that has stopped its
+/// member where etcd has no quorum now: nothing leaves before that member serves again.
 fn is_left_half_way(observed: &Observed) -> bool {
-    let cluster = observed.cluster.as_ref();
+    let stays = |cluster: &ObservedCluster| {
+        let is_unread = matches!(cluster.etcd, Lookup::Unknown(_));
+        cluster.other_control_planes.is_empty() || (is_unread && steps::may_have_stopped(observed))
+    };
     // its Node may be cordoned by its deletion
     (is_told(observed) || has_turn_to_upgrade(observed))
-        && cluster.is_some_and(|cluster| cluster.other_control_planes.is_empty())
+        && observed.cluster.as_ref().is_some_and(stays)
 }
 
 /// Whether an update was begun and has not ended, by what is recorded of it.

@@ -12,6 +12,7 @@ mod leaving;
 mod members;
 mod proofs;
 mod reported;
+mod rolling;
 mod safety;
 mod turns;
 mod unseen;

@@ -248,7 +248,9 @@ pub fn may_restart(
             .is_none_or(|member| members.trouble(member).is_some()),
         Err(_) => has_lost_api(observed),
     };
-    if is_down && may_have_stopped(observed) {
+    // an earlier attempt may have stopped it, of which the last one says nothing
+    let is_ours = |host: &OnHost<'_>| host.may_have_stopped() || host.broke_off(JobKind::Upgrade);
+    if is_down && on_host(observed).as_ref().is_some_and(is_ours) {
         return Ok(());
     }
     let members = members.map_err(|why| {
@@ -280,13 +282,24 @@ fn has_lost_api(observed: &Observed) -> bool {
     })
 }
 
-fn may_have_stopped(observed: &Observed) -> bool {
+/// Whether a job of an update runs, or has broken off where it may have stopped the member of its machine.
+pub(super) fn is_under_way(observed: &Observed, seen: &Observation) -> bool {
+    let host = OnHost { observed, seen };
+    host.runs(JobKind::Upgrade) || host.runs(JobKind::Kubelet) || host.may_have_stopped()
+}
+
+/// Whether a job on its host broke off that may have stopped its member.
+pub fn may_have_stopped(observed: &Observed) -> bool {
+    on_host(observed).is_some_and(|host| host.may_have_stopped())
+}
+
+fn on_host(observed: &Observed) -> Option<OnHost<'_>> {
     let Placement::Held(held) = &observed.placement else {
-        return false;
+        return None;
     };
     match &held.contact {
-        Contact::Seen(seen) => OnHost { observed, seen }.may_have_stopped(),
-        _ => false,
+        Contact::Seen(seen) => Some(OnHost { observed, seen }),
+        _ => None,
     }
 }
 

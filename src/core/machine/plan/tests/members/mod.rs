@@ -162,11 +162,10 @@ fn what_an_attempt_to_join_left_is_removed_before_the_next_wipes_it() {
     started.name = "node-2".into();
     let mut begun = started.clone();
     (begun.is_learner, begun.name) = (true, String::new());
-    let (remove_started, remove_begun) = (
-        [Action::RemoveMember(started)],
-        [Action::RemoveMember(begun)],
-    );
-    let cases: [Case; 3] = [
+    let third = etcd_at(&[FIRST, SECOND, OWN]).list[2].clone();
+    let [remove_started, remove_begun, remove_third] =
+        [started, begun, third].map(|member| [Action::RemoveMember(member)]);
+    let cases: [Case; 4] = [
         (
             "an attempt was cut before its member started",
             |c| {
@@ -196,6 +195,16 @@ fn what_an_attempt_to_join_left_is_removed_before_the_next_wipes_it() {
             &[],
             "TooFewMembersAnswer",
             &["cannot be removed yet"],
+        ),
+        (
+            "the same beside two that are well: they are a majority without it",
+            |c| {
+                c.turn = Some(turn(ME, TurnAction::Join));
+                c.etcd = unhealthy(&[FIRST, SECOND, OWN], OWN);
+            },
+            &remove_third,
+            "MemberChanging",
+            &["an attempt to join left"],
         ),
     ];
     for (case, change, actions, reason, parts) in cases {

@@ -65,3 +65,56 @@ fn a_machine_of_an_older_version_says_what_to_set() {
     let parts = ["patch machine", "\"controlPlane\":\"v1.36.4\""];
     assert!(parts.iter().all(|part| patch.contains(part)), "{patch}");
 }
+
+/// Before v1.33 a kubelet that joins one step ahead may reach the older API server, unless a gate ties it to its own.
+#[test]
+fn a_step_ahead_before_local_mode_needs_the_gate() {
+    let (on, off) = (Some(json!(true)), Some(json!(false)));
+    for (runs, wanted, gate, joins) in [
+        ("v1.31.4", "v1.32.2", None, false),
+        ("v1.31.4", "v1.32.2", on.clone(), true),
+        ("v1.31.4", "v1.32.2", off.clone(), false),
+        ("v1.31.4", "v1.32.2", Some(json!("true")), false),
+        // no step
+        ("v1.31.4", "v1.31.5", None, true),
+        ("v1.32.2", "v1.32.2", off.clone(), true),
+        // the gate is on by itself
+        ("v1.32.2", "v1.33.0", None, true),
+        ("v1.32.2", "v1.33.0", on, true),
+        ("v1.32.2", "v1.33.0", off, true),
+    ] {
+        let versions = json!({ "kubelet": wanted, "controlPlane": wanted });
+        let machine = edited(
+            control_plane(),
+            &json!({ "spec": { "versions": versions } }),
+        );
+        let observed = beside(prepared(machine, &[]), |cluster| {
+            cluster.turn = Some(turn(ME, TurnAction::Join));
+            cluster.version = Some(runs.into());
+            cluster.neighbours.newest_control_plane = Some(version(runs));
+            cluster.neighbours.oldest_kubelet = Some(("w-1".into(), version(runs)));
+            if let (Ok(spec), Some(gate)) = (&mut cluster.spec, &gate) {
+                let gates = json!({ "ControlPlaneKubeletLocalMode": gate });
+                let configuration = &mut spec.kubeadm.cluster_configuration;
+                configuration.insert("featureGates".into(), gates);
+            }
+        });
+        let plan = plan(&observed, at(0));
+        let case = format!("{runs} {wanted} {gate:?}");
+        if joins {
+            assert_eq!(plan.actions, [Action::RunJob(JobKind::Join)], "{case}");
+            continue;
+        }
+        let found = finding(&plan, "BootstrapReady");
+        assert_eq!(found.reason, "VersionSkew", "{case}");
+        let parts = [
+            wanted,
+            runs,
+            "featureGates.ControlPlaneKubeletLocalMode: true",
+        ];
+        let says = |part: &&str| found.message.contains(*part);
+        assert!(parts.iter().all(says), "{case}: {}", found.message);
+        let returns = |action: &Action| matches!(action, Action::ReturnTurn(_));
+        assert!(plan.actions.iter().all(returns), "{:?}", plan.actions);
+    }
+}

@@ -4,6 +4,7 @@ mod addons;
 mod control_plane;
 mod ends;
 mod gates;
+mod interrupted;
 mod settings;
 
 use super::members::etcd_at;
@@ -306,7 +307,13 @@ fn versions_move_in_the_order_that_kubernetes_allows() {
     ];
     for (case, observed, goes, (reason, part)) in cases {
         let actions: &[Action] = if goes { &upgrade } else { &[] };
-        let said = plan(&observed, at(0));
+        let mut said = plan(&observed, at(0));
+        if !goes {
+            // the turn that was taken before the edit
+            let put_down =
+                |a: &Action| matches!(a, Action::AwaitComponents | Action::ReturnTurn(_));
+            said.actions.retain(|action| !put_down(action));
+        }
         expect(case, &said, actions, ("UpToDate", reason, &[part]));
         assert_eq!(finding(&said, "Ready").status, Status::True, "{case}");
     }

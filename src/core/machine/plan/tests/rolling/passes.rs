@@ -1,0 +1,245 @@
+//! The passes over Machines, and what their actions do: judged on what is true now, where the controller reads it live.
+
+use super::jobs::FIRST;
+use super::*;
+use crate::api::conditions::merge;
+use crate::core::control_plane::turn::{Marks, Side, Step, give_back, take};
+use crate::core::control_plane::{Change, permits};
+use crate::core::machine::plan::{leaving, update};
+use crate::core::machine::status;
+use crate::core::{Plan as _, Reports};
+
+impl World {
+    pub(super) fn pass(&mut self, which: usize) -> Result<(), TestCaseError> {
+        if !self.objects[which].exists {
+            return Ok(());
+        }
+        let observed = self.observed(which);
+        let plan = plan(&observed, at(self.now));
+        if plan.actions.is_empty() || plan.reports() == Reports::First {
+            self.report(which, &observed, &plan);
+        }
+        for action in &plan.actions {
+            if !self.perform(which, &observed, action)? {
+                if self.effects_left != Some(0) {
+                    self.report(which, &observed, &plan);
+                }
+                return Ok(());
+            }
+        }
+        match update::ended(&observed, &plan) {
+            Some(after) => {
+                let ended = super::plan(&after, at(self.now));
+                self.report(which, &after, &ended);
+            }
+            None => self.report(which, &observed, &plan),
+        }
+        Ok(())
+    }
+
+    fn report(&mut self, which: usize, observed: &Observed, plan: &Plan) {
+        if plan.hands_off || !self.spend() {
+            return;
+        }
+        let object = &mut self.objects[which];
+        let mut status = status::status(observed, plan, &object.status);
+        let generation = Some(object.generation);
+        status.conditions = merge(&status.conditions, &plan.findings, generation, at(self.now));
+        object.status = status;
+    }
+
+    /// One more effect; `false` once the manager is killed. The next one knows what is written, and what it reads.
+    fn spend(&mut self) -> bool {
+        match &mut self.effects_left {
+            None => true,
+            Some(0) => {
+                self.memory = Default::default();
+                self.known = Known {
+                    // the Secret is not read yet
+                    both: Both {
+                        secret: Marks::default(),
+                        ..self.both.clone()
+                    },
+                    etcd: Lookup::NotYet("not asked yet".into()),
+                    components: Default::default(),
+                };
+                false
+            }
+            Some(left) => {
+                *left -= 1;
+                true
+            }
+        }
+    }
+
+    /// Writes of the turn, one at a time, as `turn.rs` makes them.
+    fn go(&mut self, decide: impl Fn(&Both) -> Step) -> bool {
+        loop {
+            self.known.both = self.both.clone();
+            match decide(&self.both) {
+                Step::Write(side, marks) if self.spend() => match side {
+                    Side::Secret => self.both.secret = marks,
+                    Side::Cluster => self.both.cluster = marks,
+                },
+                step => return step == Step::Done,
+            }
+        }
+    }
+
+    fn takes(&mut self, which: usize, action: TurnAction) -> bool {
+        let wanted = Turn {
+            machine: UIDS[which].into(),
+            name: format!("cp-{which}"),
+            action,
+        };
+        self.go(|both| take(both, &wanted))
+    }
+
+    /// Carries an action out. Says whether the next may follow.
+    fn perform(
+        &mut self,
+        which: usize,
+        observed: &Observed,
+        action: &Action,
+    ) -> Result<bool, TestCaseError> {
+        Ok(match action {
+            Action::RunJob(kind) => self.run(which, observed, *kind),
+            Action::TakeTurn(action) => self.takes(which, *action),
+            Action::RemoveMember(member) => self.remove(which, observed, member),
+            Action::AwaitComponents => {
+                self.ask();
+                update::unwell(observed, self.known.components[which].as_deref()).is_none()
+            }
+            Action::ReturnTurn(over) => {
+                prop_assert!(over.is_about(UIDS[which]));
+                let is_proven = match over {
+                    TurnIsOver::Member(proof) => {
+                        let members = self.look().ok();
+                        let proven = members.and_then(|members| observed.member_proof(&members));
+                        proven.as_ref() == Some(proof)
+                    }
+                    _ => true,
+                };
+                is_proven && self.go(|both| give_back(both, UIDS[which]))
+            }
+            Action::Drain { .. } => self.cordon(which, true),
+            Action::UncordonNode { .. } => self.cordon(which, false),
+            Action::Release(Release::Now) => {
+                let may_release = !leaving::is_asked(observed)
+                    || self
+                        .look()
+                        .is_ok_and(|members| observed.member(&members).is_none());
+                let releases = may_release && self.spend();
+                self.objects[which].releasing |= releases;
+                releases
+            }
+            Action::DeleteNode { .. } => {
+                prop_assert!(
+                    self.sites[which].is_reset,
+                    "the Node of what may run was deleted"
+                );
+                let deletes = self.spend();
+                self.nodes[which] = self.nodes[which].take().filter(|_| !deletes);
+                deletes
+            }
+            Action::RemoveFinalizer(_) => {
+                let ends = self.spend();
+                self.objects[which].exists &= !ends;
+                ends
+            }
+            _ => true,
+        })
+    }
+
+    fn cordon(&mut self, which: usize, cordoned: bool) -> bool {
+        if !self.has_quorum() || !self.spend() {
+            return false;
+        }
+        if let Some(node) = &mut self.nodes[which] {
+            let name = crate::api::names::ANNOTATION_CORDONED;
+            node.unschedulable = cordoned;
+            node.annotations.remove(name);
+            if cordoned {
+                node.annotations.insert(name.into(), "true".into());
+            }
+        }
+        true
+    }
+
+    fn remove(&mut self, which: usize, observed: &Observed, member: &Member) -> bool {
+        let action = if observed.is_deleting() {
+            TurnAction::Remove
+        } else {
+            TurnAction::Join
+        };
+        if !self.takes(which, action) {
+            return false;
+        }
+        let Ok(members) = self.look() else {
+            return false;
+        };
+        if members.get(member.id).is_none() {
+            return true;
+        }
+        let removes = permits(&members, Change::Remove(member.id)).is_ok() && self.spend();
+        self.members.retain(|one| !removes || one.id != member.id);
+        removes
+    }
+
+    fn run(&mut self, which: usize, observed: &Observed, kind: JobKind) -> bool {
+        let is_running = |run: &Run| matches!(run.state, UnitState::Running(_));
+        let running = self.sites[which].jobs.iter().find(|run| is_running(run));
+        match running.map(|run| run.kind) {
+            Some(running) if running != kind => return true,
+            None if !self.may_start(which, observed, kind) || !self.spend() => return false,
+            None => self.start(which, observed, kind),
+            Some(_) => (),
+        }
+        self.memory[which].follow = Some(Follow {
+            job: observed.marker.job(kind),
+            progress: None,
+            since: at(self.now),
+            retried: None,
+        });
+        true
+    }
+
+    fn start(&mut self, which: usize, observed: &Observed, kind: JobKind) {
+        let unit = match kind {
+            JobKind::Prepare => units::prepare(observed),
+            JobKind::Upgrade => units::upgrade(observed),
+            JobKind::Kubelet => units::kubelet(observed),
+            _ => Err(String::new()),
+        };
+        let object = &mut self.objects[which];
+        object.begun |= kind == JobKind::Join;
+        let jobs = &mut self.sites[which].jobs;
+        jobs.retain(|run| run.kind != kind);
+        jobs.push(Run {
+            kind,
+            identity: unit.map(|unit| unit.identity()).unwrap_or_default(),
+            version: object.wants.clone(),
+            state: UnitState::Running(step(FIRST)),
+        });
+    }
+
+    /// What is asked just before a job starts.
+    fn may_start(&mut self, which: usize, observed: &Observed, kind: JobKind) -> bool {
+        match kind {
+            JobKind::Join => {
+                self.takes(which, TurnAction::Join)
+                    && self.look().is_ok_and(|members| {
+                        observed.member(&members).is_none()
+                            && permits(&members, Change::Add).is_ok()
+                    })
+            }
+            JobKind::Upgrade | JobKind::Kubelet => {
+                let members = self.look();
+                let members = members.as_ref().map_err(Clone::clone);
+                self.takes(which, TurnAction::Upgrade)
+                    && update::may_restart(observed, members).is_ok()
+            }
+            _ => true,
+        }
+    }
+}
