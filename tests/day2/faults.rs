@@ -212,10 +212,14 @@ async fn a_worker_loses_its_power_in_mid_update(world: &World, new: &str) {
     all_workers_are_at(world, new).await;
 }
 
-/// Workers may go back: what was begun ends first.
+/// Workers may go back: what was begun ends first. Their number changes meanwhile.
 async fn a_template_is_set_back_in_mid_roll(world: &World, new: &str, old: &str) {
     workers_want(world, old);
     one_is_updated(world).await;
+    for replicas in ["--replicas=1", "--replicas=2"] {
+        world.kubectl(&["scale", &format!("machinedeployment/{WORKERS}"), replicas]);
+        tokio::time::sleep(Duration::from_secs(5)).await;
+    }
     workers_want(world, new);
     all_workers_are_at(world, new).await;
     workers_want(world, old);

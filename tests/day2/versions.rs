@@ -1,12 +1,12 @@
-//! Three control planes and a worker move to the next minor version in place, as docs/day-2.md has it; the first host to be
-//! updated loses its power in the middle.
+//! Three control planes and a worker, each of a MachineDeployment, move to the next minor version in place by one `kubectl apply`, as
+//! docs/day-2.md has it; the first host to be updated loses its power in the middle.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kube::ResourceExt;
 use serde_json::{Value, json};
-use tatara::api::{Cluster, Machine};
+use tatara::api::{Cluster, Machine, MachineDeployment};
 
 use crate::requests::Requests;
 use crate::support::conditions::{is_true, said};
@@ -16,35 +16,30 @@ use crate::support::world::World;
 use crate::three::rolled_out;
 
 const CONTROL_PLANES: [&str; 3] = ["quickstart-control-plane", "cp-2", "cp-3"];
-const WORKER: &str = "by-hand";
+/// The MachineDeployments that move.
+const PLANES: &str = "planes";
+const MOVERS: &str = "movers";
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs hosts with both Kubernetes versions"]
 async fn control_planes_and_a_worker_move_to_the_next_minor_in_place() {
     let (new, old) = (pinned("KUBERNETES"), pinned("KUBERNETES_PREVIOUS"));
     let world = World::previous("day2", "10.70.0", 5).await;
-    begin_with(&world, &old).await;
-    let workers = other_worker(&world).await;
+    let mover = begin_with(&world, &old).await;
+    let workers = other_worker(&world, &mover).await;
     let requests = Requests::begin(&world, &workers.1);
     let places = places(&world).await;
     let begun = std::time::Instant::now();
-    for machine in CONTROL_PLANES {
-        wants(
-            &world,
-            machine,
-            &json!({ "kubelet": new, "controlPlane": new }),
-        );
-    }
-    wants(&world, WORKER, &json!({ "kubelet": new }));
+    apply_both(&world, &new);
     let (machine, host) = first_to_be_updated(&world).await;
     // kubeadm is in the middle of the static pods
     tokio::time::sleep(Duration::from_secs(20)).await;
     println!("power cut of {host}, the host of {machine}");
     world.fleet(&["kill", &host]);
     tokio::time::sleep(Duration::from_secs(20)).await;
-    alone_is_updated(&world, &machine).await;
+    alone_is_updated(&world, &machine, &mover).await;
     world.fleet(&["start", &host, &places[&machine].1]);
-    all_run(&world, &new).await;
+    all_run(&world, &new, &mover).await;
     println!("three control planes and a worker: {:?}", begun.elapsed());
     assert_eq!(
         version_of(&world, &workers.0).await.0,
@@ -58,46 +53,91 @@ async fn control_planes_and_a_worker_move_to_the_next_minor_in_place() {
     let after = self::places(&world).await;
     assert_eq!(places, after, "each keeps its host, and its address");
     etcd_is_well(&world).await;
-    refused(&world, &old);
+    refused(&world, &old).await;
     world.leave();
 }
 
-/// A cluster of three control planes and two workers, all of the older version; one worker was made by hand.
-async fn begin_with(world: &World, old: &str) {
+/// A cluster of three control planes and two workers, all of the older version; returns the worker that moves.
+async fn begin_with(world: &World, old: &str) -> String {
     edit_machines(world, |text| text.replace("replicas: 2", "replicas: 1"));
     world.quickstart("apply");
-    let machine = |name: &str, versions: Value, class: &str| {
-        let made = world.apply(&json!({
+    let class = |name: &str| json!({ "valueFrom": { "machineClass": { "name": name } } });
+    let apply = |manifest: &Value| {
+        let made = world.apply(manifest);
+        assert!(made.status.success(), "{manifest}");
+    };
+    for name in &CONTROL_PLANES[1..] {
+        apply(&json!({
             "apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Machine",
             "metadata": {
-                "name": name, "namespace": "default", "labels": { "cluster.k8s.io/cluster-name": "quickstart" },
+                "name": name, "namespace": "default",
+                "labels": { "cluster.k8s.io/cluster-name": "quickstart", "set": PLANES },
             },
-            "spec": { "versions": versions, "providerSpec": { "valueFrom": { "machineClass": { "name": class } } } },
+            "spec": {
+                "versions": { "kubelet": old, "controlPlane": old }, "providerSpec": class("control-plane"),
+            },
         }));
-        assert!(made.status.success(), "{name}");
-    };
-    machine(WORKER, json!({ "kubelet": old }), "worker");
-    for name in &CONTROL_PLANES[1..] {
-        machine(
-            name,
-            json!({ "kubelet": old, "controlPlane": old }),
-            "control-plane",
-        );
+    }
+    world.kubectl(&[
+        "label",
+        "machine",
+        CONTROL_PLANES[0],
+        &format!("set={PLANES}"),
+    ]);
+    for manifest in both(old) {
+        apply(&manifest);
+    }
+    for name in [PLANES, MOVERS] {
+        rolled_out(world, name, 420).await;
     }
     world.until_ready(5, 420).await;
     world.quickstart("member");
-}
-
-fn wants(world: &World, machine: &str, versions: &Value) {
-    let patch = json!({ "spec": { "versions": versions } }).to_string();
-    world.kubectl(&["patch", "machine", machine, "--type=merge", "-p", &patch]);
-}
-
-/// The Machine of the MachineDeployment, and its host.
-async fn other_worker(world: &World) -> (String, String) {
     let machines = world.list::<Machine>().await;
-    let of_set = |machine: &&Machine| !machine.owner_references().is_empty();
-    let name = machines.iter().find(of_set).expect("a Machine").name_any();
+    let is_mover =
+        |machine: &&Machine| machine.labels().get("set").is_some_and(|set| set == MOVERS);
+    let mover = machines.iter().find(is_mover).expect("a worker");
+    mover.name_any()
+}
+
+/// The two MachineDeployments in a version.
+fn both(version: &str) -> [Value; 2] {
+    let deployment = |name: &str, replicas: usize, versions: Value, class: &str| {
+        json!({
+            "apiVersion": "cluster.k8s.io/v1alpha1", "kind": "MachineDeployment",
+            "metadata": {
+                "name": name, "namespace": "default", "labels": { "cluster.k8s.io/cluster-name": "quickstart" },
+            },
+            "spec": {
+                "replicas": replicas, "progressDeadlineSeconds": 1800, "strategy": { "type": "InPlace" },
+                "selector": { "matchLabels": { "set": name } },
+                "template": {
+                    "metadata": { "labels": { "set": name } },
+                    "spec": {
+                        "versions": versions,
+                        "providerSpec": { "valueFrom": { "machineClass": { "name": class } } },
+                    },
+                },
+            },
+        })
+    };
+    let of_planes = json!({ "kubelet": version, "controlPlane": version });
+    [
+        deployment(PLANES, 3, of_planes, "control-plane"),
+        deployment(MOVERS, 1, json!({ "kubelet": version }), "worker"),
+    ]
+}
+
+fn apply_both(world: &World, version: &str) {
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": both(version) });
+    let applied = world.apply(&list);
+    assert!(applied.status.success(), "{version}");
+}
+
+/// The worker of the MachineDeployment that stays as it is, and its host.
+async fn other_worker(world: &World, mover: &str) -> (String, String) {
+    let machines = world.list::<Machine>().await;
+    let stays = |machine: &&Machine| !machine.is_control_plane() && machine.name_any() != mover;
+    let name = machines.iter().find(stays).expect("a Machine").name_any();
     let host = world.host_of(&name).await;
     (name, host)
 }
@@ -137,7 +177,7 @@ async fn first_to_be_updated(world: &World) -> (String, String) {
 }
 
 /// While it is away nobody else begins: of three members two are left.
-async fn alone_is_updated(world: &World, machine: &str) {
+async fn alone_is_updated(world: &World, machine: &str, mover: &str) {
     for other in CONTROL_PLANES.iter().filter(|other| **other != machine) {
         let (_, control_plane) = version_of(world, other).await;
         assert_eq!(
@@ -147,7 +187,7 @@ async fn alone_is_updated(world: &World, machine: &str) {
         );
         assert_eq!(world.machine_says(other, "Updating").await, "", "{other}");
     }
-    let worker = world.machine_says(WORKER, "UpToDate").await;
+    let worker = world.machine_says(mover, "UpToDate").await;
     assert!(worker.starts_with("False/VersionSkew"), "{worker}");
 }
 
@@ -159,9 +199,9 @@ async fn version_of(world: &World, machine: &str) -> (String, Option<String>) {
     (versions.kubelet, versions.control_plane)
 }
 
-async fn all_run(world: &World, new: &str) {
+async fn all_run(world: &World, new: &str, mover: &str) {
     within("all in the new version", 1500, async || {
-        for name in CONTROL_PLANES.iter().chain([&WORKER]) {
+        for name in CONTROL_PLANES.iter().chain([&mover]) {
             let machine = world.api::<Machine>().get(name).await.expect("it");
             let status = machine.status.clone().unwrap_or_default();
             let versions = status.versions.clone()?;
@@ -216,14 +256,14 @@ async fn etcd_is_well(world: &World) {
 }
 
 /// A control plane does not go back.
-fn refused(world: &World, old: &str) {
-    wants(
-        world,
-        "cp-2",
-        &json!({ "kubelet": old, "controlPlane": old }),
-    );
-    let arguments = ["wait", "machine", "cp-2", "--timeout=30s"];
-    let waits =
-        "--for=jsonpath={.status.conditions[?(@.type==\"UpToDate\")].reason}=UnsupportedVersion";
-    world.kubectl(&[&arguments[..], &[waits]].concat());
+async fn refused(world: &World, old: &str) {
+    let [planes, _] = both(old);
+    assert!(world.apply(&planes).status.success(), "{PLANES}");
+    within("the refusal", 60, async || {
+        let deployment = world.api::<MachineDeployment>().get(PLANES).await;
+        let status = deployment.expect("it").status.unwrap_or_default();
+        let progressing = said(&status.conditions, "Progressing");
+        progressing.contains("does not go back").then_some(())
+    })
+    .await;
 }

@@ -14,7 +14,12 @@ pub fn pinned(name: &str) -> String {
 
 /// Changes the manifest of the machines that are about to be applied.
 pub fn edit_machines(world: &World, edit: impl FnOnce(String) -> String) {
-    let path = world.run().join("manifests/30-machines.yaml");
+    edit_manifest(world, "30-machines.yaml", edit);
+}
+
+/// Changes a manifest that is about to be applied.
+pub fn edit_manifest(world: &World, file: &str, edit: impl FnOnce(String) -> String) {
+    let path = world.run().join("manifests").join(file);
     let text = std::fs::read_to_string(&path).expect("the manifests");
     std::fs::write(path, edit(text)).expect("a file");
 }
