@@ -11,7 +11,7 @@ use crate::api::names::{FINALIZER_MACHINE, LABEL_CONTROL_PLANE};
 use crate::core::finalizers;
 use crate::core::machine::plan::Action;
 use crate::core::machine::plan::claim::chosen;
-use crate::core::machine::units::{addons, kubelet, upgrade};
+use crate::core::machine::units::{addons, archives, kubelet, upgrade};
 use crate::core::machine::{Contact, Infrastructure, Observed, Placement};
 use crate::core::node::{self, Job, JobKind, Observation, Take, Unit, UnitState};
 use crate::core::proof::Over;
@@ -301,6 +301,7 @@ async fn follow(
 fn is_other(observed: &Observed, job: &Job, started: Option<&Unit>) -> bool {
     let identity = match job.kind {
         JobKind::Address => started.map(Unit::identity),
+        JobKind::Images => archives(observed).ok().flatten().map(|u| u.identity()),
         JobKind::Upgrade => upgrade(observed).ok().map(|unit| unit.identity()),
         JobKind::Kubelet => kubelet(observed).ok().map(|unit| unit.identity()),
         JobKind::Addons => addons(observed).ok().map(|unit| unit.identity()),

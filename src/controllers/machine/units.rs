@@ -7,7 +7,9 @@ use k8s_openapi::jiff::SignedDuration;
 use super::Machines;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::machine::Observed;
-use crate::core::machine::units::{addons, address, init, join, kubelet, prepare, upgrade};
+use crate::core::machine::units::{
+    addons, address, archives, init, join, kubelet, prepare, upgrade,
+};
 use crate::core::node::{JobKind, Unit};
 use crate::engine::{Chain, ReconcileError};
 use crate::pki::{BootstrapToken, authorities};
@@ -30,6 +32,10 @@ pub async fn build(
     let no = |reason, message| Finding::no(ConditionType::BootstrapReady, reason, message);
     let of_spec = match name {
         JobKind::Prepare => Some(prepare(observed)),
+        JobKind::Images => {
+            let none = || "there are no image archives".to_owned();
+            Some(archives(observed).and_then(|unit| unit.ok_or_else(none)))
+        }
         JobKind::Upgrade => Some(upgrade(observed)),
         JobKind::Kubelet => Some(kubelet(observed)),
         JobKind::Addons => Some(addons(observed)),
@@ -62,6 +68,7 @@ pub async fn build(
         JobKind::Address => address(observed).ok_or_else(|| "it holds no virtual IP".to_owned()),
         JobKind::Init => init(observed, authorities::control_plane_files(&known)),
         JobKind::Prepare
+        | JobKind::Images
         | JobKind::Upgrade
         | JobKind::Kubelet
         | JobKind::Addons

@@ -79,6 +79,14 @@ pub fn kubeadm(observed: &Observed) -> Result<KubernetesVersion, String> {
     Ok(other.cloned().unwrap_or(version))
 }
 
+/// The archives of container images that an update needs, if there are any.
+///
+/// # Errors
+/// What is missing or cannot be used, for people.
+pub fn archives(observed: &Observed) -> Result<Option<Unit>, String> {
+    with_input(observed, node::archives)
+}
+
 /// `kubeadm upgrade`; of a node that only follows settings, the phases for these.
 ///
 /// # Errors
@@ -144,10 +152,10 @@ fn settings_digest(observed: &Observed, with_static_pods: bool) -> String {
     })
 }
 
-fn with_input(
+fn with_input<T>(
     observed: &Observed,
-    make: impl FnOnce(&Prepare<'_>) -> Result<Unit, UnitError>,
-) -> Result<Unit, String> {
+    make: impl FnOnce(&Prepare<'_>) -> Result<T, UnitError>,
+) -> Result<T, String> {
     let Parts {
         cluster,
         spec,

@@ -17,6 +17,8 @@ pub enum JobKind {
     Join,
     /// The part of a control plane in holding the cluster's virtual IP, and who else does.
     Address,
+    /// The archives of container images that an update needs.
+    Images,
     /// `kubeadm upgrade`: the static pods of a control plane, or the kubelet configuration of a worker.
     Upgrade,
     /// The kubelet in another version.
@@ -29,11 +31,12 @@ pub enum JobKind {
 
 impl JobKind {
     /// All of them, in the order of a machine's life.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Prepare,
         Self::Init,
         Self::Join,
         Self::Address,
+        Self::Images,
         Self::Upgrade,
         Self::Kubelet,
         Self::Addons,
@@ -47,13 +50,13 @@ impl JobKind {
 
     /// Whether it is part of an update of a Node.
     pub fn updates(self) -> bool {
-        matches!(self, Self::Upgrade | Self::Kubelet)
+        matches!(self, Self::Images | Self::Upgrade | Self::Kubelet)
     }
 
     /// The condition of a Machine that says how far it is.
     pub fn condition(self) -> ConditionType {
         match self {
-            Self::Upgrade | Self::Kubelet => ConditionType::Updating,
+            Self::Images | Self::Upgrade | Self::Kubelet => ConditionType::Updating,
             Self::Addons => ConditionType::KubeadmAddonsUpToDate,
             _ => ConditionType::BootstrapReady,
         }
@@ -105,6 +108,12 @@ impl JobKind {
                 "virtual IP",
                 Reason::AddressChanging,
                 Reason::AddressFailed,
+            ),
+            Self::Images => (
+                "images",
+                "import of image archives",
+                Reason::Updating,
+                Reason::UpdateFailed,
             ),
             Self::Upgrade => (
                 "upgrade",

@@ -38,7 +38,7 @@ pub use protocol::{
 pub use render::{ParseError, RenderError, Script};
 pub use steps::{
     Bootstrap, POST_KUBEADM, Prepare, Reset, Role, UPGRADE_STEP, UnitError, VirtualIpInput, addons,
-    address, give_address, init, join, kubelet, prepare, reset, upgrade,
+    address, archives, give_address, init, join, kubelet, prepare, reset, upgrade,
 };
 pub use unit::{ControlPlaneFile, SecretFile, Step, Unit};
 

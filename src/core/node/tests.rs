@@ -361,7 +361,7 @@ fn the_names_of_jobs_on_hosts_stay() {
     assert_eq!(
         names,
         [
-            "prepare", "init", "join", "address", "upgrade", "kubelet", "addons", "reset"
+            "prepare", "init", "join", "address", "images", "upgrade", "kubelet", "addons", "reset"
         ]
     );
     for kind in JobKind::ALL {

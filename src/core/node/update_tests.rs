@@ -19,10 +19,8 @@ fn from_packages() -> NodeSettings {
 }
 
 #[test]
-fn a_control_plane_in_another_version_with_an_image_archive() {
-    let mut settings = from_packages();
-    settings.software.image_archives = everything().software.image_archives;
-    let unit = upgraded(Role::ControlPlane, &settings);
+fn a_control_plane_in_another_version() {
+    let unit = upgraded(Role::ControlPlane, &from_packages());
     let secrets: Vec<_> = unit.secrets.iter().map(|file| &*file.name).collect();
     assert_eq!(secrets, ["upgrade.yaml"]);
     insta::assert_snapshot!(text(&unit));
@@ -34,24 +32,28 @@ fn a_kubelet_from_packages() {
     insta::assert_snapshot!(text(&unit));
 }
 
-/// The same script as in preparing, so that a host imports an archive once; without archives the unit is what it was.
+/// The same script as in preparing, so that a host imports an archive once; a unit of its own, before etcd is asked.
 #[test]
-fn image_archives_come_before_kubeadm_changes_anything() {
+fn image_archives_are_a_unit_of_their_own() {
     let all = everything();
     let prepared = on_host(Role::Worker, &all, prepare).unwrap();
     let images = prepared.steps.iter().find(|step| step.name == "images");
     let mut none = all.clone();
     none.software.image_archives.clear();
-    for (role, settings, wanted) in [
-        (Role::ControlPlane, &all, "kubeadm images recorded upgrade"),
-        (Role::ControlPlane, &none, "kubeadm recorded upgrade"),
-        (Role::Worker, &all, "kubeadm images upgrade"),
-        (Role::Worker, &none, "kubeadm upgrade"),
-    ] {
-        let unit = upgraded(role, settings);
-        let names: Vec<_> = unit.steps.iter().map(|step| step.name).collect();
-        assert_eq!(names.join(" "), wanted);
-        let own = unit.steps.iter().find(|step| step.name == "images");
-        assert!(own.is_none_or(|own| Some(own) == images), "{wanted}");
+    for role in [Role::ControlPlane, Role::Worker] {
+        let unit = on_host(role, &all, |input| archives(input).map(Option::unwrap));
+        let unit = unit.unwrap();
+        assert_eq!((unit.kind, unit.steps.len()), (JobKind::Images, 1));
+        assert_eq!(unit.steps.first(), images);
+        on_host(role, &none, |input| {
+            assert!(archives(input)?.is_none());
+            upgrade(input, ("", &[]), &Map::new(), "kind: x".to_owned())
+        })
+        .unwrap();
+        let names = |settings| -> Vec<_> {
+            let unit = upgraded(role, settings);
+            unit.steps.iter().map(|step| step.name).collect()
+        };
+        assert_eq!(names(&all), names(&none));
     }
 }

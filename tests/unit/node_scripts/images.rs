@@ -38,7 +38,7 @@ fn an_update_imports_the_archives_that_are_new() {
     let mut settings = settings(SoftwareSource::Packages, true);
     let upgraded = |settings: &NodeSettings| {
         on_host(Role::Worker, settings, false, |input| {
-            upgrade(input, ("", &[]), &Map::new(), "x".to_owned())
+            archives(input).map(|unit| unit.expect("archives"))
         })
     };
     settings.software.image_archives = vec![format!("http://x/old#sha256={SUM}")];

@@ -15,7 +15,7 @@ use tatara::api::machine_provider_spec::{NodeFile, NodeSettings, Proxy, Software
 use tatara::core::kubeadm::KubernetesVersion;
 use tatara::core::node::{
     Bootstrap, JobKind, Marker, Prepare, Reset, Role, Unit, UnitError, VirtualIpInput, addons,
-    follow, follow_log, give_address, init, join, kubelet, log, observe, prepare, reset,
+    archives, follow, follow_log, give_address, init, join, kubelet, log, observe, prepare, reset,
     start_and_follow, take_host, upgrade,
 };
 
@@ -133,6 +133,9 @@ fn updates(role: Role, settings: &NodeSettings) -> Vec<Unit> {
     }
     for digest in ["", "ab-1"] {
         add(&|input| kubelet(input, digest));
+    }
+    if !settings.software.image_archives.is_empty() {
+        add(&|input| archives(input).map(|unit| unit.expect("archives")));
     }
     let both = ["coredns", "kube-proxy"];
     for names in [&[][..], &both[..1], &both[1..], &both] {

@@ -12,14 +12,28 @@ use super::{UnitError, step};
 /// Name of the step that may change the static pods of a control plane.
 pub const UPGRADE_STEP: &str = "upgrade";
 
+/// The archives of container images, before kubeadm starts anything that needs them, also on a worker: its next kube-proxy and
+/// sandbox are in them. A unit of its own, since it may take long: what etcd said before it is no proof after it. `None`: there
+/// are none.
+///
+/// # Errors
+/// [`UnitError`]: a template does not render, or an archive has no checksum.
+pub fn archives(input: &Prepare<'_>) -> Result<Option<Unit>, UnitError> {
+    let unit = |step| Unit {
+        kind: JobKind::Images,
+        steps: vec![step],
+        secrets: Vec::new(),
+    };
+    Ok(images(input)?.map(unit))
+}
+
 /// The unit of `kubeadm upgrade`. On a control plane it moves the cluster's record (ConfigMap `kubeadm-config`) where that is
 /// older; `configuration` is kubeadm's `UpgradeConfiguration`. It leaves the kubelet as it is. `settings` stands for those that
 /// kubeadm's ConfigMaps have: with others it is another unit. `phases` are the only ones of `kubeadm upgrade node` that run, if
-/// there are any; `kubelet` is the user's part of the `KubeletConfiguration` that kubeadm has. The image archives come before
-/// kubeadm starts anything that needs them, also on a worker: its next kube-proxy and sandbox are in them.
+/// there are any; `kubelet` is the user's part of the `KubeletConfiguration` that kubeadm has.
 ///
 /// # Errors
-/// [`UnitError`]: a template does not render, or an image archive has no checksum.
+/// [`UnitError`]: a template does not render.
 pub fn upgrade(
     input: &Prepare<'_>,
     (settings, phases): (&str, &[&'static str]),
@@ -40,7 +54,6 @@ pub fn upgrade(
         "steps/kubeadm.sh",
         software(input),
     )?];
-    steps.extend(images(input)?);
     if input.role == Role::ControlPlane {
         let title = "The version that kubeadm has recorded";
         steps.push(step(

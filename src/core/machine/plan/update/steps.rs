@@ -28,21 +28,18 @@ pub(super) fn next(observed: &Observed, seen: &Observation, now: Timestamp) -> S
         let message = "its host does not show the marker of this Machine, so nothing is updated. Find out what happened to /var/lib/tatara/owner.json there";
         return Step::Waits(not(Reason::MarkerMissing, message.to_owned()), None);
     }
-    let (upgrade, kubelet) = match (units::upgrade(observed), units::kubelet(observed)) {
-        (Ok(upgrade), Ok(kubelet)) => (upgrade, kubelet),
-        (Err(problem), _) | (_, Err(problem)) => {
-            return Step::Waits(not(Reason::InvalidConfiguration, problem), None);
-        }
+    let units = || {
+        let (archives, upgrade) = (units::archives(observed)?, units::upgrade(observed)?);
+        Ok((archives, upgrade, units::kubelet(observed)?))
+    };
+    let (archives, upgrade, kubelet) = match units() {
+        Ok(units) => units,
+        Err(problem) => return Step::Waits(not(Reason::InvalidConfiguration, problem), None),
     };
     let host = OnHost { observed, seen };
-    let kinds = [JobKind::Upgrade, JobKind::Kubelet];
-    if let Some(kind) = kinds.into_iter().find(|kind| host.runs(*kind)) {
-        let unit = if kind == JobKind::Upgrade {
-            &upgrade
-        } else {
-            &kubelet
-        };
-        return Step::goes(host.runs_on(unit, of_job(run(observed, seen, kind, now))));
+    let all = || archives.iter().chain([&upgrade, &kubelet]);
+    if let Some(unit) = all().find(|unit| host.runs(unit.kind)) {
+        return Step::goes(host.runs_on(unit, of_job(run(observed, seen, unit.kind, now))));
     }
     // what was begun is ended, also where the Node shows what is wanted meanwhile
     let upgrades = differs(observed) != Some(false) || host.broke_off(JobKind::Upgrade);
@@ -56,6 +53,12 @@ pub(super) fn next(observed: &Observed, seen: &Observation, now: Timestamp) -> S
     let replaces_now = replaces && !(host.is_done(&kubelet) && host.has_kubelet());
     if !upgrades_now && !replaces_now && runs_other(observed) == Some(false) {
         return finish(observed);
+    }
+    // it may take long: before the turn, and before etcd is asked
+    let imports_now = upgrades_now && !host.is_half_upgraded();
+    let archives = archives.as_ref().filter(|unit| !host.is_done(unit));
+    if let Some(archives) = archives.filter(|_| imports_now) {
+        return Step::goes(start(&host, archives, now));
     }
     if let Some(cluster) = &observed.cluster
         && observed.acts_as_control_plane()
@@ -242,12 +245,12 @@ pub fn may_restart(
     observed: &Observed,
     members: Result<&Arc<Members>, String>,
 ) -> Result<(), Finding> {
-    let is_down = match &members {
-        Ok(members) => observed
-            .member(members)
-            .is_none_or(|member| members.trouble(member).is_some()),
-        Err(_) => has_lost_api(observed),
-    };
+    // a member that serves knows no leader during an election either: its API server has to be away for a while as well
+    let is_down = has_lost_api(observed)
+        && members.as_ref().map_or(true, |members| {
+            let member = observed.member(members);
+            member.is_none_or(|member| members.trouble(member).is_some())
+        });
     // an earlier attempt may have stopped it, of which the last one says nothing
     let is_ours = |host: &OnHost<'_>| host.may_have_stopped() || host.broke_off(JobKind::Upgrade);
     if is_down && on_host(observed).as_ref().is_some_and(is_ours) {

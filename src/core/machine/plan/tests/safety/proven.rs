@@ -53,6 +53,7 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
         Action::RunJob(
             JobKind::Reset
             | JobKind::Address
+            | JobKind::Images
             | JobKind::Upgrade
             | JobKind::Kubelet
             | JobKind::Addons,
