@@ -13,6 +13,8 @@ pub enum Reports {
     First,
     /// After its actions, with their findings: they take only a moment.
     Outcome,
+    /// The same, and as it was planned where they fail.
+    OutcomeOrFailure,
     /// After its actions, from what is observed then.
     Last,
 }

@@ -115,13 +115,18 @@ impl<C: Controller> Pass<'_, C> {
         if !plan.actions().is_empty() && self.confirm(&plan).await? {
             plan = C::plan(&self.observed, self.now);
         }
-        let (reports, is_idle) = (plan.reports(), plan.actions().is_empty());
+        let (reports, acts) = (plan.reports(), plan.actions().len());
+        let is_idle = acts == 0;
         let announced = self.controller.announced(&self.observed, &plan);
         let announced = announced.as_ref().unwrap_or(&plan);
         if is_idle || reports == Reports::First {
             self.report(announced).await?;
         }
         let outcome = self.perform_and_report(&plan, announced).await;
+        let has_failed = |outcome: &Outcome| outcome.failed.is_some();
+        if reports == Reports::OutcomeOrFailure && outcome.as_ref().map_or(true, has_failed) {
+            self.report(announced).await?;
+        }
         if !is_idle && reports == Reports::Last {
             self.now = clock::now();
             self.observed = self.controller.observe(&self.object, self.now).await?;
@@ -129,7 +134,7 @@ impl<C: Controller> Pass<'_, C> {
             self.report(&plan).await?;
         }
         let outcome = outcome?;
-        if outcome.done == plan.actions().len()
+        if outcome.done == acts
             && let Some(after) = self.controller.after(&self.observed, &plan)
         {
             let ended = C::plan(&after, clock::now());

@@ -133,7 +133,14 @@ impl Controller for Machines {
     }
 
     fn after(&self, observed: &Observed, plan: &Plan) -> Option<Observed> {
-        update::ended(observed, plan)
+        let mut after = update::ended(observed, plan)?;
+        if let Some(cluster) = after.cluster.as_mut() {
+            // as they answered meanwhile
+            let known = self.workloads.known.get(&cluster.uid);
+            let asked = known.components.get(&after.marker.uid).cloned();
+            cluster.components = asked.or(cluster.components.take());
+        }
+        Some(after)
     }
 
     fn learn(&self, observed: &Observed, plan: &mut Plan, found: Option<Finding>) -> bool {

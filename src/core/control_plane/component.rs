@@ -84,7 +84,7 @@ pub struct ComponentState {
     pub why: String,
     /// Since when answers differ from that.
     differs: Option<Timestamp>,
-    /// Whether the last answer was one that is not trusted: it runs.
+    /// Whether an answer was not trusted since it served last: it runs, or did.
     untrusted: bool,
 }
 
@@ -93,8 +93,11 @@ impl ComponentState {
     /// late is no news. A reason that differs in numbers alone, as times, is the same.
     #[must_use]
     pub fn next(before: Option<&Self>, answer: Answer, now: Timestamp) -> Self {
-        let untrusted = matches!(answer, Answer::Untrusted(_));
+        let is_untrusted = matches!(answer, Answer::Untrusted(_));
         let (status, why) = answer.parts();
+        // until it serves, one answer more is no proof that it has stopped
+        let stays = before.is_some_and(|before| before.untrusted && status == Status::False);
+        let untrusted = is_untrusted || stays;
         let since = before.and_then(|before| before.differs).unwrap_or(now);
         let is_told = before.is_some_and(|before| before.status == Some(status));
         if is_told || status == Status::True || now.duration_since(since).abs() >= TROUBLED_FOR {

@@ -160,7 +160,9 @@ impl core::Plan for Plan {
     }
 
     fn reports(&self) -> Reports {
-        if self.is_quick() || super::update::ends(self) {
+        if super::update::ends(self) {
+            Reports::OutcomeOrFailure
+        } else if self.is_quick() {
             Reports::Outcome
         } else if self.actions == [Action::Acquire(Acquire::Update)] {
             // it begins at once, and takes its time by itself

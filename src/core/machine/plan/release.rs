@@ -137,7 +137,7 @@ fn resetting(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan
             ))
         },
         Contact::NotAsked | Contact::SelfRegistering(_) => waiting(format!(
-            "Host {} is being reset; its conditions say how far that is",
+            "Host {} is being released; its conditions say how far that is",
             held.name
         )),
     }

@@ -94,6 +94,10 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
         }
         Contact::Seen(seen) => match steps::next(observed, seen, now) {
             Step::Waits(refused, over) => {
+                if is_begun && refused.reason == Reason::InvalidConfiguration {
+                    let is_under_way = steps::is_under_way(observed, seen);
+                    plan.actions.extend(ends::put_down(observed, is_under_way));
+                }
                 plan.actions.extend(over.map(Action::ReturnTurn));
                 return wait(plan, refused, is_begun);
             }

@@ -103,6 +103,38 @@ fn a_retry_asks_for_the_quorum_again_unless_kubeadm_stopped_its_own_member() {
 }
 
 #[test]
+fn a_member_that_knows_no_leader_is_not_taken_for_one_that_its_update_has_stopped() {
+    let three = [OWN, "192.0.2.21", "192.0.2.22"];
+    // another one died: there is an election, and the own API server has not been away for long
+    for step in ["kubeadm", "upgrade"] {
+        let failed = [(JobKind::Upgrade, failure_at(step))];
+        let observed = with_turn(old_control_plane(&three, &failed), ME);
+        let observed = with_cluster(observed, |cluster| {
+            let mut members = (*etcd_at(&three)).clone();
+            for address in &three[..2] {
+                let id = members.at(address).expect("a member").id;
+                members.health.remove(&id);
+            }
+            cluster.etcd = Lookup::Known(Arc::new(members));
+            cluster.other_control_planes.push(ControlPlaneMachine {
+                name: "cp-1".into(),
+                address: Some(three[1].into()),
+                applied: None,
+            });
+        });
+        let waits = plan(&observed, at(0));
+        let runs = |action: &Action| matches!(action, Action::RunJob(_));
+        assert!(
+            !waits.actions.iter().any(runs),
+            "{step}: {:?}",
+            waits.actions
+        );
+        let says = finding(&waits, "UpToDate");
+        assert_eq!(says.reason, Reason::TooFewMembersAnswer, "{step}");
+    }
+}
+
+#[test]
 fn a_kubelet_that_starts_etcd_anew_waits_for_the_quorum_too() {
     let three = [OWN, "192.0.2.21", "192.0.2.22"];
     let sick = |which: usize, kubelet: Option<UnitState>| {

@@ -68,6 +68,24 @@ fn what_may_not_go_on_gives_turn_and_node_back_unless_a_job_runs_or_has_stopped_
 }
 
 #[test]
+fn what_cannot_be_rendered_any_more_gives_turn_and_node_back_too() {
+    let mut observed = half_way(&[UPGRADED]);
+    let mut value = observed.resolved.clone().expect("a value");
+    let archives = json!(["https://mirror.example/images.tar"]);
+    value["node"] = json!({ "software": { "source": "packages", "imageArchives": archives } });
+    observed.spec = Ok(MachineProviderSpec::decode(&value).expect("a provider spec"));
+    let put_down = plan(&observed, at(0));
+    let says = finding(&put_down, "UpToDate");
+    assert_eq!(
+        says.reason,
+        Reason::InvalidConfiguration,
+        "{}",
+        says.message
+    );
+    assert_eq!(kinds(&put_down), ["components", "uncordon", "return"]);
+}
+
+#[test]
 fn what_was_ended_is_told_without_another_look() {
     let mut new = from_packages(running(worker()));
     new = shows(new, &[], "v1.36.3");
