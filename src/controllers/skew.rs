@@ -24,7 +24,7 @@ pub fn gate(stores: &Stores, set: &MachineSet, namespace: &str) -> Option<Gate> 
         let skew = version::check_kubelet(&wanted, &lowest).err();
         let message = skew.map(|skew| skew.to_string()).or_else(|| {
             (wanted > lowest && is_moving(stores, &cluster, &lowest)).then(|| format!(
-                "spec.versions.kubelet is {wanted}; waiting until every control plane of Cluster {name} is updated: the oldest runs {lowest}, and the control plane goes first"
+                "spec.template.spec.versions.kubelet is {wanted}, and the oldest control plane of Cluster {name} runs {lowest}; no Machine is created before all control planes run {wanted}. If that does not proceed: tatara describe cluster {name} -n {namespace}"
             ))
         })?;
         (Reason::VersionSkew, message)
@@ -60,20 +60,22 @@ pub fn problem(
     })
 }
 
-fn name_of_cluster(deployment: &MachineDeployment) -> Option<&String> {
+/// The Cluster of the Machines that a MachineDeployment makes.
+pub fn name_of_cluster(deployment: &MachineDeployment) -> Option<&String> {
     let labels = &deployment.spec.template.metadata.labels;
     let of_template = labels.get(LABEL_CLUSTER);
     of_template.or_else(|| deployment.labels().get(LABEL_CLUSTER))
 }
 
-/// Whether a control plane is on its way to another version than the oldest runs, by its Machine or by a MachineDeployment that
-/// replaces them.
+/// Whether a control plane is on its way to a newer patch version than the oldest runs, by its Machine or by a MachineDeployment
+/// that replaces them.
 fn is_moving(stores: &Stores, cluster: &Cluster, lowest: &KubernetesVersion) -> bool {
     let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
     let is_newer = |versions: Option<&MachineVersions>| {
         let wanted = versions.and_then(|versions| versions.control_plane.as_ref());
         let wanted = wanted.and_then(|wanted| wanted.parse::<KubernetesVersion>().ok());
-        wanted.is_some_and(|wanted| wanted > *lowest)
+        // the next minor may wait for kubelets that are too old: whose Machines must be replaced then
+        wanted.is_some_and(|wanted| wanted > *lowest && wanted.minor() == lowest.minor())
     };
     let deployments = stores.machine_deployments.within(&namespace);
     let mut templates = deployments

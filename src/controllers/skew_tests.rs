@@ -50,7 +50,7 @@ fn said(lowest: &str, control_planes: Option<&str>, machine: Option<&str>) -> Op
 
 #[test]
 fn workers_wait_for_control_planes_that_are_on_their_way_by_a_patch_too() {
-    let waits = Some("waiting until every control plane of Cluster c is updated");
+    let waits = Some("no Machine is created before all control planes run v1.36.3");
     let table = [
         (
             "a minor",
@@ -61,6 +61,13 @@ fn workers_wait_for_control_planes_that_are_on_their_way_by_a_patch_too() {
         ),
         ("replaced, a patch", "v1.36.2", Some("v1.36.3"), None, waits),
         ("in place, a patch", "v1.36.2", None, Some("v1.36.3"), waits),
+        (
+            "to the next minor",
+            "v1.36.2",
+            Some("v1.37.0"),
+            Some("v1.37.0"),
+            None,
+        ),
         (
             "nobody moves",
             "v1.36.2",

@@ -11,6 +11,7 @@ use crate::api::conditions::{ConditionType, Reason, find, is_true};
 use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
 use crate::api::{ClusterProviderSpec, Machine, MachineClass, MachineDeployment, MachineSet};
 use crate::controllers::machine::settings::next;
+use crate::controllers::skew;
 use crate::core::machine::is_begun;
 use crate::core::machine_deployment::has_control_plane;
 use crate::core::settings;
@@ -37,6 +38,18 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
         }
         if change == Change::Deleted || before.is_some_and(|before| has_begun(before, machine)) {
             wake_control_plane(&stores, &wakers, machine, &namespace);
+        }
+        let planes = |machine: &Machine| machine.versions().and_then(|v| v.control_plane.clone());
+        let is_going = |machine: &Machine| machine.metadata.deletion_timestamp.is_some();
+        let moves = |machine: &Machine| planes(machine).filter(|_| !is_going(machine));
+        if planes(machine).is_some() && before.is_some_and(|before| moves(before) != moves(machine))
+        {
+            wake_sets(
+                &stores,
+                &wakers,
+                machine.labels().get(LABEL_CLUSTER),
+                &namespace,
+            );
         }
         if machine.is_control_plane() && before.is_some_and(|before| ends_update(before, machine)) {
             wake_followers(&stores, &wakers, machine, &namespace);
@@ -93,6 +106,16 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
         let now = &machine.spec.provider_spec;
         wake_classes(&wakers, &namespace, now, before, change);
     })
+}
+
+/// The version to which control planes of a Cluster move is another: sets of workers wait for them, or do no longer.
+fn wake_sets(stores: &Stores, wakers: &Wakers, cluster: Option<&String>, namespace: &str) {
+    if let Some(cluster) = cluster {
+        let key = Key::Cluster(namespace.to_owned(), cluster.clone());
+        for set in stores.machine_sets.by(&key) {
+            wakers.machine_sets.wake_object(&set);
+        }
+    }
 }
 
 /// Its node has the settings of its Cluster: the next one follows them.
@@ -263,6 +286,15 @@ pub fn machine_deployment(stores: Arc<Stores>, wakers: Wakers) -> Hook<MachineDe
         wakers.machine_deployments.wake_edited(deployment, before);
         if let Some(cluster) = deployment.labels().get(LABEL_CLUSTER) {
             wakers.clusters.wake(&namespace, cluster);
+        }
+        let planes = |deployment: &MachineDeployment| {
+            let versions = deployment.spec.template.spec.versions.as_ref();
+            versions.and_then(|versions| versions.control_plane.clone())
+        };
+        let is_over = change == Change::Deleted && planes(deployment).is_some();
+        if is_over || before.is_some_and(|before| planes(before) != planes(deployment)) {
+            let name = skew::name_of_cluster(deployment);
+            wake_sets(&stores, &wakers, name, &namespace);
         }
         if is_pause_news(deployment, before, change) {
             let owned = Key::Owner(deployment.uid().unwrap_or_default());

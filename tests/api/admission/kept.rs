@@ -107,7 +107,11 @@ fn turn_and_record_of_init_are_the_managers_on_the_cluster_and_on_its_ca() {
         }
     }
     // Any later change of a control plane is kept as init is, in a backup too.
-    for action in ["join", "remove", "upgrade"] {
+    for (action, what) in [
+        ("join", "join"),
+        ("remove", "removal"),
+        ("upgrade", "upgrade"),
+    ] {
         let mut under_way = cluster(action);
         under_way["metadata"]["annotations"] = json!({ TURN: turn_to(action, "u1") });
         plane.create("turn", &under_way).out();
@@ -115,9 +119,10 @@ fn turn_and_record_of_init_are_the_managers_on_the_cluster_and_on_its_ca() {
             write(["cl", action], "", TURN, value).refused(
                 action,
                 &[
-                    "It is returned when Machine m has ended its change, or does not exist any more",
-                    &turn_to(action, "u1"),
-                    "a second change of the control plane meanwhile would destroy the cluster",
+                    "two changes of the control plane at once can cost etcd its quorum",
+                    &format!("Keep {}", turn_to(action, "u1")),
+                    &format!("It is removed when the {what} of m has ended"),
+                    &format!("tatara describe cluster {action} -n turn"),
                 ],
             );
         }

@@ -7,6 +7,7 @@ use super::super::observed::Observed;
 use super::{Action, Plan};
 use crate::api::Cluster;
 use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::core::control_plane::health::Verdict;
 use crate::core::control_plane::orphan::{self, Kept};
 use crate::core::control_plane::{Member, Members, Obstacle, quorum};
 use crate::core::words;
@@ -103,7 +104,7 @@ fn stranger<'a>(
 pub(super) fn health(observed: &Observed) -> Option<Finding> {
     let members = match observed.etcd.as_ref()? {
         Ok(members) => members,
-        Err(why) if !observed.leaderless.is_empty() => {
+        Err(why) if has_lost_quorum(observed) => {
             return Some(quorum_lost(&observed.leaderless, why));
         }
         Err(why) => return Some(unread(why)),
@@ -114,10 +115,18 @@ pub(super) fn health(observed: &Observed) -> Option<Finding> {
     }))
 }
 
-/// Members serve, and elect no leader. That of those who are down is not known: they may run on, and not be reached.
+/// Members answer and know no leader, and the API does not serve: others that have the quorum would have to be out of reach of all.
+fn has_lost_quorum(observed: &Observed) -> bool {
+    let verdict = observed
+        .health
+        .as_ref()
+        .map(|health| health.judgement.verdict);
+    !observed.leaderless.is_empty() && verdict != Some(Verdict::Healthy)
+}
+
 fn quorum_lost(leaderless: &[String], why: &str) -> Finding {
     let message = format!(
-        "etcd has lost its quorum: the member of {} serves and knows no leader, so half or more of the members are down or not connected, and nothing of the control plane is changed: {why}. Start the machines of the others, also of members that belong to no Machine, as after kubeadm join by hand. Only if half or more are lost for good: docs/day-2.md#lost-quorum; delete no Machine before",
+        "no etcd member that answers the manager knows a leader ({}): {why}. Nothing of the control plane is changed. If the API of the cluster still takes writes, the other members have the quorum: restore the network between these machines and the others. Otherwise start the machines of the others, also of members that belong to no Machine, as after kubeadm join by hand. Delete no Machine. Only if half or more of the members are lost for good: docs/day-2.md#lost-quorum",
         leaderless.join(", ")
     );
     Finding::no(ETCD, Reason::QuorumLost, message)

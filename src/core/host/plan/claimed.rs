@@ -5,6 +5,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::super::observed::Observed;
 use super::{ASK_AGAIN, Plan, State, consumer, is_deleted, owned, unavailable};
 use crate::api::conditions::{ConditionType, Finding, Reason, find};
+use crate::api::installation::WipePolicy;
 use crate::core::Next;
 use crate::core::node::{Follow, JobKind};
 
@@ -48,7 +49,11 @@ fn followed(observed: &Observed, follow: &Follow) -> Plan {
             State::Releasing,
             Reason::WaitingForStep,
             format!(
-                "its Machine released it; it is reset when the step that runs on it has ended: {far}"
+                "its Machine released it; {} when the step that runs on it has ended: {far}",
+                match observed.host.spec.wipe_policy {
+                    WipePolicy::Retain => "its kubelet is stopped, and its data kept,",
+                    WipePolicy::Reset | WipePolicy::Reinstall => "it is reset",
+                }
             ),
             Next::OnChange,
         ),

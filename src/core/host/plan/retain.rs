@@ -19,12 +19,12 @@ pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner) -> Plan {
     let runs = jobs.find(|kind| *kind != JobKind::Reset && is_running(kind));
     let mut plan = if let Some(kind) = runs {
         let message = format!(
-            "{} still runs on it; its kubelet is stopped when that has ended",
+            "its Machine released it; its kubelet is stopped when the step that runs on it has ended ({}), and its data is kept, as set by spec.wipePolicy",
             kind.title()
         );
         unavailable(
             State::Releasing,
-            Reason::Retaining,
+            Reason::WaitingForStep,
             message,
             Next::After(TRY_AGAIN),
         )
@@ -32,7 +32,7 @@ pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner) -> Plan {
         let mut plan = unavailable(
             State::Releasing,
             Reason::Retaining,
-            "stopping its kubelet; nothing else on it is undone, as set by spec.wipePolicy",
+            "stopping its kubelet, and keepalived if it holds the virtual IP; nothing else is undone, as set by spec.wipePolicy",
             Next::After(ASK_AGAIN),
         );
         plan.actions.push(Action::StopKubelet(owner.marker.clone()));

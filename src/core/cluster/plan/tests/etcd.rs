@@ -250,11 +250,13 @@ fn a_member_that_knows_no_leader_tells_a_lost_quorum_apart_from_a_lost_route() {
     let says = ("EtcdHealthy", "EtcdUnreachable", &["restore SSH"][..]);
     expect("no route", &observed, &[], says);
     observed.leaderless = vec!["cp-0".into()];
+    expect("others have the quorum", &observed, &[], says);
+    observed.health = None;
     let says = (
         "EtcdHealthy",
         "QuorumLost",
         &[
-            "the member of cp-0 serves and knows no leader",
+            "no etcd member that answers the manager knows a leader (cp-0)",
             "docs/day-2.md#lost-quorum",
         ][..],
     );

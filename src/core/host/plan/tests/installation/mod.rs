@@ -327,9 +327,9 @@ fn a_kubelet_is_not_stopped_for_good_while_a_job_of_its_machine_may_start_it_aga
         let waits = plan(&runs, at(0));
         assert_eq!(waits.actions, [], "active: {is_active}");
         let said = finding(&waits, "Available");
-        assert_eq!(said.reason, Reason::Retaining, "active: {is_active}");
+        assert_eq!(said.reason, Reason::WaitingForStep, "active: {is_active}");
         assert!(
-            said.message.contains("still runs on it"),
+            said.message.contains("its data is kept"),
             "{}",
             said.message
         );
