@@ -270,7 +270,7 @@ fn policies_have_no_type_errors() {
             )
             .json();
         let all = all["items"].as_array().expect("a list").clone();
-        assert_eq!(all.len(), 5);
+        assert_eq!(all.len(), 6);
         for policy in &all {
             assert_eq!(
                 policy["status"]["typeChecking"]["expressionWarnings"],

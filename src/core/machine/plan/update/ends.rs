@@ -91,7 +91,7 @@ pub fn ended(observed: &Observed, plan: &Plan) -> Option<Observed> {
 /// What an update that may not go on gives back meanwhile: who is in its way may need its turn, or its Node. Nothing while a job
 /// runs, or has left its member stopped.
 pub(super) fn put_down(observed: &Observed, is_under_way: bool) -> Vec<Action> {
-    if is_under_way || unwell(observed, components(observed)).is_some() {
+    if is_under_way || is_unwell(observed) {
         return Vec::new();
     }
     let over = end_of_turn(observed);
@@ -105,6 +105,11 @@ pub(super) fn put_down(observed: &Observed, is_under_way: bool) -> Vec<Action> {
     actions.extend(uncordon(observed));
     actions.extend(over.map(Action::ReturnTurn));
     actions
+}
+
+/// Whether the control plane on its machine cannot be counted on, as it answered last.
+pub(super) fn is_unwell(observed: &Observed) -> bool {
+    unwell(observed, components(observed)).is_some()
 }
 
 /// The components of the control plane on its machine, as they answered last.

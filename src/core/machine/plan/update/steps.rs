@@ -11,8 +11,8 @@ use super::super::bootstrap::run;
 use super::super::joining::{busy, turn_of_another};
 use super::super::{Action, DRAIN_AGAIN, Plan, drain, known_node};
 use super::{
-    Step, control_plane, differs, end_of_turn, ends::finish, follow, has_turn_to_upgrade, is_other,
-    not, of_job, runs_other, updating, waiting,
+    Step, control_plane, differs, end_of_turn, ends::finish, ends::is_unwell, follow,
+    has_turn_to_upgrade, is_other, not, of_job, runs_other, updating, waiting,
 };
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{Finding, Reason};
@@ -37,9 +37,15 @@ pub(super) fn next(observed: &Observed, seen: &Observation, now: Timestamp) -> S
         Err(problem) => return Step::Waits(not(Reason::InvalidConfiguration, problem), None),
     };
     let host = OnHost { observed, seen };
-    let all = || archives.iter().chain([&upgrade, &kubelet]);
-    if let Some(unit) = all().find(|unit| host.runs(unit.kind)) {
+    if let Some(unit) = [&upgrade, &kubelet]
+        .into_iter()
+        .find(|unit| host.runs(unit.kind))
+    {
         return Step::goes(host.runs_on(unit, of_job(run(observed, seen, unit.kind, now))));
+    }
+    // also one that is not wanted any more: the next job would wait for its end, with the turn
+    if host.runs(JobKind::Images) {
+        return Step::goes(of_job(run(observed, seen, JobKind::Images, now)));
     }
     // what was begun is ended, also where the Node shows what is wanted meanwhile
     let upgrades = differs(observed) != Some(false) || host.broke_off(JobKind::Upgrade);
@@ -55,10 +61,15 @@ pub(super) fn next(observed: &Observed, seen: &Observation, now: Timestamp) -> S
         return finish(observed);
     }
     // it may take long: before the turn, and before etcd is asked
-    let imports_now = upgrades_now && !host.is_half_upgraded();
+    let is_down = host.is_half_upgraded() && is_unwell(observed);
+    let comes_first = is_down || (replaces_now && host.needs_kubelet_first());
     let archives = archives.as_ref().filter(|unit| !host.is_done(unit));
-    if let Some(archives) = archives.filter(|_| imports_now) {
-        return Step::goes(start(&host, archives, now));
+    if let Some(archives) = archives.filter(|_| upgrades_now && !comes_first) {
+        let mut plan = start(&host, archives, now);
+        // of an edit in mid-update
+        let over = end_of_turn(observed).filter(|_| !host.may_have_stopped());
+        plan.actions.splice(0..0, over.map(Action::ReturnTurn));
+        return Step::goes(plan);
     }
     if let Some(cluster) = &observed.cluster
         && observed.acts_as_control_plane()

@@ -1,6 +1,7 @@
 //! A Machine whose versions differ from what its node runs.
 
 mod addons;
+mod archives;
 mod control_plane;
 mod ends;
 mod gates;
@@ -110,18 +111,6 @@ fn with_turn(observed: Observed, machine: &str) -> Observed {
     })
 }
 
-/// With archives of images that are imported before an update.
-fn with_archives(mut observed: Observed) -> Observed {
-    let mut value = observed.resolved.clone().expect("a value");
-    let archive = format!(
-        "https://mirror.example/images.tar#sha256={}",
-        "a".repeat(64)
-    );
-    value["node"] = json!({ "software": { "source": "packages", "imageArchives": [archive] } });
-    observed.spec = Ok(MachineProviderSpec::decode(&value).expect("a provider spec"));
-    observed
-}
-
 fn drain() -> Action {
     Action::Drain {
         node: "host-a".into(),
@@ -174,40 +163,6 @@ fn a_worker_goes_from_kubeadm_over_its_drain_to_the_kubelet() {
     let undone = of(&[(Upgrade, Succeeded), (Kubelet, Succeeded)]);
     let run = [drain(), Action::RunJob(Kubelet)];
     expect("again", &undone, &run, says("Updating", "Draining"));
-}
-
-#[test]
-fn archives_of_images_are_imported_before_the_turn_and_before_etcd_is_asked() {
-    use UnitState::{Interrupted, Running, Succeeded};
-    let begin = with_archives(old_control_plane(&[OWN], &[]));
-    let run = [Action::RunJob(JobKind::Images)];
-    let says = says("Updating", "Updating");
-    expect("it begins", &plan(&begin, at(0)), &run, says);
-    let of = |jobs: &[(JobKind, UnitState)]| {
-        let observed = with_archives(old_control_plane(&[OWN], &[]));
-        plan(&shows(observed, jobs, "v1.35.4"), at(0))
-    };
-    let runs = of(&[(JobKind::Images, Running(step("images")))]);
-    expect("attached", &runs, &run, says);
-    let take = [
-        Action::TakeTurn(TurnAction::Upgrade),
-        Action::RunJob(JobKind::Upgrade),
-    ];
-    assert_eq!(of(&[(JobKind::Images, Succeeded)]).actions, take);
-    let worker = shows(
-        with_archives(old_worker(&[])),
-        &[(JobKind::Images, Succeeded)],
-        "v1.35.4",
-    );
-    assert_eq!(plan(&worker, at(0)).actions, take[1..]);
-    // kubeadm may have stopped its member: nothing else comes before that serves again
-    let half = (JobKind::Upgrade, Interrupted(step("upgrade")));
-    let half = shows(
-        with_archives(old_control_plane(&[OWN], &[])),
-        &[half],
-        "v1.35.4",
-    );
-    assert_eq!(plan(&with_turn(half, ME), at(0)).actions, take[1..]);
 }
 
 #[test]
