@@ -17,12 +17,11 @@ use crate::store::Key;
 /// A list this old is still what is read now: the turn is returned on it, which removes and stops nothing.
 const JUST_NOW: SignedDuration = SignedDuration::from_secs(1);
 
-/// Why the members cannot be read. That proves nothing about them.
+/// Why a change of the members was not made: nobody could be asked for it, or all refuse.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Silence(pub String);
 
-/// Why no list of the members can be read.
-#[derive(Default)]
+/// Why no list of the members can be read. That proves nothing about them.
 struct Unread {
     /// What each machine answers.
     why: String,

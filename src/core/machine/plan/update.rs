@@ -1,6 +1,6 @@
 //! A Machine whose `spec.versions` differ from what its node runs, or whose node has other settings than its Cluster, is updated
-//! in place: `kubeadm upgrade`, drain, kubelet, uncordon. A control plane has the turn from its beginning to its end, and etcd must
-//! do without its member for a while.
+//! in place: import of image archives, `kubeadm upgrade`, drain, kubelet, uncordon. A control plane takes the turn after that import, and
+//! has it to the end; etcd must do without its member for a while.
 //!
 //! What was done is read from the host: a job that has succeeded is not run again. Condition `Updating` exists from the first
 //! step to the last, and a manager that finds it asks the host.

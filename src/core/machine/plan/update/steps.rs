@@ -247,8 +247,9 @@ fn take_turn(observed: &Observed, cluster: &ObservedCluster) -> Result<Plan, Fin
 }
 
 /// Requires that etcd keeps its quorum while the member of this machine starts anew. `members`: its list, or why there is
-/// none. Where the update may have stopped that member, it goes on: nothing else brings it back. That no list can be read is no
-/// sign of that beside other control planes: the API server of this machine, which needs that member, must be known not to serve.
+/// none. Where the update may have stopped that member, it goes on: nothing else brings it back. Neither a list that
+/// shows trouble nor a missing one is a sign of that beside other control planes: the API server of this machine, which needs that
+/// member, must not have served for a while.
 ///
 /// # Errors
 /// What it waits for, in condition `UpToDate`.
@@ -257,7 +258,7 @@ pub fn may_restart(
     members: Result<&Arc<Members>, String>,
 ) -> Result<(), Finding> {
     // a member that serves knows no leader during an election either: its API server has to be away for a while as well
-    let is_down = has_lost_api(observed)
+    let is_down = may_be_down(observed)
         && members.as_ref().map_or(true, |members| {
             let member = observed.member(members);
             member.is_none_or(|member| members.trouble(member).is_some())
@@ -287,8 +288,8 @@ pub fn may_restart(
     })
 }
 
-/// Whether its own member may be assumed not to serve, where no list says so.
-fn has_lost_api(observed: &Observed) -> bool {
+/// Whether its own member may be down: the API server beside it has not served for a while. A lone one is not asked for that.
+fn may_be_down(observed: &Observed) -> bool {
     observed.cluster.as_ref().is_some_and(|cluster| {
         let components = cluster.components.as_ref();
         cluster.other_control_planes.is_empty()
@@ -299,7 +300,7 @@ fn has_lost_api(observed: &Observed) -> bool {
 /// Whether a job of an update runs, or has broken off where it may have stopped the member of its machine.
 pub(super) fn is_under_way(observed: &Observed, seen: &Observation) -> bool {
     let host = OnHost { observed, seen };
-    host.runs(JobKind::Upgrade) || host.runs(JobKind::Kubelet) || host.may_have_stopped()
+    host.runs(JobKind::Upgrade) || host.may_have_stopped()
 }
 
 /// Whether a job on its host broke off that may have stopped its member.
