@@ -65,6 +65,7 @@ macro_rules! templates {
 
 pub(super) const TEMPLATES: &[(&str, &str)] = templates!(
     "follow.sh",
+    "lib/check-api.sh",
     "lib/cleanup.sh",
     "lib/containerd.sh",
     "lib/durable.sh",

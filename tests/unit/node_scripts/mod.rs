@@ -2,6 +2,7 @@
 // what fails here fails the test
 #![allow(clippy::panic, clippy::unwrap_used)]
 
+mod address;
 mod cleanup;
 mod failures;
 mod images;
