@@ -39,7 +39,7 @@ pub enum Evidence {
     Simulated,
     /// The time limit `hostReleaseTimeoutSeconds`, an act of the user that was given before, has passed.
     TimeLimit,
-    /// The kubelet is stopped and disabled, and the rest is kept as `wipePolicy: retain` says.
+    /// The kubelet is stopped and disabled, no process of a pod runs, and the data is kept as `wipePolicy: retain` says.
     KubeletStopped,
 }
 
@@ -154,7 +154,7 @@ impl Proof {
         Self::when(has_passed, machine_uid, Evidence::TimeLimit)
     }
 
-    /// A host with `wipePolicy: retain`, whose controller reports that its kubelet is stopped and disabled.
+    /// A host with `wipePolicy: retain`, whose kubelet is stopped and disabled, and which runs no process of a pod.
     pub fn of_retained(machine_uid: &str, is_retained: bool) -> Option<Self> {
         Self::when(is_retained, machine_uid, Evidence::KubeletStopped)
     }

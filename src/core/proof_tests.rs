@@ -41,6 +41,7 @@ fn seen(owner: Ownership, occupied: bool, units: &[(&str, JobKind, UnitState)]) 
         units: units.collect(),
         versions: SoftwareVersions::default(),
         kubelet_active: false,
+        pods_run: false,
         installation: None,
         authority: None,
     }

@@ -37,6 +37,7 @@ fn seen(initialized: bool, authority: Option<&str>) -> Contact {
         units: Vec::new(),
         versions: SoftwareVersions::default(),
         kubelet_active: true,
+        pods_run: false,
         installation: None,
         authority: authority.map(str::to_owned),
     }))

@@ -26,6 +26,8 @@ pub struct Observation {
     pub versions: SoftwareVersions,
     /// Whether systemd has the kubelet running.
     pub kubelet_active: bool,
+    /// Whether a process of a pod runs.
+    pub pods_run: bool,
     /// The installation that its operating system came from, where that was ours.
     pub installation: Option<String>,
     /// `sha256:<hex>` of kubeadm's file with the CA's certificate, where its key is there as well: from before
@@ -53,6 +55,7 @@ struct RawObservation {
     facts: HostFacts,
     versions: SoftwareVersions,
     kubelet_active: bool,
+    pods_run: bool,
     #[serde(default)]
     installation: Option<String>,
     #[serde(default)]
@@ -76,6 +79,7 @@ pub fn parse_observation(stdout: &[u8]) -> Result<Observation, ParseError> {
         units: printed.units,
         versions: printed.versions,
         kubelet_active: printed.kubelet_active,
+        pods_run: printed.pods_run,
         installation: printed.installation,
         authority: printed.authority,
     })

@@ -332,6 +332,7 @@ fn an_observation_is_read_with_facts_marker_units_and_versions() {
             "diskBytes":5,"machineID":"ab","addresses":["10.0.0.1"],"systemd":252,"cgroup":"v2"},
         "versions": {"kubelet":"v1.36.3","kubeadm":null,"containerd":"1.7.24"},
         "kubeletActive": true,
+        "podsRun": true,
         "authority": "sha256:ab12",
         "units": [{"machine":"5e2b7a64","unit":"prepare","identity":"ab","state":"succeeded"},
             {"machine":"5e2b7a64","unit":"init","identity":"cd","state":"interrupted","step":"init","index":2,"total":2}],
@@ -344,7 +345,7 @@ fn an_observation_is_read_with_facts_marker_units_and_versions() {
     assert_eq!(observed.occupied[0].code, "occupied");
     assert_eq!(observed.facts.default_interface, None);
     assert_eq!(observed.versions.kubeadm, None);
-    assert!(observed.kubelet_active);
+    assert!(observed.kubelet_active && observed.pods_run);
     assert_eq!(observed.authority.as_deref(), Some("sha256:ab12"));
     let unit = observed
         .job(&Job::new(JobKind::Prepare, "5e2b7a64"))

@@ -6,6 +6,7 @@ mod address;
 mod cleanup;
 mod failures;
 mod images;
+mod retain;
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -175,6 +176,8 @@ fn write_all(folder: &Path) {
         "follow.sh",
         follow(&marker.job(JobKind::Init)).unwrap().as_str(),
     );
+    let retain = tatara::core::node::retain(&marker).unwrap();
+    write("retain.sh", retain.as_str());
     write("observe.sh", observe().unwrap().as_str());
     write("log.sh", log("u", None).unwrap().as_str());
     write(

@@ -8,7 +8,8 @@ use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::Next;
 use crate::core::node::{JobKind, Observation, Owner, UnitState};
 
-/// Nothing is undone, but for the kubelet: it would bring the node back into the cluster.
+/// Its data is kept. Its kubelet would bring the node back into the cluster, and its pods would go on beside their successors:
+/// both end.
 pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner) -> Plan {
     let is_running = |kind: &JobKind| {
         let job = seen.job(&owner.marker.job(*kind));
@@ -19,7 +20,7 @@ pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner) -> Plan {
     let runs = jobs.find(|kind| *kind != JobKind::Reset && is_running(kind));
     let mut plan = if let Some(kind) = runs {
         let message = format!(
-            "its Machine released it; its kubelet is stopped when the step that runs on it has ended ({}), and its data is kept, as set by spec.wipePolicy",
+            "its Machine released it; its kubelet and its pods are stopped when the step that runs on it has ended ({}), and its data is kept, as set by spec.wipePolicy",
             kind.title()
         );
         unavailable(
@@ -28,11 +29,11 @@ pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner) -> Plan {
             message,
             Next::After(TRY_AGAIN),
         )
-    } else if seen.kubelet_active {
+    } else if seen.kubelet_active || seen.pods_run {
         let mut plan = unavailable(
             State::Releasing,
             Reason::Retaining,
-            "stopping its kubelet, and keepalived if it holds the virtual IP; nothing else is undone, as set by spec.wipePolicy",
+            "stopping its kubelet, its pods, and keepalived if it holds the virtual IP; its data is kept, as set by spec.wipePolicy",
             Next::After(ASK_AGAIN),
         );
         plan.actions.push(Action::StopKubelet(owner.marker.clone()));

@@ -224,10 +224,12 @@ fn fenced(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan {
     )
 }
 
-/// The kubelet is stopped for good, and by the user's wish nothing else is undone: the Host keeps its claim and its marker.
+/// The kubelet is stopped for good, no process of a pod runs, and by the user's wish its data is kept: the Host keeps its claim and its marker.
 fn retained(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan {
     let is_stopped = match &held.contact {
-        Contact::Seen(seen) => !seen.kubelet_active && seen.owner.of(&observed.marker).is_some(),
+        Contact::Seen(seen) => {
+            !seen.kubelet_active && !seen.pods_run && seen.owner.of(&observed.marker).is_some()
+        }
         _ => false,
     };
     let power = match held.power {
@@ -236,15 +238,16 @@ fn retained(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan 
     };
     let Some(proof) = Proof::of_retained(observed.uid(), is_stopped).or(power) else {
         let name = &held.name;
-        let message =
-            format!("Host {name} is retained, but does not confirm that its kubelet is stopped");
+        let message = format!(
+            "Host {name} is retained, but does not confirm that its kubelet and its pods are stopped"
+        );
         return Plan {
             next: Next::After(API_AGAIN),
             ..Plan::waiting(deleting(Reason::WaitingForHost, message))
         };
     };
     let message = format!(
-        "the kubelet of Host {} is stopped, and nothing else is undone, as its spec.wipePolicy says; this Machine is removed",
+        "the kubelet and the pods of Host {} are stopped, and its data is kept, as its spec.wipePolicy says; this Machine is removed",
         held.name
     );
     let state = format!("Host {} is retained", held.name);

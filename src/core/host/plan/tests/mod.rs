@@ -72,6 +72,7 @@ fn seen(owner: Ownership) -> Observation {
         units: Vec::new(),
         versions: SoftwareVersions::default(),
         kubelet_active: false,
+        pods_run: false,
         installation: None,
         authority: None,
     }

@@ -227,6 +227,7 @@ fn unmarked(units: Vec<UnitStatus>) -> Observation {
         units,
         versions: SoftwareVersions::default(),
         kubelet_active: false,
+        pods_run: false,
         installation: None,
         authority: None,
     }

@@ -198,8 +198,13 @@ fn a_released_host_is_fenced_then_installed_retained_or_reset_as_its_owner_wants
         seen.kubelet_active = true;
         Contact::Seen(Box::new(seen))
     };
+    let pods = || {
+        let mut seen = seen(marked("here", "m"));
+        seen.pods_run = true;
+        Contact::Seen(Box::new(seen))
+    };
     let stop = Action::StopKubelet(marker("here", "m"));
-    let cases: [(&str, Observed, &[Action], &str); 13] = [
+    let cases: [(&str, Observed, &[Action], &str); 14] = [
         (
             "reinstall",
             host(&released("reinstall"), ours()),
@@ -251,7 +256,13 @@ fn a_released_host_is_fenced_then_installed_retained_or_reset_as_its_owner_wants
         (
             "retain, its kubelet runs",
             host(&released("retain"), running()),
-            &[stop],
+            std::slice::from_ref(&stop),
+            "Retaining",
+        ),
+        (
+            "retain, its pods run",
+            host(&released("retain"), pods()),
+            std::slice::from_ref(&stop),
             "Retaining",
         ),
         ("retain", host(&released("retain"), ours()), &[], "Retained"),
