@@ -12,7 +12,13 @@ fn import(machine: &Path, unit: &Unit) -> String {
     std::fs::create_dir_all(&programs).unwrap();
     std::fs::create_dir_all(&folder).unwrap();
     let curl = "while (($#)); do [[ $1 != -o ]] || echo x >\"$2\"; shift; done; printf 200";
-    for (name, text) in [("curl", curl), ("ctr", "echo \"ctr $3 $4\"")] {
+    // what containerd has is in a file, so that a test can take it away as the kubelet does
+    let images = machine.join("in-containerd");
+    let ctr = format!(
+        "if [[ $4 == ls ]]; then cat {0} 2>/dev/null; exit 0; fi\necho registry.example/x:1 >{0}\necho \"ctr $3 $4\"; echo 'unpacking registry.example/x:1 (sha256:1)...done'",
+        images.display()
+    );
+    for (name, text) in [("curl", curl), ("ctr", &*ctr)] {
         let path = programs.join(name);
         std::fs::write(&path, format!("#!/bin/bash\n{text}\n")).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -42,7 +48,7 @@ fn an_update_imports_the_archives_that_are_new() {
         })
     };
     settings.software.image_archives = vec![format!("http://x/old#sha256={SUM}")];
-    let imported = "importing http://x/old\nctr images import\n";
+    let imported = "importing http://x/old\nctr images import\nunpacking registry.example/x:1 (sha256:1)...done\n";
     let prepared = prepared(Role::Worker, &settings, false);
     assert_eq!(import(machine.path(), &prepared), imported);
     let before = "http://x/old was imported before\n";
@@ -53,8 +59,30 @@ fn an_update_imports_the_archives_that_are_new() {
     std::fs::rename(note(SUM), note(&"0".repeat(64))).unwrap();
     let old = format!("http://x/old#sha256={}", "0".repeat(64));
     settings.software.image_archives = vec![old, format!("http://x/new#sha256={SUM}")];
-    let wanted = "http://x/old was imported before\nimporting http://x/new\nctr images import\n";
+    let wanted = "http://x/old was imported before\nimporting http://x/new\nctr images import\nunpacking registry.example/x:1 (sha256:1)...done\n";
     assert_eq!(import(machine.path(), &upgraded(&settings)), wanted);
     let again = import(machine.path(), &upgraded(&settings));
     assert_eq!(again, format!("{before}http://x/new was imported before\n"));
+}
+
+/// Unused images are what the kubelet removes first when a disk fills up.
+#[test]
+fn an_archive_whose_images_are_gone_is_imported_again() {
+    let machine = tempfile::tempdir().unwrap();
+    let mut settings = settings(SoftwareSource::Packages, true);
+    settings.software.image_archives = vec![format!("http://x/old#sha256={SUM}")];
+    let prepared = prepared(Role::Worker, &settings, false);
+    let imports = || import(machine.path(), &prepared).contains("ctr images import");
+    assert!(imports());
+    assert!(!imports());
+    std::fs::write(
+        machine.path().join("in-containerd"),
+        "registry.example/y:1\n",
+    )
+    .unwrap();
+    assert!(imports());
+    assert!(!imports());
+    // as it was noted before: of which images is not known
+    std::fs::write(machine.path().join(format!("image-{SUM}")), "").unwrap();
+    assert!(imports());
 }
