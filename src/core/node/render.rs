@@ -69,6 +69,7 @@ pub(super) const TEMPLATES: &[(&str, &str)] = templates!(
     "lib/cleanup.sh",
     "lib/containerd.sh",
     "lib/durable.sh",
+    "lib/etcd.sh",
     "lib/give-address.sh",
     "lib/interfaces.sh",
     "lib/json.sh",

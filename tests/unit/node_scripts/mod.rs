@@ -6,6 +6,7 @@ mod address;
 mod cleanup;
 mod failures;
 mod images;
+mod quorum;
 mod retain;
 
 use std::collections::{BTreeMap, HashSet};

@@ -1,0 +1,82 @@
+//! What etcd says just before a new kubelet restarts its member.
+
+use super::*;
+
+/// Asks on a host of a cluster of as many members, of which these others answer; its own is the first.
+fn asks(members: usize, own: bool, healthy: &[usize]) -> (bool, String) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().to_str().unwrap();
+    for name in ["bin", "etc/kubernetes/manifests"] {
+        std::fs::create_dir_all(folder.path().join(name)).unwrap();
+    }
+    let manifest = "    - --advertise-client-urls=https://10.0.0.1:2379\n";
+    std::fs::write(
+        folder.path().join("etc/kubernetes/manifests/etcd.yaml"),
+        manifest,
+    )
+    .unwrap();
+    let list: Vec<String> = (1..=members)
+        .map(|n| format!(r#"{{"ID":"{n}","clientURLs":["https://10.0.0.{n}:2379"]}}"#))
+        .collect();
+    let answers: String = healthy
+        .iter()
+        .map(|n| format!("https://10.0.0.{n}:2379/health) echo '{{\"health\":\"true\"}}' ;;\n"))
+        .collect();
+    let curl = format!(
+        "#!/bin/bash\nfor each in \"$@\"; do case $each in
+https://127.0.0.1:2379/v3/cluster/member/list) {own} || exit 7; echo '{{\"members\":[{}]}}' ;;
+{answers}https://*) exit 7 ;;
+esac; done\n",
+        list.join(",")
+    );
+    let path = folder.path().join("bin/curl");
+    std::fs::write(&path, curl).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let settings = settings(SoftwareSource::Packages, false);
+    let unit = on_host(Role::ControlPlane, &settings, false, |input| {
+        kubelet(input, "")
+    });
+    let step = unit.steps.iter().find(|step| step.name == "kubelet");
+    let (functions, rest) = step
+        .unwrap()
+        .script
+        .split_once("\n# also when this attempt breaks off")
+        .unwrap();
+    // it is asked after the programs are installed, and before the kubelet is started anew
+    let place = |what: &str| rest.find(what).unwrap();
+    assert!(place("install_programs") < place("others_keep_quorum"));
+    assert!(place("others_keep_quorum") < place("systemctl restart kubelet"));
+    let script = format!("{functions}\nothers_keep_quorum")
+        .replace("/etc/kubernetes/", &format!("{root}/etc/kubernetes/"));
+    let path = std::env::var("PATH").unwrap();
+    let output = Command::new("bash")
+        .args(["-c", &script])
+        .env("PATH", format!("{root}/bin:{path}"))
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.success(), errors)
+}
+
+#[test]
+fn a_new_kubelet_does_not_restart_the_member_that_etcd_needs() {
+    let goes_on: [(usize, bool, &[usize]); 5] = [
+        (1, true, &[]),
+        (2, true, &[2]),
+        (3, true, &[2, 3]),
+        (5, true, &[2, 3, 4]),
+        // it is down already
+        (3, false, &[2]),
+    ];
+    for (members, own, healthy) in goes_on {
+        let (ended, errors) = asks(members, own, healthy);
+        assert!(ended, "{members} {healthy:?}: {errors}");
+    }
+    let fails: [(usize, &[usize]); 3] = [(2, &[]), (3, &[3]), (5, &[2, 3])];
+    for (members, healthy) in fails {
+        let (ended, errors) = asks(members, true, healthy);
+        assert!(!ended, "{members} {healthy:?}");
+        assert!(errors.contains("etcd would have no quorum"), "{errors}");
+    }
+}
