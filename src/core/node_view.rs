@@ -48,10 +48,44 @@ pub struct NodeView {
     pub volumes_in_use: Vec<String>,
 }
 
+/// What an entry of a list or map takes beside its text.
+const PIECE: usize = 64;
+
 impl NodeView {
     /// Whether Tatara has cordoned it: for an update or a deletion.
     pub fn is_cordoned_by_us(&self) -> bool {
         self.annotations.contains_key(ANNOTATION_CORDONED)
+    }
+
+    /// About how many bytes it takes in memory.
+    pub fn weight(&self) -> usize {
+        let pairs = self.labels.iter().chain(&self.annotations);
+        let pairs = pairs.map(|(key, value)| PIECE + key.len() + value.len());
+        let volumes = self.volumes_attached.iter().chain(&self.volumes_in_use);
+        let volumes = volumes.map(|name| PIECE + name.len());
+        let addresses = self.addresses.iter();
+        let addresses = addresses.map(|a| PIECE + a.address.len() + a.type_.len());
+        let taints = self.taints.iter();
+        let taints = taints.map(|t| {
+            let value = t.value.as_deref().unwrap_or_default();
+            PIECE + t.key.len() + value.len() + t.effect.len()
+        });
+        let own = [
+            &self.name,
+            &self.uid,
+            &self.ready_reason,
+            &self.ready_message,
+            &self.kubelet_version,
+        ];
+        let own: usize = own.iter().map(|text| text.len()).sum();
+        size_of::<Self>()
+            + own
+            + self.provider_id.as_ref().map_or(0, String::len)
+            + pairs
+                .chain(volumes)
+                .chain(addresses)
+                .chain(taints)
+                .sum::<usize>()
     }
 
     /// Reads a Node.

@@ -12,6 +12,7 @@ mod connect_error;
 mod credential;
 mod host_key;
 mod key_cost;
+pub mod limits;
 mod login;
 mod patience;
 mod pool;

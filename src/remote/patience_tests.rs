@@ -15,6 +15,7 @@ fn patience<S>(service: S, call: Duration, silence: Duration) -> Patience<S> {
         service,
         call,
         silence,
+        share: None,
     }
 }
 
@@ -87,4 +88,64 @@ async fn a_watch_goes_on_while_anything_comes_and_ends_in_silence() {
     let (came, error) = ask("/api/v1/nodes?limit=500&watch=true", 30, SHORT, LONG).await;
     assert_eq!(came, 30);
     assert_eq!(error, "no answer within 900ms");
+}
+
+/// A server that always has the next piece ready.
+struct Flood(&'static [u8]);
+
+impl HttpBody for Flood {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(self.0)))))
+    }
+}
+
+async fn flooded(uri: &str, piece: &'static [u8], share: Option<Arc<Share>>) -> (usize, String) {
+    let flood = move |_| at_once(Ok::<_, BoxError>(Response::new(Flood(piece))));
+    let mut service = Patience {
+        share,
+        ..patience(service_fn(flood), SHORT, LONG)
+    };
+    let mut body = service.call(request(uri)).await.unwrap().into_body();
+    let mut bytes = 0;
+    loop {
+        match std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+            Some(Ok(frame)) => bytes += frame.data_ref().unwrap().len(),
+            Some(Err(error)) => return (bytes, error.to_string()),
+            None => unreachable!("it has no end"),
+        }
+        // as a reader on a runtime does
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_stream_without_a_pause_ends_in_time_as_well() {
+    let (_, error) = flooded("/api/v1/nodes", b"x", None).await;
+    assert_eq!(error, "no answer within 300ms");
+}
+
+#[tokio::test]
+async fn an_endless_answer_and_an_endless_line_cost_no_more_than_their_limits() {
+    static PIECE: [u8; 64 << 10] = [b'x'; 64 << 10];
+    let cases = [
+        ("/api/v1/nodes", 16 << 20, "bytes in one answer"),
+        (
+            "/api/v1/nodes?watch=true",
+            4 << 20,
+            "bytes in one line of a watch",
+        ),
+    ];
+    for (uri, limit, what) in cases {
+        let share = Share::of(&Uri::from_static("https://192.0.2.1:6443"));
+        let (bytes, error) = flooded(uri, &PIECE, Some(share)).await;
+        assert_eq!(bytes, limit, "{error}");
+        let said = format!("the server 192.0.2.1:6443 sent more than {limit} {what}");
+        assert!(error.starts_with(&said), "{error}");
+    }
 }

@@ -20,6 +20,7 @@ use tower::retry::RetryLayer;
 use tower::util::{BoxService, ServiceExt as _};
 use tower::{BoxError, ServiceBuilder};
 
+use super::limits::Share;
 use super::patience::Patience;
 use super::transport::ByteStream;
 use super::{Pool, RunError, Target};
@@ -145,7 +146,8 @@ impl Drop for Attempt<'_> {
     }
 }
 
-/// A client for `config` over `route`. It connects with the first request. Each request has a time limit, and a
+/// A client for `config` over `route`, of a server that is not the manager's own: what it sends has the
+/// [limits](super::limits). It connects with the first request. Each request has a time limit, and a
 /// connection to a peer that does not answer is closed.
 ///
 /// Errors of the route are errors of requests, with a [`ConnectError`](super::ConnectError) or
@@ -154,14 +156,23 @@ impl Drop for Attempt<'_> {
 /// # Errors
 /// `config` cannot be used.
 pub fn kube_client(config: kube::Config, route: Route) -> kube::Result<kube::Client> {
-    Ok(kube_builder(config, route)?.build())
+    let share = Share::of(&config.cluster_url);
+    Ok(builder(config, route, Some(share))?.build())
 }
 
-/// The builder of [`kube_client`]'s client, for callers that wrap each request.
+/// The builder of a client of the management API, for callers that wrap each request. Its answers have time limits only.
 ///
 /// # Errors
 /// `config` cannot be used.
 pub fn kube_builder(config: kube::Config, route: Route) -> kube::Result<ClientBuilder<Api>> {
+    builder(config, route, None)
+}
+
+fn builder(
+    config: kube::Config,
+    route: Route,
+    share: Option<Arc<Share>>,
+) -> kube::Result<ClientBuilder<Api>> {
     if matches!(route, Route::Direct) && config.proxy_url.is_some() {
         // fails if the configuration has a proxy, which is not supported
         kube::Client::try_from(config.clone())?;
@@ -193,7 +204,7 @@ pub fn kube_builder(config: kube::Config, route: Route) -> kube::Result<ClientBu
         .layer(config.extra_headers_layer()?)
         .map_err(BoxError::from)
         .service(http);
-    let service = BoxService::new(Patience::with(service));
+    let service = BoxService::new(Patience::with(service, share));
     Ok(ClientBuilder::new(service, config.default_namespace))
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::core::NodeView;
+use crate::remote::limits::{NODES, VIEWS};
 
 /// Nodes by name, and names by provider ID.
 #[derive(Debug, Default)]
@@ -11,6 +12,7 @@ pub(super) struct NodeIndex {
     by_name: BTreeMap<String, Arc<NodeView>>,
     by_provider_id: HashMap<String, BTreeSet<String>>,
     listed: bool,
+    bytes: usize,
 }
 
 impl NodeIndex {
@@ -20,6 +22,7 @@ impl NodeIndex {
         if let Some(before) = &before {
             self.unlink(before);
         }
+        self.bytes += view.weight();
         if let Some(id) = &view.provider_id {
             let names = self.by_provider_id.entry(id.clone()).or_default();
             names.insert(view.name.clone());
@@ -49,6 +52,11 @@ impl NodeIndex {
         changed
     }
 
+    /// Whether there are more Nodes than a workload cluster may have.
+    pub(super) fn is_too_large(&self) -> bool {
+        is_too_large(self.by_name.len(), self.bytes)
+    }
+
     /// Whether there was a complete list.
     pub(super) fn is_listed(&self) -> bool {
         self.listed
@@ -73,6 +81,7 @@ impl NodeIndex {
     }
 
     fn unlink(&mut self, view: &NodeView) {
+        self.bytes -= view.weight();
         let Some(id) = &view.provider_id else { return };
         if let Some(names) = self.by_provider_id.get_mut(id) {
             names.remove(&view.name);
@@ -81,6 +90,11 @@ impl NodeIndex {
             }
         }
     }
+}
+
+/// Whether so many Nodes, of so many bytes, are too much.
+pub(super) fn is_too_large(nodes: usize, bytes: usize) -> bool {
+    nodes > NODES || bytes > VIEWS
 }
 
 #[cfg(test)]

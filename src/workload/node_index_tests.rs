@@ -58,3 +58,23 @@ fn a_machine_that_registered_under_a_second_name_is_its_ready_node() {
     index.remove("a");
     assert_eq!(name_of(&index, "1").as_deref(), Some("z"));
 }
+
+#[test]
+fn more_nodes_or_larger_ones_than_a_cluster_may_have_are_noticed_until_they_are_gone() {
+    let mut index = NodeIndex::default();
+    for number in 0..=NODES {
+        assert!(!index.is_too_large(), "{number}");
+        let name = format!("n{number}");
+        index.apply(&Arc::new(node(&name, &name, true)));
+    }
+    assert!(index.is_too_large());
+    index.replace(vec![node("a", "1", true)]);
+    assert!(!index.is_too_large());
+    let mut large = node("a", "1", true);
+    large.annotations.insert("a".into(), "x".repeat(VIEWS));
+    index.apply(&Arc::new(large));
+    assert!(index.is_too_large());
+    // an annotation that is shortened counts no more
+    index.apply(&Arc::new(node("a", "1", true)));
+    assert!(!index.is_too_large());
+}

@@ -11,8 +11,10 @@ use kube::{Api, Client};
 
 use super::cluster::{ClusterKey, Connectivity, State, Wake};
 use super::error;
+use super::node_index::is_too_large;
 use crate::clock;
 use crate::core::NodeView;
+use crate::remote::limits::{NODES, VIEWS};
 
 /// First and longest pause before the next attempt to reach a workload cluster. Five
 /// seconds cost few requests, and the recovery of a workload cluster is noticed soon.
@@ -58,6 +60,13 @@ fn pause(failures: u32) -> Duration {
         .min(longest)
 }
 
+/// The Nodes of a list that is not complete yet, and about how many bytes they take.
+#[derive(Default)]
+struct Listed {
+    nodes: Vec<NodeView>,
+    bytes: usize,
+}
+
 struct Follower {
     key: ClusterKey,
     client: Client,
@@ -70,7 +79,7 @@ impl Follower {
     async fn watch_once(&mut self) -> End {
         let nodes = Api::<Node>::all(self.client.clone());
         let mut events = pin!(watcher::watcher(nodes, watcher::Config::default()));
-        let mut listed = Vec::new();
+        let mut listed = Listed::default();
         let mut is_listed = false;
         loop {
             let event = tokio::select! {
@@ -80,7 +89,13 @@ impl Follower {
             };
             is_listed |= matches!(event, Some(Ok(Event::InitDone)));
             match event {
-                Some(Ok(event)) => self.take(event, &mut listed),
+                Some(Ok(event)) => {
+                    self.take(event, &mut listed);
+                    let is_too_large = is_too_large(listed.nodes.len(), listed.bytes);
+                    if is_too_large || self.state.nodes().is_too_large() {
+                        return End::Failed(too_large());
+                    }
+                }
                 // the resourceVersion of the watch is compacted; the watcher lists again
                 Some(Err(watcher::Error::WatchError(status))) if status.code == 410 => {}
                 Some(Err(failure)) => return End::Failed(explain(&failure)),
@@ -89,12 +104,16 @@ impl Follower {
         }
     }
 
-    fn take(&mut self, event: Event<Node>, listed: &mut Vec<NodeView>) {
+    fn take(&mut self, event: Event<Node>, listed: &mut Listed) {
         match event {
-            Event::Init => listed.clear(),
-            Event::InitApply(node) => listed.push(NodeView::from_node(node)),
+            Event::Init => *listed = Listed::default(),
+            Event::InitApply(node) => {
+                let view = NodeView::from_node(node);
+                listed.bytes += view.weight();
+                listed.nodes.push(view);
+            }
             Event::InitDone => {
-                let changed = self.state.nodes().replace(std::mem::take(listed));
+                let changed = self.state.nodes().replace(std::mem::take(listed).nodes);
                 self.connected();
                 for view in changed {
                     (self.wake.node)(&self.key, &view);
@@ -141,6 +160,15 @@ impl Follower {
             (self.wake.cluster)(&self.key);
         }
     }
+}
+
+fn too_large() -> String {
+    format!(
+        "its API server has more than {NODES} Nodes, or more than {} MiB of labels and annotations of Nodes, and its Nodes are \
+not read further; delete Nodes that do not exist any more, and shorten annotations (Limits of answers in \
+docs/troubleshooting.md)",
+        VIEWS >> 20
+    )
 }
 
 fn explain(failure: &watcher::Error) -> String {

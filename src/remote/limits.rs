@@ -1,0 +1,217 @@
+//! The limits of what a server may answer that belongs to somebody else: the API server of a workload cluster, etcd, a component.
+//! All of them share one manager, so no answer may take the memory or the time of the others. docs/security.md has the table.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::Duration;
+
+use http::Uri;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Time limit of a request, up to the last byte of its answer, or the first byte of a watch. An API server's limit for
+/// webhooks is 30 s.
+pub(super) const CALL: Duration = Duration::from_secs(40);
+/// Time limit between two lines of a watch. A server ends each watch after the five minutes that kube requests, and
+/// usually sends a bookmark every minute.
+pub(super) const SILENCE: Duration = Duration::from_secs(330);
+/// Bytes of one answer, so also of one page of a list: 500 Nodes of 32 KiB.
+pub(super) const ANSWER: usize = 16 << 20;
+/// Bytes of one line of a watch. etcd stores no object of more than 1.5 MiB.
+pub(super) const LINE: usize = 4 << 20;
+/// Bytes of one watch, which the server ends after five minutes.
+pub(super) const WATCH: usize = 512 << 20;
+/// Objects in arrays, of one answer or line: as a decoded Node or container, three bytes become a thousand.
+pub(super) const OBJECTS: usize = 64 << 10;
+/// Values in arrays and objects, of one answer or line.
+pub(super) const VALUES: usize = 1 << 20;
+/// Pages of one list.
+pub(super) const PAGES: usize = 60;
+/// Nodes of one workload cluster. Kubernetes supports 5,000.
+pub const NODES: usize = 20_000;
+/// Bytes of what is kept of all Nodes of one workload cluster.
+pub const VIEWS: usize = 16 << 20;
+
+/// An answer of more than this needs a turn. All clients together have [`TURNS`], in the order in which they asked, and
+/// each has one at most, so a server that uses its turn badly delays the others by [`TURN`] and no more.
+pub(super) const SMALL: usize = 512 << 10;
+/// Large answers that are read at once.
+const TURNS: usize = 4;
+/// Time limit of a turn, in which the rest of the answer has to come.
+pub(super) const TURN: Duration = Duration::from_secs(20);
+/// Time limit of the wait for a turn.
+pub(super) const WAIT: Duration = Duration::from_secs(120);
+
+static LARGE: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(TURNS)));
+
+/// What a server exceeded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Excess {
+    server: Arc<str>,
+    what: &'static str,
+    limit: usize,
+}
+
+impl fmt::Display for Excess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            server,
+            what,
+            limit,
+        } = self;
+        write!(
+            f,
+            "the server {server} sent more than {limit} {what}, and is not read further; see what answers at this address: \
+an API server or etcd sends less (Limits of answers in docs/troubleshooting.md)"
+        )
+    }
+}
+
+impl std::error::Error for Excess {}
+
+/// The turns of one client, so of one server.
+pub(super) struct Share {
+    server: Arc<str>,
+    own: Arc<Semaphore>,
+    /// Consecutive pages of a list, by path.
+    pages: Mutex<HashMap<String, usize>>,
+}
+
+/// The right to read a large answer.
+pub(super) struct Turn {
+    _own: OwnedSemaphorePermit,
+    _large: OwnedSemaphorePermit,
+}
+
+impl Share {
+    /// That of the server at `url`.
+    pub(super) fn of(url: &Uri) -> Arc<Self> {
+        Arc::new(Self {
+            server: url.authority().map_or("", |at| at.as_str()).into(),
+            own: Arc::new(Semaphore::new(1)),
+            pages: Mutex::default(),
+        })
+    }
+
+    /// Waits for a turn; first for the client's own, so that one client stands in the queue of all once.
+    pub(super) async fn turn(self: Arc<Self>) -> Option<Turn> {
+        let own = Arc::clone(&self.own).acquire_owned().await.ok()?;
+        let large = Arc::clone(&LARGE).acquire_owned().await.ok()?;
+        Some(Turn {
+            _own: own,
+            _large: large,
+        })
+    }
+
+    /// Counts the page that is requested.
+    pub(super) fn page(&self, uri: &Uri) -> Result<(), Excess> {
+        let query = uri.query().unwrap_or_default();
+        let is_next = query.split('&').any(|pair| pair.starts_with("continue="));
+        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        if !is_next {
+            pages.remove(uri.path());
+            return Ok(());
+        }
+        // the first one was requested without a token
+        let count = pages.entry(uri.path().to_owned()).or_insert(1);
+        *count += 1;
+        if *count > PAGES {
+            pages.remove(uri.path());
+            return Err(self.excess("pages of one list", PAGES));
+        }
+        Ok(())
+    }
+
+    pub(super) fn excess(&self, what: &'static str, limit: usize) -> Excess {
+        Excess {
+            server: Arc::clone(&self.server),
+            what,
+            limit,
+        }
+    }
+}
+
+/// What came of an answer.
+pub(super) struct Count {
+    is_watch: bool,
+    total: usize,
+    /// Of the line of a watch, or of the answer.
+    bytes: usize,
+    objects: usize,
+    values: usize,
+    last: u8,
+    /// Lines of a watch that are complete.
+    pub(super) lines: usize,
+}
+
+impl Count {
+    pub(super) fn new(is_watch: bool) -> Self {
+        Self {
+            is_watch,
+            total: 0,
+            bytes: 0,
+            objects: 0,
+            values: 0,
+            last: 0,
+            lines: 0,
+        }
+    }
+
+    /// Counts a piece, and tells the limit that it exceeds.
+    pub(super) fn add(&mut self, piece: &[u8]) -> Result<(), (&'static str, usize)> {
+        self.total = self.total.saturating_add(piece.len());
+        if self.is_watch && self.total > WATCH {
+            return Err(("bytes in one watch", WATCH));
+        }
+        for byte in piece {
+            self.byte(*byte);
+            self.within()?;
+        }
+        Ok(())
+    }
+
+    fn byte(&mut self, byte: u8) {
+        if byte == b'\n' && self.is_watch {
+            (self.bytes, self.objects, self.values, self.last) = (0, 0, 0, 0);
+            self.lines += 1;
+            return;
+        }
+        self.bytes += 1;
+        if matches!(byte, b',' | b'[') {
+            self.values += 1;
+        }
+        // valid JSON has `,{` and `[{` in arrays only; those in strings are counted as well, which is harmless
+        if byte == b'{' && matches!(self.last, b',' | b'[') {
+            self.objects += 1;
+        }
+        if !byte.is_ascii_whitespace() {
+            self.last = byte;
+        }
+    }
+
+    fn within(&self) -> Result<(), (&'static str, usize)> {
+        let (what, bytes) = if self.is_watch {
+            ("bytes in one line of a watch", LINE)
+        } else {
+            ("bytes in one answer", ANSWER)
+        };
+        if self.bytes > bytes {
+            Err((what, bytes))
+        } else if self.objects > OBJECTS {
+            Err(("objects in one answer", OBJECTS))
+        } else if self.values > VALUES {
+            Err(("values in one answer", VALUES))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Whether the rest is read only in a turn.
+    pub(super) fn is_large(&self) -> bool {
+        self.bytes > SMALL || self.objects > OBJECTS / 16 || self.values > VALUES / 16
+    }
+}
+
+#[cfg(test)]
+#[path = "limits_tests.rs"]
+mod tests;

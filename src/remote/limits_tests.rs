@@ -1,0 +1,79 @@
+use super::*;
+
+fn all_of(is_watch: bool, piece: &[u8], times: usize) -> Result<(), (&'static str, usize)> {
+    let mut count = Count::new(is_watch);
+    (0..times).try_for_each(|_| count.add(piece))
+}
+
+#[test]
+fn an_answer_ends_at_the_limit_that_it_exceeds() {
+    let mib = vec![b'x'; 1 << 20];
+    assert_eq!(all_of(false, &mib, 16), Ok(()));
+    assert_eq!(
+        all_of(false, &mib, 17),
+        Err(("bytes in one answer", ANSWER))
+    );
+    // the newlines of an answer that is no watch begin nothing
+    let lines = [b"\n".repeat(1 << 20)].concat();
+    assert_eq!(
+        all_of(false, &lines, 17),
+        Err(("bytes in one answer", ANSWER))
+    );
+    let nodes = b"{}, ".repeat(1000);
+    assert_eq!(
+        all_of(false, &nodes, 66),
+        Err(("objects in one answer", OBJECTS))
+    );
+    let numbers = b"1,".repeat(1 << 10);
+    assert_eq!(
+        all_of(false, &numbers, 1025),
+        Err(("values in one answer", VALUES))
+    );
+}
+
+#[test]
+fn each_line_of_a_watch_has_a_limit_and_so_have_all_of_them() {
+    let piece = vec![b'x'; 1 << 20];
+    assert_eq!(
+        all_of(true, &piece, 5),
+        Err(("bytes in one line of a watch", LINE))
+    );
+    let mut line = vec![b'x'; 1 << 18];
+    line.push(b'\n');
+    assert_eq!(all_of(true, &line, 100), Ok(()));
+    let mut count = Count::new(true);
+    count.total = WATCH;
+    assert_eq!(count.add(b"\n"), Err(("bytes in one watch", WATCH)));
+}
+
+#[test]
+fn a_list_has_a_last_page_whatever_its_tokens_are() {
+    let share = Share::of(&Uri::from_static("https://192.0.2.1:6443"));
+    let first = Uri::from_static("/api/v1/nodes?limit=500");
+    let list = |pages: usize| {
+        share.page(&first)?;
+        (1..pages).try_for_each(|page| {
+            let next = format!("/api/v1/nodes?limit=500&continue=t{}", page % 7);
+            share.page(&next.parse().unwrap())
+        })
+    };
+    assert_eq!(list(PAGES), Ok(()));
+    assert_eq!(list(PAGES), Ok(()));
+    let why = list(PAGES + 1).unwrap_err().to_string();
+    assert!(
+        why.starts_with("the server 192.0.2.1:6443 sent more than 60 pages of one list"),
+        "{why}"
+    );
+}
+
+#[tokio::test]
+async fn a_client_has_one_turn_and_leaves_the_others_theirs() {
+    let url = Uri::from_static("https://192.0.2.1:6443");
+    let (greedy, other) = (Share::of(&url), Share::of(&url));
+    let first = Arc::clone(&greedy).turn().await;
+    let mut second = Box::pin(Arc::clone(&greedy).turn());
+    assert!(futures::poll!(&mut second).is_pending());
+    assert!(other.turn().await.is_some());
+    drop(first);
+    assert!(second.await.is_some());
+}
