@@ -1,9 +1,12 @@
 //! Why the present state of a Cluster lets no Machine of a template be made: the versions that run, or its endpoint.
 
+use std::sync::Arc;
+
 use kube::ResourceExt;
 
 use crate::api::conditions::Reason;
 use crate::api::machine::MachineVersions;
+use crate::api::machine_deployment::StrategyType;
 use crate::api::names::{ANNOTATION_INITIALIZED, LABEL_CLUSTER};
 use crate::api::{Cluster, ClusterProviderSpec, MachineDeployment, MachineSet, MachineTemplate};
 use crate::core::Key;
@@ -14,10 +17,27 @@ use crate::store::Stores;
 
 /// Blocks creation on version skew: a kubelet newer than the API server is not supported, nor a control plane older than
 /// another. Nor does one join a control plane without an endpoint of its own.
-pub fn gate(stores: &Stores, set: &MachineSet, namespace: &str) -> Option<Gate> {
+pub fn of_set(stores: &Stores, set: &MachineSet, namespace: &str) -> Option<Gate> {
     let name = set.labels().get(LABEL_CLUSTER)?;
+    gate(stores, name, &set.spec.template, namespace)
+}
+
+/// Why a MachineDeployment gives up no Machine for its template yet: its set could create none instead. What is updated in
+/// place needs no endpoint that others join.
+pub fn of_deployment(
+    stores: &Stores,
+    deployment: &MachineDeployment,
+    namespace: &str,
+) -> Option<Gate> {
+    let name = name_of_cluster(deployment)?;
+    let is_in_place = deployment.spec.strategy.type_ == StrategyType::InPlace;
+    let gate = gate(stores, name, &deployment.spec.template, namespace);
+    gate.filter(|gate| !is_in_place || gate.reason == Reason::VersionSkew)
+}
+
+/// Whether Machines of a template may be made now. By this alone, sets create and deployments begin a roll.
+fn gate(stores: &Stores, name: &str, template: &MachineTemplate, namespace: &str) -> Option<Gate> {
     let cluster = stores.clusters.get(namespace, name)?;
-    let template = &set.spec.template;
     let (reason, message) = if !has_control_plane(template) {
         let wanted = template.spec.versions.as_ref()?.kubelet.parse().ok()?;
         let lowest = lowest(&cluster)?;
@@ -67,6 +87,13 @@ pub fn name_of_cluster(deployment: &MachineDeployment) -> Option<&String> {
     of_template.or_else(|| deployment.labels().get(LABEL_CLUSTER))
 }
 
+/// The MachineDeployments whose Machines are of this Cluster: the label may stand in their template alone.
+pub fn deployments_of(stores: &Stores, namespace: &str, name: &str) -> Vec<Arc<MachineDeployment>> {
+    let mut deployments = stores.machine_deployments.within(namespace);
+    deployments.retain(|one| name_of_cluster(one).is_some_and(|of| of == name));
+    deployments
+}
+
 /// Whether a control plane is on its way to a newer patch version than the oldest runs, by its Machine or by a MachineDeployment
 /// that replaces them.
 fn is_moving(stores: &Stores, cluster: &Cluster, lowest: &KubernetesVersion) -> bool {
@@ -77,15 +104,13 @@ fn is_moving(stores: &Stores, cluster: &Cluster, lowest: &KubernetesVersion) -> 
         // the next minor may wait for kubelets that are too old: whose Machines must be replaced then
         wanted.is_some_and(|wanted| wanted > *lowest && wanted.minor() == lowest.minor())
     };
-    let deployments = stores.machine_deployments.within(&namespace);
-    let mut templates = deployments
-        .iter()
-        .filter(|deployment| name_of_cluster(deployment) == Some(&name));
-    let key = Key::ControlPlane(namespace, name.clone());
+    let templates = deployments_of(stores, &namespace, &name);
+    let key = Key::ControlPlane(namespace, name);
     let machines = stores.machines.by(&key);
     let mut stay = machines
         .iter()
         .filter(|machine| machine.metadata.deletion_timestamp.is_none());
+    let mut templates = templates.iter();
     templates.any(|one| is_newer(one.spec.template.spec.versions.as_ref()))
         || stay.any(|machine| is_newer(machine.versions()))
 }

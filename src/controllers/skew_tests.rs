@@ -45,7 +45,7 @@ fn said(lowest: &str, control_planes: Option<&str>, machine: Option<&str>) -> Op
         "metadata": metadata("workers"),
         "spec": { "selector": {}, "template": template(&json!({ "kubelet": "v1.36.3" })) },
     }));
-    gate(&stores, &set, "n").map(|gate| gate.message)
+    of_set(&stores, &set, "n").map(|gate| gate.message)
 }
 
 #[test]

@@ -149,15 +149,24 @@ async fn all_take_pods(world: &World, pods: &str) {
     .await;
 }
 
-/// Until the control plane has moved, no worker does.
+/// Until the control plane has moved, no worker does, and none is given up.
 async fn workers_wait(world: &World, new: &str, old: &str) {
+    let is_worker = |machine: &Machine| !machine.is_control_plane();
+    let machines = world.list::<Machine>().await.into_iter();
+    let before: BTreeSet<_> = machines
+        .filter(is_worker)
+        .map(|machine| machine.name_any())
+        .collect();
     within("all control planes in the new version", 900, async || {
         let (planes, workers): (Vec<_>, Vec<_>) = world
             .list::<Machine>()
             .await
             .into_iter()
-            .filter(|machine| machine.metadata.deletion_timestamp.is_none())
             .partition(Machine::is_control_plane);
+        let planes: Vec<_> = planes
+            .into_iter()
+            .filter(|machine| machine.metadata.deletion_timestamp.is_none())
+            .collect();
         let versions = |machine: &Machine| machine.status.clone()?.versions;
         let has_moved = |machine: &Machine| {
             let runs = versions(machine).and_then(|versions| versions.control_plane);
@@ -166,7 +175,11 @@ async fn workers_wait(world: &World, new: &str, old: &str) {
         if planes.iter().all(has_moved) {
             return Some(());
         }
+        let now: BTreeSet<_> = workers.iter().map(|machine| machine.name_any()).collect();
+        assert_eq!(now, before, "the workers while the control plane moves");
         for machine in &workers {
+            let leaves = machine.metadata.deletion_timestamp.is_some();
+            assert!(!leaves, "{} is given up already", machine.name_any());
             let kubelet = versions(machine).map(|versions| versions.kubelet);
             assert_eq!(kubelet.as_deref(), Some(old), "{}", machine.name_any());
         }

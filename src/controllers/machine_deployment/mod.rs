@@ -198,6 +198,7 @@ fn sight(
     let problem = skew::problem(&engine.stores, deployment, &namespace);
     let usable = usable.and_then(|value| problem.map_or(Ok(value), Err));
     let mut observed = Observed::from_api(deployment, usable, sets.iter().map(AsRef::as_ref));
+    observed.gate = skew::of_deployment(&engine.stores, deployment, &namespace);
     // the names of foreign sets remain taken
     let others = sets.iter().filter(|set| !set.is_ours(&engine.stores));
     let others: BTreeSet<String> = others.map(|set| set.name_any()).collect();

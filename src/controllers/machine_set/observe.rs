@@ -74,7 +74,7 @@ pub fn around(
         reason: problem.reason,
         message: problem.message,
     });
-    let gate = skew::gate(stores, set, &namespace);
+    let gate = skew::of_set(stores, set, &namespace);
     let mut observed = Observed::from_api(set, resolved, gate, machines);
     observed.paused_by = paused::paused_by(stores, set);
     observed.due = controller.in_flight().due(&observed.uid, now);

@@ -80,7 +80,7 @@ pub enum VersionError {
     },
     /// A kubelet newer than the control plane. It resolves itself when the control plane is upgraded.
     #[error(
-        "spec.versions.kubelet is {kubelet}, ahead of the control plane at {control_plane}; the machine waits until spec.versions.controlPlane of the control-plane machines is v1.{minor} and rolled out", minor = kubelet.minor()
+        "spec.versions.kubelet is {kubelet}, ahead of the control plane at {control_plane}; it waits until spec.versions.controlPlane of the control-plane machines is v1.{minor} and rolled out", minor = kubelet.minor()
     )]
     KubeletAhead {
         /// The kubelet's version.

@@ -101,7 +101,7 @@ fn a_kubelet_is_never_a_minor_ahead_and_at_most_three_behind() {
         (
             "v1.36.3",
             "v1.35.4",
-            "spec.versions.kubelet is v1.36.3, ahead of the control plane at v1.35.4; the machine waits until spec.versions.controlPlane of the control-plane machines is v1.36 and rolled out",
+            "spec.versions.kubelet is v1.36.3, ahead of the control plane at v1.35.4; it waits until spec.versions.controlPlane of the control-plane machines is v1.36 and rolled out",
         ),
         (
             "v1.32.9",

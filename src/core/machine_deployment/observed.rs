@@ -17,7 +17,7 @@ use crate::api::readable::unreadable;
 use crate::api::{
     MachineDeployment, MachineSet, MachineSetStatus, MachineTemplate, MachineVersions,
 };
-use crate::core::machine_set::{Owner, creation};
+use crate::core::machine_set::{Gate, Owner, creation};
 use crate::core::paused;
 
 /// What a pass over a MachineDeployment knows.
@@ -53,6 +53,8 @@ pub struct Observed {
     pub template: MachineTemplate,
     /// The provider's object that the template stands for, or why it is unknown.
     pub provider_spec: Result<Value, TemplateProblem>,
+    /// Why no Machine of the template may be made at the moment: then none is given up for it either.
+    pub gate: Option<Gate>,
     /// The deployment's sets, and those that it might take in.
     pub sets: Vec<ObservedSet>,
     /// Control-plane Machines of its Cluster that its selector matches and nobody controls.
@@ -333,6 +335,7 @@ impl Observed {
             selector: spec.selector.clone(),
             template: spec.template.clone(),
             provider_spec,
+            gate: None,
             work_since: deployment
                 .status
                 .as_ref()

@@ -11,6 +11,7 @@ use crate::api::names::{
     ANNOTATION_SETTINGS_KEPT, ANNOTATION_SETTINGS_WRITING, ANNOTATION_TURN,
 };
 use crate::api::{Cluster, whose};
+use crate::controllers::skew;
 use crate::store::{Change, Hook, Key, Stores, Wakers};
 
 /// A Cluster wakes itself and its profile. It wakes its Machines and sets, of which there may be many, only if a field
@@ -38,7 +39,13 @@ pub fn cluster(stores: Arc<Stores>, wakers: Wakers) -> Hook<Cluster> {
                 wakers.machine_sets.wake_object(&set);
             }
         }
-        if is_new_owner || is_paused || is_news {
+        if is_news {
+            let namespace = cluster.namespace().unwrap_or_default();
+            for deployment in skew::deployments_of(&stores, &namespace, &cluster.name_any()) {
+                wakers.machine_deployments.wake_object(&deployment);
+            }
+        }
+        if is_new_owner || is_paused {
             for deployment in stores.machine_deployments.by(&all) {
                 wakers.machine_deployments.wake_object(&deployment);
             }

@@ -44,7 +44,7 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
         let moves = |machine: &Machine| planes(machine).filter(|_| !is_going(machine));
         if planes(machine).is_some() && before.is_some_and(|before| moves(before) != moves(machine))
         {
-            wake_sets(
+            wake_pools(
                 &stores,
                 &wakers,
                 machine.labels().get(LABEL_CLUSTER),
@@ -108,12 +108,15 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
     })
 }
 
-/// The version to which control planes of a Cluster move is another: sets of workers wait for them, or do no longer.
-fn wake_sets(stores: &Stores, wakers: &Wakers, cluster: Option<&String>, namespace: &str) {
+/// The version to which control planes of a Cluster move is another: sets of workers, and rolls, wait for them, or do no longer.
+fn wake_pools(stores: &Stores, wakers: &Wakers, cluster: Option<&String>, namespace: &str) {
     if let Some(cluster) = cluster {
         let key = Key::Cluster(namespace.to_owned(), cluster.clone());
         for set in stores.machine_sets.by(&key) {
             wakers.machine_sets.wake_object(&set);
+        }
+        for deployment in skew::deployments_of(stores, namespace, cluster) {
+            wakers.machine_deployments.wake_object(&deployment);
         }
     }
 }
@@ -294,7 +297,7 @@ pub fn machine_deployment(stores: Arc<Stores>, wakers: Wakers) -> Hook<MachineDe
         let is_over = change == Change::Deleted && planes(deployment).is_some();
         if is_over || before.is_some_and(|before| planes(before) != planes(deployment)) {
             let name = skew::name_of_cluster(deployment);
-            wake_sets(&stores, &wakers, name, &namespace);
+            wake_pools(&stores, &wakers, name, &namespace);
         }
         if is_pause_news(deployment, before, change) {
             let owned = Key::Owner(deployment.uid().unwrap_or_default());

@@ -127,22 +127,23 @@ fn paused() -> Value {
 }
 
 #[test]
-fn another_version_of_control_planes_wakes_the_sets_that_wait_for_it() {
+fn another_version_of_control_planes_wakes_the_sets_and_rolls_that_wait_for_it() {
+    const WAIT: [&str; 2] = ["MachineDeployment pool", "MachineSet pool-1"];
     let versions = |version: &str| json!({ "kubelet": "v1.36.3", "controlPlane": version });
     let template = |version: &str| json!({ "spec": { "template": { "spec": { "versions": versions(version) } } } });
     let (old, new) = (template("v1.36.2"), template("v1.36.3"));
     let by =
         |before, after, change| woken_by(machine_deployment, "planes", (before, after), change);
-    has(&by(&old, &new, Change::Applied), &["MachineSet pool-1"]);
-    has(&by(&new, &new, Change::Deleted), &["MachineSet pool-1"]);
+    has(&by(&old, &new, Change::Applied), &WAIT);
+    has(&by(&new, &new, Change::Deleted), &WAIT);
     assert!(!by(&new, &new, Change::Applied).contains("MachineSet pool-1"));
     let of = |version: &str| json!({ "spec": { "versions": versions(version) } });
     let (old, new) = (of("v1.36.2"), of("v1.36.3"));
     let mut goes = new.clone();
     goes["metadata"] = json!({ "deletionTimestamp": "2026-01-01T00:00:00Z" });
     let by = |before, after| woken_by(machine, "cp", (before, after), Change::Applied);
-    has(&by(&old, &new), &["MachineSet pool-1"]);
-    has(&by(&new, &goes), &["MachineSet pool-1"]);
+    has(&by(&old, &new), &WAIT);
+    has(&by(&new, &goes), &WAIT);
 }
 
 #[test]

@@ -19,7 +19,7 @@ use tatara::api::{MachineTemplate, ProviderSpec};
 use tatara::core::machine_deployment::plan::{Action, Limits, Plan, plan};
 use tatara::core::machine_deployment::{Counts, Observed, ObservedSet, TemplateProblem};
 use tatara::core::machine_set::plan::Action as SetAction;
-use tatara::core::machine_set::{self, ObservedMachine, Owner};
+use tatara::core::machine_set::{self, Gate, ObservedMachine, Owner};
 
 use crate::rollout::simulation::{in_place, on_delete, rolling, versions};
 
@@ -97,9 +97,18 @@ fn set() -> impl Strategy<Value = ObservedSet> {
 }
 
 fn deployment() -> impl Strategy<Value = Observed> {
-    let numbers = (0..9, 0..4, 0..4, 0..4_u8, 0..6_u8, 0..6_u8, 0..3_u8);
+    let numbers = (
+        0..9,
+        0..4,
+        0..4,
+        0..4_u8,
+        0..6_u8,
+        0..6_u8,
+        0..3_u8,
+        0..3_u8,
+    );
     (numbers, proptest::collection::vec(set(), 0..5)).prop_map(
-        |((replicas, surge, unavailable, how, paused, unresolved, role), mut sets)| {
+        |((replicas, surge, unavailable, how, paused, unresolved, role, gate), mut sets)| {
             let mut wanted = template(0);
             for (at, set) in sets.iter_mut().enumerate() {
                 set.name = format!("set-{at}");
@@ -138,6 +147,10 @@ fn deployment() -> impl Strategy<Value = Observed> {
                 } else {
                     Ok(json!({}))
                 },
+                gate: (gate == 0).then(|| Gate {
+                    reason: Reason::VersionSkew,
+                    message: String::new(),
+                }),
                 orphans: Vec::new(),
                 taken: BTreeSet::new(),
                 work_since: Some(at(100)),

@@ -6,7 +6,7 @@ use super::phase::{Phase, phase};
 use super::roll::{Roll, Target, Targets};
 use super::sets::is_complete;
 use super::{Action, Plan, SetUpdate, StatusCounts};
-use crate::api::conditions::{ConditionType, Finding, Reason, Status};
+use crate::api::conditions::{ConditionType, Finding, Reason, Severity, Status};
 use crate::api::machine_deployment::StrategyType;
 use crate::api::names::{ANNOTATION_DISABLE_CREATE, ANNOTATION_PAUSED};
 use crate::core::words::counted;
@@ -35,11 +35,11 @@ pub fn report(roll: &Roll, targets: &Targets, plan: &mut Plan) {
     let progressing = progressing(roll, targets, &plan.actions);
     plan.phase = phase(roll, targets, &progressing);
     let complete = is_complete(roll, targets);
-    plan.work_since = Some(roll.since).filter(|_| roll.free && !complete);
+    plan.work_since = Some(roll.since).filter(|_| roll.free && roll.gate.is_none() && !complete);
     let settled = complete || targets.changes() || roll.stalled;
     plan.wake_at = roll.deadline.filter(|_| !settled);
     let rolling_out = rolling_out(roll);
-    let ready = ready(complete, &rolling_out, &progressing);
+    let ready = ready(roll, complete, &rolling_out, &progressing);
     plan.findings = vec![
         available(roll, &plan.counts),
         rolling_out,
@@ -50,12 +50,14 @@ pub fn report(roll: &Roll, targets: &Targets, plan: &mut Plan) {
 }
 
 /// All Machines are available and of the current template. Until then the reason is the same from step to step.
-fn ready(is_complete: bool, rolling_out: &Finding, progressing: &Finding) -> Finding {
+fn ready(roll: &Roll, is_complete: bool, rolling_out: &Finding, progressing: &Finding) -> Finding {
     let message = progressing.message.clone();
     if progressing.status != Status::True {
         Finding::no(READY, progressing.reason, message)
     } else if is_complete {
         Finding::yes(READY, Reason::Complete, message)
+    } else if let Some(gate) = roll.gate {
+        Finding::no(READY, gate.reason, message)
     } else if rolling_out.status == Status::True {
         Finding::no(READY, Reason::RollingOut, message)
     } else {
@@ -167,6 +169,12 @@ fn progressing(roll: &Roll, targets: &Targets, actions: &[Action]) -> Finding {
     if roll.observed.paused {
         return Finding::no(PROGRESSING, Reason::Paused, waiting);
     }
+    if let Some(gate) = roll.gate {
+        return match gate.reason.severity() {
+            Severity::Normal => Finding::yes(PROGRESSING, gate.reason, waiting),
+            Severity::Warning => Finding::no(PROGRESSING, gate.reason, waiting),
+        };
+    }
     if roll.stalled {
         let limit = roll.observed.progress_deadline_seconds;
         let text = format!("no progress for {limit} s (spec.progressDeadlineSeconds): {waiting}");
@@ -274,7 +282,7 @@ fn waiting(roll: &Roll, targets: &Targets) -> String {
         Some(format!("MachineSet {}: {why}", set.name))
     });
     let said = [needs_host(roll), says, held].into_iter().flatten();
-    let waiting: Vec<String> = if roll.free {
+    let waiting: Vec<String> = if roll.free && roll.gate.is_none() {
         said.chain(arithmetic).collect()
     } else {
         arithmetic.into_iter().chain(said).collect()

@@ -244,7 +244,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let stopped = stopped || adopts || half_made.is_some();
     let mut targets = if stopped {
         roll::Targets::unchanged(&roll)
-    } else if observed.paused || roll.wanted.is_none() {
+    } else if roll.only_scales() || roll.wanted.is_none() {
         scale::targets(&roll)
     } else {
         match observed.strategy.type_ {

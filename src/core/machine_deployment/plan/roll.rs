@@ -6,6 +6,7 @@ use super::super::observed::{Counts, Observed, ObservedSet};
 use super::super::revision::Revision;
 use super::{Limits, revision};
 use crate::api::conditions::Reason;
+use crate::core::machine_set::Gate;
 use crate::core::machine_set::plan::after;
 
 /// A deployment, looked at as a roll.
@@ -24,6 +25,8 @@ pub struct Roll<'a> {
     pub leaving: i32,
     /// The wanted revision is not the newest yet: this pass makes it so.
     pub superseding: bool,
+    /// Why no Machine is given up for the template yet: none of it may be made.
+    pub gate: Option<&'a Gate>,
     /// Nothing keeps it from rolling.
     pub free: bool,
     /// Since when there is something to do, if there is.
@@ -49,13 +52,16 @@ impl<'a> Roll<'a> {
         let superseding = !revision::is_newest(current, &old);
         let stopped = observed.deleting || observed.paused || observed.paused_by.is_some();
         let free = wanted.is_some() && !stopped;
+        let is_roll = old.iter().any(|set| set.is_active());
+        let gate = observed.gate.as_ref().filter(|_| is_roll);
         let known = observed.work_since.filter(|_| free && !superseding);
         let since = known.unwrap_or(now);
-        let deadline = deadline(observed, since).filter(|_| free);
+        let deadline = deadline(observed, since).filter(|_| free && gate.is_none());
         Self {
             observed,
             limits,
             superseding,
+            gate,
             free,
             since,
             wanted,
@@ -67,6 +73,11 @@ impl<'a> Roll<'a> {
             deadline,
             stalled: deadline.is_some_and(|at| now >= at),
         }
+    }
+
+    /// It scales, and repairs each set with that set's own template, and rolls nothing.
+    pub fn only_scales(&self) -> bool {
+        self.observed.paused || self.gate.is_some()
     }
 
     /// The wanted number of Machines.

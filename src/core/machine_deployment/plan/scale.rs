@@ -1,4 +1,4 @@
-//! Scaling that is no roll: while rolling is paused, or the template cannot be used, and the share that
+//! Scaling that is no roll: while rolling is paused, or the template cannot be used, or not yet, and the share that
 //! old sets have in a scale-up after the new template has proven broken.
 //!
 //! Kubernetes' Deployments spread every scale-up in mid-roll over all sets. Here that would install
@@ -50,8 +50,11 @@ pub fn targets(roll: &Roll) -> Targets {
     let mut targets = Targets::unchanged(roll);
     targets
         .waiting
-        .push(match (&roll.observed.provider_spec, roll.observed.paused) {
+        .push(match (&roll.observed.provider_spec, roll.gate) {
             (Err(problem), _) => problem.message.clone(),
+            (Ok(_), Some(gate)) if !roll.observed.paused => {
+                format!("nothing rolls yet: {}", gate.message)
+            }
             (Ok(_), _) => "spec.paused is true: nothing rolls".into(),
         });
     if roll.observed.strategy.type_ == StrategyType::InPlace {

@@ -32,7 +32,7 @@ pub fn actions(roll: &Roll, targets: &Targets) -> Vec<Action> {
     let old = old.filter_map(|(set, target)| update(roll, targets, (set, target), false));
     let current = match roll.current {
         Some(set) => update(roll, targets, (set, &targets.current), true),
-        None if roll.observed.paused => None,
+        None if roll.only_scales() => None,
         None => create(roll, &targets.current),
     };
     if in_place::current_first(roll, targets) {
@@ -189,7 +189,7 @@ fn changed_annotations(
                 .map(|(key, value)| (key, Some(value))),
         );
     }
-    if is_current && !roll.observed.paused {
+    if is_current && !roll.only_scales() {
         let newest = revision::annotations(roll).into_iter();
         wanted.extend(newest.map(|(key, value)| (key, Some(value))));
     }
@@ -208,7 +208,9 @@ fn changed_annotations(
 /// Whether a set shall create no Machines. While nothing rolls, old sets keep and get their share of the Machines like the
 /// current one.
 fn is_disabled(roll: &Roll, targets: &Targets, set: &ObservedSet, is_current: bool) -> bool {
-    let is_rolling = |set: &&ObservedSet| set.is_active() && roll.free;
+    // before a roll may begin, what an old set lost comes back from its own template
+    let may_roll = roll.free && roll.gate.is_none();
+    let is_rolling = |set: &&ObservedSet| set.is_active() && may_roll;
     if in_place::receives(roll, set) {
         return true;
     }

@@ -1,4 +1,5 @@
 mod control_plane;
+mod gated;
 mod held_back;
 mod in_place;
 mod kstatus;
@@ -72,6 +73,7 @@ fn deployment(replicas: i32, strategy: Strategy, sets: Vec<ObservedSet>) -> Obse
         },
         template: template(NEW),
         provider_spec: Ok(json!({"kind": "X"})),
+        gate: None,
         orphans: Vec::new(),
         taken: sets.iter().map(|set| set.name.clone()).collect(),
         work_since: Some(at(100)),
