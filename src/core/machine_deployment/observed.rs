@@ -116,6 +116,8 @@ pub struct ObservedSet {
     pub counts: Counts,
     /// When one of its Machines was last made, became Ready or was deleted.
     pub last_progress: Option<Timestamp>,
+    /// Since when it has fewer Machines than it shall have: it lost one, or was asked for more.
+    pub missing_since: Option<Timestamp>,
     /// Its counters are of before its last change: the set may have made and deleted Machines since.
     pub lagging: bool,
     /// Machines that it has according to the watch, without those in deletion; counted where Machines move between sets.
@@ -200,6 +202,9 @@ impl ObservedSet {
                 deleting: status.terminating_replicas,
             },
             last_progress: status.last_progress_time.as_ref().map(|time| time.0),
+            missing_since: find(&status.conditions, ConditionType::ScalingUp)
+                .filter(|up| up.status == Status::True)
+                .map(|up| up.last_transition_time.0),
             lagging: status.observed_generation != set.metadata.generation,
             owned: None,
             owned_ready: None,

@@ -121,12 +121,18 @@ impl<'a> Roll<'a> {
 }
 
 /// When the deadline for progress passes: so long after there was something to do, or after the last
-/// Machine was made, became Ready or was told to go. A Machine that is Ready may take `minReadySeconds`
-/// more.
+/// Machine was made, became Ready, was told to go or was lost. A Machine that is Ready may take
+/// `minReadySeconds` more.
 fn deadline(observed: &Observed, since: Timestamp) -> Option<Timestamp> {
     let limit = i64::from(observed.progress_deadline_seconds);
-    let steps = observed.sets.iter().filter_map(|set| set.last_progress);
-    let last = steps.chain([since]).max().filter(|_| limit > 0)?;
+    let sets = || observed.sets.iter();
+    let steps = sets().filter_map(|set| set.last_progress);
+    let losses = sets().filter_map(|set| set.missing_since);
+    let last = steps
+        .chain(losses)
+        .chain([since])
+        .max()
+        .filter(|_| limit > 0)?;
     Some(after(last, limit + i64::from(observed.min_ready_seconds)))
 }
 

@@ -53,6 +53,51 @@ fn the_roll_waits_for_a_lost_machine_although_its_set_has_not_looked_yet() {
 }
 
 #[test]
+fn after_the_deadline_a_lost_machine_has_as_long_to_come_back_as_before() {
+    let mut world = World::running(3, rolling(Int(1), Int(0)));
+    world.physics.boot = 60;
+    world.physics.broken.insert(BAD.into());
+    world.set_version(BAD);
+    world.pass();
+    world.pass();
+    world.pass_time(700);
+    world.pass();
+    assert_eq!(wanted(&world), [3, 1], "{}", world.transcript);
+    let told = progressing(&world).reason;
+    assert_eq!(told, Reason::ProgressDeadlineExceeded);
+    // its set reports the loss, and does not get as far as making another one
+    let lose = |world: &mut World| {
+        let lost = world.machines_of(0)[0].clone();
+        world.lose(&lost);
+        world.gated = Some(OLD.into());
+        world.pass_sets();
+    };
+    lose(&mut world);
+    world.pass();
+    assert_eq!(wanted(&world), [3, 1], "{}", world.transcript);
+    let told = progressing(&world);
+    let waits = "waiting for old MachineSet";
+    assert!(told.message.contains(waits), "{told:?}");
+    assert_eq!(told.status, Status::True, "{told:?}");
+    world.gated = None;
+    for _ in 0..10 {
+        world.pass();
+        world.pass_time(10);
+    }
+    assert_eq!(world.available(), 3, "{}", world.transcript);
+    // one that never comes back is given up: somebody may want the room
+    lose(&mut world);
+    world.pass_time(590);
+    world.pass();
+    assert_eq!(wanted(&world), [3, 1], "{}", world.transcript);
+    world.pass_time(60);
+    world.reconcile_deployment();
+    assert_eq!(wanted(&world)[0], 2, "{}", world.transcript);
+    let told = "could not be created again within 600 s";
+    assert!(world.transcript.contains(told), "{}", world.transcript);
+}
+
+#[test]
 fn a_lost_machine_comes_back_with_its_own_class_although_the_class_was_edited() {
     let mut world = half_way();
     let before = world.class.clone();

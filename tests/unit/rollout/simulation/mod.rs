@@ -19,7 +19,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector, T
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 use serde_json::{Value, json};
-use tatara::api::conditions::{ConditionType, is_true};
+use tatara::api::conditions::{self, ConditionType, is_true};
 use tatara::api::machine_deployment::Strategy;
 use tatara::api::machine_set::DeletePolicy;
 use tatara::api::{

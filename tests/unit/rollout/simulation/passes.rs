@@ -305,9 +305,14 @@ impl World {
             ..MachineSetStatus::default()
         };
         plan.counts.write(&mut status);
+        let mut findings = plan.findings.clone();
+        findings.retain(|finding| finding.condition == ConditionType::ScalingUp);
+        let (now, generation) = (self.now, set.metadata.generation);
         self.write(|world| {
             let mut sets = world.sets.iter_mut();
             if let Some(live) = sets.find(|live| live.uid() == set.uid()) {
+                let before = live.status.take().unwrap_or_default().conditions;
+                status.conditions = conditions::merge(&before, &findings, generation, now);
                 live.status = Some(status);
             }
         })
