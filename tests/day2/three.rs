@@ -175,7 +175,7 @@ async fn workers_wait(world: &World, new: &str, old: &str) {
         if planes.iter().all(has_moved) {
             return Some(());
         }
-        let now: BTreeSet<_> = workers.iter().map(|machine| machine.name_any()).collect();
+        let now: BTreeSet<_> = workers.iter().map(ResourceExt::name_any).collect();
         assert_eq!(now, before, "the workers while the control plane moves");
         for machine in &workers {
             let leaves = machine.metadata.deletion_timestamp.is_some();
