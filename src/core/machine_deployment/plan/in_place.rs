@@ -38,9 +38,12 @@ pub fn targets(roll: &Roll) -> Targets {
         return targets;
     }
     let lost = "lost Machines are made up from the current template";
+    let mut given_up = 0;
     for target in &mut targets.old {
+        given_up += target.to - target.staying();
         target.set(target.staying(), lost);
     }
+    ask_for_lost(roll, &mut targets, given_up);
     take_back(roll, &mut targets);
     let sum: i32 = targets.all().map(|target| target.to).sum();
     if targets.current.changes() {
@@ -86,6 +89,20 @@ fn behind(roll: &Roll, current: &ObservedSet) -> Option<String> {
         "waiting for MachineSet {} to count its Machines",
         set.name
     ))
+}
+
+/// The current set is asked at once for what old sets lost, and creates it when they have answered: what one of these made
+/// meanwhile, by what it was asked for before, moves here, and would be one too many.
+fn ask_for_lost(roll: &Roll, targets: &mut Targets, given_up: i32) {
+    let sum = |count: fn(&Target) -> i32| targets.all().map(count).sum::<i32>();
+    // what is in deletion is made up when its host is back
+    let there = sum(|target| target.to.max(target.counts.current)) + roll.in_deletion();
+    let room = (roll.replicas() - sum(|target| target.to)).min(roll.max_total() - there);
+    let step = given_up.min(room);
+    if step > 0 {
+        let text = format!("{} of old MachineSets", counted(step, "lost Machine"));
+        targets.current.set(targets.current.to + step, text);
+    }
 }
 
 /// More Machines are asked for than there shall be: after a scale-down, or since the manager ended before an old set gave up
@@ -189,9 +206,10 @@ pub fn current_first(roll: &Roll, targets: &Targets) -> bool {
     is_in_place && (targets.moves || targets.old.iter().any(Target::gives_up))
 }
 
-/// Whether Machines move, or are about to: meanwhile the current set creates none, for it was asked for what moves to it.
+/// Whether Machines move, or are about to, or may: meanwhile the current set creates none, for it was asked for what moves to it.
 pub fn moves(targets: &Targets) -> bool {
-    targets.moves || targets.old.iter().any(|target| target.surplus() > 0)
+    let may_move = |target: &Target| target.surplus() > 0 || target.gives_up();
+    targets.moves || targets.old.iter().any(may_move)
 }
 
 /// What a set has beyond its number moves: because of this step, or of an earlier one that has not ended. What a set gives up as

@@ -106,9 +106,25 @@ fn what_moved_is_not_lost_before_its_set_has_counted_it() {
 #[test]
 fn a_machine_that_is_lost_is_made_up_from_the_new_template() {
     let aligned = of(in_place(), vec![old("a", (3, 2, 2)), new((0, 0, 0))]);
-    assert_eq!(steps(&aligned), ["a 2"]);
-    // should it turn up, it moves too
+    assert_eq!(steps(&aligned), ["new 1", "a 2"]);
+    // should it turn up, it moves too, and is the one that was asked for
     assert_eq!(writes(&aligned, "a", ANNOTATION_MOVES_TO), Some("new"));
+    let creates_none = writes(&aligned, "new", ANNOTATION_DISABLE_CREATE);
+    assert_eq!(creates_none, Some("true"));
+    let mut asked = new((1, 0, 0));
+    let disabled = (ANNOTATION_DISABLE_CREATE.to_owned(), "true".to_owned());
+    asked.annotations.extend([disabled]);
+    let answered = of(in_place(), vec![old("a", (2, 2, 2)), asked.clone()]);
+    assert_eq!(steps(&answered), Vec::<String>::new());
+    let creates = writes(&answered, "new", ANNOTATION_DISABLE_CREATE);
+    assert_eq!(creates, Some("-"));
+    let turned_up = moving(old("a", (2, 3, 2)), "new");
+    let moves = of(in_place(), vec![turned_up, asked]);
+    assert_eq!(writes(&moves, "new", ANNOTATION_DISABLE_CREATE), None);
+    // what is in deletion holds its host
+    let going = deleting(old("a", (3, 2, 2)), 1);
+    let aligned = of(in_place(), vec![going, new((0, 0, 0))]);
+    assert_eq!(steps(&aligned), ["a 2"]);
     let made = of(in_place(), vec![old("a", (2, 2, 2)), new((0, 0, 0))]);
     assert_eq!(steps(&made), ["new 1"]);
     // as long as its host is not free, the others go on
